@@ -1,0 +1,57 @@
+# Every target works from a fresh clone; `make help` lists them.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || cat VERSION 2>/dev/null || echo dev)
+
+# Packages tested at once. Each brings a PostgreSQL of its own.
+TEST_JOBS  ?= 2
+# Per package; the whole takes at most 8 minutes on two cores.
+TEST_TIMEOUT ?= 6m
+RACE_COUNT ?= 20
+SOAK_LOG   ?= bin/soak.log
+FUZZTIME   ?= 30s
+BENCHTIME  ?= 2s
+GOTEST     := CGO_ENABLED=1 go test -race -shuffle=on
+
+.PHONY: help build run test soak race lint fuzz bench ci
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+build: ## a static binary in bin/rowrun
+	@mkdir -p bin
+	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)' -o bin/rowrun ./cmd/rowrun
+
+run: ## a private PostgreSQL, rowrun and a sample plan; Ctrl-C ends it
+	@.ci/ensure postgres
+	@$(MAKE) build
+	@exec bin/rowrun dev --sample
+
+test: ## all tests with the race detector, on a real PostgreSQL
+	@.ci/ensure postgres cc
+	$(GOTEST) -p $(TEST_JOBS) -timeout $(TEST_TIMEOUT) ./...
+
+soak: ## the same tests with full counts; output in bin/soak.log
+	@.ci/ensure postgres cc
+	@.ci/soak $(SOAK_LOG)
+
+race: ## scheduler and store again and again, in random order
+	@.ci/ensure postgres cc
+	$(GOTEST) -p 1 -timeout 1h -count=$(RACE_COUNT) ./scheduler/... ./store/...
+
+lint: ## golangci-lint, in the version that .ci/tools.mod pins
+	go tool -modfile=.ci/tools.mod golangci-lint run --timeout 10m ./...
+
+fuzz: ## each fuzz target for FUZZTIME
+	@.ci/ensure postgres
+	@FUZZTIME=$(FUZZTIME) .ci/fuzz
+
+bench: ## the benchmarks of the packages
+	@.ci/ensure postgres
+	go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) -timeout 1h -p 1 ./...
+
+ci: ## what has to be green: test, then lint
+	@bash .ci/run

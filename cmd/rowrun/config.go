@@ -1,0 +1,234 @@
+package main
+
+import (
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/spf13/pflag"
+)
+
+// serveConfig is everything that one replica is told. validate has checked it
+// as far as no part that it is handed to does so itself.
+type serveConfig struct {
+	Database databaseConfig
+	Log      logConfig
+
+	ReplicaName string
+	Concurrency int
+	Queues      []string
+	// Types is never empty after validate: the types that are configured, or some of them.
+	Types     []string
+	AppURL    string
+	AppSecret string
+	File      fileConfig
+	Migrate   bool
+	// DatabaseConns bounds the pool on Rowrun's own database.
+	DatabaseConns int
+
+	HeartbeatInterval  time.Duration
+	StaleAfter         time.Duration
+	StaleSweepInterval time.Duration
+	SweepInterval      time.Duration
+	CleanupInterval    time.Duration
+	Retention          time.Duration
+	TaskTimeout        time.Duration // 0: none
+	DrainTimeout       time.Duration
+
+	HTTPAddr     string // "": no HTTP
+	StreamSource string // listen or off after validate
+
+	configPath string
+}
+
+const (
+	minDatabaseConns = 4
+	// What the columns take.
+	maxQueueBytes   = 100
+	maxReplicaBytes = 200
+	// Below this a replica would do nothing but look.
+	minInterval = 10 * time.Millisecond
+)
+
+func (c *serveConfig) register(flags *pflag.FlagSet) {
+	c.Database.register(flags)
+	c.Log.register(flags)
+	flags.StringVar(&c.ReplicaName, "replica-name", "", "`name` shown for this replica (default POD_NAME, HOSTNAME, the host's name)")
+	flags.IntVar(&c.Concurrency, "concurrency", 20, "most runs at once in this replica")
+	list(flags, &c.Queues, "queues", []string{"default"}, "queues that this replica serves, separated by commas")
+	list(flags, &c.Types, "types", nil, "task types that this replica runs (default: all that are configured)")
+	flags.StringVar(&c.AppURL, "app-url", "", "base `URL` of the app that HTTP tasks call")
+	flags.StringVar(&c.AppSecret, "app-secret", "", "whsec_… `secret` that signs calls to the app, several separated by spaces; env:NAME or file:PATH")
+	flags.StringVar(&c.configPath, "config", "", "YAML `file` with databases and commands")
+	flags.BoolVar(&c.Migrate, "migrate", false, "bring the schema up to date first")
+	flags.IntVar(&c.DatabaseConns, "db-max-conns", 10, "most connections of the pool to the database")
+
+	flags.DurationVar(&c.HeartbeatInterval, "heartbeat-interval", 10*time.Second, "how often this replica says that it is alive")
+	flags.DurationVar(&c.StaleAfter, "stale-after", time.Minute, "silence after which this replica counts as dead; at least 3 × --heartbeat-interval")
+	flags.DurationVar(&c.StaleSweepInterval, "stale-sweep-interval", 30*time.Second, "how often to look for dead replicas")
+	flags.DurationVar(&c.SweepInterval, "sweep-interval", 5*time.Second, "how often to look for work that no notification announced")
+	flags.DurationVar(&c.CleanupInterval, "cleanup-interval", time.Hour, "how often to remove what is older than --retention")
+	flags.DurationVar(&c.Retention, "retention", 720*time.Hour, "how long ended runs are kept")
+	flags.DurationVar(&c.TaskTimeout, "task-timeout", time.Hour, "timeout of tasks that have none of their own; 0: none")
+	flags.DurationVar(&c.DrainTimeout, "drain-timeout", 30*time.Second, "how long running work may go on after SIGTERM")
+
+	flags.StringVar(&c.HTTPAddr, "http-addr", "127.0.0.1:8484", "`host:port` of /livez and /readyz; off: none")
+	choice(flags, &c.StreamSource, "stream-source", "auto", "how transitions are found for the stream; auto is listen", "auto", "listen", "off")
+}
+
+// validate completes what was left open and refuses what can't work.
+func (c *serveConfig) validate(lookup func(string) (string, bool)) error {
+	if err := c.Database.resolve(lookup); err != nil {
+		return err
+	}
+	var err error
+	if c.File, err = readFile(c.configPath); err != nil {
+		return err
+	}
+	if err := c.File.resolve(lookup); err != nil {
+		return err
+	}
+	if c.AppSecret, err = resolveSecret("--app-secret", c.AppSecret, lookup); err != nil {
+		return err
+	}
+	if c.AppSecret != "" && c.AppURL == "" {
+		return usagef("--app-secret signs calls to the app: it needs --app-url")
+	}
+	for _, check := range []func() error{c.validateNumbers, c.validateIntervals, c.validateNames, c.validateTypes, c.validateHTTP} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	if c.StreamSource == "auto" {
+		c.StreamSource = "listen"
+	}
+	c.ReplicaName, err = replicaName(c.ReplicaName, lookup)
+	return err
+}
+
+func (c *serveConfig) validateNumbers() error {
+	if c.Concurrency < 1 || c.Concurrency > 10000 {
+		return usagef("--concurrency: %d is not accepted; accepted: 1 to 10000", c.Concurrency)
+	}
+	if c.DatabaseConns < minDatabaseConns || c.DatabaseConns > 1000 {
+		return usagef("--db-max-conns: %d is not accepted; accepted: %d to 1000", c.DatabaseConns, minDatabaseConns)
+	}
+	return nil
+}
+
+func (c *serveConfig) validateIntervals() error {
+	for _, interval := range []struct {
+		flag  string
+		value time.Duration
+	}{
+		{"heartbeat-interval", c.HeartbeatInterval},
+		{"stale-after", c.StaleAfter},
+		{"stale-sweep-interval", c.StaleSweepInterval},
+		{"sweep-interval", c.SweepInterval},
+		{"cleanup-interval", c.CleanupInterval},
+		{"retention", c.Retention},
+	} {
+		if interval.value < minInterval {
+			return usagef("--%s: %s is not accepted; accepted: a duration of at least %s", interval.flag, interval.value, minInterval)
+		}
+	}
+	if c.TaskTimeout < 0 {
+		return usagef("--task-timeout: %s is not accepted; accepted: a duration, or 0 for none", c.TaskTimeout)
+	}
+	if c.DrainTimeout < 0 {
+		return usagef("--drain-timeout: %s is not accepted; accepted: a duration, or 0 to stop at once", c.DrainTimeout)
+	}
+	if c.StaleAfter < 3*c.HeartbeatInterval {
+		return usagef("--stale-after: %s is not accepted; accepted: at least 3 × --heartbeat-interval, which is %s here",
+			c.StaleAfter, 3*c.HeartbeatInterval)
+	}
+	return nil
+}
+
+func (c *serveConfig) validateNames() error {
+	if len(c.Queues) == 0 {
+		return usagef("--queues: is empty; accepted: names separated by commas")
+	}
+	for _, queue := range c.Queues {
+		if len(queue) > maxQueueBytes {
+			return usagef("--queues: a name has %d bytes; accepted: at most %d", len(queue), maxQueueBytes)
+		}
+		if strings.ContainsFunc(queue, unicode.IsControl) {
+			return usagef("--queues: %q is not accepted; accepted: names without control characters", queue)
+		}
+	}
+	return nil
+}
+
+// validateTypes holds what was asked for against what is configured.
+func (c *serveConfig) validateTypes() error {
+	needs := []struct {
+		name, needs string
+		configured  bool
+	}{
+		{"NOOP", "", true},
+		{"SQL", "databases in the file of --config", len(c.File.Databases) > 0},
+		{"DATABASE_MIGRATE", "databases in the file of --config", len(c.File.Databases) > 0},
+		{"HTTP", "--app-url", c.AppURL != ""},
+		{"COMMAND", "commands in the file of --config", len(c.File.Commands) > 0},
+	}
+	var known, configured []string
+	for _, kind := range needs {
+		known = append(known, kind.name)
+		if kind.configured {
+			configured = append(configured, kind.name)
+		} else if slices.Contains(c.Types, kind.name) {
+			return usagef("--types: %s needs %s", kind.name, kind.needs)
+		}
+	}
+	for _, name := range c.Types {
+		if !slices.Contains(known, name) {
+			return usagef("--types: %q is not accepted; accepted: %s", name, strings.Join(known, ", "))
+		}
+	}
+	if len(c.Types) == 0 {
+		c.Types = configured
+	}
+	return nil
+}
+
+func (c *serveConfig) validateHTTP() error {
+	if c.HTTPAddr == "" || c.HTTPAddr == "off" {
+		c.HTTPAddr = ""
+		return nil
+	}
+	_, port, err := net.SplitHostPort(c.HTTPAddr)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	if err != nil {
+		return usagef("--http-addr: %q is not accepted; accepted: host:port such as 127.0.0.1:8484, or off", c.HTTPAddr)
+	}
+	return nil
+}
+
+// replicaName gives the name that people know this replica by. Only a name
+// that was asked for is refused: a host's name is cut where it is too long.
+func replicaName(name string, lookup func(string) (string, bool)) (string, error) {
+	if len(name) > maxReplicaBytes {
+		return "", usagef("--replica-name: has %d bytes; accepted: at most %d", len(name), maxReplicaBytes)
+	}
+	for _, variable := range []string{"POD_NAME", "HOSTNAME"} {
+		if name == "" {
+			name, _ = lookup(variable)
+		}
+	}
+	if name == "" {
+		if host, err := os.Hostname(); err == nil {
+			name = host
+		}
+	}
+	if len(name) > maxReplicaBytes {
+		name = strings.ToValidUTF8(name[:maxReplicaBytes], "")
+	}
+	return name, nil
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// fileConfig is the YAML file of --config: what does not fit into flags.
+type fileConfig struct {
+	// Databases are the targets that SQL and DATABASE_MIGRATE tasks name in database_id.
+	Databases map[string]fileDatabase `yaml:"databases"`
+	// Commands are what COMMAND tasks may run, by name.
+	Commands map[string]fileCommand `yaml:"commands"`
+}
+
+// fileDatabase is one target. A timeout of 0 leaves the server's own.
+type fileDatabase struct {
+	URL              string       `yaml:"url"`
+	LockTimeout      fileDuration `yaml:"lock_timeout"`
+	StatementTimeout fileDuration `yaml:"statement_timeout"`
+}
+
+// fileCommand is one program: never a shell line.
+type fileCommand struct {
+	Path  string            `yaml:"path"`
+	Args  []string          `yaml:"args"`
+	Types map[string]string `yaml:"types"`
+	Env   map[string]string `yaml:"env"`
+	Dir   string            `yaml:"dir"`
+}
+
+type fileDuration time.Duration
+
+// readFile reads the file of --config; an empty path is an empty file.
+func readFile(path string) (fileConfig, error) {
+	var config fileConfig
+	if path == "" {
+		return config, nil
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return config, usagef("--config: %w", err)
+	}
+	defer func() { _ = file.Close() }()
+
+	decoder := yaml.NewDecoder(file)
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&config); err != nil && !errors.Is(err, io.EOF) {
+		return config, usagef("--config %s: %w", path, err)
+	}
+	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return config, usagef("--config %s: one YAML document is accepted, a second one follows", path)
+	}
+	for name, database := range config.Databases {
+		if name == "" || database.URL == "" {
+			return config, usagef("--config %s: databases.%s.url is missing; accepted: %s", path, name, databaseForm)
+		}
+	}
+	for name, command := range config.Commands {
+		if name == "" || command.Path == "" {
+			return config, usagef("--config %s: commands.%s.path is missing; accepted: an absolute path", path, name)
+		}
+	}
+	return config, nil
+}
+
+// resolve replaces env:NAME and file:PATH in the URLs and checks them.
+func (c *fileConfig) resolve(lookup func(string) (string, bool)) error {
+	for name, database := range c.Databases {
+		url, err := databaseURL("databases."+name+".url", database.URL, lookup)
+		if err != nil {
+			return err
+		}
+		database.URL = url
+		c.Databases[name] = database
+	}
+	return nil
+}
+
+// The decoder's own error for an unknown key names a Go type and not what is
+// accepted; so each mapping checks its keys itself.
+
+func (c *fileConfig) UnmarshalYAML(node *yaml.Node) error {
+	type plain fileConfig
+	if err := onlyKeys(node, "databases", "commands"); err != nil {
+		return err
+	}
+	return node.Decode((*plain)(c))
+}
+
+func (d *fileDatabase) UnmarshalYAML(node *yaml.Node) error {
+	type plain fileDatabase
+	if err := onlyKeys(node, "url", "lock_timeout", "statement_timeout"); err != nil {
+		return err
+	}
+	return node.Decode((*plain)(d))
+}
+
+func (c *fileCommand) UnmarshalYAML(node *yaml.Node) error {
+	type plain fileCommand
+	if err := onlyKeys(node, "path", "args", "types", "env", "dir"); err != nil {
+		return err
+	}
+	return node.Decode((*plain)(c))
+}
+
+func (d *fileDuration) UnmarshalYAML(node *yaml.Node) error {
+	parsed, err := time.ParseDuration(node.Value)
+	if err != nil || parsed < 0 {
+		return fmt.Errorf("line %d: %q is not accepted; accepted: a duration such as 500ms, 5s or 10m", node.Line, node.Value)
+	}
+	*d = fileDuration(parsed)
+	return nil
+}
+
+func onlyKeys(node *yaml.Node, keys ...string) error {
+	if node.Kind != yaml.MappingNode {
+		return fmt.Errorf("line %d: a mapping is expected here, with the keys %s", node.Line, strings.Join(keys, ", "))
+	}
+	for i := 0; i < len(node.Content); i += 2 {
+		key := node.Content[i]
+		if !slices.Contains(keys, key.Value) {
+			return fmt.Errorf("line %d: unknown key %q; accepted: %s", key.Line, key.Value, strings.Join(keys, ", "))
+		}
+	}
+	return nil
+}

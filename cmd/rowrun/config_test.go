@@ -1,0 +1,151 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/require"
+)
+
+// parse reads a serve configuration as the command does.
+func parse(variables map[string]string, args ...string) (serveConfig, error) {
+	var config serveConfig
+	flags := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+	config.register(flags)
+	if err := flags.Parse(args); err != nil {
+		return config, err
+	}
+	lookup := lookupIn(variables)
+	if err := applyEnvironment(flags, lookup); err != nil {
+		return config, err
+	}
+	return config, config.validate(lookup)
+}
+
+const someURL = "postgres://someone:hunter2@db.example:5432/app"
+
+func TestDefaultsAreTheContracts(t *testing.T) {
+	t.Parallel()
+	c, err := parse(nil, "--database-url", someURL, "--replica-name", "one")
+	require.NoError(t, err)
+	require.Equal(t, serveConfig{
+		Database:    databaseConfig{URL: someURL, DirectURL: someURL, source: "--database-url"},
+		Log:         logConfig{Level: "info", Format: "json"},
+		ReplicaName: "one", Concurrency: 20, Queues: []string{"default"}, Types: []string{"NOOP"},
+		DatabaseConns:     10,
+		HeartbeatInterval: 10 * time.Second, StaleAfter: time.Minute, StaleSweepInterval: 30 * time.Second,
+		SweepInterval: 5 * time.Second, CleanupInterval: time.Hour, Retention: 720 * time.Hour,
+		TaskTimeout: time.Hour, DrainTimeout: 30 * time.Second,
+		HTTPAddr: "127.0.0.1:8484", StreamSource: "listen",
+	}, c)
+}
+
+func TestEveryFlagHasAVariable(t *testing.T) {
+	t.Parallel()
+	c, err := parse(map[string]string{
+		"ROWRUN_DATABASE_URL": someURL, "ROWRUN_CONCURRENCY": "3", "ROWRUN_QUEUES": "a, b,a",
+		"ROWRUN_STALE_AFTER": "45s", "ROWRUN_MIGRATE": "true", "ROWRUN_HTTP_ADDR": "off",
+		"ROWRUN_STREAM_SOURCE": "off", "ROWRUN_LOG_LEVEL": "debug",
+	}, "--concurrency", "4")
+	require.NoError(t, err)
+	require.Equal(t, 4, c.Concurrency, "the flag wins")
+	require.Equal(t, []string{"a", "b"}, c.Queues)
+	require.Equal(t, 45*time.Second, c.StaleAfter)
+	require.True(t, c.Migrate)
+	require.Empty(t, c.HTTPAddr)
+	require.Equal(t, "off", c.StreamSource)
+	require.Equal(t, "debug", c.Log.Level)
+}
+
+func TestDatabaseIsFoundInTheOrderOfTheContract(t *testing.T) {
+	t.Parallel()
+	url := func(name string) string { return "postgres://u:hunter2@" + name + "/x" }
+	all := map[string]string{"ROWRUN_DATABASE_URL": url("two"), "DATABASE_URL": url("three"), "PGHOST": "four"}
+
+	c, err := parse(all, "--database-url", url("one"))
+	require.NoError(t, err)
+	require.Equal(t, url("one"), c.Database.URL)
+
+	c, err = parse(all)
+	require.NoError(t, err)
+	require.Equal(t, url("two"), c.Database.URL)
+
+	delete(all, "ROWRUN_DATABASE_URL")
+	c, err = parse(all)
+	require.NoError(t, err)
+	require.Equal(t, url("three"), c.Database.URL)
+	require.Equal(t, url("three"), c.Database.DirectURL)
+
+	delete(all, "DATABASE_URL")
+	c, err = parse(all)
+	require.NoError(t, err)
+	require.NotContains(t, c.Database.URL, "host=", "pgx reads the rest from PG* by itself")
+	require.Equal(t, "the PG* variables", c.Database.source)
+
+	_, err = parse(nil)
+	require.ErrorContains(t, err, "rowrun dev")
+	require.ErrorAs(t, err, new(*usageError))
+}
+
+func TestSecretsComeFromVariablesAndFiles(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "url")
+	require.NoError(t, os.WriteFile(path, []byte(someURL+"\n"), 0o600))
+	c, err := parse(map[string]string{"KEY": "whsec_eA=="}, "--database-url", "file:"+path,
+		"--app-url", "http://127.0.0.1:1", "--app-secret", "env:KEY")
+	require.NoError(t, err)
+	require.Equal(t, someURL, c.Database.URL)
+	require.Equal(t, "whsec_eA==", c.AppSecret)
+	require.Equal(t, []string{"NOOP", "HTTP"}, c.Types)
+}
+
+func TestWrongValuesAreWrongUse(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"--stale-after", "29s"}, "--stale-after: 29s is not accepted; accepted: at least 3 × --heartbeat-interval, which is 30s here"},
+		{[]string{"--heartbeat-interval", "0"}, "--heartbeat-interval: 0s is not accepted"},
+		{[]string{"--task-timeout", "-1s"}, "--task-timeout: -1s is not accepted; accepted: a duration, or 0 for none"},
+		{[]string{"--concurrency", "0"}, "--concurrency: 0 is not accepted; accepted: 1 to"},
+		{[]string{"--db-max-conns", "1"}, "--db-max-conns: 1 is not accepted"},
+		{[]string{"--queues", ""}, "--queues: is empty"},
+		{[]string{"--queues", strings.Repeat("q", 101)}, "--queues: a name has 101 bytes"},
+		{[]string{"--types", "NOPE"}, `--types: "NOPE" is not accepted; accepted: NOOP, SQL`},
+		{[]string{"--types", "NOOP,HTTP"}, "--types: HTTP needs --app-url"},
+		{[]string{"--types", "SQL"}, "--types: SQL needs databases in the file of --config"},
+		{[]string{"--app-secret", "whsec_eA=="}, "--app-secret signs calls to the app: it needs --app-url"},
+		{[]string{"--app-secret", "env:NOT_THERE"}, "--app-secret: env:NOT_THERE names a variable that is not set"},
+		{[]string{"--http-addr", "8484"}, "--http-addr: \"8484\" is not accepted; accepted: host:port"},
+		{[]string{"--http-addr", "127.0.0.1:99999"}, "--http-addr"},
+		{[]string{"--queues", "a\tb"}, `--queues: "a\tb" is not accepted`},
+		{[]string{"--replica-name", strings.Repeat("x", 201)}, "--replica-name: has 201 bytes"},
+		{[]string{"--database-url", "postgres://u:hunter2/x@h:1/db"}, "--database-url: not a connection string; accepted: postgres://"},
+		{[]string{"--direct-url", "port=hunter2"}, "--direct-url: not a connection string"},
+		{[]string{"--database-url", "host=h sslmode=verify-full sslrootcert=/not/there"}, "/not/there"},
+		{[]string{"--config", "/not/there.yaml"}, "--config: open /not/there.yaml"},
+	} {
+		t.Run(strings.Join(c.args, " "), func(t *testing.T) {
+			t.Parallel()
+			_, err := parse(map[string]string{"ROWRUN_DATABASE_URL": someURL}, c.args...)
+			require.ErrorAs(t, err, new(*usageError))
+			require.ErrorContains(t, err, c.says)
+			require.NotContains(t, err.Error(), "hunter2")
+		})
+	}
+}
+
+func TestReplicaNameFallsBackToTheHost(t *testing.T) {
+	t.Parallel()
+	c, err := parse(map[string]string{"DATABASE_URL": someURL, "POD_NAME": "pod", "HOSTNAME": "host"})
+	require.NoError(t, err)
+	require.Equal(t, "pod", c.ReplicaName)
+	c, err = parse(map[string]string{"DATABASE_URL": someURL, "HOSTNAME": "a" + strings.Repeat("é", 100)})
+	require.NoError(t, err)
+	require.Equal(t, "a"+strings.Repeat("é", 99), c.ReplicaName, "cut to what the column takes")
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+	"github.com/jackc/pgx/v5"
+	"github.com/rs/zerolog"
+)
+
+const (
+	connectTimeout  = 5 * time.Second
+	maxConnectPause = 3 * time.Second
+	// Commands at a prompt give up after this; what serves waits for ever.
+	promptPatience = 30 * time.Second
+
+	minServerVersion = 150000
+)
+
+// waitForDatabase returns once url leads to a primary of PostgreSQL 15 or
+// later. It waits for a database that isn't up yet, for at most patience (0:
+// as long as ctx lasts), and says so once per cause. What waiting can't mend
+// is an error that says what to do.
+func waitForDatabase(ctx context.Context, url, source string, patience time.Duration, log zerolog.Logger) error {
+	pause := backoff.NewExponentialBackOff()
+	pause.InitialInterval = 100 * time.Millisecond
+	pause.MaxInterval = maxConnectPause
+	start, said := time.Now(), ""
+	for {
+		err := tryDatabase(ctx, url)
+		if err == nil {
+			if said != "" {
+				log.Info().Str("database", place(url)).Msg("database reached")
+			}
+			return nil
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		trouble := diagnose(err)
+		if !trouble.wait {
+			return fmt.Errorf("%s (%s): %s", place(url), source, trouble.text)
+		}
+		if patience > 0 && time.Since(start) > patience {
+			return fmt.Errorf("%s (%s): gave up after %s: %s", place(url), source, patience, trouble.text)
+		}
+		if trouble.text != said {
+			said = trouble.text
+			log.Warn().Str("database", place(url)).Str("cause", trouble.text).Msg("database not reachable yet, waiting for it")
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause.NextBackOff()):
+		}
+	}
+}
+
+var (
+	errStandby   = errors.New("server is a standby")
+	errOldServer = errors.New("server is too old")
+)
+
+// tryDatabase makes one connection and looks at the server behind it.
+func tryDatabase(ctx context.Context, url string) error {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer closeConn(ctx, conn)
+	var number int
+	var standby bool
+	err = conn.QueryRow(ctx, "SELECT current_setting('server_version_num')::int, pg_is_in_recovery()").Scan(&number, &standby)
+	switch {
+	case err != nil:
+		return err
+	case number < minServerVersion:
+		return fmt.Errorf("%w: version number %d", errOldServer, number)
+	case standby:
+		return errStandby
+	}
+	return nil
+}
+
+func closeConn(ctx context.Context, conn *pgx.Conn) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	_ = conn.Close(ctx) // a connection that won't say goodbye is dropped
+}

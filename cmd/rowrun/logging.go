@@ -1,0 +1,36 @@
+package main
+
+import (
+	"io"
+
+	"github.com/rs/zerolog"
+	"github.com/spf13/pflag"
+)
+
+// logConfig says how much is logged, and in which form.
+type logConfig struct {
+	Level  string
+	Format string
+}
+
+func (c *logConfig) register(flags *pflag.FlagSet) {
+	choice(flags, &c.Level, "log-level", "info", "least level that is logged", "debug", "info", "warn", "error")
+	choice(flags, &c.Format, "log-format", "json", "form of log and stream; console is for people", "json", "console")
+}
+
+// logger writes the process's own log to w.
+func (c *logConfig) logger(w io.Writer) zerolog.Logger {
+	level, err := zerolog.ParseLevel(c.Level)
+	if err != nil {
+		level = zerolog.InfoLevel
+	}
+	return zerolog.New(c.writer(w)).Level(level).With().Timestamp().Logger()
+}
+
+// writer puts the chosen form before w. What is written to it are JSON lines.
+func (c *logConfig) writer(w io.Writer) io.Writer {
+	if c.Format == "console" {
+		return zerolog.ConsoleWriter{Out: w, NoColor: true, TimeFormat: "15:04:05.000"}
+	}
+	return w
+}

@@ -1,0 +1,43 @@
+// Command rowrun is a sidecar for PostgreSQL: a row inserted into
+// rowrun.task_run is run by one healthy replica.
+//
+// This package is the only one that knows all others: it reads the
+// configuration, wires the parts together and maps errors to exit codes
+// (0 done, 1 failed, 2 wrong use). It decides nothing about runs.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/rowrun/rowrun/scheduler/cmdexec"
+)
+
+// version is set by the build: -ldflags "-X main.version=…".
+var version = "dev"
+
+func main() {
+	cmdexec.MaybeSupervise() // returns unless this process was started to hold a command's group
+
+	// zerolog keeps its time format in globals; they are set once, here.
+	zerolog.TimeFieldFormat = "2006-01-02T15:04:05.000000Z07:00"
+	zerolog.TimestampFunc = func() time.Time { return time.Now().UTC() }
+
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// A second signal ends the process at once: the first one asked nicely.
+	context.AfterFunc(ctx, stop)
+
+	code := run(ctx, os.Args[1:], environment{
+		stdin:  os.Stdin,
+		stdout: os.Stdout,
+		stderr: os.Stderr,
+		lookup: os.LookupEnv,
+	})
+	stop()
+	os.Exit(code)
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/rs/zerolog"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/server"
+	"github.com/rowrun/rowrun/events"
+	"github.com/rowrun/rowrun/scheduler"
+	"github.com/rowrun/rowrun/store"
+)
+
+// part is a long-lived piece of a replica.
+type part interface {
+	Run(ctx context.Context) error
+}
+
+// replica is one scheduler with what it needs around it.
+type replica struct {
+	scheduler   *scheduler.Scheduler
+	support     []part // outlive the scheduler's drain
+	unsubscribe func()
+}
+
+// newReplica wires a replica. It binds the HTTP address, and starts nothing.
+func newReplica(c *serveConfig, s *store.Store, x *executors, log zerolog.Logger) (*replica, error) {
+	hub := events.NewHub()
+	config, err := pgx.ParseConfig(c.Database.DirectURL)
+	if err != nil {
+		return nil, errors.New("not a connection string") // validate has parsed it before
+	}
+	listener, err := events.NewListener(events.ListenConfig{ConnConfig: config, Channel: store.Channel, Hub: hub, Log: log})
+	if err != nil {
+		return nil, err
+	}
+	wake, unsubscribe := hub.Subscribe()
+	r := &replica{support: []part{listener}, unsubscribe: unsubscribe}
+	r.scheduler, err = scheduler.New(scheduler.Config{
+		Store:              s,
+		Executors:          x.byType,
+		Databases:          x.databases,
+		Commands:           x.commands,
+		Queues:             c.Queues,
+		Name:               c.ReplicaName,
+		Version:            version,
+		Concurrency:        c.Concurrency,
+		HeartbeatInterval:  c.HeartbeatInterval,
+		StaleAfter:         c.StaleAfter,
+		StaleSweepInterval: c.StaleSweepInterval,
+		SweepInterval:      c.SweepInterval,
+		CleanupInterval:    c.CleanupInterval,
+		Retention:          c.Retention,
+		TaskTimeout:        c.TaskTimeout,
+		DrainTimeout:       c.DrainTimeout,
+		Wake:               wake,
+		LogRuns:            func() bool { return true },
+		Log:                log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if c.HTTPAddr != "" {
+		http, err := server.New(server.Config{Addr: c.HTTPAddr, Checks: readiness(s, r.scheduler, c.StaleAfter), Log: log})
+		if err != nil {
+			return nil, fmt.Errorf("--http-addr: %w", err)
+		}
+		r.support = append(r.support, http)
+	}
+	return r, nil
+}
+
+// Run serves until ctx ends. The listener and HTTP go on while the scheduler
+// drains: cancels still arrive, and a probe sees the drain.
+func (r *replica) Run(ctx context.Context) error {
+	defer r.unsubscribe()
+	work, stopWork := context.WithCancel(ctx)
+	defer stopWork()
+	around, stopSupport := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopSupport()
+	var support errgroup.Group
+	for _, p := range r.support {
+		support.Go(func() error {
+			defer stopWork() // one that fails takes the replica down in good order
+			return p.Run(around)
+		})
+	}
+	err := r.scheduler.Run(work)
+	stopSupport()
+	return errors.Join(err, support.Wait())
+}
+
+// readiness says when a replica takes work: the database answers, has the
+// schema, and this replica's lease is in force.
+func readiness(s *store.Store, replica *scheduler.Scheduler, lease time.Duration) []server.Check {
+	return []server.Check{
+		{Name: "database", Ask: func(ctx context.Context) error {
+			err := s.Ping(ctx)
+			switch {
+			case err == nil, errors.Is(err, store.ErrStandby), errors.Is(err, context.DeadlineExceeded):
+				return err
+			}
+			return errors.New(diagnose(err).text)
+		}},
+		{Name: "schema", Ask: func(ctx context.Context) error { return checkSchema(ctx, s) }},
+		{Name: "heartbeat", Ask: func(context.Context) error {
+			status := replica.Status()
+			switch {
+			case status.Draining:
+				return errors.New("this replica is shutting down")
+			case status.ReplicaID == "":
+				return errors.New("none has been written yet")
+			case status.Silent > lease*2/3:
+				return fmt.Errorf("none was written for %s", status.Silent.Round(time.Millisecond))
+			}
+			return nil
+		}},
+	}
+}

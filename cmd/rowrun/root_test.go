@@ -1,0 +1,60 @@
+package main
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestWrongUseExitsWithTwoAndNamesWhatIsAccepted(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, says string
+		variables  map[string]string
+		args       []string
+	}{
+		{name: "nothing", args: nil, says: "a command is missing"},
+		{name: "unknown command", args: []string{"migrat"}, says: "did you mean migrate?"},
+		{name: "unknown sub-command", args: []string{"migrate", "upp"}, says: `accepted after "rowrun migrate": down, force, grants, sql, status, up`},
+		{name: "unknown flag", args: []string{"version", "--nope"}, says: "unknown flag: --nope; see rowrun version --help"},
+		{name: "unknown short flag", args: []string{"version", "-x"}, says: "see rowrun version --help"},
+		{name: "bad value", args: []string{"version", "-o", "xml"}, says: `--output: "xml" is not accepted; accepted: table, json`},
+		{name: "missing value", args: []string{"version", "-o"}, says: "--output: a value is missing; accepted: table, json"},
+		{name: "bad variable", args: []string{"version"}, variables: map[string]string{"ROWRUN_OUTPUT": "xml"}, says: `ROWRUN_OUTPUT: "xml" is not accepted; accepted: table, json`},
+		{name: "argument too many", args: []string{"version", "now"}, says: "rowrun version: 1 arguments given; accepted: no arguments"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			got := rowrun(t.Context(), t, c.variables, c.args...)
+			require.Equal(t, exitUsage, got.code, got.stderr)
+			require.Contains(t, got.stderr, c.says)
+			require.Empty(t, got.stdout)
+		})
+	}
+}
+
+func TestFlagWinsOverVariableWinsOverDefault(t *testing.T) {
+	t.Parallel()
+	variables := map[string]string{"ROWRUN_OUTPUT": "json"}
+	require.True(t, json.Valid([]byte(rowrun(t.Context(), t, variables, "version").stdout)))
+	require.False(t, json.Valid([]byte(rowrun(t.Context(), t, variables, "version", "-o", "table").stdout)))
+	require.False(t, json.Valid([]byte(rowrun(t.Context(), t, nil, "version").stdout)))
+	require.False(t, json.Valid([]byte(rowrun(t.Context(), t, map[string]string{"ROWRUN_OUTPUT": ""}, "version").stdout)),
+		"an empty variable is not set")
+}
+
+func TestHelpExitsWithZero(t *testing.T) {
+	t.Parallel()
+	got := rowrun(t.Context(), t, nil, "--help")
+	require.Equal(t, exitDone, got.code)
+	require.Contains(t, got.stdout, "ROWRUN_STALE_AFTER")
+	require.Empty(t, got.stderr)
+}
+
+func TestOutputKeepsValuesOutOfTheTerminalsControl(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "a b c", printable("a\nb\tc"))
+	require.NotContains(t, printable("\x1b[2Jgone"), "\x1b")
+	require.Equal(t, "größer", printable("größer"))
+}

@@ -1,0 +1,60 @@
+// Package events turns what PostgreSQL announces into signals in this process.
+//
+// It knows the protocol (LISTEN, notifications) and no table. What it hands on
+// is always a hint: "look again", never "do this". State lives in rows, so a
+// lost, doubled or invented notification costs at most one needless look, or
+// one sweep interval of waiting.
+//
+// # Parts
+//
+//   - [Decode] and [Encode] are the codec of the notifications' payload.
+//   - [Hub] hands signals to those in this process who subscribed: wakes,
+//     merged into one-slot channels, and batches of transitions in commit order.
+//   - [Listener] owns one connection that listens, and feeds a Hub.
+//   - [ProbeListen] tells whether a connection is one on which notifications
+//     arrive at all; behind a transaction pooler they don't.
+//
+// # States of the Listener
+//
+//	          connected, set up, LISTEN committed
+//	DOWN ────────────────────────────────────────▶ UP
+//	 ▲  ◀── no answer, terminated, closed ──────────┘
+//	 └── next try: at once, then with backoff up to 1 s
+//
+// On the way up, in this order: connect; the session's settings; OnConnect;
+// LISTEN; Connected is true; every subscriber is told to look, and told of a
+// gap where there was an earlier connection. A change committed before LISTEN
+// is therefore found by that look, a later one by its notification: there is
+// no moment between the two.
+//
+// On the way down: Connected is false; OnDisconnect returns; only then the
+// connection is closed. What relies on a session lock of this connection has
+// stopped before the server can give the lock to somebody else, unless it was
+// the server that ended the session.
+//
+// While it is up, a ping with a deadline is sent after each interval of
+// silence. A connection whose packets are dropped without a word is given up
+// after PingInterval + PingTimeout (7 s by default). The server gives the same
+// connection up, and its locks with it, half as long again after the last
+// packet it saw, so that the client notices first.
+//
+// # Invariants
+//
+//   - The listening connection is never left in a transaction: the server would
+//     withhold notifications. A function that leaves one open costs the connection.
+//   - Only Run touches the connection; Do hands it a function.
+//   - Publishing never blocks and its memory is bounded. A subscriber too slow
+//     for its buffer gets a gap in the place of what was dropped.
+//   - Transitions arrive in commit order. A gap stands before the transitions
+//     that came after it.
+//
+// # Crash points
+//
+//   - This process dies: the server ends the session; nothing is stored here.
+//     The next start connects and looks.
+//   - The server dies, or ends the session: notifications until the next LISTEN
+//     are lost for us. The next connection looks and reports a gap.
+//   - The network drops packets: as above, after the ping's deadline.
+//   - A payload can't be decoded: counted, everybody looks, gap; the connection stays.
+//   - OnConnect or LISTEN fails: the attempt counts as failed and is repeated.
+package events

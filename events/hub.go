@@ -1,0 +1,86 @@
+package events
+
+import "sync"
+
+// Hub hands signals to subscribers in this process. Its publishing side (Wake,
+// Publish, Gap) never blocks. All methods may be called from many goroutines.
+type Hub struct {
+	mu      sync.Mutex
+	wakes   map[chan struct{}]struct{}
+	batches map[*Batches]struct{}
+}
+
+// NewHub returns a hub without subscribers.
+func NewHub() *Hub {
+	return &Hub{
+		wakes:   make(map[chan struct{}]struct{}),
+		batches: make(map[*Batches]struct{}),
+	}
+}
+
+// Subscribe returns a channel that receives one value after any number of
+// wakes. It holds one from the start: what happened before the subscription is
+// to be looked at too. The returned function ends the subscription; it may be
+// called more than once, and does not close the channel.
+func (h *Hub) Subscribe() (<-chan struct{}, func()) {
+	ch := make(chan struct{}, 1)
+	ch <- struct{}{}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.wakes[ch] = struct{}{}
+	return ch, func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		delete(h.wakes, ch)
+	}
+}
+
+// Wake tells every subscriber to look at everything.
+func (h *Hub) Wake() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.wakeAll()
+	for b := range h.batches {
+		b.look()
+	}
+}
+
+// Publish hands on what one notification said. No transitions mean the same as Wake.
+func (h *Hub) Publish(transitions []Transition) {
+	if len(transitions) == 0 {
+		h.Wake()
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.wakeAll()
+	for b := range h.batches {
+		b.push(transitions)
+	}
+}
+
+// Gap wakes everybody and tells those who read batches that transitions may be
+// missing in this place. The reason is one of few short texts: it is shown to users.
+func (h *Hub) Gap(reason string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.wakeAll()
+	for b := range h.batches {
+		b.gap(reason)
+	}
+}
+
+// wakeAll is called with h.mu held.
+func (h *Hub) wakeAll() {
+	for ch := range h.wakes {
+		signal(ch)
+	}
+}
+
+// signal fills a one-slot channel unless it is full already.
+func signal(ch chan struct{}) {
+	select {
+	case ch <- struct{}{}:
+	default:
+	}
+}

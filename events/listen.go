@@ -1,0 +1,121 @@
+package events
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/rs/zerolog"
+)
+
+// GapUndecodable is the reason of a gap where a notification had a payload that
+// is not one of ours.
+const GapUndecodable = "undecodable notification"
+
+// ErrNotConnected is returned by Do where there is no connection, or where it
+// was lost before the function began.
+var ErrNotConnected = errors.New("not connected")
+
+// ListenConfig says what a Listener listens to, and how closely it watches its connection.
+type ListenConfig struct {
+	// ConnConfig comes from pgx.ParseConfig. Required. It must lead to the
+	// server itself or to a pooler in session mode, see ProbeListen.
+	ConnConfig *pgx.ConnConfig
+	// Channel is listened to, taken literally, 1 to 63 bytes. Required.
+	Channel string
+	// Hub receives the signals. Required.
+	Hub *Hub
+	// Log gets a line when notifications are heard, and one when they no longer
+	// are, and why. The zero value says nothing.
+	Log zerolog.Logger
+	// AppName is the session's application_name. Default: that of ConnConfig,
+	// or "rowrun listen" where it has none.
+	AppName string
+	// PingInterval is how long the connection may be silent before it is asked
+	// whether it is still there. Default 5 s.
+	PingInterval time.Duration
+	// PingTimeout bounds the answer to a ping, and each function given to Do. Default 2 s.
+	PingTimeout time.Duration
+	// ConnectTimeout bounds connecting, for each host of ConnConfig, and
+	// after that the session's set-up with OnConnect. Default 5 s.
+	ConnectTimeout time.Duration
+	// OnConnect, where not nil, is called on each new connection before LISTEN.
+	// An error costs the connection. It must not leave a transaction open.
+	OnConnect func(ctx context.Context, conn *pgx.Conn) error
+	// OnDisconnect, where not nil, is called once for each OnConnect that
+	// returned nil, when the connection is given up and before it is closed. It
+	// must return quickly: a session lock of the connection is held meanwhile.
+	OnDisconnect func()
+}
+
+// Listener keeps one connection listening and feeds a Hub with what it hears.
+type Listener struct {
+	config ListenConfig
+
+	running     atomic.Bool
+	connected   atomic.Bool
+	reconnects  atomic.Uint64
+	undecodable atomic.Uint64
+
+	mu        sync.Mutex
+	open      bool // requests are taken
+	requests  []*request
+	interrupt context.CancelFunc // ends the wait for a notification; nil while there is none
+
+	lost string // why the last connection was lost; "" before the first. Run only.
+	said string // reason of the error that was logged last. Run only.
+	told bool   // the log says that notifications are heard. Run only.
+	odd  bool   // the last payload was undecodable. Run only.
+}
+
+// Stats are a Listener's counters since it was made.
+type Stats struct {
+	Reconnects  uint64 // connections that listened, after the first
+	Undecodable uint64 // notifications whose payload was not one of ours
+}
+
+// NewListener validates the configuration and fills in its defaults. It does not connect.
+func NewListener(config ListenConfig) (*Listener, error) {
+	switch {
+	case config.ConnConfig == nil:
+		return nil, errors.New("listener: ConnConfig is required")
+	case config.Channel == "" || len(config.Channel) > 63:
+		return nil, errors.New("listener: Channel must have 1 to 63 bytes")
+	case config.Hub == nil:
+		return nil, errors.New("listener: Hub is required")
+	case config.PingInterval < 0 || config.PingTimeout < 0 || config.ConnectTimeout < 0:
+		return nil, errors.New("listener: intervals and timeouts must not be negative")
+	}
+	withDefault := func(d *time.Duration, v time.Duration) {
+		if *d == 0 {
+			*d = v
+		}
+	}
+	withDefault(&config.PingInterval, 5*time.Second)
+	withDefault(&config.PingTimeout, 2*time.Second)
+	withDefault(&config.ConnectTimeout, 5*time.Second)
+
+	config.ConnConfig = config.ConnConfig.Copy()
+	if config.ConnConfig.RuntimeParams == nil {
+		config.ConnConfig.RuntimeParams = map[string]string{}
+	}
+	if config.AppName == "" {
+		config.AppName = config.ConnConfig.RuntimeParams["application_name"]
+	}
+	if config.AppName == "" {
+		config.AppName = "rowrun listen"
+	}
+	config.ConnConfig.RuntimeParams["application_name"] = config.AppName
+	return &Listener{config: config}, nil
+}
+
+// Connected is true while notifications are heard, as far as the last ping tells.
+func (l *Listener) Connected() bool { return l.connected.Load() }
+
+// Stats returns the counters.
+func (l *Listener) Stats() Stats {
+	return Stats{Reconnects: l.reconnects.Load(), Undecodable: l.undecodable.Load()}
+}

@@ -1,0 +1,219 @@
+package events
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+const (
+	firstRetry = 50 * time.Millisecond
+	// maxRetry bounds the time between two tries. A connection that held for
+	// less is no success: it neither starts the backoff anew nor the log.
+	maxRetry = time.Second
+)
+
+// Run connects, listens and reconnects until ctx ends; then it returns nil and
+// leaves nothing running. An outage is no error: it is logged, and tried again.
+// Run may be called again after it returned, not while it runs.
+func (l *Listener) Run(ctx context.Context) error {
+	if !l.running.CompareAndSwap(false, true) {
+		return errors.New("listener: already running")
+	}
+	defer l.running.Store(false)
+
+	retry := &backoff.ExponentialBackOff{
+		InitialInterval: firstRetry, MaxInterval: maxRetry, Multiplier: 2, RandomizationFactor: 0.3,
+	}
+	for atOnce := true; ; atOnce = false {
+		up, err := l.session(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if up >= maxRetry {
+			retry.Reset()
+			l.said, atOnce = "", true
+		}
+		l.complain(err)
+		if atOnce {
+			continue
+		}
+		pause := time.NewTimer(min(retry.NextBackOff(), maxRetry))
+		select {
+		case <-ctx.Done():
+			pause.Stop()
+			return nil
+		case <-pause.C:
+		}
+	}
+}
+
+// session is the life of one connection. It returns how long the connection
+// listened, and why it ended.
+func (l *Listener) session(ctx context.Context) (up time.Duration, err error) {
+	c := &l.config
+	k, err := dial(ctx, c.ConnConfig, c.ConnectTimeout)
+	if err != nil {
+		return 0, err
+	}
+	defer k.close()
+
+	setup, cancel := context.WithTimeout(ctx, c.ConnectTimeout)
+	defer cancel()
+	silence := c.PingInterval + c.PingTimeout
+	if err := k.setSession(setup, c.ConnectTimeout, c.PingInterval, silence+silence/2); err != nil {
+		return 0, err
+	}
+	if c.OnConnect != nil {
+		if err := c.OnConnect(setup, k.conn); err != nil {
+			return 0, fmt.Errorf("on connect: %w", err)
+		}
+	}
+	if c.OnDisconnect != nil {
+		defer c.OnDisconnect() // before k.close
+	}
+	if err := k.usable(); err != nil {
+		return 0, err
+	}
+	if _, err := k.conn.Exec(setup, "listen "+pgx.Identifier{c.Channel}.Sanitize()); err != nil {
+		return 0, fmt.Errorf("listen: %w", err)
+	}
+	cancel()
+
+	began := time.Now()
+	l.up()
+	defer l.down()
+	err = l.serve(ctx, k)
+	l.lost = "connection lost: " + reason(err)
+	if ctx.Err() != nil {
+		l.lost = "listening was stopped"
+	}
+	return time.Since(began), err
+}
+
+// up opens for business. LISTEN is committed: whoever looks now misses nothing.
+func (l *Listener) up() {
+	l.mu.Lock()
+	l.open = true
+	l.mu.Unlock()
+	l.connected.Store(true)
+	if !l.told {
+		l.told = true
+		l.config.Log.Info().Str("channel", l.config.Channel).Msg("listening for notifications")
+	}
+	if l.lost == "" {
+		l.config.Hub.Wake()
+		return
+	}
+	l.reconnects.Add(1)
+	l.config.Hub.Gap(l.lost)
+}
+
+func (l *Listener) down() {
+	l.connected.Store(false)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.open = false
+	for _, r := range l.requests {
+		r.done <- ErrNotConnected
+	}
+	l.requests = nil
+}
+
+// serve hears notifications, runs requests between them, and asks after each
+// interval of silence whether the server is still there.
+func (l *Listener) serve(ctx context.Context, k *link) error {
+	heard := time.Now()
+	for {
+		if err := l.runRequests(ctx, k); err != nil {
+			return err
+		}
+		deadline := heard.Add(l.config.PingInterval)
+		n, err := l.wait(ctx, k, deadline)
+		switch {
+		case n != nil:
+			heard = time.Now()
+			l.deliver(n)
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			return fmt.Errorf("wait for notifications: %w", err)
+		case !time.Now().Before(deadline):
+			if err := ping(ctx, k, l.config.PingTimeout); err != nil {
+				return err
+			}
+			heard = time.Now()
+		}
+	}
+}
+
+// wait returns a notification, or nil where the deadline, a request or the end
+// of ctx came first. An error means that the connection is lost.
+func (l *Listener) wait(ctx context.Context, k *link, deadline time.Time) (*pgconn.Notification, error) {
+	ctx, cancel := context.WithDeadline(ctx, deadline)
+	defer cancel()
+	l.mu.Lock()
+	if len(l.requests) > 0 {
+		l.mu.Unlock()
+		return nil, nil
+	}
+	l.interrupt = cancel
+	l.mu.Unlock()
+
+	n, err := k.conn.WaitForNotification(ctx)
+
+	l.mu.Lock()
+	l.interrupt = nil
+	l.mu.Unlock()
+	if n != nil {
+		return n, nil
+	}
+	// pgx keeps the connection where only the context ended the wait.
+	if ctx.Err() != nil && !k.conn.IsClosed() {
+		return nil, nil
+	}
+	return nil, err
+}
+
+func ping(ctx context.Context, k *link, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	if err := k.conn.Ping(ctx); err != nil {
+		return fmt.Errorf("ping: %w", err)
+	}
+	return nil
+}
+
+func (l *Listener) deliver(n *pgconn.Notification) {
+	if n.Channel != l.config.Channel {
+		return // a function given to Do or OnConnect listens to more
+	}
+	transitions, err := Decode(n.Payload)
+	if err != nil {
+		l.undecodable.Add(1)
+		if !l.odd {
+			l.config.Log.Warn().Err(err).Str("channel", n.Channel).Msg("notification not understood; looking instead")
+		}
+		l.odd = true
+		l.config.Hub.Gap(GapUndecodable)
+		return
+	}
+	l.odd = false
+	l.config.Hub.Publish(transitions)
+}
+
+// complain logs why notifications aren't heard, once until the reason changes
+// or a connection held.
+func (l *Listener) complain(err error) {
+	why := reason(err)
+	if why == l.said {
+		return
+	}
+	l.said, l.told = why, false
+	l.config.Log.Warn().Err(err).Str("channel", l.config.Channel).Msg("not listening for notifications; trying again")
+}

@@ -1,0 +1,159 @@
+package migrations
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+//go:embed sql/*.sql
+var embedded embed.FS
+
+// ErrNewer says that the database has migrations that this binary doesn't know.
+var ErrNewer = errors.New("the schema is newer than this binary")
+
+const grantsFile = "sql/grants.sql"
+
+// Config says where to migrate to.
+type Config struct {
+	// URL is a connection string or URL in pgx's forms; required. It must lead to
+	// the server itself or a pooler in session mode.
+	URL string
+	// FS holds sql/*.sql; default: the embedded files.
+	FS fs.FS
+	// Log gets what was done; the zero value is silent.
+	Log zerolog.Logger
+	// LockWait bounds the wait for others that migrate now; default 10 min.
+	LockWait time.Duration
+	// Timeout bounds a whole call, the wait included; default 1 h.
+	Timeout time.Duration
+}
+
+func (c Config) withDefaults() (Config, error) {
+	if c.URL == "" {
+		return c, errors.New("no database given")
+	}
+	if c.FS == nil {
+		c.FS = embedded
+	}
+	if c.LockWait <= 0 {
+		c.LockWait = 10 * time.Minute
+	}
+	if c.Timeout <= 0 {
+		c.Timeout = time.Hour
+	}
+	return c, nil
+}
+
+// Up applies what is missing and returns how many migrations that were. Then it runs
+// the grants, unless these very grants were the last that ran. A schema that is newer
+// than this binary is left as it is.
+func Up(ctx context.Context, config Config) (applied int, err error) {
+	return UpTo(ctx, config, 0)
+}
+
+// UpTo is Up as far as version, 0 for all; the grants come with the newest one only.
+func UpTo(ctx context.Context, config Config, version int) (applied int, err error) {
+	err = locked(ctx, config, "migrate up", func(ctx context.Context, s *session) error {
+		if version != 0 && !s.files.has(version) {
+			return s.files.unknown(version)
+		}
+		current, err := s.settle(ctx)
+		if err != nil {
+			return err
+		}
+		if latest := s.files.latest(); current > latest {
+			s.log.Warn().Int("version", current).Int("known", latest).Msg("schema is newer than this binary, left as it is")
+			return nil
+		}
+		for _, f := range s.files.after(current) {
+			if version != 0 && f.version > version {
+				break
+			}
+			if err := s.up(ctx, f); err != nil {
+				return err
+			}
+			current = f.version
+			applied++
+		}
+		if current < s.files.latest() || s.files.grants == "" {
+			return nil
+		}
+		granted, err := s.granted(ctx)
+		if err != nil || granted {
+			return err
+		}
+		return s.grant(ctx)
+	})
+	return applied, err
+}
+
+// Down takes the newest steps migrations back. It returns how many; fewer where
+// no more were applied. Their data is lost.
+func Down(ctx context.Context, config Config, steps int) (undone int, err error) {
+	if steps < 1 {
+		return 0, fmt.Errorf("migrate down: %d steps: must be at least 1", steps)
+	}
+	err = locked(ctx, config, "migrate down", func(ctx context.Context, s *session) error {
+		current, err := s.settle(ctx)
+		if err != nil {
+			return err
+		}
+		if latest := s.files.latest(); current > latest {
+			return fmt.Errorf("version %d, known %d: %w; use the binary that migrated it", current, latest, ErrNewer)
+		}
+		for _, f := range s.files.downFrom(current) {
+			if undone == steps {
+				break
+			}
+			if err := s.down(ctx, f); err != nil {
+				return err
+			}
+			undone++
+		}
+		return nil
+	})
+	return undone, err
+}
+
+// Force records that the schema is at version, 0 for none, without running
+// anything: for a person who has repaired it by hand.
+func Force(ctx context.Context, config Config, version int) error {
+	return locked(ctx, config, "migrate force", func(ctx context.Context, s *session) error {
+		if version != 0 && !s.files.has(version) {
+			return s.files.unknown(version)
+		}
+		return s.force(ctx, version)
+	})
+}
+
+// Grants creates the roles where they are missing and repeats what they may do.
+func Grants(ctx context.Context, config Config) error {
+	return locked(ctx, config, "migrate grants", func(ctx context.Context, s *session) error {
+		current, err := s.settle(ctx)
+		if err != nil {
+			return err
+		}
+		if current < s.files.latest() {
+			return fmt.Errorf("the schema is at version %d of %d: run `rowrun migrate up` first", current, s.files.latest())
+		}
+		if s.files.grants == "" {
+			return fmt.Errorf("%s: %w", grantsFile, fs.ErrNotExist)
+		}
+		return s.grant(ctx)
+	})
+}
+
+// Version is the newest embedded migration.
+func Version() int {
+	files, err := readFiles(embedded)
+	if err != nil {
+		panic(err) // the build embedded what can't be read
+	}
+	return files.latest()
+}

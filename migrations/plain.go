@@ -1,0 +1,36 @@
+package migrations
+
+import (
+	"fmt"
+	"io/fs"
+	"strings"
+)
+
+const bookkeeping = `CREATE SCHEMA IF NOT EXISTS rowrun;
+CREATE TABLE IF NOT EXISTS rowrun.schema_migrations (version bigint NOT NULL PRIMARY KEY, dirty boolean NOT NULL);
+`
+
+// SQL is the text of the embedded migrations after version from (0: all), and the
+// grants, for people who apply it by hand, say with psql -v ON_ERROR_STOP=1. It
+// keeps the same books, so that Up goes on from there.
+func SQL(from int) (string, error) { return plain(embedded, from) }
+
+func plain(fsys fs.FS, from int) (string, error) {
+	files, err := readFiles(fsys)
+	if err != nil {
+		return "", err
+	}
+	if from != 0 && !files.has(from) {
+		return "", files.unknown(from)
+	}
+	var b strings.Builder
+	b.WriteString(bookkeeping)
+	for _, f := range files.after(from) {
+		fmt.Fprintf(&b, "\n-- migration %d: %s\nBEGIN;\nSET LOCAL lock_timeout = '2s';\n%s\n", f.version, f.name, strings.TrimSpace(f.up))
+		fmt.Fprintf(&b, "DELETE FROM rowrun.schema_migrations;\nINSERT INTO rowrun.schema_migrations (version, dirty) VALUES (%d, false);\nCOMMIT;\n", f.version)
+	}
+	if files.grants != "" {
+		fmt.Fprintf(&b, "\n-- grants\nBEGIN;\n%s%sCOMMIT;\n", strings.TrimSpace(files.grants), files.grantsMark())
+	}
+	return b.String(), nil
+}

@@ -1,0 +1,316 @@
+-- What the database refuses, whoever asks, and what it fills in: triggers that look at the new row and at its task,
+-- and touch and lock nothing else. SQLSTATEs: RR001 an edge that the state machine hasn't, RR003 a value that users
+-- may not give, RR004 a state in which that can't be done, RR005 a column that is fixed while a run is unfinished,
+-- RR006 a row that can't be deleted yet.
+
+CREATE FUNCTION rowrun.plan_fill() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    NEW.id := coalesce(NEW.id, nextval('rowrun.plan_id_seq'));
+    NEW.project := coalesce(NEW.project, 'default');
+    NEW.name := coalesce(NEW.name, '');
+    NEW.on_failure := coalesce(NEW.on_failure, 'STOP_DATABASE');
+    NEW.paused := coalesce(NEW.paused, false);
+    NEW.round := 1;
+    NEW.created_at := now();
+    RETURN NEW;
+END $$;
+CREATE TRIGGER plan_fill BEFORE INSERT ON rowrun.plan FOR EACH ROW EXECUTE FUNCTION rowrun.plan_fill();
+
+CREATE FUNCTION rowrun.task_fill() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    NEW.id := coalesce(NEW.id, nextval('rowrun.task_id_seq'));
+    NEW.name := coalesce(NEW.name, '');
+    NEW.queue := coalesce(NEW.queue, 'default');
+    NEW.sequential := coalesce(NEW.sequential, NEW.type = 'DATABASE_MIGRATE', false);
+    NEW.payload := coalesce(NEW.payload, '{}');
+    NEW.priority := coalesce(NEW.priority, 0);
+    NEW.max_attempts := coalesce(NEW.max_attempts, 1);
+    NEW.retry_delay := coalesce(NEW.retry_delay, '10 s');
+    NEW.on_stale := coalesce(NEW.on_stale, 'FAIL');
+    NEW.paused := coalesce(NEW.paused, false);
+    NEW.skipped := coalesce(NEW.skipped, false);
+    NEW.labels := coalesce(NEW.labels, '{}');
+
+    IF TG_OP = 'INSERT' THEN
+        NEW.created_at := now();
+        NEW.outcome := NULL;
+    END IF;
+    IF (NEW.type IN ('SQL', 'DATABASE_MIGRATE', 'COMMAND')
+        OR (TG_OP = 'UPDATE' AND OLD.type IN ('SQL', 'DATABASE_MIGRATE', 'COMMAND')))
+       AND (TG_OP = 'INSERT'
+            OR (NEW.type, NEW.queue, NEW.payload, NEW.database_id, NEW.version, NEW.plan_id)
+               IS DISTINCT FROM (OLD.type, OLD.queue, OLD.payload, OLD.database_id, OLD.version, OLD.plan_id))
+       AND NOT pg_has_role(current_user, (SELECT c.relowner FROM pg_catalog.pg_class c WHERE c.oid = TG_RELID), 'USAGE')
+       AND NOT pg_has_role(current_user, 'rowrun_author', 'USAGE')
+    THEN
+        RAISE EXCEPTION 'only members of rowrun_author may write tasks of type %', NEW.type
+            USING ERRCODE = 'insufficient_privilege', HINT = 'GRANT rowrun_author TO the role, or let an author define the task.';
+    END IF;
+    IF TG_OP = 'UPDATE' THEN
+        IF NEW.id <> OLD.id THEN
+            RAISE EXCEPTION 'a task keeps its id' USING ERRCODE = 'RR003';
+        END IF;
+        IF NEW.plan_id IS DISTINCT FROM OLD.plan_id AND EXISTS (
+            SELECT FROM rowrun.task_run r WHERE r.task_id = OLD.id AND r.status IN ('PENDING', 'AVAILABLE', 'RUNNING'))
+           OR OLD.plan_id IS NOT NULL
+              AND (NEW.type, NEW.queue, NEW.database_id, NEW.version, NEW.sequential)
+                  IS DISTINCT FROM (OLD.type, OLD.queue, OLD.database_id, OLD.version, OLD.sequential)
+              AND EXISTS (SELECT FROM rowrun.task_run r WHERE r.task_id = OLD.id AND r.plan_id IS NOT NULL
+                          AND r.status IN ('PENDING', 'AVAILABLE', 'RUNNING'))
+        THEN
+            RAISE EXCEPTION 'task % has an unfinished run: its type, queue, database_id, version, sequential and plan_id are fixed until that ends', OLD.id
+                USING ERRCODE = 'RR005', HINT = 'Cancel the run or wait for its end.';
+        END IF;
+        IF NEW.skipped AND NOT OLD.skipped
+           AND (EXISTS (SELECT FROM rowrun.task_run r WHERE r.task_id = OLD.id AND r.status = 'AVAILABLE')
+                OR EXISTS (SELECT FROM rowrun.task_run r WHERE r.task_id = OLD.id AND r.status = 'RUNNING'))
+        THEN
+            RAISE EXCEPTION 'task % has a run that is AVAILABLE or RUNNING: it can''t be skipped', OLD.id
+                USING ERRCODE = 'RR004', HINT = 'Cancel the run first.';
+        END IF;
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER task_fill BEFORE INSERT OR UPDATE ON rowrun.task FOR EACH ROW EXECUTE FUNCTION rowrun.task_fill();
+
+CREATE FUNCTION rowrun.task_dependency_check() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    waiting_plan bigint;
+    needed_plan  bigint;
+BEGIN
+    SELECT plan_id INTO waiting_plan FROM rowrun.task WHERE id = NEW.task_id;
+    SELECT plan_id INTO needed_plan FROM rowrun.task WHERE id = NEW.depends_on_id;
+    IF waiting_plan IS NULL OR needed_plan IS DISTINCT FROM waiting_plan THEN
+        RAISE EXCEPTION 'tasks % and % are not of one plan', NEW.task_id, NEW.depends_on_id
+            USING ERRCODE = 'RR003', HINT = 'A dependency holds between two tasks of the same plan.';
+    END IF;
+    IF EXISTS (SELECT FROM rowrun.task_run WHERE task_id = NEW.task_id AND plan_id IS NOT NULL
+               AND status IN ('AVAILABLE', 'RUNNING'))
+    THEN
+        RAISE EXCEPTION 'task % has a run that is AVAILABLE or RUNNING: it can''t be made to wait any more', NEW.task_id
+            USING ERRCODE = 'RR005', HINT = 'Wait for its end, or cancel the run.';
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER task_dependency_check BEFORE INSERT OR UPDATE ON rowrun.task_dependency
+    FOR EACH ROW EXECUTE FUNCTION rowrun.task_dependency_check();
+
+-- Fills a new run from its task. A successor (retry_of) is only taken from the functions that make them, which say so
+-- in rowrun.retrying; what a user gives there is overwritten like everything else that isn't the user's to say.
+CREATE FUNCTION rowrun.task_run_fill() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    t record;
+BEGIN
+    SELECT k.type, k.queue, k.database_id, k.version, k.version_key, k.sequential, k.priority, k.plan_id
+    INTO t FROM rowrun.task k WHERE k.id = NEW.task_id;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'task % does not exist', coalesce(NEW.task_id::text, 'NULL')
+            USING ERRCODE = 'foreign_key_violation', HINT = 'Insert the task first, or look for its id in rowrun.task.';
+    END IF;
+    IF NEW.status <> 'PENDING' THEN
+        RAISE EXCEPTION 'a run is inserted as PENDING, not as %', NEW.status
+            USING ERRCODE = 'RR003', HINT = 'Leave status out.';
+    END IF;
+    NEW.id := coalesce(NEW.id, nextval('rowrun.task_run_id_seq'));
+    NEW.status := 'PENDING';
+    NEW.run_at := coalesce(NEW.run_at, now());
+    NEW.input := coalesce(NEW.input, '{}');
+    NEW.priority := coalesce(NEW.priority, t.priority);
+    NEW.plan_id := t.plan_id;
+    NEW.type := t.type;
+    NEW.queue := t.queue;
+    NEW.database_id := t.database_id;
+    NEW.version := t.version;
+    NEW.version_key := t.version_key;
+    NEW.sequential := t.sequential;
+    NEW.created_at := now();
+    NEW.updated_at := now();
+    NEW.result := '{}';
+    IF NEW.retry_of IS NULL OR coalesce(current_setting('rowrun.retrying', true), '') <> 'on' THEN
+        NEW.attempt := 0;
+        NEW.retry_of := NULL;
+        NEW.root_id := NEW.id;
+        NEW.creator := current_user;
+        NEW.failures := 0;
+        NEW.recoveries := 0;
+    END IF;
+    IF NOT (ROW(NEW.available_at, NEW.started_at, NEW.finished_at, NEW.deadline, NEW.cancel_requested_at, NEW.cancel_reason,
+                NEW.progress, NEW.progress_at, NEW.replica_id, NEW.claim_hash, NEW.prev_status, NEW.retry_run_id) IS NULL)
+    THEN
+        NEW.available_at := NULL;
+        NEW.started_at := NULL;
+        NEW.finished_at := NULL;
+        NEW.deadline := NULL;
+        NEW.cancel_requested_at := NULL;
+        NEW.cancel_reason := NULL;
+        NEW.progress := NULL;
+        NEW.progress_at := NULL;
+        NEW.replica_id := NULL;
+        NEW.claim_hash := NULL;
+        NEW.prev_status := NULL;
+        NEW.retry_run_id := NULL;
+    END IF;
+    IF t.type IN ('SQL', 'DATABASE_MIGRATE', 'COMMAND') AND NEW.input ?| '{sql,transaction,command}' THEN
+        RAISE EXCEPTION 'input of a % task may not name sql, transaction or command', t.type
+            USING ERRCODE = 'RR003', HINT = 'They belong to the task''s payload.';
+    END IF;
+    -- Nothing but time and pause holds a run without plan and database: where it is due, the next pass takes it.
+    IF t.plan_id IS NULL AND t.database_id IS NULL AND NEW.run_at <= clock_timestamp() THEN
+        NEW.hold := 'READY';
+        NEW.judge_at := NULL;
+    ELSE
+        NEW.hold := NULL;
+        NEW.judge_at := NEW.run_at;
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER task_run_fill BEFORE INSERT ON rowrun.task_run FOR EACH ROW EXECUTE FUNCTION rowrun.task_run_fill();
+
+-- The state machine. What replicas write is complete and passes the WHEN clause of the trigger without a call; what is
+-- written by hand gets here, is completed or refused. rowrun.note_edit comes with the signals (next migration).
+CREATE FUNCTION rowrun.task_run_guard() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    t timestamptz := clock_timestamp();
+    ended boolean;
+BEGIN
+    IF (NEW.id, NEW.task_id, NEW.root_id, NEW.retry_of, NEW.attempt, NEW.created_at, NEW.plan_id, NEW.type, NEW.queue,
+        NEW.database_id, NEW.version, NEW.idempotency_key)
+       IS DISTINCT FROM
+       (OLD.id, OLD.task_id, OLD.root_id, OLD.retry_of, OLD.attempt, OLD.created_at, OLD.plan_id, OLD.type, OLD.queue,
+        OLD.database_id, OLD.version, OLD.idempotency_key)
+    THEN
+        RAISE EXCEPTION 'run %: what it is does not change; only run_at, priority and input of a PENDING run do', OLD.id
+            USING ERRCODE = 'RR003', HINT = 'Cancel the run and insert another one.';
+    END IF;
+
+    IF (NEW.run_at, NEW.priority, NEW.input) IS DISTINCT FROM (OLD.run_at, OLD.priority, OLD.input) THEN
+        IF OLD.status <> 'PENDING' THEN
+            RAISE EXCEPTION 'run % is %: run_at, priority and input change while it is PENDING', OLD.id, OLD.status
+                USING ERRCODE = 'RR003';
+        END IF;
+        NEW.run_at := coalesce(NEW.run_at, now());
+        NEW.input := coalesce(NEW.input, '{}');
+        NEW.priority := coalesce(NEW.priority, (SELECT k.priority FROM rowrun.task k WHERE k.id = OLD.task_id));
+        IF OLD.type IN ('SQL', 'DATABASE_MIGRATE', 'COMMAND') AND NEW.input ?| '{sql,transaction,command}' THEN
+            RAISE EXCEPTION 'input of a % task may not name sql, transaction or command', OLD.type
+                USING ERRCODE = 'RR003', HINT = 'They belong to the task''s payload.';
+        END IF;
+        IF NEW.status = 'PENDING' AND (NEW.run_at, NEW.priority) IS DISTINCT FROM (OLD.run_at, OLD.priority) THEN
+            PERFORM rowrun.note_edit(NEW.database_id, NEW.run_at < OLD.run_at);
+            IF OLD.plan_id IS NULL AND OLD.database_id IS NULL AND NEW.run_at <= t THEN
+                NEW.hold := 'READY';
+                NEW.judge_at := NULL;
+            ELSE
+                NEW.hold := NULL;
+                NEW.judge_at := NEW.run_at;
+            END IF;
+        END IF;
+    END IF;
+
+    -- A cancel that was asked for needs nobody's help but for a run that a replica executes.
+    IF NEW.status = OLD.status AND NEW.cancel_requested_at IS NOT NULL AND OLD.cancel_requested_at IS NULL
+       AND (OLD.status IN ('PENDING', 'AVAILABLE') OR OLD.status = 'RUNNING' AND NEW.replica_id IS NULL)
+    THEN
+        NEW.status := 'CANCELED';
+    END IF;
+
+    IF NEW.status = OLD.status THEN
+        IF NEW.cancel_requested_at IS NOT NULL AND OLD.cancel_requested_at IS NULL THEN
+            PERFORM rowrun.note_edit(NULL, true);
+        END IF;
+        NEW.prev_status := NULL;
+        NEW.updated_at := OLD.updated_at;
+        RETURN NEW;
+    END IF;
+
+    ended := NEW.status IN ('DONE', 'FAILED', 'CANCELED');
+    IF NOT (OLD.status = 'PENDING' AND NEW.status IN ('AVAILABLE', 'CANCELED')
+            OR OLD.status = 'AVAILABLE' AND NEW.status IN ('RUNNING', 'CANCELED')
+            OR OLD.status = 'RUNNING' AND ended)
+    THEN
+        RAISE EXCEPTION 'run % can''t go from % to %', OLD.id, OLD.status, NEW.status
+            USING ERRCODE = 'RR001',
+                  HINT = 'PENDING -> AVAILABLE -> RUNNING -> DONE, FAILED or CANCELED; to run it again use rowrun.retry_run or insert a run.';
+    END IF;
+    NEW.prev_status := OLD.status;
+    NEW.hold := NULL;
+    NEW.judge_at := NULL;
+    NEW.updated_at := t;
+    IF NEW.status = 'AVAILABLE' THEN
+        NEW.available_at := coalesce(NEW.available_at, t);
+    ELSIF NEW.status = 'RUNNING' THEN
+        IF NEW.replica_id IS NULL THEN
+            RAISE EXCEPTION 'run % can''t be RUNNING without a replica', OLD.id
+                USING ERRCODE = 'RR003', HINT = 'Set replica_id too.';
+        END IF;
+        NEW.started_at := coalesce(NEW.started_at, t);
+        IF NEW.claim_hash IS NULL AND NEW.deadline IS NULL THEN
+            NEW.deadline := (SELECT NEW.started_at + k.timeout FROM rowrun.task k
+                             WHERE k.id = NEW.task_id AND k.timeout > interval '0');
+        END IF;
+    ELSE
+        NEW.finished_at := coalesce(NEW.finished_at, t);
+        NEW.claim_hash := CASE WHEN NEW.status = 'CANCELED' THEN OLD.claim_hash END;
+        IF NEW.status = 'CANCELED' AND NOT NEW.result ? 'code' THEN
+            NEW.result := NEW.result || jsonb_build_object('code', 'CANCELED', 'detail',
+                'Task run canceled' || coalesce(': ' || NEW.cancel_reason, ''));
+        ELSIF NEW.status = 'FAILED' AND NOT NEW.result ? 'code' THEN
+            NEW.result := '{"detail": "Task run marked as failed by hand"}' || NEW.result || '{"code": "ERROR"}';
+        END IF;
+    END IF;
+    RETURN NEW;
+END $$;
+-- A call costs more than the update itself, so that changes which are complete and allowed pass without one: a
+-- replica says in prev_status which edge it takes. Whoever updates by hand leaves that column as the last edge set it.
+CREATE TRIGGER task_run_guard BEFORE UPDATE ON rowrun.task_run FOR EACH ROW
+    WHEN (NOT (
+        NEW.id = OLD.id AND NEW.task_id = OLD.task_id AND NEW.run_at = OLD.run_at AND NEW.priority = OLD.priority
+        AND NEW.cancel_requested_at IS NOT DISTINCT FROM OLD.cancel_requested_at
+        AND CASE NEW.status
+            WHEN 'PENDING' THEN OLD.status = 'PENDING' AND NEW.prev_status IS NULL AND NEW.updated_at = OLD.updated_at
+                AND (NEW.hold IS DISTINCT FROM OLD.hold OR NEW.judge_at IS DISTINCT FROM OLD.judge_at) AND NEW.input = OLD.input
+            WHEN 'AVAILABLE' THEN OLD.status = 'PENDING' AND NEW.prev_status = 'PENDING' AND NEW.available_at IS NOT NULL
+                AND NEW.updated_at > OLD.updated_at AND NEW.hold IS NULL AND NEW.judge_at IS NULL
+            WHEN 'RUNNING' THEN OLD.status = 'AVAILABLE' AND NEW.prev_status = 'AVAILABLE' AND NEW.started_at IS NOT NULL
+                AND NEW.updated_at > OLD.updated_at AND NEW.replica_id IS NOT NULL AND NEW.claim_hash IS NOT NULL
+            WHEN 'DONE' THEN OLD.status = 'RUNNING' AND NEW.prev_status = 'RUNNING' AND NEW.finished_at IS NOT NULL
+                AND NEW.updated_at > OLD.updated_at AND NEW.claim_hash IS NULL
+            ELSE false END))
+    EXECUTE FUNCTION rowrun.task_run_guard();
+
+CREATE FUNCTION rowrun.task_run_keep() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'run % is %: it can''t be deleted, nor its task or plan', OLD.id, OLD.status
+        USING ERRCODE = 'RR006', HINT = 'Cancel it and wait for its end.';
+END $$;
+CREATE TRIGGER task_run_keep BEFORE DELETE ON rowrun.task_run FOR EACH ROW
+    WHEN (OLD.status IN ('AVAILABLE', 'RUNNING')) EXECUTE FUNCTION rowrun.task_run_keep();
+
+CREATE FUNCTION rowrun.replica_heartbeat_fill() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    NEW.name := coalesce(NEW.name, '');
+    NEW.hostname := coalesce(NEW.hostname, '');
+    NEW.version := coalesce(NEW.version, '');
+    NEW.started_at := coalesce(NEW.started_at, now());
+    NEW.state := coalesce(NEW.state, 'ACTIVE');
+    NEW.lease := coalesce(NEW.lease, '60 s');
+    NEW.queues := coalesce(NEW.queues, '{default}');
+    NEW.types := coalesce(NEW.types, '{}');
+    NEW.databases := coalesce(NEW.databases, '{}');
+    NEW.commands := coalesce(NEW.commands, '{}');
+    NEW.concurrency := coalesce(NEW.concurrency, 0);
+    NEW.running := coalesce(NEW.running, 0);
+    RETURN NEW;
+END $$;
+CREATE TRIGGER replica_heartbeat_fill BEFORE INSERT ON rowrun.replica_heartbeat
+    FOR EACH ROW EXECUTE FUNCTION rowrun.replica_heartbeat_fill();
+
+COMMENT ON FUNCTION rowrun.plan_fill() IS 'Trigger: NULLs get their defaults.';
+COMMENT ON FUNCTION rowrun.task_fill() IS 'Trigger: NULLs get their defaults; who may write which type; what is fixed while a run is unfinished.';
+COMMENT ON FUNCTION rowrun.task_dependency_check() IS 'Trigger: both tasks are of one plan.';
+COMMENT ON FUNCTION rowrun.task_run_fill() IS 'Trigger: fills a new run from its task.';
+COMMENT ON FUNCTION rowrun.task_run_guard() IS 'Trigger: the state machine; completes what is written by hand.';
+COMMENT ON FUNCTION rowrun.task_run_keep() IS 'Trigger: runs that are AVAILABLE or RUNNING stay.';
+COMMENT ON FUNCTION rowrun.replica_heartbeat_fill() IS 'Trigger: NULLs get their defaults.';
+
+INSERT INTO rowrun.migration (version) VALUES (3);

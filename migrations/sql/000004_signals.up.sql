@@ -1,0 +1,232 @@
+-- What a change sets off: a notification (decided at commit), marks that tell the next pass where to look, and the
+-- outcome that a plan's task is left with. None of it is done by an INSERT trigger at the statement.
+
+CREATE TABLE rowrun.gate_mark (
+    id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    kind        text NOT NULL CHECK (kind IN ('RUN', 'DATABASE', 'PLAN', 'TASK', 'FAILURE', 'PAUSE', 'REPLICA')),
+    run_id      bigint,
+    database_id text,
+    plan_id     bigint,
+    task_id     bigint
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000,
+        autovacuum_vacuum_insert_threshold = 1000, autovacuum_vacuum_insert_scale_factor = 0);
+COMMENT ON TABLE rowrun.gate_mark IS 'Where a gate may have opened: written by whatever opens one, taken by the next promote pass.';
+COMMENT ON COLUMN rowrun.gate_mark.id IS 'Key; taken in this order.';
+COMMENT ON COLUMN rowrun.gate_mark.kind IS 'RUN: judge it. DATABASE: a run there ended. PLAN: a slot or the plan became free. TASK: it is done or skipped. FAILURE: a failed version of the plan and database was mended. PAUSE: a task goes on. REPLICA: one came that may fit.';
+COMMENT ON COLUMN rowrun.gate_mark.run_id IS 'For RUN.';
+COMMENT ON COLUMN rowrun.gate_mark.database_id IS 'For DATABASE and FAILURE.';
+COMMENT ON COLUMN rowrun.gate_mark.plan_id IS 'For PLAN and FAILURE.';
+COMMENT ON COLUMN rowrun.gate_mark.task_id IS 'For TASK and PAUSE.';
+
+-- Says "look" to every replica, once per transaction; where several transactions commit within the same 5 ms, one
+-- of them says it for all. The key holds a slice of the clock, so that one that keeps the lock for long (deferred
+-- triggers made immediate) silences one slice only; replicas look again some ms after each wake-up, for those that
+-- commit just behind the one that spoke.
+CREATE FUNCTION rowrun.notify_look() RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    IF coalesce(current_setting('rowrun.notify', true), '') <> 'off'
+       AND pg_try_advisory_xact_lock(1920298606, (extract(epoch FROM clock_timestamp()) * 200)::bigint::bit(32)::int)
+    THEN
+        PERFORM pg_notify('rowrun_task_run', '[]');
+    END IF;
+END $$;
+
+CREATE FUNCTION rowrun.task_run_inserted() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM rowrun.notify_look();
+    RETURN NULL;
+END $$;
+CREATE CONSTRAINT TRIGGER task_run_inserted AFTER INSERT ON rowrun.task_run DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW WHEN (NEW.retry_of IS NULL) EXECUTE FUNCTION rowrun.task_run_inserted();
+
+-- Announces the changes of status that a statement made and keeps what hangs on them. Every UPDATE of a run gets
+-- here; prev_status is only set where this very statement changed the status.
+CREATE FUNCTION rowrun.task_run_changed() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+DECLARE
+    items text[];
+    longest integer;
+    per integer;
+    gated boolean;
+BEGIN
+    SELECT array_agg(i.item), max(octet_length(i.item)), bool_or(i.gated) INTO items, longest, gated
+    FROM (
+        SELECT '{"run_id":' || c.id || ',"task_id":' || c.task_id || ',"plan_id":' || coalesce(c.plan_id::text, 'null')
+               || ',"from":"' || c.prev_status || '","to":"' || c.status || '","attempt":' || c.attempt
+               || ',"replica_id":' || coalesce(to_json(c.replica_id)::text, 'null') || '}' AS item,
+               (c.plan_id IS NOT NULL OR c.database_id IS NOT NULL) AND c.status IN ('DONE', 'FAILED', 'CANCELED') AS gated
+        FROM changed c WHERE c.prev_status IS NOT NULL
+    ) i;
+    IF items IS NULL THEN
+        RETURN NULL;
+    END IF;
+
+    IF coalesce(current_setting('rowrun.notify', true), '') <> 'off' THEN
+        per := greatest(7900 / (longest + 1), 1);
+        FOR start IN 1..cardinality(items) BY per LOOP
+            PERFORM pg_notify('rowrun_task_run', '[' || array_to_string(items[start : start + per - 1], ',') || ']');
+        END LOOP;
+    END IF;
+
+    IF gated THEN
+        UPDATE rowrun.task t SET outcome = c.status
+        FROM changed c
+        WHERE t.id = c.task_id AND c.plan_id IS NOT NULL AND c.prev_status IS NOT NULL
+          AND c.status IN ('DONE', 'FAILED', 'CANCELED') AND c.retry_run_id IS NULL
+          AND t.outcome IS DISTINCT FROM c.status;
+        INSERT INTO rowrun.gate_mark (kind, database_id, plan_id, task_id)
+        SELECT DISTINCT m.kind, m.database_id, m.plan_id, m.task_id
+        FROM changed c
+        CROSS JOIN LATERAL (VALUES
+            ('DATABASE', c.database_id, NULL::bigint, NULL::bigint),
+            ('PLAN', NULL, CASE WHEN c.prev_status <> 'PENDING' THEN c.plan_id END, NULL),
+            ('TASK', NULL, NULL, CASE WHEN c.plan_id IS NOT NULL AND c.status = 'DONE' THEN c.task_id END)
+        ) m(kind, database_id, plan_id, task_id)
+        WHERE c.prev_status IS NOT NULL AND c.status IN ('DONE', 'FAILED', 'CANCELED')
+          AND (m.database_id IS NOT NULL OR m.plan_id IS NOT NULL
+               OR EXISTS (SELECT FROM rowrun.task_dependency d WHERE d.depends_on_id = m.task_id));
+    END IF;
+    RETURN NULL;
+END $$;
+
+CREATE TRIGGER task_run_changed AFTER UPDATE ON rowrun.task_run REFERENCING NEW TABLE AS changed
+    FOR EACH STATEMENT EXECUTE FUNCTION rowrun.task_run_changed();
+
+-- The outcome of a plan's task changes with its newest ended run, or where a run is deleted: what a failure held
+-- back may go on when it is gone.
+CREATE FUNCTION rowrun.task_outcome_changed() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+BEGIN
+    INSERT INTO rowrun.gate_mark (kind, database_id, plan_id)
+    SELECT 'PLAN', NULL, NEW.plan_id
+    UNION ALL
+    SELECT 'FAILURE', NEW.database_id, NEW.plan_id WHERE NEW.database_id IS NOT NULL;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER task_outcome_changed AFTER UPDATE ON rowrun.task FOR EACH ROW
+    WHEN (OLD.plan_id IS NOT NULL AND OLD.outcome IN ('FAILED', 'CANCELED') AND NOT OLD.skipped
+          AND (NEW.outcome IS DISTINCT FROM OLD.outcome OR NEW.skipped))
+    EXECUTE FUNCTION rowrun.task_outcome_changed();
+
+-- A PENDING run that was moved or got another place in the order, a cancel asked of a RUNNING one.
+CREATE FUNCTION rowrun.note_edit(database_id text, look boolean) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+BEGIN
+    IF note_edit.database_id IS NOT NULL THEN
+        INSERT INTO rowrun.gate_mark (kind, database_id) VALUES ('DATABASE', note_edit.database_id);
+    END IF;
+    IF look THEN
+        PERFORM rowrun.notify_look();
+    END IF;
+END $$;
+
+CREATE FUNCTION rowrun.task_run_deleted() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+BEGIN
+    IF OLD.retry_of IS NOT NULL THEN
+        UPDATE rowrun.task_run SET retry_run_id = NULL WHERE id = OLD.retry_of AND retry_run_id = OLD.id;
+    END IF;
+    IF OLD.plan_id IS NOT NULL AND OLD.status <> 'PENDING' THEN
+        UPDATE rowrun.task t SET outcome = n.status
+        FROM (SELECT (SELECT r.status FROM rowrun.task_run r
+                      WHERE r.task_id = OLD.task_id AND r.plan_id IS NOT NULL AND r.retry_run_id IS NULL
+                        AND r.status IN ('DONE', 'FAILED', 'CANCELED')
+                      ORDER BY r.id DESC LIMIT 1) AS status) n
+        WHERE t.id = OLD.task_id AND t.outcome IS DISTINCT FROM n.status;
+    END IF;
+    IF OLD.status = 'PENDING' AND OLD.database_id IS NOT NULL THEN
+        INSERT INTO rowrun.gate_mark (kind, database_id) VALUES ('DATABASE', OLD.database_id);
+        PERFORM rowrun.notify_look();
+    END IF;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER task_run_deleted AFTER DELETE ON rowrun.task_run FOR EACH ROW
+    WHEN (OLD.plan_id IS NOT NULL OR OLD.retry_of IS NOT NULL OR (OLD.status = 'PENDING' AND OLD.database_id IS NOT NULL))
+    EXECUTE FUNCTION rowrun.task_run_deleted();
+
+-- A task that goes on, is skipped or is not skipped any more.
+CREATE FUNCTION rowrun.task_gate_changed() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+BEGIN
+    IF NEW.skipped AND NOT OLD.skipped THEN
+        UPDATE rowrun.task_run SET status = 'CANCELED', cancel_reason = coalesce('task skipped: ' || NEW.skip_reason, 'task skipped')
+        WHERE task_id = NEW.id AND status = 'PENDING';
+        INSERT INTO rowrun.gate_mark (kind, task_id) VALUES ('TASK', NEW.id);
+    END IF;
+    IF NEW.paused IS DISTINCT FROM OLD.paused THEN
+        INSERT INTO rowrun.gate_mark (kind, task_id) VALUES ('PAUSE', NEW.id);
+        IF NEW.database_id IS NOT NULL THEN
+            INSERT INTO rowrun.gate_mark (kind, database_id) VALUES ('DATABASE', NEW.database_id);
+        END IF;
+    END IF;
+    PERFORM rowrun.notify_look();
+    RETURN NULL;
+END $$;
+CREATE TRIGGER task_gate_changed AFTER UPDATE ON rowrun.task FOR EACH ROW
+    WHEN (NEW.paused IS DISTINCT FROM OLD.paused OR NEW.skipped IS DISTINCT FROM OLD.skipped)
+    EXECUTE FUNCTION rowrun.task_gate_changed();
+
+-- A plan that goes on, or has more room. Its sequential runs may also hold back others on their databases, or no more.
+CREATE FUNCTION rowrun.plan_gate_changed() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+BEGIN
+    INSERT INTO rowrun.gate_mark (kind, plan_id) VALUES ('PLAN', NEW.id);
+    INSERT INTO rowrun.gate_mark (kind, database_id)
+    SELECT DISTINCT 'DATABASE', t.database_id FROM rowrun.task t
+    WHERE t.plan_id = NEW.id AND t.database_id IS NOT NULL AND t.outcome IS DISTINCT FROM 'DONE';
+    IF NEW.on_failure <> OLD.on_failure THEN
+        INSERT INTO rowrun.gate_mark (kind, plan_id, database_id)
+        SELECT DISTINCT 'FAILURE', NEW.id, t.database_id FROM rowrun.task t
+        WHERE t.plan_id = NEW.id AND t.database_id IS NOT NULL;
+    END IF;
+    PERFORM rowrun.notify_look();
+    RETURN NULL;
+END $$;
+CREATE TRIGGER plan_gate_changed AFTER UPDATE ON rowrun.plan FOR EACH ROW
+    WHEN (NEW.paused <> OLD.paused OR NEW.parallel_limit IS DISTINCT FROM OLD.parallel_limit OR NEW.on_failure <> OLD.on_failure)
+    EXECUTE FUNCTION rowrun.plan_gate_changed();
+
+CREATE FUNCTION rowrun.task_dependency_changed() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+DECLARE
+    dependent bigint := CASE WHEN TG_OP = 'INSERT' THEN NEW.task_id ELSE OLD.task_id END;
+BEGIN
+    INSERT INTO rowrun.gate_mark (kind, run_id)
+    SELECT 'RUN', r.id FROM rowrun.task_run r WHERE r.task_id = dependent AND r.plan_id IS NOT NULL AND r.status = 'PENDING';
+    IF FOUND THEN
+        PERFORM rowrun.notify_look();
+    END IF;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER task_dependency_changed AFTER INSERT OR UPDATE OR DELETE ON rowrun.task_dependency
+    FOR EACH ROW EXECUTE FUNCTION rowrun.task_dependency_changed();
+
+-- A replica that came, came back after its lease had run out, or serves something new.
+CREATE FUNCTION rowrun.replica_changed() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+BEGIN
+    INSERT INTO rowrun.gate_mark (kind) VALUES ('REPLICA');
+    PERFORM rowrun.notify_look();
+    RETURN NULL;
+END $$;
+CREATE TRIGGER replica_came AFTER INSERT ON rowrun.replica_heartbeat
+    FOR EACH ROW EXECUTE FUNCTION rowrun.replica_changed();
+CREATE TRIGGER replica_changed AFTER UPDATE ON rowrun.replica_heartbeat FOR EACH ROW
+    WHEN (NEW.state = 'ACTIVE'
+          AND (OLD.last_heartbeat + OLD.lease < NEW.last_heartbeat
+               OR (NEW.state, NEW.queues, NEW.types, NEW.databases, NEW.commands)
+                  IS DISTINCT FROM (OLD.state, OLD.queues, OLD.types, OLD.databases, OLD.commands)))
+    EXECUTE FUNCTION rowrun.replica_changed();
+
+COMMENT ON FUNCTION rowrun.notify_look() IS 'Says "look" on rowrun_task_run, merged among transactions that commit together.';
+COMMENT ON FUNCTION rowrun.task_run_inserted() IS 'Trigger, at commit: a new run says "look".';
+COMMENT ON FUNCTION rowrun.task_run_changed() IS 'Trigger: announces changes of status; marks what they may open.';
+COMMENT ON FUNCTION rowrun.note_edit(text, boolean) IS 'Internal: a PENDING run was moved, or a cancel asked of a RUNNING one.';
+COMMENT ON FUNCTION rowrun.task_run_deleted() IS 'Trigger: what a deleted run leaves behind.';
+COMMENT ON FUNCTION rowrun.task_outcome_changed() IS 'Trigger: a failed task was mended or skipped.';
+COMMENT ON FUNCTION rowrun.task_gate_changed() IS 'Trigger: a task was paused, unpaused, skipped or unskipped.';
+COMMENT ON FUNCTION rowrun.plan_gate_changed() IS 'Trigger: pause, limit or on_failure of a plan changed.';
+COMMENT ON FUNCTION rowrun.task_dependency_changed() IS 'Trigger: a dependency came or went.';
+COMMENT ON FUNCTION rowrun.replica_changed() IS 'Trigger: a replica came or serves something new.';
+
+INSERT INTO rowrun.migration (version) VALUES (4);

@@ -1,0 +1,505 @@
+-- The gates, as the promotion asks them. One text for all replicas, whatever their version: a rolling upgrade can't
+-- have two opinions about a gate. rowrun.waiting() (next migration) explains the same gates to people.
+
+-- The first gate that is closed for a PENDING run, but for those of its plan (limit, pause, STOP) and for mutual
+-- exclusion, which need to be asked of all candidates together. NULL: none of them. Inlined where it is called.
+CREATE FUNCTION rowrun.closed_gate(r rowrun.task_run, plan_limited boolean, t timestamptz) RETURNS TABLE (gate text)
+    LANGUAGE sql STABLE AS $$
+    SELECT CASE
+        WHEN r.run_at > t THEN 'TIME'
+        WHEN k.skipped THEN 'SKIPPED'
+        WHEN k.paused THEN 'PAUSED'
+        WHEN r.plan_id IS NOT NULL AND EXISTS (
+            SELECT FROM rowrun.task_dependency d JOIN rowrun.task n ON n.id = d.depends_on_id
+            WHERE d.task_id = r.task_id AND NOT n.skipped
+              AND (n.outcome IS DISTINCT FROM 'DONE'
+                   OR EXISTS (SELECT FROM rowrun.task_run u WHERE u.task_id = n.id AND u.plan_id IS NOT NULL
+                              AND u.status IN ('PENDING', 'AVAILABLE', 'RUNNING')))
+        ) THEN 'DEPENDENCY'
+        WHEN r.version_key IS NOT NULL AND (
+            EXISTS (SELECT FROM rowrun.task_run u WHERE u.database_id = r.database_id
+                    AND u.version_key < r.version_key AND u.status = 'PENDING')
+            OR EXISTS (SELECT FROM rowrun.task_run u WHERE u.database_id = r.database_id
+                       AND u.version_key < r.version_key AND u.status IN ('AVAILABLE', 'RUNNING'))
+        ) THEN 'DATABASE'
+        WHEN r.version_key IS NOT NULL AND r.plan_id IS NOT NULL AND EXISTS (
+            SELECT FROM rowrun.task f JOIN rowrun.plan p ON p.id = f.plan_id
+            WHERE p.id = r.plan_id AND p.on_failure = 'STOP_DATABASE' AND f.database_id = r.database_id
+              AND f.version_key < r.version_key AND f.outcome IN ('FAILED', 'CANCELED') AND NOT f.skipped
+        ) THEN 'FAILURE'
+        WHEN (r.database_id IS NOT NULL OR plan_limited) AND NOT EXISTS (
+            SELECT FROM rowrun.replica_heartbeat h
+            WHERE h.state = 'ACTIVE' AND h.last_heartbeat + h.lease > t
+              AND r.queue = ANY (h.queues) AND r.type = ANY (h.types)
+              AND (r.type NOT IN ('SQL', 'DATABASE_MIGRATE') OR r.database_id IS NULL OR r.database_id = ANY (h.databases))
+              AND (r.type <> 'COMMAND' OR jsonb_typeof(k.payload -> 'command') IS DISTINCT FROM 'string'
+                   OR k.payload ->> 'command' = ANY (h.commands))
+        ) THEN 'REPLICA'
+    END
+    FROM rowrun.task k WHERE k.id = r.task_id
+$$;
+COMMENT ON FUNCTION rowrun.closed_gate(rowrun.task_run, boolean, timestamptz) IS 'Internal: the first closed gate of a PENDING run, but for its plan and mutual exclusion.';
+
+-- Whether a plan lets runs through at all, and how many more. Inlined where it is called.
+CREATE FUNCTION rowrun.plan_room(plan_id bigint) RETURNS TABLE (open boolean, slots bigint)
+    LANGUAGE sql STABLE AS $$
+    SELECT NOT p.paused AND NOT (p.on_failure = 'STOP' AND EXISTS (
+               SELECT FROM rowrun.task f
+               WHERE f.plan_id = p.id AND f.outcome = 'FAILED' AND NOT f.skipped
+                 AND NOT EXISTS (SELECT FROM rowrun.task_run u WHERE u.task_id = f.id AND u.plan_id IS NOT NULL
+                                 AND u.status IN ('PENDING', 'AVAILABLE', 'RUNNING')))),
+           CASE WHEN p.parallel_limit IS NULL THEN 1000000000
+                ELSE greatest(p.parallel_limit - (SELECT count(*) FROM rowrun.task_run a
+                                                  WHERE a.plan_id = p.id AND a.status IN ('AVAILABLE', 'RUNNING')), 0) END
+    FROM rowrun.plan p WHERE p.id = plan_room.plan_id
+$$;
+COMMENT ON FUNCTION rowrun.plan_room(bigint) IS 'Internal: whether a plan lets runs through, and how many more.';
+
+-- One promote pass: PENDING -> AVAILABLE for what has every gate open. Returns how many were promoted, whether another
+-- replica was at it (look again in some ms), whether there is more to do now, and how many ms until the next run_at.
+--
+-- Runs without plan and database have no gate to be exact about: any number of replicas promotes them side by side,
+-- SKIP LOCKED. All others are judged under one advisory lock, held by this one statement's transaction: what it
+-- counts can then only fall behind the truth by runs that end, which opens gates and closes none. Each inner statement
+-- has a snapshot of its own, taken after the lock.
+--
+-- Where rows are named by id, status is asked as coalesce(status, ''): otherwise a partial index on that status, empty
+-- when the statistics were made, looks cheaper than the key, and each of its rows is compared with each id.
+CREATE FUNCTION rowrun.promote_runs(sweep boolean DEFAULT false,
+    OUT promoted integer, OUT busy boolean, OUT more boolean, OUT next_ms double precision)
+    LANGUAGE plpgsql
+    SET search_path = pg_catalog, rowrun, pg_temp
+    SET jit = off
+    SET plan_cache_mode = force_generic_plan
+    SET enable_seqscan = off
+    SET lock_timeout = '200ms'
+AS $$
+DECLARE
+    t timestamptz := clock_timestamp();
+    ids bigint[];
+    done integer;
+    due bigint[];
+    mark_runs bigint[];
+    mark_dbs text[];
+    mark_plans bigint[];
+    mark_tasks bigint[];
+    mark_paused bigint[];
+    mark_failures jsonb;
+    mark_replica boolean;
+    found_marks integer;
+    candidates bigint[];
+    locked bigint[];
+    verdict_ids bigint[];
+    verdict_holds text[];
+    open_ids bigint[];
+    plan_runs bigint[];
+    again_dbs text[];
+    part bigint[];
+    run bigint;
+BEGIN
+    promoted := 0;
+    busy := false;
+    more := false;
+
+    -- Runs that only time and a pause may hold.
+    ids := ARRAY(SELECT r.id FROM task_run r
+                 WHERE r.status = 'PENDING' AND r.hold = 'READY' AND r.plan_id IS NULL
+                 ORDER BY r.plan_id, r.priority DESC, r.run_at, r.id LIMIT 1000 FOR NO KEY UPDATE SKIP LOCKED)
+        || ARRAY(SELECT r.id FROM task_run r
+                 WHERE r.judge_at <= t AND r.plan_id IS NULL AND r.database_id IS NULL AND r.status = 'PENDING'
+                 ORDER BY r.judge_at LIMIT 1000 FOR NO KEY UPDATE SKIP LOCKED);
+    IF cardinality(ids) > 0 THEN
+        more := cardinality(ids) >= 1000;
+        UPDATE task_run r
+        SET status = 'AVAILABLE', prev_status = 'PENDING', available_at = t, updated_at = t, hold = NULL, judge_at = NULL
+        FROM task k
+        WHERE r.id = ANY (ids) AND k.id = r.task_id AND NOT k.paused AND NOT k.skipped;
+        GET DIAGNOSTICS promoted = ROW_COUNT;
+        IF promoted < cardinality(ids) THEN
+            -- The lock on the task orders this against the user who unpauses it: either its mark is seen later, or
+            -- the task is not paused any more.
+            PERFORM FROM task k WHERE k.id IN (SELECT r.task_id FROM task_run r WHERE r.id = ANY (ids) AND coalesce(r.status, '') = 'PENDING')
+            ORDER BY k.id FOR SHARE SKIP LOCKED;
+            UPDATE task_run r SET hold = 'PAUSED', judge_at = NULL, prev_status = NULL
+            FROM task k
+            WHERE r.id = ANY (ids) AND coalesce(r.status, '') = 'PENDING' AND k.id = r.task_id AND k.paused AND NOT k.skipped;
+            UPDATE task_run r
+            SET status = 'CANCELED', prev_status = 'PENDING', finished_at = t, updated_at = t, hold = NULL, judge_at = NULL,
+                cancel_reason = 'task skipped', result = '{"code": "CANCELED", "detail": "Task run canceled: task skipped"}'
+            FROM task k
+            WHERE r.id = ANY (ids) AND coalesce(r.status, '') = 'PENDING' AND k.id = r.task_id AND k.skipped;
+        END IF;
+    END IF;
+
+    IF sweep
+       OR EXISTS (SELECT FROM gate_mark)
+       OR EXISTS (SELECT FROM task_run r WHERE r.judge_at <= t AND (r.plan_id IS NOT NULL OR r.database_id IS NOT NULL))
+    THEN
+        busy := NOT pg_try_advisory_xact_lock(1920298607, 1);
+    ELSE
+        next_ms := rowrun.next_due_ms(t);
+        RETURN;
+    END IF;
+    IF busy THEN
+        next_ms := rowrun.next_due_ms(t);
+        RETURN;
+    END IF;
+    t := clock_timestamp();
+
+    -- 1. What the marks name.
+    WITH taken AS (
+        DELETE FROM gate_mark WHERE id = ANY (ARRAY(SELECT m.id FROM gate_mark m ORDER BY m.id LIMIT 1000)) RETURNING *
+    )
+    SELECT count(*), coalesce(array_agg(DISTINCT k.run_id) FILTER (WHERE k.kind = 'RUN'), '{}'),
+           coalesce(array_agg(DISTINCT k.database_id) FILTER (WHERE k.kind = 'DATABASE'), '{}'),
+           coalesce(array_agg(DISTINCT k.plan_id) FILTER (WHERE k.kind = 'PLAN'), '{}'),
+           coalesce(array_agg(DISTINCT k.task_id) FILTER (WHERE k.kind = 'TASK'), '{}'),
+           coalesce(array_agg(DISTINCT k.task_id) FILTER (WHERE k.kind = 'PAUSE'), '{}'),
+           jsonb_agg(DISTINCT jsonb_build_object('plan_id', k.plan_id, 'database_id', k.database_id)) FILTER (WHERE k.kind = 'FAILURE'),
+           coalesce(bool_or(k.kind = 'REPLICA'), false)
+    INTO found_marks, mark_runs, mark_dbs, mark_plans, mark_tasks, mark_paused, mark_failures, mark_replica
+    FROM taken k;
+    more := more OR found_marks = 1000;
+
+    IF sweep THEN
+        -- The safety net: databases on which something waits and nothing is active, plans with runs that are ready.
+        WITH RECURSIVE d AS (
+            (SELECT r.database_id FROM task_run r WHERE r.status = 'PENDING' AND r.hold = 'DATABASE' ORDER BY r.database_id LIMIT 1)
+            UNION ALL
+            SELECT (SELECT r.database_id FROM task_run r WHERE r.status = 'PENDING' AND r.hold = 'DATABASE'
+                      AND r.database_id > d.database_id ORDER BY r.database_id LIMIT 1)
+            FROM d WHERE d.database_id IS NOT NULL
+        )
+        SELECT mark_dbs || coalesce(array_agg(q.database_id), '{}') INTO mark_dbs
+        FROM (SELECT d.database_id FROM d WHERE d.database_id IS NOT NULL
+                AND d.database_id <> ALL (mark_dbs)
+                AND NOT EXISTS (SELECT FROM task_run a WHERE a.database_id = d.database_id AND a.status IN ('AVAILABLE', 'RUNNING'))
+              ORDER BY random() LIMIT 2000) q;
+        WITH RECURSIVE p AS (
+            (SELECT r.plan_id FROM task_run r WHERE r.status = 'PENDING' AND r.hold = 'READY' AND r.plan_id > 0 ORDER BY r.plan_id LIMIT 1)
+            UNION ALL
+            SELECT (SELECT r.plan_id FROM task_run r WHERE r.status = 'PENDING' AND r.hold = 'READY'
+                      AND r.plan_id > p.plan_id ORDER BY r.plan_id LIMIT 1)
+            FROM p WHERE p.plan_id IS NOT NULL
+        )
+        SELECT mark_plans || coalesce(array_agg(q.plan_id), '{}') INTO mark_plans
+        FROM (SELECT p.plan_id FROM p WHERE p.plan_id IS NOT NULL AND p.plan_id <> ALL (mark_plans)
+              ORDER BY random() LIMIT 2000) q;
+    END IF;
+
+    -- 2. Whom to judge. Every list is bounded; where a bound is met, the rest keeps its mark.
+    due := ARRAY(SELECT r.id FROM task_run r
+                 WHERE r.judge_at <= t AND (r.plan_id IS NOT NULL OR r.database_id IS NOT NULL)
+                 ORDER BY r.judge_at LIMIT 1000);
+    more := more OR cardinality(due) = 1000;
+    candidates := due || mark_runs;
+
+    IF cardinality(mark_dbs) > 0 THEN
+        -- Of each database those that the order lets through: without a version, or of the smallest unfinished one.
+        SELECT candidates || coalesce(array_agg(c.id), '{}'), coalesce(array_agg(DISTINCT c.database_id) FILTER (WHERE c.n = 200), '{}')
+        INTO candidates, again_dbs
+        FROM unnest(mark_dbs) d(database_id)
+        CROSS JOIN LATERAL (
+            SELECT least(
+                (SELECT r.version_key FROM task_run r WHERE r.database_id = d.database_id AND r.status = 'PENDING'
+                   AND r.version_key IS NOT NULL ORDER BY r.version_key LIMIT 1),
+                (SELECT r.version_key FROM task_run r WHERE r.database_id = d.database_id AND r.status IN ('AVAILABLE', 'RUNNING')
+                   AND r.version_key IS NOT NULL ORDER BY r.version_key LIMIT 1)) AS smallest
+        ) m
+        CROSS JOIN LATERAL (
+            SELECT x.id, d.database_id, row_number() OVER () AS n FROM (
+                SELECT r.id FROM task_run r
+                WHERE r.status = 'PENDING' AND r.hold = 'DATABASE' AND r.database_id = d.database_id AND r.version_key IS NULL
+                ORDER BY r.version_key, r.priority DESC, r.run_at, r.id LIMIT 200) x
+            UNION ALL
+            SELECT x.id, d.database_id, row_number() OVER () AS n FROM (
+                SELECT r.id FROM task_run r
+                WHERE r.status = 'PENDING' AND r.hold = 'DATABASE' AND r.database_id = d.database_id AND r.version_key = m.smallest
+                ORDER BY r.priority DESC, r.run_at, r.id LIMIT 200) x
+        ) c;
+    END IF;
+
+    IF cardinality(mark_tasks) > 0 THEN
+        -- Dependents whose every dependency is met now.
+        part := ARRAY(SELECT r.id FROM task_dependency e
+                      JOIN task_run r ON r.task_id = e.task_id AND r.plan_id IS NOT NULL AND r.status = 'PENDING'
+                                     AND r.status IN ('PENDING', 'AVAILABLE', 'RUNNING')
+                      WHERE e.depends_on_id = ANY (mark_tasks)
+                        AND (r.hold = 'DEPENDENCY' OR r.hold IS NULL)
+                        AND NOT EXISTS (
+                            SELECT FROM task_dependency d JOIN task n ON n.id = d.depends_on_id
+                            WHERE d.task_id = r.task_id AND NOT n.skipped AND n.outcome IS DISTINCT FROM 'DONE')
+                      LIMIT 2000);
+        IF cardinality(part) = 2000 THEN
+            INSERT INTO gate_mark (kind, task_id) SELECT 'TASK', unnest(mark_tasks);
+            more := true;
+        END IF;
+        candidates := candidates || part;
+    END IF;
+
+    IF cardinality(mark_paused) > 0 THEN
+        part := ARRAY(SELECT r.id FROM task_run r JOIN task k ON k.id = r.task_id
+                      WHERE r.task_id = ANY (mark_paused) AND r.status = 'PENDING' AND r.hold = 'PAUSED' AND NOT k.paused
+                      LIMIT 2000);
+        IF cardinality(part) = 2000 THEN
+            INSERT INTO gate_mark (kind, task_id) SELECT 'PAUSE', unnest(mark_paused);
+            more := true;
+        END IF;
+        candidates := candidates || part;
+    END IF;
+
+    IF mark_failures IS NOT NULL THEN
+        part := ARRAY(SELECT r.id FROM jsonb_to_recordset(mark_failures) AS f(plan_id bigint, database_id text)
+                      JOIN task_run r ON r.plan_id = f.plan_id AND r.database_id = f.database_id
+                      WHERE r.status = 'PENDING' AND r.hold = 'FAILURE'
+                        AND NOT EXISTS (SELECT FROM task x JOIN plan p ON p.id = x.plan_id
+                                        WHERE x.plan_id = r.plan_id AND x.database_id = r.database_id
+                                          AND p.on_failure = 'STOP_DATABASE' AND x.version_key < r.version_key
+                                          AND x.outcome IN ('FAILED', 'CANCELED') AND NOT x.skipped)
+                      LIMIT 2000);
+        IF cardinality(part) = 2000 THEN
+            INSERT INTO gate_mark (kind, plan_id, database_id)
+            SELECT 'FAILURE', f.plan_id, f.database_id FROM jsonb_to_recordset(mark_failures) AS f(plan_id bigint, database_id text);
+            more := true;
+        END IF;
+        candidates := candidates || part;
+    END IF;
+
+    IF mark_replica THEN
+        -- By kind first: a million runs that nobody can take cost a few looks.
+        WITH RECURSIVE kinds AS (
+            (SELECT r.queue, r.type, coalesce(r.database_id, '') AS database_id, r.database_id IS NULL AS none
+             FROM task_run r WHERE r.status = 'PENDING' AND r.hold = 'REPLICA' ORDER BY r.queue, r.type, r.database_id LIMIT 1)
+            UNION ALL
+            SELECT n.queue, n.type, coalesce(n.database_id, ''), n.database_id IS NULL
+            FROM kinds k
+            CROSS JOIN LATERAL (
+                (SELECT r.queue, r.type, r.database_id FROM task_run r
+                 WHERE r.status = 'PENDING' AND r.hold = 'REPLICA' AND NOT k.none
+                   AND r.queue = k.queue AND r.type = k.type AND r.database_id > k.database_id
+                 ORDER BY r.queue, r.type, r.database_id LIMIT 1)
+                UNION ALL
+                (SELECT r.queue, r.type, r.database_id FROM task_run r
+                 WHERE r.status = 'PENDING' AND r.hold = 'REPLICA' AND NOT k.none
+                   AND r.queue = k.queue AND r.type = k.type AND r.database_id IS NULL
+                 ORDER BY r.queue, r.type, r.database_id LIMIT 1)
+                UNION ALL
+                (SELECT r.queue, r.type, r.database_id FROM task_run r
+                 WHERE r.status = 'PENDING' AND r.hold = 'REPLICA' AND (r.queue, r.type) > (k.queue, k.type)
+                 ORDER BY r.queue, r.type, r.database_id LIMIT 1)
+                LIMIT 1
+            ) n
+        ), fitting AS MATERIALIZED (
+            SELECT k.* FROM kinds k
+            WHERE EXISTS (SELECT FROM replica_heartbeat h
+                          WHERE h.state = 'ACTIVE' AND h.last_heartbeat + h.lease > t
+                            AND k.queue = ANY (h.queues) AND k.type = ANY (h.types)
+                            AND (k.type NOT IN ('SQL', 'DATABASE_MIGRATE') OR k.none OR k.database_id = ANY (h.databases)))
+        )
+        SELECT coalesce(array_agg(x.id), '{}') INTO part FROM (
+            SELECT r.id FROM fitting f
+            CROSS JOIN LATERAL (
+                SELECT q.id, q.type, q.task_id FROM task_run q WHERE q.status = 'PENDING' AND q.hold = 'REPLICA'
+                   AND q.queue = f.queue AND q.type = f.type AND NOT f.none AND q.database_id = f.database_id
+                UNION ALL
+                SELECT q.id, q.type, q.task_id FROM task_run q WHERE q.status = 'PENDING' AND q.hold = 'REPLICA'
+                   AND q.queue = f.queue AND q.type = f.type AND f.none AND q.database_id IS NULL
+            ) r
+            JOIN task k ON k.id = r.task_id
+            WHERE r.type <> 'COMMAND' OR EXISTS (
+                SELECT FROM replica_heartbeat h
+                WHERE h.state = 'ACTIVE' AND h.last_heartbeat + h.lease > t AND 'COMMAND' = ANY (h.types)
+                  AND (jsonb_typeof(k.payload -> 'command') IS DISTINCT FROM 'string' OR k.payload ->> 'command' = ANY (h.commands)))
+            LIMIT 2000) x;
+        IF cardinality(part) = 2000 THEN
+            INSERT INTO gate_mark (kind) VALUES ('REPLICA');
+            more := true;
+        END IF;
+        candidates := candidates || part;
+    END IF;
+
+    -- The plans of the candidates are looked at too: a retry may have ended a STOP.
+    SELECT coalesce(array_agg(DISTINCT q.plan_id), '{}') INTO mark_plans
+    FROM (SELECT unnest(mark_plans) AS plan_id
+          UNION SELECT r.plan_id FROM task_run r WHERE r.id = ANY (due) AND r.plan_id IS NOT NULL) q;
+    IF cardinality(mark_plans) > 0 THEN
+        plan_runs := ARRAY(
+            SELECT x.id FROM unnest(mark_plans) p(id)
+            CROSS JOIN LATERAL rowrun.plan_room(p.id) room
+            CROSS JOIN LATERAL (
+                SELECT r.id FROM task_run r WHERE r.plan_id = p.id AND r.status = 'PENDING' AND r.hold = 'READY'
+                ORDER BY r.priority DESC, r.run_at, r.id LIMIT least(room.slots, 500)) x
+            WHERE room.open AND room.slots > 0);
+        candidates := candidates || plan_runs;
+    ELSE
+        plan_runs := '{}';
+    END IF;
+
+    IF cardinality(candidates) = 0 THEN
+        next_ms := rowrun.next_due_ms(t);
+        RETURN;
+    END IF;
+
+    -- 3. Rows that a user holds are left for later.
+    locked := ARRAY(SELECT r.id FROM task_run r WHERE r.id = ANY (candidates) AND coalesce(r.status, '') = 'PENDING'
+                    ORDER BY r.id FOR NO KEY UPDATE SKIP LOCKED);
+    IF cardinality(locked) < cardinality(candidates) THEN
+        INSERT INTO gate_mark (kind, run_id)
+        SELECT DISTINCT 'RUN', c.id FROM unnest(candidates) c(id)
+        WHERE c.id <> ALL (locked)
+          AND EXISTS (SELECT FROM task_run r WHERE r.id = c.id AND coalesce(r.status, '') = 'PENDING' AND r.judge_at IS NULL);
+    END IF;
+
+    -- 4. The verdict on each: NULL, or what holds it.
+    WITH candidate AS MATERIALIZED (
+        SELECT r.id, r.plan_id, r.database_id, r.version_key, r.sequential, r.priority, r.run_at,
+               coalesce(p.open, true) AS plan_open, coalesce(p.slots, 1) AS slots, g.gate
+        FROM task_run r
+        LEFT JOIN (SELECT q.plan_id, room.open, room.slots, l.parallel_limit IS NOT NULL AS limited
+                   FROM (SELECT DISTINCT x.plan_id FROM task_run x WHERE x.id = ANY (locked) AND x.plan_id IS NOT NULL) q
+                   JOIN plan l ON l.id = q.plan_id
+                   CROSS JOIN LATERAL rowrun.plan_room(q.plan_id) room) p ON p.plan_id = r.plan_id
+        CROSS JOIN LATERAL rowrun.closed_gate(r, coalesce(p.limited, false), t) g
+        WHERE r.id = ANY (locked)
+    ), open AS MATERIALIZED (
+        -- Mutual exclusion with what is AVAILABLE or RUNNING.
+        SELECT c.*,
+               CASE WHEN c.database_id IS NULL THEN false
+                    WHEN c.sequential THEN EXISTS (SELECT FROM task_run a WHERE a.database_id = c.database_id
+                                                   AND a.status IN ('AVAILABLE', 'RUNNING'))
+                    ELSE EXISTS (SELECT FROM task_run a WHERE a.database_id = c.database_id AND a.sequential
+                                 AND a.status IN ('AVAILABLE', 'RUNNING')) END AS busy
+        FROM candidate c WHERE c.gate IS NULL AND c.plan_open AND c.slots > 0
+    ), base AS MATERIALIZED (
+        SELECT DISTINCT o.database_id FROM open o WHERE o.database_id IS NOT NULL
+    ), first_sequential AS MATERIALIZED (
+        -- Of each database the first sequential run that mutual exclusion alone holds, candidate or not: the runs
+        -- that come later in the order wait behind it.
+        SELECT DISTINCT ON (s.database_id) s.database_id, s.id, s.priority, s.run_at
+        FROM (
+            SELECT o.database_id, o.id, o.priority, o.run_at FROM open o WHERE o.sequential AND o.database_id IS NOT NULL
+            UNION ALL
+            SELECT b.database_id, x.id, x.priority, x.run_at
+            FROM base b
+            CROSS JOIN LATERAL (
+                SELECT least(
+                    (SELECT r.version_key FROM task_run r WHERE r.database_id = b.database_id AND r.status = 'PENDING'
+                       AND r.version_key IS NOT NULL ORDER BY r.version_key LIMIT 1),
+                    (SELECT r.version_key FROM task_run r WHERE r.database_id = b.database_id AND r.status IN ('AVAILABLE', 'RUNNING')
+                       AND r.version_key IS NOT NULL ORDER BY r.version_key LIMIT 1)) AS smallest
+            ) m
+            CROSS JOIN LATERAL (
+                (SELECT r.id, r.priority, r.run_at FROM task_run r
+                 CROSS JOIN LATERAL rowrun.closed_gate(r, false, t) g
+                 LEFT JOIN LATERAL rowrun.plan_room(r.plan_id) room ON true
+                 WHERE r.database_id = b.database_id AND r.version_key IS NULL AND r.sequential AND r.status = 'PENDING'
+                   AND (r.hold IS NULL OR r.hold IN ('DATABASE', 'READY'))
+                   AND g.gate IS NULL AND coalesce(room.open AND room.slots > 0, true)
+                 ORDER BY r.version_key, r.sequential, r.priority DESC, r.run_at, r.id LIMIT 1)
+                UNION ALL
+                (SELECT r.id, r.priority, r.run_at FROM task_run r
+                 CROSS JOIN LATERAL rowrun.closed_gate(r, false, t) g
+                 LEFT JOIN LATERAL rowrun.plan_room(r.plan_id) room ON true
+                 WHERE r.database_id = b.database_id AND r.version_key = m.smallest AND r.sequential AND r.status = 'PENDING'
+                   AND (r.hold IS NULL OR r.hold IN ('DATABASE', 'READY'))
+                   AND g.gate IS NULL AND coalesce(room.open AND room.slots > 0, true)
+                 ORDER BY r.priority DESC, r.run_at, r.id LIMIT 1)
+            ) x
+        ) s
+        ORDER BY s.database_id, s.priority DESC, s.run_at, s.id
+    ), passed AS MATERIALIZED (
+        SELECT o.*,
+               NOT o.busy AND (
+                   o.database_id IS NULL
+                   OR (o.sequential AND f.id = o.id AND NOT EXISTS (
+                           SELECT FROM open e WHERE e.database_id = o.database_id AND NOT e.sequential AND NOT e.busy
+                             AND (-e.priority::bigint, e.run_at, e.id) < (-o.priority::bigint, o.run_at, o.id)))
+                   OR (NOT o.sequential AND (f.id IS NULL
+                           OR (-o.priority::bigint, o.run_at, o.id) < (-f.priority::bigint, f.run_at, f.id)))
+               ) AS alone
+        FROM open o LEFT JOIN first_sequential f ON f.database_id = o.database_id
+    ), ranked AS MATERIALIZED (
+        SELECT a.id, a.slots, row_number() OVER (PARTITION BY a.plan_id ORDER BY a.priority DESC, a.run_at, a.id) AS n
+        FROM passed a WHERE a.alone
+    )
+    SELECT array_agg(v.id), array_agg(v.hold),
+           coalesce(array_agg(DISTINCT v.database_id) FILTER (WHERE v.crowded_out AND v.database_id IS NOT NULL), '{}')
+               || coalesce(again_dbs, '{}')
+    INTO verdict_ids, verdict_holds, again_dbs
+    FROM (
+        SELECT c.id, c.database_id,
+               CASE WHEN c.gate IS NOT NULL THEN c.gate
+                    WHEN NOT c.plan_open OR c.slots <= 0 THEN 'READY'
+                    WHEN k.id IS NULL THEN 'DATABASE'
+                    WHEN c.plan_id IS NOT NULL AND k.n > k.slots THEN 'READY' END AS hold,
+               c.plan_id IS NOT NULL AND k.n > k.slots AS crowded_out
+        FROM candidate c LEFT JOIN ranked k ON k.id = c.id
+    ) v;
+
+    -- 5. Promote, and note what holds the others.
+    open_ids := ARRAY(SELECT v.id FROM unnest(verdict_ids, verdict_holds) v(id, hold) WHERE v.hold IS NULL);
+    IF cardinality(open_ids) > 0 THEN
+        BEGIN
+            UPDATE task_run r
+            SET status = 'AVAILABLE', prev_status = 'PENDING', available_at = t, updated_at = t, hold = NULL, judge_at = NULL
+            WHERE r.id = ANY (open_ids);
+            GET DIAGNOSTICS done = ROW_COUNT;
+            promoted := promoted + done;
+        EXCEPTION WHEN unique_violation OR lock_not_available THEN
+            -- Somebody made a sequential run of that database AVAILABLE by hand: that costs one run, not the batch.
+            FOREACH run IN ARRAY open_ids LOOP
+                BEGIN
+                    UPDATE task_run r
+                    SET status = 'AVAILABLE', prev_status = 'PENDING', available_at = t, updated_at = t, hold = NULL, judge_at = NULL
+                    WHERE r.id = run;
+                    promoted := promoted + 1;
+                EXCEPTION WHEN unique_violation OR lock_not_available THEN
+                    UPDATE task_run r SET hold = 'DATABASE', judge_at = NULL, prev_status = NULL WHERE r.id = run;
+                    INSERT INTO gate_mark (kind, run_id) VALUES ('RUN', run);
+                END;
+            END LOOP;
+        END;
+    END IF;
+    UPDATE task_run r SET hold = v.hold, judge_at = NULL, prev_status = NULL
+    FROM unnest(verdict_ids, verdict_holds) v(id, hold)
+    WHERE r.id = v.id AND v.hold NOT IN ('TIME', 'SKIPPED') AND (r.hold IS DISTINCT FROM v.hold OR r.judge_at IS NOT NULL);
+    UPDATE task_run r SET hold = NULL, judge_at = r.run_at, prev_status = NULL
+    FROM unnest(verdict_ids, verdict_holds) v(id, hold)
+    WHERE r.id = v.id AND v.hold = 'TIME' AND (r.hold IS NOT NULL OR r.judge_at IS DISTINCT FROM r.run_at);
+    UPDATE task_run r
+    SET status = 'CANCELED', prev_status = 'PENDING', finished_at = t, updated_at = t, hold = NULL, judge_at = NULL,
+        cancel_reason = 'task skipped', result = '{"code": "CANCELED", "detail": "Task run canceled: task skipped"}'
+    FROM unnest(verdict_ids, verdict_holds) v(id, hold)
+    WHERE r.id = v.id AND v.hold = 'SKIPPED';
+
+    -- 6. What this pass itself may have opened or not got round to.
+    IF cardinality(again_dbs) > 0 AND EXISTS (
+        SELECT FROM unnest(verdict_ids, verdict_holds) v(id, hold) WHERE v.hold IS DISTINCT FROM 'DATABASE')
+    THEN
+        INSERT INTO gate_mark (kind, database_id) SELECT DISTINCT 'DATABASE', d FROM unnest(again_dbs) d;
+        more := true;
+    END IF;
+    IF cardinality(plan_runs) > 0 THEN
+        INSERT INTO gate_mark (kind, plan_id)
+        SELECT 'PLAN', q.plan_id
+        FROM (SELECT DISTINCT r.plan_id FROM task_run r JOIN unnest(verdict_ids, verdict_holds) v(id, hold) ON v.id = r.id
+              WHERE r.id = ANY (plan_runs) AND v.hold IS DISTINCT FROM 'READY') q
+        CROSS JOIN LATERAL rowrun.plan_room(q.plan_id) room
+        WHERE room.open AND room.slots > 0
+          AND EXISTS (SELECT FROM task_run r WHERE r.plan_id = q.plan_id AND r.status = 'PENDING' AND r.hold = 'READY');
+        more := more OR FOUND;
+    END IF;
+    next_ms := rowrun.next_due_ms(t);
+END $$;
+COMMENT ON FUNCTION rowrun.promote_runs(boolean) IS 'Internal: one promote pass, PENDING to AVAILABLE.';
+
+CREATE FUNCTION rowrun.next_due_ms(t timestamptz) RETURNS double precision LANGUAGE sql STABLE AS $$
+    SELECT extract(epoch FROM least(
+        (SELECT r.judge_at FROM rowrun.task_run r
+         WHERE r.judge_at > t AND r.plan_id IS NULL AND r.database_id IS NULL ORDER BY r.judge_at LIMIT 1),
+        (SELECT r.judge_at FROM rowrun.task_run r
+         WHERE r.judge_at > t AND (r.plan_id IS NOT NULL OR r.database_id IS NOT NULL) ORDER BY r.judge_at LIMIT 1)) - t) * 1000
+$$;
+COMMENT ON FUNCTION rowrun.next_due_ms(timestamptz) IS 'Internal: ms until the next PENDING run is due.';
+
+INSERT INTO rowrun.migration (version) VALUES (5);

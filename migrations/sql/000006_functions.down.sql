@@ -1,0 +1,8 @@
+DROP VIEW rowrun.failed_run, rowrun.replica_status, rowrun.plan_status, rowrun.task_status, rowrun.job;
+DROP FUNCTION rowrun.fail_run(bigint, uuid, text), rowrun.complete_run(bigint, uuid, jsonb),
+    rowrun.report_progress(bigint, uuid, jsonb), rowrun.abandon_run(bigint, text), rowrun.retry_run(bigint),
+    rowrun.cancel_run(bigint, text), rowrun.run_tasks(bigint[], timestamptz),
+    rowrun.run_task(text, jsonb, timestamptz, integer, text), rowrun.run_task(bigint, jsonb, timestamptz, integer, text),
+    rowrun.define_task, rowrun.check_isolation(),
+    rowrun.end_runs(bigint[], uuid[], text[], jsonb[], text[]);
+DELETE FROM rowrun.migration WHERE version = 6;

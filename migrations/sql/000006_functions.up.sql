@@ -1,0 +1,388 @@
+-- What psql users and replicas both do: one text of each rule. SQLSTATEs RR001 to RR006 as in the guards; RR002: the
+-- claim is wrong or outdated.
+
+-- Ends RUNNING runs, as one statement's worth of work: compare-and-set on (id, RUNNING, claim), successors, and by
+-- the triggers what hangs on it. claims[i] NULL asks for no claim. statuses[i] is DONE or FAILED; a run of which a
+-- cancel was asked for ends CANCELED instead of FAILED. retries[i]: FAILURE (counts against max_attempts), STALE
+-- (on_stale decides), NONE. The rows are locked before they are judged, so that nothing changes in between. Rows that are returned were recorded; the others had ended or belong to somebody else.
+CREATE FUNCTION rowrun.end_runs(run_ids bigint[], claims uuid[], statuses text[], results jsonb[], retries text[])
+    RETURNS TABLE (run_id bigint, status text, retry_run_id bigint)
+    LANGUAGE plpgsql
+    SET search_path = pg_catalog, rowrun, pg_temp
+    SET jit = off
+    SET plan_cache_mode = force_generic_plan
+    SET enable_seqscan = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    t timestamptz := clock_timestamp();
+    ended bigint[];
+BEGIN
+    -- The order of locks: tasks of plans (their outcome changes), then runs, each by id.
+    PERFORM FROM task k
+    WHERE k.id = ANY (ARRAY(SELECT r.task_id FROM task_run r WHERE r.id = ANY (run_ids) AND coalesce(r.plan_id, 0) <> 0))
+    ORDER BY k.id FOR NO KEY UPDATE;
+    PERFORM FROM task_run r WHERE r.id = ANY (run_ids) ORDER BY r.id FOR NO KEY UPDATE;
+
+    RETURN QUERY
+    UPDATE task_run r
+    SET status = v.status, prev_status = 'RUNNING', finished_at = t, updated_at = t,
+        claim_hash = CASE WHEN v.status = 'CANCELED' THEN r.claim_hash END,
+        result = v.result,
+        retry_run_id = CASE WHEN v.again THEN nextval('rowrun.task_run_id_seq') END
+    FROM (
+        SELECT i.id,
+               CASE WHEN i.status = 'FAILED' AND x.cancel_requested_at IS NOT NULL THEN 'CANCELED' ELSE i.status END AS status,
+               CASE WHEN i.status = 'FAILED' AND x.cancel_requested_at IS NOT NULL THEN
+                        coalesce(i.result, '{}') || jsonb_build_object('code', 'CANCELED', 'detail',
+                            'Task run canceled' || coalesce(': ' || x.cancel_reason, '')
+                            || CASE WHEN coalesce(i.result ->> 'code', 'CANCELED') = 'CANCELED' THEN ''
+                                    ELSE ' (' || (i.result ->> 'code') || ': ' || coalesce(i.result ->> 'detail', '') || ')' END)
+                    ELSE coalesce(i.result, '{}') END AS result,
+               i.status = 'FAILED' AND x.cancel_requested_at IS NULL AND NOT k.skipped
+                   AND ((i.retry = 'FAILURE' AND x.failures + 1 < k.max_attempts)
+                        OR (i.retry = 'STALE' AND k.on_stale = 'RETRY' AND x.recoveries < 5)) AS again
+        FROM unnest(run_ids, claims, statuses, results, retries) AS i(id, claim, status, result, retry)
+        JOIN task_run x ON x.id = i.id
+        JOIN task k ON k.id = x.task_id
+        WHERE coalesce(x.status, '') = 'RUNNING' AND (i.claim IS NULL OR x.claim_hash = sha256(uuid_send(i.claim)))
+    ) v
+    WHERE r.id = v.id
+    RETURNING r.id, r.status, r.retry_run_id;
+
+    IF 'FAILED' = ANY (statuses) THEN
+        ended := ARRAY(SELECT r.id FROM task_run r WHERE r.id = ANY (run_ids) AND r.retry_run_id IS NOT NULL
+                         AND r.finished_at = t AND coalesce(r.status, '') = 'FAILED');
+        IF cardinality(ended) > 0 THEN
+            PERFORM set_config('rowrun.retrying', 'on', true);
+            INSERT INTO task_run (id, task_id, retry_of, root_id, attempt, input, priority, creator, run_at, failures, recoveries)
+            SELECT r.retry_run_id, r.task_id, r.id, r.root_id, r.attempt + 1, r.input, r.priority, r.creator,
+                   CASE i.retry WHEN 'STALE' THEN t
+                        ELSE t + least(interval '1 hour', least(k.retry_delay, interval '1 hour')
+                                       * power(2, least(r.failures, 20)) * (0.8 + 0.4 * random())) END,
+                   r.failures + CASE i.retry WHEN 'STALE' THEN 0 ELSE 1 END,
+                   CASE i.retry WHEN 'STALE' THEN r.recoveries + 1 ELSE 0 END
+            FROM unnest(run_ids, retries) AS i(id, retry)
+            JOIN task_run r ON r.id = i.id
+            JOIN task k ON k.id = r.task_id
+            WHERE r.id = ANY (ended);
+            PERFORM set_config('rowrun.retrying', 'off', true);
+        END IF;
+    END IF;
+END $$;
+COMMENT ON FUNCTION rowrun.end_runs(bigint[], uuid[], text[], jsonb[], text[]) IS 'Internal: ends RUNNING runs and makes their successors.';
+
+CREATE FUNCTION rowrun.check_isolation() RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
+        RAISE EXCEPTION 'rowrun''s functions need READ COMMITTED, this transaction is %', upper(current_setting('transaction_isolation'))
+            USING ERRCODE = 'invalid_transaction_state', HINT = 'Call them in a transaction of their own, or begin it with ISOLATION LEVEL READ COMMITTED.';
+    END IF;
+END $$;
+COMMENT ON FUNCTION rowrun.check_isolation() IS 'Internal: refuses isolation levels above READ COMMITTED.';
+
+CREATE FUNCTION rowrun.define_task(name text, type text, payload jsonb DEFAULT '{}', queue text DEFAULT NULL,
+    database_id text DEFAULT NULL, version text DEFAULT NULL, sequential boolean DEFAULT NULL, priority integer DEFAULT NULL,
+    timeout interval DEFAULT NULL, progress_timeout interval DEFAULT NULL, max_attempts integer DEFAULT NULL,
+    retry_delay interval DEFAULT NULL, on_stale text DEFAULT NULL, labels jsonb DEFAULT NULL)
+    RETURNS bigint LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    made bigint;
+BEGIN
+    IF coalesce(define_task.name, '') = '' THEN
+        RAISE EXCEPTION 'define_task needs a name' USING ERRCODE = 'RR003', HINT = 'The name is how run_task finds it.';
+    END IF;
+    INSERT INTO rowrun.task AS k (name, type, payload, queue, database_id, version, sequential, priority, timeout,
+                                  progress_timeout, max_attempts, retry_delay, on_stale, labels)
+    VALUES (define_task.name, define_task.type, define_task.payload, define_task.queue, define_task.database_id,
+            define_task.version, define_task.sequential, define_task.priority, define_task.timeout,
+            define_task.progress_timeout, define_task.max_attempts, define_task.retry_delay, define_task.on_stale,
+            define_task.labels)
+    ON CONFLICT (name) WHERE name <> '' AND plan_id IS NULL DO UPDATE
+    SET type = excluded.type, payload = excluded.payload, queue = excluded.queue, database_id = excluded.database_id,
+        version = excluded.version, sequential = excluded.sequential, priority = excluded.priority,
+        timeout = excluded.timeout, progress_timeout = excluded.progress_timeout, max_attempts = excluded.max_attempts,
+        retry_delay = excluded.retry_delay, on_stale = excluded.on_stale, labels = excluded.labels
+    WHERE (k.type, k.payload, k.queue, k.database_id, k.version, k.sequential, k.priority, k.timeout, k.progress_timeout,
+           k.max_attempts, k.retry_delay, k.on_stale, k.labels)
+          IS DISTINCT FROM
+          (excluded.type, excluded.payload, excluded.queue, excluded.database_id, excluded.version, excluded.sequential,
+           excluded.priority, excluded.timeout, excluded.progress_timeout, excluded.max_attempts, excluded.retry_delay,
+           excluded.on_stale, excluded.labels)
+    RETURNING k.id INTO made;
+    IF made IS NULL THEN
+        SELECT k.id INTO made FROM rowrun.task k WHERE k.name = define_task.name AND k.plan_id IS NULL;
+    END IF;
+    RETURN made;
+END $$;
+COMMENT ON FUNCTION rowrun.define_task IS 'Makes a task without a plan, or brings it up to date; its id. For migration files.';
+
+CREATE FUNCTION rowrun.run_task(task bigint, input jsonb DEFAULT '{}', run_at timestamptz DEFAULT now(),
+    priority integer DEFAULT NULL, idempotency_key text DEFAULT NULL)
+    RETURNS bigint LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    made bigint;
+BEGIN
+    IF run_task.idempotency_key IS NULL THEN
+        INSERT INTO rowrun.task_run AS r (task_id, input, run_at, priority)
+        VALUES (run_task.task, run_task.input, run_task.run_at, run_task.priority) RETURNING r.id INTO made;
+        RETURN made;
+    END IF;
+    FOR i IN 1..10 LOOP
+        INSERT INTO rowrun.task_run AS r (task_id, input, run_at, priority, idempotency_key)
+        VALUES (run_task.task, run_task.input, run_task.run_at, run_task.priority, run_task.idempotency_key)
+        ON CONFLICT (task_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
+        RETURNING r.id INTO made;
+        IF made IS NULL THEN
+            SELECT r.id INTO made FROM rowrun.task_run r
+            WHERE r.task_id = run_task.task AND r.idempotency_key = run_task.idempotency_key;
+        END IF;
+        EXIT WHEN made IS NOT NULL;
+    END LOOP;
+    RETURN made;
+END $$;
+COMMENT ON FUNCTION rowrun.run_task(bigint, jsonb, timestamptz, integer, text) IS 'Inserts a run of a task; its id, or that of the run that has the key.';
+
+CREATE FUNCTION rowrun.run_task(task text, input jsonb DEFAULT '{}', run_at timestamptz DEFAULT now(),
+    priority integer DEFAULT NULL, idempotency_key text DEFAULT NULL)
+    RETURNS bigint LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    found_id bigint;
+BEGIN
+    SELECT k.id INTO found_id FROM rowrun.task k WHERE k.name = run_task.task AND k.name <> '' AND k.plan_id IS NULL;
+    IF found_id IS NULL THEN
+        RAISE EXCEPTION 'there is no task named "%"', run_task.task
+            USING ERRCODE = 'no_data_found', HINT = 'Define it: SELECT rowrun.define_task(name, type, payload).';
+    END IF;
+    RETURN rowrun.run_task(found_id, run_task.input, run_task.run_at, run_task.priority, run_task.idempotency_key);
+END $$;
+COMMENT ON FUNCTION rowrun.run_task(text, jsonb, timestamptz, integer, text) IS 'The same, by the name of a task without a plan.';
+
+CREATE FUNCTION rowrun.run_tasks(task_ids bigint[], run_at timestamptz DEFAULT now()) RETURNS SETOF bigint
+    LANGUAGE sql AS $$
+    INSERT INTO rowrun.task_run (task_id, run_at)
+    SELECT k.id, run_tasks.run_at
+    FROM (SELECT DISTINCT u.id FROM unnest(run_tasks.task_ids) u(id)) w JOIN rowrun.task k ON k.id = w.id
+    WHERE k.plan_id IS NULL
+       OR (NOT k.skipped AND NOT EXISTS (
+               SELECT FROM rowrun.task_run u WHERE u.task_id = k.id AND u.plan_id IS NOT NULL
+               AND u.status IN ('PENDING', 'AVAILABLE', 'RUNNING')))
+    ORDER BY k.id
+    ON CONFLICT (task_id) WHERE plan_id IS NOT NULL AND status IN ('PENDING', 'AVAILABLE', 'RUNNING') DO NOTHING
+    RETURNING id
+$$;
+COMMENT ON FUNCTION rowrun.run_tasks(bigint[], timestamptz) IS 'A run for each of these tasks, but for a plan''s tasks that are skipped or have an unfinished run; the runs made.';
+
+CREATE FUNCTION rowrun.cancel_run(run_id bigint, reason text DEFAULT NULL) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, rowrun, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    run record;
+    last bigint := cancel_run.run_id;
+BEGIN
+    PERFORM check_isolation();
+    LOOP
+        -- The chain's last run, whichever of its runs was named; again if a successor came while we waited for the lock.
+        SELECT r.id INTO last FROM task_run c JOIN task_run r ON r.root_id = c.root_id AND r.attempt > 0 AND r.retry_run_id IS NULL
+        WHERE c.id = cancel_run.run_id AND (c.attempt > 0 OR c.retry_run_id IS NOT NULL);
+        SELECT r.id, r.status, r.retry_run_id, r.cancel_requested_at, r.replica_id INTO run
+        FROM task_run r WHERE r.id = coalesce(last, cancel_run.run_id) FOR NO KEY UPDATE;
+        IF NOT FOUND THEN
+            RAISE EXCEPTION 'run % does not exist', cancel_run.run_id USING ERRCODE = 'no_data_found', HINT = 'It may have been removed by retention.';
+        END IF;
+        EXIT WHEN run.retry_run_id IS NULL;
+    END LOOP;
+    IF run.status IN ('PENDING', 'AVAILABLE') OR (run.status = 'RUNNING' AND run.replica_id IS NULL) THEN
+        UPDATE task_run r SET status = 'CANCELED', cancel_requested_at = clock_timestamp(), cancel_reason = cancel_run.reason
+        WHERE r.id = run.id;
+        RETURN 'CANCELED';
+    END IF;
+    IF run.status = 'RUNNING' AND run.cancel_requested_at IS NULL THEN
+        UPDATE task_run r SET cancel_requested_at = clock_timestamp(), cancel_reason = cancel_run.reason WHERE r.id = run.id;
+    END IF;
+    RETURN run.status;
+END $$;
+COMMENT ON FUNCTION rowrun.cancel_run(bigint, text) IS 'Cancels the last run of a chain: at once, or (RUNNING) asks for it; the status after it.';
+
+CREATE FUNCTION rowrun.retry_run(run_id bigint) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, rowrun, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    run record;
+    made bigint;
+BEGIN
+    PERFORM check_isolation();
+    PERFORM FROM task k WHERE k.id = (SELECT r.task_id FROM task_run r WHERE r.id = retry_run.run_id AND r.plan_id IS NOT NULL)
+        FOR NO KEY UPDATE;
+    SELECT * INTO run FROM task_run r WHERE r.id = retry_run.run_id FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'run % does not exist', retry_run.run_id USING ERRCODE = 'no_data_found', HINT = 'It may have been removed by retention.';
+    END IF;
+    IF run.retry_run_id IS NOT NULL THEN
+        RETURN run.retry_run_id;
+    END IF;
+    IF run.status NOT IN ('FAILED', 'CANCELED') THEN
+        RAISE EXCEPTION 'run % is %: only FAILED and CANCELED runs are retried', run.id, run.status
+            USING ERRCODE = 'RR004', HINT = 'To do a DONE task once more, insert another run.';
+    END IF;
+    IF run.plan_id IS NOT NULL AND EXISTS (
+        SELECT FROM task_run n WHERE n.task_id = run.task_id AND n.plan_id IS NOT NULL AND n.id > run.id)
+    THEN
+        RAISE EXCEPTION 'run % is not the newest of task %', run.id, run.task_id
+            USING ERRCODE = 'RR004', HINT = 'Retry the newest run of that task.';
+    END IF;
+    IF EXISTS (SELECT FROM task k WHERE k.id = run.task_id AND k.skipped) THEN
+        RAISE EXCEPTION 'task % is skipped', run.task_id USING ERRCODE = 'RR004', HINT = 'Unskip it first.';
+    END IF;
+    made := nextval('rowrun.task_run_id_seq');
+    UPDATE task_run r SET retry_run_id = made WHERE r.id = run.id;
+    PERFORM set_config('rowrun.retrying', 'on', true);
+    INSERT INTO task_run (id, task_id, retry_of, root_id, attempt, input, priority, creator)
+    VALUES (made, run.task_id, run.id, run.root_id, run.attempt + 1, run.input, run.priority, session_user);
+    PERFORM set_config('rowrun.retrying', 'off', true);
+    PERFORM notify_look();
+    RETURN made;
+END $$;
+COMMENT ON FUNCTION rowrun.retry_run(bigint) IS 'A successor for a FAILED or CANCELED run; its id, or that of the one it has.';
+
+CREATE FUNCTION rowrun.abandon_run(run_id bigint, reason text DEFAULT NULL) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, rowrun, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    ended text;
+BEGIN
+    PERFORM check_isolation();
+    SELECT e.status INTO ended FROM end_runs(ARRAY[abandon_run.run_id], ARRAY[NULL::uuid], ARRAY['FAILED'],
+        ARRAY[jsonb_build_object('code', 'ABANDONED', 'detail', 'Task run abandoned' || coalesce(': ' || abandon_run.reason, ''))],
+        ARRAY['NONE']) e;
+    IF ended IS NULL THEN
+        RAISE EXCEPTION 'run % is not RUNNING', abandon_run.run_id USING ERRCODE = 'RR004', HINT = 'Runs that wait are canceled: rowrun.cancel_run.';
+    END IF;
+    RETURN ended;
+END $$;
+COMMENT ON FUNCTION rowrun.abandon_run(bigint, text) IS 'Ends a RUNNING run whose executor doesn''t: FAILED, code ABANDONED, no automatic successor.';
+
+CREATE FUNCTION rowrun.report_progress(run_id bigint, claim uuid, progress jsonb) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, rowrun, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    canceled boolean;
+BEGIN
+    UPDATE task_run r SET progress = report_progress.progress, progress_at = clock_timestamp(), prev_status = NULL
+    WHERE r.id = report_progress.run_id AND r.status = 'RUNNING' AND r.claim_hash = sha256(uuid_send(report_progress.claim))
+    RETURNING r.cancel_requested_at IS NOT NULL INTO canceled;
+    IF canceled IS NULL THEN
+        PERFORM FROM task_run r WHERE r.id = report_progress.run_id AND r.status = 'CANCELED'
+            AND r.claim_hash = sha256(uuid_send(report_progress.claim));
+        IF NOT FOUND THEN
+            RAISE EXCEPTION 'run % is not held by this claim', report_progress.run_id
+                USING ERRCODE = 'RR002', HINT = 'The run has ended or was given to another attempt; stop working on it.';
+        END IF;
+        canceled := true;
+    END IF;
+    RETURN canceled;
+END $$;
+COMMENT ON FUNCTION rowrun.report_progress(bigint, uuid, jsonb) IS 'Stores progress; true: a cancel was asked for.';
+
+CREATE FUNCTION rowrun.complete_run(run_id bigint, claim uuid, result jsonb DEFAULT '{}') RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, rowrun, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    ended text;
+BEGIN
+    PERFORM check_isolation();
+    SELECT e.status INTO ended FROM end_runs(ARRAY[complete_run.run_id], ARRAY[coalesce(complete_run.claim, gen_random_uuid())],
+        ARRAY['DONE'], ARRAY[complete_run.result], ARRAY['NONE']) e;
+    IF ended IS NULL THEN
+        RAISE EXCEPTION 'run % is not held by this claim', complete_run.run_id
+            USING ERRCODE = 'RR002', HINT = 'The run has ended or was given to another attempt.';
+    END IF;
+    RETURN ended;
+END $$;
+COMMENT ON FUNCTION rowrun.complete_run(bigint, uuid, jsonb) IS 'For the app that an HTTP task called: the run is DONE.';
+
+CREATE FUNCTION rowrun.fail_run(run_id bigint, claim uuid, detail text) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, rowrun, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    ended text;
+BEGIN
+    PERFORM check_isolation();
+    SELECT e.status INTO ended FROM end_runs(ARRAY[fail_run.run_id], ARRAY[coalesce(fail_run.claim, gen_random_uuid())],
+        ARRAY['FAILED'], ARRAY[jsonb_build_object('code', 'ERROR', 'detail', left(coalesce(fail_run.detail, ''), 100000))],
+        ARRAY['FAILURE']) e;
+    IF ended IS NULL THEN
+        RAISE EXCEPTION 'run % is not held by this claim', fail_run.run_id
+            USING ERRCODE = 'RR002', HINT = 'The run has ended or was given to another attempt.';
+    END IF;
+    RETURN ended;
+END $$;
+COMMENT ON FUNCTION rowrun.fail_run(bigint, uuid, text) IS 'For the app that an HTTP task called: the run FAILED; it may be retried.';
+
+-- Views. A chain ends with the run that has no successor.
+CREATE VIEW rowrun.job AS
+SELECT r.id AS root_id, r.task_id, r.status, r.id AS last_run_id, 1 AS attempts, r.plan_id, r.created_at, r.run_at,
+       r.started_at, r.finished_at, r.progress, r.result
+FROM rowrun.task_run r WHERE r.attempt = 0 AND r.retry_run_id IS NULL
+UNION ALL
+SELECT r.root_id, r.task_id, r.status, r.id, r.attempt + 1, r.plan_id, r.created_at, r.run_at,
+       r.started_at, r.finished_at, r.progress, r.result
+FROM rowrun.task_run r WHERE r.attempt > 0 AND r.retry_run_id IS NULL;
+COMMENT ON VIEW rowrun.job IS 'One row per chain of retries: its first run''s id and how its last run stands.';
+
+CREATE VIEW rowrun.task_status AS
+SELECT k.id AS task_id, k.plan_id, k.name, k.type,
+       CASE WHEN k.skipped THEN 'SKIPPED' ELSE coalesce(n.status, 'NOT_STARTED') END AS status,
+       n.id AS last_run_id, n.result
+FROM rowrun.task k
+LEFT JOIN LATERAL (
+    (SELECT r.id, r.status, r.result FROM rowrun.task_run r
+     WHERE k.plan_id IS NOT NULL AND r.task_id = k.id AND r.plan_id IS NOT NULL ORDER BY r.id DESC LIMIT 1)
+    UNION ALL
+    (SELECT r.id, r.status, r.result FROM rowrun.task_run r
+     WHERE k.plan_id IS NULL AND r.task_id = k.id ORDER BY r.id DESC LIMIT 1)
+) n ON true;
+COMMENT ON VIEW rowrun.task_status IS 'A task''s status is that of its newest run; NOT_STARTED without one; SKIPPED where it is skipped.';
+
+CREATE VIEW rowrun.plan_status AS
+SELECT p.id AS plan_id, p.project, p.name, p.round, p.paused,
+       CASE WHEN s.failed > 0 THEN 'FAILED' WHEN s.running > 0 THEN 'RUNNING' WHEN s.available > 0 THEN 'AVAILABLE'
+            WHEN s.pending > 0 THEN 'PENDING' WHEN s.canceled > 0 THEN 'CANCELED'
+            WHEN s.tasks > 0 AND s.done + s.skipped = s.tasks THEN 'DONE' ELSE 'NOT_STARTED' END AS status,
+       s.tasks, s.not_started, s.pending, s.available, s.running, s.done, s.skipped, s.failed, s.canceled
+FROM rowrun.plan p
+CROSS JOIN LATERAL (
+    SELECT count(*) AS tasks,
+           count(*) FILTER (WHERE x.status = 'NOT_STARTED') AS not_started,
+           count(*) FILTER (WHERE x.status = 'PENDING') AS pending,
+           count(*) FILTER (WHERE x.status = 'AVAILABLE') AS available,
+           count(*) FILTER (WHERE x.status = 'RUNNING') AS running,
+           count(*) FILTER (WHERE x.status = 'DONE') AS done,
+           count(*) FILTER (WHERE x.status = 'SKIPPED') AS skipped,
+           count(*) FILTER (WHERE x.status = 'FAILED') AS failed,
+           count(*) FILTER (WHERE x.status = 'CANCELED') AS canceled
+    FROM rowrun.task_status x WHERE x.plan_id = p.id
+) s;
+COMMENT ON VIEW rowrun.plan_status IS 'A plan''s status, first that fits: FAILED, RUNNING, AVAILABLE, PENDING, CANCELED, DONE, NOT_STARTED; and how many tasks have which.';
+
+CREATE VIEW rowrun.replica_status AS
+SELECT h.replica_id, h.name, h.hostname, h.version, h.state, h.started_at, h.last_heartbeat, h.lease,
+       h.state <> 'DEAD' AND h.last_heartbeat + h.lease > clock_timestamp() AS live,
+       h.queues, h.types, h.databases, h.commands, h.concurrency,
+       (SELECT count(*) FROM rowrun.task_run r WHERE r.replica_id = h.replica_id AND r.status = 'RUNNING') AS running,
+       h.replica_id = (SELECT d.stream_replica_id FROM rowrun.deployment d) AS stream
+FROM rowrun.replica_heartbeat h;
+COMMENT ON VIEW rowrun.replica_status IS 'The replicas, whether they are alive and what they run.';
+
+CREATE VIEW rowrun.failed_run AS
+SELECT r.id AS run_id, r.root_id, r.task_id, k.name AS task, r.plan_id, r.type, r.queue, r.database_id, r.version, r.attempt,
+       r.finished_at, r.replica_id, r.result ->> 'code' AS code, r.result ->> 'detail' AS detail
+FROM rowrun.task_run r JOIN rowrun.task k ON k.id = r.task_id
+WHERE r.status = 'FAILED' AND r.retry_run_id IS NULL
+ORDER BY r.finished_at DESC;
+COMMENT ON VIEW rowrun.failed_run IS 'Runs that failed for good, newest first.';
+
+INSERT INTO rowrun.migration (version) VALUES (6);

@@ -1,0 +1,105 @@
+// Package egress makes the HTTP clients of Rowrun; nothing else in the project
+// constructs one.
+//
+// It promises of every client: it calls one origin (scheme, host and port) and
+// refuses any other before a packet leaves; it follows no redirect, asks no proxy
+// of the environment, keeps no cookies and unpacks no compressed answer; an
+// answer's headers take at most 64 KiB, connecting at most 5 seconds, and idle
+// connections are few and short-lived. How long an exchange may take, and how
+// much of a body is read, is the caller's: by the request's context and by what
+// it reads.
+package egress
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+const (
+	dialTimeout    = 5 * time.Second
+	keepAlive      = 15 * time.Second
+	maxHeaderBytes = 64 << 10
+
+	// Servers close idle connections after some seconds (several after 5, some
+	// after 2). A request sent into that close gets no answer, so a connection
+	// is left before the server may do it.
+	idleTimeout = time.Second
+)
+
+// ErrOtherOrigin is the error of a request to anything but the client's origin.
+var ErrOtherOrigin = errors.New("request leaves the client's origin")
+
+// Config says what a client may call.
+type Config struct {
+	// Origin is required: an http or https URL with a host. Only its scheme and
+	// host (with port) count.
+	Origin *url.URL
+	// MaxIdleConns is how many connections are kept for the next request; 0: 16.
+	MaxIdleConns int
+}
+
+// NewClient returns a client that calls cfg.Origin only. Where a test or a clean
+// stop must leave nothing behind, end it with CloseIdleConnections.
+func NewClient(cfg Config) (*http.Client, error) {
+	if cfg.Origin == nil || cfg.Origin.Host == "" || cfg.Origin.Scheme != "http" && cfg.Origin.Scheme != "https" {
+		return nil, errors.New("an HTTP client needs an origin: http://host or https://host")
+	}
+	if cfg.MaxIdleConns < 0 {
+		return nil, fmt.Errorf("idle connections: %d is below 0", cfg.MaxIdleConns)
+	}
+	if cfg.MaxIdleConns == 0 {
+		cfg.MaxIdleConns = 16
+	}
+	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: keepAlive}
+	return &http.Client{
+		Transport: &guard{
+			scheme: cfg.Origin.Scheme,
+			host:   cfg.Origin.Host,
+			next: &http.Transport{
+				Proxy:                  nil,
+				DialContext:            dialer.DialContext,
+				TLSHandshakeTimeout:    dialTimeout,
+				MaxIdleConns:           cfg.MaxIdleConns,
+				MaxIdleConnsPerHost:    cfg.MaxIdleConns,
+				IdleConnTimeout:        idleTimeout,
+				MaxResponseHeaderBytes: maxHeaderBytes,
+				DisableCompression:     true,
+				ForceAttemptHTTP2:      true,
+				HTTP2:                  &http.HTTP2Config{SendPingTimeout: keepAlive, PingTimeout: keepAlive},
+			},
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}, nil
+}
+
+// guard refuses what isn't the origin, whoever built the request.
+type guard struct {
+	scheme, host string
+	next         *http.Transport
+}
+
+func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
+	elsewhere := req.URL.Scheme != g.scheme || !strings.EqualFold(req.URL.Host, g.host)
+	if elsewhere || req.Host != "" && !strings.EqualFold(req.Host, g.host) {
+		if req.Body != nil {
+			_ = req.Body.Close() // a RoundTripper closes the body, on errors too
+		}
+		return nil, ErrOtherOrigin
+	}
+	resp, err := g.next.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	// http.Client parses Location even where it won't follow it, and loses the
+	// answer to one that is malformed.
+	resp.Header.Del("Location")
+	return resp, nil
+}
+
+// CloseIdleConnections is what http.Client.CloseIdleConnections calls.
+func (g *guard) CloseIdleConnections() { g.next.CloseIdleConnections() }

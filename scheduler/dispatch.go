@@ -1,0 +1,147 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/rowrun/rowrun/store"
+)
+
+const (
+	// lookAgain is how long after a wake-up a second look follows: a transaction whose notification was merged with
+	// another one's may commit just behind it.
+	lookAgain = 6 * time.Millisecond
+	// busyAgain is how long to leave the promotion to another replica that is at it.
+	busyAgain = 2 * time.Millisecond
+	// maxUnrecorded bounds the endings that wait to be written; beyond it nothing is claimed.
+	maxUnrecorded = 5000
+	passTimeout   = 15 * time.Second
+)
+
+// dispatch promotes and claims: woken by a notification, by a slot of ours that became free, by a run_at, or by the
+// sweep.
+func (t *term) dispatch(ctx context.Context) {
+	errs := newOnce(t.s.cfg.Log, "promote and claim")
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	sweepAt := time.Now()
+	var strays map[int64]bool
+	for {
+		woken := false
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.s.cfg.Wake:
+			woken = true
+			signal(t.s.lookAtRuns)
+		case <-t.s.kick:
+		case <-timer.C:
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		now := time.Now()
+		sweep := !now.Before(sweepAt)
+		next, err := t.pass(ctx, sweep)
+		if err != nil {
+			if ctx.Err() != nil {
+				return
+			}
+			if !errors.Is(err, store.ErrDead) {
+				errs.failed(err)
+			}
+			reset(timer, time.Second)
+			continue
+		}
+		errs.ok()
+		if sweep {
+			sweepAt = now.Add(t.s.cfg.SweepInterval)
+			strays = t.endStrays(ctx, strays)
+		}
+		next = min(next, max(time.Until(sweepAt), 0))
+		if woken {
+			next = min(next, lookAgain)
+		}
+		reset(timer, next)
+	}
+}
+
+// pass promotes and claims until there is nothing more to do now; it returns when to look again.
+func (t *term) pass(ctx context.Context, sweep bool) (next time.Duration, err error) {
+	for {
+		want := t.s.freeSlots()
+		rt, cancel := context.WithTimeout(context.WithoutCancel(ctx), passTimeout)
+		p, err := t.s.cfg.Store.Work(rt, t.id, t.s.wants, sweep, want)
+		cancel()
+		for _, c := range p.Claims {
+			t.execute(c)
+		}
+		if err != nil {
+			return 0, err
+		}
+		sweep = false
+		switch {
+		case ctx.Err() != nil:
+			return 0, nil
+		case p.More, len(p.Claims) > 0 && len(p.Claims) == want && t.s.freeSlots() > 0:
+			continue
+		case p.Busy:
+			return busyAgain, nil
+		case p.NextDue > 0:
+			return p.NextDue, nil
+		}
+		return time.Hour, nil
+	}
+}
+
+// freeSlots is how many runs may be claimed now.
+func (s *Scheduler) freeSlots() int {
+	if s.recorder.waiting() >= maxUnrecorded {
+		return 0
+	}
+	return max(0, s.cfg.Concurrency-int(s.executing.Load()))
+}
+
+// endStrays ends RUNNING rows under this id that this replica doesn't run: a claim whose answer was lost, a row given
+// to it by hand. It is called between passes, so that no claim of ours is under way; rows count when two sweeps in a
+// row have missed them.
+func (t *term) endStrays(ctx context.Context, before map[int64]bool) map[int64]bool {
+	errs := t.s.recorder.errs
+	rt, cancel := context.WithTimeout(ctx, passTimeout)
+	defer cancel()
+	owned, err := t.s.cfg.Store.Owned(rt, t.id)
+	if err != nil {
+		return before
+	}
+	missing := map[int64]bool{}
+	var endings []store.Ending
+	for _, id := range owned {
+		if t.s.knows(id) {
+			continue
+		}
+		missing[id] = true
+		if before[id] {
+			endings = append(endings, store.Ending{
+				ID: id, Failed: true, Retry: store.RetryStale,
+				Result: result(CodeLostContact, store.DetailLostContact, nil),
+			})
+		}
+	}
+	if len(endings) == 0 {
+		return missing
+	}
+	ended, err := t.s.cfg.Store.EndRuns(rt, endings, time.Second)
+	if err != nil {
+		errs.failed(err)
+		return missing
+	}
+	t.s.cfg.Log.Warn().Int("count", len(ended)).Str("replica_id", t.id).Msg("runs under this replica's name that it doesn't run were failed")
+	return missing
+}
+
+// reset sets a timer whether or not it has fired.
+func reset(timer *time.Timer, d time.Duration) {
+	timer.Stop()
+	timer.Reset(d)
+}

@@ -1,0 +1,75 @@
+package scheduler
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	maxDocument = 1 << 20 // what the tables take
+	maxDetail   = 64 << 10
+)
+
+// document marshals what an executor hands over into a JSON object that PostgreSQL's jsonb takes: no NUL, no lone
+// surrogates, at most 1 MiB.
+func document(v any) (json.RawMessage, error) {
+	if v == nil {
+		return json.RawMessage("{}"), nil
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("not a JSON document: %w", err)
+	}
+	if bytes.Contains(b, []byte(`\u`)) {
+		// Decoding and encoding again turns lone surrogates into U+FFFD; then NULs go.
+		var any any
+		d := json.NewDecoder(bytes.NewReader(b))
+		d.UseNumber()
+		if err := d.Decode(&any); err != nil {
+			return nil, fmt.Errorf("not a JSON document: %w", err)
+		}
+		if b, err = json.Marshal(withoutNUL(any)); err != nil {
+			return nil, fmt.Errorf("not a JSON document: %w", err)
+		}
+	}
+	if len(b) == 0 || b[0] != '{' {
+		return nil, fmt.Errorf("a JSON object is needed, not %s", cut(string(b), 40))
+	}
+	if len(b) > maxDocument-maxDocument/8 { // the server's text form has a space behind each colon and comma
+		return nil, fmt.Errorf("%d bytes are too many, at most 1 MiB is stored", len(b))
+	}
+	return b, nil
+}
+
+func withoutNUL(v any) any {
+	switch v := v.(type) {
+	case string:
+		return strings.ReplaceAll(v, "\x00", "\uFFFD")
+	case []any:
+		for i := range v {
+			v[i] = withoutNUL(v[i])
+		}
+		return v
+	case map[string]any:
+		clean := make(map[string]any, len(v))
+		for k, e := range v {
+			clean[strings.ReplaceAll(k, "\x00", "\uFFFD")] = withoutNUL(e)
+		}
+		return clean
+	}
+	return v
+}
+
+// cut shortens text to at most n bytes, at a character's border.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
+}

@@ -1,0 +1,250 @@
+package scheduler
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/rowrun/rowrun/store"
+)
+
+// cancelGrace is how long an executor may take to return once it was told to stop. Beyond it the run is recorded
+// without it, and it keeps its slot until it does return.
+const cancelGrace = 20 * time.Second
+
+// running is a run that this process executes.
+type running struct {
+	claim   store.Claim
+	term    *term
+	started time.Time
+	cancel  context.CancelCauseFunc
+	ctx     context.Context
+	settle  sync.Once // its ending is handed to the recorder once
+}
+
+// errLost stops an executor whose run isn't this replica's any more: there is nothing left to record.
+var errLost = errors.New("the run ended or was given away")
+
+// knows says whether a run executes here or has an ending that is still to be recorded.
+func (s *Scheduler) knows(id int64) bool {
+	s.mu.Lock()
+	_, ok := s.running[id]
+	s.mu.Unlock()
+	return ok || s.recorder.knows(id)
+}
+
+// execute starts a claimed run.
+func (t *term) execute(c store.Claim) {
+	s := t.s
+	ctx, cancel := context.WithCancelCause(t.exec)
+	r := &running{claim: c, term: t, started: time.Now(), cancel: cancel, ctx: ctx}
+	s.mu.Lock()
+	s.running[c.ID] = r
+	s.mu.Unlock()
+	s.executing.Add(1)
+	s.logRun("run claimed", &c, "")
+	t.executions.Go(func() {
+		defer cancel(nil)
+		if c.Timeout > 0 {
+			defer time.AfterFunc(c.Timeout, func() { cancel(ErrTimeout) }).Stop()
+		}
+		done := make(chan struct{})
+		if c.ProgressTimeout > 0 {
+			go r.watchProgress(done)
+		}
+		unhook := context.AfterFunc(ctx, func() { r.hurry(done) })
+		defer unhook()
+		out, err := r.call()
+		close(done)
+		s.mu.Lock()
+		delete(s.running, c.ID)
+		s.mu.Unlock()
+		s.executing.Add(-1)
+		r.end(out, err)
+		s.look()
+	})
+}
+
+// call runs the executor; a panic is an error like others.
+func (r *running) call() (out Result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.term.s.cfg.Log.Error().Int64("run_id", r.claim.ID).Str("type", r.claim.Type).Interface("panic", p).
+				Bytes("stack", debug.Stack()).Msg("executor panicked")
+			err = &Failure{Code: CodePanic, Detail: fmt.Sprintf("the executor panicked: %v", p), Retryable: true}
+		}
+	}()
+	ex, ok := r.term.s.cfg.Executors[r.claim.Type]
+	if !ok {
+		return Result{}, &Failure{Code: CodeError, Detail: "this replica has no executor for type " + r.claim.Type, Retryable: true}
+	}
+	return ex.Execute(r.ctx, r.handout())
+}
+
+// handout is what the executor is told.
+func (r *running) handout() *Run {
+	c, st, id := &r.claim, r.term.s.cfg.Store, r.term.id
+	return &Run{
+		ID: c.ID, RootID: c.RootID, TaskID: c.TaskID, TaskName: c.TaskName, PlanID: c.PlanID, Attempt: c.Attempt,
+		Type: c.Type, Queue: c.Queue, DatabaseID: c.DatabaseID, Version: c.Version, Payload: c.Payload, Claim: c.Claim, Manual: c.Manual,
+		Log: func(ctx context.Context, kind string, detail any) error {
+			b, err := document(detail)
+			if err != nil {
+				return err
+			}
+			return st.AppendLog(ctx, c.ID, id, kind, b)
+		},
+		Progress: func(ctx context.Context, progress any) error {
+			b, err := document(progress)
+			if err != nil {
+				return err
+			}
+			held, err := st.ReportProgress(ctx, c.ID, c.Claim, b)
+			if err == nil && !held {
+				r.cancel(errLost)
+				return errLost
+			}
+			return err
+		},
+	}
+}
+
+// hurry gives an executor that was told to stop its grace; then its run is recorded without it.
+func (r *running) hurry(done <-chan struct{}) {
+	timer := time.NewTimer(cancelGrace)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+		r.term.s.cfg.Log.Error().Int64("run_id", r.claim.ID).Str("type", r.claim.Type).
+			Msg("an executor ignores its cancel: its run is recorded, its slot stays taken until it returns")
+		r.end(Result{}, context.Cause(r.ctx))
+	}
+}
+
+// abandon records the runs of executors that did not stop in time.
+func (t *term) abandon(cause error) {
+	t.s.mu.Lock()
+	var left []*running
+	for _, r := range t.s.running {
+		if r.term == t {
+			left = append(left, r)
+		}
+	}
+	t.s.mu.Unlock()
+	for _, r := range left {
+		r.end(Result{}, cause)
+	}
+}
+
+// watchProgress stops a run that reports nothing for too long. The app may report past us, so that the row is asked.
+func (r *running) watchProgress(done <-chan struct{}) {
+	limit := r.claim.ProgressTimeout
+	wait := limit
+	for {
+		timer := time.NewTimer(wait)
+		select {
+		case <-done:
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
+		ctx, cancel := context.WithTimeout(r.ctx, passTimeout)
+		held, err := r.term.s.cfg.Store.Watch(ctx, r.term.id, []int64{r.claim.ID})
+		cancel()
+		wait = time.Second
+		if err == nil && len(held) == 1 {
+			if held[0].Silent >= limit {
+				r.cancel(ErrStalled)
+				return
+			}
+			wait = limit - held[0].Silent
+		}
+	}
+}
+
+// end hands the run's ending to the recorder, once.
+func (r *running) end(out Result, err error) {
+	r.settle.Do(func() {
+		s, c := r.term.s, &r.claim
+		e := ending{store: store.Ending{ID: c.ID, Claim: c.Claim}, plan: c.PlanID, replica: r.term.id}
+		switch {
+		case err == nil && out.HandedOver:
+			e.handOver = true
+		case err == nil:
+			doc, bad := document(out.Output)
+			if bad != nil {
+				doc = result("", "the result could not be stored: "+bad.Error(), nil)
+			}
+			e.store.Result = doc
+		case errors.Is(context.Cause(r.ctx), errLost):
+			s.logRun("run lost", c, "")
+			return
+		default:
+			f, retry := verdict(context.Cause(r.ctx), err, time.Since(r.started), c)
+			e.store.Failed, e.store.Retry = true, retry
+			e.store.Result = result(f.Code, f.Detail, f.Output)
+		}
+		s.recorder.add(e)
+	})
+}
+
+// verdict says how an execution that ended with an error is recorded: by why it was stopped, where it was, otherwise
+// by its error.
+func verdict(cause, err error, took time.Duration, c *store.Claim) (Failure, store.Retry) {
+	also := ""
+	var f *Failure
+	if errors.As(err, &f) && f.Detail != "" {
+		also = " (" + f.Detail + ")"
+	}
+	switch {
+	case errors.Is(cause, ErrCanceled):
+		return Failure{Code: CodeCanceled, Detail: "Task run canceled"}, store.RetryNone
+	case errors.Is(cause, ErrTimeout):
+		return Failure{Code: CodeTimeout, Detail: "Task run timed out after " + c.Timeout.Round(time.Millisecond).String() + also}, store.RetryFailure
+	case errors.Is(cause, ErrStalled):
+		return Failure{Code: CodeProgressTimeout, Detail: "Task run stalled: no progress for " + c.ProgressTimeout.String() + also}, store.RetryFailure
+	case errors.Is(cause, ErrLostContact):
+		return Failure{Code: CodeLostContact, Detail: store.DetailLostContact}, store.RetryStale
+	case errors.Is(cause, ErrDrained):
+		return Failure{Code: CodeDrained, Detail: store.DetailDrained}, store.RetryStale
+	case f != nil:
+		if f.Retryable {
+			return *f, store.RetryFailure
+		}
+		return *f, store.RetryNone
+	}
+	return Failure{Code: CodeError, Detail: err.Error()}, store.RetryFailure
+}
+
+func (s *Scheduler) logRun(what string, c *store.Claim, status string) {
+	if s.cfg.LogRuns == nil || !s.cfg.LogRuns() {
+		return
+	}
+	e := s.cfg.Log.Info().Int64("run_id", c.ID).Int64("task_id", c.TaskID).Str("type", c.Type).Int("attempt", c.Attempt)
+	if status != "" {
+		e = e.Str("status", status)
+	}
+	e.Msg(what)
+}
+
+// result is the document of a run that failed.
+func result(code, detail string, more map[string]any) json.RawMessage {
+	doc := map[string]any{}
+	for k, v := range more {
+		doc[k] = v
+	}
+	if code != "" {
+		doc["code"] = code
+	}
+	doc["detail"] = cut(detail, maxDetail)
+	b, err := document(doc)
+	if err != nil {
+		b, _ = document(map[string]any{"code": code, "detail": cut(detail, maxDetail)})
+	}
+	return b
+}

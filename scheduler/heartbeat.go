@@ -1,0 +1,49 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/rowrun/rowrun/store"
+)
+
+// heartbeat renews the lease until ctx ends. It returns store.ErrDead where another replica declared this one dead,
+// errFenced where it could not write for two thirds of its lease: by then it must have stopped what it runs, because
+// others may soon begin to run it.
+func (t *term) heartbeat(ctx context.Context) error {
+	c := t.s.cfg
+	errs := newOnce(c.Log, "heartbeat")
+	trust := c.StaleAfter * 2 / 3
+	wait := c.HeartbeatInterval
+	for {
+		left := trust - time.Since(t.lastBeat())
+		sleep(ctx, min(wait, left))
+		if ctx.Err() != nil {
+			return nil
+		}
+		left = trust - time.Since(t.lastBeat())
+		if left <= 0 {
+			return errFenced
+		}
+		sent := time.Since(t.began)
+		beat, cancel := context.WithTimeout(ctx, min(left, c.HeartbeatInterval))
+		err := c.Store.Heartbeat(beat, t.id, int(t.s.executing.Load()))
+		cancel()
+		switch {
+		case err == nil:
+			errs.ok()
+			t.beat.Store(int64(sent))
+			t.contact.CompareAndSwap(-1, int64(sent))
+			wait = c.HeartbeatInterval
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, store.ErrDead):
+			return err
+		default:
+			errs.failed(err)
+			t.contact.Store(-1)
+			wait = min(c.HeartbeatInterval/4, time.Second)
+		}
+	}
+}

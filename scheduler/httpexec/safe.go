@@ -1,0 +1,90 @@
+package httpexec
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// What jsonb refuses and an app may well send: NUL, invalid UTF-8, halves of
+// surrogate pairs, numbers beyond numeric.
+
+const (
+	replacement = "\uFFFD"
+
+	// jsonb writes numbers out: 1e300 takes 301 digits there. All of an answer
+	// take at most this many, which is also far inside what numeric holds.
+	maxDigits = 128 << 10
+	maxNumber = 1000
+)
+
+// safeText makes text that jsonb takes.
+func safeText(b []byte) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(string(b), replacement), "\x00", replacement)
+}
+
+// safeJSON decodes b into something that marshals to what jsonb takes; false
+// where b isn't one JSON value or has a number that jsonb refuses.
+func safeJSON(b []byte) (any, bool) {
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		return nil, false
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return nil, false
+	}
+	digits := maxDigits
+	return safeValue(v, &digits)
+}
+
+// safeValue cleans v and takes what its numbers need off digits; false where one
+// is too long or digits don't suffice.
+func safeValue(v any, digits *int) (any, bool) {
+	switch v := v.(type) {
+	case string: // the decoder has already replaced what isn't UTF-8
+		return strings.ReplaceAll(v, "\x00", replacement), true
+	case json.Number:
+		n := writtenOut(v.String())
+		*digits -= n
+		return v, n <= maxNumber && *digits >= 0
+	case []any:
+		for i := range v {
+			var ok bool
+			if v[i], ok = safeValue(v[i], digits); !ok {
+				return nil, false
+			}
+		}
+		return v, true
+	case map[string]any:
+		clean := make(map[string]any, len(v))
+		for key, value := range v {
+			value, ok := safeValue(value, digits)
+			if !ok {
+				return nil, false
+			}
+			clean[strings.ReplaceAll(key, "\x00", replacement)] = value
+		}
+		return clean, true
+	}
+	return v, true
+}
+
+// writtenOut is at least the length of a JSON number without its exponent.
+func writtenOut(s string) int {
+	mantissa, exp, found := strings.Cut(strings.ToLower(s), "e")
+	if !found {
+		return len(s)
+	}
+	n, err := strconv.Atoi(exp)
+	if err != nil || n < -maxNumber || n > maxNumber {
+		return maxNumber + 1
+	}
+	return len(mantissa) + max(n, -n)
+}
+
+// head is the first n bytes of b.
+func head(b []byte, n int) []byte { return b[:min(n, len(b))] }

@@ -1,0 +1,286 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/rowrun/rowrun/store"
+)
+
+const (
+	maxBatch = 1000
+	// quickLock is how long a batch waits for a row that a user holds (a task or plan in a transaction of their own);
+	// then what belongs to that plan is split off, so that nobody else waits.
+	quickLock = 100 * time.Millisecond
+	slowLock  = 500 * time.Millisecond
+)
+
+// ending is a run's end on its way into the table.
+type ending struct {
+	store    store.Ending
+	plan     *int64
+	replica  string
+	handOver bool
+}
+
+// recorder writes endings: the first at once, those that come while a batch is being written as the next batch. It
+// outlives terms: an ending is tried until it is recorded or refused.
+type recorder struct {
+	s    *Scheduler
+	errs *once
+	wake chan struct{}
+
+	mu      sync.Mutex
+	queue   []ending
+	stuck   []ending         // behind a row that somebody holds
+	pending map[int64]string // run → replica id, of all that isn't settled
+	settled chan struct{}    // closed and replaced whenever something settles
+}
+
+func newRecorder(s *Scheduler) *recorder {
+	return &recorder{
+		s: s, errs: newOnce(s.cfg.Log, "record endings"), wake: make(chan struct{}, 1),
+		pending: map[int64]string{}, settled: make(chan struct{}),
+	}
+}
+
+func (r *recorder) add(e ending) {
+	r.mu.Lock()
+	r.queue = append(r.queue, e)
+	r.pending[e.store.ID] = e.replica
+	r.mu.Unlock()
+	signal(r.wake)
+}
+
+func (r *recorder) waiting() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.pending)
+}
+
+func (r *recorder) knows(id int64) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, ok := r.pending[id]
+	return ok
+}
+
+// flush waits until every ending of a replica id is recorded or refused.
+func (r *recorder) flush(ctx context.Context, replica string) error {
+	for {
+		r.mu.Lock()
+		left := false
+		for _, id := range r.pending {
+			if id == replica {
+				left = true
+				break
+			}
+		}
+		settled := r.settled
+		r.mu.Unlock()
+		if !left {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-settled:
+		}
+	}
+}
+
+// run writes until ctx ends.
+func (r *recorder) run(ctx context.Context) {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	wg.Go(func() { r.runStuck(ctx) })
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.wake:
+		}
+		for ctx.Err() == nil {
+			batch := r.take()
+			if len(batch) == 0 {
+				break
+			}
+			r.write(ctx, batch, quickLock)
+		}
+	}
+}
+
+func (r *recorder) take() []ending {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := min(len(r.queue), maxBatch)
+	batch := r.queue[:n:n]
+	r.queue = r.queue[n:]
+	if len(r.queue) == 0 {
+		r.queue = nil
+	}
+	return batch
+}
+
+// write records a batch, however long the database takes to answer; what a user's lock holds back goes to the stuck
+// ones, what can't be stored is stored without its result.
+func (r *recorder) write(ctx context.Context, batch []ending, lock time.Duration) {
+	for wait := 50 * time.Millisecond; len(batch) > 0; {
+		err := r.try(ctx, batch, lock)
+		if err == nil {
+			r.errs.ok()
+			return
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		switch code := store.SQLState(err); {
+		case code == "55P03":
+			r.park(ctx, batch)
+			return
+		case code == "40P01" || code == "40001":
+			continue
+		case len(code) == 5 && (code[:2] == "22" || code[:2] == "23" || code[:2] == "54"):
+			if len(batch) > 1 {
+				for _, e := range batch {
+					r.write(ctx, []ending{e}, lock)
+				}
+				return
+			}
+			r.errs.failed(err)
+			batch[0].store.Result = result(CodeError, "the result could not be stored: "+err.Error(), nil)
+			if store.SQLState(err) == "23505" { // not the result: a successor that somebody else made
+				batch[0].store.Retry = store.RetryNone
+			}
+		default:
+			r.errs.failed(err)
+		}
+		sleep(ctx, wait)
+		wait = min(2*wait, time.Second)
+	}
+}
+
+// try writes a batch once: endings in one transaction, hand-overs each by itself.
+func (r *recorder) try(ctx context.Context, batch []ending, lock time.Duration) error {
+	rt, cancel := context.WithTimeout(ctx, passTimeout)
+	defer cancel()
+	var endings []store.Ending
+	for i := range batch {
+		e := &batch[i]
+		if e.handOver {
+			held, err := r.s.cfg.Store.HandOver(rt, e.store.ID, e.store.Claim)
+			if err != nil {
+				return err
+			}
+			if held {
+				r.settle(e.store.ID)
+				continue
+			}
+			// A cancel came first, or the run is gone: end it as canceled; refused if it is gone.
+			e.handOver = false
+			e.store.Failed, e.store.Retry = true, store.RetryNone
+			e.store.Result = result(CodeCanceled, "Task run canceled", nil)
+		}
+		if r.knows(e.store.ID) {
+			endings = append(endings, e.store)
+		}
+	}
+	if len(endings) == 0 {
+		return nil
+	}
+	ended, err := r.s.cfg.Store.EndRuns(rt, endings, lock)
+	if err != nil {
+		return err
+	}
+	for _, e := range ended {
+		if e.Status == "DONE" {
+			r.s.completed.Add(1)
+		} else if e.Status == "FAILED" {
+			r.s.failed.Add(1)
+		}
+		if r.s.cfg.LogRuns != nil && r.s.cfg.LogRuns() {
+			r.s.cfg.Log.Info().Int64("run_id", e.ID).Str("status", e.Status).Msg("run ended")
+		}
+	}
+	if len(ended) < len(endings) {
+		r.s.cfg.Log.Debug().Int("count", len(endings)-len(ended)).Msg("endings refused: the runs had ended or were given away")
+	}
+	ids := make([]int64, len(endings))
+	for i := range endings {
+		ids[i] = endings[i].ID
+	}
+	r.settle(ids...)
+	r.s.look()
+	return nil
+}
+
+func (r *recorder) settle(ids ...int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, id := range ids {
+		delete(r.pending, id)
+	}
+	close(r.settled)
+	r.settled = make(chan struct{})
+}
+
+// park writes plan by plan, so that only those of the plan that is held wait, and leaves these to runStuck.
+func (r *recorder) park(ctx context.Context, batch []ending) {
+	for _, group := range byPlan(batch) {
+		err := error(errors.New("not tried"))
+		if len(group) < len(batch) {
+			err = r.try(ctx, group, quickLock)
+		}
+		if err != nil {
+			r.mu.Lock()
+			r.stuck = append(r.stuck, group...)
+			r.mu.Unlock()
+		}
+	}
+}
+
+// runStuck writes what waits behind a user's lock, on one connection, so that it takes none from the others.
+func (r *recorder) runStuck(ctx context.Context) {
+	for ctx.Err() == nil {
+		r.mu.Lock()
+		stuck := r.stuck
+		r.stuck = nil
+		r.mu.Unlock()
+		for _, group := range byPlan(stuck) {
+			err := r.try(ctx, group, slowLock)
+			if err == nil {
+				continue
+			}
+			if store.SQLState(err) == "55P03" || ctx.Err() != nil {
+				r.mu.Lock()
+				r.stuck = append(r.stuck, group...)
+				r.mu.Unlock()
+				continue
+			}
+			r.mu.Lock()
+			r.queue = append(r.queue, group...)
+			r.mu.Unlock()
+			signal(r.wake)
+		}
+		sleep(ctx, 100*time.Millisecond)
+	}
+}
+
+// byPlan groups endings by plan; those without one each stand alone.
+func byPlan(batch []ending) [][]ending {
+	plans := map[int64]int{}
+	var groups [][]ending
+	for _, e := range batch {
+		if e.plan != nil {
+			if i, ok := plans[*e.plan]; ok {
+				groups[i] = append(groups[i], e)
+				continue
+			}
+			plans[*e.plan] = len(groups)
+		}
+		groups = append(groups, []ending{e})
+	}
+	return groups
+}

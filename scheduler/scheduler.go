@@ -1,0 +1,214 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sort"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/rs/zerolog"
+
+	"github.com/rowrun/rowrun/store"
+)
+
+// Config says what a scheduler runs and how patient it is. Durations that are zero get their default.
+type Config struct {
+	// Store is the database. Required; opened with Lease = StaleAfter.
+	Store *store.Store
+	// Executors by task type. Required, at least one.
+	Executors map[string]Executor
+	// Databases are the targets that the SQL executors reach, Commands those that COMMAND knows.
+	Databases, Commands []string
+	// Queues that are served. Default: default.
+	Queues []string
+	// Name is what the operator calls this replica, Version that of its binary.
+	Name, Version string
+	// Concurrency is how many runs execute at once. Default 20.
+	Concurrency int
+	// HeartbeatInterval (default 10 s); StaleAfter is the lease: how long this replica may be silent before others
+	// declare it dead (default 60 s, at least 3 heartbeats).
+	HeartbeatInterval, StaleAfter time.Duration
+	// StaleSweepInterval (default 30 s): how often to look for dead replicas.
+	StaleSweepInterval time.Duration
+	// SweepInterval (default 5 s): how often to look for everything that a wake-up should have brought.
+	SweepInterval time.Duration
+	// CleanupInterval (default 1 h) and Retention (default 720 h): how often old rows are removed, and how old they are.
+	CleanupInterval, Retention time.Duration
+	// TaskTimeout is for runs whose task has none; 0: no limit.
+	TaskTimeout time.Duration
+	// DrainTimeout (default 30 s) bounds a stop, all in all.
+	DrainTimeout time.Duration
+	// Wake says "look again". nil: only sweeps.
+	Wake <-chan struct{}
+	// LogRuns, where not nil and true, asks for a log line for each run claimed and ended here: for replicas that
+	// don't write the stream.
+	LogRuns func() bool
+	Log     zerolog.Logger
+}
+
+// Scheduler runs what the database holds. Make it with New; Run it once.
+type Scheduler struct {
+	cfg   Config
+	types []string
+	wants store.Wants
+
+	recorder *recorder
+	kick     chan struct{} // look again: a slot or a gate of our own may have opened
+	// lookAtRuns passes wake-ups on to the watch: a cancel may have been asked for.
+	lookAtRuns chan struct{}
+
+	mu      sync.Mutex
+	running map[int64]*running
+
+	executing atomic.Int64
+	completed atomic.Int64
+	failed    atomic.Int64
+	current   atomic.Pointer[term]
+	draining  atomic.Bool
+}
+
+// New checks a configuration.
+func New(c Config) (*Scheduler, error) {
+	if c.Store == nil {
+		return nil, errors.New("scheduler: a store is required")
+	}
+	if len(c.Executors) == 0 {
+		return nil, errors.New("scheduler: at least one executor is required")
+	}
+	def := func(d *time.Duration, v time.Duration) {
+		if *d == 0 {
+			*d = v
+		}
+	}
+	def(&c.HeartbeatInterval, 10*time.Second)
+	def(&c.StaleAfter, 60*time.Second)
+	def(&c.StaleSweepInterval, 30*time.Second)
+	def(&c.SweepInterval, 5*time.Second)
+	def(&c.CleanupInterval, time.Hour)
+	def(&c.Retention, 720*time.Hour)
+	def(&c.DrainTimeout, 30*time.Second)
+	if c.Concurrency == 0 {
+		c.Concurrency = 20
+	}
+	if len(c.Queues) == 0 {
+		c.Queues = []string{"default"}
+	}
+	for name, d := range map[string]time.Duration{
+		"heartbeat interval": c.HeartbeatInterval, "stale after": c.StaleAfter, "stale sweep interval": c.StaleSweepInterval,
+		"sweep interval": c.SweepInterval, "cleanup interval": c.CleanupInterval, "retention": c.Retention, "drain timeout": c.DrainTimeout,
+	} {
+		if d < 0 {
+			return nil, fmt.Errorf("scheduler: %s must be above zero", name)
+		}
+	}
+	if c.StaleAfter < 3*c.HeartbeatInterval {
+		return nil, fmt.Errorf("scheduler: stale after (%s) must be at least 3 heartbeat intervals (%s)", c.StaleAfter, c.HeartbeatInterval)
+	}
+	if c.Concurrency < 0 || c.TaskTimeout < 0 {
+		return nil, errors.New("scheduler: concurrency and task timeout may not be negative")
+	}
+	s := &Scheduler{cfg: c, kick: make(chan struct{}, 1), lookAtRuns: make(chan struct{}, 1), running: map[int64]*running{}}
+	for t := range c.Executors {
+		s.types = append(s.types, t)
+	}
+	sort.Strings(s.types)
+	s.wants = store.Wants{
+		Queues: slices.Clone(c.Queues), Types: s.types, Databases: c.Databases, Commands: c.Commands, DefaultTimeout: c.TaskTimeout,
+	}
+	s.recorder = newRecorder(s)
+	return s, nil
+}
+
+// Status is what a replica says of itself.
+type Status struct {
+	ReplicaID string // "" before the first heartbeat and between terms
+	Name      string
+	Draining  bool
+	Executing int
+	Completed int64 // runs that ended DONE here, since the process started
+	Failed    int64
+	// Silent is for how long no heartbeat was written.
+	Silent time.Duration
+}
+
+// Status never asks the database.
+func (s *Scheduler) Status() Status {
+	st := Status{
+		Name: s.cfg.Name, Draining: s.draining.Load(), Executing: int(s.executing.Load()),
+		Completed: s.completed.Load(), Failed: s.failed.Load(),
+	}
+	if t := s.current.Load(); t != nil {
+		st.ReplicaID = t.id
+		st.Silent = time.Since(t.lastBeat())
+	}
+	return st
+}
+
+// Run serves until ctx is canceled, which asks for a drain; it returns when nothing of it is left running. An error:
+// the drain had to leave something behind.
+func (s *Scheduler) Run(ctx context.Context) error {
+	base := context.WithoutCancel(ctx)
+	recording, stopRecording := context.WithCancel(base)
+	var wg sync.WaitGroup
+	wg.Go(func() { s.recorder.run(recording) })
+	defer wg.Wait()
+	defer stopRecording()
+
+	errs := newOnce(s.cfg.Log, "register")
+	for ctx.Err() == nil {
+		t := newTerm(s)
+		if err := t.register(ctx); err != nil {
+			errs.failed(err)
+			sleep(ctx, time.Second)
+			continue
+		}
+		errs.ok()
+		s.current.Store(t)
+		err := t.serve(ctx, base)
+		s.current.Store(nil)
+		if ctx.Err() != nil {
+			return err
+		}
+		if err != nil {
+			s.cfg.Log.Warn().Err(err).Str("replica_id", t.id).Msg("term ended, a new one begins")
+		}
+	}
+	return nil
+}
+
+// look asks for another pass; it never blocks.
+func (s *Scheduler) look() { signal(s.kick) }
+
+// signal fills a one-slot channel; it never blocks.
+func signal(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+func newReplicaID(name string) string {
+	if name == "" {
+		name, _ = os.Hostname()
+	}
+	if len(name) > 60 {
+		name = name[:60]
+	}
+	return name + "-" + uuid.NewString()
+}
+
+// sleep waits for d or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}

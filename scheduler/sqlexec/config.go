@@ -1,0 +1,91 @@
+package sqlexec
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/rs/zerolog"
+)
+
+// Target is a database that tasks name in database_id.
+type Target struct {
+	// URL is required: a PostgreSQL URL or keyword string that leads to the server
+	// itself, not to a pooler that hands out its connections per transaction.
+	URL string
+	// LockTimeout is how long a statement may wait for a lock. 0: as the server has it.
+	LockTimeout time.Duration
+	// StatementTimeout is how long one statement may take. 0: as the server has it.
+	StatementTimeout time.Duration
+}
+
+// Config is what New needs.
+type Config struct {
+	// Targets by the names that tasks use in database_id. May be empty: each
+	// task is then BAD_INPUT.
+	Targets map[string]Target
+	// Deployment is required: the uuid of the deployment, which keeps the ledger
+	// rows of two deployments with one target apart.
+	Deployment string
+	// Log gets what a person who runs the sidecar should know. Default: nothing is logged.
+	Log zerolog.Logger
+}
+
+// target is a Target that was found to be valid.
+type target struct {
+	name             string
+	conn             *pgx.ConnConfig
+	lockTimeout      time.Duration
+	statementTimeout time.Duration
+}
+
+// Executor executes SQL tasks. It holds no connection between runs.
+type Executor struct {
+	targets    map[string]*target
+	deployment string
+	log        zerolog.Logger
+}
+
+// New returns the executor for SQL tasks; its Migrate returns the one for
+// DATABASE_MIGRATE. It connects to nothing. An error names the target but never its URL.
+func New(c Config) (*Executor, error) {
+	var id pgtype.UUID
+	if err := id.Scan(c.Deployment); err != nil || !id.Valid {
+		return nil, errors.New("sqlexec: Deployment must be a uuid")
+	}
+	x := &Executor{targets: make(map[string]*target, len(c.Targets)), deployment: id.String(), log: c.Log}
+	for name, t := range c.Targets {
+		switch {
+		case name == "":
+			return nil, errors.New("sqlexec: a target database has no name")
+		case t.URL == "":
+			return nil, fmt.Errorf("sqlexec: database %q has no url", name)
+		case t.LockTimeout < 0:
+			return nil, fmt.Errorf("sqlexec: database %q: lock_timeout is negative", name)
+		case t.StatementTimeout < 0:
+			return nil, fmt.Errorf("sqlexec: database %q: statement_timeout is negative", name)
+		}
+		conn, err := pgx.ParseConfig(t.URL)
+		if err != nil {
+			// The parser's own text quotes the URL, and hides passwords only as well as it can.
+			return nil, fmt.Errorf("sqlexec: database %q: url is not one that PostgreSQL understands "+
+				"(postgres://user:password@host:5432/database, or keywords: host=… dbname=…)", name)
+		}
+		x.targets[name] = &target{
+			name:             name,
+			conn:             conn,
+			lockTimeout:      t.LockTimeout,
+			statementTimeout: t.StatementTimeout,
+		}
+	}
+	return x, nil
+}
+
+// Databases returns the names of the targets, sorted.
+func (x *Executor) Databases() []string {
+	return slices.Sorted(maps.Keys(x.targets))
+}

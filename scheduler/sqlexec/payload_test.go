@@ -1,0 +1,125 @@
+package sqlexec_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/rowrun/rowrun/scheduler"
+	"github.com/rowrun/rowrun/scheduler/sqlexec"
+)
+
+// nowhere is a target that no test may get as far as connecting to.
+const nowhere = "postgres://u:geheim@127.0.0.1:1/d"
+
+func TestBadInputIsFoundBeforeAnythingIsSent(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, payload, want string }{
+		{"no object", `[]`, "must be an object"},
+		{"null", `null`, "must be an object"},
+		{"no sql", `{"SQL": "SELECT 1"}`, `has no "sql"`},
+		{"sql null", `{"sql": null}`, `"sql" in the payload must be a string`},
+		{"sql a number", `{"sql": 1}`, `"sql" in the payload must be a string`},
+		{"sql empty", `{"sql": ""}`, "holds no statement"},
+		{"sql a comment", `{"sql": "-- nothing"}`, "holds no statement"},
+		{"transaction a string", `{"sql": "SELECT 1", "transaction": "no"}`, `"transaction" in the payload must be true or false`},
+		{"transaction null", `{"sql": "SELECT 1", "transaction": null}`, `"transaction" in the payload must be true or false`},
+		{"open string", `{"sql": "SELECT 1;\n SELECT 'a"}`, "a string that does not end begins in line 2, character 9"},
+		{"psql", `{"sql": "\\copy t from x"}`, `commands of psql (\copy, \i, …) are not SQL; it stands in line 1, character 1`},
+		{"nul", `{"sql": "SELECT \u0000"}`, "a NUL character"},
+		{"commit", `{"sql": "SELECT 1;\nCOMMIT; SELECT 2"}`, "statement 2 of 3 (line 2, character 1) is COMMIT"},
+		{"begin", `{"sql": "BEGIN", "transaction": true}`, `"transaction": false`},
+		{"copy", `{"sql": "COPY t FROM STDIN"}`, "copies from or to the client"},
+		{"copy by itself", `{"sql": "COPY t TO STDOUT", "transaction": false}`, "copies from or to the client"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			x := executor(t, sqlexec.Target{URL: nowhere})
+			r := newRun(t, "", true)
+			r.Payload = json.RawMessage(c.payload)
+			_, err := x.Execute(t.Context(), r.Run)
+			f := failure(t, err)
+			require.Equal(t, scheduler.CodeBadInput, f.Code)
+			require.False(t, f.Retryable)
+			require.Contains(t, f.Detail, c.want)
+			_, err = x.Migrate().Execute(t.Context(), r.Run)
+			require.Equal(t, f, failure(t, err), "DATABASE_MIGRATE takes the same payload")
+		})
+	}
+}
+
+func TestBadInputOfTheTask(t *testing.T) {
+	t.Parallel()
+	x := executor(t, sqlexec.Target{URL: nowhere})
+	for _, c := range []struct {
+		name   string
+		change func(*scheduler.Run)
+		want   string
+	}{
+		{"no database", func(r *scheduler.Run) { r.DatabaseID = "" }, "no database_id"},
+		{"unknown database", func(r *scheduler.Run) { r.DatabaseID = "parts" }, `no database "parts": add it to databases`},
+		{"no version", func(r *scheduler.Run) { r.Version = "" }, "no version"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRun(t, "SELECT 1", true)
+			c.change(r.Run)
+			_, err := x.Migrate().Execute(t.Context(), r.Run)
+			f := failure(t, err)
+			require.Equal(t, scheduler.CodeBadInput, f.Code)
+			require.False(t, f.Retryable)
+			require.Contains(t, f.Detail, c.want)
+		})
+	}
+}
+
+func TestUnknownKeysAreLeftAlone(t *testing.T) {
+	t.Parallel()
+	r := newRun(t, "", true)
+	r.Payload = json.RawMessage(`{"sql": "SELECT 1", "note": {"for": "others"}}`)
+	_, err := executor(t, sqlexec.Target{URL: nowhere}).Execute(t.Context(), r.Run)
+	f := failure(t, err)
+	require.NotEqual(t, scheduler.CodeBadInput, f.Code)
+	require.True(t, f.Retryable)
+	require.Contains(t, f.Detail, `connect to database "orders"`)
+	require.NotContains(t, f.Detail, "geheim")
+	require.Len(t, r.of("error"), 1)
+}
+
+func TestNewRefusesAndNeverShowsURLs(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		config sqlexec.Config
+		want   string
+	}{
+		{"deployment", sqlexec.Config{Deployment: "x"}, "Deployment must be a uuid"},
+		{"no url", sqlexec.Config{Targets: map[string]sqlexec.Target{"a": {}}}, `database "a" has no url`},
+		{"no name", sqlexec.Config{Targets: map[string]sqlexec.Target{"": {URL: nowhere}}}, "no name"},
+		{"bad url", sqlexec.Config{Targets: map[string]sqlexec.Target{"a": {URL: "postgres://u:geheim@h:port/d"}}}, `database "a": url is not one`},
+		{"lock timeout", sqlexec.Config{Targets: map[string]sqlexec.Target{"a": {URL: nowhere, LockTimeout: -1}}}, "lock_timeout is negative"},
+		{"statement timeout", sqlexec.Config{Targets: map[string]sqlexec.Target{"a": {URL: nowhere, StatementTimeout: -time.Second}}}, "statement_timeout is negative"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if c.config.Deployment == "" {
+				c.config.Deployment = deployment
+			}
+			_, err := sqlexec.New(c.config)
+			require.ErrorContains(t, err, c.want)
+			require.NotContains(t, err.Error(), "geheim")
+		})
+	}
+}
+
+func TestDatabasesAreSorted(t *testing.T) {
+	t.Parallel()
+	x, err := sqlexec.New(sqlexec.Config{
+		Targets:    map[string]sqlexec.Target{"b": {URL: nowhere}, "a": {URL: nowhere}, "c": {URL: nowhere}},
+		Deployment: deployment,
+	})
+	require.NoError(t, err)
+	require.Equal(t, []string{"a", "b", "c"}, x.Databases())
+}

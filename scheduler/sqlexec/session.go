@@ -1,0 +1,189 @@
+package sqlexec
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+const (
+	// connectLimit bounds connecting, over all hosts of a URL.
+	connectLimit = 15 * time.Second
+	// closeLimit bounds giving back what an ending session holds.
+	closeLimit = 5 * time.Second
+)
+
+const prepareSession = `-- rowrun_session
+SELECT pg_catalog.set_config('standard_conforming_strings', 'on', false),
+       pg_catalog.set_config('idle_in_transaction_session_timeout', '60s', false),
+       pg_catalog.pg_backend_pid(),
+       extract(epoch FROM pg_catalog.pg_postmaster_start_time())::text,
+       (SELECT extract(epoch FROM backend_start)::text FROM pg_catalog.pg_stat_activity WHERE pid = pg_catalog.pg_backend_pid())`
+
+const setClientCheck = `-- rowrun_client_check
+SELECT pg_catalog.set_config('client_connection_check_interval', '2s', false)`
+
+const setTimeout = `-- rowrun_timeout
+SELECT pg_catalog.set_config($1, $2, false)`
+
+const unlockAll = `-- rowrun_unlock
+SELECT pg_catalog.pg_advisory_unlock_all()`
+
+// session is one connection to a target.
+type session struct {
+	conn   *pgconn.PgConn
+	target *target
+	name   string
+	// Which backend it is: a pid alone may have been given out again.
+	pid, backendStart, serverStart string
+	locked                         bool // holds advisory locks
+	// What gone has found out.
+	sought    bool
+	soughtErr error
+}
+
+// open connects to the target under an application_name. onNotice may be nil.
+func (t *target) open(ctx context.Context, name string, onNotice func(*pgconn.Notice)) (*session, error) {
+	ctx, cancel := context.WithTimeout(ctx, connectLimit)
+	defer cancel()
+	config := t.conn.Copy()
+	config.RuntimeParams["application_name"] = name
+	config.RuntimeParams["client_encoding"] = "UTF8"
+	// A statement may be silent for hours: only keepalives find out that its host is gone.
+	config.DialFunc = (&net.Dialer{KeepAliveConfig: net.KeepAliveConfig{
+		Enable: true, Idle: 15 * time.Second, Interval: 15 * time.Second, Count: 4,
+	}}).DialContext
+	if onNotice != nil {
+		config.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { onNotice(n) }
+	}
+	conn, err := pgconn.ConnectConfig(ctx, &config.Config)
+	if err != nil {
+		return nil, fmt.Errorf("connect to database %q: %w", t.name, err)
+	}
+	s := &session{conn: conn, target: t, name: name}
+	if err := s.prepare(ctx); err != nil {
+		s.close(ctx)
+		return nil, fmt.Errorf("prepare the session on database %q: %w", t.name, err)
+	}
+	return s, nil
+}
+
+func (s *session) prepare(ctx context.Context) error {
+	rows, err := s.query(ctx, prepareSession)
+	if err != nil {
+		return err
+	}
+	s.pid, s.serverStart, s.backendStart = rows[0][2], rows[0][3], rows[0][4]
+	// With it the server ends the statement of a sidecar that was killed. Servers on
+	// systems that can't look refuse the setting, and there the statement just runs on.
+	if _, err := s.query(ctx, setClientCheck); err != nil && s.conn.IsClosed() {
+		return err
+	}
+	return nil
+}
+
+// limit sets the target's timeouts for the statements that follow.
+func (s *session) limit(ctx context.Context) error {
+	for _, t := range []struct {
+		name  string
+		value time.Duration
+	}{
+		{"lock_timeout", s.target.lockTimeout},
+		{"statement_timeout", s.target.statementTimeout},
+	} {
+		if t.value == 0 {
+			continue
+		}
+		ms := max(t.value.Milliseconds(), 1) // 0 would be no limit at all
+		if _, err := s.query(ctx, setTimeout, t.name, strconv.FormatInt(ms, 10)); err != nil {
+			return fmt.Errorf("set %s: %w", t.name, err)
+		}
+	}
+	return nil
+}
+
+// exec sends one statement and drops its rows.
+func (s *session) exec(ctx context.Context, sql string) (pgconn.CommandTag, error) {
+	var tag pgconn.CommandTag
+	err := s.guard(ctx, func(ctx context.Context) error {
+		var err error
+		tag, err = s.conn.ExecParams(ctx, sql, nil, nil, nil, nil).Close()
+		return err
+	})
+	return tag, err
+}
+
+// query sends one short statement of this package's own and returns its rows as
+// text, a NULL as an empty string. When ctx ends, the connection is closed.
+func (s *session) query(ctx context.Context, sql string, args ...string) ([][]string, error) {
+	values := make([][]byte, len(args))
+	for i, arg := range args {
+		values[i] = []byte(arg)
+	}
+	result := s.conn.ExecParams(ctx, sql, values, nil, nil, nil).Read()
+	out := make([][]string, len(result.Rows))
+	for i, row := range result.Rows {
+		for _, value := range row {
+			out[i] = append(out[i], string(value))
+		}
+	}
+	return out, result.Err
+}
+
+// inTransaction is true between BEGIN and its end, also when the transaction has failed.
+func (s *session) inTransaction() bool { return s.conn.TxStatus() != 'I' }
+
+// close ends the session, its transaction and locks before: the server takes a
+// moment to notice that a connection was closed.
+func (s *session) close(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeLimit)
+	defer cancel()
+	if !s.conn.IsClosed() && s.inTransaction() {
+		_ = s.conn.ExecParams(ctx, "ROLLBACK", nil, nil, nil, nil).Read()
+	}
+	if !s.conn.IsClosed() && s.locked {
+		_, _ = s.query(ctx, unlockAll)
+	}
+	_ = s.conn.Close(ctx)
+}
+
+// leave closes the session, or where its connection is lost already, makes sure
+// that the server does not work for it any more.
+func (s *session) leave(ctx context.Context) {
+	if !s.conn.IsClosed() {
+		s.close(ctx)
+		return
+	}
+	ctx, cancel := settleContext(ctx)
+	defer cancel()
+	_ = s.gone(ctx)
+}
+
+// fresh calls f with a short session of its own, untouched by what statements
+// SET, until it succeeds, the server refuses, or ctx ends.
+func (t *target) fresh(ctx context.Context, name string, f func(context.Context, *session) error) error {
+	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
+		err := t.once(ctx, name, f)
+		if err == nil || !mayPass(err) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(pause):
+		}
+	}
+}
+
+func (t *target) once(ctx context.Context, name string, f func(context.Context, *session) error) error {
+	s, err := t.open(ctx, name, nil)
+	if err != nil {
+		return err
+	}
+	defer s.close(ctx)
+	return f(ctx, s)
+}

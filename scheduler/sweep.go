@@ -1,0 +1,125 @@
+package scheduler
+
+import (
+	"context"
+	"time"
+)
+
+const heartbeatKeep = time.Hour // rows of replicas that were not heard of for longer are removed
+
+// sweepStale looks for dead replicas and fails their runs: at start, where only runs without any owner are found; once
+// when the first full window of contact is over; and at each interval. Nothing of it is a leader's: whoever locks the
+// dead replica's row first does it.
+func (t *term) sweepStale(ctx context.Context) {
+	c := t.s.cfg
+	errs := newOnce(c.Log, "stale sweep")
+	firstWindow := t.began.Add(c.StaleAfter + 50*time.Millisecond)
+	for ctx.Err() == nil {
+		if err := t.failStale(ctx); err != nil && ctx.Err() == nil {
+			errs.failed(err)
+		} else if err == nil {
+			errs.ok()
+		}
+		wait := c.StaleSweepInterval
+		if left := time.Until(firstWindow); left > 0 {
+			wait = min(wait, left)
+		}
+		sleep(ctx, wait)
+	}
+}
+
+// failStale is one pass.
+func (t *term) failStale(ctx context.Context) error {
+	c := t.s.cfg
+	pass, cancel := context.WithTimeout(ctx, passTimeout)
+	defer cancel()
+	dead, err := c.Store.DeadReplicas(pass, t.contactFor())
+	if err != nil {
+		return err
+	}
+	var failed error
+	for _, id := range dead {
+		ended, err := c.Store.EndDeadReplica(pass, id)
+		if err != nil {
+			failed = err // its row is locked, perhaps: the next one may not be
+			continue
+		}
+		if len(ended) > 0 {
+			c.Log.Warn().Int("count", len(ended)).Str("dead_replica_id", id).Msg("stale runs failed")
+			t.s.look()
+		}
+	}
+	return failed
+}
+
+// sweepOverdue ends runs that the app took over and that ran out of time, and keeps an eye on the server's
+// notification queue.
+func (t *term) sweepOverdue(ctx context.Context) {
+	c := t.s.cfg
+	errs := newOnce(c.Log, "overdue sweep")
+	full := false
+	for ctx.Err() == nil {
+		err := func() error {
+			pass, cancel := context.WithTimeout(ctx, passTimeout)
+			defer cancel()
+			ended, err := c.Store.EndOverdue(pass)
+			if err != nil {
+				return err
+			}
+			if len(ended) > 0 {
+				c.Log.Warn().Int("count", len(ended)).Msg("runs that the app took over ran out of time")
+				t.s.look()
+			}
+			usage, err := c.Store.NotifyQueueUsage(pass)
+			if err != nil {
+				return err
+			}
+			if was := full; was != (usage > 0.5) {
+				full = !was
+				if full {
+					c.Log.Warn().Float64("usage", usage).Msg("the server's notification queue is more than half full: look for a session that listens in a long transaction")
+				}
+			}
+			return nil
+		}()
+		if err == nil {
+			errs.ok()
+		} else if ctx.Err() == nil {
+			errs.failed(err)
+		}
+		sleep(ctx, c.SweepInterval)
+	}
+}
+
+// cleanup removes what is old.
+func (t *term) cleanup(ctx context.Context) {
+	c := t.s.cfg
+	errs := newOnce(c.Log, "cleanup")
+	for {
+		sleep(ctx, c.CleanupInterval)
+		if ctx.Err() != nil {
+			return
+		}
+		err := func() error {
+			pass, cancel := context.WithTimeout(ctx, max(c.CleanupInterval, time.Minute))
+			defer cancel()
+			beats, err := c.Store.RemoveOldHeartbeats(pass, heartbeatKeep)
+			if err != nil {
+				return err
+			}
+			if beats > 0 {
+				c.Log.Info().Int64("count", beats).Msg("old heartbeats removed")
+			}
+			gone, err := c.Store.RemoveOld(pass, c.Retention)
+			if gone.Runs+gone.Plans > 0 {
+				c.Log.Info().Int64("runs", gone.Runs).Int64("plans", gone.Plans).Msg("old runs removed")
+			}
+			return err
+		}()
+		if err == nil {
+			errs.ok()
+		} else if ctx.Err() == nil {
+			errs.failed(err)
+		}
+	}
+}

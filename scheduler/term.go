@@ -1,0 +1,174 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rowrun/rowrun/store"
+)
+
+// term is the life of one replica id.
+type term struct {
+	s  *Scheduler
+	id string
+
+	beat    atomic.Int64 // start of the last heartbeat that was written, since began
+	contact atomic.Int64 // begin of unbroken contact, since began; -1: broken
+	began   time.Time
+
+	// exec is the parent of this term's executors; stop gives them the cause of their end.
+	exec       context.Context
+	stop       context.CancelCauseFunc
+	executions sync.WaitGroup
+}
+
+var errFenced = errors.New("no heartbeat could be written for two thirds of the lease")
+
+func newTerm(s *Scheduler) *term {
+	return &term{s: s, id: newReplicaID(s.cfg.Name), began: time.Now()}
+}
+
+// register writes the first heartbeat.
+func (t *term) register(ctx context.Context) error {
+	c := t.s.cfg
+	host, _ := os.Hostname()
+	ctx, cancel := context.WithTimeout(ctx, c.HeartbeatInterval)
+	defer cancel()
+	sent := time.Since(t.began)
+	err := c.Store.Register(ctx, store.Replica{
+		ID: t.id, Name: c.Name, Hostname: host, Version: c.Version, Lease: c.StaleAfter,
+		Queues: c.Queues, Types: t.s.types, Databases: c.Databases, Commands: c.Commands, Concurrency: c.Concurrency,
+	})
+	if err != nil {
+		return err
+	}
+	t.beat.Store(int64(sent))
+	t.contact.Store(int64(sent))
+	c.Log.Info().Str("replica_id", t.id).Dur("interval_ms", c.HeartbeatInterval).Dur("lease_ms", c.StaleAfter).Msg("heartbeat started")
+	return nil
+}
+
+// serve runs the term's loops until ctx ends (drain) or the term does (fence, dead). base outlives ctx.
+func (t *term) serve(ctx, base context.Context) error {
+	t.exec, t.stop = context.WithCancelCause(base)
+	defer t.stop(nil)
+	live, die := context.WithCancelCause(base)
+	defer die(nil)
+	taking, stopTaking := context.WithCancel(live)
+	defer stopTaking()
+	unhook := context.AfterFunc(ctx, func() {
+		t.s.draining.Store(true)
+		stopTaking()
+	})
+	defer unhook()
+	// A term that is over stops its executors at once, also in the middle of a drain.
+	defer context.AfterFunc(live, func() { t.stop(ErrLostContact) })()
+
+	var dispatch, loops, heart sync.WaitGroup
+	heart.Go(func() {
+		if err := t.heartbeat(live); err != nil {
+			die(err)
+		}
+	})
+	dispatch.Go(func() { t.dispatch(taking) })
+	loops.Go(func() { t.watch(live) })
+	loops.Go(func() { t.sweepStale(live) })
+	loops.Go(func() { t.sweepOverdue(live) })
+	loops.Go(func() { t.cleanup(live) })
+
+	<-taking.Done()
+	dispatch.Wait() // a claim that is under way is executed
+	var err error
+	if live.Err() == nil {
+		err = t.drain(base)
+	} else {
+		err = t.surrender(base, context.Cause(live))
+	}
+	die(nil)
+	loops.Wait()
+	heart.Wait()
+	if bye := t.leave(base); err == nil && ctx.Err() != nil {
+		err = bye
+	}
+	return err
+}
+
+// drain lets work finish, then stops what is left; heartbeats go on meanwhile.
+func (t *term) drain(base context.Context) error {
+	c := t.s.cfg
+	begun := time.Now()
+	c.Log.Info().Str("replica_id", t.id).Int64("executing", t.s.executing.Load()).Dur("timeout_ms", c.DrainTimeout).Msg("drain started")
+	ctx, cancel := context.WithTimeout(base, c.DrainTimeout)
+	defer cancel()
+	say, done := context.WithTimeout(ctx, c.DrainTimeout/10)
+	if err := c.Store.Drain(say, t.id); err != nil {
+		c.Log.Warn().Err(err).Msg("drain could not be announced")
+	}
+	done()
+
+	// Most of the time belongs to the work; a fifth, at most 5 s, to stopping and recording what is left.
+	patience := c.DrainTimeout - min(c.DrainTimeout/5, 5*time.Second)
+	if !waitFor(&t.executions, time.Until(begun.Add(patience))) {
+		t.stop(ErrDrained)
+		if !waitFor(&t.executions, time.Until(begun.Add(c.DrainTimeout-c.DrainTimeout/20))) {
+			t.abandon(ErrDrained)
+		}
+	}
+	if err := t.s.recorder.flush(ctx, t.id); err != nil {
+		return fmt.Errorf("drain: some endings could not be recorded: %w", err)
+	}
+	c.Log.Info().Str("replica_id", t.id).Msg("drain finished")
+	return nil
+}
+
+// surrender stops the term's executors and sees that their runs are recorded.
+func (t *term) surrender(base context.Context, cause error) error {
+	t.s.cfg.Log.Warn().Err(cause).Str("replica_id", t.id).Int64("executing", t.s.executing.Load()).Msg("replica fenced itself, its runs are stopped")
+	t.stop(ErrLostContact)
+	if !waitFor(&t.executions, cancelGrace) {
+		t.abandon(ErrLostContact)
+	}
+	_ = t.s.recorder.flush(base, t.id) // base ends with the process: this waits as long as the database does
+	return cause
+}
+
+// leave removes the term's row: the last thing that is written under its id.
+func (t *term) leave(base context.Context) error {
+	ctx, cancel := context.WithTimeout(base, 3*time.Second)
+	defer cancel()
+	return t.s.cfg.Store.Deregister(ctx, t.id)
+}
+
+// lastBeat is when the last heartbeat that was written was sent.
+func (t *term) lastBeat() time.Time { return t.began.Add(time.Duration(t.beat.Load())) }
+
+// contactFor is for how long this replica has been in unbroken contact.
+func (t *term) contactFor() time.Duration {
+	since := t.contact.Load()
+	if since < 0 {
+		return 0
+	}
+	return max(0, time.Since(t.began)-time.Duration(since))
+}
+
+// waitFor waits for a group, at most d; whether it was done.
+func waitFor(wg *sync.WaitGroup, d time.Duration) bool {
+	done := make(chan struct{})
+	go func() {
+		wg.Wait()
+		close(done)
+	}()
+	timer := time.NewTimer(max(d, 0))
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-timer.C:
+		return false
+	}
+}

@@ -1,0 +1,85 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// Removed counts what retention took.
+type Removed struct {
+	Runs  int64
+	Plans int64
+}
+
+// RemoveOld removes what ended longer ago than keep: of tasks without a plan whole chains once their last run has, of
+// a plan's task earlier runs but never the last, and plans as a whole once every task is skipped or has only ended
+// runs, all before that. It walks the runs by id in small transactions, so that it holds nothing up.
+func (s *Store) RemoveOld(ctx context.Context, keep time.Duration) (Removed, error) {
+	const window = `-- retention_window
+SELECT coalesce(max(w.id), 0), coalesce(bool_or(w.created_at < clock_timestamp() - make_interval(secs => $2)), false)
+FROM (SELECT id, created_at FROM rowrun.task_run WHERE id > $1 ORDER BY id LIMIT 5000) w`
+	const chains = `-- remove_old_chains
+WITH RECURSIVE chain AS (
+    SELECT r.id, r.retry_of FROM rowrun.task_run r
+    WHERE r.id > $1 AND r.id <= $2 AND r.plan_id IS NULL AND r.retry_run_id IS NULL
+      AND r.status IN ('DONE', 'FAILED', 'CANCELED') AND r.finished_at < clock_timestamp() - make_interval(secs => $3)
+    UNION ALL
+    SELECT p.id, p.retry_of FROM chain c JOIN rowrun.task_run p ON p.id = c.retry_of
+)
+DELETE FROM rowrun.task_run WHERE id = ANY (ARRAY(SELECT id FROM chain))`
+	const earlier = `-- remove_earlier_runs
+DELETE FROM rowrun.task_run r
+WHERE r.id > $1 AND r.id <= $2 AND r.plan_id IS NOT NULL
+  AND r.status IN ('DONE', 'FAILED', 'CANCELED') AND r.finished_at < clock_timestamp() - make_interval(secs => $3)
+  AND EXISTS (SELECT FROM rowrun.task_run n WHERE n.task_id = r.task_id AND n.plan_id IS NOT NULL AND n.id > r.id)`
+	const plans = `-- remove_old_plans
+DELETE FROM rowrun.plan WHERE id = ANY (ARRAY(
+    SELECT p.id FROM rowrun.plan p
+    WHERE p.created_at < clock_timestamp() - make_interval(secs => $1)
+      AND EXISTS (SELECT FROM rowrun.task k WHERE k.plan_id = p.id)
+      AND NOT EXISTS (
+          SELECT FROM rowrun.task k
+          LEFT JOIN LATERAL (SELECT count(*) AS runs,
+                                    bool_and(r.status IN ('DONE', 'FAILED', 'CANCELED')
+                                             AND r.finished_at < clock_timestamp() - make_interval(secs => $1)) AS old
+                             FROM rowrun.task_run r WHERE r.task_id = k.id AND r.plan_id IS NOT NULL) x ON true
+          WHERE k.plan_id = p.id AND NOT ((k.skipped AND x.runs = 0) OR (x.runs > 0 AND x.old)))
+    LIMIT 100))`
+	var gone Removed
+	after := int64(0)
+	for {
+		var upTo int64
+		var old bool
+		if err := s.pool.QueryRow(ctx, window, after, seconds(keep)).Scan(&upTo, &old); err != nil {
+			return gone, fmt.Errorf("remove old runs: %w", err)
+		}
+		if upTo == 0 || !old {
+			break
+		}
+		b := &pgx.Batch{}
+		for _, q := range []string{chains, earlier} {
+			b.Queue(q, after, upTo, seconds(keep)).Exec(func(tag pgconn.CommandTag) error {
+				gone.Runs += tag.RowsAffected()
+				return nil
+			})
+		}
+		if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
+			return gone, fmt.Errorf("remove old runs: %w", err)
+		}
+		after = upTo
+	}
+	for {
+		tag, err := s.pool.Exec(ctx, plans, seconds(keep))
+		if err != nil {
+			return gone, fmt.Errorf("remove old plans: %w", err)
+		}
+		gone.Plans += tag.RowsAffected()
+		if tag.RowsAffected() < 100 {
+			return gone, nil
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Details of runs that nobody vouches for, as they stand in task_run.result.
+const (
+	DetailStale       = "Task run abandoned: owning replica stopped responding"
+	DetailLostContact = "Task run abandoned: its replica lost contact with the database"
+	DetailDrained     = "Task run stopped: replica shut down"
+)
+
+// DeadReplicas lists who must be looked at: replicas whose lease has run out, as far as this replica was itself in
+// unbroken contact for that long (after an outage every heartbeat is old, and nobody is dead); and names under which
+// runs are RUNNING though no live row vouches for them.
+func (s *Store) DeadReplicas(ctx context.Context, contact time.Duration) ([]string, error) {
+	const q = `-- dead_replicas
+SELECT h.replica_id FROM rowrun.replica_heartbeat h
+WHERE h.state <> 'DEAD' AND h.last_heartbeat + h.lease < clock_timestamp() AND h.lease <= make_interval(secs => $1)
+UNION
+SELECT r.replica_id FROM rowrun.task_run r
+WHERE r.status = 'RUNNING' AND r.replica_id IS NOT NULL
+  AND NOT EXISTS (SELECT FROM rowrun.replica_heartbeat h WHERE h.replica_id = r.replica_id AND h.state <> 'DEAD')`
+	rows, err := s.pool.Query(ctx, q, seconds(contact))
+	if err != nil {
+		return nil, fmt.Errorf("list dead replicas: %w", err)
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("list dead replicas: %w", err)
+	}
+	return ids, nil
+}
+
+// EndDeadReplica declares a replica dead, if its lease is still over when its row is locked, and fails its runs, in
+// one transaction. A claim that is under way holds the row, so that it is either seen here or comes too late.
+func (s *Store) EndDeadReplica(ctx context.Context, replicaID string) ([]Ended, error) {
+	const declare = `-- declare_dead
+UPDATE rowrun.replica_heartbeat SET state = 'DEAD'
+WHERE replica_id = $1 AND state <> 'DEAD' AND last_heartbeat + lease < clock_timestamp()`
+	const alive = `-- is_alive
+SELECT EXISTS (SELECT FROM rowrun.replica_heartbeat WHERE replica_id = $1 AND state <> 'DEAD')`
+	const lock = `-- lock_replica
+SELECT replica_id FROM rowrun.replica_heartbeat WHERE replica_id = $1 FOR UPDATE`
+	const end = `-- end_stale_runs
+SELECT e.run_id, e.status, e.retry_run_id
+FROM (SELECT array_agg(r.id) AS ids FROM rowrun.task_run r WHERE r.status = 'RUNNING' AND r.replica_id = $1) o
+CROSS JOIN LATERAL rowrun.end_runs(o.ids, array_fill(NULL::uuid, ARRAY[cardinality(o.ids)]),
+    array_fill('FAILED'::text, ARRAY[cardinality(o.ids)]),
+    array_fill(jsonb_build_object('code', 'STALE', 'detail', $2::text), ARRAY[cardinality(o.ids)]),
+    array_fill('STALE'::text, ARRAY[cardinality(o.ids)])) e
+WHERE o.ids IS NOT NULL`
+	var ended []Ended
+	err := s.inTx(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `SET LOCAL lock_timeout = '1s'`); err != nil {
+			return err
+		}
+		var name string
+		if err := tx.QueryRow(ctx, lock, replicaID).Scan(&name); err != nil && !errors.Is(err, pgx.ErrNoRows) {
+			return err
+		}
+		if _, err := tx.Exec(ctx, declare, replicaID); err != nil {
+			return err
+		}
+		var lives bool
+		if err := tx.QueryRow(ctx, alive, replicaID).Scan(&lives); err != nil {
+			return err
+		}
+		if lives {
+			return nil
+		}
+		rows, err := tx.Query(ctx, end, replicaID, DetailStale)
+		if err != nil {
+			return err
+		}
+		ended, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Ended])
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("end runs of dead replica: %w", err)
+	}
+	return ended, nil
+}
+
+// EndOverdue ends runs that the app took over (HTTP 202) and that ran out of time or stalled: no replica holds them,
+// so that every replica's sweep does.
+func (s *Store) EndOverdue(ctx context.Context) ([]Ended, error) {
+	const q = `-- end_overdue_runs
+WITH overdue AS MATERIALIZED (
+    SELECT r.id, CASE WHEN r.deadline < clock_timestamp()
+                THEN jsonb_build_object('code', 'TIMEOUT', 'detail', 'Task run timed out after ' || rowrun.ago(r.deadline - r.started_at))
+                ELSE jsonb_build_object('code', 'PROGRESS_TIMEOUT', 'detail', 'Task run stalled: no progress for ' || rowrun.ago(k.progress_timeout)) END AS result
+    FROM rowrun.task_run r JOIN rowrun.task k ON k.id = r.task_id
+    WHERE r.status = 'RUNNING' AND r.replica_id IS NULL
+      AND (r.deadline < clock_timestamp() OR coalesce(r.progress_at, r.started_at) + k.progress_timeout < clock_timestamp())
+    ORDER BY r.id LIMIT 500
+), o AS (SELECT array_agg(id) AS ids, array_agg(result) AS results FROM overdue)
+SELECT e.run_id, e.status, e.retry_run_id
+FROM o CROSS JOIN LATERAL rowrun.end_runs(o.ids, array_fill(NULL::uuid, ARRAY[cardinality(o.ids)]),
+    array_fill('FAILED'::text, ARRAY[cardinality(o.ids)]), o.results, array_fill('FAILURE'::text, ARRAY[cardinality(o.ids)])) e
+WHERE o.ids IS NOT NULL`
+	rows, err := s.pool.Query(ctx, q)
+	if err != nil {
+		return nil, fmt.Errorf("end overdue runs: %w", err)
+	}
+	ended, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Ended])
+	if err != nil {
+		return nil, fmt.Errorf("end overdue runs: %w", err)
+	}
+	return ended, nil
+}

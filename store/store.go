@@ -1,0 +1,171 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Channel is where the database announces changes of status.
+const Channel = "rowrun_task_run"
+
+// Config says how to reach the database.
+type Config struct {
+	// URL is a connection string as pgx takes it. Required.
+	URL string
+	// AppName is shown in pg_stat_activity. Default "rowrun".
+	AppName string
+	// MaxConns bounds the pool. Default 8.
+	MaxConns int
+	// Lease is how long this replica may be silent. Every session ends statements, idle transactions and dead
+	// connections in less than a third of it, so that a replica that was stopped in the middle can't hold up the one
+	// that declares it dead. Zero: no such limits (commands that a person runs).
+	Lease time.Duration
+	// Pooled says that URL leads through a connection pooler: session settings are then left to the server's roles.
+	Pooled bool
+}
+
+// Store runs statements on Rowrun's tables. Safe for use by many goroutines.
+type Store struct {
+	pool *pgxpool.Pool
+	// vital is for heartbeats alone, so that they never queue behind other work.
+	vital *pgxpool.Pool
+}
+
+// Open prepares a pool; connections are made when they are needed.
+func Open(ctx context.Context, c Config) (*Store, error) {
+	pc, err := pgxpool.ParseConfig(c.URL)
+	if err != nil {
+		return nil, fmt.Errorf("open store: %w", err)
+	}
+	if c.AppName == "" {
+		c.AppName = "rowrun"
+	}
+	if c.MaxConns == 0 {
+		c.MaxConns = 8
+	}
+	pc.MaxConns = int32(c.MaxConns)
+	pc.MinConns = 1
+	pc.MaxConnIdleTime = 5 * time.Minute
+	pc.HealthCheckPeriod = time.Minute
+	pc.ConnConfig.ConnectTimeout = 5 * time.Second
+	if !c.Pooled {
+		params := pc.ConnConfig.RuntimeParams
+		params["application_name"] = c.AppName
+		params["jit"] = "off"
+		params["plan_cache_mode"] = "force_generic_plan"
+		if c.Lease > 0 {
+			limit := strconv.FormatInt(sessionLimit(c.Lease).Milliseconds(), 10)
+			params["statement_timeout"] = limit
+			params["idle_in_transaction_session_timeout"] = limit
+			params["tcp_user_timeout"] = limit
+			params["enable_seqscan"] = "off"
+		}
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, pc)
+	if err != nil {
+		return nil, fmt.Errorf("open store: %w", err)
+	}
+	s := &Store{pool: pool, vital: pool}
+	if c.Lease > 0 {
+		vc := pc.Copy()
+		vc.MaxConns, vc.MinConns = 1, 0
+		if s.vital, err = pgxpool.NewWithConfig(ctx, vc); err != nil {
+			pool.Close()
+			return nil, fmt.Errorf("open store: %w", err)
+		}
+	}
+	return s, nil
+}
+
+// sessionLimit is a little below a third of the lease.
+func sessionLimit(lease time.Duration) time.Duration { return lease * 3 / 10 }
+
+// Close ends all connections.
+func (s *Store) Close() {
+	s.vital.Close()
+	if s.vital != s.pool {
+		s.pool.Close()
+	}
+}
+
+// Pool gives tests and the commands of a person a way to the connections.
+func (s *Store) Pool() *pgxpool.Pool { return s.pool }
+
+// Ping asks the database whether it takes writes: an error names a standby.
+func (s *Store) Ping(ctx context.Context) error {
+	const q = `-- ping
+SELECT pg_is_in_recovery()`
+	var standby bool
+	if err := s.pool.QueryRow(ctx, q).Scan(&standby); err != nil {
+		return fmt.Errorf("ping database: %w", err)
+	}
+	if standby {
+		return ErrStandby
+	}
+	return nil
+}
+
+// SchemaVersion is the newest migration that was applied; 0 where there is no schema.
+func (s *Store) SchemaVersion(ctx context.Context) (int64, error) {
+	const q = `-- schema_version
+SELECT coalesce(max(version), 0) FROM rowrun.migration`
+	var v int64
+	err := s.pool.QueryRow(ctx, q).Scan(&v)
+	if code := SQLState(err); code == "42P01" || code == "3F000" {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("read schema version: %w", err)
+	}
+	return v, nil
+}
+
+// Deployment is the identity of this deployment, a uuid.
+func (s *Store) Deployment(ctx context.Context) (string, error) {
+	const q = `-- deployment
+SELECT id::text FROM rowrun.deployment`
+	var id string
+	if err := s.pool.QueryRow(ctx, q).Scan(&id); err != nil {
+		return "", fmt.Errorf("read deployment: %w", err)
+	}
+	return id, nil
+}
+
+var (
+	// ErrDead says that this replica's row is gone or was declared dead: it may not write any more.
+	ErrDead = errors.New("this replica was declared dead")
+	// ErrStandby says that the server is a standby and takes no writes.
+	ErrStandby = errors.New("the server is a standby and takes no writes")
+	// ErrNotFound says that there is no such row.
+	ErrNotFound = errors.New("not found")
+)
+
+// SQLState is the SQLSTATE of the error that the server answered with, "" for any other error.
+func SQLState(err error) string {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		return pg.Code
+	}
+	return ""
+}
+
+func seconds(d time.Duration) float64 { return d.Seconds() }
+
+func fromSeconds(s *float64) time.Duration {
+	if s == nil {
+		return 0
+	}
+	return time.Duration(*s * float64(time.Second))
+}
+
+// inTx runs fn in a READ COMMITTED transaction.
+func (s *Store) inTx(ctx context.Context, fn func(pgx.Tx) error) error {
+	return pgx.BeginFunc(ctx, s.pool, fn)
+}

@@ -1,0 +1,70 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Held is how a run that a replica executes stands in the table.
+type Held struct {
+	ID int64
+	// Lost: it is not RUNNING under this replica any more; who executes it must stop.
+	Lost bool
+	// CancelRequested: a cancel was asked for.
+	CancelRequested bool
+	// Silent is how long ago its start or last progress was.
+	Silent time.Duration
+}
+
+// Watch tells how the runs that a replica executes stand. Runs that have been removed are missing.
+func (s *Store) Watch(ctx context.Context, replicaID string, ids []int64) ([]Held, error) {
+	const q = `-- watch_runs
+SELECT id, status <> 'RUNNING' OR replica_id IS DISTINCT FROM $1, cancel_requested_at IS NOT NULL,
+       extract(epoch FROM clock_timestamp() - coalesce(progress_at, started_at))::float8
+FROM rowrun.task_run WHERE id = ANY ($2)`
+	rows, err := s.pool.Query(ctx, q, replicaID, ids)
+	if err != nil {
+		return nil, fmt.Errorf("watch runs: %w", err)
+	}
+	held, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (Held, error) {
+		var h Held
+		var silent *float64
+		err := row.Scan(&h.ID, &h.Lost, &h.CancelRequested, &silent)
+		h.Silent = fromSeconds(silent)
+		return h, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("watch runs: %w", err)
+	}
+	return held, nil
+}
+
+// Owned lists the RUNNING runs that stand under a replica's name.
+func (s *Store) Owned(ctx context.Context, replicaID string) ([]int64, error) {
+	const q = `-- owned_runs
+SELECT id FROM rowrun.task_run WHERE status = 'RUNNING' AND replica_id = $1`
+	rows, err := s.pool.Query(ctx, q, replicaID)
+	if err != nil {
+		return nil, fmt.Errorf("list owned runs: %w", err)
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		return nil, fmt.Errorf("list owned runs: %w", err)
+	}
+	return ids, nil
+}
+
+// NotifyQueueUsage is how full the server's notification queue is, 0 to 1. Reading it also frees a queue that got
+// stuck.
+func (s *Store) NotifyQueueUsage(ctx context.Context) (float64, error) {
+	const q = `-- notify_queue_usage
+SELECT pg_notification_queue_usage()`
+	var usage float64
+	if err := s.pool.QueryRow(ctx, q).Scan(&usage); err != nil {
+		return 0, fmt.Errorf("read notification queue usage: %w", err)
+	}
+	return usage, nil
+}
