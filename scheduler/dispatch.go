@@ -17,6 +17,7 @@ const (
 	// maxUnrecorded bounds the endings that wait to be written; beyond it nothing is claimed.
 	maxUnrecorded = 5000
 	passTimeout   = 15 * time.Second
+	forever       = time.Hour // the sweep comes before
 )
 
 // dispatch promotes and claims: woken by a notification, by a slot of ours that became free, by a run_at, or by the
@@ -25,9 +26,11 @@ func (t *term) dispatch(ctx context.Context) {
 	errs := newOnce(t.s.cfg.Log, "promote and claim")
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	sweepAt := time.Now()
 	var strays map[int64]bool
+	sweepAt := time.Now()
+	promoteAt := sweepAt // when to promote again without being told
 	for {
+		promote := store.PromoteNothing
 		woken := false
 		select {
 		case <-ctx.Done():
@@ -35,15 +38,22 @@ func (t *term) dispatch(ctx context.Context) {
 		case <-t.s.cfg.Wake:
 			woken = true
 			signal(t.s.lookAtRuns)
-		case <-t.s.kick:
+		case <-t.s.opened:
+			woken = true
+		case <-t.s.freed:
 		case <-timer.C:
 		}
 		if ctx.Err() != nil {
 			return
 		}
 		now := time.Now()
-		sweep := !now.Before(sweepAt)
-		next, err := t.pass(ctx, sweep)
+		switch sweep := !now.Before(sweepAt); {
+		case sweep:
+			promote = store.PromoteSweep
+		case woken, !now.Before(promoteAt):
+			promote = store.PromoteDue
+		}
+		next, err := t.pass(ctx, promote)
 		if err != nil {
 			if ctx.Err() != nil {
 				return
@@ -51,47 +61,58 @@ func (t *term) dispatch(ctx context.Context) {
 			if !errors.Is(err, store.ErrDead) {
 				errs.failed(err)
 			}
+			promoteAt = now.Add(time.Second)
 			reset(timer, time.Second)
 			continue
 		}
 		errs.ok()
-		if sweep {
+		if promote == store.PromoteSweep {
 			sweepAt = now.Add(t.s.cfg.SweepInterval)
 			strays = t.endStrays(ctx, strays)
 		}
-		next = min(next, max(time.Until(sweepAt), 0))
-		if woken {
-			next = min(next, lookAgain)
+		if promote != store.PromoteNothing || next < time.Until(promoteAt) {
+			promoteAt = time.Now().Add(next)
 		}
-		reset(timer, next)
+		if woken && time.Until(promoteAt) > lookAgain {
+			promoteAt = time.Now().Add(lookAgain)
+		}
+		if sweepAt.Before(promoteAt) {
+			promoteAt = sweepAt
+		}
+		reset(timer, max(0, time.Until(promoteAt)))
 	}
 }
 
 // pass promotes and claims until there is nothing more to do now; it returns when to look again.
-func (t *term) pass(ctx context.Context, sweep bool) (next time.Duration, err error) {
+func (t *term) pass(ctx context.Context, promote store.Promotion) (next time.Duration, err error) {
+	next = forever
 	for {
 		want := t.s.freeSlots()
+		if want == 0 && promote == store.PromoteNothing {
+			return next, nil
+		}
 		rt, cancel := context.WithTimeout(context.WithoutCancel(ctx), passTimeout)
-		p, err := t.s.cfg.Store.Work(rt, t.id, t.s.wants, sweep, want)
+		p, err := t.s.cfg.Store.Work(rt, t.id, t.s.wants, promote, want)
 		cancel()
 		for _, c := range p.Claims {
 			t.execute(c)
 		}
-		if err != nil {
+		if err != nil || ctx.Err() != nil {
 			return 0, err
 		}
-		sweep = false
-		switch {
-		case ctx.Err() != nil:
-			return 0, nil
-		case p.More, len(p.Claims) > 0 && len(p.Claims) == want && t.s.freeSlots() > 0:
-			continue
-		case p.Busy:
-			return busyAgain, nil
-		case p.NextDue > 0:
-			return p.NextDue, nil
+		if promote != store.PromoteNothing && p.NextDue > 0 {
+			next = min(next, p.NextDue)
 		}
-		return time.Hour, nil
+		switch {
+		case p.More:
+			promote = store.PromoteDue
+		case len(p.Claims) > 0 && len(p.Claims) == want:
+			promote = store.PromoteNothing // perhaps slots are free again
+		case p.Busy, p.Contended:
+			return busyAgain, nil
+		default:
+			return next, nil
+		}
 	}
 }
 

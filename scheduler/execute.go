@@ -65,7 +65,7 @@ func (t *term) execute(c store.Claim) {
 		s.mu.Unlock()
 		s.executing.Add(-1)
 		r.end(out, err)
-		s.look()
+		signal(s.freed)
 	})
 }
 
@@ -171,7 +171,10 @@ func (r *running) watchProgress(done <-chan struct{}) {
 func (r *running) end(out Result, err error) {
 	r.settle.Do(func() {
 		s, c := r.term.s, &r.claim
-		e := ending{store: store.Ending{ID: c.ID, Claim: c.Claim}, plan: c.PlanID, replica: r.term.id}
+		e := ending{store: store.Ending{ID: c.ID, Claim: c.Claim}, plan: c.PlanID, replica: r.term.id, gated: c.PlanID != nil || c.DatabaseID != ""}
+		if c.PlanID != nil {
+			e.store.PlanTask = c.TaskID
+		}
 		switch {
 		case err == nil && out.HandedOver:
 			e.handOver = true

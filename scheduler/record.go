@@ -23,6 +23,7 @@ type ending struct {
 	plan     *int64
 	replica  string
 	handOver bool
+	gated    bool // others may wait for its end
 }
 
 // recorder writes endings: the first at once, those that come while a batch is being written as the next batch. It
@@ -212,7 +213,13 @@ func (r *recorder) try(ctx context.Context, batch []ending, lock time.Duration) 
 		ids[i] = endings[i].ID
 	}
 	r.settle(ids...)
-	r.s.look()
+	signal(r.s.freed)
+	for i := range batch {
+		if batch[i].gated {
+			signal(r.s.opened)
+			break
+		}
+	}
 	return nil
 }
 

@@ -59,7 +59,8 @@ type Scheduler struct {
 	wants store.Wants
 
 	recorder *recorder
-	kick     chan struct{} // look again: a slot or a gate of our own may have opened
+	freed    chan struct{} // a slot became free: claim
+	opened   chan struct{} // a gate may have opened through us: promote and claim
 	// lookAtRuns passes wake-ups on to the watch: a cancel may have been asked for.
 	lookAtRuns chan struct{}
 
@@ -113,7 +114,7 @@ func New(c Config) (*Scheduler, error) {
 	if c.Concurrency < 0 || c.TaskTimeout < 0 {
 		return nil, errors.New("scheduler: concurrency and task timeout may not be negative")
 	}
-	s := &Scheduler{cfg: c, kick: make(chan struct{}, 1), lookAtRuns: make(chan struct{}, 1), running: map[int64]*running{}}
+	s := &Scheduler{cfg: c, freed: make(chan struct{}, 1), opened: make(chan struct{}, 1), lookAtRuns: make(chan struct{}, 1), running: map[int64]*running{}}
 	for t := range c.Executors {
 		s.types = append(s.types, t)
 	}
@@ -181,9 +182,6 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	}
 	return nil
 }
-
-// look asks for another pass; it never blocks.
-func (s *Scheduler) look() { signal(s.kick) }
 
 // signal fills a one-slot channel; it never blocks.
 func signal(c chan<- struct{}) {

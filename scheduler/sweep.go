@@ -46,7 +46,7 @@ func (t *term) failStale(ctx context.Context) error {
 		}
 		if len(ended) > 0 {
 			c.Log.Warn().Int("count", len(ended)).Str("dead_replica_id", id).Msg("stale runs failed")
-			t.s.look()
+			signal(t.s.opened)
 		}
 	}
 	return failed
@@ -68,7 +68,7 @@ func (t *term) sweepOverdue(ctx context.Context) {
 			}
 			if len(ended) > 0 {
 				c.Log.Warn().Int("count", len(ended)).Msg("runs that the app took over ran out of time")
-				t.s.look()
+				signal(t.s.opened)
 			}
 			usage, err := c.Store.NotifyQueueUsage(pass)
 			if err != nil {

@@ -48,26 +48,35 @@ type Pass struct {
 	Promoted int
 	// Busy: another replica was promoting; look again in some ms.
 	Busy bool
-	// More: there is more to promote, or claims were lost to others while runs may be left.
+	// More: there is more to promote now.
 	More bool
+	// Contended: claims were lost to other replicas while runs may be left.
+	Contended bool
 	// NextDue is when the next PENDING run is due, 0: none is known.
 	NextDue time.Duration
 	Claims  []Claim
 }
 
+// Promotion says what a pass promotes before it claims.
+type Promotion int
+
+// What a pass promotes.
+const (
+	PromoteNothing Promotion = iota // only claim: a slot became free
+	PromoteDue                      // what is due and what the marks name
+	PromoteSweep                    // and everything that could have been overlooked
+)
+
 // Work promotes what may be promoted and claims up to want runs for a replica, in one transaction and one round trip.
-// sweep asks the promotion to look at everything that could have been overlooked. ErrDead: the replica may not claim
-// any more; what was promoted stands.
-func (s *Store) Work(ctx context.Context, replicaID string, w Wants, sweep bool, want int) (Pass, error) {
-	pass, found, err := s.work(ctx, replicaID, w, sweep, want, want)
+// ErrDead: the replica may not claim any more; what was promoted stands.
+func (s *Store) Work(ctx context.Context, replicaID string, w Wants, promote Promotion, want int) (Pass, error) {
+	pass, found, err := s.work(ctx, replicaID, w, promote, want, want)
 	if err == nil && found > len(pass.Claims) && len(pass.Claims) < want {
 		// Others were at the same rows: look further down the list, once.
 		var again Pass
-		again, _, err = s.work(ctx, replicaID, w, false, want-len(pass.Claims), 4*want+100)
-		pass.Promoted += again.Promoted
+		again, _, err = s.work(ctx, replicaID, w, PromoteNothing, want-len(pass.Claims), 4*want+100)
 		pass.Claims = append(pass.Claims, again.Claims...)
-		pass.Busy, pass.NextDue = again.Busy, again.NextDue
-		pass.More = again.More || len(pass.Claims) < want
+		pass.Contended = len(pass.Claims) < want
 	}
 	return pass, err
 }
@@ -136,7 +145,7 @@ func claimOf(secret [32]byte, runID int64) string {
 	return uuid.UUID(sum[:16]).String()
 }
 
-func (s *Store) work(ctx context.Context, replicaID string, w Wants, sweep bool, want, look int) (pass Pass, seen int, err error) {
+func (s *Store) work(ctx context.Context, replicaID string, w Wants, promote Promotion, want, look int) (pass Pass, seen int, err error) {
 	alive := false
 	var secret [32]byte
 	_, _ = rand.Read(secret[:]) // never fails: crypto/rand
@@ -147,16 +156,18 @@ func (s *Store) work(ctx context.Context, replicaID string, w Wants, sweep bool,
 		alive = n > 0
 		return err
 	})
-	b.Queue(promoteRuns, sweep).QueryRow(func(row pgx.Row) error {
-		var next *float64
-		if err := row.Scan(&pass.Promoted, &pass.Busy, &pass.More, &next); err != nil {
-			return err
-		}
-		if next != nil {
-			pass.NextDue = time.Duration(min(*next, 1e9)*float64(time.Millisecond)) + time.Millisecond
-		}
-		return nil
-	})
+	if promote != PromoteNothing {
+		b.Queue(promoteRuns, promote == PromoteSweep).QueryRow(func(row pgx.Row) error {
+			var next *float64
+			if err := row.Scan(&pass.Promoted, &pass.Busy, &pass.More, &next); err != nil {
+				return err
+			}
+			if next != nil {
+				pass.NextDue = time.Duration(min(*next, 1e9) * float64(time.Millisecond))
+			}
+			return nil
+		})
+	}
 	if want > 0 {
 		b.Queue(claimRuns, replicaID, list(w.Queues), list(w.Types), list(w.Databases), list(w.Commands), look, want,
 			seconds(w.DefaultTimeout), secret[:]).Query(func(rows pgx.Rows) error {

@@ -1,9 +1,11 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -23,6 +25,8 @@ const (
 type Ending struct {
 	ID    int64
 	Claim string // "" asks for none: only where the holder is known to be gone
+	// PlanTask is the task of a run that belongs to a plan, 0 for one that doesn't.
+	PlanTask int64
 	// Failed ends it FAILED with Result's code and detail, otherwise it is DONE.
 	Failed bool
 	Result json.RawMessage // a JSON object
@@ -37,12 +41,15 @@ type Ended struct {
 }
 
 const endRuns = `-- end_runs
-SELECT run_id, status, retry_run_id FROM rowrun.end_runs($1, $2, $3, $4, $5)`
+SELECT run_id, status, retry_run_id FROM rowrun.end_runs($1, $2, $3, $4, $5, $6)`
 
 // EndRuns ends runs in one transaction. Runs that are missing in the answer had ended or belong to somebody else by
 // now; nothing was written for them. A row that somebody holds for longer than lockTimeout costs the batch: SQLSTATE
-// 55P03, nothing is recorded, and the caller tries again in smaller parts. lockTimeout 0: no limit of its own.
+// 55P03, nothing is recorded, and the caller tries again in smaller parts. lockTimeout 0: no limit of its own. The
+// slice is put in the order of ids.
 func (s *Store) EndRuns(ctx context.Context, endings []Ending, lockTimeout time.Duration) ([]Ended, error) {
+	slices.SortFunc(endings, func(a, b Ending) int { return cmp.Compare(a.ID, b.ID) })
+	planTasks := []int64{}
 	ids := make([]int64, len(endings))
 	claims := make([]*string, len(endings))
 	statuses := make([]string, len(endings))
@@ -50,6 +57,9 @@ func (s *Store) EndRuns(ctx context.Context, endings []Ending, lockTimeout time.
 	retries := make([]string, len(endings))
 	for i, e := range endings {
 		ids[i] = e.ID
+		if e.PlanTask != 0 {
+			planTasks = append(planTasks, e.PlanTask)
+		}
 		if e.Claim != "" {
 			claims[i] = &endings[i].Claim
 		}
@@ -71,7 +81,7 @@ func (s *Store) EndRuns(ctx context.Context, endings []Ending, lockTimeout time.
 	if lockTimeout > 0 {
 		b.Queue(`SELECT set_config('lock_timeout', $1, true)`, fmt.Sprintf("%dms", lockTimeout.Milliseconds()))
 	}
-	b.Queue(endRuns, ids, claims, statuses, results, retries).Query(func(rows pgx.Rows) error {
+	b.Queue(endRuns, ids, claims, statuses, results, retries, planTasks).Query(func(rows pgx.Rows) error {
 		var err error
 		ended, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Ended])
 		return err

@@ -1,3 +1,3 @@
-DROP FUNCTION rowrun.promote_runs(boolean), rowrun.next_due_ms(timestamptz), rowrun.plan_room(bigint),
+DROP FUNCTION rowrun.promote_runs(boolean), rowrun.plan_room(bigint),
     rowrun.closed_gate(rowrun.task_run, boolean, timestamptz);
 DELETE FROM rowrun.migration WHERE version = 5;

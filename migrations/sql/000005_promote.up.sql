@@ -98,7 +98,6 @@ DECLARE
     run bigint;
 BEGIN
     promoted := 0;
-    busy := false;
     more := false;
 
     -- Runs that only time and a pause may hold.
@@ -131,17 +130,21 @@ BEGIN
         END IF;
     END IF;
 
+    -- When the next run is due; whoever inserts an earlier one says so.
+    next_ms := extract(epoch FROM least(
+        (SELECT r.judge_at FROM task_run r
+         WHERE r.judge_at > t AND r.plan_id IS NULL AND r.database_id IS NULL ORDER BY r.judge_at LIMIT 1),
+        (SELECT r.judge_at FROM task_run r
+         WHERE r.judge_at > t AND (r.plan_id IS NOT NULL OR r.database_id IS NOT NULL) ORDER BY r.judge_at LIMIT 1)) - t) * 1000;
+
     IF sweep
        OR EXISTS (SELECT FROM gate_mark)
        OR EXISTS (SELECT FROM task_run r WHERE r.judge_at <= t AND (r.plan_id IS NOT NULL OR r.database_id IS NOT NULL))
     THEN
         busy := NOT pg_try_advisory_xact_lock(1920298607, 1);
-    ELSE
-        next_ms := rowrun.next_due_ms(t);
-        RETURN;
     END IF;
-    IF busy THEN
-        next_ms := rowrun.next_due_ms(t);
+    IF busy IS NOT FALSE THEN
+        busy := coalesce(busy, false);
         RETURN;
     END IF;
     t := clock_timestamp();
@@ -336,7 +339,6 @@ BEGIN
     END IF;
 
     IF cardinality(candidates) = 0 THEN
-        next_ms := rowrun.next_due_ms(t);
         RETURN;
     END IF;
 
@@ -489,17 +491,7 @@ BEGIN
           AND EXISTS (SELECT FROM task_run r WHERE r.plan_id = q.plan_id AND r.status = 'PENDING' AND r.hold = 'READY');
         more := more OR FOUND;
     END IF;
-    next_ms := rowrun.next_due_ms(t);
 END $$;
 COMMENT ON FUNCTION rowrun.promote_runs(boolean) IS 'Internal: one promote pass, PENDING to AVAILABLE.';
-
-CREATE FUNCTION rowrun.next_due_ms(t timestamptz) RETURNS double precision LANGUAGE sql STABLE AS $$
-    SELECT extract(epoch FROM least(
-        (SELECT r.judge_at FROM rowrun.task_run r
-         WHERE r.judge_at > t AND r.plan_id IS NULL AND r.database_id IS NULL ORDER BY r.judge_at LIMIT 1),
-        (SELECT r.judge_at FROM rowrun.task_run r
-         WHERE r.judge_at > t AND (r.plan_id IS NOT NULL OR r.database_id IS NOT NULL) ORDER BY r.judge_at LIMIT 1)) - t) * 1000
-$$;
-COMMENT ON FUNCTION rowrun.next_due_ms(timestamptz) IS 'Internal: ms until the next PENDING run is due.';
 
 INSERT INTO rowrun.migration (version) VALUES (5);

@@ -5,7 +5,9 @@
 -- the triggers what hangs on it. claims[i] NULL asks for no claim. statuses[i] is DONE or FAILED; a run of which a
 -- cancel was asked for ends CANCELED instead of FAILED. retries[i]: FAILURE (counts against max_attempts), STALE
 -- (on_stale decides), NONE. The rows are locked before they are judged, so that nothing changes in between. Rows that are returned were recorded; the others had ended or belong to somebody else.
-CREATE FUNCTION rowrun.end_runs(run_ids bigint[], claims uuid[], statuses text[], results jsonb[], retries text[])
+-- plan_tasks names the tasks of those runs that belong to plans; NULL: it is looked up.
+CREATE FUNCTION rowrun.end_runs(run_ids bigint[], claims uuid[], statuses text[], results jsonb[], retries text[],
+    plan_tasks bigint[] DEFAULT NULL)
     RETURNS TABLE (run_id bigint, status text, retry_run_id bigint)
     LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp
@@ -19,11 +21,27 @@ DECLARE
     ended bigint[];
 BEGIN
     -- The order of locks: tasks of plans (their outcome changes), then runs, each by id.
-    PERFORM FROM task k
-    WHERE k.id = ANY (ARRAY(SELECT r.task_id FROM task_run r WHERE r.id = ANY (run_ids) AND coalesce(r.plan_id, 0) <> 0))
-    ORDER BY k.id FOR NO KEY UPDATE;
-    PERFORM FROM task_run r WHERE r.id = ANY (run_ids) ORDER BY r.id FOR NO KEY UPDATE;
+    IF plan_tasks IS NULL THEN
+        plan_tasks := ARRAY(SELECT r.task_id FROM task_run r WHERE r.id = ANY (run_ids) AND coalesce(r.plan_id, 0) <> 0);
+    END IF;
+    IF cardinality(plan_tasks) > 0 THEN
+        PERFORM FROM task k WHERE k.id = ANY (plan_tasks) ORDER BY k.id FOR NO KEY UPDATE;
+    END IF;
 
+    -- What ended well needs no look at anything but the row itself.
+    IF 'DONE' = ALL (statuses) THEN
+        RETURN QUERY
+        UPDATE task_run r
+        SET status = 'DONE', prev_status = 'RUNNING', finished_at = t, updated_at = t, claim_hash = NULL, result = i.result
+        FROM unnest(run_ids, claims, results) AS i(id, claim, result)
+        WHERE r.id = i.id AND coalesce(r.status, '') = 'RUNNING'
+          AND (i.claim IS NULL OR r.claim_hash = sha256(uuid_send(i.claim)))
+        RETURNING r.id, r.status, NULL::bigint;
+        RETURN;
+    END IF;
+
+    -- Locked first, judged later: a cancel that is asked for now waits, or is seen.
+    PERFORM FROM task_run r WHERE r.id = ANY (run_ids) ORDER BY r.id FOR NO KEY UPDATE;
     RETURN QUERY
     UPDATE task_run r
     SET status = v.status, prev_status = 'RUNNING', finished_at = t, updated_at = t,
@@ -50,27 +68,25 @@ BEGIN
     WHERE r.id = v.id
     RETURNING r.id, r.status, r.retry_run_id;
 
-    IF 'FAILED' = ANY (statuses) THEN
-        ended := ARRAY(SELECT r.id FROM task_run r WHERE r.id = ANY (run_ids) AND r.retry_run_id IS NOT NULL
-                         AND r.finished_at = t AND coalesce(r.status, '') = 'FAILED');
-        IF cardinality(ended) > 0 THEN
-            PERFORM set_config('rowrun.retrying', 'on', true);
-            INSERT INTO task_run (id, task_id, retry_of, root_id, attempt, input, priority, creator, run_at, failures, recoveries)
-            SELECT r.retry_run_id, r.task_id, r.id, r.root_id, r.attempt + 1, r.input, r.priority, r.creator,
-                   CASE i.retry WHEN 'STALE' THEN t
-                        ELSE t + least(interval '1 hour', least(k.retry_delay, interval '1 hour')
-                                       * power(2, least(r.failures, 20)) * (0.8 + 0.4 * random())) END,
-                   r.failures + CASE i.retry WHEN 'STALE' THEN 0 ELSE 1 END,
-                   CASE i.retry WHEN 'STALE' THEN r.recoveries + 1 ELSE 0 END
-            FROM unnest(run_ids, retries) AS i(id, retry)
-            JOIN task_run r ON r.id = i.id
-            JOIN task k ON k.id = r.task_id
-            WHERE r.id = ANY (ended);
-            PERFORM set_config('rowrun.retrying', 'off', true);
-        END IF;
+    ended := ARRAY(SELECT r.id FROM task_run r WHERE r.id = ANY (run_ids) AND r.retry_run_id IS NOT NULL
+                     AND r.finished_at = t AND coalesce(r.status, '') = 'FAILED');
+    IF cardinality(ended) > 0 THEN
+        PERFORM set_config('rowrun.retrying', 'on', true);
+        INSERT INTO task_run (id, task_id, retry_of, root_id, attempt, input, priority, creator, run_at, failures, recoveries)
+        SELECT r.retry_run_id, r.task_id, r.id, r.root_id, r.attempt + 1, r.input, r.priority, r.creator,
+               CASE i.retry WHEN 'STALE' THEN t
+                    ELSE t + least(interval '1 hour', least(k.retry_delay, interval '1 hour')
+                                   * power(2, least(r.failures, 20)) * (0.8 + 0.4 * random())) END,
+               r.failures + CASE i.retry WHEN 'STALE' THEN 0 ELSE 1 END,
+               CASE i.retry WHEN 'STALE' THEN r.recoveries + 1 ELSE 0 END
+        FROM unnest(run_ids, retries) AS i(id, retry)
+        JOIN task_run r ON r.id = i.id
+        JOIN task k ON k.id = r.task_id
+        WHERE r.id = ANY (ended);
+        PERFORM set_config('rowrun.retrying', 'off', true);
     END IF;
 END $$;
-COMMENT ON FUNCTION rowrun.end_runs(bigint[], uuid[], text[], jsonb[], text[]) IS 'Internal: ends RUNNING runs and makes their successors.';
+COMMENT ON FUNCTION rowrun.end_runs(bigint[], uuid[], text[], jsonb[], text[], bigint[]) IS 'Internal: ends RUNNING runs and makes their successors.';
 
 CREATE FUNCTION rowrun.check_isolation() RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
@@ -295,7 +311,7 @@ DECLARE
 BEGIN
     PERFORM check_isolation();
     SELECT e.status INTO ended FROM end_runs(ARRAY[complete_run.run_id], ARRAY[coalesce(complete_run.claim, gen_random_uuid())],
-        ARRAY['DONE'], ARRAY[complete_run.result], ARRAY['NONE']) e;
+        ARRAY['DONE'], ARRAY[coalesce(complete_run.result, '{}')], ARRAY['NONE']) e;
     IF ended IS NULL THEN
         RAISE EXCEPTION 'run % is not held by this claim', complete_run.run_id
             USING ERRCODE = 'RR002', HINT = 'The run has ended or was given to another attempt.';

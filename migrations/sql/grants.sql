@@ -29,7 +29,7 @@ GRANT UPDATE (stream_replica_id) ON rowrun.deployment TO rowrun_replica;
 -- Functions that write with their owner's rights, and internal ones, are for those named here and nobody else.
 REVOKE ALL ON FUNCTION rowrun.cancel_run(bigint, text), rowrun.retry_run(bigint), rowrun.abandon_run(bigint, text),
     rowrun.report_progress(bigint, uuid, jsonb), rowrun.complete_run(bigint, uuid, jsonb), rowrun.fail_run(bigint, uuid, text),
-    rowrun.end_runs(bigint[], uuid[], text[], jsonb[], text[]), rowrun.promote_runs(boolean),
+    rowrun.end_runs(bigint[], uuid[], text[], jsonb[], text[], bigint[]), rowrun.promote_runs(boolean),
     rowrun.task_run_changed(), rowrun.task_outcome_changed(), rowrun.task_run_deleted(),
     rowrun.task_gate_changed(), rowrun.plan_gate_changed(), rowrun.task_dependency_changed(), rowrun.replica_changed(), rowrun.note_edit(text, boolean)
     FROM PUBLIC;
@@ -37,4 +37,4 @@ GRANT EXECUTE ON FUNCTION rowrun.note_edit(text, boolean) TO rowrun_client, rowr
 GRANT EXECUTE ON FUNCTION rowrun.cancel_run(bigint, text), rowrun.retry_run(bigint), rowrun.report_progress(bigint, uuid, jsonb),
     rowrun.complete_run(bigint, uuid, jsonb), rowrun.fail_run(bigint, uuid, text) TO rowrun_client, rowrun_replica;
 GRANT EXECUTE ON FUNCTION rowrun.abandon_run(bigint, text) TO rowrun_operator, rowrun_replica;
-GRANT EXECUTE ON FUNCTION rowrun.end_runs(bigint[], uuid[], text[], jsonb[], text[]), rowrun.promote_runs(boolean) TO rowrun_replica;
+GRANT EXECUTE ON FUNCTION rowrun.end_runs(bigint[], uuid[], text[], jsonb[], text[], bigint[]), rowrun.promote_runs(boolean) TO rowrun_replica;

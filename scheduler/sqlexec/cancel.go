@@ -17,6 +17,10 @@ const (
 	cancelEvery = 500 * time.Millisecond
 	// terminateLimit bounds what comes after: ending the backend from another connection.
 	terminateLimit = 5 * time.Second
+	// settleLimit and settleAfterEnd bound finding out what became of a run: in
+	// all, and since its context ended.
+	settleLimit    = 30 * time.Second
+	settleAfterEnd = 10 * time.Second
 )
 
 const terminateBackend = `-- rowrun_terminate
@@ -122,14 +126,18 @@ func (s *session) terminate(ctx context.Context) error {
 	})
 }
 
-// settleContext is for finding out what became of a run, also after its own
-// context has ended.
+// settleContext is for finding out what became of a run, for a while also after
+// its own context has ended.
 func settleContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	limit := 30 * time.Second
-	if ctx.Err() != nil {
-		limit = 14 * time.Second
-	}
-	return context.WithTimeout(context.WithoutCancel(ctx), limit)
+	settle, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleLimit)
+	stop := context.AfterFunc(ctx, func() {
+		select {
+		case <-settle.Done():
+		case <-time.After(settleAfterEnd):
+			cancel()
+		}
+	})
+	return settle, func() { stop(); cancel() }
 }
 
 // mayPass is true for errors that another try with a new connection may not meet.

@@ -230,7 +230,7 @@ END LOOP; END $$`, true)
 	eventually(t, conn, sleeping)
 	start := time.Now()
 	cancel(scheduler.ErrCanceled)
-	failure(t, <-done)
+	require.Error(t, <-done)
 	require.False(t, value[bool](t, conn, "SELECT "+sleeping))
 	require.Less(t, time.Since(start), 15*time.Second)
 }
@@ -241,7 +241,7 @@ func TestContextThatEndedSendsNothing(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(scheduler.ErrDrained)
 	_, err := executor(t, sqlexec.Target{URL: url}).Execute(ctx, newRun(t, "CREATE TABLE t (n int)", false).Run)
-	failure(t, err)
+	require.Error(t, err)
 	require.False(t, value[bool](t, connect(t, url), "SELECT to_regclass('t') IS NOT NULL"))
 }
 

@@ -309,12 +309,12 @@ func TestCancelWhileAnotherSessionApplies(t *testing.T) {
 		eventually(t, conn, `EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'rowrun:8'
 			AND (query LIKE '%rowrun_version_lock%' OR wait_event_type = 'Lock'))`)
 		stop(scheduler.ErrCanceled)
-		failure(t, <-second)
+		require.Error(t, <-second)
 		require.False(t, value[bool](t, conn, `SELECT EXISTS (SELECT FROM pg_stat_activity
 			WHERE datname = current_database() AND application_name = 'rowrun:8' AND wait_event_type = 'Lock')`))
 		require.True(t, value[bool](t, conn, "SELECT "+sleeping), "the other one goes on")
 		cancel(scheduler.ErrCanceled)
-		failure(t, <-first)
+		require.Error(t, <-first)
 	}
 }
 

@@ -2,6 +2,7 @@ package sqlexec_test
 
 import (
 	"bytes"
+	"context"
 	"net"
 	"net/url"
 	"os"
@@ -43,16 +44,17 @@ func (p *proxy) start(t testing.TB, target string) *proxy {
 	config, err := pgx.ParseConfig(target)
 	require.NoError(t, err)
 	_, p.upstream = pgconn.NetworkAddress(config.Host, config.Port)
-	dir, err := os.MkdirTemp("", "rr")
+	dir, err := os.MkdirTemp("", "rr") //nolint:usetesting // its paths are too long for a socket
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	p.listener, err = net.Listen("unix", filepath.Join(dir, ".s.PGSQL.5432"))
+	p.listener, err = (&net.ListenConfig{}).Listen(t.Context(), "unix", filepath.Join(dir, ".s.PGSQL.5432"))
 	require.NoError(t, err)
 	p.cut = make(chan struct{})
 	p.url = (&url.URL{Scheme: "postgres", User: url.UserPassword(config.User, config.Password), Path: "/" + config.Database, RawQuery: url.Values{
 		"host": {dir}, "port": {"5432"}, "sslmode": {"disable"},
 	}.Encode()}).String()
-	p.running.Go(p.accept)
+	ctx := t.Context()
+	p.running.Go(func() { p.accept(ctx) })
 	t.Cleanup(func() {
 		_ = p.listener.Close()
 		p.running.Wait()
@@ -60,13 +62,13 @@ func (p *proxy) start(t testing.TB, target string) *proxy {
 	return p
 }
 
-func (p *proxy) accept() {
+func (p *proxy) accept(ctx context.Context) {
 	for {
 		client, err := p.listener.Accept()
 		if err != nil {
 			return
 		}
-		server, err := net.Dial("unix", p.upstream)
+		server, err := (&net.Dialer{}).DialContext(ctx, "unix", p.upstream)
 		if err != nil {
 			_ = client.Close()
 			return
