@@ -20,7 +20,7 @@ func (t *term) heartbeat(ctx context.Context) error {
 		left := trust - time.Since(t.lastBeat())
 		sleep(ctx, min(wait, left))
 		if ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // a clean stop
 		}
 		left = trust - time.Since(t.lastBeat())
 		if left <= 0 {
@@ -37,7 +37,7 @@ func (t *term) heartbeat(ctx context.Context) error {
 			t.contact.CompareAndSwap(-1, int64(sent))
 			wait = c.HeartbeatInterval
 		case ctx.Err() != nil:
-			return nil
+			return nil //nolint:nilerr // a clean stop
 		case errors.Is(err, store.ErrDead):
 			return err
 		default:

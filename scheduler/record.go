@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -196,9 +195,10 @@ func (r *recorder) try(ctx context.Context, batch []ending, lock time.Duration) 
 		return err
 	}
 	for _, e := range ended {
-		if e.Status == "DONE" {
+		switch e.Status {
+		case "DONE":
 			r.s.completed.Add(1)
-		} else if e.Status == "FAILED" {
+		case "FAILED":
 			r.s.failed.Add(1)
 		}
 		if r.s.cfg.LogRuns != nil && r.s.cfg.LogRuns() {
@@ -236,11 +236,7 @@ func (r *recorder) settle(ids ...int64) {
 // park writes plan by plan, so that only those of the plan that is held wait, and leaves these to runStuck.
 func (r *recorder) park(ctx context.Context, batch []ending) {
 	for _, group := range byPlan(batch) {
-		err := error(errors.New("not tried"))
-		if len(group) < len(batch) {
-			err = r.try(ctx, group, quickLock)
-		}
-		if err != nil {
+		if len(group) == len(batch) || r.try(ctx, group, quickLock) != nil {
 			r.mu.Lock()
 			r.stuck = append(r.stuck, group...)
 			r.mu.Unlock()

@@ -159,8 +159,9 @@ BEGIN
         NEW.hold := 'READY';
         NEW.judge_at := NULL;
     ELSE
+        -- A run of a plan is looked at at once even where it isn't due yet: a retry ends what its failure held back.
         NEW.hold := NULL;
-        NEW.judge_at := NEW.run_at;
+        NEW.judge_at := CASE WHEN t.plan_id IS NULL THEN NEW.run_at ELSE least(NEW.run_at, now()) END;
     END IF;
     RETURN NEW;
 END $$;

@@ -231,7 +231,10 @@ BEGIN
                         AND (r.hold = 'DEPENDENCY' OR r.hold IS NULL)
                         AND NOT EXISTS (
                             SELECT FROM task_dependency d JOIN task n ON n.id = d.depends_on_id
-                            WHERE d.task_id = r.task_id AND NOT n.skipped AND n.outcome IS DISTINCT FROM 'DONE')
+                            WHERE d.task_id = r.task_id AND NOT n.skipped
+                              AND (n.outcome IS DISTINCT FROM 'DONE'
+                                   OR EXISTS (SELECT FROM task_run u WHERE u.task_id = n.id AND u.plan_id IS NOT NULL
+                                              AND u.status IN ('PENDING', 'AVAILABLE', 'RUNNING'))))
                       LIMIT 2000);
         IF cardinality(part) = 2000 THEN
             INSERT INTO gate_mark (kind, task_id) SELECT 'TASK', unnest(mark_tasks);
