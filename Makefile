@@ -13,7 +13,9 @@ TEST_TIMEOUT ?= 6m
 RACE_COUNT ?= 20
 SOAK_LOG   ?= bin/soak.log
 FUZZTIME   ?= 30s
-BENCHTIME  ?= 2s
+# full: the full sizes; BENCH_ONLY: one section or several, separated by commas.
+BENCH      ?=
+BENCH_ONLY ?=
 GOTEST     := CGO_ENABLED=1 go test -race -shuffle=on
 
 .PHONY: help build run test soak race lint fuzz bench ci
@@ -49,9 +51,12 @@ fuzz: ## each fuzz target for FUZZTIME
 	@.ci/ensure postgres
 	@FUZZTIME=$(FUZZTIME) .ci/fuzz
 
-bench: ## the benchmarks of the packages
+bench: ## the figures of docs/benchmarks.md; BENCH=full, BENCH_ONLY=latency|successor|drain|blocked|others|idle
 	@.ci/ensure postgres
-	go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) -timeout 1h -p 1 ./...
+	@$(MAKE) build
+	go build -buildvcs=false -o bin/bench ./integration/bench
+	cd integration/peers && go build -buildvcs=false -o ../../bin/peers .
+	@bin/bench -rowrun bin/rowrun -peers bin/peers -only '$(BENCH_ONLY)' $(if $(filter full,$(BENCH)),-full)
 
 ci: ## what has to be green: test, then lint
 	@bash .ci/run

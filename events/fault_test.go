@@ -68,7 +68,7 @@ func TestAKilledServerIsWaitedForAndEverybodyLooks(t *testing.T) {
 	cluster := storetest.OwnCluster(t)
 	url := cluster.SocketURL("postgres")
 	h := listen(t, connConfig(t, url), nil)
-	wakes, cancel := h.hub.Subscribe()
+	wakes, cancel := h.hub.Subscribe(nil)
 	defer cancel()
 	<-wakes
 

@@ -1,19 +1,22 @@
 package events
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 // Hub hands signals to subscribers in this process. Its publishing side (Wake,
 // Publish, Gap) never blocks. All methods may be called from many goroutines.
 type Hub struct {
 	mu      sync.Mutex
-	wakes   map[chan struct{}]struct{}
+	wakes   map[chan struct{}]func(Transition) bool
 	batches map[*Batches]struct{}
 }
 
 // NewHub returns a hub without subscribers.
 func NewHub() *Hub {
 	return &Hub{
-		wakes:   make(map[chan struct{}]struct{}),
+		wakes:   make(map[chan struct{}]func(Transition) bool),
 		batches: make(map[*Batches]struct{}),
 	}
 }
@@ -22,12 +25,16 @@ func NewHub() *Hub {
 // wakes. It holds one from the start: what happened before the subscription is
 // to be looked at too. The returned function ends the subscription; it may be
 // called more than once, and does not close the channel.
-func (h *Hub) Subscribe() (<-chan struct{}, func()) {
+//
+// want says which transitions are worth a wake; nil: all. It is called while
+// others wait, and must not call the hub. A notification without transitions,
+// and a gap, wake everybody.
+func (h *Hub) Subscribe(want func(Transition) bool) (<-chan struct{}, func()) {
 	ch := make(chan struct{}, 1)
 	ch <- struct{}{}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.wakes[ch] = struct{}{}
+	h.wakes[ch] = want
 	return ch, func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
@@ -53,7 +60,11 @@ func (h *Hub) Publish(transitions []Transition) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.wakeAll()
+	for ch, want := range h.wakes {
+		if want == nil || slices.ContainsFunc(transitions, want) {
+			signal(ch)
+		}
+	}
 	for b := range h.batches {
 		b.push(transitions)
 	}

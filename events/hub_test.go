@@ -21,11 +21,11 @@ func transitions(ids ...int64) []events.Transition {
 func TestWakesAreMergedIntoOne(t *testing.T) {
 	t.Parallel()
 	hub := events.NewHub()
-	first, _ := hub.Subscribe()
+	first, _ := hub.Subscribe(nil)
 	require.Len(t, first, 1, "a new subscription is woken")
 	<-first
 
-	second, cancel := hub.Subscribe()
+	second, cancel := hub.Subscribe(nil)
 	<-second
 	for range 1000 { // nobody reads: none of these may block
 		hub.Wake()

@@ -58,7 +58,7 @@ func TestLookAndUndecodablePayloadsWakeAndKeepTheConnection(t *testing.T) {
 	t.Parallel()
 	url := storetest.Empty(t)
 	h := listen(t, connConfig(t, url), nil)
-	wakes, cancel := h.hub.Subscribe()
+	wakes, cancel := h.hub.Subscribe(nil)
 	defer cancel()
 	<-wakes
 	conn := session(t, url)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"syscall"
 	"testing"
@@ -38,6 +39,7 @@ type replica struct {
 	log    journal
 	cmd    *exec.Cmd
 	exited chan struct{} // closed when it has been reaped
+	meant  bool          // the test has asked for its end
 }
 
 // launch starts a replica without waiting for anything. It is killed when the test ends.
@@ -49,15 +51,29 @@ func launch(t *testing.T, url string, args ...[]string) *replica {
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	log, err := r.cmd.StderrPipe()
 	require.NoError(t, err)
-	require.NoError(t, r.cmd.Start())
+	started := make(chan error)
 	go func() {
 		defer close(r.exited)
+		runtime.LockOSThread() // the kernel's signal goes by the thread that forked
+		err := r.cmd.Start()
+		started <- err
+		if err != nil {
+			return
+		}
 		r.log.follow(log)
 		_ = r.cmd.Wait() // how it ended is in ProcessState
 	}()
+	require.NoError(t, <-started)
 	t.Cleanup(func() {
-		_ = r.cmd.Process.Kill()
-		<-r.exited
+		select {
+		case <-r.exited:
+			if !r.meant {
+				t.Errorf("process %d ended by itself: %s", r.cmd.Process.Pid, r.cmd.ProcessState)
+			}
+		default:
+			_ = r.cmd.Process.Kill()
+			<-r.exited
+		}
 		if t.Failed() {
 			t.Logf("log of process %d:\n%s", r.cmd.Process.Pid, r.log.tail())
 		}
@@ -115,6 +131,7 @@ func (r *replica) freeze(t *testing.T) {
 // wait returns the exit code.
 func (r *replica) wait(t *testing.T) int {
 	t.Helper()
+	r.meant = true
 	select {
 	case <-r.exited:
 	case <-time.After(patience):

@@ -16,8 +16,10 @@ const (
 	busyAgain = 2 * time.Millisecond
 	// maxUnrecorded bounds the endings that wait to be written; beyond it nothing is claimed.
 	maxUnrecorded = 5000
-	passTimeout   = 15 * time.Second
-	forever       = time.Hour // the sweep comes before
+	// gatherFor is how long freed slots are gathered.
+	gatherFor   = 200 * time.Microsecond
+	passTimeout = 15 * time.Second
+	forever     = time.Hour // the sweep comes before
 )
 
 // dispatch promotes and claims: woken by a notification, by a slot of ours that became free, by a run_at, or by the
@@ -40,7 +42,10 @@ func (t *term) dispatch(ctx context.Context) {
 			signal(t.s.lookAtRuns)
 		case <-t.s.opened:
 			woken = true
+		case <-t.s.cfg.Available:
+			t.mayClaim = true
 		case <-t.s.freed:
+			t.gather(ctx)
 		case <-timer.C:
 		}
 		if ctx.Err() != nil {
@@ -88,7 +93,7 @@ func (t *term) pass(ctx context.Context, promote store.Promotion) (next time.Dur
 	next = forever
 	for {
 		want := t.s.freeSlots()
-		if want == 0 && promote == store.PromoteNothing {
+		if promote == store.PromoteNothing && (want == 0 || !t.mayClaim) {
 			return next, nil
 		}
 		rt, cancel := context.WithTimeout(context.WithoutCancel(ctx), passTimeout)
@@ -100,6 +105,7 @@ func (t *term) pass(ctx context.Context, promote store.Promotion) (next time.Dur
 		if err != nil || ctx.Err() != nil {
 			return 0, err
 		}
+		t.mayClaim = len(p.Claims) == want || p.Contended
 		if promote != store.PromoteNothing && p.NextDue > 0 {
 			next = min(next, p.NextDue)
 		}
@@ -113,6 +119,14 @@ func (t *term) pass(ctx context.Context, promote store.Promotion) (next time.Dur
 		default:
 			return next, nil
 		}
+	}
+}
+
+// gather lets some more slots become free before they are filled, where most are taken and runs are waiting for them:
+// one claim for many costs little more than one for one.
+func (t *term) gather(ctx context.Context) {
+	if t.mayClaim && t.s.freeSlots() < t.s.cfg.Concurrency/2 {
+		sleep(ctx, gatherFor)
 	}
 }
 
@@ -138,7 +152,7 @@ func (t *term) endStrays(ctx context.Context, before map[int64]bool) map[int64]b
 	missing := map[int64]bool{}
 	var endings []store.Ending
 	for _, id := range owned {
-		if t.s.knows(id) {
+		if t.s.Holds(id) {
 			continue
 		}
 		missing[id] = true

@@ -29,8 +29,8 @@ type running struct {
 // errLost stops an executor whose run isn't this replica's any more: there is nothing left to record.
 var errLost = errors.New("the run ended or was given away")
 
-// knows says whether a run executes here or has an ending that is still to be recorded.
-func (s *Scheduler) knows(id int64) bool {
+// Holds says whether a run executes here or has an ending that is still to be recorded.
+func (s *Scheduler) Holds(id int64) bool {
 	s.mu.Lock()
 	_, ok := s.running[id]
 	s.mu.Unlock()

@@ -44,8 +44,9 @@ type Config struct {
 	TaskTimeout time.Duration
 	// DrainTimeout (default 30 s) bounds a stop, all in all.
 	DrainTimeout time.Duration
-	// Wake says "look again". nil: only sweeps.
-	Wake <-chan struct{}
+	// Wake says that something may be due or a gate may have opened, Available that a run may be claimed, Ended that
+	// a run of this replica ended, perhaps by somebody else's hand. All say "look again", no more. nil: only sweeps.
+	Wake, Available, Ended <-chan struct{}
 	// LogRuns, where not nil and true, asks for a log line for each run claimed and ended here: for replicas that
 	// don't write the stream.
 	LogRuns func() bool

@@ -21,6 +21,9 @@ type term struct {
 	contact atomic.Int64 // begin of unbroken contact, since began; -1: broken
 	began   time.Time
 
+	// mayClaim: as far as dispatch knows, runs may be AVAILABLE that it hasn't claimed.
+	mayClaim bool
+
 	// exec is the parent of this term's executors; stop gives them the cause of their end.
 	exec       context.Context
 	stop       context.CancelCauseFunc

@@ -21,6 +21,8 @@ func (t *term) watch(ctx context.Context) {
 		case <-ctx.Done():
 		case <-t.s.lookAtRuns:
 			woken = true
+		case <-t.s.cfg.Ended:
+			woken = true
 		case <-timer.C:
 		}
 		timer.Stop()

@@ -5,6 +5,8 @@ import (
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/pflag"
+
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/stream"
 )
 
 // logConfig says how much is logged, and in which form.
@@ -33,4 +35,9 @@ func (c *logConfig) writer(w io.Writer) io.Writer {
 		return zerolog.ConsoleWriter{Out: w, NoColor: true, TimeFormat: "15:04:05.000"}
 	}
 	return w
+}
+
+// printer writes the stream to w in the chosen form.
+func (c *logConfig) printer(w io.Writer) (*stream.Printer, error) {
+	return stream.NewPrinter(stream.PrinterConfig{Out: w, Text: c.Format == "console", Color: isTerminal(w)})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -11,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/server"
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/stream"
 	"github.com/rowrun/rowrun/events"
 	"github.com/rowrun/rowrun/scheduler"
 	"github.com/rowrun/rowrun/store"
@@ -24,23 +26,56 @@ type part interface {
 // replica is one scheduler with what it needs around it.
 type replica struct {
 	scheduler   *scheduler.Scheduler
-	support     []part // outlive the scheduler's drain
+	stream      *stream.Election // nil: this replica never writes the stream
+	support     []part           // outlive the scheduler's drain and the stream
 	unsubscribe func()
 }
 
 // newReplica wires a replica. It binds the HTTP address, and starts nothing.
-func newReplica(c *serveConfig, s *store.Store, x *executors, log zerolog.Logger) (*replica, error) {
+func newReplica(c *serveConfig, s *store.Store, x *executors, out io.Writer, log zerolog.Logger) (*replica, error) {
 	hub := events.NewHub()
 	config, err := pgx.ParseConfig(c.Database.DirectURL)
 	if err != nil {
 		return nil, errors.New("not a connection string") // validate has parsed it before
 	}
-	listener, err := events.NewListener(events.ListenConfig{ConnConfig: config, Channel: store.Channel, Hub: hub, Log: log})
-	if err != nil {
+	r := &replica{}
+	wake, unsubscribeWake := hub.Subscribe(r.mayOpenGate)
+	available, unsubscribeAvailable := hub.Subscribe(r.mayBeClaimed)
+	ended, unsubscribeEnded := hub.Subscribe(r.mayBeStopped)
+	r.unsubscribe = func() {
+		unsubscribeWake()
+		unsubscribeAvailable()
+		unsubscribeEnded()
+	}
+	listen := events.ListenConfig{ConnConfig: config, Channel: store.Channel, Hub: hub, Log: log}
+	logRuns := func() bool { return true }
+	var listener *events.Listener
+	if c.StreamSource == "listen" {
+		printer, err := c.Log.printer(out)
+		if err != nil {
+			return nil, err
+		}
+		r.stream, err = stream.NewElection(stream.ElectionConfig{
+			Store:     s,
+			Hub:       hub,
+			Connected: func() bool { return listener.Connected() },
+			Do: func(ctx context.Context, fn func(context.Context, *pgx.Conn) error) error {
+				return listener.Do(ctx, fn)
+			},
+			ReplicaID: func() string { return r.scheduler.Status().ReplicaID },
+			Printer:   printer,
+			Log:       log,
+		})
+		if err != nil {
+			return nil, err
+		}
+		listen.OnDisconnect = r.stream.Release
+		logRuns = func() bool { return !r.stream.Holding() }
+	}
+	if listener, err = events.NewListener(listen); err != nil {
 		return nil, err
 	}
-	wake, unsubscribe := hub.Subscribe()
-	r := &replica{support: []part{listener}, unsubscribe: unsubscribe}
+	r.support = []part{listener}
 	r.scheduler, err = scheduler.New(scheduler.Config{
 		Store:              s,
 		Executors:          x.byType,
@@ -59,7 +94,9 @@ func newReplica(c *serveConfig, s *store.Store, x *executors, log zerolog.Logger
 		TaskTimeout:        c.TaskTimeout,
 		DrainTimeout:       c.DrainTimeout,
 		Wake:               wake,
-		LogRuns:            func() bool { return true },
+		Available:          available,
+		Ended:              ended,
+		LogRuns:            logRuns,
 		Log:                log,
 	})
 	if err != nil {
@@ -75,8 +112,31 @@ func newReplica(c *serveConfig, s *store.Store, x *executors, log zerolog.Logger
 	return r, nil
 }
 
-// Run serves until ctx ends. The listener and HTTP go on while the scheduler
-// drains: cancels still arrive, and a probe sees the drain.
+// Which transitions concern the scheduler: those of its own making it knows already.
+
+func (r *replica) mayOpenGate(t events.Transition) bool {
+	return ends(t) && !r.own(t)
+}
+
+func (r *replica) mayBeClaimed(t events.Transition) bool {
+	return t.To == "AVAILABLE" && !r.scheduler.Holds(t.RunID)
+}
+
+func (r *replica) mayBeStopped(t events.Transition) bool {
+	return ends(t) && r.own(t)
+}
+
+func (r *replica) own(t events.Transition) bool {
+	return t.ReplicaID != nil && *t.ReplicaID == r.scheduler.Status().ReplicaID
+}
+
+func ends(t events.Transition) bool {
+	return t.To == "DONE" || t.To == "FAILED" || t.To == "CANCELED"
+}
+
+// Run serves until ctx ends. The stream goes on while the scheduler drains, and
+// the listener and HTTP until it has printed that: cancels still arrive, and a
+// probe sees the drain.
 func (r *replica) Run(ctx context.Context) error {
 	defer r.unsubscribe()
 	work, stopWork := context.WithCancel(ctx)
@@ -90,7 +150,15 @@ func (r *replica) Run(ctx context.Context) error {
 			return p.Run(around)
 		})
 	}
+	streaming, stopStream := context.WithCancel(around)
+	defer stopStream()
+	var printing errgroup.Group
+	if r.stream != nil {
+		printing.Go(func() error { return r.stream.Run(streaming) })
+	}
 	err := r.scheduler.Run(work)
+	stopStream()
+	err = errors.Join(err, printing.Wait())
 	stopSupport()
 	return errors.Join(err, support.Wait())
 }

@@ -61,6 +61,10 @@ func newRoot(env environment) *cobra.Command {
 	root.AddCommand(
 		newServe(env),
 		newMigrate(env),
+		newStream(env),
+		newDev(env),
+		newRun(env),
+		newStatus(env),
 		newVersion(),
 	)
 	return root

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/rs/zerolog"
@@ -24,7 +25,7 @@ func newServe(env environment) *cobra.Command {
 			if err := config.validate(env.lookup); err != nil {
 				return err
 			}
-			return serve(cmd.Context(), &config, config.Log.logger(cmd.ErrOrStderr()))
+			return serve(cmd.Context(), &config, cmd.OutOrStdout(), config.Log.logger(cmd.ErrOrStderr()))
 		},
 	}
 	config.register(cmd.Flags())
@@ -32,8 +33,8 @@ func newServe(env environment) *cobra.Command {
 }
 
 // serve waits for the database, looks whether everything is as a replica needs
-// it, and runs one until ctx ends.
-func serve(ctx context.Context, c *serveConfig, log zerolog.Logger) error {
+// it, and runs one until ctx ends. The stream goes to out.
+func serve(ctx context.Context, c *serveConfig, out io.Writer, log zerolog.Logger) error {
 	executors, err := newExecutors(c)
 	if err != nil {
 		return err
@@ -67,7 +68,7 @@ func serve(ctx context.Context, c *serveConfig, log zerolog.Logger) error {
 	if err := executors.addSQL(c, deployment, log); err != nil {
 		return err
 	}
-	r, err := newReplica(c, opened, executors, log)
+	r, err := newReplica(c, opened, executors, out, log)
 	if err != nil {
 		return err
 	}
@@ -99,13 +100,18 @@ func reach(ctx context.Context, c *serveConfig, log zerolog.Logger) error {
 	if err != nil {
 		return errors.New("not a connection string") // validate has parsed it before
 	}
-	err = events.ProbeListen(ctx, config)
+	return probe(ctx, config, c.Database.DirectURL)
+}
+
+// probe refuses a way to the database on which notifications don't arrive.
+func probe(ctx context.Context, config *pgx.ConnConfig, url string) error {
+	err := events.ProbeListen(ctx, config)
 	if errors.Is(err, events.ErrNoNotify) {
 		return fmt.Errorf("%s: notifications do not arrive there, it is most likely a pooler in transaction mode: "+
-			"set --direct-url to the server itself", place(c.Database.DirectURL))
+			"set --direct-url to the server itself", place(url))
 	}
 	if err != nil && ctx.Err() == nil {
-		return fmt.Errorf("%s: listen: %s", place(c.Database.DirectURL), diagnose(err).text)
+		return fmt.Errorf("%s: listen: %s", place(url), diagnose(err).text)
 	}
 	return err
 }

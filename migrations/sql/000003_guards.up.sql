@@ -95,6 +95,27 @@ END $$;
 CREATE TRIGGER task_dependency_check BEFORE INSERT OR UPDATE ON rowrun.task_dependency
     FOR EACH ROW EXECUTE FUNCTION rowrun.task_dependency_check();
 
+-- Bounds of what users and executors give a run: a document is a JSON object of at most 1 MiB (compression makes at
+-- most 255 of 1, so that what is stored in less than 2,000 bytes needs no look).
+CREATE FUNCTION rowrun.task_run_bounds(r rowrun.task_run) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    IF jsonb_typeof(r.input) <> 'object' OR (pg_column_size(r.input) >= 2000 AND octet_length(r.input::text) > 1048576) THEN
+        RAISE EXCEPTION 'input of a run is a JSON object of at most 1 MiB'
+            USING ERRCODE = 'check_violation', HINT = 'Keep large data elsewhere and pass a reference.';
+    ELSIF jsonb_typeof(r.result) <> 'object' OR (pg_column_size(r.result) >= 2000 AND octet_length(r.result::text) > 1048576) THEN
+        RAISE EXCEPTION 'result of a run is a JSON object of at most 1 MiB'
+            USING ERRCODE = 'check_violation', HINT = 'Keep large data elsewhere and leave a reference.';
+    ELSIF pg_column_size(r.progress) >= 2000 AND octet_length(r.progress::text) > 1048576 THEN
+        RAISE EXCEPTION 'progress of a run is at most 1 MiB' USING ERRCODE = 'check_violation', HINT = 'Report less.';
+    ELSIF r.run_at < timestamptz '1900-01-01 00:00+00' OR r.run_at >= timestamptz '9999-01-01 00:00+00' THEN
+        RAISE EXCEPTION 'run_at lies between the years 1900 and 9999' USING ERRCODE = 'check_violation', HINT = 'For "now" leave it out.';
+    ELSIF r.idempotency_key = '' OR octet_length(r.idempotency_key) > 500 THEN
+        RAISE EXCEPTION 'idempotency_key has 1 to 500 bytes' USING ERRCODE = 'check_violation', HINT = 'For none use NULL.';
+    ELSIF octet_length(r.cancel_reason) > 10000 THEN
+        RAISE EXCEPTION 'cancel_reason has at most 10,000 bytes' USING ERRCODE = 'check_violation', HINT = 'Shorten it.';
+    END IF;
+END $$;
+
 -- Fills a new run from its task. A successor (retry_of) is only taken from the functions that make them, which say so
 -- in rowrun.retrying; what a user gives there is overwritten like everything else that isn't the user's to say.
 CREATE FUNCTION rowrun.task_run_fill() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -150,6 +171,11 @@ BEGIN
         NEW.prev_status := NULL;
         NEW.retry_run_id := NULL;
     END IF;
+    IF pg_column_size(NEW.input) >= 2000 OR jsonb_typeof(NEW.input) <> 'object' OR NEW.idempotency_key IS NOT NULL
+       OR NEW.run_at < timestamptz '1900-01-01 00:00+00' OR NEW.run_at >= timestamptz '9999-01-01 00:00+00'
+    THEN
+        PERFORM rowrun.task_run_bounds(NEW);
+    END IF;
     IF t.type IN ('SQL', 'DATABASE_MIGRATE', 'COMMAND') AND NEW.input ?| '{sql,transaction,command}' THEN
         RAISE EXCEPTION 'input of a % task may not name sql, transaction or command', t.type
             USING ERRCODE = 'RR003', HINT = 'They belong to the task''s payload.';
@@ -184,13 +210,15 @@ BEGIN
             USING ERRCODE = 'RR003', HINT = 'Cancel the run and insert another one.';
     END IF;
 
+    NEW.input := coalesce(NEW.input, '{}');
+    NEW.result := coalesce(NEW.result, '{}');
+    PERFORM rowrun.task_run_bounds(NEW);
     IF (NEW.run_at, NEW.priority, NEW.input) IS DISTINCT FROM (OLD.run_at, OLD.priority, OLD.input) THEN
         IF OLD.status <> 'PENDING' THEN
             RAISE EXCEPTION 'run % is %: run_at, priority and input change while it is PENDING', OLD.id, OLD.status
                 USING ERRCODE = 'RR003';
         END IF;
         NEW.run_at := coalesce(NEW.run_at, now());
-        NEW.input := coalesce(NEW.input, '{}');
         NEW.priority := coalesce(NEW.priority, (SELECT k.priority FROM rowrun.task k WHERE k.id = OLD.task_id));
         IF OLD.type IN ('SQL', 'DATABASE_MIGRATE', 'COMMAND') AND NEW.input ?| '{sql,transaction,command}' THEN
             RAISE EXCEPTION 'input of a % task may not name sql, transaction or command', OLD.type
@@ -261,22 +289,13 @@ BEGIN
     END IF;
     RETURN NEW;
 END $$;
--- A call costs more than the update itself, so that changes which are complete and allowed pass without one: a
--- replica says in prev_status which edge it takes. Whoever updates by hand leaves that column as the last edge set it.
+-- A call costs more than the update itself, so that what replicas write passes without one: their statements are
+-- complete and say in prev_status which edge they take; a judgement changes hold and nothing else. Whoever updates by
+-- hand leaves prev_status as the last edge set it. The clause is short because it is parsed anew for each statement.
 CREATE TRIGGER task_run_guard BEFORE UPDATE ON rowrun.task_run FOR EACH ROW
-    WHEN (NOT (
-        NEW.id = OLD.id AND NEW.task_id = OLD.task_id AND NEW.run_at = OLD.run_at AND NEW.priority = OLD.priority
-        AND NEW.cancel_requested_at IS NOT DISTINCT FROM OLD.cancel_requested_at
-        AND CASE NEW.status
-            WHEN 'PENDING' THEN OLD.status = 'PENDING' AND NEW.prev_status IS NULL AND NEW.updated_at = OLD.updated_at
-                AND (NEW.hold IS DISTINCT FROM OLD.hold OR NEW.judge_at IS DISTINCT FROM OLD.judge_at) AND NEW.input = OLD.input
-            WHEN 'AVAILABLE' THEN OLD.status = 'PENDING' AND NEW.prev_status = 'PENDING' AND NEW.available_at IS NOT NULL
-                AND NEW.updated_at > OLD.updated_at AND NEW.hold IS NULL AND NEW.judge_at IS NULL
-            WHEN 'RUNNING' THEN OLD.status = 'AVAILABLE' AND NEW.prev_status = 'AVAILABLE' AND NEW.started_at IS NOT NULL
-                AND NEW.updated_at > OLD.updated_at AND NEW.replica_id IS NOT NULL AND NEW.claim_hash IS NOT NULL
-            WHEN 'DONE' THEN OLD.status = 'RUNNING' AND NEW.prev_status = 'RUNNING' AND NEW.finished_at IS NOT NULL
-                AND NEW.updated_at > OLD.updated_at AND NEW.claim_hash IS NULL
-            ELSE false END))
+    WHEN ((NEW.prev_status = OLD.status AND NEW.updated_at > OLD.updated_at
+           AND OLD.status || NEW.status IN ('PENDINGAVAILABLE', 'AVAILABLERUNNING', 'RUNNINGDONE')
+           OR NEW.hold <> coalesce(OLD.hold, '')) IS NOT TRUE)
     EXECUTE FUNCTION rowrun.task_run_guard();
 
 CREATE FUNCTION rowrun.task_run_keep() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -309,6 +328,7 @@ CREATE TRIGGER replica_heartbeat_fill BEFORE INSERT ON rowrun.replica_heartbeat
 COMMENT ON FUNCTION rowrun.plan_fill() IS 'Trigger: NULLs get their defaults.';
 COMMENT ON FUNCTION rowrun.task_fill() IS 'Trigger: NULLs get their defaults; who may write which type; what is fixed while a run is unfinished.';
 COMMENT ON FUNCTION rowrun.task_dependency_check() IS 'Trigger: both tasks are of one plan.';
+COMMENT ON FUNCTION rowrun.task_run_bounds(rowrun.task_run) IS 'Internal: refuses what is too large or out of range.';
 COMMENT ON FUNCTION rowrun.task_run_fill() IS 'Trigger: fills a new run from its task.';
 COMMENT ON FUNCTION rowrun.task_run_guard() IS 'Trigger: the state machine; completes what is written by hand.';
 COMMENT ON FUNCTION rowrun.task_run_keep() IS 'Trigger: runs that are AVAILABLE or RUNNING stay.';

@@ -179,6 +179,12 @@ BEGIN
         SELECT DISTINCT 'FAILURE', NEW.id, t.database_id FROM rowrun.task t
         WHERE t.plan_id = NEW.id AND t.database_id IS NOT NULL;
     END IF;
+    IF NEW.parallel_limit IS NULL AND OLD.parallel_limit IS NOT NULL THEN
+        -- Without a limit nothing needs a replica that could run it, but for what has a database.
+        INSERT INTO rowrun.gate_mark (kind, run_id)
+        SELECT 'RUN', r.id FROM rowrun.task t JOIN rowrun.task_run r ON r.task_id = t.id AND r.plan_id IS NOT NULL
+        WHERE t.plan_id = NEW.id AND t.database_id IS NULL AND r.status = 'PENDING';
+    END IF;
     PERFORM rowrun.notify_look();
     RETURN NULL;
 END $$;

@@ -109,8 +109,10 @@ BEGIN
                  ORDER BY r.judge_at LIMIT 1000 FOR NO KEY UPDATE SKIP LOCKED);
     IF cardinality(ids) > 0 THEN
         more := cardinality(ids) >= 1000;
+        -- Some of them may have been inserted after t.
         UPDATE task_run r
-        SET status = 'AVAILABLE', prev_status = 'PENDING', available_at = t, updated_at = t, hold = NULL, judge_at = NULL
+        SET status = 'AVAILABLE', prev_status = 'PENDING', available_at = greatest(t, r.run_at), updated_at = greatest(t, r.run_at, r.created_at),
+            hold = NULL, judge_at = NULL
         FROM task k
         WHERE r.id = ANY (ids) AND k.id = r.task_id AND NOT k.paused AND NOT k.skipped;
         GET DIAGNOSTICS promoted = ROW_COUNT;
@@ -471,6 +473,10 @@ BEGIN
     UPDATE task_run r SET hold = NULL, judge_at = r.run_at, prev_status = NULL
     FROM unnest(verdict_ids, verdict_holds) v(id, hold)
     WHERE r.id = v.id AND v.hold = 'TIME' AND (r.hold IS NOT NULL OR r.judge_at IS DISTINCT FROM r.run_at);
+    -- Their marks had them judged before they are due: this pass is the only one that is sure to be told of their time.
+    next_ms := least(next_ms, (SELECT extract(epoch FROM min(r.run_at) - t) * 1000
+                               FROM task_run r JOIN unnest(verdict_ids, verdict_holds) v(id, hold) ON v.id = r.id
+                               WHERE v.hold = 'TIME'));
     UPDATE task_run r
     SET status = 'CANCELED', prev_status = 'PENDING', finished_at = t, updated_at = t, hold = NULL, judge_at = NULL,
         cancel_reason = 'task skipped', result = '{"code": "CANCELED", "detail": "Task run canceled: task skipped"}'

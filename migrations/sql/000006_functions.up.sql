@@ -20,6 +20,13 @@ DECLARE
     t timestamptz := clock_timestamp();
     ended bigint[];
 BEGIN
+    IF EXISTS (SELECT FROM unnest(results) d(doc)
+               WHERE jsonb_typeof(d.doc) <> 'object' OR (pg_column_size(d.doc) >= 2000 AND octet_length(d.doc::text) > 1048576))
+    THEN
+        RAISE EXCEPTION 'result of a run is a JSON object of at most 1 MiB'
+            USING ERRCODE = 'check_violation', HINT = 'Keep large data elsewhere and leave a reference.';
+    END IF;
+
     -- The order of locks: tasks of plans (their outcome changes), then runs, each by id.
     IF plan_tasks IS NULL THEN
         plan_tasks := ARRAY(SELECT r.task_id FROM task_run r WHERE r.id = ANY (run_ids) AND coalesce(r.plan_id, 0) <> 0);

@@ -1,0 +1,242 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/rs/zerolog"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/rowrun/rowrun/migrations"
+	"github.com/rowrun/rowrun/store/embeddedpg"
+)
+
+const (
+	devDatabase = "rowrun"
+	// clusterPatience bounds the end of a cluster; it takes itself at most 40 s.
+	clusterPatience = time.Minute
+)
+
+// devConfig is what `rowrun dev` is told: all that serve is, but for where the
+// database is.
+type devConfig struct {
+	serveConfig
+	Dir    string
+	Sample bool
+}
+
+func newDev(env environment) *cobra.Command {
+	var config devConfig
+	cmd := &cobra.Command{
+		Use:   "dev",
+		Short: "Run everything on a private PostgreSQL, for trying out",
+		Long: "Starts a private PostgreSQL from the server binaries of this machine, with its data in --dir, brings the\n" +
+			"schema up to date, and serves with the stream on standard output. It prints a psql line that leads there.\n" +
+			"Stopped and started again it goes on with its data; it never removes a cluster. The other flags are those\n" +
+			"of serve.",
+		Args: arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !cmd.Flags().Changed("log-format") && isTerminal(cmd.OutOrStdout()) {
+				config.Log.Format = "console"
+			}
+			if !cmd.Flags().Changed("http-addr") {
+				config.HTTPAddr = freeAddr(cmd.Context(), config.HTTPAddr)
+			}
+			return dev(cmd.Context(), &config, env, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&config.Dir, "dir", ".rowrun", "`directory` of the cluster")
+	flags.BoolVar(&config.Sample, "sample", false, "at the first start make and run a plan to look at, with a database and an app of its own")
+	served := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+	config.register(served)
+	served.VisitAll(func(flag *pflag.Flag) {
+		switch flag.Name {
+		case "database-url", "direct-url", "migrate": // dev's own to say
+		default:
+			flags.AddFlag(flag)
+		}
+	})
+	return cmd
+}
+
+// freeAddr is addr where nobody listens there yet, else any port on the same
+// host: a replica beside this one may have the default.
+func freeAddr(ctx context.Context, addr string) string {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+	if err != nil {
+		return "127.0.0.1:0"
+	}
+	_ = listener.Close()
+	return addr
+}
+
+// dev runs a cluster and a replica on it until ctx ends.
+func dev(ctx context.Context, c *devConfig, env environment, out, errout io.Writer) (err error) {
+	var demo *sample
+	if c.Sample {
+		if c.AppURL != "" {
+			return usagef("--sample brings an app of its own: leave --app-url out")
+		}
+		if demo, err = newSample(ctx); err != nil {
+			return err
+		}
+		defer demo.close()
+		c.AppURL = demo.url()
+	}
+	types := c.Types
+	c.Database = databaseConfig{URL: "dbname=" + devDatabase} // checked before the cluster is there
+	if err := c.validate(env.lookup); err != nil {
+		return err
+	}
+	log := c.Log.logger(errout)
+
+	// The first start takes some seconds.
+	if _, err := fmt.Fprintf(errout, "rowrun dev: starting PostgreSQL for %s\n", c.Dir); err != nil {
+		return err
+	}
+	cluster, err := embeddedpg.Start(ctx, embeddedpg.Config{Dir: c.Dir})
+	switch {
+	case errors.Is(err, embeddedpg.ErrInUse):
+		return stopped(ctx, fmt.Errorf("another `rowrun dev` has %s: stop that one, or give this one another --dir (%w)", c.Dir, err))
+	case err != nil:
+		return stopped(ctx, err)
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), clusterPatience)
+		defer cancel()
+		err = errors.Join(err, cluster.Stop(ctx))
+		log.Info().Msg("PostgreSQL stopped")
+	}()
+	url := cluster.SocketURL(devDatabase)
+	c.Database = databaseConfig{URL: url, DirectURL: url, source: "rowrun dev"}
+	if demo != nil {
+		if err := demo.addTarget(&c.serveConfig, cluster, types); err != nil {
+			return err
+		}
+	}
+	if err := prepare(ctx, cluster, c.Sample, log); err != nil {
+		return stopped(ctx, err)
+	}
+	if err := introduce(errout, cluster, c.Dir); err != nil {
+		return err
+	}
+	return runDev(ctx, c, cluster, demo, out, log)
+}
+
+// runDev serves, keeps the server up and runs the sample beside it.
+func runDev(ctx context.Context, c *devConfig, cluster *embeddedpg.Cluster, demo *sample, out io.Writer, log zerolog.Logger) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	// Serving drains with the server up: what ends with ctx must not take that away.
+	watch, stopWatch := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopWatch()
+	var watching, working errgroup.Group
+	watching.Go(func() error {
+		defer stop()
+		return keepUp(watch, cluster, log)
+	})
+	if demo != nil {
+		before, err := streamWriter(ctx, c.Database.URL)
+		if err != nil {
+			return stopped(ctx, err)
+		}
+		working.Go(func() error {
+			if err := demo.run(ctx, c.Database.URL, c.StreamSource != "off", before); err != nil && ctx.Err() == nil {
+				log.Error().Err(err).Msg("sample could not be run")
+			}
+			return nil
+		})
+	}
+	err := serve(ctx, &c.serveConfig, out, log)
+	stop()
+	_ = working.Wait() // never an error
+	stopWatch()
+	return errors.Join(err, watching.Wait())
+}
+
+// prepare makes the databases that are missing, and the schema.
+func prepare(ctx context.Context, cluster *embeddedpg.Cluster, sample bool, log zerolog.Logger) error {
+	names := []string{devDatabase}
+	if sample {
+		names = append(names, sampleDatabase)
+	}
+	for _, name := range names {
+		if err := ensureDatabase(ctx, cluster, name); err != nil {
+			return fmt.Errorf("create database %s: %w", name, err)
+		}
+	}
+	_, err := migrations.Up(ctx, migrations.Config{URL: cluster.SocketURL(devDatabase), Log: log})
+	return err
+}
+
+func ensureDatabase(ctx context.Context, cluster *embeddedpg.Cluster, name string) error {
+	ctx, cancel := context.WithTimeout(ctx, answerPatience)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, cluster.SocketURL("postgres"))
+	if err != nil {
+		return err
+	}
+	defer closeConn(ctx, conn)
+	var exists bool
+	if err := conn.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)", name).Scan(&exists); err != nil || exists {
+		return err
+	}
+	_, err = conn.Exec(ctx, "CREATE DATABASE "+pgx.Identifier{name}.Sanitize())
+	return err
+}
+
+// keepUp starts the server again where it ended on its own, as a supervisor
+// would: whoever tries what happens when PostgreSQL is killed sees it.
+func keepUp(ctx context.Context, cluster *embeddedpg.Cluster, log zerolog.Logger) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-cluster.Done():
+		}
+		log.Warn().Msg("PostgreSQL ended, starting it again")
+		restart, cancel := context.WithTimeout(ctx, clusterPatience)
+		err := cluster.Restart(restart)
+		cancel()
+		if err != nil {
+			return stopped(ctx, err)
+		}
+	}
+}
+
+// introduce says where the data is and how to get there.
+func introduce(w io.Writer, cluster *embeddedpg.Cluster, asked string) error {
+	where := cluster.Dir()
+	if abs, err := filepath.Abs(asked); err == nil && abs != where {
+		where += fmt.Sprintf(" (the user who runs the server can't reach %s)", asked)
+	}
+	host, port := conninfo(cluster.SocketDir()), cluster.Port()
+	login := fmt.Sprintf("host=%s port=%d user=postgres dbname=%s", host, port, devDatabase)
+	_, err := fmt.Fprintf(w, `rowrun dev: PostgreSQL runs on 127.0.0.1:%d, its data stays in %s
+rowrun dev: look at it and insert runs:
+    psql %s
+rowrun dev: other rowrun commands, after
+    export DATABASE_URL=%s
+`, port, where, quoted(login+" options=-csearch_path=rowrun,public"), quoted(login))
+	return err
+}
+
+// conninfo escapes a value of a key=value connection string.
+func conninfo(value string) string {
+	return strings.NewReplacer(`\`, `\\`, `'`, `\'`, " ", `\ `).Replace(value)
+}
+
+// quoted makes one word of text for a shell.
+func quoted(text string) string {
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}

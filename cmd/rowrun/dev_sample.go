@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/rowrun/rowrun/store"
+	"github.com/rowrun/rowrun/store/embeddedpg"
+)
+
+const (
+	sampleDatabase = "demo"
+	sampleProject  = "default"
+	samplePlan     = "sample"
+	sampleHello    = "say hello"
+
+	// The stream begins at the moment when its writer looks at the table for the
+	// first time, right after it has its name written down.
+	streamSettles = 300 * time.Millisecond
+	// Nobody may write the stream here; the sample is run all the same after that.
+	streamPatience = 10 * time.Second
+	streamLook     = 50 * time.Millisecond
+)
+
+// sample is what --sample brings along: an app, a target database, a plan.
+type sample struct{ app *echoApp }
+
+func newSample(ctx context.Context) (*sample, error) {
+	app, err := newEchoApp(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &sample{app}, nil
+}
+
+func (s *sample) url() string { return s.app.url() }
+func (s *sample) close()      { s.app.close() }
+
+// addTarget makes the demo's database one of the configuration's targets. types
+// is what --types said, before validate completed it.
+func (s *sample) addTarget(c *serveConfig, cluster *embeddedpg.Cluster, types []string) error {
+	if _, taken := c.File.Databases[sampleDatabase]; taken {
+		return usagef("--config %s: --sample brings a database named %s of its own: give yours another name", c.configPath, sampleDatabase)
+	}
+	if c.File.Databases == nil {
+		c.File.Databases = map[string]fileDatabase{}
+	}
+	c.File.Databases[sampleDatabase] = fileDatabase{
+		URL:              cluster.SocketURL(sampleDatabase),
+		LockTimeout:      fileDuration(5 * time.Second),
+		StatementTimeout: fileDuration(time.Minute),
+	}
+	c.Types = types
+	return c.validateTypes()
+}
+
+// plan shows each type that needs no configuration of the user's.
+func (s *sample) plan() store.NewPlan {
+	sql := func(text string) json.RawMessage {
+		payload, _ := json.Marshal(map[string]string{"sql": text}) // strings always marshal
+		return payload
+	}
+	return store.NewPlan{Project: sampleProject, Name: samplePlan, Tasks: []store.NewTask{
+		{
+			Name: "create customer", Type: "DATABASE_MIGRATE", DatabaseID: sampleDatabase, Version: "1.0",
+			Payload: sql("CREATE TABLE customer (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text NOT NULL)"),
+		},
+		{
+			Name: "add city", Type: "DATABASE_MIGRATE", DatabaseID: sampleDatabase, Version: "1.1",
+			Payload: sql("ALTER TABLE customer ADD COLUMN city text;\nINSERT INTO customer (name, city) VALUES ('Ada', 'London'), ('Emmy', 'Erlangen')"),
+		},
+		{
+			Name: "tell the app", Type: "HTTP", DependsOn: []string{"add city"},
+			Payload: json.RawMessage(`{"path": "/echo", "body": {"schema": "1.1"}}`),
+		},
+		{
+			Name: "fail, then work", Type: "HTTP", MaxAttempts: 2, RetryDelay: 2 * time.Second,
+			Payload: json.RawMessage(`{"path": "/flaky"}`),
+		},
+		{
+			Name: sampleHello, Type: "NOOP",
+			Payload: json.RawMessage(`{"sleep": "200ms"}`),
+		},
+	}}
+}
+
+// run makes the plan and runs it, once in the life of a cluster, and one task of
+// it at each later start. It waits for the stream, so that all of it is seen.
+func (s *sample) run(ctx context.Context, url string, streamed bool, before string) error {
+	opened, err := store.Open(ctx, store.Config{URL: url, MaxConns: 1})
+	if err != nil {
+		return err
+	}
+	defer opened.Close()
+	if streamed {
+		if err := awaitWriter(ctx, opened, before); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerPatience)
+	defer cancel()
+	made, err := opened.StartPlanOnce(ctx, s.plan())
+	if err != nil || made {
+		return err
+	}
+	_, err = opened.RunTaskOfPlan(ctx, sampleProject, samplePlan, sampleHello)
+	return err
+}
+
+// awaitWriter returns when another replica than before writes the stream, or
+// after streamPatience.
+func awaitWriter(ctx context.Context, s *store.Store, before string) error {
+	patience := time.NewTimer(streamPatience)
+	defer patience.Stop()
+	for settled := (<-chan time.Time)(nil); ; {
+		if settled == nil {
+			look, cancel := context.WithTimeout(ctx, answerPatience)
+			status, err := s.Status(look)
+			cancel()
+			if err != nil {
+				return err
+			}
+			if status.StreamWriter != before {
+				settled = time.After(streamSettles)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-patience.C:
+			return nil
+		case <-settled:
+			return nil
+		case <-time.After(streamLook):
+		}
+	}
+}
+
+// streamWriter is who last began to write the stream.
+func streamWriter(ctx context.Context, url string) (string, error) {
+	s, err := store.Open(ctx, store.Config{URL: url, MaxConns: 1})
+	if err != nil {
+		return "", err
+	}
+	defer s.Close()
+	ctx, cancel := context.WithTimeout(ctx, answerPatience)
+	defer cancel()
+	status, err := s.Status(ctx)
+	return status.StreamWriter, err
+}

@@ -1,0 +1,275 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/rs/zerolog"
+
+	"github.com/rowrun/rowrun/events"
+	"github.com/rowrun/rowrun/store"
+)
+
+const (
+	// notYet is how often to ask this process whether there is a connection and
+	// a replica id by now.
+	notYet = 50 * time.Millisecond
+	// stopPatience is how long a connection that is given up waits for the
+	// reader: the output may hang.
+	stopPatience = time.Second
+	// afterFailure is how long a replica whose output failed leaves the stream to others.
+	afterFailure = 30 * time.Second
+	drainTime    = time.Second
+
+	gapWriterGone = "the replica that wrote the stream is gone"
+)
+
+// ElectionConfig says who may write, on which connection, and where to.
+type ElectionConfig struct {
+	// Store, Hub, Connected, Printer and Log are those of the Reader. Required, but for Log.
+	Store     *store.Store
+	Hub       *events.Hub
+	Connected func() bool
+	Printer   *Printer
+	Log       zerolog.Logger
+	// Do runs a function on the listener's connection, as events.Listener.Do does. Required.
+	Do func(ctx context.Context, fn func(ctx context.Context, conn *pgx.Conn) error) error
+	// ReplicaID is this replica's id, "" while it has none. Required.
+	ReplicaID func() string
+	// Retry is how often a replica that doesn't write tries to. Default 5 s.
+	Retry time.Duration
+}
+
+// Election has one replica of the deployment write the stream at a time.
+type Election struct {
+	config  ElectionConfig
+	holding atomic.Bool
+
+	mu     sync.Mutex
+	tenure *tenure // that of the present connection; nil: it has none
+
+	// Run only.
+	reader *Reader // kept over a lost connection
+	named  string  // the id that is recorded as the writer
+	told   string  // who was last said to write
+	said   string  // the trouble that was logged last
+}
+
+// tenure is the time for which one connection holds the lock.
+type tenure struct {
+	ctx     context.Context
+	end     context.CancelFunc
+	stopped chan struct{} // closed when nothing is written any more
+	id      string        // what is recorded as the writer
+	before  string        // who wrote before
+}
+
+// NewElection checks a configuration. Its Release must be the OnDisconnect of
+// the listener behind Do.
+func NewElection(config ElectionConfig) (*Election, error) {
+	switch {
+	case config.Store == nil || config.Hub == nil || config.Connected == nil || config.Printer == nil ||
+		config.Do == nil || config.ReplicaID == nil:
+		return nil, errors.New("stream election: everything but Log and Retry is required")
+	case config.Retry < 0:
+		return nil, errors.New("stream election: Retry must not be negative")
+	}
+	if config.Retry == 0 {
+		config.Retry = 5 * time.Second
+	}
+	return &Election{config: config}, nil
+}
+
+// Holding says that this replica writes the stream.
+func (e *Election) Holding() bool { return e.holding.Load() }
+
+// Release ends this replica's tenure with its connection: when it returns,
+// nothing more is written, unless the output hangs for longer than a second.
+func (e *Election) Release() {
+	e.mu.Lock()
+	t := e.tenure
+	e.tenure = nil
+	e.mu.Unlock()
+	if t == nil {
+		return
+	}
+	t.end()
+	patience := time.NewTimer(stopPatience)
+	defer patience.Stop()
+	select {
+	case <-t.stopped:
+	case <-patience.C:
+	}
+}
+
+// Run tries to become the writer, and writes, until ctx ends; then it prints
+// what still comes at once, gives the lock back and returns nil. The listener
+// must outlive it.
+func (e *Election) Run(ctx context.Context) error {
+	defer e.forget()
+	for ctx.Err() == nil {
+		wait := e.round(ctx)
+		_ = pause(ctx, wait)
+	}
+	return nil
+}
+
+// round is one try, with the tenure that may come of it. It returns how long to
+// wait before the next.
+func (e *Election) round(ctx context.Context) time.Duration {
+	id := e.config.ReplicaID()
+	if id == "" {
+		return notYet
+	}
+	t, writer, err := e.claim(ctx, id)
+	switch {
+	case errors.Is(err, events.ErrNotConnected):
+		return notYet
+	case err != nil:
+		e.complain(err)
+		return min(time.Second, e.config.Retry)
+	case t == nil:
+		e.said = ""
+		e.forget() // what it missed meanwhile is another one's to tell
+		if writer != e.told {
+			e.told = writer
+			e.config.Log.Info().Str("replica_id", writer).Msg("stream is written by another replica")
+		}
+		return e.config.Retry
+	}
+	e.said, e.told = "", ""
+	if err := e.hold(ctx, t); err != nil {
+		e.config.Log.Error().Err(err).Msg("stream could not be written; it is left to the other replicas")
+		e.config.Printer.forget()
+		e.forget()
+		return afterFailure
+	}
+	return 0
+}
+
+// claim tries to get the lock. A nil tenure means that writer has it.
+func (e *Election) claim(ctx context.Context, id string) (got *tenure, writer string, err error) {
+	err = e.config.Do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		c, err := store.ClaimStream(ctx, conn, id)
+		writer = c.Writer
+		if err != nil || !c.Held {
+			return err
+		}
+		got = &tenure{stopped: make(chan struct{}), id: id, before: c.Writer}
+		got.ctx, got.end = context.WithCancel(context.Background())
+		e.mu.Lock()
+		e.tenure = got // Release is called on this goroutine too: never in between
+		e.mu.Unlock()
+		return nil
+	})
+	return got, writer, err
+}
+
+// hold writes until the tenure, ctx or the output ends; only the last is an error.
+func (e *Election) hold(ctx context.Context, t *tenure) (err error) {
+	defer t.end()
+	defer close(t.stopped)
+	if err := e.prepare(t); err != nil {
+		return err
+	}
+	e.holding.Store(true)
+	defer e.holding.Store(false)
+	e.config.Log.Info().Str("replica_id", e.named).Msg("this replica writes the stream")
+
+	run, stop := context.WithCancel(t.ctx)
+	defer stop()
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer stop()
+	wg.Go(func() { e.keepNamed(run) })
+	unhook := context.AfterFunc(ctx, stop)
+	defer unhook()
+
+	err = e.reader.Run(run)
+	if err == nil && t.ctx.Err() == nil {
+		drain, cancel := context.WithTimeout(t.ctx, drainTime)
+		err = e.reader.Drain(drain)
+		cancel()
+	}
+	if t.ctx.Err() == nil {
+		e.unlock()
+	}
+	return err
+}
+
+// prepare has a reader that goes on where this replica was, or, after another
+// one wrote, one that begins with a gap.
+func (e *Election) prepare(t *tenure) error {
+	goesOn := e.reader != nil && t.before == e.named
+	if !goesOn {
+		e.forget()
+		gap := ""
+		if t.before != "" {
+			gap = gapWriterGone
+		}
+		reader, err := New(Config{
+			Store: e.config.Store, Hub: e.config.Hub, Connected: e.config.Connected,
+			Printer: e.config.Printer, Log: e.config.Log, Gap: gap,
+		})
+		if err != nil {
+			return err
+		}
+		e.reader = reader
+	}
+	e.named = t.id
+	return nil
+}
+
+// keepNamed records this replica's id again when a fence has given it a new one.
+func (e *Election) keepNamed(ctx context.Context) {
+	for pause(ctx, time.Second) == nil {
+		id := e.config.ReplicaID()
+		if id == "" || id == e.named {
+			continue
+		}
+		err := e.config.Do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+			return store.NameStreamWriter(ctx, conn, id)
+		})
+		if err == nil {
+			e.named = id
+		}
+	}
+}
+
+// unlock gives the lock back while the connection goes on. It must not be
+// called by the goroutine that serves Do.
+func (e *Election) unlock() {
+	ctx, cancel := context.WithTimeout(context.Background(), stopPatience)
+	defer cancel()
+	_ = e.config.Do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		e.mu.Lock()
+		mine := e.tenure != nil
+		e.tenure = nil
+		e.mu.Unlock()
+		if !mine {
+			return nil // the connection that had it is gone
+		}
+		return store.ReleaseStream(ctx, conn)
+	})
+}
+
+func (e *Election) forget() {
+	if e.reader != nil {
+		e.reader.Close()
+		e.reader = nil
+	}
+}
+
+func (e *Election) complain(err error) {
+	why := fmt.Sprintf("%T %s", err, store.SQLState(err))
+	if why == e.said {
+		return
+	}
+	e.said = why
+	e.config.Log.Warn().Err(err).Msg("stream election failed; trying again")
+}

@@ -1,0 +1,160 @@
+package stream_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/stream"
+	"github.com/rowrun/rowrun/events"
+	"github.com/rowrun/rowrun/store/storetest"
+)
+
+// candidate is a replica as far as the stream is concerned.
+type candidate struct {
+	output
+	*stream.Election
+	id           string
+	stop, hangUp func()
+}
+
+func stand(t *testing.T, url, id string) *candidate {
+	t.Helper()
+	c := &candidate{id: id}
+	printer, err := stream.NewPrinter(stream.PrinterConfig{Out: c})
+	require.NoError(t, err)
+	config, err := pgx.ParseConfig(url)
+	require.NoError(t, err)
+	hub := events.NewHub()
+	var listener *events.Listener
+	c.Election, err = stream.NewElection(stream.ElectionConfig{
+		Store: open(t, url), Hub: hub, Printer: printer,
+		Connected: func() bool { return listener.Connected() },
+		Do: func(ctx context.Context, fn func(context.Context, *pgx.Conn) error) error {
+			return listener.Do(ctx, fn)
+		},
+		ReplicaID: func() string { return id },
+		Retry:     50 * time.Millisecond,
+	})
+	require.NoError(t, err)
+	listener, err = events.NewListener(events.ListenConfig{
+		ConnConfig: config, Channel: "rowrun_task_run", Hub: hub, AppName: "listen " + id, OnDisconnect: c.Release,
+	})
+	require.NoError(t, err)
+	c.hangUp = background(t, listener.Run)
+	c.stop = background(t, c.Run)
+	return c
+}
+
+// writer is the one that writes, once there is one.
+func writer(t *testing.T, all []*candidate) *candidate {
+	t.Helper()
+	var found *candidate
+	eventually(t, "somebody writes", func() bool {
+		found = nil
+		for _, c := range all {
+			if c.Holding() {
+				require.Nil(t, found, "two write")
+				found = c
+			}
+		}
+		return found != nil
+	})
+	return found
+}
+
+func recorded(t *testing.T, p *pgxpool.Pool) string {
+	t.Helper()
+	var id string
+	require.NoError(t, p.QueryRow(t.Context(), "SELECT stream_replica_id FROM rowrun.deployment").Scan(&id))
+	return id
+}
+
+func TestOneReplicaWritesAndAnotherTakesOver(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	p := pool(t, url)
+	all := []*candidate{stand(t, url, "a"), stand(t, url, "b"), stand(t, url, "c")}
+	first := writer(t, all)
+	require.Equal(t, first.id, recorded(t, p))
+	first.awaitBegin(t, p)
+	require.Empty(t, first.gaps(t), "the first start of a deployment misses nothing")
+	for _, c := range all {
+		if c != first {
+			require.Empty(t, c.String())
+		}
+	}
+
+	// A clean stop: the lock is given back, the connection goes on.
+	first.stop()
+	require.False(t, first.Holding())
+	rest := []*candidate{}
+	for _, c := range all {
+		if c != first {
+			rest = append(rest, c)
+		}
+	}
+	second := writer(t, rest)
+	second.awaitBegin(t, p)
+	require.Equal(t, second.id, recorded(t, p))
+	require.Equal(t, []string{"the replica that wrote the stream is gone"}, second.gaps(t))
+
+	// Its backend is killed: it or the third one goes on, behind a gap.
+	run := queryID(t, p, "SELECT coalesce(max(id), 0) FROM rowrun.task_run")
+	exec(t, p, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = $1", "listen "+second.id)
+	eventually(t, "noticed", func() bool { return !second.Holding() || len(second.gaps(t)) == 2 })
+	last := writer(t, rest)
+	last.awaitBegin(t, p)
+	require.NotEmpty(t, last.gaps(t))
+	require.Equal(t, last.id, recorded(t, p))
+	printedByBoth := 0
+	for _, l := range rest[0].lines(t) {
+		if l.RunID > run && len(rest[1].of(t, l.RunID)) > 0 {
+			printedByBoth++
+		}
+	}
+	require.Zero(t, printedByBoth)
+}
+
+// The lock is the session's: whoever holds it is the only one, at every moment.
+func TestNeverTwoHoldTheStream(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	p := pool(t, url)
+	all := []*candidate{stand(t, url, "a"), stand(t, url, "b")}
+	for range storetest.Count(5, 50) {
+		w := writer(t, all)
+		var holders int
+		require.NoError(t, p.QueryRow(t.Context(), `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'
+			AND classid = 1920298607 AND objid = 2 AND objsubid = 2 AND granted
+			AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`).Scan(&holders))
+		require.LessOrEqual(t, holders, 1)
+		exec(t, p, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = $1", "listen "+w.id)
+		eventually(t, "written again", func() bool {
+			return len(all[0].gaps(t))+len(all[1].gaps(t)) > 0 && (all[0].Holding() || all[1].Holding())
+		})
+	}
+	// Hanging up stops the writer before the connection is closed.
+	w := writer(t, all)
+	w.hangUp()
+	require.False(t, w.Holding())
+}
+
+// The reader is kept over a lost connection: inserts in between are printed.
+func TestWriterGoesOnAfterItsConnectionWasLost(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	p := pool(t, url)
+	c := stand(t, url, "alone")
+	writer(t, []*candidate{c})
+	c.awaitBegin(t, p)
+	id := task(t, p, "between", "NOBODY")
+	exec(t, p, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'listen alone'`)
+	run := queryID(t, p, insertRun, id)
+	eventually(t, "the gap and the insert", func() bool { return len(c.of(t, run)) == 1 && len(c.gaps(t)) == 1 })
+	require.Contains(t, c.gaps(t)[0], "connection lost")
+}

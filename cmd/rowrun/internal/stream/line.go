@@ -1,0 +1,154 @@
+package stream
+
+import (
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/rs/zerolog"
+
+	"github.com/rowrun/rowrun/events"
+	"github.com/rowrun/rowrun/store"
+)
+
+const (
+	timeLayout = "2006-01-02T15:04:05.000000Z07:00"
+	// maxDetail is how many bytes of a detail a line shows.
+	maxDetail = 4096
+)
+
+// line is one transition with what its row tells.
+type line struct {
+	events.Transition
+	row *store.StreamRow // nil: the run was removed before it could be read
+	at  time.Time
+}
+
+// pending is the line of a run's insert.
+func pending(row *store.StreamRow) line {
+	return line{
+		Transition: events.Transition{RunID: row.ID, TaskID: row.TaskID, PlanID: row.PlanID, To: "PENDING", Attempt: row.Attempt},
+		row:        row, at: row.CreatedAt,
+	}
+}
+
+// change is the line of a transition that was told. now stands in for the time
+// of one whose row is gone.
+func change(t events.Transition, row *store.StreamRow, now time.Time) line {
+	l := line{Transition: t, row: row, at: now}
+	if row == nil {
+		return l
+	}
+	var at time.Time
+	switch rank(t.To) {
+	case 2:
+		at = row.AvailableAt
+	case 3:
+		at = row.StartedAt
+	case ended:
+		at = row.FinishedAt
+	}
+	if !at.IsZero() {
+		l.at = at
+	}
+	return l
+}
+
+// json writes the line. The order of its members is part of the contract.
+func (l *line) json(to *zerolog.Logger) {
+	var space [40]byte
+	e := to.Info().Bytes("time", l.at.UTC().AppendFormat(space[:0], timeLayout))
+	status := strings.ToLower(l.To)
+	e.Str("stream", "task_run").Str("event", "task_run."+status).Int64("run_id", l.RunID)
+	row := l.row
+	if row == nil {
+		row = &store.StreamRow{}
+	}
+	optional(e, "root_id", l.row != nil, row.RootID)
+	e.Int64("task_id", l.TaskID)
+	text(e, "task", known(l.row, &row.TaskName))
+	text(e, "type", known(l.row, &row.Type))
+	number(e, "plan_id", l.PlanID)
+	text(e, "queue", known(l.row, &row.Queue))
+	text(e, "database_id", row.DatabaseID)
+	text(e, "version", row.Version)
+	e.Int("attempt", l.Attempt)
+	if l.From == "" {
+		e.RawJSON("from", []byte("null"))
+	} else {
+		e.Str("from", l.From)
+	}
+	e.Str("to", l.To)
+	text(e, "replica_id", l.ReplicaID)
+	e.RawJSON("lsn", []byte("null"))
+	if l.To == "FAILED" || l.To == "CANCELED" {
+		text(e, "code", row.Code)
+		text(e, "detail", cut(row.Detail))
+		number(e, "retry_run_id", row.RetryRunID)
+	}
+	if name, ms, ok := l.duration(); ok {
+		e.Float64(name, ms)
+	}
+	e.Msg("task run " + status)
+}
+
+// duration is how long the status before took: the wait of a run that starts,
+// the work of one that ends. In milliseconds.
+func (l *line) duration() (name string, ms float64, ok bool) {
+	if l.row == nil || l.row.StartedAt.IsZero() {
+		return "", 0, false
+	}
+	switch rank(l.To) {
+	case 3:
+		return "wait_ms", milliseconds(l.row.StartedAt.Sub(l.row.CreatedAt)), true
+	case ended:
+		return "run_ms", milliseconds(l.row.FinishedAt.Sub(l.row.StartedAt)), true
+	}
+	return "", 0, false
+}
+
+func milliseconds(d time.Duration) float64 { return float64(max(d, 0).Microseconds()) / 1000 }
+
+func known(row *store.StreamRow, value *string) *string {
+	if row == nil {
+		return nil
+	}
+	return value
+}
+
+func optional(e *zerolog.Event, name string, ok bool, value int64) {
+	if ok {
+		e.Int64(name, value)
+	} else {
+		e.RawJSON(name, []byte("null"))
+	}
+}
+
+func number(e *zerolog.Event, name string, value *int64) {
+	if value == nil {
+		e.RawJSON(name, []byte("null"))
+	} else {
+		e.Int64(name, *value)
+	}
+}
+
+func text(e *zerolog.Event, name string, value *string) {
+	if value == nil {
+		e.RawJSON(name, []byte("null"))
+	} else {
+		e.Str(name, *value)
+	}
+}
+
+// cut shortens a detail to maxDetail bytes, at the border of a character.
+func cut(s *string) *string {
+	if s == nil || len(*s) <= maxDetail {
+		return s
+	}
+	n := maxDetail
+	for n > maxDetail-utf8.UTFMax && !utf8.RuneStart((*s)[n]) {
+		n--
+	}
+	short := (*s)[:n]
+	return &short
+}

@@ -1,0 +1,227 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/rowrun/rowrun/events"
+	"github.com/rowrun/rowrun/store"
+)
+
+const (
+	// chunk is how many transitions are read and printed at once, and how many
+	// new runs one look asks for.
+	chunk = 2000
+	// between is the least time between two passes: what comes meanwhile is
+	// read together. The first after a quiet while is read at once.
+	between = 10 * time.Millisecond
+	// behind is when a look for inserts is repeated: one announcement stands for
+	// all that commit within some ms, also for those just behind it.
+	behind = 30 * time.Millisecond
+	// quiet is how long nothing may come before idle means idle.
+	quiet        = time.Second
+	queryTimeout = 10 * time.Second
+	historyPage  = 1000
+	// historyTimeout bounds the sequential read of all runs.
+	historyTimeout = 5 * time.Minute
+)
+
+// Config says what a Reader reads and how.
+type Config struct {
+	// Store is the database. Required.
+	Store *store.Store
+	// Hub tells the transitions. Required.
+	Hub *events.Hub
+	// Connected says whether notifications are heard. Required.
+	Connected func() bool
+	// Printer gets the lines. Required.
+	Printer *Printer
+	// Log is told of trouble.
+	Log zerolog.Logger
+	// Since above zero: what the rows know of the time before comes first.
+	Since time.Duration
+	// UntilIdle ends the reader when nothing came for a second, and no run is AVAILABLE, RUNNING, or PENDING and due.
+	UntilIdle bool
+	// Gap, where not empty, is the reason of a gap in the beginning.
+	Gap string
+	// Look is how often to look for inserts when nothing is announced. Default 5 s.
+	Look time.Duration
+	// Buffer is how many transitions are held while the output or the database is slow. Default 100,000.
+	Buffer int
+}
+
+// Reader prints one stream. It subscribes when it is made; Close it.
+type Reader struct {
+	config  Config
+	batches *events.Batches
+
+	begun   bool
+	inserts *inserts
+	printed *printed
+	// deferred are successors whose predecessor's end was not printed yet, by the predecessor.
+	deferred map[int64]store.StreamRow
+
+	batch  events.Batch // what was taken and is not printed yet
+	lookAt time.Time    // when to look again though nothing is announced
+	soon   bool         // lookAt is soon, because of an announcement
+	said   string       // the trouble that was logged last
+}
+
+// New checks a configuration and subscribes: what is told from now on will be
+// printed by Run.
+func New(config Config) (*Reader, error) {
+	switch {
+	case config.Store == nil || config.Hub == nil || config.Connected == nil || config.Printer == nil:
+		return nil, errors.New("stream: a store, a hub, its connection and a printer are required")
+	case config.Since < 0 || config.Look < 0 || config.Buffer < 0:
+		return nil, errors.New("stream: times and buffer must not be negative")
+	}
+	if config.Look == 0 {
+		config.Look = 5 * time.Second
+	}
+	if config.Buffer == 0 {
+		config.Buffer = 100000
+	}
+	return &Reader{
+		config: config, batches: config.Hub.SubscribeBatches(config.Buffer),
+		printed: newPrinted(), deferred: map[int64]store.StreamRow{},
+	}, nil
+}
+
+// Close ends the subscription. Run must have returned.
+func (r *Reader) Close() { r.batches.Close() }
+
+// Run prints until ctx ends (nil), the output fails (ErrOutput), or all is idle
+// where that was asked for (nil). It waits for the connection first, and for
+// the database whenever it is away. Run again, it goes on where it was.
+func (r *Reader) Run(ctx context.Context) error {
+	if err := r.begin(ctx); err != nil || !r.begun {
+		return err
+	}
+	heard := time.Now()
+	for ctx.Err() == nil {
+		came, err := r.next(ctx)
+		if err != nil {
+			return nil //nolint:nilerr // only the end of ctx is one
+		}
+		if err := r.pass(ctx); err != nil {
+			return err
+		}
+		if came || !r.config.UntilIdle {
+			heard = time.Now()
+			continue
+		}
+		if time.Since(heard) < quiet || !r.idle(ctx) {
+			continue
+		}
+		// What ended just before the database was asked may still be under way.
+		if r.take(ctx); !r.pendingBatch() {
+			return nil
+		}
+		heard = time.Now()
+	}
+	return nil
+}
+
+// Drain prints what still comes within some tenths of a second, after Run was
+// stopped and while notifications are still heard.
+func (r *Reader) Drain(ctx context.Context) error {
+	for ctx.Err() == nil && r.begun {
+		if !r.pendingBatch() && !r.take(ctx) {
+			return nil
+		}
+		if err := r.pass(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// next waits for something to do: a batch, or the time to look. came: lines may
+// come of it.
+func (r *Reader) next(ctx context.Context) (came bool, err error) {
+	if r.pendingBatch() { // of a Run before
+		return true, nil
+	}
+	if err := pause(ctx, between); err != nil {
+		return false, err
+	}
+	due := r.lookAt
+	if r.config.UntilIdle {
+		if t := time.Now().Add(quiet / 4); t.Before(due) {
+			due = t
+		}
+	}
+	wait, cancel := context.WithDeadline(ctx, due)
+	defer cancel()
+	batch, err := r.batches.Next(wait)
+	if err != nil {
+		return false, ctx.Err() // otherwise it is time to look
+	}
+	r.batch = batch
+	return true, nil
+}
+
+// take waits a little for one batch more.
+func (r *Reader) take(ctx context.Context) bool {
+	wait, cancel := context.WithTimeout(ctx, 10*between)
+	defer cancel()
+	batch, err := r.batches.Next(wait)
+	if err != nil {
+		return false
+	}
+	r.batch = batch
+	return true
+}
+
+func (r *Reader) pendingBatch() bool {
+	return r.batch.Gap != "" || len(r.batch.Transitions) > 0
+}
+
+// idle asks the database. An answer that it can't give is none.
+func (r *Reader) idle(ctx context.Context) bool {
+	idle := false
+	_ = r.retry(ctx, queryTimeout, func(ctx context.Context) (err error) {
+		idle, err = r.config.Store.StreamIdle(ctx)
+		return err
+	})
+	return idle
+}
+
+// retry repeats what the database must answer until it does, or ctx ends. Each
+// try is given limit.
+func (r *Reader) retry(ctx context.Context, limit time.Duration, ask func(context.Context) error) error {
+	for wait := 50 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+		limited, cancel := context.WithTimeout(ctx, limit)
+		err := ask(limited)
+		cancel()
+		if err == nil {
+			r.said = ""
+			return nil
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if code := store.SQLState(err); r.said != "failed"+code {
+			r.said = "failed" + code
+			r.config.Log.Warn().Err(err).Msg("stream can't read runs; trying again")
+		}
+		if err := pause(ctx, wait); err != nil {
+			return err
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/rowrun/rowrun/store"
+)
+
+// answerPatience bounds each question that a command asks of the database.
+const answerPatience = 30 * time.Second
+
+// client is what the commands of a person have in common: a way to the
+// database and the form of what they show.
+type client struct {
+	database databaseConfig
+	log      logConfig
+	out      output
+	lookup   func(string) (string, bool)
+}
+
+func (c *client) register(flags *pflag.FlagSet) {
+	c.database.register(flags)
+	c.log.register(flags)
+	c.out.register(flags)
+}
+
+// open waits for the database and looks at its schema. A pooler is gone
+// around where there is a way: a person's few questions don't need it.
+func (c *client) open(cmd *cobra.Command) (*store.Store, error) {
+	if err := c.database.resolve(c.lookup); err != nil {
+		return nil, err
+	}
+	ctx, log := cmd.Context(), c.log.logger(cmd.ErrOrStderr())
+	if err := waitForDatabase(ctx, c.database.DirectURL, c.database.source, promptPatience, log); err != nil {
+		return nil, err
+	}
+	s, err := store.Open(ctx, store.Config{URL: c.database.DirectURL, MaxConns: 2})
+	if err != nil {
+		return nil, err
+	}
+	if err := checkSchema(ctx, s); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// ask opens the database, asks one question of it within answerPatience, and
+// puts what went wrong into words.
+func (c *client) ask(cmd *cobra.Command, question func(ctx context.Context, s *store.Store) error) error {
+	s, err := c.open(cmd)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	ctx, cancel := context.WithTimeout(cmd.Context(), answerPatience)
+	defer cancel()
+	return inWords(question(ctx, s))
+}
+
+// inWords shows an error of the server with its hint, and a lost connection
+// without its address.
+func inWords(err error) error {
+	var server *pgconn.PgError
+	var network interface{ Timeout() bool }
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &server) && server.Code == "42501":
+		return fmt.Errorf("the role may not do this: %s (SQLSTATE %s)", server.Message, server.Code)
+	case errors.As(err, &server):
+		text := fmt.Sprintf("%s (SQLSTATE %s)", strings.TrimSpace(server.Message), server.Code)
+		if server.Hint != "" {
+			text += "\nhint: " + server.Hint
+		}
+		return errors.New(text)
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("the database did not answer within %s", answerPatience)
+	case errors.As(err, &network), pgconn.SafeToRetry(err):
+		return errors.New("connection to the database lost: " + diagnose(err).text)
+	}
+	return err
+}

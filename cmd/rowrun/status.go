@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rowrun/rowrun/migrations"
+	"github.com/rowrun/rowrun/store"
+)
+
+func newStatus(env environment) *cobra.Command {
+	c := client{lookup: env.lookup}
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Show the replicas, the runs that have not ended, and who writes the stream",
+		Args:  arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.ask(cmd, func(ctx context.Context, s *store.Store) error {
+				schema, err := s.SchemaVersion(ctx)
+				if err != nil {
+					return err
+				}
+				status, err := s.Status(ctx)
+				if err != nil {
+					return err
+				}
+				if c.out.format == "json" {
+					return c.out.write(cmd.OutOrStdout(), statusDocument(schema, status), table{})
+				}
+				return writeDeployment(cmd.OutOrStdout(), &c.out, schema, status)
+			})
+		},
+	}
+	c.register(cmd.Flags())
+	return cmd
+}
+
+// statusDocument is the JSON form.
+func statusDocument(schema int64, status store.Status) any {
+	type streamStatus struct {
+		ReplicaID string `json:"replica_id"` // who last began to write it, "" for nobody yet
+		Live      bool   `json:"live"`
+	}
+	type runCounts struct {
+		Pending       int64 `json:"pending"`
+		Available     int64 `json:"available"`
+		Running       int64 `json:"running"`
+		FailedLastDay int64 `json:"failed_last_day"` // for good; counting ends at 10,000
+	}
+	return struct {
+		SchemaVersion int64                 `json:"schema_version"`
+		LatestVersion int                   `json:"latest_version"` // that this program knows
+		Stream        streamStatus          `json:"stream"`
+		Runs          runCounts             `json:"runs"`
+		Replicas      []store.ReplicaStatus `json:"replicas"`
+	}{
+		schema, migrations.Version(),
+		streamStatus{status.StreamWriter, writer(status) != nil},
+		runCounts{status.Pending, status.Available, status.Running, status.FailedLastDay},
+		slices.Concat([]store.ReplicaStatus{}, status.Replicas),
+	}
+}
+
+// writer is the live replica that writes the stream; nil: there is none.
+func writer(status store.Status) *store.ReplicaStatus {
+	for i, replica := range status.Replicas {
+		if replica.Stream && replica.Live {
+			return &status.Replicas[i]
+		}
+	}
+	return nil
+}
+
+func writeDeployment(w io.Writer, out *output, schema int64, status store.Status) error {
+	stream := "nobody writes it"
+	if replica := writer(status); replica != nil {
+		stream = "written by " + replica.ReplicaID
+	}
+	failed := strconv.FormatInt(status.FailedLastDay, 10)
+	if status.FailedLastDay >= store.MaxFailedCount {
+		failed += " or more"
+	}
+	_, err := fmt.Fprintf(w, "schema  version %d of %d\nstream  %s\nruns    %d PENDING, %d AVAILABLE, %d RUNNING; %s failed for good in the last 24 hours\n\n",
+		schema, migrations.Version(), printable(stream), status.Pending, status.Available, status.Running, failed)
+	if err != nil {
+		return err
+	}
+	if len(status.Replicas) == 0 {
+		_, err := fmt.Fprintln(w, "no replica: start one with `rowrun serve`")
+		return err
+	}
+	t := table{header: []string{"REPLICA", "NAME", "VERSION", "STATE", "HEARTBEAT", "RUNNING", "QUEUES", "TYPES", "DATABASES", "COMMANDS"}}
+	for _, r := range status.Replicas {
+		state := r.State
+		if !r.Live && state != "DEAD" {
+			state += ", silent for too long"
+		}
+		silent := time.Duration(max(r.SilentMS, 0) * float64(time.Millisecond)).Round(100 * time.Millisecond)
+		t.rows = append(t.rows, []string{
+			r.ReplicaID, r.Name, r.Version, state, silent.String() + " ago", fmt.Sprintf("%d of %d", r.Running, r.Concurrency),
+			strings.Join(r.Queues, ","), strings.Join(r.Types, ","), strings.Join(r.Databases, ","), strings.Join(r.Commands, ","),
+		})
+	}
+	return out.write(w, nil, t)
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/rs/zerolog"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/stream"
+	"github.com/rowrun/rowrun/events"
+	"github.com/rowrun/rowrun/store"
+)
+
+// streamConfig is what `rowrun stream` is told.
+type streamConfig struct {
+	Database  databaseConfig
+	Since     time.Duration
+	UntilIdle bool
+	Format    string
+}
+
+func (c *streamConfig) register(flags *pflag.FlagSet) {
+	c.Database.register(flags)
+	flags.DurationVar(&c.Since, "since", 0, "first show what the runs still tell of this `time` before now, such as 10m; reads the whole table of runs once")
+	flags.BoolVar(&c.UntilIdle, "until-idle", false, "end when nothing came for a second and no run is AVAILABLE, RUNNING, or PENDING and due")
+	choice(flags, &c.Format, "format", "json", "form of the lines; text is for people", "json", "text")
+}
+
+func (c *streamConfig) validate(lookup func(string) (string, bool)) error {
+	if c.Since < 0 {
+		return usagef("--since: %s is not accepted; accepted: a duration such as 10m, or 0 for none", c.Since)
+	}
+	return c.Database.resolve(lookup)
+}
+
+func newStream(env environment) *cobra.Command {
+	var config streamConfig
+	cmd := &cobra.Command{
+		Use:   "stream",
+		Short: "Show each change of status as it is committed, one line each",
+		Long: "Shows each change of status as it is committed, one line each: the stream that one replica writes, anywhere.\n" +
+			"Any number of watchers costs the replicas nothing. Where lines may be missing (this command's connection was\n" +
+			"lost), a line with the event stream.gap says so.",
+		Args: arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := config.validate(env.lookup); err != nil {
+				return err
+			}
+			// A reader that has gone (| head) is no failure: the write says so instead of killing this process.
+			signal.Ignore(syscall.SIGPIPE)
+			log := (&logConfig{Level: "warn", Format: "console"}).logger(cmd.ErrOrStderr())
+			return showStream(cmd.Context(), &config, cmd.OutOrStdout(), log)
+		},
+	}
+	config.register(cmd.Flags())
+	return cmd
+}
+
+// showStream prints until ctx ends, nobody reads any more, or all is idle where
+// that was asked for; all of these are clean ends.
+func showStream(ctx context.Context, c *streamConfig, out io.Writer, log zerolog.Logger) error {
+	opened, listener, hub, err := watch(ctx, c, log)
+	if err != nil {
+		return stopped(ctx, err)
+	}
+	defer opened.Close()
+	printer, err := stream.NewPrinter(stream.PrinterConfig{Out: out, Text: c.Format == "text", Color: isTerminal(out)})
+	if err != nil {
+		return err
+	}
+	reader, err := stream.New(stream.Config{
+		Store: opened, Hub: hub, Connected: listener.Connected, Printer: printer, Log: log,
+		Since: c.Since, UntilIdle: c.UntilIdle,
+	})
+	if err != nil {
+		return err
+	}
+	defer reader.Close()
+
+	listening, stop := context.WithCancel(ctx)
+	defer stop()
+	var group errgroup.Group
+	group.Go(func() error { return listener.Run(listening) })
+	err = reader.Run(ctx)
+	stop()
+	if errors.Is(err, stream.ErrOutput) && errors.Is(err, syscall.EPIPE) {
+		err = nil
+	}
+	return errors.Join(err, group.Wait())
+}
+
+// watch looks whether the stream can be read here, and makes a listener of this
+// command's own, which is not started yet.
+func watch(ctx context.Context, c *streamConfig, log zerolog.Logger) (*store.Store, *events.Listener, *events.Hub, error) {
+	if err := waitForDatabase(ctx, c.Database.DirectURL, c.Database.source, promptPatience, log); err != nil {
+		return nil, nil, nil, err
+	}
+	config, err := pgx.ParseConfig(c.Database.DirectURL)
+	if err != nil {
+		return nil, nil, nil, errors.New("not a connection string") // validate has parsed it before
+	}
+	if err := probe(ctx, config, c.Database.DirectURL); err != nil {
+		return nil, nil, nil, err
+	}
+	hub := events.NewHub()
+	listener, err := events.NewListener(events.ListenConfig{
+		ConnConfig: config, Channel: store.Channel, Hub: hub, Log: log, AppName: "rowrun stream",
+	})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	opened, err := store.Open(ctx, store.Config{URL: c.Database.DirectURL, AppName: "rowrun stream", MaxConns: 2})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if err := checkSchema(ctx, opened); err != nil {
+		opened.Close()
+		return nil, nil, nil, err
+	}
+	return opened, listener, hub, nil
+}
+
+// isTerminal says that what is written to w is seen by a person who hasn't asked for plain text.
+func isTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	if !ok || os.Getenv("NO_COLOR") != "" {
+		return false
+	}
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}

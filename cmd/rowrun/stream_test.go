@@ -1,0 +1,186 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/rowrun/rowrun/store/storetest"
+)
+
+// streamed collects the lines that a command writes to its standard output.
+type streamed struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (s *streamed) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for line := range strings.Lines(string(p)) {
+		s.lines = append(s.lines, strings.TrimSpace(line))
+	}
+	return len(p), nil
+}
+
+// events are those of one run, in their order.
+func (s *streamed) events(t *testing.T, run int64) string {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var found []string
+	for _, text := range s.lines {
+		var line struct {
+			Event string
+			RunID int64 `json:"run_id"`
+		}
+		require.NoError(t, json.Unmarshal([]byte(text), &line), text)
+		if line.RunID == run {
+			found = append(found, strings.TrimPrefix(line.Event, "task_run."))
+		}
+	}
+	return strings.Join(found, " ")
+}
+
+// start runs a command in this process until the test ends or stop is called.
+func start(t *testing.T, url string, stdout io.Writer, args ...string) (stop func() int, logs *streamed) {
+	t.Helper()
+	logs = &streamed{}
+	ctx, cancel := context.WithCancel(context.Background())
+	code := make(chan int, 1)
+	go func() {
+		code <- run(ctx, args, environment{
+			stdin: strings.NewReader(""), stdout: stdout, stderr: logs, lookup: lookupIn(map[string]string{"DATABASE_URL": url}),
+		})
+	}()
+	stop = sync.OnceValue(func() int {
+		cancel()
+		return <-code
+	})
+	t.Cleanup(func() { stop() })
+	return stop, logs
+}
+
+func (s *streamed) has(text string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.Contains(strings.Join(s.lines, "\n"), text)
+}
+
+const lifeOfARun = "pending available running done"
+
+func TestOneReplicaStreamsAndTheOtherLogsItsOwn(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	conn := connect(t, url)
+	var first, second streamed
+	stopFirst, log := start(t, url, &first, "serve", "--http-addr", "off")
+	eventually(t, "the first writes", func() bool { return log.has("this replica writes the stream") })
+	_, other := start(t, url, &second, "serve", "--http-addr", "off", "--queues", "other")
+	eventually(t, "the second says who writes", func() bool { return other.has("stream is written by another replica") })
+
+	run := insertRun(t, conn, "NOOP", "{}", nil)
+	eventually(t, "the stream", func() bool { return first.events(t, run) == lifeOfARun })
+	require.False(t, log.has("run claimed"), "who writes the stream says it there")
+	require.NoError(t, conn.QueryRow(t.Context(), `WITH made AS (INSERT INTO rowrun.task (type, queue) VALUES ('NOOP', 'other') RETURNING id)
+		SELECT id FROM made`).Scan(&run))
+	require.NoError(t, conn.QueryRow(t.Context(), "INSERT INTO rowrun.task_run (task_id) VALUES ($1) RETURNING id", run).Scan(&run))
+	eventually(t, "the stream of the other's run", func() bool { return first.events(t, run) == lifeOfARun })
+	eventually(t, "its own log", func() bool { return other.has("run claimed") && other.has("run ended") })
+
+	// A run that ends in the drain is still printed.
+	last := insertRun(t, conn, "NOOP", `{"sleep": "300ms"}`, nil)
+	eventually(t, "running", func() bool { return strings.HasSuffix(first.events(t, last), "running") })
+	require.Equal(t, exitDone, stopFirst())
+	require.Equal(t, lifeOfARun, first.events(t, last))
+	eventually(t, "the other takes over", func() bool { return other.has("this replica writes the stream") })
+	eventually(t, "a gap first", func() bool { return second.has("stream.gap") })
+}
+
+func TestServeWritesNoStreamWhereItIsOff(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	var out streamed
+	_, log := start(t, url, &out, "serve", "--http-addr", "off", "--stream-source", "off")
+	awaitStatus(t, connect(t, url), insertRun(t, connect(t, url), "NOOP", "{}", nil), "DONE")
+	eventually(t, "its own log", func() bool { return log.has("run ended") })
+	require.Empty(t, out.lines)
+}
+
+func TestStreamShowsThePastAndEndsWhenIdle(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	var served streamed
+	start(t, url, &served, "serve", "--http-addr", "off")
+	conn := connect(t, url)
+	past := insertRun(t, conn, "NOOP", "{}", nil)
+	awaitStatus(t, conn, past, "DONE")
+	slow := insertRun(t, conn, "NOOP", `{"sleep": "500ms"}`, nil)
+
+	got := rowrun(t.Context(), t, map[string]string{"DATABASE_URL": url}, "stream", "--since", "10m", "--until-idle")
+	require.Equal(t, exitDone, got.code, got.stderr)
+	var shown streamed
+	_, _ = io.WriteString(&shown, got.stdout)
+	require.Equal(t, lifeOfARun, shown.events(t, past))
+	require.Equal(t, lifeOfARun, shown.events(t, slow))
+
+	got = rowrun(t.Context(), t, map[string]string{"DATABASE_URL": url}, "stream", "--since", "10m", "--until-idle", "--format", "text")
+	require.Equal(t, exitDone, got.code, got.stderr)
+	require.Contains(t, got.stdout, "RUNNING   NOOP")
+	require.NotContains(t, got.stdout, "\x1b", "no colours where no person looks")
+	got = rowrun(t.Context(), t, map[string]string{"DATABASE_URL": url}, "stream", "--until-idle")
+	require.Equal(t, exitDone, got.code, got.stderr)
+	require.Empty(t, got.stdout)
+}
+
+func TestReaderThatHasGoneEndsTheStreamCleanly(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	conn := connect(t, url)
+	insertRun(t, conn, "NOOP", "{}", nil)
+	reader, writer, err := os.Pipe()
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = writer.Close() })
+	code := make(chan int, 1)
+	go func() {
+		code <- run(context.Background(), []string{"stream", "--since", "1h"}, environment{
+			stdin: strings.NewReader(""), stdout: writer, stderr: io.Discard, lookup: lookupIn(map[string]string{"DATABASE_URL": url}),
+		})
+	}()
+	_, err = bufio.NewReader(reader).ReadString('\n')
+	require.NoError(t, err)
+	require.NoError(t, reader.Close())
+	eventually(t, "its end", func() bool {
+		insertRun(t, conn, "NOOP", "{}", nil)
+		select {
+		case got := <-code:
+			require.Equal(t, exitDone, got)
+			return true
+		default:
+			return false
+		}
+	})
+	_, err = writer.Write([]byte("x"))
+	require.ErrorIs(t, err, syscall.EPIPE)
+}
+
+func TestStreamRefusesWhatItCannotDo(t *testing.T) {
+	t.Parallel()
+	variables := map[string]string{"DATABASE_URL": storetest.Empty(t)}
+	got := rowrun(t.Context(), t, variables, "stream", "--since", "-1s")
+	require.Equal(t, exitUsage, got.code)
+	got = rowrun(t.Context(), t, variables, "stream", "--format", "xml")
+	require.Equal(t, exitUsage, got.code)
+	require.Contains(t, got.stderr, "accepted: json, text")
+	got = rowrun(t.Context(), t, variables, "stream")
+	require.Equal(t, exitFailed, got.code)
+	require.Contains(t, got.stderr, "rowrun migrate up")
+}

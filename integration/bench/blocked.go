@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// shape is a way in which runs are blocked. fill makes $1 tasks and a run of each.
+type shape struct{ name, fill string }
+
+const insertRuns = "; INSERT INTO rowrun.task_run (task_id) SELECT id FROM rowrun.task ORDER BY id"
+
+func shapes() []shape {
+	return []shape{
+		{"1,000 databases × versions", `
+			INSERT INTO rowrun.task (type, database_id, version)
+			SELECT 'NOOP', 'db' || i % 1000, (i / 1000 + 1)::text FROM generate_series(0, $1::int - 1) i` + insertRuns},
+		{"one plan with a limit", `
+			WITH p AS (INSERT INTO rowrun.plan (parallel_limit) VALUES (1) RETURNING id)
+			INSERT INTO rowrun.task (plan_id, type) SELECT p.id, 'NOOP' FROM p, generate_series(1, $1::int)` + insertRuns},
+		{"one database of versions", `
+			INSERT INTO rowrun.task (type, database_id, version)
+			SELECT 'NOOP', 'db', i::text FROM generate_series(1, $1::int) i` + insertRuns},
+		// A chain that is long enough for every step that is measured; all others wait for its end.
+		{"dependencies", `
+			WITH p AS (INSERT INTO rowrun.plan DEFAULT VALUES RETURNING id)
+			INSERT INTO rowrun.task (plan_id, type) SELECT p.id, 'NOOP' FROM p, generate_series(1, $1::int) ORDER BY 1;
+			INSERT INTO rowrun.task_dependency (task_id, depends_on_id)
+			SELECT id, least(id - 1, 1000) FROM rowrun.task WHERE id > 1` + insertRuns},
+	}
+}
+
+// blocked measures the two statements that a replica sends for one run that ends and the one that follows it: end_runs
+// and promote_runs, each with its commit, on one connection with a replica's session settings. No replica runs; the row
+// of one says that it could.
+func (b *bench) blocked(ctx context.Context) error {
+	few, many := 10_000, b.scale(50_000, 1_000_000)
+	steps := b.scale(200, 500)
+	for i, sh := range shapes() {
+		var both [2][]float64
+		for j, n := range []int{few, many} {
+			ends, promotes, err := b.steps(ctx, sh, fmt.Sprintf("blocked_%d_%d", i, j), n, steps)
+			if err != nil {
+				return fmt.Errorf("%s, %d: %w", sh.name, n, err)
+			}
+			both[j] = promotes
+			b.table.row(fmt.Sprintf("%s, %d blocked", sh.name, n),
+				fmt.Sprintf("promote %s; end %s", spread(promotes, 50, 95), spread(ends, 50, 95)), "promote p50 < 2 ms")
+		}
+		b.table.row(sh.name+", ratio", fmt.Sprintf("promote p50 %.2f ×", median(both[1])/median(both[0])), "≤ 2 ×")
+	}
+	return nil
+}
+
+// steps ends one run after the other, in ms.
+func (b *bench) steps(ctx context.Context, sh shape, name string, n, steps int) (ends, promotes []float64, err error) {
+	s, err := b.startServer(ctx, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = s.stop() }()
+	d, err := b.newDatabase(ctx, s, name, true)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer d.close()
+	const replica = `INSERT INTO rowrun.replica_heartbeat (replica_id, last_heartbeat, lease, types, concurrency)
+		VALUES ('bench', now(), '1 day', '{NOOP}', 1)`
+	if err := d.do(ctx, replica, "SET jit = off", "SET plan_cache_mode = force_generic_plan"); err != nil {
+		return nil, nil, err
+	}
+	if err := d.fill(ctx, sh.fill, n); err != nil {
+		return nil, nil, err
+	}
+	if err := d.settle(ctx); err != nil {
+		return nil, nil, err
+	}
+	if err := d.do(ctx, "SET enable_seqscan = off"); err != nil {
+		return nil, nil, err
+	}
+	const warmUp = 10
+	for i := range warmUp + steps {
+		end, promote, err := d.step(ctx)
+		if err != nil {
+			return nil, nil, fmt.Errorf("step %d: %w", i, err)
+		}
+		if i >= warmUp {
+			ends, promotes = append(ends, end), append(promotes, promote)
+		}
+	}
+	return ends, promotes, nil
+}
+
+// step takes an AVAILABLE run as a person would by hand, and then ends it and promotes the one that follows as a replica does.
+func (d *database) step(ctx context.Context) (end, promote float64, err error) {
+	var id int64
+	err = d.QueryRow(ctx, `UPDATE rowrun.task_run SET status = 'RUNNING', replica_id = 'bench'
+		WHERE id = ANY (ARRAY(SELECT id FROM rowrun.task_run WHERE status = 'AVAILABLE' AND queue = 'default' AND type = 'NOOP'
+			ORDER BY priority DESC, run_at, id LIMIT 1)) RETURNING id`).Scan(&id)
+	if err != nil {
+		return 0, 0, fmt.Errorf("claim: %w", err)
+	}
+	begun := time.Now()
+	var ended int64
+	err = d.QueryRow(ctx, `SELECT run_id FROM rowrun.end_runs(ARRAY[$1::bigint], '{NULL}'::uuid[], '{DONE}', '{"{}"}'::jsonb[], '{NONE}')`,
+		id).Scan(&ended)
+	if err != nil {
+		return 0, 0, fmt.Errorf("end: %w", err)
+	}
+	end = ms(begun)
+	begun = time.Now()
+	var promoted int
+	if err := d.QueryRow(ctx, "SELECT promoted FROM rowrun.promote_runs(false)").Scan(&promoted); err != nil {
+		return 0, 0, fmt.Errorf("promote: %w", err)
+	}
+	promote = ms(begun)
+	if promoted != 1 {
+		return 0, 0, fmt.Errorf("%d runs were promoted instead of 1", promoted)
+	}
+	return end, promote, nil
+}
+
+func ms(since time.Time) float64 { return float64(time.Since(since)) / float64(time.Millisecond) }

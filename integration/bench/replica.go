@@ -1,0 +1,106 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+)
+
+const (
+	logStarted   = "heartbeat started"
+	logListening = "listening for notifications"
+)
+
+// replica is a process: rowrun serve. What it prints goes where it costs the least: its stream nowhere, its log to a file.
+type replica struct {
+	cmd    *exec.Cmd
+	log    string
+	exited chan struct{} // closed when it has been reaped
+	err    error         // how it ended; to be read when exited is closed
+}
+
+// serve starts a replica and waits until it has registered and hears notifications.
+func (b *bench) serve(ctx context.Context, url string, args ...string) (*replica, error) {
+	log, err := os.CreateTemp(b.dir, "replica-*.log")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = log.Close() }()
+	r := &replica{log: log.Name(), exited: make(chan struct{})}
+	r.cmd = exec.Command(b.rowrun, slices.Concat([]string{"serve", "--http-addr", "off"}, args)...) //nolint:noctx // stop ends it
+	r.cmd.Env = environment(url)
+	r.cmd.Stderr = log
+	r.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := r.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		r.err = r.cmd.Wait()
+		close(r.exited)
+	}()
+	err = poll(ctx, time.Minute, "a replica that serves", func() (bool, error) {
+		select {
+		case <-r.exited:
+			return false, fmt.Errorf("serve ended: %w", r.err)
+		default:
+		}
+		text, err := os.ReadFile(r.log)
+		return bytes.Contains(text, []byte(logStarted)) && bytes.Contains(text, []byte(logListening)), err
+	})
+	if err != nil {
+		return nil, r.blame(err)
+	}
+	return r, nil
+}
+
+// stop asks for a drain and waits for a clean end.
+func (r *replica) stop() error {
+	_ = r.cmd.Process.Signal(syscall.SIGTERM)
+	timer := time.AfterFunc(time.Minute, func() { _ = r.cmd.Process.Kill() })
+	defer timer.Stop()
+	<-r.exited
+	if r.err != nil {
+		return r.blame(fmt.Errorf("serve ended: %w", r.err))
+	}
+	return nil
+}
+
+// blame adds the end of the log to an error, and ends the process.
+func (r *replica) blame(err error) error {
+	_ = r.cmd.Process.Kill()
+	<-r.exited
+	text, _ := os.ReadFile(r.log)
+	return fmt.Errorf("%w\n%s", err, text[max(0, len(text)-2000):])
+}
+
+func (r *replica) pid() int { return r.cmd.Process.Pid }
+
+// environment is what a process of ours gets: nothing of ROWRUN_* or PG*.
+func environment(url string) []string {
+	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Clean(os.TempDir()), "HOSTNAME=bench", "DATABASE_URL=" + url}
+}
+
+// poll asks every 5 ms until ok.
+func poll(ctx context.Context, within time.Duration, what string, ok func() (bool, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		done, err := ok()
+		if done || err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s, not within %s", what, within)
+		case <-tick.C:
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package scheduler_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+)
+
+// left is a run that has not ended, and what rowrun.waiting says of it.
+type left struct {
+	ID, Task int64
+	Plan     *int64
+	Status   string
+	Internal string // for the report: how the pass sees it
+	Causes   []cause
+}
+
+type cause struct {
+	Cause, Message string
+	Detail         struct {
+		RunID   int64   `json:"run_id"`
+		TaskIDs []int64 `json:"task_ids"`
+	}
+}
+
+// requireQuiet waits until every run has ended or waits for a person; how many do.
+func requireQuiet(t *testing.T, conn *pgx.Conn) int {
+	t.Helper()
+	// Longer than any of the schedulers' own second tries, far shorter than a sweep.
+	deadline := time.NewTimer(15 * time.Second)
+	defer deadline.Stop()
+	tick := time.NewTicker(25 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		runs, idle, err := unfinished(t.Context(), conn)
+		require.NoError(t, err)
+		forgotten := stuckWithoutPerson(runs, idle)
+		if len(forgotten) == 0 {
+			return len(runs)
+		}
+		select {
+		case <-deadline.C:
+		case <-tick.C:
+			continue
+		}
+		var marks int
+		require.NoError(t, conn.QueryRow(t.Context(), `SELECT count(*) FROM rowrun.gate_mark`).Scan(&marks))
+		require.Fail(t, "runs are left that no person holds", "%d marks\n%s", marks, strings.Join(forgotten, "\n"))
+	}
+}
+
+// unfinished reads what has not ended, and the tasks that have no such run and are neither DONE nor SKIPPED.
+func unfinished(ctx context.Context, conn *pgx.Conn) (runs map[int64]*left, idle map[int64]bool, err error) {
+	rows, err := conn.Query(ctx, `
+		SELECT r.id, r.task_id, r.plan_id, r.status, concat_ws(' ', 'hold', r.hold, 'judge_at', r.judge_at, 'db', r.database_id, 'v', r.version, 'seq', r.sequential),
+		       coalesce((SELECT jsonb_agg(jsonb_build_object('cause', w.cause, 'message', w.message, 'detail', w.detail))
+		                 FROM rowrun.waiting(r.id) w), '[]')
+		FROM rowrun.task_run r WHERE r.status IN ('PENDING', 'AVAILABLE', 'RUNNING')`)
+	if err != nil {
+		return nil, nil, err
+	}
+	runs, idle = map[int64]*left{}, map[int64]bool{}
+	for rows.Next() {
+		var r left
+		var causes []byte
+		if err := rows.Scan(&r.ID, &r.Task, &r.Plan, &r.Status, &r.Internal, &causes); err != nil {
+			return nil, nil, err
+		}
+		if err := json.Unmarshal(causes, &r.Causes); err != nil {
+			return nil, nil, err
+		}
+		runs[r.ID] = &r
+	}
+	if err := rows.Err(); err != nil {
+		return nil, nil, err
+	}
+	rows, err = conn.Query(ctx, `SELECT task_id FROM rowrun.task_status WHERE status IN ('NOT_STARTED', 'FAILED', 'CANCELED')`)
+	if err != nil {
+		return nil, nil, err
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	for _, id := range ids {
+		idle[id] = true
+	}
+	return runs, idle, err
+}
+
+// stuckWithoutPerson reports the runs that wait for nothing that a person must lift: neither themselves nor, through
+// any chain, what they wait for.
+func stuckWithoutPerson(runs map[int64]*left, idle map[int64]bool) (report []string) {
+	held := map[int64]bool{}
+	for changed := true; changed; {
+		changed = false
+		for id, r := range runs {
+			if !held[id] && r.held(runs, held, idle) {
+				held[id], changed = true, true
+			}
+		}
+	}
+	for _, id := range sorted(runs) {
+		if !held[id] {
+			report = append(report, runs[id].report())
+		}
+	}
+	return report
+}
+
+func (r *left) held(runs map[int64]*left, held, idle map[int64]bool) bool {
+	for _, c := range r.Causes {
+		switch c.Cause {
+		case "PAUSED", "PLAN_FAILED", "NO_REPLICA":
+			return true
+		case "VERSION", "DATABASE_BUSY":
+			if held[c.Detail.RunID] {
+				return true
+			}
+		case "PLAN_LIMIT":
+			for id, o := range runs {
+				if held[id] && o.Status == "AVAILABLE" && o.Plan != nil && *o.Plan == *r.Plan {
+					return true
+				}
+			}
+		case "DEPENDENCY":
+			for _, task := range c.Detail.TaskIDs {
+				if idle[task] {
+					return true
+				}
+				for id, o := range runs {
+					if o.Task == task && held[id] {
+						return true
+					}
+				}
+			}
+		}
+	}
+	return false
+}
+
+func (r *left) report() string {
+	return fmt.Sprintf("run %d of task %d, %s (%s): %+v", r.ID, r.Task, r.Status, r.Internal, r.Causes)
+}

@@ -1,0 +1,149 @@
+package scheduler_test
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rowrun/rowrun/scheduler"
+	"github.com/rowrun/rowrun/store"
+	"github.com/rowrun/rowrun/store/storetest"
+)
+
+// Eight writers, three schedulers, one database. Every promotion is held against what its snapshot must have seen;
+// and with sweeps that never come, nothing that could run is left waiting.
+func TestGatesHoldAndNothingIsForgotten(t *testing.T) {
+	t.Parallel()
+	seed := uint64(storetest.Seed(t))
+	slots := make(chan struct{}, 2)
+	for i := range storetest.Count(12, 500) {
+		t.Run(fmt.Sprintf("seed=%d", int64(seed)+int64(i)), func(t *testing.T) {
+			t.Parallel()
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			runWorld(t, seed+uint64(i))
+		})
+	}
+}
+
+func runWorld(t *testing.T, seed uint64) {
+	url := storetest.New(t)
+	historian, stopProbing := newHistorian(t, url)
+	defer stopProbing()
+	w := newWorld(t, url, seed)
+	stopSchedulers := startSchedulers(t, url, 3, seed)
+
+	var writers sync.WaitGroup
+	failed := make([]error, 8)
+	for i := range failed {
+		writers.Go(func() {
+			failed[i] = w.write(t.Context(), rand.New(rand.NewPCG(seed, uint64(i)+2)), 14) //nolint:gosec // not a secret
+		})
+	}
+	writers.Wait()
+	for _, err := range failed {
+		require.NoError(t, err)
+	}
+
+	conn, err := pgx.Connect(t.Context(), url)
+	require.NoError(t, err)
+	defer func() { _ = conn.Close(t.Context()) }()
+	// What a person lifts may fail again, so that they lift again.
+	rounds := 0
+	for left := requireQuiet(t, conn); left > 0; left = requireQuiet(t, conn) {
+		require.NoError(t, w.lift(t.Context(), conn))
+		rounds++
+		require.Less(t, rounds, 30, "what a person lifted changes nothing")
+	}
+	stopSchedulers()
+	stopProbing()
+
+	past := historian.read(t)
+	violations, promotions := past.check()
+	require.Empty(t, violations, "of %d promotions", promotions)
+	require.Greater(t, promotions, 20, "too little happened")
+}
+
+// startSchedulers runs n of them, woken by notifications alone.
+func startSchedulers(t *testing.T, url string, n int, seed uint64) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	for i := range n {
+		s := openStore(t, url, time.Minute)
+		sched, err := scheduler.New(scheduler.Config{
+			Store: s, Executors: map[string]scheduler.Executor{workType: dice{seed}}, Name: fmt.Sprint("gates-", i), Concurrency: 2 + i,
+			SweepInterval: 10 * time.Minute, StaleSweepInterval: 10 * time.Minute, DrainTimeout: 10 * time.Second,
+			Wake: listen(ctx, t, url, &wg),
+		})
+		require.NoError(t, err)
+		wg.Go(func() { require.NoError(t, sched.Run(ctx)) }) //nolint:testifylint // ends with the test
+	}
+	var once sync.Once
+	stop = func() {
+		once.Do(func() {
+			cancel()
+			wg.Wait()
+		})
+	}
+	t.Cleanup(stop)
+	return stop
+}
+
+func openStore(t *testing.T, url string, lease time.Duration) *store.Store {
+	t.Helper()
+	s, err := store.Open(t.Context(), store.Config{URL: url, Lease: lease, MaxConns: 4})
+	require.NoError(t, err)
+	t.Cleanup(s.Close)
+	return s
+}
+
+// listen turns notifications into wake-ups. It listens when it returns.
+func listen(ctx context.Context, t *testing.T, url string, wg *sync.WaitGroup) <-chan struct{} {
+	t.Helper()
+	conn, err := pgx.Connect(ctx, url)
+	require.NoError(t, err)
+	_, err = conn.Exec(ctx, `LISTEN `+store.Channel)
+	require.NoError(t, err)
+	wake := make(chan struct{}, 1)
+	wg.Go(func() {
+		defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+		for {
+			if _, err := conn.WaitForNotification(ctx); err != nil {
+				return
+			}
+			select {
+			case wake <- struct{}{}:
+			default:
+			}
+		}
+	})
+	return wake
+}
+
+// dice is an executor that takes a random time and fails now and then, the same for a run of the same seed.
+type dice struct{ seed uint64 }
+
+func (d dice) Execute(ctx context.Context, run *scheduler.Run) (scheduler.Result, error) {
+	h := fnv.New64a()
+	_, _ = fmt.Fprint(h, d.seed, run.ID)
+	rnd := rand.New(rand.NewPCG(h.Sum64(), d.seed)) //nolint:gosec // not a secret
+	timer := time.NewTimer(time.Duration(rnd.IntN(12)) * time.Millisecond)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return scheduler.Result{}, context.Cause(ctx)
+	case <-timer.C:
+	}
+	if rnd.IntN(5) == 0 {
+		return scheduler.Result{}, &scheduler.Failure{Code: "DICE", Detail: "bad luck", Retryable: rnd.IntN(4) > 0}
+	}
+	return scheduler.Result{}, nil
+}

@@ -1,0 +1,206 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Run is a run as people are shown it. What has not come yet is nil.
+type Run struct {
+	ID          int64      `json:"run_id"`
+	RootID      int64      `json:"root_id"`
+	TaskID      int64      `json:"task_id"`
+	TaskName    string     `json:"task"`
+	Type        string     `json:"type"`
+	Queue       string     `json:"queue"`
+	PlanID      *int64     `json:"plan_id"`
+	DatabaseID  *string    `json:"database_id"`
+	Version     *string    `json:"version"`
+	Attempt     int        `json:"attempt"` // 0 for the first
+	RetryOf     *int64     `json:"retry_of"`
+	RetryRunID  *int64     `json:"retry_run_id"` // the run that follows this one
+	Status      string     `json:"status"`
+	RunAt       time.Time  `json:"run_at"`
+	ReplicaID   *string    `json:"replica_id"`
+	CreatedAt   time.Time  `json:"created_at"`
+	AvailableAt *time.Time `json:"available_at"`
+	StartedAt   *time.Time `json:"started_at"`
+	FinishedAt  *time.Time `json:"finished_at"`
+	UpdatedAt   time.Time  `json:"updated_at"`
+	Code        *string    `json:"code"`
+	Detail      *string    `json:"detail"` // at most 4,096 characters; whole in the result
+}
+
+// Ended says that the status is final.
+func (r Run) Ended() bool {
+	return r.Status == "DONE" || r.Status == "FAILED" || r.Status == "CANCELED"
+}
+
+const runColumns = `r.id, r.root_id, r.task_id, k.name AS task_name, r.type, r.queue, r.plan_id, r.database_id, r.version,
+    r.attempt, r.retry_of, r.retry_run_id, r.status, r.run_at, r.replica_id, r.created_at, r.available_at, r.started_at,
+    r.finished_at, r.updated_at, r.result ->> 'code' AS code, left(r.result ->> 'detail', 4096) AS detail`
+
+// RunDetails is a run with its documents, and with what only a close look asks for.
+type RunDetails struct {
+	Run
+	Priority          int             `json:"priority"`
+	IdempotencyKey    *string         `json:"idempotency_key"`
+	Creator           string          `json:"creator"`
+	Deadline          *time.Time      `json:"deadline"`
+	CancelRequestedAt *time.Time      `json:"cancel_requested_at"`
+	CancelReason      *string         `json:"cancel_reason"`
+	Input             json.RawMessage `json:"input"`
+	Progress          json.RawMessage `json:"progress"`
+	ProgressAt        *time.Time      `json:"progress_at"`
+	Result            json.RawMessage `json:"result"`
+}
+
+// FindRun reads one run. ErrNotFound: there is none of that id.
+func (s *Store) FindRun(ctx context.Context, id int64) (RunDetails, error) {
+	const q = `-- find_run
+SELECT ` + runColumns + `, r.priority, r.idempotency_key, r.creator, r.deadline, r.cancel_requested_at, r.cancel_reason,
+    r.input, r.progress, r.progress_at, r.result
+FROM rowrun.task_run r JOIN rowrun.task k ON k.id = r.task_id
+WHERE r.id = $1`
+	return collectRun[RunDetails](ctx, s, q, id)
+}
+
+// LastRun reads the last run of the chain that a run belongs to; while it has not ended or has no successor, how it
+// stands is how the job stands. ErrNotFound: there is no run of that id.
+func (s *Store) LastRun(ctx context.Context, id int64) (Run, error) {
+	const q = `-- last_run
+SELECT ` + runColumns + `
+FROM rowrun.task_run r JOIN rowrun.task k ON k.id = r.task_id
+WHERE r.id = (
+    SELECT coalesce((SELECT e.id FROM rowrun.task_run e
+                     WHERE e.root_id = c.root_id AND e.attempt > 0 AND e.retry_run_id IS NULL), c.id)
+    FROM rowrun.task_run c WHERE c.id = $1)`
+	return collectRun[Run](ctx, s, q, id)
+}
+
+func collectRun[T any](ctx context.Context, s *Store, q string, id int64) (T, error) {
+	rows, err := s.pool.Query(ctx, q, id)
+	if err != nil {
+		return *new(T), fmt.Errorf("read run: %w", err)
+	}
+	run, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[T])
+	if errors.Is(err, pgx.ErrNoRows) {
+		return *new(T), fmt.Errorf("run %d: %w", id, ErrNotFound)
+	}
+	if err != nil {
+		return *new(T), fmt.Errorf("read run: %w", err)
+	}
+	return run, nil
+}
+
+// maxChain is how many runs of a chain are shown: its last ones.
+const maxChain = 1000
+
+// Chain reads the runs of the chain that a run belongs to, first to last, at most the last 1,000. Of a plan's task
+// earlier ones may have been removed.
+func (s *Store) Chain(ctx context.Context, id int64) ([]Run, error) {
+	// By the links in both directions: there is no index on root_id that covers a whole chain.
+	const q = `-- chain
+WITH RECURSIVE back AS (
+    SELECT r.id, r.retry_of FROM rowrun.task_run r WHERE r.id = $1
+    UNION ALL
+    SELECT p.id, p.retry_of FROM back b JOIN rowrun.task_run p ON p.id = b.retry_of
+), forth AS (
+    SELECT r.id, r.retry_run_id FROM rowrun.task_run r WHERE r.id = $1
+    UNION ALL
+    SELECT n.id, n.retry_run_id FROM forth f JOIN rowrun.task_run n ON n.id = f.retry_run_id
+)
+SELECT ` + runColumns + `
+FROM (SELECT back.id FROM back UNION SELECT forth.id FROM forth) c
+JOIN rowrun.task_run r ON r.id = c.id JOIN rowrun.task k ON k.id = r.task_id
+ORDER BY r.attempt DESC LIMIT $2`
+	rows, err := s.pool.Query(ctx, q, id, maxChain)
+	if err != nil {
+		return nil, fmt.Errorf("read chain: %w", err)
+	}
+	chain, err := pgx.CollectRows(rows, pgx.RowToStructByName[Run])
+	if err != nil {
+		return nil, fmt.Errorf("read chain: %w", err)
+	}
+	slices.Reverse(chain)
+	return chain, nil
+}
+
+// LogEntry is a row of task_run_log.
+type LogEntry struct {
+	ID        int64           `json:"id"`
+	CreatedAt time.Time       `json:"created_at"`
+	ReplicaID *string         `json:"replica_id"`
+	Type      string          `json:"type"`
+	Detail    json.RawMessage `json:"detail"`
+}
+
+// RunLog reads what executors wrote about a run, in order, at most limit rows. more: there are further ones.
+func (s *Store) RunLog(ctx context.Context, id int64, limit int) (entries []LogEntry, more bool, err error) {
+	const q = `-- run_log
+SELECT id, created_at, replica_id, type, detail FROM rowrun.task_run_log WHERE task_run_id = $1 ORDER BY id LIMIT $2`
+	rows, err := s.pool.Query(ctx, q, id, limit+1)
+	if err != nil {
+		return nil, false, fmt.Errorf("read run log: %w", err)
+	}
+	entries, err = pgx.CollectRows(rows, pgx.RowToStructByName[LogEntry])
+	if err != nil {
+		return nil, false, fmt.Errorf("read run log: %w", err)
+	}
+	if len(entries) > limit {
+		return entries[:limit], true, nil
+	}
+	return entries, false, nil
+}
+
+// Cause is one reason why a run is not running.
+type Cause struct {
+	RunID   int64           `json:"run_id"`
+	Cause   string          `json:"cause"`
+	Message string          `json:"message"`
+	Detail  json.RawMessage `json:"detail"`
+}
+
+// Waiting tells why a run is not running: all causes that hold. None: nothing holds it, or it doesn't wait.
+func (s *Store) Waiting(ctx context.Context, id int64) ([]Cause, error) {
+	const q = `-- waiting
+SELECT run_id, cause, message, detail FROM rowrun.waiting($1)`
+	rows, err := s.pool.Query(ctx, q, id)
+	if err != nil {
+		return nil, fmt.Errorf("ask what a run waits for: %w", err)
+	}
+	causes, err := pgx.CollectRows(rows, pgx.RowToStructByName[Cause])
+	if err != nil {
+		return nil, fmt.Errorf("ask what a run waits for: %w", err)
+	}
+	return causes, nil
+}
+
+// RetryRun makes a successor of a FAILED or CANCELED run; its id, or that of the successor that it has.
+func (s *Store) RetryRun(ctx context.Context, id int64) (int64, error) {
+	const q = `-- retry_run
+SELECT rowrun.retry_run($1)`
+	var made int64
+	if err := s.pool.QueryRow(ctx, q, id).Scan(&made); err != nil {
+		return 0, fmt.Errorf("retry run: %w", err)
+	}
+	return made, nil
+}
+
+// CancelRun cancels the last run of a chain, or asks for it where it is RUNNING; the status after it. An empty reason
+// is none.
+func (s *Store) CancelRun(ctx context.Context, id int64, reason string) (string, error) {
+	const q = `-- cancel_run
+SELECT rowrun.cancel_run($1, nullif($2, ''))`
+	var status string
+	if err := s.pool.QueryRow(ctx, q, id, reason).Scan(&status); err != nil {
+		return "", fmt.Errorf("cancel run: %w", err)
+	}
+	return status, nil
+}

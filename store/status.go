@@ -1,0 +1,80 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Status is how a deployment stands.
+type Status struct {
+	// Pending, Available and Running count the runs that have not ended.
+	Pending, Available, Running int64
+	// FailedLastDay counts the runs that failed for good in the last 24 hours, up to MaxFailedCount.
+	FailedLastDay int64
+	// StreamWriter is the replica that last began to write the stream, "" where none ever did. It does so no longer
+	// where it isn't among the live replicas.
+	StreamWriter string
+	// Replicas are those whose row is there, the oldest first.
+	Replicas []ReplicaStatus
+}
+
+// MaxFailedCount is where counting the failed runs ends.
+const MaxFailedCount = 10000
+
+// ReplicaStatus is a row of the view replica_status.
+type ReplicaStatus struct {
+	ReplicaID     string    `json:"replica_id"`
+	Name          string    `json:"name"`
+	Hostname      string    `json:"hostname"`
+	Version       string    `json:"version"`
+	State         string    `json:"state"`
+	Live          bool      `json:"live"`
+	StartedAt     time.Time `json:"started_at"`
+	LastHeartbeat time.Time `json:"last_heartbeat"`
+	// SilentMS is how long ago its heartbeat was, by the database's clock, in milliseconds.
+	SilentMS    float64  `json:"silent_ms"`
+	LeaseMS     float64  `json:"lease_ms"`
+	Queues      []string `json:"queues"`
+	Types       []string `json:"types"`
+	Databases   []string `json:"databases"`
+	Commands    []string `json:"commands"`
+	Concurrency int      `json:"concurrency"`
+	Running     int64    `json:"running"`
+	// Stream: it last began to write the stream.
+	Stream bool `json:"stream"`
+}
+
+const statusCounts = `-- status_counts
+SELECT (SELECT count(*) FROM (` + pendingRuns + `) p),
+       (SELECT count(*) FROM (` + availableRuns + `) a),
+       (SELECT count(*) FROM (` + runningRuns + `) w),
+       (SELECT count(*) FROM (SELECT FROM rowrun.task_run f
+                              WHERE f.status = 'FAILED' AND f.retry_run_id IS NULL AND f.finished_at > now() - interval '24 hours'
+                              ORDER BY f.finished_at DESC LIMIT 10000) f),
+       (SELECT coalesce(d.stream_replica_id, '') FROM rowrun.deployment d)`
+
+// Status reads how the deployment stands. It reads no run that ended before the last day.
+func (s *Store) Status(ctx context.Context) (Status, error) {
+	const replicas = `-- status_replicas
+SELECT replica_id, name, hostname, version, state, live, started_at, last_heartbeat,
+       (extract(epoch FROM clock_timestamp() - last_heartbeat) * 1000)::float8 AS silent_ms,
+       (extract(epoch FROM lease) * 1000)::float8 AS lease_ms,
+       queues, types, databases, commands, concurrency, running, coalesce(stream, false) AS stream
+FROM rowrun.replica_status ORDER BY started_at, replica_id`
+	var st Status
+	err := s.pool.QueryRow(ctx, statusCounts).Scan(&st.Pending, &st.Available, &st.Running, &st.FailedLastDay, &st.StreamWriter)
+	if err != nil {
+		return Status{}, fmt.Errorf("count runs: %w", err)
+	}
+	rows, err := s.pool.Query(ctx, replicas)
+	if err != nil {
+		return Status{}, fmt.Errorf("read replicas: %w", err)
+	}
+	if st.Replicas, err = pgx.CollectRows(rows, pgx.RowToStructByName[ReplicaStatus]); err != nil {
+		return Status{}, fmt.Errorf("read replicas: %w", err)
+	}
+	return st, nil
+}

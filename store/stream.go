@@ -1,0 +1,235 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+)
+
+// StreamRow is what the stream tells of a run beside the transition itself. Times that have not come yet are zero.
+type StreamRow struct {
+	ID          int64
+	RootID      int64
+	TaskID      int64
+	TaskName    string
+	Type        string
+	Queue       string
+	PlanID      *int64
+	DatabaseID  *string
+	Version     *string
+	Attempt     int
+	RetryOf     *int64
+	CreatedAt   time.Time
+	AvailableAt time.Time
+	StartedAt   time.Time
+	FinishedAt  time.Time
+	Code        *string // of FAILED and CANCELED, like Detail
+	Detail      *string // at most 4,096 characters
+	RetryRunID  *int64
+}
+
+const streamColumns = `r.id, r.root_id, r.task_id, k.name, r.type, r.queue, r.plan_id, r.database_id, r.version, r.attempt, r.retry_of,
+    r.created_at, r.available_at, r.started_at, r.finished_at,
+    CASE WHEN r.status IN ('FAILED', 'CANCELED') THEN r.result ->> 'code' END,
+    CASE WHEN r.status IN ('FAILED', 'CANCELED') THEN left(r.result ->> 'detail', 4096) END,
+    r.retry_run_id`
+
+// streamTargets receives streamColumns; one is used for all rows of an answer.
+type streamTargets struct {
+	id, root, task                        pgtype.Int8
+	name, kind, queue                     pgtype.Text
+	plan, retryOf, retryRun               pgtype.Int8
+	database, version, code, detail       pgtype.Text
+	attempt                               pgtype.Int4
+	created, available, started, finished pgtype.Timestamptz
+	targets                               []any
+}
+
+// newStreamTargets also takes the targets of columns before and behind.
+func newStreamTargets(before, behind []any) *streamTargets {
+	t := &streamTargets{}
+	t.targets = append(t.targets, before...)
+	t.targets = append(t.targets, &t.id, &t.root, &t.task, &t.name, &t.kind, &t.queue, &t.plan, &t.database, &t.version,
+		&t.attempt, &t.retryOf, &t.created, &t.available, &t.started, &t.finished, &t.code, &t.detail, &t.retryRun)
+	t.targets = append(t.targets, behind...)
+	return t
+}
+
+// scan reads a row; false where the columns of the run are NULL.
+func (t *streamTargets) scan(rows pgx.Rows) (StreamRow, bool, error) {
+	if err := rows.Scan(t.targets...); err != nil {
+		return StreamRow{}, false, err
+	}
+	return StreamRow{
+		ID: t.id.Int64, RootID: t.root.Int64, TaskID: t.task.Int64, TaskName: t.name.String, Type: t.kind.String,
+		Queue: t.queue.String, PlanID: number(t.plan), DatabaseID: text(t.database), Version: text(t.version),
+		Attempt: int(t.attempt.Int32), RetryOf: number(t.retryOf),
+		CreatedAt: t.created.Time, AvailableAt: t.available.Time, StartedAt: t.started.Time, FinishedAt: t.finished.Time,
+		Code: text(t.code), Detail: text(t.detail), RetryRunID: number(t.retryRun),
+	}, t.id.Valid, nil
+}
+
+func number(n pgtype.Int8) *int64 {
+	if !n.Valid {
+		return nil
+	}
+	v := n.Int64
+	return &v
+}
+
+func text(s pgtype.Text) *string {
+	if !s.Valid {
+		return nil
+	}
+	v := s.String
+	return &v
+}
+
+// StreamRows reads runs by id, in no order. Those that have been removed are missing.
+func (s *Store) StreamRows(ctx context.Context, ids []int64) ([]StreamRow, error) {
+	const q = `-- stream_rows
+SELECT ` + streamColumns + `
+FROM rowrun.task_run r JOIN rowrun.task k ON k.id = r.task_id
+WHERE r.id = ANY ($1)`
+	rows, err := s.pool.Query(ctx, q, ids)
+	if err != nil {
+		return nil, fmt.Errorf("read runs for the stream: %w", err)
+	}
+	defer rows.Close()
+	found := make([]StreamRow, 0, len(ids))
+	for t := newStreamTargets(nil, nil); rows.Next(); {
+		row, _, err := t.scan(rows)
+		if err != nil {
+			return nil, fmt.Errorf("read runs for the stream: %w", err)
+		}
+		found = append(found, row)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("read runs for the stream: %w", err)
+	}
+	return found, nil
+}
+
+// Span is a range of ids, both ends included.
+type Span struct{ Low, High int64 }
+
+// StreamInserts is what one look into ranges of ids found.
+type StreamInserts struct {
+	// Rows by ascending id; of each range at most as many as were asked for.
+	Rows []StreamRow
+	// Every transaction below Xmin had ended when the rows were read; none from Xmax on had a number yet.
+	Xmin, Xmax int64
+}
+
+// StreamInserts reads the runs in ranges of ids that don't overlap, at most limit of each range.
+func (s *Store) StreamInserts(ctx context.Context, ranges []Span, limit int) (StreamInserts, error) {
+	const q = `-- stream_inserts
+SELECT pg_snapshot_xmin(s.now)::text::bigint, pg_snapshot_xmax(s.now)::text::bigint, f.*
+FROM (SELECT pg_current_snapshot() AS now) s
+LEFT JOIN (
+    SELECT ` + streamColumns + `
+    FROM unnest($1::bigint[], $2::bigint[]) AS w(low, high)
+    CROSS JOIN LATERAL (
+        SELECT x.id, x.root_id, x.task_id, x.type, x.queue, x.plan_id, x.database_id, x.version, x.attempt, x.retry_of,
+               x.created_at, x.available_at, x.started_at, x.finished_at, x.status, x.result, x.retry_run_id
+        FROM rowrun.task_run x WHERE x.id >= w.low AND x.id <= w.high ORDER BY x.id LIMIT $3
+    ) r
+    JOIN rowrun.task k ON k.id = r.task_id
+) f ON true
+ORDER BY f.id`
+	lows, highs := make([]int64, len(ranges)), make([]int64, len(ranges))
+	for i, r := range ranges {
+		lows[i], highs[i] = r.Low, r.High
+	}
+	var found StreamInserts
+	rows, err := s.pool.Query(ctx, q, lows, highs, limit)
+	if err != nil {
+		return StreamInserts{}, fmt.Errorf("look for new runs: %w", err)
+	}
+	defer rows.Close()
+	for t := newStreamTargets([]any{&found.Xmin, &found.Xmax}, nil); rows.Next(); {
+		row, ok, err := t.scan(rows)
+		if err != nil {
+			return StreamInserts{}, fmt.Errorf("look for new runs: %w", err)
+		}
+		if ok {
+			found.Rows = append(found.Rows, row)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return StreamInserts{}, fmt.Errorf("look for new runs: %w", err)
+	}
+	return found, nil
+}
+
+// StreamIdle says that no run is AVAILABLE, RUNNING, or PENDING and due.
+func (s *Store) StreamIdle(ctx context.Context) (bool, error) {
+	// Each part has an index of its own, so that a million runs that are due tomorrow are not read each second. A
+	// PENDING run that no time holds (hold is set, judge_at is not) was due when it was judged.
+	const q = `-- stream_idle
+SELECT NOT (EXISTS (SELECT FROM rowrun.task_run WHERE status = 'AVAILABLE')
+    OR EXISTS (SELECT FROM rowrun.task_run WHERE status = 'RUNNING')
+    OR EXISTS (SELECT FROM rowrun.task_run WHERE judge_at <= clock_timestamp() AND plan_id IS NULL AND database_id IS NULL AND status = 'PENDING')
+    OR EXISTS (SELECT FROM rowrun.task_run WHERE judge_at <= clock_timestamp() AND (plan_id IS NOT NULL OR database_id IS NOT NULL) AND status = 'PENDING')
+    OR EXISTS (SELECT FROM rowrun.task_run WHERE status = 'PENDING' AND hold = 'READY')
+    OR EXISTS (SELECT FROM rowrun.task_run WHERE status = 'PENDING' AND hold = 'DATABASE')
+    OR EXISTS (SELECT FROM rowrun.task_run WHERE status = 'PENDING' AND hold = 'FAILURE')
+    OR EXISTS (SELECT FROM rowrun.task_run WHERE status = 'PENDING' AND hold = 'PAUSED')
+    OR EXISTS (SELECT FROM rowrun.task_run WHERE status = 'PENDING' AND hold = 'REPLICA')
+    OR EXISTS (SELECT FROM rowrun.task_run WHERE plan_id IS NOT NULL AND status IN ('PENDING', 'AVAILABLE', 'RUNNING') AND hold = 'DEPENDENCY'))`
+	var idle bool
+	if err := s.pool.QueryRow(ctx, q).Scan(&idle); err != nil {
+		return false, fmt.Errorf("look for unfinished runs: %w", err)
+	}
+	return idle, nil
+}
+
+// StreamClaim is how a try to become the one that writes the deployment's stream went.
+type StreamClaim struct {
+	// Held: the session has the lock now, and Writer is the replica that had it before.
+	Held bool
+	// Writer is the replica that last began to write the stream; "" where none ever did.
+	Writer string
+}
+
+// ClaimStream tries, on a session of the caller's own, to take the lock whose holder writes the stream; on success
+// replicaID is recorded as the writer. The lock lasts as long as the session. Not to be called by a session that has it.
+func ClaimStream(ctx context.Context, conn *pgx.Conn, replicaID string) (StreamClaim, error) {
+	const q = `-- claim_stream
+SELECT pg_try_advisory_lock(1920298607, 2), coalesce(stream_replica_id, '') FROM rowrun.deployment`
+	var c StreamClaim
+	if err := conn.QueryRow(ctx, q).Scan(&c.Held, &c.Writer); err != nil {
+		return StreamClaim{}, fmt.Errorf("claim stream: %w", err)
+	}
+	if !c.Held {
+		return c, nil
+	}
+	if err := NameStreamWriter(ctx, conn, replicaID); err != nil {
+		return StreamClaim{}, errors.Join(err, ReleaseStream(ctx, conn))
+	}
+	return c, nil
+}
+
+// NameStreamWriter records who writes the stream. Only the holder of the lock calls it.
+func NameStreamWriter(ctx context.Context, conn *pgx.Conn, replicaID string) error {
+	const q = `-- name_stream_writer
+UPDATE rowrun.deployment SET stream_replica_id = $1 WHERE stream_replica_id IS DISTINCT FROM $1`
+	if _, err := conn.Exec(ctx, q, replicaID); err != nil {
+		return fmt.Errorf("record the stream's writer: %w", err)
+	}
+	return nil
+}
+
+// ReleaseStream gives the lock of ClaimStream back.
+func ReleaseStream(ctx context.Context, conn *pgx.Conn) error {
+	const q = `-- release_stream
+SELECT pg_advisory_unlock(1920298607, 2)`
+	if _, err := conn.Exec(ctx, q); err != nil {
+		return fmt.Errorf("release stream: %w", err)
+	}
+	return nil
+}

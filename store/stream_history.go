@@ -1,0 +1,138 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// StreamStart is where a reader of the stream begins: a moment of the table.
+type StreamStart struct {
+	// High is the highest id.
+	High int64
+	// Gaps are ranges of ids above 0 and below High without a row, ascending, at most 1,000 of them and among the last
+	// 100,000 rows: transactions that are open may still fill them.
+	Gaps []Span
+	// Now is the moment by the database's clock.
+	Now time.Time
+}
+
+// StreamPast is a transition that rows still tell of.
+type StreamPast struct {
+	StreamRow
+	From, To  string // From is "" for an insert
+	ReplicaID *string
+}
+
+// StreamHistory reads past transitions. Close it.
+type StreamHistory struct {
+	conn *pgxpool.Conn
+}
+
+const historyCursor = "rowrun_stream_history"
+
+// Times may be a little out of order (promotion and insert run side by side), but a run's own line never comes before
+// the one that it follows.
+const streamHistory = `-- stream_history
+DECLARE ` + historyCursor + ` NO SCROLL CURSOR WITH HOLD FOR
+SELECT ` + streamColumns + `, coalesce(p.prior, ''), p.status,
+       CASE WHEN p.rank >= 3 THEN r.replica_id END
+FROM rowrun.task_run r
+JOIN rowrun.task k ON k.id = r.task_id
+CROSS JOIN LATERAL (VALUES
+    (1, NULL, 'PENDING', r.created_at, r.created_at),
+    (2, 'PENDING', 'AVAILABLE', r.available_at, greatest(r.created_at, r.available_at)),
+    (3, 'AVAILABLE', 'RUNNING', r.started_at, greatest(r.created_at, r.available_at, r.started_at)),
+    (4, CASE WHEN r.started_at IS NOT NULL THEN 'RUNNING' WHEN r.available_at IS NOT NULL THEN 'AVAILABLE' ELSE 'PENDING' END,
+        r.status, r.finished_at, greatest(r.created_at, r.available_at, r.started_at, r.finished_at))
+) p(rank, prior, status, at, place)
+WHERE r.updated_at >= to_timestamp($1::float8) AND p.at >= to_timestamp($1::float8)
+ORDER BY p.place, r.id, p.rank`
+
+// OpenStream reads where a reader of the stream begins. since above zero also asks for the transitions of the time
+// before that moment, which is a sequential read of all runs: for a person's command. The history is nil otherwise.
+func (s *Store) OpenStream(ctx context.Context, since time.Duration) (StreamStart, *StreamHistory, error) {
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return StreamStart{}, nil, fmt.Errorf("open stream: %w", err)
+	}
+	var start StreamStart
+	// One snapshot for both: what the history doesn't have comes later. WITH HOLD lets the server keep the answer, so
+	// that a slow reader holds no snapshot.
+	err = pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
+		if start, err = streamStart(ctx, tx); err != nil || since <= 0 {
+			return err
+		}
+		from := start.Now.Add(-since)
+		_, err := tx.Exec(ctx, streamHistory, float64(from.UnixMicro())/1e6)
+		return err
+	})
+	if err != nil {
+		conn.Release()
+		return StreamStart{}, nil, fmt.Errorf("open stream: %w", err)
+	}
+	if since <= 0 {
+		conn.Release()
+		return start, nil, nil
+	}
+	return start, &StreamHistory{conn: conn}, nil
+}
+
+func streamStart(ctx context.Context, tx pgx.Tx) (StreamStart, error) {
+	const top = `-- stream_start
+SELECT coalesce((SELECT r.id FROM rowrun.task_run r ORDER BY r.id DESC LIMIT 1), 0), clock_timestamp()`
+	const gaps = `-- stream_gaps
+SELECT g.below + 1, g.id - 1
+FROM (SELECT r.id, coalesce(lead(r.id) OVER (ORDER BY r.id DESC), CASE WHEN count(*) OVER () < 100000 THEN 0 END) AS below
+      FROM (SELECT x.id FROM rowrun.task_run x ORDER BY x.id DESC LIMIT 100000) r) g
+WHERE g.below + 1 < g.id
+ORDER BY g.id DESC LIMIT 1000`
+	var start StreamStart
+	if err := tx.QueryRow(ctx, top).Scan(&start.High, &start.Now); err != nil {
+		return StreamStart{}, err
+	}
+	rows, err := tx.Query(ctx, gaps)
+	if err != nil {
+		return StreamStart{}, err
+	}
+	start.Gaps, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Span])
+	for i, j := 0, len(start.Gaps)-1; i < j; i, j = i+1, j-1 {
+		start.Gaps[i], start.Gaps[j] = start.Gaps[j], start.Gaps[i]
+	}
+	return start, err
+}
+
+// Next reads up to n further transitions, in the order of their times; none: that was all.
+func (h *StreamHistory) Next(ctx context.Context, n int) ([]StreamPast, error) {
+	rows, err := h.conn.Query(ctx, fmt.Sprintf("-- stream_history_next\nFETCH FORWARD %d FROM %s", n, historyCursor))
+	if err != nil {
+		return nil, fmt.Errorf("read stream history: %w", err)
+	}
+	defer rows.Close()
+	var past []StreamPast
+	var p StreamPast
+	var replica pgtype.Text
+	for t := newStreamTargets(nil, []any{&p.From, &p.To, &replica}); rows.Next(); {
+		if p.StreamRow, _, err = t.scan(rows); err != nil {
+			return nil, fmt.Errorf("read stream history: %w", err)
+		}
+		p.ReplicaID = text(replica)
+		past = append(past, p)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("read stream history: %w", err)
+	}
+	return past, nil
+}
+
+// Close gives the server's copy of the history up.
+func (h *StreamHistory) Close(ctx context.Context) {
+	if _, err := h.conn.Exec(ctx, "CLOSE "+historyCursor); err != nil {
+		_ = h.conn.Conn().Close(ctx) // the pool drops it, and the server what it kept
+	}
+	h.conn.Release()
+}
