@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rowrun/rowrun/scheduler"
@@ -81,7 +82,7 @@ func startSchedulers(t *testing.T, url string, n int, seed uint64) (stop func())
 		sched, err := scheduler.New(scheduler.Config{
 			Store: s, Executors: map[string]scheduler.Executor{workType: dice{seed}}, Name: fmt.Sprint("gates-", i), Concurrency: 2 + i,
 			SweepInterval: 10 * time.Minute, StaleSweepInterval: 10 * time.Minute, DrainTimeout: 10 * time.Second,
-			Wake: listen(ctx, t, url, &wg),
+			Wake: listen(ctx, t, url, &wg), Log: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.WarnLevel),
 		})
 		require.NoError(t, err)
 		wg.Go(func() { require.NoError(t, sched.Run(ctx)) }) //nolint:testifylint // ends with the test

@@ -4,6 +4,8 @@ import (
 	"sync"
 
 	"github.com/rs/zerolog"
+
+	"github.com/rowrun/rowrun/store"
 )
 
 // once logs a pass's error when it first comes and when it changes, not each time, and says when it is over.
@@ -21,9 +23,9 @@ func newOnce(log zerolog.Logger, pass string) *once {
 func (o *once) failed(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if text := err.Error(); text != o.last {
+	if text := store.Reason(err); text != o.last {
 		o.last = text
-		o.log.Warn().Err(err).Str("pass", o.pass).Msg("pass failed, it goes on trying")
+		o.log.Warn().Str("error", text).Str("pass", o.pass).Msg("pass failed, it goes on trying")
 	}
 }
 

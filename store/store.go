@@ -156,6 +156,14 @@ func SQLState(err error) string {
 	return ""
 }
 
+// Reason is an error's text for logs: a failed connection is told without the user and database that it was for.
+func Reason(err error) string {
+	if outer, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		return "no connection to the database: " + outer.Unwrap().Error()
+	}
+	return err.Error()
+}
+
 func seconds(d time.Duration) float64 { return d.Seconds() }
 
 func fromSeconds(s *float64) time.Duration {

@@ -27,7 +27,7 @@ func TestWaitingAndPromotionAgree(t *testing.T) {
 		defer func() { require.NoError(rt, tx.Rollback(context.WithoutCancel(t.Context()))) }()
 		m := &model{t: rt, ctx: t.Context(), conn: conn}
 		m.begin()
-		for range rapid.IntRange(1, 25).Draw(rt, "changes") {
+		for range rapid.IntRange(1, 10).Draw(rt, "changes") {
 			for range rapid.IntRange(1, 4).Draw(rt, "at once") {
 				m.change()
 			}

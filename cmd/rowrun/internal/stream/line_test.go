@@ -82,7 +82,7 @@ func TestTextIsAlignedAndHarmless(t *testing.T) {
 	failed.StartedAt, failed.FinishedAt = at, at.Add(time.Second)
 	ended := change(events.Transition{RunID: 7, TaskID: 3, PlanID: of(int64(1)), From: "RUNNING", To: "FAILED", Attempt: 1}, failed, at)
 	plain := render(t, PrinterConfig{Text: true}, ended, pending(row()))
-	require.Equal(t, "09:00:01.123  run 7        FAILED    DATABASE_MIGRATE evil\uFFFD[2J name       orders 1.10 plan 1 attempt 1 took 1s "+
+	require.Equal(t, "09:00:01.123  run 7        FAILED    DATABASE_MIGRATE evil\uFFFD[2J name        orders 1.10 plan 1 attempt 1 took 1s "+
 		"ERROR: first second (run 9 follows)\n"+
 		"08:59:59.123  run 7        PENDING   DATABASE_MIGRATE add index            orders 1.10 plan 1\n", plain)
 	require.Contains(t, render(t, PrinterConfig{Text: true, Color: true}, ended), red+"FAILED   "+reset)

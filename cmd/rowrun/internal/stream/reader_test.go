@@ -253,3 +253,45 @@ func TestReaderOutlivesItsServer(t *testing.T) {
 	run := queryID(t, p, insertRun, task(t, p, "back", "NOBODY"))
 	eventually(t, "the gap and the insert", func() bool { return len(w.gaps(t)) > 0 && len(w.of(t, run)) == 1 })
 }
+
+func TestReadingTheStreamScansNoTable(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	p := pool(t, url)
+	id := task(t, p, "many", "NOBODY")
+	exec(t, p, "INSERT INTO rowrun.task_run (task_id, run_at) SELECT $1, now() + interval '1 day' FROM generate_series(1, 20000)", id)
+	exec(t, p, "VACUUM ANALYZE rowrun.task_run, rowrun.task")
+	const scans = "SELECT seq_scan FROM pg_stat_user_tables WHERE relid = 'rowrun.task_run'::regclass"
+
+	s, err := store.Open(context.Background(), store.Config{URL: url})
+	require.NoError(t, err)
+	out := &output{}
+	printer, err := stream.NewPrinter(stream.PrinterConfig{Out: out})
+	require.NoError(t, err)
+	hub, listener := listening(t, url, nil)
+	reader, err := stream.New(stream.Config{Store: s, Hub: hub, Connected: listener.Connected, Printer: printer})
+	require.NoError(t, err)
+	stop := background(t, reader.Run)
+	out.awaitBegin(t, p)
+	exec(t, p, "SELECT pg_stat_clear_snapshot(), pg_stat_force_next_flush()")
+	before := queryID(t, p, scans)
+	var ids []int64
+	for n := range int64(3000) {
+		ids = append(ids, n+5000)
+	}
+	tx, err := p.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), "SET LOCAL enable_seqscan = off") // its scans would count too
+	require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), "UPDATE rowrun.task_run SET status = 'CANCELED' WHERE id = ANY ($1)", ids)
+	require.NoError(t, err)
+	require.NoError(t, tx.Commit(t.Context()))
+	eventually(t, "all are printed", func() bool { return strings.Count(out.String(), `"to":"CANCELED"`) == len(ids) })
+	stop()
+	reader.Close()
+	s.Close() // a session tells its counts at its end
+	eventually(t, "the sessions' end", func() bool {
+		return queryID(t, p, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'rowrun'") == 0
+	})
+	require.Equal(t, before, queryID(t, p, scans))
+}

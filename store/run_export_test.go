@@ -1,0 +1,4 @@
+package store
+
+// StatusCounts is for a look at its plan.
+const StatusCounts = statusCounts
