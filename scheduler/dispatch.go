@@ -171,6 +171,7 @@ func (t *term) endStrays(ctx context.Context, before map[int64]bool) map[int64]b
 		errs.failed(err)
 		return missing
 	}
+	signal(t.s.opened)
 	t.s.cfg.Log.Warn().Int("count", len(ended)).Str("replica_id", t.id).Msg("runs under this replica's name that it doesn't run were failed")
 	return missing
 }

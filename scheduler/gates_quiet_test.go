@@ -33,7 +33,7 @@ type cause struct {
 func requireQuiet(t *testing.T, conn *pgx.Conn) int {
 	t.Helper()
 	// Longer than any of the schedulers' own second tries, far shorter than a sweep.
-	deadline := time.NewTimer(15 * time.Second)
+	deadline := time.NewTimer(time.Minute)
 	defer deadline.Stop()
 	tick := time.NewTicker(25 * time.Millisecond)
 	defer tick.Stop()

@@ -79,12 +79,14 @@ func startSchedulers(t *testing.T, url string, n int, seed uint64) (stop func())
 	var wg sync.WaitGroup
 	for i := range n {
 		s := openStore(t, url, time.Minute)
+		h := listen(ctx, t, url, &wg)
 		sched, err := scheduler.New(scheduler.Config{
 			Store: s, Executors: map[string]scheduler.Executor{workType: dice{seed}}, Name: fmt.Sprint("gates-", i), Concurrency: 2 + i,
 			SweepInterval: 10 * time.Minute, StaleSweepInterval: 10 * time.Minute, DrainTimeout: 10 * time.Second,
-			Wake: listen(ctx, t, url, &wg), Log: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.WarnLevel),
+			Wake: h.wake, Available: h.available, Ended: h.ended, Log: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.WarnLevel),
 		})
 		require.NoError(t, err)
+		h.of.Store(sched)
 		wg.Go(func() { require.NoError(t, sched.Run(ctx)) }) //nolint:testifylint // ends with the test
 	}
 	var once sync.Once
@@ -104,29 +106,6 @@ func openStore(t *testing.T, url string, lease time.Duration) *store.Store {
 	require.NoError(t, err)
 	t.Cleanup(s.Close)
 	return s
-}
-
-// listen turns notifications into wake-ups. It listens when it returns.
-func listen(ctx context.Context, t *testing.T, url string, wg *sync.WaitGroup) <-chan struct{} {
-	t.Helper()
-	conn, err := pgx.Connect(ctx, url)
-	require.NoError(t, err)
-	_, err = conn.Exec(ctx, `LISTEN `+store.Channel)
-	require.NoError(t, err)
-	wake := make(chan struct{}, 1)
-	wg.Go(func() {
-		defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-		for {
-			if _, err := conn.WaitForNotification(ctx); err != nil {
-				return
-			}
-			select {
-			case wake <- struct{}{}:
-			default:
-			}
-		}
-	})
-	return wake
 }
 
 // dice is an executor that takes a random time and fails now and then, the same for a run of the same seed.

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -214,11 +215,10 @@ func (r *recorder) try(ctx context.Context, batch []ending, lock time.Duration) 
 	}
 	r.settle(ids...)
 	signal(r.s.freed)
-	for i := range batch {
-		if batch[i].gated {
-			signal(r.s.opened)
-			break
-		}
+	// A successor's time is not announced to the replica that made it.
+	if slices.ContainsFunc(batch, func(e ending) bool { return e.gated }) ||
+		slices.ContainsFunc(ended, func(e store.Ended) bool { return e.RetryRunID != nil }) {
+		signal(r.s.opened)
 	}
 	return nil
 }

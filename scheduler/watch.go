@@ -65,6 +65,7 @@ func (t *term) watchOnce(ctx context.Context) error {
 		switch h, ok := found[id]; {
 		case !ok || h.Lost:
 			r.cancel(errLost)
+			signal(t.s.opened) // a person ended it: others may have waited for that
 		case h.CancelRequested:
 			r.cancel(ErrCanceled)
 		}

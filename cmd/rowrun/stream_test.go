@@ -184,3 +184,18 @@ func TestStreamRefusesWhatItCannotDo(t *testing.T) {
 	require.Equal(t, exitFailed, got.code)
 	require.Contains(t, got.stderr, "rowrun migrate up")
 }
+
+func TestStreamNeedsNoMoreThanToRead(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	conn := connect(t, url)
+	run := insertRun(t, conn, "NOOP", "{}", nil)
+	_, err := conn.Exec(t.Context(), "SELECT rowrun.cancel_run($1)", run)
+	require.NoError(t, err)
+	got := rowrun(t.Context(), t, nil, "stream",
+		"--database-url", url+"&options=-crole%3Drowrun_viewer", "--since", "10m", "--until-idle")
+	require.Equal(t, exitDone, got.code, got.stderr)
+	var shown streamed
+	_, _ = io.WriteString(&shown, got.stdout)
+	require.Equal(t, "pending canceled", shown.events(t, run))
+}

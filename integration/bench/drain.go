@@ -49,7 +49,7 @@ func (b *bench) drain(ctx context.Context) error {
 		b.noop(ours, "Rowrun, --concurrency "+many+", stream off", "--concurrency", many, "--stream-source", "off"),
 		b.river(theirs, "River, defaults", "river-defaults", b.scale(3000, 20_000)),
 	}
-	jobs, rounds := b.scale(20_000, 100_000), b.scale(3, 5)
+	jobs, rounds := b.scale(30_000, 100_000), b.scale(3, 5)
 	for range rounds {
 		for _, c := range all {
 			if err := c.play(ctx, s, jobs); err != nil {

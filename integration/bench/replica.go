@@ -88,8 +88,8 @@ func environment(url string) []string {
 
 // poll asks every 5 ms until ok.
 func poll(ctx context.Context, within time.Duration, what string, ok func() (bool, error)) error {
-	ctx, cancel := context.WithTimeout(ctx, within)
-	defer cancel()
+	deadline := time.NewTimer(within)
+	defer deadline.Stop()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -99,7 +99,9 @@ func poll(ctx context.Context, within time.Duration, what string, ok func() (boo
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%s, not within %s", what, within)
+			return fmt.Errorf("%s: %w", what, ctx.Err())
+		case <-deadline.C:
+			return fmt.Errorf("%s: not within %s", what, within)
 		case <-tick.C:
 		}
 	}

@@ -207,8 +207,8 @@ func TestReaderEndsWhereAllIsIdle(t *testing.T) {
 	go func() { ended <- reader.Run(context.Background()) }()
 	eventually(t, "the past", func() bool { return len(out.of(t, due)) == 1 && len(out.of(t, tomorrow)) == 1 })
 	select {
-	case <-ended:
-		require.Fail(t, "ended while a run was due")
+	case err := <-ended:
+		require.Fail(t, "ended while a run was due", "%v", err)
 	case <-time.After(1500 * time.Millisecond):
 	}
 	exec(t, p, "SELECT rowrun.cancel_run($1)", due)
