@@ -139,8 +139,12 @@ func (v *view) violated(r *runRow) string {
 		{"TIME", func(r *runRow) string {
 			return unless(!r.runAt.After(r.availableAt), "due %s after it", r.runAt.Sub(r.availableAt))
 		}},
-		{"SKIPPED or PAUSED", v.heldByTask}, {"VERSION", v.behindVersion}, {"PLAN_FAILED", v.behindFailure},
-		{"DATABASE_BUSY", v.busy}, {"DATABASE_BUSY (order)", v.overtaking}, {"PLAN_LIMIT", v.overLimit},
+		{"SKIPPED or PAUSED", v.heldByTask},
+		{"VERSION", v.behindVersion},
+		{"PLAN_FAILED", v.behindFailure},
+		{"DATABASE_BUSY", v.busy},
+		{"DATABASE_BUSY (order)", v.overtaking},
+		{"PLAN_LIMIT", v.overLimit},
 		{"DEPENDENCY", v.dependent},
 		{"NO_REPLICA", func(r *runRow) string { return unless(r.kind == workType || r.db == "", "of type %s", r.kind) }},
 	} {

@@ -129,7 +129,7 @@ func (r *recorder) take() []ending {
 // ones, what can't be stored is stored without its result.
 func (r *recorder) write(ctx context.Context, batch []ending, lock time.Duration) {
 	for wait := 50 * time.Millisecond; len(batch) > 0; {
-		err := r.try(ctx, batch, lock)
+		err := r.try(ctx, r.s.cfg.Store.EndRuns, batch, lock)
 		if err == nil {
 			r.errs.ok()
 			return
@@ -163,8 +163,11 @@ func (r *recorder) write(ctx context.Context, batch []ending, lock time.Duration
 	}
 }
 
+// endFunc is one of the store's two ways to end runs.
+type endFunc func(context.Context, []store.Ending, time.Duration) ([]store.Ended, error)
+
 // try writes a batch once: endings in one transaction, hand-overs each by itself.
-func (r *recorder) try(ctx context.Context, batch []ending, lock time.Duration) error {
+func (r *recorder) try(ctx context.Context, end endFunc, batch []ending, lock time.Duration) error {
 	rt, cancel := context.WithTimeout(ctx, passTimeout)
 	defer cancel()
 	var endings []store.Ending
@@ -191,7 +194,7 @@ func (r *recorder) try(ctx context.Context, batch []ending, lock time.Duration) 
 	if len(endings) == 0 {
 		return nil
 	}
-	ended, err := r.s.cfg.Store.EndRuns(rt, endings, lock)
+	ended, err := end(rt, endings, lock)
 	if err != nil {
 		return err
 	}
@@ -236,7 +239,7 @@ func (r *recorder) settle(ids ...int64) {
 // park writes plan by plan, so that only those of the plan that is held wait, and leaves these to runStuck.
 func (r *recorder) park(ctx context.Context, batch []ending) {
 	for _, group := range byPlan(batch) {
-		if len(group) == len(batch) || r.try(ctx, group, quickLock) != nil {
+		if len(group) == len(batch) || r.try(ctx, r.s.cfg.Store.EndRuns, group, quickLock) != nil {
 			r.mu.Lock()
 			r.stuck = append(r.stuck, group...)
 			r.mu.Unlock()
@@ -252,7 +255,7 @@ func (r *recorder) runStuck(ctx context.Context) {
 		r.stuck = nil
 		r.mu.Unlock()
 		for _, group := range byPlan(stuck) {
-			err := r.try(ctx, group, slowLock)
+			err := r.try(ctx, r.s.cfg.Store.EndHeldRuns, group, slowLock)
 			if err == nil {
 				continue
 			}

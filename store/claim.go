@@ -224,7 +224,7 @@ func (s *Store) work(ctx context.Context, replicaID string, w Wants, promote Pro
 			return err
 		})
 	}
-	if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
+	if err := s.passes.SendBatch(ctx, b).Close(); err != nil {
 		return Pass{}, 0, fmt.Errorf("promote and claim: %w", err)
 	}
 	if !alive {
@@ -233,7 +233,7 @@ func (s *Store) work(ctx context.Context, replicaID string, w Wants, promote Pro
 	if held > 0 {
 		var more bool
 		var next *float64
-		if err := s.pool.QueryRow(ctx, promoteRuns, true).Scan(&held, &pass.Busy, &more, &next); err != nil {
+		if err := s.passes.QueryRow(ctx, promoteRuns, true).Scan(&held, &pass.Busy, &more, &next); err != nil {
 			return pass, seen, fmt.Errorf("put paused runs aside: %w", err)
 		}
 		pass.More = pass.More || more

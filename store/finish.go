@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // Retry says whether a failure may get a successor.
@@ -48,6 +49,15 @@ SELECT run_id, status, retry_run_id FROM rowrun.end_runs($1, $2, $3, $4, $5, $6)
 // 55P03, nothing is recorded, and the caller tries again in smaller parts. lockTimeout 0: no limit of its own. The
 // slice is put in the order of ids.
 func (s *Store) EndRuns(ctx context.Context, endings []Ending, lockTimeout time.Duration) ([]Ended, error) {
+	return endRunsOn(ctx, s.ends, endings, lockTimeout)
+}
+
+// EndHeldRuns is EndRuns for endings that wait behind somebody's lock: on another connection, so that others don't.
+func (s *Store) EndHeldRuns(ctx context.Context, endings []Ending, lockTimeout time.Duration) ([]Ended, error) {
+	return endRunsOn(ctx, s.pool, endings, lockTimeout)
+}
+
+func endRunsOn(ctx context.Context, pool *pgxpool.Pool, endings []Ending, lockTimeout time.Duration) ([]Ended, error) {
 	slices.SortFunc(endings, func(a, b Ending) int { return cmp.Compare(a.ID, b.ID) })
 	planTasks := []int64{}
 	ids := make([]int64, len(endings))
@@ -86,7 +96,7 @@ func (s *Store) EndRuns(ctx context.Context, endings []Ending, lockTimeout time.
 		ended, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Ended])
 		return err
 	})
-	if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
+	if err := pool.SendBatch(ctx, b).Close(); err != nil {
 		return nil, fmt.Errorf("end runs: %w", err)
 	}
 	return ended, nil

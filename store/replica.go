@@ -47,7 +47,7 @@ func (s *Store) Heartbeat(ctx context.Context, replicaID string, running int) er
 	const q = `-- heartbeat
 UPDATE rowrun.replica_heartbeat SET last_heartbeat = clock_timestamp(), running = $2
 WHERE replica_id = $1 AND state <> 'DEAD'`
-	tag, err := s.vital.Exec(ctx, q, replicaID, running)
+	tag, err := s.beats.Exec(ctx, q, replicaID, running)
 	if err != nil {
 		return fmt.Errorf("heartbeat: %w", err)
 	}
@@ -62,7 +62,7 @@ func (s *Store) Drain(ctx context.Context, replicaID string) error {
 	const q = `-- drain_replica
 UPDATE rowrun.replica_heartbeat SET last_heartbeat = clock_timestamp(), state = 'DRAINING'
 WHERE replica_id = $1 AND state = 'ACTIVE'`
-	if _, err := s.vital.Exec(ctx, q, replicaID); err != nil {
+	if _, err := s.beats.Exec(ctx, q, replicaID); err != nil {
 		return fmt.Errorf("drain replica: %w", err)
 	}
 	return nil

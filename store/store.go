@@ -21,7 +21,7 @@ type Config struct {
 	URL string
 	// AppName is shown in pg_stat_activity. Default "rowrun".
 	AppName string
-	// MaxConns bounds the pool. Default 8.
+	// MaxConns bounds the connections, those that a replica keeps apart included. Default 8; a replica has at least 5.
 	MaxConns int
 	// Lease is how long this replica may be silent. Every session ends statements, idle transactions and dead
 	// connections in less than a third of it, so that a replica that was stopped in the middle can't hold up the one
@@ -34,8 +34,9 @@ type Config struct {
 // Store runs statements on Rowrun's tables. Safe for use by many goroutines.
 type Store struct {
 	pool *pgxpool.Pool
-	// vital is for heartbeats alone, so that they never queue behind other work.
-	vital *pgxpool.Pool
+	// A replica keeps three connections apart: heartbeats never queue behind other work, and the statements of the
+	// pass and of the endings, whose first planning takes some 100 ms, are each planned on one connection only.
+	beats, passes, ends *pgxpool.Pool
 }
 
 // Open prepares a pool; connections are made when they are needed.
@@ -51,6 +52,9 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		c.MaxConns = 8
 	}
 	pc.MaxConns = int32(c.MaxConns)
+	if c.Lease > 0 {
+		pc.MaxConns = int32(max(2, c.MaxConns-3))
+	}
 	pc.MinConns = 1
 	pc.MaxConnIdleTime = 5 * time.Minute
 	pc.HealthCheckPeriod = time.Minute
@@ -72,12 +76,16 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
-	s := &Store{pool: pool, vital: pool}
-	if c.Lease > 0 {
-		vc := pc.Copy()
-		vc.MaxConns, vc.MinConns = 1, 0
-		if s.vital, err = pgxpool.NewWithConfig(ctx, vc); err != nil {
-			pool.Close()
+	s := &Store{pool: pool, beats: pool, passes: pool, ends: pool}
+	if c.Lease == 0 {
+		return s, nil
+	}
+	for _, own := range []**pgxpool.Pool{&s.beats, &s.passes, &s.ends} {
+		one := pc.Copy()
+		one.MaxConns, one.MinConns = 1, 0
+		one.MaxConnLifetime = 24 * time.Hour
+		if *own, err = pgxpool.NewWithConfig(ctx, one); err != nil {
+			s.Close()
 			return nil, fmt.Errorf("open store: %w", err)
 		}
 	}
@@ -89,10 +97,12 @@ func sessionLimit(lease time.Duration) time.Duration { return lease * 3 / 10 }
 
 // Close ends all connections.
 func (s *Store) Close() {
-	s.vital.Close()
-	if s.vital != s.pool {
-		s.pool.Close()
+	for _, own := range []*pgxpool.Pool{s.beats, s.passes, s.ends} {
+		if own != nil && own != s.pool {
+			own.Close()
+		}
 	}
+	s.pool.Close()
 }
 
 // Pool gives tests and the commands of a person a way to the connections.

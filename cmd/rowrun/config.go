@@ -46,7 +46,7 @@ type serveConfig struct {
 }
 
 const (
-	minDatabaseConns = 4
+	minDatabaseConns = 5
 	// What the columns take.
 	maxQueueBytes   = 100
 	maxReplicaBytes = 200

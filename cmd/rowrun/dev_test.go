@@ -52,8 +52,12 @@ func TestDevRunsItsSampleOnceAndGoesOnWithItsData(t *testing.T) {
 		id   int64
 		want string
 	}{
-		{1, lifeOfARun}, {2, lifeOfARun}, {3, lifeOfARun}, {5, lifeOfARun},
-		{4, "pending available running failed"}, {6, lifeOfARun},
+		{1, lifeOfARun},
+		{2, lifeOfARun},
+		{3, lifeOfARun},
+		{5, lifeOfARun},
+		{4, "pending available running failed"},
+		{6, lifeOfARun},
 	} {
 		eventually(t, "the whole sample in the stream", func() bool { return out.events(t, run.id) == run.want })
 	}
@@ -103,7 +107,11 @@ func TestDevRunsItsSampleOnceAndGoesOnWithItsData(t *testing.T) {
 		text, err := os.ReadFile(filepath.Join(dir, "data", "postmaster.pid"))
 		return err == nil && !strings.HasPrefix(string(text), strconv.Itoa(pid)+"\n") && tryDatabase(t.Context(), line) == nil
 	})
-	require.Equal(t, exitDone, stop())
+	conn = connect(t, line)
+	id := insertRun(t, conn, "NOOP", "{}", nil)
+	eventually(t, "it serves again", func() bool { return strings.HasSuffix(again.events(t, id), "running done") })
+	closeConn(t.Context(), conn)
+	require.Equal(t, exitDone, stop(), "%v", logs.lines)
 }
 
 func TestDevRefusesWrongUse(t *testing.T) {

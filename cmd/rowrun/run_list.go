@@ -41,7 +41,7 @@ func (r *runCommand) list() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return r.out.write(cmd.OutOrStdout(), slices.Concat([]store.Run{}, runs), runTable(runs))
+				return r.out.write(cmd.OutOrStdout(), runs, runTable(runs))
 			})
 		},
 	}

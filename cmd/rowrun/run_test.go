@@ -229,7 +229,7 @@ func TestRunWaitEndsWithTheChain(t *testing.T) {
 	conn, variables := connect(t, url), map[string]string{"DATABASE_URL": url}
 	startServing(t, url)
 	wait := func(run int64, args ...string) outcome {
-		return rowrun(t.Context(), t, variables, append([]string{"run", "wait", asText(run)}, args...)...)
+		return rowrun(t.Context(), t, variables, append([]string{"run", "wait", asText(run), "--timeout", "60s"}, args...)...)
 	}
 	got := wait(insertRun(t, conn, "NOOP", `{"sleep": "200ms"}`, nil))
 	require.Equal(t, exitDone, got.code, got.stderr)
@@ -237,7 +237,9 @@ func TestRunWaitEndsWithTheChain(t *testing.T) {
 
 	// The first run named, the second's end waited for.
 	failing := insertRun(t, conn, "NOOP", `{"fail": "no"}`, nil)
-	require.Equal(t, exitFailed, wait(failing).code)
+	got = wait(failing)
+	require.Equal(t, exitFailed, got.code)
+	require.Contains(t, got.stderr, "ended FAILED")
 	change(t, conn, "INSERT INTO rowrun.task (name, type, payload, max_attempts, retry_delay) VALUES ('twice', 'NOOP', '{\"fail\": \"no\"}', 2, '100 ms')")
 	require.NoError(t, conn.QueryRow(t.Context(), "SELECT rowrun.run_task('twice')").Scan(&failing))
 	got = wait(failing, "-o", "json")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -60,7 +59,7 @@ func (r *runCommand) explain(ctx context.Context, cmd *cobra.Command, s *store.S
 		RunID  int64         `json:"run_id"`
 		Status string        `json:"status"`
 		Causes []store.Cause `json:"causes"`
-	}{run.ID, run.Status, slices.Concat([]store.Cause{}, causes)}, t)
+	}{run.ID, run.Status, causes}, t)
 }
 
 // noCause says what is the matter with a run that waits for nothing.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -64,7 +63,7 @@ func statusDocument(schema int64, status store.Status) any {
 		schema, migrations.Version(),
 		streamStatus{status.StreamWriter, writer(status) != nil},
 		runCounts{status.Pending, status.Available, status.Running, status.FailedLastDay},
-		slices.Concat([]store.ReplicaStatus{}, status.Replicas),
+		status.Replicas,
 	}
 }
 

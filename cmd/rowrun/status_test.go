@@ -24,7 +24,7 @@ func TestStatusShowsReplicasRunsAndTheStream(t *testing.T) {
 	insertRun(t, conn, "NOOP", `{"sleep": "1h"}`, nil)
 	failed := insertRun(t, conn, "NOOP", `{"fail": "no"}`, nil)
 	awaitStatus(t, conn, insertRun(t, conn, "MINE", "{}", nil), "AVAILABLE")
-	require.Equal(t, exitFailed, rowrun(t.Context(), t, variables, "run", "wait", asText(failed)).code)
+	awaitStatus(t, conn, failed, "FAILED")
 
 	var status struct {
 		SchemaVersion int `json:"schema_version"`

@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -122,5 +121,3 @@ func (b *bench) scale(scaled, full int) int {
 	}
 	return scaled
 }
-
-func (b *bench) path(name string) string { return filepath.Join(b.dir, name) }

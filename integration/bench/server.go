@@ -143,9 +143,9 @@ func (b *bench) introduce(ctx context.Context) error {
 	if b.full {
 		size = "full"
 	}
-	fmt.Fprintf(b.table.out, "rowrun %s, PostgreSQL %s, %d CPUs, %s, sizes %s\n%s\n", strings.Join(fields, " "), postgres,
+	_, err = fmt.Fprintf(b.table.out, "rowrun %s, PostgreSQL %s, %d CPUs, %s, sizes %s\n%s\n", strings.Join(fields, " "), postgres,
 		runtime.NumCPU(), time.Now().UTC().Format(time.DateOnly), size, strings.Join(shown, ", "))
-	return nil
+	return err
 }
 
 func keys(m map[string]string) []string {

@@ -96,7 +96,7 @@ func TestRedirectsAreAnswersAndNeverFollowed(t *testing.T) {
 }
 
 // Not parallel: the proxy of the environment is what it is about.
-func TestProxyOfTheEnvironmentIsNotAsked(t *testing.T) {
+func TestProxyOfTheEnvironmentIsNotAsked(t *testing.T) { //nolint:paralleltest // it sets variables of the process
 	var asked atomic.Bool
 	proxy := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Store(true) }))
 	t.Cleanup(proxy.Close)

@@ -93,7 +93,7 @@ func TestRowsAppearWhileTheCommandRuns(t *testing.T) {
 		_, _ = o.Write([]byte("first"))
 		synctest.Wait()
 		require.Empty(t, r.logged())
-		time.Sleep(flushAfter) // the bubble's clock, not a wait
+		time.Sleep(flushAfter) //nolint:forbidigo // the bubble's clock, not a wait
 		synctest.Wait()
 		require.Equal(t, "first", r.text())
 

@@ -91,7 +91,7 @@ func (t *tree) end(grace time.Duration) int {
 		default:
 			// Each is asked once: some programs take a second SIGTERM for impatience.
 			for _, c := range left {
-				if !asked[c.pid] && !(groupAsked && c.group == t.leader) {
+				if !asked[c.pid] && (!groupAsked || c.group != t.leader) {
 					asked[c.pid] = true
 					terminate(c.pid)
 				}

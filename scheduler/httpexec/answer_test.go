@@ -157,7 +157,7 @@ func TestABodyThatStallsAfterA202HandsOver(t *testing.T) {
 // raw is an executor whose app says exactly these bytes and closes.
 func raw(t *testing.T, says string) *app {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	done := make(chan struct{})
 	go func() {
@@ -184,7 +184,7 @@ func raw(t *testing.T, says string) *app {
 
 func TestNoAnswerMayBeRetried(t *testing.T) {
 	t.Parallel()
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	closed, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	nobody, err := New(Config{BaseURL: "http://" + closed.Addr().String()})
 	require.NoError(t, err)

@@ -45,7 +45,7 @@ type Config struct {
 type Executor struct {
 	base    base
 	signers []*standardwebhooks.Webhook
-	client  *http.Client
+	client  *http.Client //nolint:forbidigo // made by egress
 }
 
 var _ scheduler.Executor = (*Executor)(nil)

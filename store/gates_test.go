@@ -1,0 +1,55 @@
+package store_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/rowrun/rowrun/store/storetest"
+)
+
+// Of runs that are judged together no more are promoted than the plan has slots.
+func TestPlanLimitHoldsWithinOnePass(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, storetest.New(t))
+	addReplica(t, conn, "r")
+	plan := query[int64](t, conn, `INSERT INTO rowrun.plan (parallel_limit) VALUES (2) RETURNING id`)
+	exec(t, conn, `INSERT INTO rowrun.task (plan_id, type) SELECT $1, 'NOOP' FROM generate_series(1, 5)`, plan)
+	exec(t, conn, `INSERT INTO rowrun.task_run (task_id) SELECT id FROM rowrun.task`)
+	require.Equal(t, 2, query[int](t, conn, `SELECT promoted FROM rowrun.promote_runs()`))
+	require.Equal(t, 0, query[int](t, conn, `SELECT promoted FROM rowrun.promote_runs(true)`))
+	run := query[int64](t, conn, `SELECT id FROM rowrun.task_run WHERE status = 'AVAILABLE' LIMIT 1`)
+	exec(t, conn, `SELECT rowrun.cancel_run($1)`, run)
+	require.Equal(t, 1, query[int](t, conn, `SELECT promoted FROM rowrun.promote_runs()`))
+}
+
+// A version that failed for good, or was canceled, holds back the later ones of its plan and database, those of no
+// other plan, until it is skipped.
+func TestFailedVersionStopsLaterOnes(t *testing.T) {
+	t.Parallel()
+	for _, ends := range []string{"FAILED", "CANCELED"} {
+		t.Run(ends, func(t *testing.T) {
+			t.Parallel()
+			conn := connect(t, storetest.New(t))
+			addReplica(t, conn, "r")
+			plan := query[int64](t, conn, `INSERT INTO rowrun.plan DEFAULT VALUES RETURNING id`)
+			task := func(plan any, db, version string) int64 {
+				return query[int64](t, conn, `INSERT INTO rowrun.task (plan_id, type, database_id, version) VALUES ($1, 'NOOP', $2, $3) RETURNING id`,
+					plan, db, version)
+			}
+			first := task(plan, "a", "1.9")
+			run := newRun(t, conn, first)
+			require.Equal(t, 1, query[int](t, conn, `SELECT promoted FROM rowrun.promote_runs()`))
+			exec(t, conn, `UPDATE rowrun.task_run SET status = 'RUNNING', replica_id = 'r' WHERE id = $1`, run)
+			exec(t, conn, `UPDATE rowrun.task_run SET status = $2 WHERE id = $1`, run, ends)
+
+			later := newRun(t, conn, task(plan, "a", "1.10"))
+			require.Equal(t, 0, query[int](t, conn, `SELECT promoted FROM rowrun.promote_runs(true)`))
+			require.Equal(t, "PLAN_FAILED", query[string](t, conn, `SELECT string_agg(cause, ' ') FROM rowrun.waiting($1)`, later))
+			newRun(t, conn, task(plan, "b", "1.10"))
+			require.Equal(t, 1, query[int](t, conn, `SELECT promoted FROM rowrun.promote_runs()`), "another database")
+			exec(t, conn, `UPDATE rowrun.task SET skipped = true WHERE id = $1`, first)
+			require.Equal(t, 1, query[int](t, conn, `SELECT promoted FROM rowrun.promote_runs()`))
+		})
+	}
+}
