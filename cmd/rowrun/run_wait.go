@@ -78,7 +78,7 @@ func (r *runCommand) await(cmd *cobra.Command, s *store.Store, id int64, timeout
 	go func() { listened <- listener.Run(ctx) }()
 	defer func() {
 		cancel()
-		_ = <-listened // polling does without it, so that its error changes nothing
+		<-listened //nolint:errcheck // polling does without it, so that its error changes nothing
 	}()
 
 	var over <-chan time.Time
