@@ -44,6 +44,8 @@ func (t *term) dispatch(ctx context.Context) {
 			woken = true
 		case <-t.s.cfg.Available:
 			t.mayClaim = true
+		case <-t.promoted:
+			t.mayClaim = true
 		case <-t.s.freed:
 			t.gather(ctx)
 		case <-timer.C:
@@ -55,6 +57,8 @@ func (t *term) dispatch(ctx context.Context) {
 		switch sweep := !now.Before(sweepAt); {
 		case sweep:
 			promote = store.PromoteSweep
+		case (woken || !now.Before(promoteAt)) && t.backlog.Load():
+			signal(t.more) // the backlog's passes find it
 		case woken, !now.Before(promoteAt):
 			promote = store.PromoteDue
 		}
@@ -111,14 +115,49 @@ func (t *term) pass(ctx context.Context, promote store.Promotion) (next time.Dur
 		}
 		switch {
 		case p.More:
-			promote = store.PromoteDue
-		case len(p.Claims) > 0 && len(p.Claims) == want:
-			promote = store.PromoteNothing // perhaps slots are free again
+			signal(t.more)
+			promote = store.PromoteNothing
 		case p.Busy, p.Contended:
 			return busyAgain, nil
 		default:
-			return next, nil
+			promote = store.PromoteNothing
 		}
+		if len(p.Claims) == 0 || t.s.freeSlots() < t.s.cfg.Concurrency/2 {
+			return next, nil // slots that become free say so
+		}
+	}
+}
+
+// promoteBacklog promotes what a pass has left, while dispatch claims what was promoted.
+func (t *term) promoteBacklog(ctx context.Context) {
+	errs := newOnce(t.s.cfg.Log, "promote a backlog")
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.more:
+		}
+		t.backlog.Store(true)
+		for more := true; more && ctx.Err() == nil; {
+			rt, cancel := context.WithTimeout(context.WithoutCancel(ctx), passTimeout)
+			p, err := t.s.cfg.Store.Promote(rt, t.id)
+			cancel()
+			if err != nil {
+				if !errors.Is(err, store.ErrDead) {
+					errs.failed(err)
+				}
+				break // the next sweep comes to it
+			}
+			errs.ok()
+			signal(t.promoted)
+			more = p.More
+			if p.Busy {
+				more = true
+				sleep(ctx, busyAgain)
+			}
+		}
+		t.backlog.Store(false)
+		signal(t.s.opened) // for what came between the last look and now
 	}
 }
 

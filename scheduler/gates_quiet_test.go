@@ -33,6 +33,7 @@ type cause struct {
 func requireQuiet(t *testing.T, conn *pgx.Conn) int {
 	t.Helper()
 	// Longer than any of the schedulers' own second tries, far shorter than a sweep.
+	began := time.Now()
 	deadline := time.NewTimer(time.Minute)
 	defer deadline.Stop()
 	tick := time.NewTicker(25 * time.Millisecond)
@@ -42,6 +43,7 @@ func requireQuiet(t *testing.T, conn *pgx.Conn) int {
 		require.NoError(t, err)
 		forgotten := stuckWithoutPerson(runs, idle)
 		if len(forgotten) == 0 {
+			t.Logf("quiet after %d ms", time.Since(began).Milliseconds())
 			return len(runs)
 		}
 		select {

@@ -31,7 +31,13 @@ func outage(t *testing.T, url string) (over func()) {
 	poll(t, "the end of all sessions", func() bool {
 		return admin.int(`SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = $1`, config.Database) == 0
 	})
-	return func() { admin.exec(`ALTER DATABASE ` + name + ` ALLOW_CONNECTIONS true`) }
+	over = func() { admin.exec(`ALTER DATABASE ` + name + ` ALLOW_CONNECTIONS true`) }
+	t.Cleanup(func() {
+		if t.Failed() {
+			over() // so that the replica can stop
+		}
+	})
+	return over
 }
 
 // In an outage longer than two thirds of its lease a replica stops what it runs; when the database is back it settles
@@ -55,7 +61,12 @@ func TestFenceStopsAndSettlesOwnRuns(t *testing.T) {
 
 	began := time.Now()
 	over := outage(t, url)
-	require.ErrorIs(t, <-stopped, scheduler.ErrLostContact)
+	select {
+	case cause := <-stopped:
+		require.ErrorIs(t, cause, scheduler.ErrLostContact)
+	case <-time.After(15 * time.Second):
+		require.Fail(t, "it never fenced itself")
+	}
 	took := time.Since(began)
 	over()
 	require.GreaterOrEqual(t, took, 500*time.Millisecond, "it gave up too early")

@@ -92,7 +92,7 @@ func newClient(t *testing.T, url string) client {
 
 func (c client) exec(sql string, args ...any) {
 	c.t.Helper()
-	_, err := c.conn.Exec(c.t.Context(), sql, args...)
+	_, err := c.conn.Exec(context.WithoutCancel(c.t.Context()), sql, args...)
 	require.NoError(c.t, err, sql)
 }
 

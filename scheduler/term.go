@@ -23,6 +23,9 @@ type term struct {
 
 	// mayClaim: as far as dispatch knows, runs may be AVAILABLE that it hasn't claimed.
 	mayClaim bool
+	// more asks for passes that promote a backlog; backlog: they are under way; promoted: one is done.
+	more, promoted chan struct{}
+	backlog        atomic.Bool
 
 	// exec is the parent of this term's executors; stop gives them the cause of their end.
 	exec       context.Context
@@ -33,7 +36,10 @@ type term struct {
 var errFenced = errors.New("no heartbeat could be written for two thirds of the lease")
 
 func newTerm(s *Scheduler) *term {
-	return &term{s: s, id: newReplicaID(s.cfg.Name), began: time.Now()}
+	return &term{
+		s: s, id: newReplicaID(s.cfg.Name), began: time.Now(),
+		more: make(chan struct{}, 1), promoted: make(chan struct{}, 1),
+	}
 }
 
 // register writes the first heartbeat.
@@ -79,6 +85,7 @@ func (t *term) serve(ctx, base context.Context) error {
 		}
 	})
 	dispatch.Go(func() { t.dispatch(taking) })
+	dispatch.Go(func() { t.promoteBacklog(taking) })
 	loops.Go(func() { t.watch(live) })
 	loops.Go(func() { t.sweepStale(live) })
 	loops.Go(func() { t.sweepOverdue(live) })
@@ -144,7 +151,13 @@ func (t *term) surrender(base context.Context, cause error) error {
 func (t *term) leave(base context.Context) error {
 	ctx, cancel := context.WithTimeout(base, 3*time.Second)
 	defer cancel()
-	return t.s.cfg.Store.Deregister(ctx, t.id)
+	for {
+		err := t.s.cfg.Store.Deregister(ctx, t.id)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		sleep(ctx, 50*time.Millisecond) // the connection may be one that an outage left dead
+	}
 }
 
 // lastBeat is when the last heartbeat that was written was sent.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // Claim is a run that was handed to a replica, with what its executor needs.
@@ -79,6 +80,13 @@ func (s *Store) Work(ctx context.Context, replicaID string, w Wants, promote Pro
 		pass.Claims = append(pass.Claims, again.Claims...)
 		pass.Contended = len(pass.Claims) < want
 	}
+	return pass, err
+}
+
+// Promote is Work without the claims, on another connection: for a backlog, so that promoting it and claiming what was
+// promoted go on side by side.
+func (s *Store) Promote(ctx context.Context, replicaID string) (Pass, error) {
+	pass, _, err := s.workOn(ctx, s.pool, replicaID, Wants{}, PromoteDue, 0, 0)
 	return pass, err
 }
 
@@ -178,7 +186,11 @@ func claimOf(secret [32]byte, runID int64) string {
 	return uuid.UUID(sum[:16]).String()
 }
 
-func (s *Store) work(ctx context.Context, replicaID string, w Wants, promote Promotion, want, look int) (pass Pass, seen int, err error) {
+func (s *Store) work(ctx context.Context, replicaID string, w Wants, promote Promotion, want, look int) (Pass, int, error) {
+	return s.workOn(ctx, s.passes, replicaID, w, promote, want, look)
+}
+
+func (s *Store) workOn(ctx context.Context, pool *pgxpool.Pool, replicaID string, w Wants, promote Promotion, want, look int) (pass Pass, seen int, err error) {
 	alive := false
 	var secret [32]byte
 	_, _ = rand.Read(secret[:]) // never fails: crypto/rand
@@ -224,7 +236,7 @@ func (s *Store) work(ctx context.Context, replicaID string, w Wants, promote Pro
 			return err
 		})
 	}
-	if err := s.passes.SendBatch(ctx, b).Close(); err != nil {
+	if err := pool.SendBatch(ctx, b).Close(); err != nil {
 		return Pass{}, 0, fmt.Errorf("promote and claim: %w", err)
 	}
 	if !alive {
@@ -233,7 +245,7 @@ func (s *Store) work(ctx context.Context, replicaID string, w Wants, promote Pro
 	if held > 0 {
 		var more bool
 		var next *float64
-		if err := s.passes.QueryRow(ctx, promoteRuns, true).Scan(&held, &pass.Busy, &more, &next); err != nil {
+		if err := pool.QueryRow(ctx, promoteRuns, true).Scan(&held, &pass.Busy, &more, &next); err != nil {
 			return pass, seen, fmt.Errorf("put paused runs aside: %w", err)
 		}
 		pass.More = pass.More || more

@@ -19,7 +19,7 @@ func TestStatusShowsReplicasRunsAndTheStream(t *testing.T) {
 	require.Contains(t, got.stdout, "stream  nobody writes it\n")
 	require.Contains(t, got.stdout, "no replica: start one with `rowrun serve`")
 
-	s := startServing(t, url, "--replica-name", "one", "--types", "NOOP")
+	s := startServing(t, url, "--replica-name", "one", "--types", "NOOP", "--drain-timeout", "100ms")
 	s.awaitReady(t)
 	insertRun(t, conn, "NOOP", `{"sleep": "1h"}`, nil)
 	failed := insertRun(t, conn, "NOOP", `{"fail": "no"}`, nil)
