@@ -59,6 +59,7 @@ func (t *term) dispatch(ctx context.Context) {
 			promote = store.PromoteSweep
 		case (woken || !now.Before(promoteAt)) && t.backlog.Load():
 			signal(t.more) // the backlog's passes find it
+			promoteAt = sweepAt
 		case woken, !now.Before(promoteAt):
 			promote = store.PromoteDue
 		}
