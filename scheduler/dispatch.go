@@ -31,9 +31,10 @@ func (t *term) dispatch(ctx context.Context) {
 	var strays map[int64]bool
 	sweepAt := time.Now()
 	promoteAt := sweepAt // when to promote again without being told
+	again := false       // what that will be is the second look
 	for {
 		promote := store.PromoteNothing
-		woken := false
+		woken, timed := false, false
 		select {
 		case <-ctx.Done():
 			return
@@ -49,6 +50,7 @@ func (t *term) dispatch(ctx context.Context) {
 		case <-t.s.freed:
 			t.gather(ctx)
 		case <-timer.C:
+			timed = true
 		}
 		if ctx.Err() != nil {
 			return
@@ -63,7 +65,8 @@ func (t *term) dispatch(ctx context.Context) {
 		case woken, !now.Before(promoteAt):
 			promote = store.PromoteDue
 		}
-		next, err := t.pass(ctx, promote)
+		next, err := t.pass(ctx, promote, timed && again && promote == store.PromoteDue)
+		again = again && promote == store.PromoteNothing
 		if err != nil {
 			if ctx.Err() != nil {
 				return
@@ -84,7 +87,7 @@ func (t *term) dispatch(ctx context.Context) {
 			promoteAt = time.Now().Add(next)
 		}
 		if woken && time.Until(promoteAt) > lookAgain {
-			promoteAt = time.Now().Add(lookAgain)
+			promoteAt, again = time.Now().Add(lookAgain), true
 		}
 		if sweepAt.Before(promoteAt) {
 			promoteAt = sweepAt
@@ -93,11 +96,15 @@ func (t *term) dispatch(ctx context.Context) {
 	}
 }
 
-// pass promotes and claims until there is nothing more to do now; it returns when to look again.
-func (t *term) pass(ctx context.Context, promote store.Promotion) (next time.Duration, err error) {
+// pass promotes and claims until there is nothing more to do now; it returns when to look again. A glance, which most
+// often finds nothing, claims only if it has promoted something.
+func (t *term) pass(ctx context.Context, promote store.Promotion, glance bool) (next time.Duration, err error) {
 	next = forever
 	for {
 		want := t.s.freeSlots()
+		if glance {
+			want = 0
+		}
 		if promote == store.PromoteNothing && (want == 0 || !t.mayClaim) {
 			return next, nil
 		}
@@ -110,7 +117,11 @@ func (t *term) pass(ctx context.Context, promote store.Promotion) (next time.Dur
 		if err != nil || ctx.Err() != nil {
 			return 0, err
 		}
-		t.mayClaim = len(p.Claims) == want || p.Contended
+		if want > 0 {
+			t.mayClaim = len(p.Claims) == want || p.Contended
+		} else if p.Promoted > 0 {
+			t.mayClaim = true
+		}
 		if promote != store.PromoteNothing && p.NextDue > 0 {
 			next = min(next, p.NextDue)
 		}
@@ -122,6 +133,10 @@ func (t *term) pass(ctx context.Context, promote store.Promotion) (next time.Dur
 			return busyAgain, nil
 		default:
 			promote = store.PromoteNothing
+		}
+		if glance && p.Promoted > 0 {
+			glance = false
+			continue
 		}
 		if len(p.Claims) == 0 || t.s.freeSlots() < t.s.cfg.Concurrency/2 {
 			return next, nil // slots that become free say so
@@ -192,7 +207,7 @@ func (t *term) endStrays(ctx context.Context, before map[int64]bool) map[int64]b
 	missing := map[int64]bool{}
 	var endings []store.Ending
 	for _, id := range owned {
-		if t.s.Holds(id) {
+		if t.s.holds(id) {
 			continue
 		}
 		missing[id] = true

@@ -29,8 +29,15 @@ type running struct {
 // errLost stops an executor whose run isn't this replica's any more: there is nothing left to record.
 var errLost = errors.New("the run ended or was given away")
 
-// Holds says whether a run executes here or has an ending that is still to be recorded.
-func (s *Scheduler) Holds(id int64) bool {
+// Claimed says whether a run was claimed here not long ago: it needs no further wake-up.
+func (s *Scheduler) Claimed(runID int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.claimed[runID%int64(len(s.claimed))] == runID
+}
+
+// holds says whether a run executes here or has an ending that is still to be recorded.
+func (s *Scheduler) holds(id int64) bool {
 	s.mu.Lock()
 	_, ok := s.running[id]
 	s.mu.Unlock()
@@ -44,6 +51,7 @@ func (t *term) execute(c store.Claim) {
 	r := &running{claim: c, term: t, started: time.Now(), cancel: cancel, ctx: ctx}
 	s.mu.Lock()
 	s.running[c.ID] = r
+	s.claimed[c.ID%int64(len(s.claimed))] = c.ID
 	s.mu.Unlock()
 	s.executing.Add(1)
 	s.logRun("run claimed", &c, "")

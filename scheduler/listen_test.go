@@ -59,7 +59,7 @@ func (h *hints) pass(payload string) {
 		own := s != nil && tr.ReplicaID != nil && *tr.ReplicaID == s.Status().ReplicaID
 		switch tr.To {
 		case "AVAILABLE":
-			if s == nil || !s.Holds(tr.RunID) {
+			if s == nil || !s.Claimed(tr.RunID) {
 				hint(h.available)
 			}
 		case "DONE", "FAILED", "CANCELED":

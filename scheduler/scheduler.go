@@ -67,6 +67,7 @@ type Scheduler struct {
 
 	mu      sync.Mutex
 	running map[int64]*running
+	claimed [1024]int64 // the last runs claimed, each at its id modulo the length
 
 	executing atomic.Int64
 	completed atomic.Int64

@@ -90,15 +90,17 @@ func (s *Store) Promote(ctx context.Context, replicaID string) (Pass, error) {
 	return pass, err
 }
 
-const holdReplica = `-- hold_replica
-SELECT count(*) FROM (SELECT FROM rowrun.replica_heartbeat WHERE replica_id = $1 AND state = 'ACTIVE' FOR KEY SHARE) me`
-
 // The whole pass is rowrun.promote_runs. What most wake-ups are about is a run without plan and database, which only
 // time and a pause may hold; for these the pass is spelled out here as one statement, which takes half the time of a
 // call, and the function is called where a mark, a due run with gates, or the sweep asks for it.
+//
+// Each pass begins with a lock on the replica's own row, so that whoever declares it dead either waits for what it
+// claims or comes first.
 const promoteFree = `-- promote_free_runs
-WITH now AS MATERIALIZED (
-    SELECT clock_timestamp() AS t
+WITH me AS MATERIALIZED (
+    SELECT FROM rowrun.replica_heartbeat WHERE replica_id = $1 AND state = 'ACTIVE' FOR KEY SHARE
+), now AS MATERIALIZED (
+    SELECT clock_timestamp() AS t, (SELECT count(*) FROM me) AS alive
 ), picked AS MATERIALIZED (
     SELECT ARRAY(SELECT r.id FROM rowrun.task_run r
                  WHERE r.status = 'PENDING' AND r.hold = 'READY' AND r.plan_id IS NULL
@@ -113,7 +115,7 @@ WITH now AS MATERIALIZED (
     WHERE r.id = ANY (picked.ids) AND k.id = r.task_id AND NOT k.paused AND NOT k.skipped
     RETURNING 1
 )
-SELECT cardinality(picked.ids), (SELECT count(*) FROM promoted),
+SELECT now.alive > 0, cardinality(picked.ids), (SELECT count(*) FROM promoted),
        (extract(epoch FROM least(
            (SELECT r.judge_at FROM rowrun.task_run r
             WHERE r.judge_at > now.t AND r.plan_id IS NULL AND r.database_id IS NULL ORDER BY r.judge_at LIMIT 1),
@@ -133,7 +135,7 @@ CROSS JOIN LATERAL rowrun.promote_runs($1) p`
 // named by id, status is asked as coalesce(status, ”), so that the planner takes the key and not a partial index.
 const claimRuns = `-- claim_runs
 WITH me AS MATERIALIZED (
-    SELECT FROM rowrun.replica_heartbeat WHERE replica_id = $1 AND state = 'ACTIVE'
+    SELECT FROM rowrun.replica_heartbeat WHERE replica_id = $1 AND state = 'ACTIVE' FOR KEY SHARE
 ), seen AS MATERIALIZED (
     SELECT c.id FROM me
     CROSS JOIN unnest($2::text[]) q(queue)
@@ -172,7 +174,7 @@ WITH me AS MATERIALIZED (
         extract(epoch FROM r.deadline - now.t)::float8 AS timeout, extract(epoch FROM k.progress_timeout)::float8 AS progress_timeout,
         r.priority, r.run_at
 )
-SELECT (SELECT count(*) FROM seen), t.id, t.root_id, t.task_id, t.name, t.plan_id, t.attempt, t.type, t.queue, t.database_id,
+SELECT (SELECT count(*) FROM me) > 0, (SELECT count(*) FROM seen), t.id, t.root_id, t.task_id, t.name, t.plan_id, t.attempt, t.type, t.queue, t.database_id,
        t.version, t.payload, t.manual, t.timeout, t.progress_timeout
 FROM (SELECT) one LEFT JOIN taken t ON true
 ORDER BY t.priority DESC, t.run_at, t.id`
@@ -195,18 +197,12 @@ func (s *Store) workOn(ctx context.Context, pool *pgxpool.Pool, replicaID string
 	var secret [32]byte
 	_, _ = rand.Read(secret[:]) // never fails: crypto/rand
 	b := &pgx.Batch{}
-	b.Queue(holdReplica, replicaID).QueryRow(func(row pgx.Row) error {
-		var n int
-		err := row.Scan(&n)
-		alive = n > 0
-		return err
-	})
 	held := 0 // free runs whose task is paused or skipped: the next whole pass puts them aside
 	if promote != PromoteNothing {
-		b.Queue(promoteFree).QueryRow(func(row pgx.Row) error {
+		b.Queue(promoteFree, replicaID).QueryRow(func(row pgx.Row) error {
 			var picked int
 			var next *float64
-			if err := row.Scan(&picked, &pass.Promoted, &next); err != nil {
+			if err := row.Scan(&alive, &picked, &pass.Promoted, &next); err != nil {
 				return err
 			}
 			held = picked - pass.Promoted
@@ -232,7 +228,7 @@ func (s *Store) workOn(ctx context.Context, pool *pgxpool.Pool, replicaID string
 		b.Queue(claimRuns, replicaID, list(w.Queues), list(w.Types), list(w.Databases), list(w.Commands), look, want,
 			seconds(w.DefaultTimeout), secret[:]).Query(func(rows pgx.Rows) error {
 			var err error
-			pass.Claims, seen, err = collectClaims(rows, secret)
+			pass.Claims, alive, seen, err = collectClaims(rows, secret)
 			return err
 		})
 	}
@@ -263,7 +259,7 @@ func (p *Pass) due(ms *float64) {
 	}
 }
 
-func collectClaims(rows pgx.Rows, secret [32]byte) (claims []Claim, seen int, err error) {
+func collectClaims(rows pgx.Rows, secret [32]byte) (claims []Claim, alive bool, seen int, err error) {
 	defer rows.Close()
 	for rows.Next() {
 		var (
@@ -276,9 +272,9 @@ func collectClaims(rows pgx.Rows, secret [32]byte) (claims []Claim, seen int, er
 			timeout, progressTO *float64
 			plan                *int64
 		)
-		if err := rows.Scan(&seen, &id, &root, &task, &name, &plan, &attempt, &typ, &queue, &db, &version, &payload, &manual,
+		if err := rows.Scan(&alive, &seen, &id, &root, &task, &name, &plan, &attempt, &typ, &queue, &db, &version, &payload, &manual,
 			&timeout, &progressTO); err != nil {
-			return nil, 0, err
+			return nil, false, 0, err
 		}
 		if id == nil {
 			continue
@@ -289,5 +285,5 @@ func collectClaims(rows pgx.Rows, secret [32]byte) (claims []Claim, seen int, er
 			Timeout: fromSeconds(timeout), ProgressTimeout: fromSeconds(progressTO),
 		})
 	}
-	return claims, seen, rows.Err()
+	return claims, alive, seen, rows.Err()
 }

@@ -69,7 +69,7 @@ func insertMany(ctx context.Context, url string, writer, n int) error {
 		return err
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	if _, err := conn.Exec(ctx, `SET lock_timeout = '100ms'`); err != nil {
+	if _, err := conn.Exec(ctx, `SET lock_timeout = '2s'`); err != nil {
 		return err
 	}
 	for i := range n {

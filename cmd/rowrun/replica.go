@@ -119,7 +119,7 @@ func (r *replica) mayOpenGate(t events.Transition) bool {
 }
 
 func (r *replica) mayBeClaimed(t events.Transition) bool {
-	return t.To == "AVAILABLE" && !r.scheduler.Holds(t.RunID)
+	return t.To == "AVAILABLE" && !r.scheduler.Claimed(t.RunID)
 }
 
 func (r *replica) mayBeStopped(t events.Transition) bool {
