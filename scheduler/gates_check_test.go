@@ -36,10 +36,10 @@ type view struct {
 	tasks map[int64]may[taskRow]
 	plans map[int64]may[planRow]
 	deps  map[dependencyRow]may[dependencyRow]
-	// ofTask and onDatabase name the runs to look at, together those that were promoted by the same commit.
-	ofTask, together map[int64][]int64
-	onDatabase       map[string][]int64
-	with             map[int64]*runRow
+	// ofTask and onDatabase name the runs to look at.
+	ofTask     map[int64][]int64
+	onDatabase map[string][]int64
+	with       map[int64]*runRow
 }
 
 // see collects what the promotion of commit i, whose snapshot is younger than at, may have seen.

@@ -14,7 +14,7 @@ import (
 func (r *Reader) pass(ctx context.Context) error {
 	now := time.Now()
 	if r.batch.Gap != "" {
-		r.release()
+		r.release(now)
 		r.config.Printer.gap(now, r.batch.Gap)
 		r.batch.Gap = ""
 	}
@@ -34,7 +34,7 @@ func (r *Reader) pass(ctx context.Context) error {
 			r.batch.Transitions = nil
 		}
 		if nothing {
-			r.release()
+			r.release(now.Add(-patience))
 		}
 		if err := r.config.Printer.flush(); err != nil {
 			return err
@@ -110,7 +110,7 @@ func (r *Reader) insert(row *store.StreamRow, named map[int64]*store.StreamRow) 
 	if row.RetryOf != nil {
 		at := r.printed.at(*row.RetryOf)
 		if _, toCome := named[*row.RetryOf]; at < ended && (at > 0 || toCome) {
-			r.deferred[*row.RetryOf] = *row
+			r.deferred[*row.RetryOf] = successor{row: *row, since: time.Now()}
 			return
 		}
 	}
@@ -142,18 +142,29 @@ func (r *Reader) transition(t events.Transition, row *store.StreamRow, now time.
 // follow prints a deferred successor of a run; id, where not 0, is what the
 // successor must be.
 func (r *Reader) follow(run, id int64) {
-	row, ok := r.deferred[run]
-	if !ok || (id != 0 && row.ID != id) {
+	late, ok := r.deferred[run]
+	if !ok || (id != 0 && late.row.ID != id) {
 		return
 	}
 	delete(r.deferred, run)
-	r.config.Printer.transition(pending(&row))
-	r.printed.set(row.ID, 1)
+	r.config.Printer.transition(pending(&late.row))
+	r.printed.set(late.row.ID, 1)
 }
 
-// release prints all deferred successors: the ends before them are not told.
-func (r *Reader) release() {
-	for run := range r.deferred {
-		r.follow(run, 0)
+// release prints the successors that were deferred before a moment: the ends before them are not told.
+func (r *Reader) release(before time.Time) {
+	for run, late := range r.deferred {
+		if !late.since.After(before) {
+			r.follow(run, 0)
+		}
 	}
 }
+
+// successor is a run that waits for the end that it follows to be printed.
+type successor struct {
+	row   store.StreamRow
+	since time.Time
+}
+
+// patience is how long the notification of an end may take after its commit was seen.
+const patience = time.Second

@@ -62,7 +62,7 @@ type Reader struct {
 	inserts *inserts
 	printed *printed
 	// deferred are successors whose predecessor's end was not printed yet, by the predecessor.
-	deferred map[int64]store.StreamRow
+	deferred map[int64]successor
 
 	batch  events.Batch // what was taken and is not printed yet
 	lookAt time.Time    // when to look again though nothing is announced
@@ -87,7 +87,7 @@ func New(config Config) (*Reader, error) {
 	}
 	return &Reader{
 		config: config, batches: config.Hub.SubscribeBatches(config.Buffer),
-		printed: newPrinted(), deferred: map[int64]store.StreamRow{},
+		printed: newPrinted(), deferred: map[int64]successor{},
 	}, nil
 }
 
