@@ -362,11 +362,18 @@ SELECT k.id AS task_id, k.plan_id, k.name, k.type,
        n.id AS last_run_id, n.result
 FROM rowrun.task k
 LEFT JOIN LATERAL (
-    (SELECT r.id, r.status, r.result FROM rowrun.task_run r
-     WHERE k.plan_id IS NOT NULL AND r.task_id = k.id AND r.plan_id IS NOT NULL ORDER BY r.id DESC LIMIT 1)
-    UNION ALL
-    (SELECT r.id, r.status, r.result FROM rowrun.task_run r
-     WHERE k.plan_id IS NULL AND r.task_id = k.id ORDER BY r.id DESC LIMIT 1)
+    -- The unfinished run of a plan's task is its newest, also where its id was drawn before that of one that ended.
+    SELECT x.id, x.status, x.result FROM (
+        (SELECT r.id, r.status, r.result, 0 AS place FROM rowrun.task_run r
+         WHERE k.plan_id IS NOT NULL AND r.task_id = k.id AND r.plan_id IS NOT NULL
+           AND r.status IN ('PENDING', 'AVAILABLE', 'RUNNING') LIMIT 1)
+        UNION ALL
+        (SELECT r.id, r.status, r.result, 1 FROM rowrun.task_run r
+         WHERE k.plan_id IS NOT NULL AND r.task_id = k.id AND r.plan_id IS NOT NULL ORDER BY r.id DESC LIMIT 1)
+        UNION ALL
+        (SELECT r.id, r.status, r.result, 1 FROM rowrun.task_run r
+         WHERE k.plan_id IS NULL AND r.task_id = k.id ORDER BY r.id DESC LIMIT 1)
+    ) x ORDER BY x.place LIMIT 1
 ) n ON true;
 COMMENT ON VIEW rowrun.task_status IS 'A task''s status is that of its newest run; NOT_STARTED without one; SKIPPED where it is skipped.';
 
