@@ -90,8 +90,8 @@ BEGIN
             ('TASK', NULL, NULL, CASE WHEN c.plan_id IS NOT NULL AND c.status = 'DONE' THEN c.task_id END)
         ) m(kind, database_id, plan_id, task_id)
         WHERE c.prev_status IS NOT NULL AND c.status IN ('DONE', 'FAILED', 'CANCELED')
-          AND (m.database_id IS NOT NULL OR m.plan_id IS NOT NULL
-               OR EXISTS (SELECT FROM rowrun.task_dependency d WHERE d.depends_on_id = m.task_id));
+          -- A dependency that is just being inserted can't be seen from here: the mark is left in any case.
+          AND (m.database_id IS NOT NULL OR m.plan_id IS NOT NULL OR m.task_id IS NOT NULL);
     END IF;
     RETURN NULL;
 END $$;
@@ -129,6 +129,8 @@ END $$;
 
 CREATE FUNCTION rowrun.task_run_deleted() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
+DECLARE
+    reopened boolean := false;
 BEGIN
     IF OLD.retry_of IS NOT NULL THEN
         UPDATE rowrun.task_run SET retry_run_id = NULL WHERE id = OLD.retry_of AND retry_run_id = OLD.id;
@@ -140,9 +142,18 @@ BEGIN
                         AND r.status IN ('DONE', 'FAILED', 'CANCELED')
                       ORDER BY r.id DESC LIMIT 1) AS status) n
         WHERE t.id = OLD.task_id AND t.outcome IS DISTINCT FROM n.status;
+        reopened := FOUND;
     END IF;
-    IF OLD.status = 'PENDING' AND OLD.database_id IS NOT NULL THEN
-        INSERT INTO rowrun.gate_mark (kind, database_id) VALUES ('DATABASE', OLD.database_id);
+    IF OLD.status = 'PENDING' THEN
+        reopened := true;
+        IF OLD.database_id IS NOT NULL THEN
+            INSERT INTO rowrun.gate_mark (kind, database_id) VALUES ('DATABASE', OLD.database_id);
+        END IF;
+    END IF;
+    IF reopened THEN
+        IF OLD.plan_id IS NOT NULL THEN -- its task may count as done again
+            INSERT INTO rowrun.gate_mark (kind, task_id) VALUES ('TASK', OLD.task_id);
+        END IF;
         PERFORM rowrun.notify_look();
     END IF;
     RETURN NULL;

@@ -226,14 +226,16 @@ BEGIN
 
     IF cardinality(mark_tasks) > 0 THEN
         -- Dependents whose every dependency is met now.
-        part := ARRAY(SELECT r.id FROM task_dependency e
-                      JOIN task_run r ON r.task_id = e.task_id AND r.plan_id IS NOT NULL AND r.status = 'PENDING'
-                                     AND r.status IN ('PENDING', 'AVAILABLE', 'RUNNING')
-                      WHERE e.depends_on_id = ANY (mark_tasks)
-                        AND (r.hold = 'DEPENDENCY' OR r.hold IS NULL)
+        part := ARRAY(SELECT r.id
+                      FROM (SELECT DISTINCT e.task_id FROM task_dependency e WHERE e.depends_on_id = ANY (mark_tasks)) w
+                      CROSS JOIN LATERAL (
+                          SELECT u.id, u.hold FROM task_run u
+                          WHERE u.task_id = w.task_id AND u.plan_id IS NOT NULL
+                            AND u.status IN ('PENDING', 'AVAILABLE', 'RUNNING') AND coalesce(u.status, '') = 'PENDING' LIMIT 1) r
+                      WHERE (r.hold = 'DEPENDENCY' OR r.hold IS NULL)
                         AND NOT EXISTS (
                             SELECT FROM task_dependency d JOIN task n ON n.id = d.depends_on_id
-                            WHERE d.task_id = r.task_id AND NOT n.skipped
+                            WHERE d.task_id = w.task_id AND NOT n.skipped
                               AND (n.outcome IS DISTINCT FROM 'DONE'
                                    OR EXISTS (SELECT FROM task_run u WHERE u.task_id = n.id AND u.plan_id IS NOT NULL
                                               AND u.status IN ('PENDING', 'AVAILABLE', 'RUNNING'))))
