@@ -27,6 +27,7 @@ func TestMain(m *testing.M) { storetest.Main(m) }
 
 // printed is a line of the stream as a program sees it.
 type printed struct {
+	Type         string `json:"type"`
 	Level        string
 	Time         time.Time
 	Stream       string
