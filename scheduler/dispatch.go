@@ -31,10 +31,9 @@ func (t *term) dispatch(ctx context.Context) {
 	var strays map[int64]bool
 	sweepAt := time.Now()
 	promoteAt := sweepAt // when to promote again without being told
-	again := false       // what that will be is the second look
 	for {
 		promote := store.PromoteNothing
-		woken, timed := false, false
+		woken := false
 		select {
 		case <-ctx.Done():
 			return
@@ -50,7 +49,6 @@ func (t *term) dispatch(ctx context.Context) {
 		case <-t.s.freed:
 			t.gather(ctx)
 		case <-timer.C:
-			timed = true
 		}
 		if ctx.Err() != nil {
 			return
@@ -65,8 +63,7 @@ func (t *term) dispatch(ctx context.Context) {
 		case woken, !now.Before(promoteAt):
 			promote = store.PromoteDue
 		}
-		next, err := t.pass(ctx, promote, timed && again && promote == store.PromoteDue)
-		again = again && promote == store.PromoteNothing
+		next, err := t.pass(ctx, promote)
 		if err != nil {
 			if ctx.Err() != nil {
 				return
@@ -87,7 +84,7 @@ func (t *term) dispatch(ctx context.Context) {
 			promoteAt = time.Now().Add(next)
 		}
 		if woken && time.Until(promoteAt) > lookAgain {
-			promoteAt, again = time.Now().Add(lookAgain), true
+			promoteAt = time.Now().Add(lookAgain)
 		}
 		if sweepAt.Before(promoteAt) {
 			promoteAt = sweepAt
@@ -96,20 +93,23 @@ func (t *term) dispatch(ctx context.Context) {
 	}
 }
 
-// pass promotes and claims until there is nothing more to do now; it returns when to look again. A glance, which most
-// often finds nothing, claims only if it has promoted something.
-func (t *term) pass(ctx context.Context, promote store.Promotion, glance bool) (next time.Duration, err error) {
+// pass promotes and claims until there is nothing more to do now; it returns when to look again. Where no other run is
+// known to be AVAILABLE, it claims what it promotes itself and looks for others only if that left some.
+func (t *term) pass(ctx context.Context, promote store.Promotion) (next time.Duration, err error) {
 	next = forever
 	for {
 		want := t.s.freeSlots()
-		if glance {
-			want = 0
-		}
 		if promote == store.PromoteNothing && (want == 0 || !t.mayClaim) {
 			return next, nil
 		}
+		fresh := promote == store.PromoteDue && !t.mayClaim && want > 0
 		rt, cancel := context.WithTimeout(context.WithoutCancel(ctx), passTimeout)
-		p, err := t.s.cfg.Store.Work(rt, t.id, t.s.wants, promote, want)
+		var p store.Pass
+		if fresh {
+			p, err = t.s.cfg.Store.WorkPromoted(rt, t.id, t.s.wants, want)
+		} else {
+			p, err = t.s.cfg.Store.Work(rt, t.id, t.s.wants, promote, want)
+		}
 		cancel()
 		for _, c := range p.Claims {
 			t.execute(c)
@@ -117,10 +117,11 @@ func (t *term) pass(ctx context.Context, promote store.Promotion, glance bool) (
 		if err != nil || ctx.Err() != nil {
 			return 0, err
 		}
-		if want > 0 {
+		switch {
+		case fresh, want == 0:
+			t.mayClaim = t.mayClaim || p.Promoted > len(p.Claims)
+		default:
 			t.mayClaim = len(p.Claims) == want || p.Contended
-		} else if p.Promoted > 0 {
-			t.mayClaim = true
 		}
 		if promote != store.PromoteNothing && p.NextDue > 0 {
 			next = min(next, p.NextDue)
@@ -128,17 +129,11 @@ func (t *term) pass(ctx context.Context, promote store.Promotion, glance bool) (
 		switch {
 		case p.More:
 			signal(t.more)
-			promote = store.PromoteNothing
 		case p.Busy, p.Contended:
 			return busyAgain, nil
-		default:
-			promote = store.PromoteNothing
 		}
-		if glance && p.Promoted > 0 {
-			glance = false
-			continue
-		}
-		if len(p.Claims) == 0 || t.s.freeSlots() < t.s.cfg.Concurrency/2 {
+		promote = store.PromoteNothing
+		if !fresh && (len(p.Claims) == 0 || t.s.freeSlots() < t.s.cfg.Concurrency/2) {
 			return next, nil // slots that become free say so
 		}
 	}

@@ -159,6 +159,7 @@ CREATE TABLE rowrun.task_run (
     version_key         text COLLATE "C",
     sequential          boolean NOT NULL,
     prev_status         text,
+    by_hand             boolean,
     hold                text,
     judge_at            timestamptz,
     failures            integer NOT NULL DEFAULT 0,
@@ -228,6 +229,7 @@ COMMENT ON COLUMN rowrun.task_run.result IS 'What the run left behind; of FAILED
 COMMENT ON COLUMN rowrun.task_run.version_key IS 'Internal: version as text that sorts like it.';
 COMMENT ON COLUMN rowrun.task_run.sequential IS 'Internal: copied from the task.';
 COMMENT ON COLUMN rowrun.task_run.prev_status IS 'Internal: the status before, where the newest version of the row is a change of status.';
+COMMENT ON COLUMN rowrun.task_run.by_hand IS 'Internal: the last edge was written by hand, and a trigger announced it; NULL: the statement that took it announced it itself.';
 COMMENT ON COLUMN rowrun.task_run.hold IS 'Internal: what the last judgement left a PENDING run waiting for; READY: only for its plan or the next pass.';
 COMMENT ON COLUMN rowrun.task_run.judge_at IS 'Internal: when a PENDING run must be judged; NULL: not before something happens.';
 COMMENT ON COLUMN rowrun.task_run.failures IS 'Internal: failures in this chain since the last retry that a person asked for.';

@@ -156,7 +156,7 @@ BEGIN
         NEW.recoveries := 0;
     END IF;
     IF NOT (ROW(NEW.available_at, NEW.started_at, NEW.finished_at, NEW.deadline, NEW.cancel_requested_at, NEW.cancel_reason,
-                NEW.progress, NEW.progress_at, NEW.replica_id, NEW.claim_hash, NEW.prev_status, NEW.retry_run_id) IS NULL)
+                NEW.progress, NEW.progress_at, NEW.replica_id, NEW.claim_hash, NEW.prev_status, NEW.by_hand, NEW.retry_run_id) IS NULL)
     THEN
         NEW.available_at := NULL;
         NEW.started_at := NULL;
@@ -169,6 +169,7 @@ BEGIN
         NEW.replica_id := NULL;
         NEW.claim_hash := NULL;
         NEW.prev_status := NULL;
+        NEW.by_hand := NULL;
         NEW.retry_run_id := NULL;
     END IF;
     IF pg_column_size(NEW.input) >= 2000 OR jsonb_typeof(NEW.input) <> 'object' OR NEW.idempotency_key IS NOT NULL
@@ -262,6 +263,7 @@ BEGIN
                   HINT = 'PENDING -> AVAILABLE -> RUNNING -> DONE, FAILED or CANCELED; to run it again use rowrun.retry_run or insert a run.';
     END IF;
     NEW.prev_status := OLD.status;
+    NEW.by_hand := true;
     NEW.hold := NULL;
     NEW.judge_at := NULL;
     NEW.updated_at := t;
@@ -290,11 +292,12 @@ BEGIN
     RETURN NEW;
 END $$;
 -- A call costs more than the update itself, so that what replicas write passes without one: their statements are
--- complete and say in prev_status which edge they take; a judgement changes hold and nothing else. Whoever updates by
--- hand leaves prev_status as the last edge set it. The clause is short because it is parsed anew for each statement.
+-- complete, say in prev_status which edge they take, and announce it themselves (rowrun.announce); a judgement changes
+-- hold and nothing else. Whoever updates by hand leaves prev_status as the last edge set it. The clause is short because
+-- it is parsed anew for each statement.
 CREATE TRIGGER task_run_guard BEFORE UPDATE ON rowrun.task_run FOR EACH ROW
     WHEN ((NEW.prev_status = OLD.status AND NEW.updated_at > OLD.updated_at
-           AND OLD.status || NEW.status IN ('PENDINGAVAILABLE', 'AVAILABLERUNNING', 'RUNNINGDONE')
+           AND OLD.status || NEW.status IN ('PENDINGAVAILABLE', 'AVAILABLERUNNING', 'RUNNINGDONE', 'RUNNINGFAILED', 'RUNNINGCANCELED')
            OR NEW.hold <> coalesce(OLD.hold, '')) IS NOT TRUE)
     EXECUTE FUNCTION rowrun.task_run_guard();
 

@@ -46,58 +46,75 @@ END $$;
 CREATE CONSTRAINT TRIGGER task_run_inserted AFTER INSERT ON rowrun.task_run DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW WHEN (NEW.retry_of IS NULL) EXECUTE FUNCTION rowrun.task_run_inserted();
 
--- Announces the changes of status that a statement made and keeps what hangs on them. Every UPDATE of a run gets
--- here; prev_status is only set where this very statement changed the status.
-CREATE FUNCTION rowrun.task_run_changed() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+-- A change of status as it is notified.
+CREATE FUNCTION rowrun.transition(r rowrun.task_run) RETURNS text LANGUAGE sql STABLE
+    RETURN '{"run_id":' || r.id || ',"task_id":' || r.task_id || ',"plan_id":' || coalesce(r.plan_id::text, 'null')
+        || ',"from":"' || r.prev_status || '","to":"' || r.status || '","attempt":' || r.attempt
+        || ',"replica_id":' || coalesce(to_json(r.replica_id)::text, 'null') || '}';
+
+-- Notifies changes of status. Each statement that takes an edge calls it for what it changed, once: a trigger with a
+-- transition table would take as long as the rest of a statement on one row. It has no query for the same reason.
+CREATE FUNCTION rowrun.announce(transitions text[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-    items text[];
-    longest integer;
-    per integer;
-    gated boolean;
+    said integer := 0;
+    upto integer;
+    size integer;
+    payload text;
 BEGIN
-    SELECT array_agg(i.item), max(octet_length(i.item)), bool_or(i.gated) INTO items, longest, gated
-    FROM (
-        SELECT '{"run_id":' || c.id || ',"task_id":' || c.task_id || ',"plan_id":' || coalesce(c.plan_id::text, 'null')
-               || ',"from":"' || c.prev_status || '","to":"' || c.status || '","attempt":' || c.attempt
-               || ',"replica_id":' || coalesce(to_json(c.replica_id)::text, 'null') || '}' AS item,
-               (c.plan_id IS NOT NULL OR c.database_id IS NOT NULL) AND c.status IN ('DONE', 'FAILED', 'CANCELED') AS gated
-        FROM changed c WHERE c.prev_status IS NOT NULL
-    ) i;
-    IF items IS NULL THEN
-        RETURN NULL;
+    IF cardinality(transitions) IS NULL OR coalesce(current_setting('rowrun.notify', true), '') = 'off' THEN
+        RETURN;
     END IF;
-
-    IF coalesce(current_setting('rowrun.notify', true), '') <> 'off' THEN
-        per := greatest(7900 / (longest + 1), 1);
-        FOR start IN 1..cardinality(items) BY per LOOP
-            PERFORM pg_notify('rowrun_task_run', '[' || array_to_string(items[start : start + per - 1], ',') || ']');
+    payload := '[' || array_to_string(transitions, ',') || ']';
+    IF octet_length(payload) <= 7900 THEN
+        IF pg_notify('rowrun_task_run', payload) IS NULL THEN NULL; END IF;
+        RETURN;
+    END IF;
+    WHILE said < cardinality(transitions) LOOP
+        upto := said;
+        size := 1;
+        WHILE upto < cardinality(transitions) AND size + octet_length(transitions[upto + 1]) + 1 <= 7900 LOOP
+            upto := upto + 1;
+            size := size + octet_length(transitions[upto]) + 1;
         END LOOP;
-    END IF;
+        payload := '[' || array_to_string(transitions[said + 1 : upto], ',') || ']';
+        IF pg_notify('rowrun_task_run', payload) IS NULL THEN NULL; END IF;
+        said := upto;
+    END LOOP;
+END $$;
 
-    IF gated THEN
-        UPDATE rowrun.task t SET outcome = c.status
-        FROM changed c
-        WHERE t.id = c.task_id AND c.plan_id IS NOT NULL AND c.prev_status IS NOT NULL
-          AND c.status IN ('DONE', 'FAILED', 'CANCELED') AND c.retry_run_id IS NULL
-          AND t.outcome IS DISTINCT FROM c.status;
-        INSERT INTO rowrun.gate_mark (kind, database_id, plan_id, task_id)
-        SELECT DISTINCT m.kind, m.database_id, m.plan_id, m.task_id
-        FROM changed c
-        CROSS JOIN LATERAL (VALUES
-            ('DATABASE', c.database_id, NULL::bigint, NULL::bigint),
-            ('PLAN', NULL, CASE WHEN c.prev_status <> 'PENDING' THEN c.plan_id END, NULL),
-            ('TASK', NULL, NULL, CASE WHEN c.plan_id IS NOT NULL AND c.status = 'DONE' THEN c.task_id END)
-        ) m(kind, database_id, plan_id, task_id)
-        WHERE c.prev_status IS NOT NULL AND c.status IN ('DONE', 'FAILED', 'CANCELED')
-          -- A dependency that is just being inserted can't be seen from here: the mark is left in any case.
-          AND (m.database_id IS NOT NULL OR m.plan_id IS NOT NULL OR m.task_id IS NOT NULL);
+-- What hangs on the end of runs with a plan or a database: the outcome of the plan's task, and marks for what may start.
+CREATE FUNCTION rowrun.mark_ended(run_ids bigint[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE rowrun.task t SET outcome = c.status
+    FROM rowrun.task_run c
+    WHERE c.id = ANY (run_ids) AND t.id = c.task_id AND c.plan_id IS NOT NULL
+      AND coalesce(c.status, '') IN ('DONE', 'FAILED', 'CANCELED') AND c.retry_run_id IS NULL
+      AND t.outcome IS DISTINCT FROM c.status;
+    INSERT INTO rowrun.gate_mark (kind, database_id, plan_id, task_id)
+    SELECT DISTINCT m.kind, m.database_id, m.plan_id, m.task_id
+    FROM rowrun.task_run c
+    CROSS JOIN LATERAL (VALUES
+        ('DATABASE', c.database_id, NULL::bigint, NULL::bigint),
+        ('PLAN', NULL, CASE WHEN c.prev_status <> 'PENDING' THEN c.plan_id END, NULL),
+        ('TASK', NULL, NULL, CASE WHEN c.plan_id IS NOT NULL AND c.status = 'DONE' THEN c.task_id END)
+    ) m(kind, database_id, plan_id, task_id)
+    WHERE c.id = ANY (run_ids) AND coalesce(c.status, '') IN ('DONE', 'FAILED', 'CANCELED')
+      -- A dependency that is just being inserted can't be seen from here: the mark is left in any case.
+      AND (m.database_id IS NOT NULL OR m.plan_id IS NOT NULL OR m.task_id IS NOT NULL);
+END $$;
+
+-- What an edge by hand sets off; replicas' statements say it themselves.
+CREATE FUNCTION rowrun.task_run_by_hand() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+BEGIN
+    PERFORM announce(ARRAY[transition(NEW)]);
+    IF (NEW.plan_id IS NOT NULL OR NEW.database_id IS NOT NULL) AND NEW.status IN ('DONE', 'FAILED', 'CANCELED') THEN
+        PERFORM mark_ended(ARRAY[NEW.id]);
     END IF;
     RETURN NULL;
 END $$;
-
-CREATE TRIGGER task_run_changed AFTER UPDATE ON rowrun.task_run REFERENCING NEW TABLE AS changed
-    FOR EACH STATEMENT EXECUTE FUNCTION rowrun.task_run_changed();
+CREATE TRIGGER task_run_by_hand AFTER UPDATE ON rowrun.task_run FOR EACH ROW
+    WHEN (NEW.by_hand AND NEW.status <> OLD.status) EXECUTE FUNCTION rowrun.task_run_by_hand();
 
 -- The outcome of a plan's task changes with its newest ended run, or where a run is deleted: what a failure held
 -- back may go on when it is gone.
@@ -244,7 +261,10 @@ CREATE TRIGGER replica_changed AFTER UPDATE ON rowrun.replica_heartbeat FOR EACH
 
 COMMENT ON FUNCTION rowrun.notify_look() IS 'Says "look" on rowrun_task_run, merged among transactions that commit together.';
 COMMENT ON FUNCTION rowrun.task_run_inserted() IS 'Trigger, at commit: a new run says "look".';
-COMMENT ON FUNCTION rowrun.task_run_changed() IS 'Trigger: announces changes of status; marks what they may open.';
+COMMENT ON FUNCTION rowrun.transition(rowrun.task_run) IS 'Internal: the last edge of a run as it is notified.';
+COMMENT ON FUNCTION rowrun.announce(text[]) IS 'Internal: notifies transitions, in as few notifications as they fit.';
+COMMENT ON FUNCTION rowrun.mark_ended(bigint[]) IS 'Internal: outcome of tasks and marks of what may start, after the end of runs.';
+COMMENT ON FUNCTION rowrun.task_run_by_hand() IS 'Trigger: announces an edge written by hand; marks what it may open.';
 COMMENT ON FUNCTION rowrun.note_edit(text, boolean) IS 'Internal: a PENDING run was moved, or a cancel asked of a RUNNING one.';
 COMMENT ON FUNCTION rowrun.task_run_deleted() IS 'Trigger: what a deleted run leaves behind.';
 COMMENT ON FUNCTION rowrun.task_outcome_changed() IS 'Trigger: a failed task was mended or skipped.';

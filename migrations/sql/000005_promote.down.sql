@@ -1,3 +1,4 @@
-DROP FUNCTION rowrun.promote_runs(boolean), rowrun.plan_room(bigint),
+DROP FUNCTION rowrun.promote_runs(boolean), rowrun.note_promoted(bigint[]), rowrun.promoted_now(),
+    rowrun.plan_room(bigint),
     rowrun.closed_gate(rowrun.task_run, boolean, timestamptz);
 DELETE FROM rowrun.migration WHERE version = 5;

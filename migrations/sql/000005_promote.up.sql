@@ -55,6 +55,16 @@ CREATE FUNCTION rowrun.plan_room(plan_id bigint) RETURNS TABLE (open boolean, sl
 $$;
 COMMENT ON FUNCTION rowrun.plan_room(bigint) IS 'Internal: whether a plan lets runs through, and how many more.';
 
+-- What the transaction has promoted so far, so that its next statement can claim it without a search; more than a
+-- hundred at once aren't noted.
+CREATE FUNCTION rowrun.promoted_now() RETURNS bigint[] LANGUAGE sql STABLE
+    RETURN coalesce(nullif(current_setting('rowrun.promoted', true), ''), '{}')::bigint[];
+CREATE FUNCTION rowrun.note_promoted(ids bigint[]) RETURNS text LANGUAGE sql VOLATILE
+    RETURN CASE WHEN cardinality(ids) <= 100
+                THEN set_config('rowrun.promoted', (rowrun.promoted_now() || ids)::text, true) END;
+COMMENT ON FUNCTION rowrun.promoted_now() IS 'Internal: what the transaction has promoted so far.';
+COMMENT ON FUNCTION rowrun.note_promoted(bigint[]) IS 'Internal: notes what was promoted, for the claim in the same transaction.';
+
 -- One promote pass: PENDING -> AVAILABLE for what has every gate open. Returns how many were promoted, whether another
 -- replica was at it (look again in some ms), whether there is more to do now, and how many ms until the next run_at.
 --
@@ -77,7 +87,8 @@ AS $$
 DECLARE
     t timestamptz := clock_timestamp();
     ids bigint[];
-    done integer;
+    items text[];
+    changed_ids bigint[];
     due bigint[];
     mark_runs bigint[];
     mark_dbs text[];
@@ -110,12 +121,16 @@ BEGIN
     IF cardinality(ids) > 0 THEN
         more := cardinality(ids) >= 1000;
         -- Some of them may have been inserted after t.
-        UPDATE task_run r
-        SET status = 'AVAILABLE', prev_status = 'PENDING', available_at = greatest(t, r.run_at), updated_at = greatest(t, r.run_at, r.created_at),
-            hold = NULL, judge_at = NULL
-        FROM task k
-        WHERE r.id = ANY (ids) AND k.id = r.task_id AND NOT k.paused AND NOT k.skipped;
-        GET DIAGNOSTICS promoted = ROW_COUNT;
+        WITH changed AS (
+            UPDATE task_run r
+            SET status = 'AVAILABLE', prev_status = 'PENDING', available_at = greatest(t, r.run_at), updated_at = greatest(t, r.run_at, r.created_at),
+                hold = NULL, judge_at = NULL
+            FROM task k
+            WHERE r.id = ANY (ids) AND k.id = r.task_id AND NOT k.paused AND NOT k.skipped
+            RETURNING r.id, transition(r) AS item
+        )
+        SELECT count(*), array_agg(c.id), array_agg(c.item) INTO promoted, changed_ids, items FROM changed c;
+        PERFORM announce(items), note_promoted(changed_ids);
         IF promoted < cardinality(ids) THEN
             -- The lock on the task orders this against the user who unpauses it: either its mark is seen later, or
             -- the task is not paused any more.
@@ -449,19 +464,26 @@ BEGIN
     open_ids := ARRAY(SELECT v.id FROM unnest(verdict_ids, verdict_holds) v(id, hold) WHERE v.hold IS NULL);
     IF cardinality(open_ids) > 0 THEN
         BEGIN
-            UPDATE task_run r
-            SET status = 'AVAILABLE', prev_status = 'PENDING', available_at = t, updated_at = t, hold = NULL, judge_at = NULL
-            WHERE r.id = ANY (open_ids);
-            GET DIAGNOSTICS done = ROW_COUNT;
-            promoted := promoted + done;
+            WITH changed AS (
+                UPDATE task_run r
+                SET status = 'AVAILABLE', prev_status = 'PENDING', available_at = t, updated_at = t, hold = NULL, judge_at = NULL
+                WHERE r.id = ANY (open_ids)
+                RETURNING r.id, transition(r) AS item
+            )
+            SELECT promoted + count(*), array_agg(c.id), array_agg(c.item) INTO promoted, changed_ids, items FROM changed c;
+            PERFORM announce(items), note_promoted(changed_ids);
         EXCEPTION WHEN unique_violation OR lock_not_available THEN
             -- Somebody made a sequential run of that database AVAILABLE by hand: that costs one run, not the batch.
             FOREACH run IN ARRAY open_ids LOOP
                 BEGIN
-                    UPDATE task_run r
-                    SET status = 'AVAILABLE', prev_status = 'PENDING', available_at = t, updated_at = t, hold = NULL, judge_at = NULL
-                    WHERE r.id = run;
-                    promoted := promoted + 1;
+                    WITH changed AS (
+                        UPDATE task_run r
+                        SET status = 'AVAILABLE', prev_status = 'PENDING', available_at = t, updated_at = t, hold = NULL, judge_at = NULL
+                        WHERE r.id = run
+                        RETURNING r.id, transition(r) AS item
+                    )
+                    SELECT promoted + count(*), array_agg(c.id), array_agg(c.item) INTO promoted, changed_ids, items FROM changed c;
+                    PERFORM announce(items), note_promoted(changed_ids);
                 EXCEPTION WHEN unique_violation OR lock_not_available THEN
                     UPDATE task_run r SET hold = 'DATABASE', judge_at = NULL, prev_status = NULL WHERE r.id = run;
                     INSERT INTO gate_mark (kind, run_id) VALUES ('RUN', run);

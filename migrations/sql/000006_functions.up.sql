@@ -10,76 +10,90 @@ CREATE FUNCTION rowrun.end_runs(run_ids bigint[], claims uuid[], statuses text[]
     plan_tasks bigint[] DEFAULT NULL)
     RETURNS TABLE (run_id bigint, status text, retry_run_id bigint)
     LANGUAGE plpgsql
-    SET search_path = pg_catalog, rowrun, pg_temp
-    SET jit = off
-    SET plan_cache_mode = force_generic_plan
-    SET enable_seqscan = off
 AS $$
 #variable_conflict use_column
 DECLARE
     t timestamptz := clock_timestamp();
     ended bigint[];
+    ended_as text[];
+    successors bigint[];
+    items text[];
+    gated boolean;
+    refused boolean;
 BEGIN
-    IF EXISTS (SELECT FROM unnest(results) d(doc)
-               WHERE jsonb_typeof(d.doc) <> 'object' OR (pg_column_size(d.doc) >= 2000 AND octet_length(d.doc::text) > 1048576))
-    THEN
+    -- The order of locks: tasks of plans (their outcome changes), then runs, each by id.
+    IF plan_tasks IS NULL THEN
+        plan_tasks := ARRAY(SELECT r.task_id FROM rowrun.task_run r WHERE r.id = ANY (run_ids) AND coalesce(r.plan_id, 0) <> 0);
+    END IF;
+    IF cardinality(plan_tasks) > 0 THEN
+        PERFORM FROM rowrun.task k WHERE k.id = ANY (plan_tasks) ORDER BY k.id FOR NO KEY UPDATE;
+    END IF;
+
+    IF 'DONE' = ALL (statuses) THEN
+        -- What ended well needs no look at anything but the row itself.
+        WITH done AS (
+            UPDATE rowrun.task_run r
+            SET status = 'DONE', prev_status = 'RUNNING', by_hand = NULL, finished_at = t, updated_at = t, claim_hash = NULL,
+                result = i.result
+            FROM unnest(run_ids, claims, results) AS i(id, claim, result)
+            WHERE r.id = i.id AND coalesce(r.status, '') = 'RUNNING'
+              AND (i.claim IS NULL OR r.claim_hash = sha256(uuid_send(i.claim)))
+            RETURNING r.id, r.status, r.plan_id, r.database_id, rowrun.transition(r) AS item,
+                jsonb_typeof(r.result) <> 'object' OR (pg_column_size(r.result) >= 2000 AND octet_length(r.result::text) > 1048576) AS bad
+        )
+        SELECT array_agg(d.id), array_agg(d.status), array_agg(NULL::bigint), array_agg(d.item),
+               bool_or(d.plan_id IS NOT NULL OR d.database_id IS NOT NULL),
+               bool_or(d.bad)
+        INTO ended, ended_as, successors, items, gated, refused
+        FROM done d;
+    ELSE
+        -- Locked first, judged later: a cancel that is asked for now waits, or is seen.
+        PERFORM FROM rowrun.task_run r WHERE r.id = ANY (run_ids) ORDER BY r.id FOR NO KEY UPDATE;
+        WITH changed AS (
+            UPDATE rowrun.task_run r
+            SET status = v.status, prev_status = 'RUNNING', by_hand = NULL, finished_at = t, updated_at = t,
+                claim_hash = CASE WHEN v.status = 'CANCELED' THEN r.claim_hash END,
+                result = v.result,
+                retry_run_id = CASE WHEN v.again THEN nextval('rowrun.task_run_id_seq') END
+            FROM (
+                SELECT i.id,
+                       CASE WHEN i.status = 'FAILED' AND x.cancel_requested_at IS NOT NULL THEN 'CANCELED' ELSE i.status END AS status,
+                       CASE WHEN i.status = 'FAILED' AND x.cancel_requested_at IS NOT NULL THEN
+                                coalesce(i.result, '{}') || jsonb_build_object('code', 'CANCELED', 'detail',
+                                    'Task run canceled' || coalesce(': ' || x.cancel_reason, '')
+                                    || CASE WHEN coalesce(i.result ->> 'code', 'CANCELED') = 'CANCELED' THEN ''
+                                            ELSE ' (' || (i.result ->> 'code') || ': ' || coalesce(i.result ->> 'detail', '') || ')' END)
+                            ELSE coalesce(i.result, '{}') END AS result,
+                       i.status = 'FAILED' AND x.cancel_requested_at IS NULL AND NOT k.skipped
+                           AND ((i.retry = 'FAILURE' AND x.failures + 1 < k.max_attempts)
+                                OR (i.retry = 'STALE' AND k.on_stale = 'RETRY' AND x.recoveries < 5)) AS again
+                FROM unnest(run_ids, claims, statuses, results, retries) AS i(id, claim, status, result, retry)
+                JOIN rowrun.task_run x ON x.id = i.id
+                JOIN rowrun.task k ON k.id = x.task_id
+                WHERE coalesce(x.status, '') = 'RUNNING' AND (i.claim IS NULL OR x.claim_hash = sha256(uuid_send(i.claim)))
+            ) v
+            WHERE r.id = v.id
+            RETURNING r.id, r.status, r.retry_run_id, r.plan_id, r.database_id, rowrun.transition(r) AS item,
+                jsonb_typeof(r.result) <> 'object' OR (pg_column_size(r.result) >= 2000 AND octet_length(r.result::text) > 1048576) AS bad
+        )
+        SELECT array_agg(c.id), array_agg(c.status), array_agg(c.retry_run_id), array_agg(c.item),
+               bool_or(c.plan_id IS NOT NULL OR c.database_id IS NOT NULL),
+               bool_or(c.bad)
+        INTO ended, ended_as, successors, items, gated, refused
+        FROM changed c;
+    END IF;
+    IF refused THEN
         RAISE EXCEPTION 'result of a run is a JSON object of at most 1 MiB'
             USING ERRCODE = 'check_violation', HINT = 'Keep large data elsewhere and leave a reference.';
     END IF;
-
-    -- The order of locks: tasks of plans (their outcome changes), then runs, each by id.
-    IF plan_tasks IS NULL THEN
-        plan_tasks := ARRAY(SELECT r.task_id FROM task_run r WHERE r.id = ANY (run_ids) AND coalesce(r.plan_id, 0) <> 0);
-    END IF;
-    IF cardinality(plan_tasks) > 0 THEN
-        PERFORM FROM task k WHERE k.id = ANY (plan_tasks) ORDER BY k.id FOR NO KEY UPDATE;
+    PERFORM rowrun.announce(items);
+    IF gated THEN
+        PERFORM rowrun.mark_ended(ended);
     END IF;
 
-    -- What ended well needs no look at anything but the row itself.
-    IF 'DONE' = ALL (statuses) THEN
-        RETURN QUERY
-        UPDATE task_run r
-        SET status = 'DONE', prev_status = 'RUNNING', finished_at = t, updated_at = t, claim_hash = NULL, result = i.result
-        FROM unnest(run_ids, claims, results) AS i(id, claim, result)
-        WHERE r.id = i.id AND coalesce(r.status, '') = 'RUNNING'
-          AND (i.claim IS NULL OR r.claim_hash = sha256(uuid_send(i.claim)))
-        RETURNING r.id, r.status, NULL::bigint;
-        RETURN;
-    END IF;
-
-    -- Locked first, judged later: a cancel that is asked for now waits, or is seen.
-    PERFORM FROM task_run r WHERE r.id = ANY (run_ids) ORDER BY r.id FOR NO KEY UPDATE;
-    RETURN QUERY
-    UPDATE task_run r
-    SET status = v.status, prev_status = 'RUNNING', finished_at = t, updated_at = t,
-        claim_hash = CASE WHEN v.status = 'CANCELED' THEN r.claim_hash END,
-        result = v.result,
-        retry_run_id = CASE WHEN v.again THEN nextval('rowrun.task_run_id_seq') END
-    FROM (
-        SELECT i.id,
-               CASE WHEN i.status = 'FAILED' AND x.cancel_requested_at IS NOT NULL THEN 'CANCELED' ELSE i.status END AS status,
-               CASE WHEN i.status = 'FAILED' AND x.cancel_requested_at IS NOT NULL THEN
-                        coalesce(i.result, '{}') || jsonb_build_object('code', 'CANCELED', 'detail',
-                            'Task run canceled' || coalesce(': ' || x.cancel_reason, '')
-                            || CASE WHEN coalesce(i.result ->> 'code', 'CANCELED') = 'CANCELED' THEN ''
-                                    ELSE ' (' || (i.result ->> 'code') || ': ' || coalesce(i.result ->> 'detail', '') || ')' END)
-                    ELSE coalesce(i.result, '{}') END AS result,
-               i.status = 'FAILED' AND x.cancel_requested_at IS NULL AND NOT k.skipped
-                   AND ((i.retry = 'FAILURE' AND x.failures + 1 < k.max_attempts)
-                        OR (i.retry = 'STALE' AND k.on_stale = 'RETRY' AND x.recoveries < 5)) AS again
-        FROM unnest(run_ids, claims, statuses, results, retries) AS i(id, claim, status, result, retry)
-        JOIN task_run x ON x.id = i.id
-        JOIN task k ON k.id = x.task_id
-        WHERE coalesce(x.status, '') = 'RUNNING' AND (i.claim IS NULL OR x.claim_hash = sha256(uuid_send(i.claim)))
-    ) v
-    WHERE r.id = v.id
-    RETURNING r.id, r.status, r.retry_run_id;
-
-    ended := ARRAY(SELECT r.id FROM task_run r WHERE r.id = ANY (run_ids) AND r.retry_run_id IS NOT NULL
-                     AND r.finished_at = t AND coalesce(r.status, '') = 'FAILED');
-    IF cardinality(ended) > 0 THEN
+    IF array_remove(successors, NULL) <> '{}' THEN
         PERFORM set_config('rowrun.retrying', 'on', true);
-        INSERT INTO task_run (id, task_id, retry_of, root_id, attempt, input, priority, creator, run_at, failures, recoveries)
+        INSERT INTO rowrun.task_run (id, task_id, retry_of, root_id, attempt, input, priority, creator, run_at, failures, recoveries)
         SELECT r.retry_run_id, r.task_id, r.id, r.root_id, r.attempt + 1, r.input, r.priority, r.creator,
                CASE i.retry WHEN 'STALE' THEN t
                     ELSE t + least(interval '1 hour', least(k.retry_delay, interval '1 hour')
@@ -87,11 +101,12 @@ BEGIN
                r.failures + CASE i.retry WHEN 'STALE' THEN 0 ELSE 1 END,
                CASE i.retry WHEN 'STALE' THEN r.recoveries + 1 ELSE 0 END
         FROM unnest(run_ids, retries) AS i(id, retry)
-        JOIN task_run r ON r.id = i.id
-        JOIN task k ON k.id = r.task_id
-        WHERE r.id = ANY (ended);
+        JOIN rowrun.task_run r ON r.id = i.id
+        JOIN rowrun.task k ON k.id = r.task_id
+        WHERE r.retry_run_id = ANY (successors);
         PERFORM set_config('rowrun.retrying', 'off', true);
     END IF;
+    RETURN QUERY SELECT e.id, e.status, e.successor FROM unnest(ended, ended_as, successors) AS e(id, status, successor);
 END $$;
 COMMENT ON FUNCTION rowrun.end_runs(bigint[], uuid[], text[], jsonb[], text[], bigint[]) IS 'Internal: ends RUNNING runs and makes their successors.';
 

@@ -30,11 +30,12 @@ GRANT UPDATE (stream_replica_id) ON rowrun.deployment TO rowrun_replica;
 REVOKE ALL ON FUNCTION rowrun.cancel_run(bigint, text), rowrun.retry_run(bigint), rowrun.abandon_run(bigint, text),
     rowrun.report_progress(bigint, uuid, jsonb), rowrun.complete_run(bigint, uuid, jsonb), rowrun.fail_run(bigint, uuid, text),
     rowrun.end_runs(bigint[], uuid[], text[], jsonb[], text[], bigint[]), rowrun.promote_runs(boolean),
-    rowrun.task_run_changed(), rowrun.task_outcome_changed(), rowrun.task_run_deleted(),
+    rowrun.mark_ended(bigint[]), rowrun.task_run_by_hand(), rowrun.task_outcome_changed(), rowrun.task_run_deleted(),
     rowrun.task_gate_changed(), rowrun.plan_gate_changed(), rowrun.task_dependency_changed(), rowrun.replica_changed(), rowrun.note_edit(text, boolean)
     FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION rowrun.note_edit(text, boolean) TO rowrun_client, rowrun_replica;
 GRANT EXECUTE ON FUNCTION rowrun.cancel_run(bigint, text), rowrun.retry_run(bigint), rowrun.report_progress(bigint, uuid, jsonb),
     rowrun.complete_run(bigint, uuid, jsonb), rowrun.fail_run(bigint, uuid, text) TO rowrun_client, rowrun_replica;
 GRANT EXECUTE ON FUNCTION rowrun.abandon_run(bigint, text) TO rowrun_operator, rowrun_replica;
-GRANT EXECUTE ON FUNCTION rowrun.end_runs(bigint[], uuid[], text[], jsonb[], text[], bigint[]), rowrun.promote_runs(boolean) TO rowrun_replica;
+GRANT EXECUTE ON FUNCTION rowrun.end_runs(bigint[], uuid[], text[], jsonb[], text[], bigint[]), rowrun.promote_runs(boolean),
+    rowrun.mark_ended(bigint[]) TO rowrun_replica;
