@@ -31,6 +31,7 @@ func (t *term) dispatch(ctx context.Context) {
 	var strays map[int64]bool
 	sweepAt := time.Now()
 	promoteAt := sweepAt // when to promote again without being told
+	lost := lostWakeUps{observer: &t.s.cfg.Observer}
 	for {
 		promote := store.PromoteNothing
 		woken := false
@@ -39,11 +40,13 @@ func (t *term) dispatch(ctx context.Context) {
 			return
 		case <-t.s.cfg.Wake:
 			woken = true
+			lost.woken()
 			signal(t.s.lookAtRuns)
 		case <-t.s.opened:
 			woken = true
 		case <-t.s.cfg.Available:
 			t.mayClaim = true
+			lost.woken()
 		case <-t.promoted:
 			t.mayClaim = true
 		case <-t.s.freed:
@@ -63,7 +66,9 @@ func (t *term) dispatch(ctx context.Context) {
 		case woken, !now.Before(promoteAt):
 			promote = store.PromoteDue
 		}
-		next, err := t.pass(ctx, promote)
+		lost.look(now)
+		expected := woken || t.mayClaim || t.backlog.Load() || t.s.cfg.Wake == nil
+		next, found, err := t.pass(ctx, promote)
 		if err != nil {
 			if ctx.Err() != nil {
 				return
@@ -78,6 +83,7 @@ func (t *term) dispatch(ctx context.Context) {
 		errs.ok()
 		if promote == store.PromoteSweep {
 			sweepAt = now.Add(t.s.cfg.SweepInterval)
+			lost.sweep(now, found, expected)
 			strays = t.endStrays(ctx, strays)
 		}
 		if promote != store.PromoteNothing || next < time.Until(promoteAt) {
@@ -85,6 +91,9 @@ func (t *term) dispatch(ctx context.Context) {
 		}
 		if woken && time.Until(promoteAt) > lookAgain {
 			promoteAt = time.Now().Add(lookAgain)
+		}
+		if !promoteAt.Equal(sweepAt) {
+			lost.due = promoteAt
 		}
 		if sweepAt.Before(promoteAt) {
 			promoteAt = sweepAt
@@ -95,12 +104,12 @@ func (t *term) dispatch(ctx context.Context) {
 
 // pass promotes and claims until there is nothing more to do now; it returns when to look again. Where no other run is
 // known to be AVAILABLE, it claims what it promotes itself and looks for others only if that left some.
-func (t *term) pass(ctx context.Context, promote store.Promotion) (next time.Duration, err error) {
+func (t *term) pass(ctx context.Context, promote store.Promotion) (next time.Duration, found int, err error) {
 	next = forever
 	for {
 		want := t.s.freeSlots()
 		if promote == store.PromoteNothing && (want == 0 || !t.mayClaim) {
-			return next, nil
+			return next, found, nil
 		}
 		fresh := promote == store.PromoteDue && !t.mayClaim && want > 0
 		rt, cancel := context.WithTimeout(context.WithoutCancel(ctx), passTimeout)
@@ -111,11 +120,13 @@ func (t *term) pass(ctx context.Context, promote store.Promotion) (next time.Dur
 			p, err = t.s.cfg.Store.Work(rt, t.id, t.s.wants, promote, want)
 		}
 		cancel()
+		t.s.cfg.Observer.passed(p)
+		found = max(found, p.Promoted, len(p.Claims))
 		for _, c := range p.Claims {
 			t.execute(c)
 		}
 		if err != nil || ctx.Err() != nil {
-			return 0, err
+			return 0, found, err
 		}
 		switch {
 		case fresh, want == 0:
@@ -130,11 +141,11 @@ func (t *term) pass(ctx context.Context, promote store.Promotion) (next time.Dur
 		case p.More:
 			signal(t.more)
 		case p.Busy, p.Contended:
-			return busyAgain, nil
+			return busyAgain, found, nil
 		}
 		promote = store.PromoteNothing
 		if !fresh && (len(p.Claims) == 0 || t.s.freeSlots() < t.s.cfg.Concurrency/2) {
-			return next, nil // slots that become free say so
+			return next, found, nil // slots that become free say so
 		}
 	}
 }
@@ -160,6 +171,7 @@ func (t *term) promoteBacklog(ctx context.Context) {
 				break // the next sweep comes to it
 			}
 			errs.ok()
+			t.s.cfg.Observer.passed(p)
 			signal(t.promoted)
 			more = p.More
 			if p.Busy {
@@ -213,6 +225,7 @@ func (t *term) endStrays(ctx context.Context, before map[int64]bool) map[int64]b
 			})
 		}
 	}
+	t.s.cfg.Observer.swept(SweepStray, len(endings))
 	if len(endings) == 0 {
 		return missing
 	}

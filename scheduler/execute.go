@@ -68,6 +68,7 @@ func (t *term) execute(c store.Claim) {
 		defer unhook()
 		out, err := r.call()
 		close(done)
+		s.cfg.Observer.executed(c.Type, time.Since(r.started))
 		s.mu.Lock()
 		delete(s.running, c.ID)
 		s.mu.Unlock()
@@ -179,7 +180,7 @@ func (r *running) watchProgress(done <-chan struct{}) {
 func (r *running) end(out Result, err error) {
 	r.settle.Do(func() {
 		s, c := r.term.s, &r.claim
-		e := ending{store: store.Ending{ID: c.ID, Claim: c.Claim}, plan: c.PlanID, replica: r.term.id, gated: c.PlanID != nil || c.DatabaseID != ""}
+		e := ending{store: store.Ending{ID: c.ID, Claim: c.Claim}, kind: c.Type, plan: c.PlanID, replica: r.term.id, gated: c.PlanID != nil || c.DatabaseID != ""}
 		if c.PlanID != nil {
 			e.store.PlanTask = c.TaskID
 		}

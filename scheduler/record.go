@@ -20,6 +20,7 @@ const (
 // ending is a run's end on its way into the table.
 type ending struct {
 	store    store.Ending
+	kind     string // the task's type
 	plan     *int64
 	replica  string
 	handOver bool
@@ -198,6 +199,7 @@ func (r *recorder) try(ctx context.Context, end endFunc, batch []ending, lock ti
 	if err != nil {
 		return err
 	}
+	r.s.cfg.Observer.recorded(batch, ended)
 	for _, e := range ended {
 		switch e.Status {
 		case "DONE":

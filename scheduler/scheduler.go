@@ -50,7 +50,9 @@ type Config struct {
 	// LogRuns, where not nil and true, asks for a log line for each run claimed and ended here: for replicas that
 	// don't write the stream.
 	LogRuns func() bool
-	Log     zerolog.Logger
+	// Observer is told what happens; its zero value isn't.
+	Observer Observer
+	Log      zerolog.Logger
 }
 
 // Scheduler runs what the database holds. Make it with New; Run it once.

@@ -38,12 +38,15 @@ func (t *term) failStale(ctx context.Context) error {
 		return err
 	}
 	var failed error
+	found := 0
+	defer func() { c.Observer.swept(SweepStale, found) }()
 	for _, id := range dead {
 		ended, err := c.Store.EndDeadReplica(pass, id)
 		if err != nil {
 			failed = err // its row is locked, perhaps: the next one may not be
 			continue
 		}
+		found += len(ended)
 		if len(ended) > 0 {
 			c.Log.Warn().Int("count", len(ended)).Str("dead_replica_id", id).Msg("stale runs failed")
 			signal(t.s.opened)
@@ -66,6 +69,7 @@ func (t *term) sweepOverdue(ctx context.Context) {
 			if err != nil {
 				return err
 			}
+			c.Observer.swept(SweepOverdue, len(ended))
 			if len(ended) > 0 {
 				c.Log.Warn().Int("count", len(ended)).Msg("runs that the app took over ran out of time")
 				signal(t.s.opened)

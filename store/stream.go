@@ -123,13 +123,15 @@ type StreamInserts struct {
 	Rows []StreamRow
 	// Every transaction below Xmin had ended when the rows were read; none from Xmax on had a number yet.
 	Xmin, Xmax int64
+	// Point is the moment of the look.
+	Point StreamPoint
 }
 
 // StreamInserts reads the runs in ranges of ids that don't overlap, at most limit of each range.
 func (s *Store) StreamInserts(ctx context.Context, ranges []Span, limit int) (StreamInserts, error) {
 	const q = `-- stream_inserts
-SELECT pg_snapshot_xmin(s.now)::text::bigint, pg_snapshot_xmax(s.now)::text::bigint, f.*
-FROM (SELECT pg_current_snapshot() AS now) s
+SELECT pg_snapshot_xmin(s.now)::text::bigint, pg_snapshot_xmax(s.now)::text::bigint, s.now::text, s.at, f.*
+FROM (SELECT pg_current_snapshot() AS now, clock_timestamp() AS at) s
 LEFT JOIN (
     SELECT ` + streamColumns + `
     FROM unnest($1::bigint[], $2::bigint[]) AS w(low, high)
@@ -151,7 +153,7 @@ ORDER BY f.id`
 		return StreamInserts{}, fmt.Errorf("look for new runs: %w", err)
 	}
 	defer rows.Close()
-	for t := newStreamTargets([]any{&found.Xmin, &found.Xmax}, nil); rows.Next(); {
+	for t := newStreamTargets([]any{&found.Xmin, &found.Xmax, &found.Point.Snapshot, &found.Point.At}, nil); rows.Next(); {
 		row, ok, err := t.scan(rows)
 		if err != nil {
 			return StreamInserts{}, fmt.Errorf("look for new runs: %w", err)

@@ -35,6 +35,9 @@ type StreamHistory struct {
 
 const historyCursor = "rowrun_stream_history"
 
+// With a snapshot, rows that it doesn't show are told, whatever their times say: a transaction that was open for long
+// commits rows with old times. Which of their transitions are new is told by their times, but for the last.
+//
 // Times may be a little out of order (promotion and insert run side by side), but a run's own line never comes before
 // the one that it follows.
 const streamHistory = `-- stream_history
@@ -43,6 +46,7 @@ SELECT ` + streamColumns + `, coalesce(p.prior, ''), p.status,
        CASE WHEN p.rank >= 3 THEN r.replica_id END
 FROM rowrun.task_run r
 JOIN rowrun.task k ON k.id = r.task_id
+CROSS JOIN (SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS xid) c
 CROSS JOIN LATERAL (VALUES
     (1, NULL, 'PENDING', r.created_at, r.created_at),
     (2, 'PENDING', 'AVAILABLE', r.available_at, greatest(r.created_at, r.available_at)),
@@ -50,32 +54,52 @@ CROSS JOIN LATERAL (VALUES
     (4, CASE WHEN r.started_at IS NOT NULL THEN 'RUNNING' WHEN r.available_at IS NOT NULL THEN 'AVAILABLE' ELSE 'PENDING' END,
         r.status, r.finished_at, greatest(r.created_at, r.available_at, r.started_at, r.finished_at))
 ) p(rank, prior, status, at, place)
-WHERE r.updated_at >= to_timestamp($1::float8) AND p.at >= to_timestamp($1::float8)
+WHERE CASE WHEN $2::text = '' THEN r.updated_at >= to_timestamp($1::float8) AND p.at >= to_timestamp($1::float8)
+      ELSE r.updated_at >= to_timestamp($1::float8) - interval '1 day'
+           AND NOT pg_visible_in_snapshot((c.xid - ((c.xid - r.xmin::text::bigint) & 4294967295))::text::xid8, nullif($2::text, '')::pg_snapshot)
+           AND (p.at >= to_timestamp($1::float8) OR p.status = r.status) END
 ORDER BY p.place, r.id, p.rank`
 
 // OpenStream reads where a reader of the stream begins. since above zero also asks for the transitions of the time
 // before that moment, which is a sequential read of all runs: for a person's command. The history is nil otherwise.
 func (s *Store) OpenStream(ctx context.Context, since time.Duration) (StreamStart, *StreamHistory, error) {
+	return s.openStream(ctx, func(now time.Time) *StreamPoint {
+		if since <= 0 {
+			return nil
+		}
+		return &StreamPoint{At: now.Add(-since)}
+	})
+}
+
+// OpenStreamAt is OpenStream with the transitions since a point; nil: none.
+func (s *Store) OpenStreamAt(ctx context.Context, point *StreamPoint) (StreamStart, *StreamHistory, error) {
+	return s.openStream(ctx, func(time.Time) *StreamPoint { return point })
+}
+
+func (s *Store) openStream(ctx context.Context, from func(now time.Time) *StreamPoint) (StreamStart, *StreamHistory, error) {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return StreamStart{}, nil, fmt.Errorf("open stream: %w", err)
 	}
+	var point *StreamPoint
 	var start StreamStart
 	// One snapshot for both: what the history doesn't have comes later. WITH HOLD lets the server keep the answer, so
 	// that a slow reader holds no snapshot.
 	err = pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
-		if start, err = streamStart(ctx, tx); err != nil || since <= 0 {
+		if start, err = streamStart(ctx, tx); err != nil {
 			return err
 		}
-		from := start.Now.Add(-since)
-		_, err := tx.Exec(ctx, streamHistory, float64(from.UnixMicro())/1e6)
+		if point = from(start.Now); point == nil {
+			return nil
+		}
+		_, err := tx.Exec(ctx, streamHistory, float64(point.At.UnixMicro())/1e6, point.Snapshot)
 		return err
 	})
 	if err != nil {
 		conn.Release()
 		return StreamStart{}, nil, fmt.Errorf("open stream: %w", err)
 	}
-	if since <= 0 {
+	if point == nil {
 		conn.Release()
 		return start, nil, nil
 	}

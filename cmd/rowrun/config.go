@@ -40,7 +40,9 @@ type serveConfig struct {
 	DrainTimeout       time.Duration
 
 	HTTPAddr     string // "": no HTTP
-	StreamSource string // listen or off after validate
+	HTTPToken    string // resolved by validate; "": none
+	StreamSource string
+	Wake         string
 
 	configPath string
 }
@@ -76,8 +78,10 @@ func (c *serveConfig) register(flags *pflag.FlagSet) {
 	flags.DurationVar(&c.TaskTimeout, "task-timeout", time.Hour, "timeout of tasks that have none of their own; 0: none")
 	flags.DurationVar(&c.DrainTimeout, "drain-timeout", 30*time.Second, "how long running work may go on after SIGTERM")
 
-	flags.StringVar(&c.HTTPAddr, "http-addr", "127.0.0.1:8484", "`host:port` of /livez and /readyz; off: none")
-	choice(flags, &c.StreamSource, "stream-source", "auto", "how transitions are found for the stream; auto is listen", "auto", "listen", "off")
+	flags.StringVar(&c.HTTPAddr, "http-addr", "127.0.0.1:8484", "`host:port` of /livez, /readyz, /metrics, /status and /events; off: none")
+	flags.StringVar(&c.HTTPToken, "http-token", "", "bearer token of /status and /events, needed beyond loopback: `env:NAME or file:PATH`")
+	choice(flags, &c.StreamSource, "stream-source", "auto", "where the stream comes from: the write-ahead log, notifications and rows, or nowhere here; auto is wal where that works and max_slot_wal_keep_size is set", "auto", "wal", "listen", "off")
+	choice(flags, &c.Wake, "wake", "auto", "how this replica is woken; with wal the replica that writes the stream sees INSERTs in the log, which then notify nobody, and wakes the others; poll: sweeps alone", "auto", "wal", "notify", "poll")
 }
 
 // validate completes what was left open and refuses what can't work.
@@ -95,6 +99,9 @@ func (c *serveConfig) validate(lookup func(string) (string, bool)) error {
 	if c.AppSecret, err = resolveSecret("--app-secret", c.AppSecret, lookup); err != nil {
 		return err
 	}
+	if c.HTTPToken, err = resolveToken(c.HTTPToken, lookup); err != nil {
+		return err
+	}
 	if c.AppSecret != "" && c.AppURL == "" {
 		return usagef("--app-secret signs calls to the app: it needs --app-url")
 	}
@@ -103,8 +110,8 @@ func (c *serveConfig) validate(lookup func(string) (string, bool)) error {
 			return err
 		}
 	}
-	if c.StreamSource == "auto" {
-		c.StreamSource = "listen"
+	if c.Wake == "wal" && c.StreamSource != "auto" && c.StreamSource != "wal" {
+		return usagef("--wake: wal needs a stream from the log; accepted with --stream-source auto or wal")
 	}
 	c.ReplicaName, err = replicaName(c.ReplicaName, lookup)
 	return err
@@ -231,4 +238,23 @@ func replicaName(name string, lookup func(string) (string, bool)) (string, error
 		name = strings.ToValidUTF8(name[:maxReplicaBytes], "")
 	}
 	return name, nil
+}
+
+// resolveToken reads the token of --http-token. It is never given in the clear:
+// whoever may list processes would have it.
+func resolveToken(value string, lookup func(string) (string, bool)) (string, error) {
+	if value == "" {
+		return "", nil
+	}
+	if !strings.HasPrefix(value, "env:") && !strings.HasPrefix(value, "file:") {
+		return "", usagef("--http-token: is given in the clear; accepted: env:NAME or file:PATH")
+	}
+	token, err := resolveSecret("--http-token", value, lookup)
+	if err != nil {
+		return "", err
+	}
+	if strings.ContainsFunc(token, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
+		return "", usagef("--http-token: the token has spaces or control characters; accepted: one word")
+	}
+	return token, nil
 }

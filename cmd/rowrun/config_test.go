@@ -40,7 +40,7 @@ func TestDefaultsAreTheContracts(t *testing.T) {
 		HeartbeatInterval: 10 * time.Second, StaleAfter: time.Minute, StaleSweepInterval: 30 * time.Second,
 		SweepInterval: 5 * time.Second, CleanupInterval: time.Hour, Retention: 720 * time.Hour,
 		TaskTimeout: time.Hour, DrainTimeout: 30 * time.Second,
-		HTTPAddr: "127.0.0.1:8484", StreamSource: "listen",
+		HTTPAddr: "127.0.0.1:8484", StreamSource: "auto", Wake: "auto",
 	}, c)
 }
 

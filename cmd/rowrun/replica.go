@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/history"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/server"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/stream"
 	"github.com/rowrun/rowrun/events"
@@ -42,6 +42,9 @@ func newReplica(c *serveConfig, s *store.Store, x *executors, out io.Writer, log
 	wake, unsubscribeWake := hub.Subscribe(r.mayOpenGate)
 	available, unsubscribeAvailable := hub.Subscribe(r.mayBeClaimed)
 	ended, unsubscribeEnded := hub.Subscribe(r.mayBeStopped)
+	if c.Wake == "poll" {
+		wake, available, ended = nil, nil, nil
+	}
 	r.unsubscribe = func() {
 		unsubscribeWake()
 		unsubscribeAvailable()
@@ -50,12 +53,31 @@ func newReplica(c *serveConfig, s *store.Store, x *executors, out io.Writer, log
 	listen := events.ListenConfig{ConnConfig: config, Channel: store.Channel, Hub: hub, Log: log}
 	logRuns := func() bool { return true }
 	var listener *events.Listener
-	if c.StreamSource == "listen" {
+	kept, err := history.New(history.Config{})
+	if err != nil {
+		return nil, err
+	}
+	follower := newFollower(s, hub, func() bool { return listener.Connected() },
+		func() bool { return r.stream != nil && r.stream.Holding() }, kept, log)
+	counted, err := r.newMetrics(c, s, x, kept, func() *events.Listener { return listener }, log)
+	if err != nil {
+		return nil, err
+	}
+	if c.StreamSource != "off" {
 		printer, err := c.Log.printer(out)
 		if err != nil {
 			return nil, err
 		}
+		printer.Keep(follower.written)
+		var wal *stream.WALConfig
+		if c.StreamSource != "listen" {
+			wal = &stream.WALConfig{
+				Store: s, Printer: printer, ConnConfig: config, Log: log, Asked: c.StreamSource == "wal",
+			}
+		}
 		r.stream, err = stream.NewElection(stream.ElectionConfig{
+			WAL:       wal,
+			WakeByWAL: c.Wake == "auto" || c.Wake == "wal",
 			Store:     s,
 			Hub:       hub,
 			Connected: func() bool { return listener.Connected() },
@@ -75,7 +97,11 @@ func newReplica(c *serveConfig, s *store.Store, x *executors, out io.Writer, log
 	if listener, err = events.NewListener(listen); err != nil {
 		return nil, err
 	}
-	r.support = []part{listener}
+	waking := &wakeTeller{
+		store: s, log: log, id: func() string { return r.scheduler.Status().ReplicaID },
+		source: func() string { return r.wakeSource(c.Wake, listener) },
+	}
+	r.support = []part{listener, counted, waking}
 	r.scheduler, err = scheduler.New(scheduler.Config{
 		Store:              s,
 		Executors:          x.byType,
@@ -97,17 +123,27 @@ func newReplica(c *serveConfig, s *store.Store, x *executors, out io.Writer, log
 		Available:          available,
 		Ended:              ended,
 		LogRuns:            logRuns,
+		Observer:           counted.Observer(),
 		Log:                log,
 	})
 	if err != nil {
 		return nil, err
 	}
 	if c.HTTPAddr != "" {
-		http, err := server.New(server.Config{Addr: c.HTTPAddr, Checks: readiness(s, r.scheduler, c.StaleAfter), Log: log})
+		http, err := server.New(server.Config{
+			Addr:    c.HTTPAddr,
+			Checks:  readiness(s, r.scheduler, c.StaleAfter, waking.source),
+			Metrics: counted.Handler(),
+			Status:  statusOf(s, r.scheduler),
+			History: kept,
+			Follow:  follower.Follow,
+			Token:   c.HTTPToken,
+			Log:     log,
+		})
 		if err != nil {
 			return nil, fmt.Errorf("--http-addr: %w", err)
 		}
-		r.support = append(r.support, http)
+		r.support = append(r.support, http, follower)
 	}
 	return r, nil
 }
@@ -161,32 +197,4 @@ func (r *replica) Run(ctx context.Context) error {
 	err = errors.Join(err, printing.Wait())
 	stopSupport()
 	return errors.Join(err, support.Wait())
-}
-
-// readiness says when a replica takes work: the database answers, has the
-// schema, and this replica's lease is in force.
-func readiness(s *store.Store, replica *scheduler.Scheduler, lease time.Duration) []server.Check {
-	return []server.Check{
-		{Name: "database", Ask: func(ctx context.Context) error {
-			err := s.Ping(ctx)
-			switch {
-			case err == nil, errors.Is(err, store.ErrStandby), errors.Is(err, context.DeadlineExceeded):
-				return err
-			}
-			return errors.New(diagnose(err).text)
-		}},
-		{Name: "schema", Ask: func(ctx context.Context) error { return checkSchema(ctx, s) }},
-		{Name: "heartbeat", Ask: func(context.Context) error {
-			status := replica.Status()
-			switch {
-			case status.Draining:
-				return errors.New("this replica is shutting down")
-			case status.ReplicaID == "":
-				return errors.New("none has been written yet")
-			case status.Silent > lease*2/3:
-				return fmt.Errorf("none was written for %s", status.Silent.Round(time.Millisecond))
-			}
-			return nil
-		}},
-	}
 }

@@ -65,6 +65,7 @@ func newRoot(env environment) *cobra.Command {
 		newDev(env),
 		newRun(env),
 		newStatus(env),
+		newDoctor(env),
 		newVersion(),
 	)
 	return root

@@ -24,6 +24,7 @@ import (
 type streamConfig struct {
 	Database  databaseConfig
 	Since     time.Duration
+	From      string // a place in the log; "": none
 	UntilIdle bool
 	Format    string
 }
@@ -31,6 +32,7 @@ type streamConfig struct {
 func (c *streamConfig) register(flags *pflag.FlagSet) {
 	c.Database.register(flags)
 	flags.DurationVar(&c.Since, "since", 0, "first show what the runs still tell of this `time` before now, such as 10m; reads the whole table of runs once")
+	flags.StringVar(&c.From, "from", "", "first show what the runs tell of what came since this `LSN`, a place that a line named in \"lsn\"; behind a stream.gap line, as rows know no places")
 	flags.BoolVar(&c.UntilIdle, "until-idle", false, "end when nothing came for a second and no run is AVAILABLE, RUNNING, or PENDING and due")
 	choice(flags, &c.Format, "format", "json", "form of the lines; text is for people", "json", "text")
 }
@@ -38,6 +40,14 @@ func (c *streamConfig) register(flags *pflag.FlagSet) {
 func (c *streamConfig) validate(lookup func(string) (string, bool)) error {
 	if c.Since < 0 {
 		return usagef("--since: %s is not accepted; accepted: a duration such as 10m, or 0 for none", c.Since)
+	}
+	if c.From != "" {
+		if c.Since > 0 {
+			return usagef("--from and --since: only one of them says where to begin")
+		}
+		if _, err := events.ParseLSN(c.From); err != nil {
+			return usagef("--from: %q is not accepted; accepted: a place such as 16/B374D848", c.From)
+		}
 	}
 	return c.Database.resolve(lookup)
 }
@@ -62,6 +72,7 @@ func newStream(env environment) *cobra.Command {
 		},
 	}
 	config.register(cmd.Flags())
+	cmd.AddCommand(newStreamDropSlot(env))
 	return cmd
 }
 
@@ -77,7 +88,12 @@ func showStream(ctx context.Context, c *streamConfig, out io.Writer, log zerolog
 	if err != nil {
 		return err
 	}
+	from, gap, err := c.begin(ctx, opened)
+	if err != nil {
+		return stopped(ctx, err)
+	}
 	reader, err := stream.New(stream.Config{
+		From: from, Gap: gap,
 		Store: opened, Hub: hub, Connected: listener.Connected, Printer: printer, Log: log,
 		Since: c.Since, UntilIdle: c.UntilIdle,
 	})

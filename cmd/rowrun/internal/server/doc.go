@@ -1,8 +1,14 @@
 // Package server is the HTTP surface of one replica.
 //
-//	GET /livez   200 as long as the process answers; never asks the database
-//	GET /readyz  200 if every check holds, otherwise 503; JSON with each check
+//	GET /livez    200 as long as the process answers; never asks the database
+//	GET /readyz   200 if every check holds, otherwise 503; JSON with each check
+//	GET /metrics  for Prometheus
+//	GET /status   JSON: this replica and the others
+//	GET /events   the stream as server-sent events
 //
-// Anything else is 404. A server that was stopped has closed its listener and
-// left no goroutine behind.
+// Anything else is 404. /status and /events are guarded: with a token they ask
+// for it; without one they are served only where the server listens on
+// loopback, to requests for a loopback name.
+//
+// A server that was stopped has closed its listener and left no goroutine behind.
 package server

@@ -25,6 +25,8 @@ type Check struct {
 	// shown to whoever asks: no secret belongs into it. It must return soon
 	// after ctx ends.
 	Ask func(ctx context.Context) error
+	// Tell, where not nil, is shown beside an answer: it must return at once.
+	Tell func() string
 }
 
 type readiness struct {
@@ -41,8 +43,9 @@ type answer struct {
 }
 
 type result struct {
-	OK    bool   `json:"ok"`
-	Error string `json:"error,omitempty"`
+	OK     bool   `json:"ok"`
+	Error  string `json:"error,omitempty"`
+	Detail string `json:"detail,omitempty"`
 }
 
 func newReadiness(checks []Check) (*readiness, error) {
@@ -89,13 +92,20 @@ func (r *readiness) refresh(ctx context.Context, last answer) answer {
 	for _, check := range r.checks {
 		if err := ask(ctx, check); err != nil {
 			now.Status = "unavailable"
-			now.Checks[check.Name] = result{Error: err.Error()}
+			now.Checks[check.Name] = result{Error: err.Error(), Detail: check.tell()}
 			continue
 		}
-		now.Checks[check.Name] = result{OK: true}
+		now.Checks[check.Name] = result{OK: true, Detail: check.tell()}
 	}
 	now.at = time.Now()
 	return now
+}
+
+func (c *Check) tell() string {
+	if c.Tell == nil {
+		return ""
+	}
+	return c.Tell()
 }
 
 func ask(ctx context.Context, check Check) error {

@@ -10,9 +10,12 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/history"
 )
 
-// Limits of one request: probes are small and quick, whoever asks.
+// Limits of one request: they are small and quick, whoever asks. What /events
+// writes has deadlines of its own.
 const (
 	readHeaderTimeout = 2 * time.Second
 	readTimeout       = 5 * time.Second
@@ -28,6 +31,17 @@ type Config struct {
 	Addr string
 	// Checks decide on /readyz, asked in this order.
 	Checks []Check
+	// Metrics answers /metrics; nil: 404.
+	Metrics http.Handler
+	// Status is asked for what /status tells; nil: 404. It must return soon after ctx ends.
+	Status func(ctx context.Context) Status
+	// History is what /events reads; nil: 404. Follow, where not nil, is called
+	// when somebody begins to read it and returns when lines flow into it; what
+	// it returns is called when they end. Its error is shown to them.
+	History *history.History
+	Follow  func(ctx context.Context) (unfollow func(), err error)
+	// Token is asked for by /status and /events; "": none, and they are served on loopback only.
+	Token string
 	// Log gets one line when the server starts and what goes wrong in it.
 	Log zerolog.Logger
 }
@@ -36,6 +50,7 @@ type Config struct {
 type Server struct {
 	listener net.Listener
 	http     *http.Server
+	stop     context.CancelFunc // ends the readers of /events
 	log      zerolog.Logger
 }
 
@@ -54,8 +69,22 @@ func New(config Config) (*Server, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", live)
 	mux.Handle("GET /readyz", ready)
+	stopped, stop := context.WithCancel(context.Background())
+	guard := guard{token: config.Token, loopback: onLoopback(listener.Addr())}
+	if config.Metrics != nil {
+		mux.Handle("GET /metrics", config.Metrics)
+	}
+	if config.Status != nil {
+		mux.Handle("GET /status", guard.protect(&statusHandler{ask: config.Status}))
+	}
+	if config.History != nil {
+		mux.Handle("GET /events", guard.protect(&eventsHandler{
+			history: config.History, follow: config.Follow, stopped: stopped, comment: eventsComment,
+		}))
+	}
 	return &Server{
 		listener: listener,
+		stop:     stop,
 		log:      config.Log,
 		http: &http.Server{
 			Handler:           mux,
@@ -74,6 +103,7 @@ func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
 // Close gives the address back where Run was never called.
 func (s *Server) Close() error {
+	s.stop()
 	if err := s.listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 		return fmt.Errorf("close HTTP listener: %w", err)
 	}
@@ -105,6 +135,12 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	<-ended
 	return nil
+}
+
+// onLoopback says that nobody beyond this machine can reach an address.
+func onLoopback(addr net.Addr) bool {
+	tcp, ok := addr.(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
 }
 
 func live(w http.ResponseWriter, _ *http.Request) {

@@ -209,7 +209,7 @@ func TestProbesInAFloodShareOneQuestion(t *testing.T) {
 func TestOtherPathsAndMethodsAreRefused(t *testing.T) {
 	t.Parallel()
 	base := start(t)
-	for _, path := range []string{"/", "/livez/", "/metrics", "/debug/pprof/"} {
+	for _, path := range []string{"/", "/livez/", "/metrics", "/status", "/events", "/debug/pprof/"} {
 		status, _ := get(t, base+path)
 		require.Equal(t, http.StatusNotFound, status, path)
 	}

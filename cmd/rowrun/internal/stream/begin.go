@@ -27,6 +27,10 @@ func (r *Reader) begin(ctx context.Context) error {
 	var start store.StreamStart
 	var history *store.StreamHistory
 	err := r.retry(ctx, historyTimeout, func(ctx context.Context) (err error) {
+		if r.config.From != nil {
+			start, history, err = r.config.Store.OpenStreamAt(ctx, r.config.From)
+			return err
+		}
 		start, history, err = r.config.Store.OpenStream(ctx, r.config.Since)
 		return err
 	})
@@ -37,7 +41,7 @@ func (r *Reader) begin(ctx context.Context) error {
 		r.config.Printer.gap(time.Now(), r.config.Gap)
 	}
 	if history != nil {
-		if err := r.past(ctx, history); err != nil {
+		if err := tell(ctx, history, r.config.Printer, r.printed); err != nil {
 			return err
 		}
 	}
@@ -46,9 +50,28 @@ func (r *Reader) begin(ctx context.Context) error {
 	return r.config.Printer.flush()
 }
 
-// past prints the history. Its last runs are remembered: what happened since
-// the subscription is told again.
-func (r *Reader) past(ctx context.Context, history *store.StreamHistory) error {
+// catchUp prints what the rows know of a gap: what happened since the last
+// moment of which everything was heard.
+func (r *Reader) catchUp(ctx context.Context) error {
+	at := r.at.Load()
+	if at == nil {
+		return nil
+	}
+	limited, cancel := context.WithTimeout(ctx, historyTimeout)
+	defer cancel()
+	_, history, err := r.config.Store.OpenStreamAt(limited, &at.StreamPoint)
+	if err != nil {
+		if ctx.Err() == nil {
+			r.config.Log.Warn().Err(err).Msg("stream could not read what the runs know of the gap")
+		}
+		return nil
+	}
+	return tell(ctx, history, r.config.Printer, r.printed)
+}
+
+// tell prints a history but for what was printed, and remembers it: what the
+// history ends with is told again by whoever tells what comes next.
+func tell(ctx context.Context, history *store.StreamHistory, printer *Printer, printed *printed) error {
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), queryTimeout)
 		defer cancel()
@@ -63,15 +86,18 @@ func (r *Reader) past(ctx context.Context, history *store.StreamHistory) error {
 		}
 		for i := range past {
 			p := &past[i]
+			if printed.at(p.ID) >= rank(p.To) {
+				continue
+			}
 			l := pending(&p.StreamRow)
 			if p.From != "" {
 				l.From, l.To, l.ReplicaID = p.From, p.To, p.ReplicaID
 				l = change(l.Transition, &p.StreamRow, time.Time{})
 			}
-			r.config.Printer.transition(l)
-			r.printed.set(p.ID, rank(l.To))
+			printer.transition(l)
+			printed.set(p.ID, rank(l.To))
 		}
-		if err := r.config.Printer.flush(); err != nil {
+		if err := printer.flush(); err != nil {
 			return err
 		}
 	}

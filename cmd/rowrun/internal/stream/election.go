@@ -27,6 +27,7 @@ const (
 	drainTime    = time.Second
 
 	gapWriterGone = "the replica that wrote the stream is gone"
+	gapLogGone    = "the write-ahead log can't be read any more"
 )
 
 // ElectionConfig says who may write, on which connection, and where to.
@@ -41,6 +42,11 @@ type ElectionConfig struct {
 	Do func(ctx context.Context, fn func(ctx context.Context, conn *pgx.Conn) error) error
 	// ReplicaID is this replica's id, "" while it has none. Required.
 	ReplicaID func() string
+	// WAL is where lines are read from; nil: from notifications and rows alone.
+	// Its Inserted is set here.
+	WAL *WALConfig
+	// WakeByWAL: while the log is read, INSERTs notify nobody, and this replica wakes the others.
+	WakeByWAL bool
 	// Retry is how often a replica that doesn't write tries to. Default 5 s.
 	Retry time.Duration
 }
@@ -49,6 +55,8 @@ type ElectionConfig struct {
 type Election struct {
 	config  ElectionConfig
 	holding atomic.Bool
+	wal     *WAL
+	silence *silence // nil: INSERTs notify
 
 	mu     sync.Mutex
 	tenure *tenure // that of the present connection; nil: it has none
@@ -82,11 +90,38 @@ func NewElection(config ElectionConfig) (*Election, error) {
 	if config.Retry == 0 {
 		config.Retry = 5 * time.Second
 	}
-	return &Election{config: config}, nil
+	e := &Election{config: config}
+	if config.WAL == nil {
+		return e, nil
+	}
+	wal := *config.WAL
+	if config.WakeByWAL {
+		e.silence = &silence{
+			store: config.Store, hub: config.Hub, do: config.Do, log: config.Log, inserted: make(chan struct{}, 1),
+		}
+		wal.Inserted = e.silence.seen
+	}
+	var err error
+	e.wal, err = NewWAL(wal)
+	return e, err
 }
 
 // Holding says that this replica writes the stream.
 func (e *Election) Holding() bool { return e.holding.Load() }
+
+// Source is where this replica reads the stream from: wal or listen; "" while it doesn't write.
+func (e *Election) Source() string {
+	switch {
+	case !e.Holding():
+		return ""
+	case e.wal != nil && e.wal.Reading():
+		return "wal"
+	}
+	return "listen"
+}
+
+// Waking says that this replica wakes the others by what it reads in the log.
+func (e *Election) Waking() bool { return e.silence != nil && e.silence.held.Load() }
 
 // Release ends this replica's tenure with its connection: when it returns,
 // nothing more is written, unless the output hangs for longer than a second.
@@ -174,9 +209,11 @@ func (e *Election) claim(ctx context.Context, id string) (got *tenure, writer st
 func (e *Election) hold(ctx context.Context, t *tenure) (err error) {
 	defer t.end()
 	defer close(t.stopped)
-	if err := e.prepare(t); err != nil {
-		return err
+	before := t.before
+	if before == e.named {
+		before = "" // nobody but this replica, which goes on where it was
 	}
+	e.named = t.id
 	e.holding.Store(true)
 	defer e.holding.Store(false)
 	e.config.Log.Info().Str("replica_id", e.named).Msg("this replica writes the stream")
@@ -187,42 +224,27 @@ func (e *Election) hold(ctx context.Context, t *tenure) (err error) {
 	defer wg.Wait()
 	defer stop()
 	wg.Go(func() { e.keepNamed(run) })
-	unhook := context.AfterFunc(ctx, stop)
-	defer unhook()
 
-	err = e.reader.Run(run)
-	if err == nil && t.ctx.Err() == nil {
-		drain, cancel := context.WithTimeout(t.ctx, drainTime)
-		err = e.reader.Drain(drain)
-		cancel()
+	gap := ""
+	if before != "" {
+		gap = gapWriterGone
+	}
+	err = errUnfit
+	if e.wal != nil {
+		if err = e.fromLog(ctx, t, before); e.wal.began {
+			gap = gapLogGone
+		}
+	}
+	if errors.Is(err, errUnfit) && ctx.Err() == nil && t.ctx.Err() == nil {
+		if e.wal != nil {
+			e.config.Log.Info().Str("reason", err.Error()).Msg("stream is read from notifications")
+		}
+		err = e.fromRows(ctx, t, gap)
 	}
 	if t.ctx.Err() == nil {
 		e.unlock()
 	}
 	return err
-}
-
-// prepare has a reader that goes on where this replica was, or, after another
-// one wrote, one that begins with a gap.
-func (e *Election) prepare(t *tenure) error {
-	goesOn := e.reader != nil && t.before == e.named
-	if !goesOn {
-		e.forget()
-		gap := ""
-		if t.before != "" {
-			gap = gapWriterGone
-		}
-		reader, err := New(Config{
-			Store: e.config.Store, Hub: e.config.Hub, Connected: e.config.Connected,
-			Printer: e.config.Printer, Log: e.config.Log, Gap: gap,
-		})
-		if err != nil {
-			return err
-		}
-		e.reader = reader
-	}
-	e.named = t.id
-	return nil
 }
 
 // keepNamed records this replica's id again when a fence has given it a new one.

@@ -22,6 +22,7 @@ type line struct {
 	events.Transition
 	row *store.StreamRow // nil: the run was removed before it could be read
 	at  time.Time
+	lsn string // "": the source knows none
 }
 
 // pending is the line of a run's insert.
@@ -80,7 +81,11 @@ func (l *line) json(to *zerolog.Logger) {
 	}
 	e.Str("to", l.To)
 	text(e, "replica_id", l.ReplicaID)
-	e.RawJSON("lsn", []byte("null"))
+	if l.lsn == "" {
+		e.RawJSON("lsn", []byte("null"))
+	} else {
+		e.Str("lsn", l.lsn)
+	}
 	if l.To == "FAILED" || l.To == "CANCELED" {
 		text(e, "code", row.Code)
 		text(e, "detail", cut(row.Detail))

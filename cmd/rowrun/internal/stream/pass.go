@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/rowrun/rowrun/events"
@@ -17,6 +18,10 @@ func (r *Reader) pass(ctx context.Context) error {
 		r.release(now)
 		r.config.Printer.gap(now, r.batch.Gap)
 		r.batch.Gap = ""
+		r.fresh = nil
+		if err := r.catchUp(ctx); err != nil && errors.Is(err, ErrOutput) {
+			return err
+		}
 	}
 	nothing := len(r.batch.Transitions) == 0 && !r.batch.Look && !r.soon
 	r.plan(now)
@@ -41,6 +46,18 @@ func (r *Reader) pass(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// heard takes in the moment of a look: what was committed before it will have
+// been heard some seconds later, unless the connection is lost in between.
+func (r *Reader) heard(at store.StreamPoint) {
+	if r.fresh != nil {
+		if time.Since(r.taken) < trusted {
+			return
+		}
+		r.at.Store(r.fresh)
+	}
+	r.fresh, r.taken = &heardPoint{at, r.config.Printer.lines}, time.Now()
 }
 
 // plan sets when to look next: soon after an announcement once more, otherwise
@@ -72,6 +89,7 @@ func (r *Reader) read(ctx context.Context, part []events.Transition) (map[int64]
 		if err != nil {
 			return nil, err
 		}
+		r.heard(look.Point)
 		more = r.inserts.found(look, chunk, time.Now())
 		for i := range look.Rows {
 			row := &look.Rows[i]

@@ -30,6 +30,8 @@ type Printer struct {
 	config PrinterConfig
 	buffer bytes.Buffer
 	json   zerolog.Logger
+	keep   func(position string, line []byte) // see Keep
+	lines  uint64                             // transitions that were printed
 	failed error
 }
 
@@ -43,25 +45,49 @@ func NewPrinter(config PrinterConfig) (*Printer, error) {
 	return p, nil
 }
 
+// Keep hands each line to append as well, as JSON, with its position, "" where the source knows none. It is called
+// before anything is printed.
+func (p *Printer) Keep(append func(position string, line []byte)) { p.keep = append }
+
 func (p *Printer) transition(l line) {
-	if p.config.Text {
-		l.text(&p.buffer, p.config.Color)
-	} else {
-		l.json(&p.json)
-	}
+	p.lines++
+	p.line(l.lsn, l.json, func() { l.text(&p.buffer, p.config.Color) })
 	if p.buffer.Len() >= flushAt {
 		p.write()
 	}
 }
 
 // gap says that transitions may be missing in this place.
-func (p *Printer) gap(at time.Time, reason string) {
-	if p.config.Text {
-		gapText(&p.buffer, at, reason, p.config.Color)
-		return
+func (p *Printer) gap(at time.Time, reason string) { p.gapAfter(at, reason, "") }
+
+// gapAfter also says what the last place was that the log was read to.
+func (p *Printer) gapAfter(at time.Time, reason, lsn string) {
+	p.line("", func(to *zerolog.Logger) { gapJSON(to, at, reason, lsn) },
+		func() { gapText(&p.buffer, at, reason, p.config.Color) })
+}
+
+// line puts a line into the buffer, and hands its JSON to keep.
+func (p *Printer) line(position string, json func(to *zerolog.Logger), text func()) {
+	begin := p.buffer.Len()
+	if p.keep != nil || !p.config.Text {
+		json(&p.json)
 	}
-	p.json.Warn().Str("time", at.UTC().Format(timeLayout)).Str("stream", "task_run").Str("event", "stream.gap").
-		Str("reason", reason).Msg("transitions may be missing here")
+	if p.keep != nil {
+		p.keep(position, p.buffer.Bytes()[begin:])
+	}
+	if p.config.Text {
+		p.buffer.Truncate(begin)
+		text()
+	}
+}
+
+func gapJSON(to *zerolog.Logger, at time.Time, reason, lsn string) {
+	e := to.Warn().Str("time", at.UTC().Format(timeLayout)).Str("stream", "task_run").Str("event", "stream.gap").
+		Str("reason", reason)
+	if lsn != "" {
+		e.Str("last_lsn", lsn)
+	}
+	e.Msg("transitions may be missing here")
 }
 
 // flush writes what was gathered.

@@ -3,6 +3,7 @@ package stream
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -22,7 +23,10 @@ const (
 	// all that commit within some ms, also for those just behind it.
 	behind = 30 * time.Millisecond
 	// quiet is how long nothing may come before idle means idle.
-	quiet        = time.Second
+	quiet = time.Second
+	// trusted is how long a connection that went silent may seem to be there:
+	// what was committed before then has been heard.
+	trusted      = 10 * time.Second
 	queryTimeout = 10 * time.Second
 	historyPage  = 1000
 	// historyTimeout bounds the sequential read of all runs.
@@ -43,6 +47,8 @@ type Config struct {
 	Log zerolog.Logger
 	// Since above zero: what the rows know of the time before comes first.
 	Since time.Duration
+	// From, where not nil: what the rows know of the time since that point comes first, instead of Since.
+	From *store.StreamPoint
 	// UntilIdle ends the reader when nothing came for a second, and no run is AVAILABLE, RUNNING, or PENDING and due.
 	UntilIdle bool
 	// Gap, where not empty, is the reason of a gap in the beginning.
@@ -68,6 +74,16 @@ type Reader struct {
 	lookAt time.Time    // when to look again though nothing is announced
 	soon   bool         // lookAt is soon, because of an announcement
 	said   string       // the trouble that was logged last
+
+	at    atomic.Pointer[heardPoint] // everything before it was heard; nil: no point is known
+	fresh *heardPoint                // will be at when the connection has held for trusted
+	taken time.Time                  // when fresh was
+}
+
+// heardPoint is a point, and how many lines had been printed then.
+type heardPoint struct {
+	store.StreamPoint
+	lines uint64
 }
 
 // New checks a configuration and subscribes: what is told from now on will be
@@ -194,21 +210,30 @@ func (r *Reader) idle(ctx context.Context) bool {
 // retry repeats what the database must answer until it does, or ctx ends. Each
 // try is given limit.
 func (r *Reader) retry(ctx context.Context, limit time.Duration, ask func(context.Context) error) error {
+	err := repeat(ctx, limit, ask, func(err error) {
+		if code := store.SQLState(err); r.said != "failed"+code {
+			r.said = "failed" + code
+			r.config.Log.Warn().Err(err).Msg("stream can't read runs; trying again")
+		}
+	})
+	if err == nil {
+		r.said = ""
+	}
+	return err
+}
+
+func repeat(ctx context.Context, limit time.Duration, ask func(context.Context) error, failed func(error)) error {
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		limited, cancel := context.WithTimeout(ctx, limit)
 		err := ask(limited)
 		cancel()
 		if err == nil {
-			r.said = ""
 			return nil
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if code := store.SQLState(err); r.said != "failed"+code {
-			r.said = "failed" + code
-			r.config.Log.Warn().Err(err).Msg("stream can't read runs; trying again")
-		}
+		failed(err)
 		if err := pause(ctx, wait); err != nil {
 			return err
 		}

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rowrun/rowrun/migrations"
+	"github.com/rowrun/rowrun/store"
+)
+
+// severity says what a finding asks for.
+type severity string
+
+const (
+	fine    severity = "ok"      // looked at, nothing to do
+	note    severity = "note"    // worth knowing
+	warning severity = "warning" // will hurt: exit code 1
+)
+
+// finding is what doctor says of one thing.
+type finding struct {
+	Check    string   `json:"check"`
+	Severity severity `json:"severity"`
+	Text     string   `json:"text"`
+	Fix      string   `json:"fix"` // the command that mends it; "" where there is nothing to do
+}
+
+// errFindings ends the command with exit code 1; what is wrong has been shown.
+var errFindings = errors.New("there are warnings, see above")
+
+// doctor looks at a deployment.
+type doctor struct {
+	database *databaseConfig
+	store    *store.Store
+	now      func() time.Time
+	// snapshotAge is how long a snapshot may be held.
+	snapshotAge time.Duration
+
+	server   store.ServerFacts
+	schema   int64
+	findings []finding
+}
+
+func newDoctor(env environment) *cobra.Command {
+	c := client{lookup: env.lookup}
+	d := doctor{now: time.Now}
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Look for what is wrong or will be: server, schema, roles, pooler, replicas",
+		Long: "Looks at the server's version and settings, privileges, poolers, the schema and its triggers, clocks, vacuum,\n" +
+			"replication slots, the notification queue, the replicas, and runs that nobody can take. Changes nothing.\n" +
+			"Each finding names the command that mends it. Exit code 1: there are warnings, which will hurt.\n\n" +
+			"Give it the role of a sidecar: it looks at what that role may do.",
+		Args: arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if d.snapshotAge < 0 {
+				return usagef("--snapshot-age: %s is not accepted; accepted: a duration such as 5m", d.snapshotAge)
+			}
+			return d.run(cmd, &c)
+		},
+	}
+	c.register(cmd.Flags())
+	cmd.Flags().DurationVar(&d.snapshotAge, "snapshot-age", 5*time.Minute, "how long a transaction may keep dead rows from being removed")
+	return cmd
+}
+
+func (d *doctor) run(cmd *cobra.Command, c *client) error {
+	if err := c.database.resolve(c.lookup); err != nil {
+		return err
+	}
+	d.database = &c.database
+	log := c.log.logger(cmd.ErrOrStderr())
+	if err := waitForDatabase(cmd.Context(), c.database.DirectURL, c.database.source, promptPatience, log); err != nil {
+		return err
+	}
+	opened, err := store.Open(cmd.Context(), store.Config{URL: c.database.DirectURL, AppName: "rowrun doctor", MaxConns: 2})
+	if err != nil {
+		return err
+	}
+	defer opened.Close()
+	d.store = opened
+	if err := d.examine(cmd.Context()); err != nil {
+		return inWords(err)
+	}
+	if err := d.show(cmd.OutOrStdout(), &c.out); err != nil {
+		return err
+	}
+	for _, f := range d.findings {
+		if f.Severity == warning {
+			return errFindings
+		}
+	}
+	return nil
+}
+
+// examine asks one thing after the other; only the first question, and a lost
+// database, end it: what else can't be asked is a finding itself.
+func (d *doctor) examine(ctx context.Context) error {
+	ask, cancel := context.WithTimeout(ctx, answerPatience)
+	defer cancel()
+	var err error
+	if d.server, err = d.store.ServerFacts(ask); err != nil {
+		return err
+	}
+	d.checkServer()
+	for _, check := range []struct {
+		name string
+		ask  func(ctx context.Context) error
+	}{
+		{"pooler", d.checkPoolers},
+		{"clock", d.checkClock},
+		{"schema", d.checkSchema},
+	} {
+		if err := d.try(ctx, check.name, check.ask); err != nil {
+			return err
+		}
+	}
+	if d.schema < int64(migrations.Version()) {
+		return nil // the rest asks for what isn't there
+	}
+	for _, check := range []struct {
+		name string
+		ask  func(ctx context.Context) error
+	}{
+		{"privileges", d.checkPrivileges},
+		{"drift", d.checkDrift},
+		{"vacuum", d.checkVacuum},
+		{"snapshot", d.checkSnapshots},
+		{"slot", d.checkSlots},
+		{"replicas", d.checkReplicas},
+		{"orphans", d.checkOrphans},
+	} {
+		if err := d.try(ctx, check.name, check.ask); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// try asks one thing within answerPatience.
+func (d *doctor) try(ctx context.Context, name string, question func(ctx context.Context) error) error {
+	ask, cancel := context.WithTimeout(ctx, answerPatience)
+	defer cancel()
+	err := question(ask)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case store.SQLState(err) == "42501":
+		d.add(name, warning, "this role may not look: "+inWords(err).Error(), "GRANT rowrun_replica TO "+quoteIdentifier(d.server.Role)+";")
+		return nil
+	case store.SQLState(err) != "":
+		d.add(name, warning, "could not be looked at: "+inWords(err).Error(), "rowrun migrate status")
+		return nil
+	}
+	return err
+}
+
+func (d *doctor) add(check string, s severity, text, fix string) {
+	d.findings = append(d.findings, finding{Check: check, Severity: s, Text: text, Fix: fix})
+}
+
+func (d *doctor) show(w io.Writer, out *output) error {
+	if out.format == "json" {
+		return out.write(w, d.findings, table{})
+	}
+	for _, f := range d.findings {
+		if _, err := fmt.Fprintf(w, "%-8s %-11s %s\n", f.Severity, f.Check, printable(f.Text)); err != nil {
+			return fmt.Errorf("write output: %w", err)
+		}
+		if f.Fix != "" {
+			if _, err := fmt.Fprintf(w, "%-20s → %s\n", "", printable(f.Fix)); err != nil {
+				return fmt.Errorf("write output: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+func quoteIdentifier(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+func quoteLiteral(text string) string    { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }

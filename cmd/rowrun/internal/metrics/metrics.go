@@ -1,0 +1,207 @@
+package metrics
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/rs/zerolog"
+
+	"github.com/rowrun/rowrun/scheduler"
+	"github.com/rowrun/rowrun/store"
+)
+
+// Config says what is counted and whom to ask.
+type Config struct {
+	// Store is the database. Required.
+	Store *store.Store
+	// Types are those that this replica runs: the label's values. Required.
+	Types []string
+	// Concurrency is how many runs execute here at once.
+	Concurrency int
+	// Version is that of the binary.
+	Version string
+	// Polls says that sweeps are all that was asked for: what they find is no lost wake-up.
+	Polls bool
+	// Replica is asked for the state of the scheduler at each scrape. Required.
+	Replica func() scheduler.Status
+	// Wake is asked for how this replica is woken. Required.
+	Wake func() Wake
+	// Stream is asked for the state of the stream; nil: this replica has none to show.
+	Stream func() Stream
+	Log    zerolog.Logger
+}
+
+// Wake is how a replica is woken.
+type Wake struct {
+	Source      string // one of WakeSources
+	Connected   bool   // notifications are heard
+	Reconnects  uint64
+	Undecodable uint64
+}
+
+// WakeSources are the values of Wake.Source: the write-ahead log, notifications, sweeps alone.
+func WakeSources() []string { return []string{"wal", "notify", "poll"} }
+
+// Stream is what a replica knows of the stream.
+type Stream struct {
+	Writing     bool // this replica writes it
+	Lines, Gaps uint64
+	Readers     int    // of /events
+	Slow        uint64 // readers that were dropped
+}
+
+// Metrics counts. Make it with New, hand its Observer to a scheduler, and Run it.
+type Metrics struct {
+	config   Config
+	registry *prometheus.Registry
+
+	runs      *prometheus.CounterVec // status, type
+	promoted  prometheus.Counter
+	claimSize prometheus.Histogram
+	endSize   prometheus.Histogram
+	toStart   prometheus.Histogram
+	duration  *prometheus.HistogramVec // type
+	sweeps    *prometheus.CounterVec   // sweep
+	found     *prometheus.CounterVec   // sweep
+	lost      prometheus.Counter
+	webhooks  *prometheus.CounterVec // result
+
+	mu      sync.Mutex
+	claimed []int64       // a sample of the runs that were claimed since the last question
+	wake    chan struct{} // there is something in claimed
+}
+
+// latencies are in seconds, from half a millisecond to a quarter of an hour.
+func latencies() []float64 {
+	return []float64{.0005, .001, .002, .005, .01, .02, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 900}
+}
+
+func sizes() []float64 { return []float64{1, 2, 5, 10, 20, 50, 100, 200, 500, 1000} }
+
+// New checks a configuration and registers everything.
+func New(config Config) (*Metrics, error) {
+	if config.Store == nil || len(config.Types) == 0 || config.Replica == nil || config.Wake == nil {
+		return nil, errors.New("metrics: a store, types, a replica and its wake source are required")
+	}
+	m := &Metrics{config: config, registry: prometheus.NewRegistry(), wake: make(chan struct{}, 1)}
+	m.make()
+	own := []prometheus.Collector{
+		m.runs, m.promoted, m.claimSize, m.endSize, m.toStart, m.duration, m.sweeps, m.found, m.lost, m.webhooks,
+		newReplica(config), newDatabase(config), newPool(config.Store),
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	}
+	for _, c := range own {
+		if err := m.registry.Register(c); err != nil {
+			return nil, errors.New("metrics: " + err.Error())
+		}
+	}
+	return m, nil
+}
+
+func (m *Metrics) make() {
+	counter := func(name, help string) prometheus.CounterOpts {
+		return prometheus.CounterOpts{Namespace: "rowrun", Name: name, Help: help}
+	}
+	histogram := func(name, help string, buckets []float64) prometheus.HistogramOpts {
+		return prometheus.HistogramOpts{Namespace: "rowrun", Name: name, Help: help, Buckets: buckets}
+	}
+	m.runs = prometheus.NewCounterVec(counter("scheduler_runs_total",
+		"Runs that this replica took to a status: RUNNING when claimed, DONE, FAILED or CANCELED when their end was recorded."), []string{"status", "type"})
+	m.promoted = prometheus.NewCounter(counter("scheduler_promoted_runs_total", "Runs that this replica took from PENDING to AVAILABLE."))
+	m.claimSize = prometheus.NewHistogram(histogram("scheduler_claim_batch_runs", "Runs per claim.", sizes()))
+	m.endSize = prometheus.NewHistogram(histogram("scheduler_end_batch_runs", "Endings per transaction.", sizes()))
+	m.toStart = prometheus.NewHistogram(histogram("scheduler_insert_to_start_seconds",
+		"From a run's insert, or its run_at where that is later, to its start, by the database's clock. A sample of at most 200 runs a second.", latencies()))
+	m.duration = prometheus.NewHistogramVec(histogram("scheduler_run_duration_seconds", "How long executors took.", latencies()), []string{"type"})
+	m.sweeps = prometheus.NewCounterVec(counter("scheduler_sweeps_total", "Sweeps by kind."), []string{"sweep"})
+	m.found = prometheus.NewCounterVec(counter("scheduler_sweep_found_runs_total",
+		"Runs that sweeps found: work to promote or claim, stale, overdue and stray runs that they ended."), []string{"sweep"})
+	m.lost = prometheus.NewCounter(counter("scheduler_lost_wakeups_total", "Sweeps that found work which a wake-up should have brought."))
+	m.webhooks = prometheus.NewCounterVec(counter("notifier_webhook_attempts_total", "Attempts to deliver a webhook."), []string{"result"})
+	// A series that exists from the start shows its first event as a rate.
+	for _, kind := range m.config.Types {
+		for _, status := range []string{"RUNNING", "DONE", "FAILED", "CANCELED"} {
+			m.runs.WithLabelValues(status, kind)
+		}
+		m.duration.WithLabelValues(kind)
+	}
+	for _, sweep := range scheduler.Sweeps() {
+		m.sweeps.WithLabelValues(string(sweep))
+		m.found.WithLabelValues(string(sweep))
+	}
+	for _, result := range webhookResults() {
+		m.webhooks.WithLabelValues(string(result))
+	}
+}
+
+// other stands for types that this replica doesn't run: users may name them as they like.
+const other = "other"
+
+func (m *Metrics) kind(name string) string { return label(m.config.Types, name) }
+
+func label(known []string, name string) string {
+	if slices.Contains(known, name) {
+		return name
+	}
+	return other
+}
+
+// Observer counts what a scheduler tells.
+func (m *Metrics) Observer() scheduler.Observer {
+	o := scheduler.Observer{
+		Promoted: func(runs int) { m.promoted.Add(float64(runs)) },
+		Claimed:  m.claim,
+		Executed: func(kind string, took time.Duration) {
+			m.duration.WithLabelValues(m.kind(kind)).Observe(took.Seconds())
+		},
+		Recorded: func(endings int) { m.endSize.Observe(float64(endings)) },
+		Ended:    func(kind, status string) { m.runs.WithLabelValues(status, m.kind(kind)).Inc() },
+		Swept: func(sweep scheduler.Sweep, runs int) {
+			m.sweeps.WithLabelValues(string(sweep)).Inc()
+			m.found.WithLabelValues(string(sweep)).Add(float64(runs))
+		},
+	}
+	if !m.config.Polls {
+		o.LostWakeUp = m.lost.Inc
+	}
+	return o
+}
+
+func (m *Metrics) claim(claims []store.Claim) {
+	m.claimSize.Observe(float64(len(claims)))
+	for i := range claims {
+		m.runs.WithLabelValues("RUNNING", m.kind(claims[i].Type)).Inc()
+	}
+	m.sample(claims)
+}
+
+// WebhookResult is how an attempt to deliver a webhook ended.
+type WebhookResult string
+
+// The results.
+const (
+	WebhookDelivered WebhookResult = "delivered"
+	WebhookRefused   WebhookResult = "refused"   // the receiver said so, or can't be reached
+	WebhookExhausted WebhookResult = "exhausted" // refused, and it was the last attempt
+)
+
+func webhookResults() []WebhookResult {
+	return []WebhookResult{WebhookDelivered, WebhookRefused, WebhookExhausted}
+}
+
+// Webhook counts an attempt.
+func (m *Metrics) Webhook(result WebhookResult) { m.webhooks.WithLabelValues(string(result)).Inc() }
+
+// Handler answers scrapes.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: 5 * time.Second})
+}
+
+// Gatherer is for tests and for other ways out.
+func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }

@@ -1,0 +1,320 @@
+package server_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/history"
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/server"
+)
+
+// serve runs a server of this configuration and returns its base URL and how to stop it.
+func serve(t *testing.T, config server.Config) (base string, stop func()) {
+	t.Helper()
+	if config.Addr == "" {
+		config.Addr = "127.0.0.1:0"
+	}
+	config.Log = zerolog.Nop()
+	srv, err := server.New(config)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- srv.Run(ctx) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		require.NoError(t, <-ended)
+	})
+	t.Cleanup(stop)
+	return "http://" + srv.Addr().String(), stop
+}
+
+func kept(t *testing.T, config history.Config) *history.History {
+	t.Helper()
+	h, err := history.New(config)
+	require.NoError(t, err)
+	return h
+}
+
+// event is one of /events.
+type event struct{ id, data string }
+
+// reader reads /events.
+type reader struct {
+	body *bufio.Reader
+	resp *http.Response
+}
+
+func request(t *testing.T, url string, header map[string]string) *http.Response {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	require.NoError(t, err)
+	for name, value := range header {
+		if name == "Host" {
+			req.Host = value
+		}
+		req.Header.Set(name, value)
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Do(req)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = resp.Body.Close() })
+	return resp
+}
+
+// open returns when the server has let the reader in.
+func open(t *testing.T, url string, header map[string]string) *reader {
+	t.Helper()
+	resp := request(t, url, header)
+	require.Equal(t, http.StatusOK, resp.StatusCode)
+	require.Equal(t, "text/event-stream", resp.Header.Get("Content-Type"))
+	return &reader{body: bufio.NewReader(resp.Body), resp: resp}
+}
+
+// next skips comments.
+func (r *reader) next() (event, error) {
+	var e event
+	for {
+		line, err := r.body.ReadString('\n')
+		if err != nil {
+			return e, err
+		}
+		switch text := strings.TrimSuffix(line, "\n"); {
+		case text == "" && e.data != "":
+			return e, nil
+		case strings.HasPrefix(text, "id: "):
+			e.id = text[4:]
+		case strings.HasPrefix(text, "data: "):
+			e.data = text[6:]
+		}
+	}
+}
+
+func (r *reader) expect(t *testing.T, data ...string) (last event) {
+	t.Helper()
+	for _, want := range data {
+		var err error
+		last, err = r.next()
+		require.NoError(t, err)
+		require.Equal(t, want, last.data)
+	}
+	return last
+}
+
+func TestEventsGoOnBehindTheLastEventID(t *testing.T) {
+	t.Parallel()
+	h := kept(t, history.Config{})
+	base, _ := serve(t, server.Config{History: h})
+	r := open(t, base+"/events", nil)
+	h.Append("", []byte(`{"n":1}`))
+	h.Append("0/10", []byte(`{"n":2}`))
+	h.Append("0/10", []byte(`{"n":3}`))
+	first := r.expect(t, `{"n":1}`)
+	require.Equal(t, "0/10", r.expect(t, `{"n":2}`, `{"n":3}`).id)
+	require.NoError(t, r.resp.Body.Close())
+	h.Append("0/20", []byte(`{"n":4}`))
+
+	open(t, base+"/events", map[string]string{"Last-Event-ID": first.id}).expect(t, `{"n":2}`, `{"n":3}`, `{"n":4}`)
+	open(t, base+"/events", map[string]string{"Last-Event-ID": "0/10"}).expect(t, `{"n":2}`, `{"n":3}`, `{"n":4}`)
+	r = open(t, base+"/events", map[string]string{"Last-Event-ID": "0/F"})
+	gap, err := r.next()
+	require.NoError(t, err)
+	require.Contains(t, gap.data, `"event":"stream.gap"`)
+	require.Empty(t, gap.id)
+	r.expect(t, `{"n":1}`)
+}
+
+func TestEventsAreFiltered(t *testing.T) {
+	t.Parallel()
+	h := kept(t, history.Config{})
+	base, _ := serve(t, server.Config{History: h})
+	r := open(t, base+"/events?plan=7&status=DONE", nil)
+	h.Append("", []byte(`{"plan_id":7,"to":"RUNNING"}`))
+	h.Append("", []byte(`{"plan_id":8,"to":"DONE"}`))
+	h.Append("", []byte(`{"plan_id":7,"to":"DONE"}`))
+	r.expect(t, `{"plan_id":7,"to":"DONE"}`)
+	resp := request(t, base+"/events?colour=red", nil)
+	require.Equal(t, http.StatusBadRequest, resp.StatusCode)
+}
+
+// One who reads nothing is dropped; nobody waits for it, neither who appends nor another reader.
+func TestReaderOfEventsThatStopsReadingIsDropped(t *testing.T) {
+	t.Parallel()
+	h := kept(t, history.Config{Lines: 64})
+	base, _ := serve(t, server.Config{History: h})
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(t.Context(), "tcp", strings.TrimPrefix(base, "http://"))
+	require.NoError(t, err)
+	defer func() { _ = conn.Close() }()
+	require.NoError(t, conn.(*net.TCPConn).SetReadBuffer(4096))
+	_, err = io.WriteString(conn, "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return h.Stats().Readers == 1 }, 10*time.Second, time.Millisecond)
+	line := []byte(`{"x":"` + strings.Repeat("x", 100<<10) + `"}`)
+	deadline := time.Now().Add(30 * time.Second)
+	for h.Stats().Readers == 1 {
+		require.True(t, time.Now().Before(deadline), "still there")
+		begun := time.Now()
+		h.Append("", line)
+		require.Less(t, time.Since(begun), time.Second)
+	}
+}
+
+func TestTwoHundredReadersGetEveryEvent(t *testing.T) {
+	t.Parallel()
+	h := kept(t, history.Config{})
+	base, _ := serve(t, server.Config{History: h})
+	const readers, lines = 200, 200
+	errs := make(chan error, readers)
+	for range readers {
+		r := open(t, base+"/events", nil)
+		go func() {
+			errs <- func() error {
+				for n := range lines {
+					e, err := r.next()
+					if err != nil {
+						return err
+					}
+					if want := fmt.Sprintf(`{"n":%d}`, n); e.data != want {
+						return fmt.Errorf("got %s, want %s", e.data, want)
+					}
+				}
+				return nil
+			}()
+		}()
+	}
+	require.Equal(t, readers, h.Stats().Readers)
+	for n := range lines {
+		h.Append("", fmt.Appendf(nil, `{"n":%d}`, n))
+	}
+	for range readers {
+		require.NoError(t, <-errs)
+	}
+	require.Zero(t, h.Stats().Slow)
+}
+
+// The limits of a request don't end the stream, a stop does, at once.
+func TestEventsOutliveTheLimitsOfARequestAndEndWithTheServer(t *testing.T) {
+	t.Parallel()
+	h := kept(t, history.Config{})
+	base, stop := serve(t, server.Config{History: h})
+	r := open(t, base+"/events", nil)
+	begun := time.Now()
+	require.Eventually(t, func() bool { return time.Since(begun) > 6*time.Second }, 30*time.Second, 100*time.Millisecond) // ReadTimeout is 5 s
+	h.Append("", []byte(`{"n":1}`))
+	r.expect(t, `{"n":1}`)
+	begun = time.Now()
+	stop()
+	require.Less(t, time.Since(begun), time.Second)
+	_, err := r.next()
+	require.Error(t, err)
+}
+
+func TestEventsBeginWhenLinesFlowAndSayWhoLeft(t *testing.T) {
+	t.Parallel()
+	h := kept(t, history.Config{})
+	var following atomic.Int64
+	var broken atomic.Bool
+	base, _ := serve(t, server.Config{History: h, Follow: func(context.Context) (func(), error) {
+		if broken.Load() {
+			return nil, errors.New("not now")
+		}
+		h.Append("", []byte(`{"n":"before"}`))
+		following.Add(1)
+		return func() { following.Add(-1) }, nil
+	}})
+	r := open(t, base+"/events", nil)
+	require.EqualValues(t, 1, following.Load())
+	h.Append("", []byte(`{"n":1}`))
+	r.expect(t, `{"n":1}`)
+	require.NoError(t, r.resp.Body.Close())
+	require.Eventually(t, func() bool { return following.Load() == 0 }, 10*time.Second, time.Millisecond)
+	broken.Store(true)
+	resp := request(t, base+"/events", nil)
+	require.Equal(t, http.StatusServiceUnavailable, resp.StatusCode)
+	require.Equal(t, "5", resp.Header.Get("Retry-After"))
+}
+
+func TestStatusIsAskedOncePerMoment(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int64
+	id := "one-1"
+	base, _ := serve(t, server.Config{Status: func(context.Context) server.Status {
+		asked.Add(1)
+		return server.Status{Status: "running", ReplicaName: "one", ReplicaID: &id, Completed: 3, Replicas: []server.Replica{{ReplicaID: id, Running: 2}}}
+	}})
+	status, body := get(t, base+"/status")
+	require.Equal(t, http.StatusOK, status)
+	require.JSONEq(t, `{"status":"running","replica_name":"one","replica_id":"one-1","running":0,"completed":3,"failed":0,
+"replicas":[{"replica_id":"one-1","replica_name":"","state":"","live":false,"running":2,"last_seen":"0001-01-01T00:00:00Z"}]}`, body)
+	begun := time.Now()
+	for range 20 {
+		get(t, base+"/status")
+	}
+	require.LessOrEqual(t, asked.Load(), 2+int64(time.Since(begun)/(250*time.Millisecond)))
+}
+
+func TestWhatTellsOfRunsIsGuarded(t *testing.T) {
+	t.Parallel()
+	config := server.Config{
+		History: kept(t, history.Config{}),
+		Status:  func(context.Context) server.Status { return server.Status{} },
+		Metrics: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}),
+	}
+	guarded := func(base string, header map[string]string) (codes [2]int) {
+		for i, path := range []string{"/status", "/events"} {
+			resp := request(t, base+path, header)
+			codes[i] = resp.StatusCode
+			require.NoError(t, resp.Body.Close())
+		}
+		return codes
+	}
+	local, _ := serve(t, config)
+	require.Equal(t, [2]int{200, 200}, guarded(local, nil))
+	require.Equal(t, [2]int{200, 200}, guarded(local, map[string]string{"Host": "localhost:8484"}))
+	require.Equal(t, [2]int{403, 403}, guarded(local, map[string]string{"Host": "evil.example"}), "a page under another name")
+
+	config.Addr = "0.0.0.0:0"
+	wide, _ := serve(t, config)
+	wide = strings.Replace(wide, "[::]", "127.0.0.1", 1)
+	wide = strings.Replace(wide, "0.0.0.0", "127.0.0.1", 1)
+	require.Equal(t, [2]int{403, 403}, guarded(wide, nil))
+	body, err := io.ReadAll(request(t, wide+"/status", nil).Body)
+	require.NoError(t, err)
+	require.Contains(t, string(body), "--http-token")
+
+	config.Token = "s3cret"
+	with, _ := serve(t, config)
+	with = strings.Replace(with, "[::]", "127.0.0.1", 1)
+	with = strings.Replace(with, "0.0.0.0", "127.0.0.1", 1)
+	require.Equal(t, [2]int{200, 200}, guarded(with, map[string]string{"Authorization": "Bearer s3cret", "Host": "app.example"}))
+	for _, wrong := range []string{"", "Bearer", "Bearer s3cre", "Basic s3cret", "s3cret"} {
+		require.Equal(t, [2]int{401, 401}, guarded(with, map[string]string{"Authorization": wrong}), wrong)
+	}
+	for _, base := range []string{local, wide, with} {
+		for _, path := range []string{"/livez", "/readyz", "/metrics"} {
+			require.Equal(t, http.StatusOK, request(t, base+path, nil).StatusCode, path)
+		}
+	}
+}
+
+func TestReadyzTellsMoreBesideACheck(t *testing.T) {
+	t.Parallel()
+	base, _ := serve(t, server.Config{Checks: []server.Check{{
+		Name: "wake", Ask: func(context.Context) error { return nil }, Tell: func() string { return "notify" },
+	}}})
+	_, body := get(t, base+"/readyz")
+	require.JSONEq(t, `{"status":"ok","checks":{"wake":{"ok":true,"detail":"notify"}}}`, body)
+}

@@ -1,0 +1,66 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// statusTimeout bounds the question for the other replicas.
+const statusTimeout = 2 * time.Second
+
+// Status is what /status tells.
+type Status struct {
+	Status      string `json:"status"` // running or draining
+	ReplicaName string `json:"replica_name"`
+	// ReplicaID is null before the first heartbeat and after a fence.
+	ReplicaID *string `json:"replica_id"`
+	Running   int     `json:"running"`   // runs that execute here
+	Completed int64   `json:"completed"` // runs that ended DONE here since the process started
+	Failed    int64   `json:"failed"`    // that ended FAILED
+	// Replicas is null where the database doesn't answer.
+	Replicas []Replica `json:"replicas"`
+}
+
+// Replica is one of the deployment's, as its row tells.
+type Replica struct {
+	ReplicaID   string    `json:"replica_id"`
+	ReplicaName string    `json:"replica_name"`
+	State       string    `json:"state"` // ACTIVE, DRAINING or DEAD
+	Live        bool      `json:"live"`  // its lease is in force
+	Running     int64     `json:"running"`
+	LastSeen    time.Time `json:"last_seen"`
+}
+
+// statusHandler answers with what ask tells; an answer is given again for a
+// quarter of a second, so that a flood of requests costs the database little.
+type statusHandler struct {
+	ask    func(ctx context.Context) Status
+	mu     sync.Mutex
+	latest []byte
+	at     time.Time
+}
+
+func (h *statusHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	_, _ = w.Write(h.answer(context.WithoutCancel(r.Context()))) // whoever asked may have gone
+}
+
+func (h *statusHandler) answer(ctx context.Context) []byte {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.latest != nil && time.Since(h.at) < reuse {
+		return h.latest
+	}
+	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
+	defer cancel()
+	text, err := json.Marshal(h.ask(ctx))
+	if err != nil {
+		return []byte("{}\n") // a Status has nothing that can't be marshaled
+	}
+	h.latest, h.at = append(text, '\n'), time.Now()
+	return h.latest
+}

@@ -1,0 +1,137 @@
+package stream
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/rowrun/rowrun/events"
+	"github.com/rowrun/rowrun/store"
+)
+
+// errImage means that a row in the log is not as the publication says.
+var errImage = errors.New("a row of another form than the publication's")
+
+// columns says where in a row image what stands. A line needs all of them.
+type columns struct {
+	id, root, task, attempt, retryOf, status, plan, kind, queue, database, version, replica,
+	created, available, started, finished, result, prev, retryRun int
+}
+
+func columnsOf(r *events.Relation) (columns, error) {
+	var c columns
+	for name, at := range map[string]*int{
+		"id": &c.id, "root_id": &c.root, "task_id": &c.task, "attempt": &c.attempt, "retry_of": &c.retryOf,
+		"status": &c.status, "plan_id": &c.plan, "type": &c.kind, "queue": &c.queue, "database_id": &c.database,
+		"version": &c.version, "replica_id": &c.replica, "created_at": &c.created, "available_at": &c.available,
+		"started_at": &c.started, "finished_at": &c.finished, "result": &c.result, "prev_status": &c.prev,
+		"retry_run_id": &c.retryRun,
+	} {
+		if *at = r.Index(name); *at < 0 {
+			return columns{}, fmt.Errorf("%w: no column %s", errImage, name)
+		}
+	}
+	return c, nil
+}
+
+// image reads one row image. The first thing that is not as it should be is kept in err.
+type image struct {
+	values []events.Value
+	err    error
+}
+
+func (i *image) text(at int) string {
+	v := i.values[at]
+	if v.Kind != events.Text && i.err == nil {
+		i.err = fmt.Errorf("%w: a value is missing", errImage)
+	}
+	return v.Text
+}
+
+func (i *image) optional(at int) *string {
+	if v := i.values[at]; v.Kind == events.Text {
+		return &v.Text
+	}
+	return nil
+}
+
+func (i *image) number(at int) int64 {
+	n, err := strconv.ParseInt(i.text(at), 10, 64)
+	if err != nil && i.err == nil {
+		i.err = fmt.Errorf("%w: not a number", errImage)
+	}
+	return n
+}
+
+func (i *image) optionalNumber(at int) *int64 {
+	if i.values[at].Kind != events.Text {
+		return nil
+	}
+	n := i.number(at)
+	return &n
+}
+
+func (i *image) time(at int) time.Time {
+	if i.values[at].Kind != events.Text {
+		return time.Time{}
+	}
+	t, err := time.Parse("2006-01-02 15:04:05.999999-07", i.values[at].Text)
+	if err != nil && i.err == nil {
+		i.err = fmt.Errorf("%w: not a time", errImage)
+	}
+	return t
+}
+
+// lineOf is the line that a row image tells; false: it changed no status. apart: the result is stored apart and has to
+// be read from the row.
+func lineOf(c *columns, row *events.Row) (l line, ok, apart bool, err error) {
+	i := &image{values: row.Values}
+	if !row.Inserted && row.Values[c.prev].Kind != events.Text {
+		return line{}, false, false, nil
+	}
+	run := &store.StreamRow{
+		ID: i.number(c.id), RootID: i.number(c.root), TaskID: i.number(c.task), Type: i.text(c.kind), Queue: i.text(c.queue),
+		PlanID: i.optionalNumber(c.plan), DatabaseID: i.optional(c.database), Version: i.optional(c.version),
+		Attempt: int(i.number(c.attempt)), RetryOf: i.optionalNumber(c.retryOf), RetryRunID: i.optionalNumber(c.retryRun),
+		CreatedAt: i.time(c.created), AvailableAt: i.time(c.available), StartedAt: i.time(c.started), FinishedAt: i.time(c.finished),
+	}
+	t := events.Transition{
+		RunID: run.ID, TaskID: run.TaskID, PlanID: run.PlanID, To: i.text(c.status), Attempt: run.Attempt, ReplicaID: i.optional(c.replica),
+	}
+	if !row.Inserted {
+		t.From = row.Values[c.prev].Text
+	}
+	if t.To == "FAILED" || t.To == "CANCELED" {
+		apart = row.Values[c.result].Kind == events.Unchanged
+		run.Code, run.Detail = outcome(row.Values[c.result].Text)
+	}
+	if i.err != nil {
+		return line{}, false, false, i.err
+	}
+	if row.Inserted {
+		return pending(run), true, false, nil
+	}
+	return change(t, run, run.CreatedAt), true, apart, nil
+}
+
+// outcome reads what a line tells of a result, as ->> would.
+func outcome(result string) (code, detail *string) {
+	var r struct{ Code, Detail json.RawMessage }
+	if result == "" || json.Unmarshal([]byte(result), &r) != nil {
+		return nil, nil
+	}
+	return member(r.Code), member(r.Detail)
+}
+
+func member(raw json.RawMessage) *string {
+	if len(raw) == 0 || string(raw) == "null" {
+		return nil
+	}
+	var s string
+	if json.Unmarshal(raw, &s) != nil {
+		s = string(raw)
+	}
+	return &s
+}

@@ -1,0 +1,108 @@
+package stream
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/rs/zerolog"
+
+	"github.com/rowrun/rowrun/events"
+	"github.com/rowrun/rowrun/store"
+)
+
+const (
+	quietLook = 50 * time.Millisecond
+	// relayPause merges what this replica passes on.
+	relayPause = 3 * time.Millisecond
+)
+
+// silence has INSERTs say nothing while this replica sees them in the log, and
+// says it for them. The lock that silences them belongs to the listener's
+// session: where that ends, so does the silence.
+type silence struct {
+	store *store.Store
+	hub   *events.Hub
+	do    func(ctx context.Context, fn func(ctx context.Context, conn *pgx.Conn) error) error
+	log   zerolog.Logger
+
+	on       atomic.Bool   // from before the lock is taken until after it is given back
+	held     atomic.Bool   // the lock is this session's
+	inserted chan struct{} // one slot: new runs were seen
+}
+
+// seen is called for each transaction with new runs.
+func (q *silence) seen() {
+	if !q.on.Load() {
+		return
+	}
+	q.hub.Wake()
+	select {
+	case q.inserted <- struct{}{}:
+	default:
+	}
+}
+
+// relay passes on what seen was told, until ctx ends.
+func (q *silence) relay(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-q.inserted:
+		}
+		q.look(ctx)
+		_ = pause(ctx, relayPause)
+	}
+}
+
+// look wakes every replica. One that it doesn't reach looks at its next sweep.
+func (q *silence) look(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second/2)
+	defer cancel()
+	if err := q.store.Look(ctx); err != nil && ctx.Err() == nil {
+		q.log.Debug().Err(err).Msg("replicas were not woken")
+	}
+}
+
+// keep silences INSERTs while reading says that they are seen, until ctx ends.
+func (q *silence) keep(ctx context.Context, reading func() bool) {
+	for pause(ctx, quietLook) == nil {
+		if want := reading(); want != q.held.Load() {
+			q.turn(ctx, want)
+		}
+	}
+}
+
+// turn takes the lock or gives it back. After the silence everybody looks: what
+// was inserted in it may not have been passed on.
+func (q *silence) turn(ctx context.Context, on bool) {
+	if on {
+		q.on.Store(true)
+		_ = q.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+			held, err := store.SilenceInserts(ctx, conn)
+			q.held.Store(held)
+			return err
+		})
+		if q.held.Load() {
+			q.look(ctx) // whoever silenced them before may not have passed on all
+			q.log.Info().Str("wake_source", "wal").Msg("inserts are seen in the write-ahead log")
+		}
+		return
+	}
+	err := q.do(ctx, store.UnsilenceInserts)
+	if err != nil {
+		return // the session is going, and the lock with it; or it is tried again
+	}
+	q.ended(ctx)
+	q.log.Info().Str("wake_source", "notify").Msg("inserts notify again")
+}
+
+// ended is called when the lock is gone.
+func (q *silence) ended(ctx context.Context) {
+	if q.held.Swap(false) {
+		q.look(ctx)
+	}
+	q.on.Store(false)
+}

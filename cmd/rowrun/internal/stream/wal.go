@@ -1,0 +1,231 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/rs/zerolog"
+
+	"github.com/rowrun/rowrun/events"
+	"github.com/rowrun/rowrun/store"
+)
+
+const (
+	// slotRetry is how often a slot is asked for that somebody else still holds, and how often anything else is tried again.
+	slotRetry = time.Second
+	// slotPatience is how long making a slot may wait for transactions that are open.
+	slotPatience = 5 * time.Second
+	// recordEvery is how often the position is written down while lines are.
+	recordEvery = 5 * time.Second
+	maxNames    = 100000
+)
+
+// errUnfit means that the stream can't be read from the log here; waiting doesn't mend it.
+var errUnfit = errors.New("the stream can't be read from the write-ahead log")
+
+// WALConfig says what a WAL reads.
+type WALConfig struct {
+	// Store and Printer as in Config. Required.
+	Store   *store.Store
+	Printer *Printer
+	// ConnConfig leads to the server itself. Required.
+	ConnConfig *pgx.ConnConfig
+	// Log is told of trouble.
+	Log zerolog.Logger
+	// Asked: nothing else will do. Otherwise the log is read only where a bound
+	// keeps its slot from filling the disk, and Run ends where it can't be.
+	Asked bool
+	// Inserted, where not nil, is called when new runs were seen. It must not block.
+	Inserted func()
+}
+
+// WAL prints the stream from the write-ahead log: every committed transition
+// once, in the order of the commits. Its place is kept by the server, in the
+// deployment's slot, and moves only behind what was written.
+type WAL struct {
+	config WALConfig
+	rep    atomic.Pointer[events.Replication] // while it reads
+	lines  atomic.Uint64                      // that were written
+
+	// Run only.
+	names   map[int64]string
+	printed *printed   // what rows told, while the log repeats it
+	overlap events.LSN // up to where it does
+	last    events.LSN // commit of the last transaction that was written as a whole
+	where   placeOf    // of last
+	moved   events.LSN // what the server was told last
+	gap     string     // why there is one that is still to be said
+	layout  columns    // of relation
+	rel     *events.Relation
+	said    string
+	began   bool // this run has read
+	broken  int  // tries in a row that failed as if there were no slot
+}
+
+// placeOf tells one history of the log from another.
+type placeOf struct {
+	system   string
+	timeline int
+}
+
+// NewWAL checks a configuration.
+func NewWAL(config WALConfig) (*WAL, error) {
+	if config.Store == nil || config.Printer == nil || config.ConnConfig == nil {
+		return nil, errors.New("stream: a store, a printer and a connection's configuration are required")
+	}
+	return &WAL{config: config, names: map[int64]string{}, printed: newPrinted()}, nil
+}
+
+// Reading says that what is committed arrives here at once.
+func (w *WAL) Reading() bool {
+	rep := w.rep.Load()
+	return rep != nil && !rep.Stalled()
+}
+
+// Lag is how many bytes of log are received but not confirmed; 0 while nothing is read.
+func (w *WAL) Lag() uint64 {
+	rep := w.rep.Load()
+	if rep == nil {
+		return 0
+	}
+	received, confirmed := rep.Position()
+	return uint64(max(received, confirmed) - confirmed)
+}
+
+// run prints until ctx or stopping ends (nil), the output fails (ErrOutput), or
+// the log can't be read (errUnfit, unless it was asked for). After stopping what
+// was committed until then is still printed, for at most a second. before is
+// who wrote the stream before, "" for nobody.
+func (w *WAL) run(ctx, stopping context.Context, before string) error {
+	w.moved, w.gap, w.broken, w.began = 0, "", 0, false // others may have read since
+	for ctx.Err() == nil && stopping.Err() == nil {
+		rep, err := w.open(ctx, before)
+		if err == nil {
+			before, w.said, w.broken, w.began = "", "", 0, true
+			err = w.follow(ctx, stopping, rep)
+		}
+		switch {
+		case err == nil:
+			continue
+		case errors.Is(err, ErrOutput), errors.Is(err, errUnfit) && !w.config.Asked:
+			return err
+		case ctx.Err() != nil:
+			return nil
+		}
+		w.complain(err)
+		_ = pause(stopping, slotRetry)
+	}
+	return nil
+}
+
+// follow prints what one connection brings.
+func (w *WAL) follow(ctx, stopping context.Context, rep *events.Replication) error {
+	defer rep.Close()
+	run, stop := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer stop()
+	w.rep.Store(rep)
+	defer w.rep.Store(nil)
+	defer func() { _, w.moved = rep.Position() }()
+	ended := make(chan error, 1)
+	wg.Go(func() { ended <- rep.Run(run) })
+	wg.Go(func() { w.keepRecorded(run, rep, w.where) })
+
+	for stopping.Err() == nil {
+		txs, err := rep.Next(stopping)
+		if err != nil {
+			break
+		}
+		if err := w.print(run, txs, rep); err != nil {
+			return err
+		}
+	}
+	if stopping.Err() != nil && ctx.Err() == nil {
+		if err := w.drain(run, rep); err != nil {
+			return err
+		}
+	}
+	stop()
+	return <-ended
+}
+
+// drain prints what was committed up to now.
+func (w *WAL) drain(ctx context.Context, rep *events.Replication) error {
+	ctx, cancel := context.WithTimeout(ctx, drainTime)
+	defer cancel()
+	moment, err := w.config.Store.StreamMoment(ctx)
+	if err != nil {
+		return nil //nolint:nilerr // the next reader begins where this one ends
+	}
+	end, err := events.ParseLSN(moment.LSN)
+	if err != nil {
+		return nil //nolint:nilerr // as above
+	}
+	for {
+		if received, _ := rep.Position(); received >= end {
+			ctx, cancel = context.WithTimeout(ctx, between) // what is pending comes at once
+			defer cancel()
+		}
+		wait, cancel := context.WithTimeout(ctx, 5*between)
+		txs, err := rep.Next(wait)
+		cancel()
+		switch {
+		case err == nil:
+			if err := w.print(ctx, txs, rep); err != nil {
+				if ctx.Err() != nil {
+					return nil
+				}
+				return err
+			}
+		case ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded):
+			return nil
+		}
+	}
+}
+
+// keepRecorded writes down how far the stream was written: where the slot is
+// lost, the rows tell what came after that.
+func (w *WAL) keepRecorded(ctx context.Context, rep *events.Replication, where placeOf) {
+	var moment store.StreamMoment
+	var recorded, then uint64 // lines
+	for pause(ctx, recordEvery) == nil {
+		if w.lines.Load() == recorded {
+			continue
+		}
+		limited, cancel := context.WithTimeout(ctx, queryTimeout)
+		_, confirmed := rep.Position()
+		if end, err := events.ParseLSN(moment.LSN); err == nil && confirmed >= end {
+			err := w.config.Store.RecordStreamPosition(limited, store.StreamPosition{
+				SystemID: where.system, Timeline: where.timeline, LSN: confirmed.String(), Point: moment.Point,
+			})
+			if err == nil {
+				recorded = then
+			}
+		}
+		lines := w.lines.Load()
+		if m, err := w.config.Store.StreamMoment(limited); err == nil {
+			moment, then = m, lines
+		}
+		cancel()
+	}
+}
+
+// complain logs trouble, once until it changes.
+func (w *WAL) complain(err error) {
+	why := fmt.Sprintf("%T %s", errors.Unwrap(err), store.SQLState(err))
+	if why == w.said {
+		return
+	}
+	w.said = why
+	if errors.Is(err, events.ErrSlotInUse) {
+		w.config.Log.Info().Msg("the stream's slot is still held; standing by")
+		return
+	}
+	w.config.Log.Warn().Err(err).Msg("stream can't be read from the log; trying again")
+}

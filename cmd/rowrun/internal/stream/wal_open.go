@@ -1,0 +1,210 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rowrun/rowrun/events"
+	"github.com/rowrun/rowrun/store"
+)
+
+// Reasons of gaps, besides those of a changed server.
+const (
+	gapSlotMissing = "the replication slot was missing"
+	gapSlotLost    = "the server has removed log that the replication slot needed"
+	gapSlotMoved   = "somebody else has read from the replication slot"
+	gapSlotUnfit   = "the replication slot could not be read"
+	gapNoLog       = "the stream was not read from the write-ahead log before"
+)
+
+// open brings the slot and a connection that reads from it about, and says what
+// may be missing before its first line. before is who wrote the stream before.
+func (w *WAL) open(ctx context.Context, before string) (*events.Replication, error) {
+	limited, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
+	slot, err := w.config.Store.StreamSlot(limited)
+	if err != nil {
+		return nil, err
+	}
+	if why := slot.Unfit(w.config.Asked); why != "" {
+		return nil, fmt.Errorf("%w: %s", errUnfit, why)
+	}
+	last, err := w.config.Store.LastStreamPosition(limited)
+	if err != nil {
+		return nil, err
+	}
+	// What was found before it is said stays until it is: a try may fail in between.
+	if w.gap == "" {
+		w.gap = w.gapOf(&slot, last, before)
+	}
+	if err := w.ready(ctx, &slot); err != nil {
+		return nil, err
+	}
+	rep, err := events.OpenReplication(ctx, events.ReplicateConfig{
+		ConnConfig: w.config.ConnConfig, Slot: slot.Name, Publication: store.StreamPublication, Inserted: w.config.Inserted,
+	})
+	if err != nil {
+		return nil, w.refused(err)
+	}
+	if err := w.begin(ctx, rep, last); err != nil {
+		rep.Close()
+		return nil, err
+	}
+	return rep, nil
+}
+
+// gapOf says what the state of the slot means for what comes next.
+func (w *WAL) gapOf(slot *store.SlotState, last *store.StreamPosition, before string) string {
+	switch {
+	case slot.Status == "lost":
+		return gapSlotLost
+	case !slot.Exists && last != nil && last.LSN != "":
+		return gapSlotMissing
+	case !slot.Exists && (last != nil || before != ""):
+		return gapNoLog
+	case slot.Exists && w.moved != 0:
+		if confirmed, err := events.ParseLSN(slot.Confirmed); err == nil && confirmed > w.moved {
+			return gapSlotMoved
+		}
+	}
+	return ""
+}
+
+// ready makes the slot where there is none that can be read.
+func (w *WAL) ready(ctx context.Context, slot *store.SlotState) error {
+	limited, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
+	if slot.Exists && (slot.Status == "lost" || w.broken > 1) {
+		if _, err := w.config.Store.DropStreamSlot(limited, slot.Name, false); err != nil {
+			return err
+		}
+		if w.gap == "" {
+			w.gap = gapSlotUnfit
+		}
+		slot.Exists, w.broken = false, 0
+	}
+	if slot.Exists {
+		if slot.Status == "unreserved" {
+			w.config.Log.Warn().Int64("lag_bytes", slot.LagBytes).Msg("the stream's slot is about to lose its log: it is behind by more than max_slot_wal_keep_size")
+		}
+		return nil
+	}
+	w.last, w.moved, w.overlap = 0, 0, 0
+	err := w.config.Store.CreateStreamSlot(ctx, slot.Name, slotPatience)
+	if store.SQLState(err) == "42710" {
+		return nil // another replica was faster; its connection will say so
+	}
+	if err == nil {
+		w.config.Log.Info().Str("slot", slot.Name).Msg("made the stream's replication slot")
+	}
+	return err
+}
+
+// refused sorts out why the slot can't be read. The catalog said a moment ago
+// that it is there and has its log: where that goes on, it is of no use.
+func (w *WAL) refused(err error) error {
+	if errors.Is(err, events.ErrNoSlot) || errors.Is(err, events.ErrSlotLost) {
+		w.broken++
+	}
+	if errors.Is(err, events.ErrNotPossible) {
+		return fmt.Errorf("%w: %w", errUnfit, err)
+	}
+	return err
+}
+
+// begin says the gap, and what the rows know of it.
+func (w *WAL) begin(ctx context.Context, rep *events.Replication, last *store.StreamPosition) error {
+	system := rep.System()
+	where := placeOf{system.ID, system.Timeline}
+	if w.gap == "" && last != nil && last.LSN != "" {
+		w.gap = changedServer(last, where)
+	}
+	if w.where != where { // places of another history mean nothing here
+		w.where, w.last, w.moved = where, 0, 0
+	}
+	if w.gap == "" && last != nil {
+		return nil
+	}
+	var m store.StreamMoment
+	err := w.retry(ctx, func(ctx context.Context) (err error) {
+		m, err = w.config.Store.StreamMoment(ctx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if w.gap != "" {
+		if err := w.sayGap(ctx, last); err != nil {
+			return err
+		}
+	}
+	err = w.retry(ctx, func(ctx context.Context) error {
+		return w.config.Store.RecordStreamPosition(ctx, store.StreamPosition{
+			SystemID: where.system, Timeline: where.timeline, LSN: m.LSN, Point: m.Point,
+		})
+	})
+	if err == nil {
+		w.gap = ""
+	}
+	return err
+}
+
+func (w *WAL) sayGap(ctx context.Context, last *store.StreamPosition) error {
+	lsn := ""
+	var point *store.StreamPoint
+	if last != nil {
+		lsn, point = last.LSN, &last.Point
+		if last.SystemID != "" && last.SystemID != w.where.system {
+			point.Snapshot = "" // numbers of transactions mean something else on another server
+		}
+	}
+	w.config.Printer.gapAfter(time.Now(), w.gap, lsn)
+	if err := w.config.Printer.flush(); err != nil || point == nil {
+		return err
+	}
+	return w.past(ctx, point)
+}
+
+// past prints what the rows know since a point. The log repeats some of it.
+func (w *WAL) past(ctx context.Context, point *store.StreamPoint) error {
+	var history *store.StreamHistory
+	limited, cancel := context.WithTimeout(ctx, historyTimeout)
+	defer cancel()
+	_, history, err := w.config.Store.OpenStreamAt(limited, point)
+	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		w.config.Log.Warn().Err(err).Msg("stream could not read what the runs know of the gap")
+		return nil
+	}
+	w.printed = newPrinted()
+	if err := tell(ctx, history, w.config.Printer, w.printed); err != nil {
+		if ctx.Err() != nil || errors.Is(err, ErrOutput) {
+			return err
+		}
+		w.config.Log.Warn().Err(err).Msg("stream could not read all that the runs know of the gap")
+	}
+	var m store.StreamMoment
+	err = w.retry(ctx, func(ctx context.Context) (err error) {
+		m, err = w.config.Store.StreamMoment(ctx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	w.overlap, err = events.ParseLSN(m.LSN)
+	return err
+}
+
+func changedServer(last *store.StreamPosition, where placeOf) string {
+	switch {
+	case last.SystemID != where.system:
+		return "the database is on another server now"
+	case last.Timeline != where.timeline:
+		return fmt.Sprintf("the server's timeline changed from %d to %d", last.Timeline, where.timeline)
+	}
+	return ""
+}

@@ -1,0 +1,142 @@
+package stream
+
+import (
+	"context"
+
+	"github.com/rowrun/rowrun/events"
+	"github.com/rowrun/rowrun/store"
+)
+
+// print writes the lines of transactions, and confirms them when they are
+// written. After an error nothing more may be printed: what was not is read again.
+func (w *WAL) print(ctx context.Context, txs []events.Tx, rep *events.Replication) error {
+	lines, err := w.linesOf(txs)
+	if err != nil {
+		return err
+	}
+	if err := w.complete(ctx, lines); err != nil {
+		return err // ctx is over
+	}
+	for i := range lines {
+		w.config.Printer.transition(lines[i].line)
+	}
+	if err := w.config.Printer.flush(); err != nil {
+		return err
+	}
+	w.lines.Add(uint64(len(lines)))
+	end := events.LSN(0)
+	for i := range txs {
+		if txs[i].End != 0 {
+			w.last, end = txs[i].LSN, txs[i].End
+		}
+	}
+	if end != 0 {
+		rep.Confirm(end)
+	}
+	return nil
+}
+
+// read is a line whose row may have to be completed.
+type read struct {
+	line
+	apart bool
+}
+
+func (w *WAL) linesOf(txs []events.Tx) ([]read, error) {
+	var lines []read
+	for i := range txs {
+		tx := &txs[i]
+		if tx.LSN <= w.last {
+			continue // a new connection begins with what was confirmed too late
+		}
+		lsn := tx.LSN.String()
+		for j := range tx.Rows {
+			row := &tx.Rows[j]
+			if row.Relation != w.rel {
+				layout, err := columnsOf(row.Relation)
+				if err != nil {
+					return nil, err
+				}
+				w.rel, w.layout = row.Relation, layout
+			}
+			l, ok, apart, err := lineOf(&w.layout, row)
+			if err != nil {
+				return nil, err
+			}
+			if !ok || (tx.LSN < w.overlap && w.printed.at(l.RunID) >= rank(l.To)) {
+				continue // no change of status, or one that the rows have told
+			}
+			l.lsn = lsn
+			lines = append(lines, read{l, apart})
+		}
+	}
+	return lines, nil
+}
+
+// complete adds what the log doesn't hold: the names of tasks, once for each,
+// and results that are stored apart and were written before the run ended.
+func (w *WAL) complete(ctx context.Context, lines []read) error {
+	if len(w.names) > maxNames {
+		clear(w.names)
+	}
+	missing, apart := map[int64]bool{}, []int64(nil)
+	for i := range lines {
+		if _, ok := w.names[lines[i].TaskID]; !ok {
+			missing[lines[i].TaskID] = true
+		}
+		if lines[i].apart {
+			apart = append(apart, lines[i].RunID)
+		}
+	}
+	if err := w.learn(ctx, missing); err != nil {
+		return err
+	}
+	results := map[int64]*store.StreamRow{}
+	if len(apart) > 0 {
+		var rows []store.StreamRow
+		err := w.retry(ctx, func(ctx context.Context) (err error) {
+			rows, err = w.config.Store.StreamRows(ctx, apart)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for i := range rows {
+			results[rows[i].ID] = &rows[i]
+		}
+	}
+	for i := range lines {
+		l := &lines[i]
+		l.row.TaskName = w.names[l.TaskID]
+		if row := results[l.RunID]; l.apart && row != nil {
+			l.row.Code, l.row.Detail = row.Code, row.Detail
+		}
+	}
+	return nil
+}
+
+func (w *WAL) learn(ctx context.Context, missing map[int64]bool) error {
+	if len(missing) == 0 {
+		return nil
+	}
+	ids := make([]int64, 0, len(missing))
+	for id := range missing {
+		ids = append(ids, id)
+	}
+	var names map[int64]string
+	err := w.retry(ctx, func(ctx context.Context) (err error) {
+		names, err = w.config.Store.TaskNames(ctx, ids)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		w.names[id] = names[id] // "" where it has been removed
+	}
+	return nil
+}
+
+func (w *WAL) retry(ctx context.Context, ask func(context.Context) error) error {
+	return repeat(ctx, queryTimeout, ask, w.complain)
+}

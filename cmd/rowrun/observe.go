@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/history"
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/metrics"
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/server"
+	"github.com/rowrun/rowrun/events"
+	"github.com/rowrun/rowrun/scheduler"
+	"github.com/rowrun/rowrun/store"
+)
+
+// newMetrics counts what a replica does; listener is asked for at each scrape.
+func (r *replica) newMetrics(c *serveConfig, s *store.Store, x *executors, kept *history.History, listener func() *events.Listener, log zerolog.Logger) (*metrics.Metrics, error) {
+	var types []string
+	for name := range x.byType {
+		types = append(types, name)
+	}
+	return metrics.New(metrics.Config{
+		Store:       s,
+		Types:       types,
+		Concurrency: c.Concurrency,
+		Version:     version,
+		Polls:       c.Wake == "poll",
+		Replica:     func() scheduler.Status { return r.scheduler.Status() },
+		Wake: func() metrics.Wake {
+			stats := listener().Stats()
+			return metrics.Wake{
+				Source: r.wakeSource(c.Wake, listener()), Connected: listener().Connected(),
+				Reconnects: stats.Reconnects, Undecodable: stats.Undecodable,
+			}
+		},
+		Stream: func() metrics.Stream {
+			stats := kept.Stats()
+			return metrics.Stream{
+				Writing: r.stream != nil && r.stream.Holding(), Lines: stats.Lines, Gaps: stats.Gaps,
+				Readers: stats.Readers, Slow: stats.Slow,
+			}
+		},
+		Log: log,
+	})
+}
+
+// readiness says when a replica takes work: the database takes writes and has
+// the schema, and this replica's lease is in force. How it is woken is told,
+// and no condition: sweeps find everything, only later.
+func readiness(s *store.Store, replica *scheduler.Scheduler, lease time.Duration, wake func() string) []server.Check {
+	return []server.Check{
+		{Name: "database", Ask: func(ctx context.Context) error {
+			err := s.Writable(ctx)
+			switch {
+			case err == nil, errors.Is(err, store.ErrStandby), errors.Is(err, store.ErrReadOnly), errors.Is(err, context.DeadlineExceeded):
+				return err
+			}
+			return errors.New(diagnose(err).text)
+		}},
+		{Name: "schema", Ask: func(ctx context.Context) error { return checkSchema(ctx, s) }},
+		{Name: "heartbeat", Ask: func(context.Context) error {
+			status := replica.Status()
+			switch {
+			case status.ReplicaID == "":
+				return errors.New("none has been written yet")
+			case status.Silent > lease*2/3:
+				return fmt.Errorf("none was written for %s", status.Silent.Round(time.Millisecond))
+			}
+			return nil
+		}},
+		{Name: "draining", Ask: func(context.Context) error {
+			if replica.Status().Draining {
+				return errors.New("this replica is shutting down")
+			}
+			return nil
+		}},
+		{Name: "wake", Ask: func(context.Context) error { return nil }, Tell: wake},
+	}
+}
+
+// statusOf is what /status tells.
+func statusOf(s *store.Store, replica *scheduler.Scheduler) func(ctx context.Context) server.Status {
+	return func(ctx context.Context) server.Status {
+		own := replica.Status()
+		status := server.Status{
+			Status: "running", ReplicaName: own.Name, Running: own.Executing, Completed: own.Completed, Failed: own.Failed,
+		}
+		if own.Draining {
+			status.Status = "draining"
+		}
+		if own.ReplicaID != "" {
+			status.ReplicaID = &own.ReplicaID
+		}
+		rows, err := s.Replicas(ctx)
+		if err != nil {
+			return status // null says that the database didn't answer
+		}
+		status.Replicas = []server.Replica{}
+		for _, row := range rows {
+			status.Replicas = append(status.Replicas, server.Replica{
+				ReplicaID: row.ReplicaID, ReplicaName: row.Name, State: row.State, Live: row.Live,
+				Running: row.Running, LastSeen: row.LastHeartbeat.UTC(),
+			})
+		}
+		return status
+	}
+}

@@ -1,0 +1,244 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/rowrun/rowrun/store/storetest"
+)
+
+// eventReader reads lines from /events.
+type eventReader struct {
+	lines chan eventLine
+	close func()
+}
+
+type eventLine struct {
+	ID    string `json:"-"`
+	Event string
+	RunID int64 `json:"run_id"`
+	To    string
+}
+
+// readEvents returns when the replica has let the reader in.
+func readEvents(t *testing.T, base, lastID string) *eventReader {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/events", nil)
+	require.NoError(t, err)
+	if lastID != "" {
+		req.Header.Set("Last-Event-ID", lastID)
+	}
+	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, resp.StatusCode)
+	r := &eventReader{lines: make(chan eventLine, 1000)}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		defer close(r.lines)
+		id := ""
+		for scanner := bufio.NewScanner(resp.Body); scanner.Scan(); {
+			if text, ok := strings.CutPrefix(scanner.Text(), "id: "); ok {
+				id = text
+			}
+			text, ok := strings.CutPrefix(scanner.Text(), "data: ")
+			line := eventLine{ID: id}
+			if ok && json.Unmarshal([]byte(text), &line) == nil {
+				r.lines <- line
+			}
+		}
+	}()
+	r.close = func() {
+		cancel()
+		_ = resp.Body.Close()
+		<-ended
+	}
+	t.Cleanup(r.close)
+	return r
+}
+
+// of reads until a run is DONE and returns what came of it.
+func (r *eventReader) of(t *testing.T, run int64) (statuses string, last eventLine) {
+	t.Helper()
+	deadline := time.After(30 * time.Second)
+	for {
+		select {
+		case line, open := <-r.lines:
+			require.True(t, open, "the stream ended")
+			require.NotEqual(t, "stream.gap", line.Event)
+			if line.RunID != run {
+				continue
+			}
+			statuses += line.To + " "
+			if line.To == "DONE" {
+				return strings.TrimSpace(statuses), line
+			}
+		case <-deadline:
+			require.Fail(t, "events did not come in time", statuses)
+		}
+	}
+}
+
+const allStatuses = "PENDING AVAILABLE RUNNING DONE"
+
+// The replica that writes the stream serves what it writes, another one what it reads for itself.
+func TestEventsOfEveryReplicaTellEveryTransition(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	one, two := startServing(t, url), startServing(t, url)
+	one.awaitReady(t)
+	two.awaitReady(t)
+	writers := func() (n int) {
+		for _, s := range []*serving{one, two} {
+			_, text := s.status(t, "/metrics")
+			if strings.Contains(text, "\nrowrun_stream_writing 1\n") {
+				n++
+			}
+		}
+		return n
+	}
+	eventually(t, "one writes the stream", func() bool { return writers() == 1 })
+	conn := connect(t, url)
+	for _, s := range []*serving{one, two} {
+		r := readEvents(t, s.base, "")
+		first := insertRun(t, conn, "NOOP", "{}", nil)
+		statuses, last := r.of(t, first)
+		require.Equal(t, allStatuses, statuses)
+		r.close()
+		second := insertRun(t, conn, "NOOP", "{}", nil)
+		awaitStatus(t, conn, second, "DONE")
+		statuses, _ = readEvents(t, s.base, last.ID).of(t, second) // nothing was lost meanwhile
+		require.Equal(t, allStatuses, statuses)
+	}
+	require.Equal(t, 1, writers())
+}
+
+func TestStatusAndMetricsTellOfTheReplica(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	s := startServing(t, url, "--replica-name", "one")
+	s.awaitReady(t)
+	conn := connect(t, url)
+	awaitStatus(t, conn, insertRun(t, conn, "NOOP", "{}", nil), "DONE")
+	awaitStatus(t, conn, insertRun(t, conn, "NOOP", `{"fail": "as asked"}`, nil), "FAILED")
+	awaitStatus(t, conn, insertRun(t, conn, "NOOP", `{"sleep": "1h"}`, nil), "RUNNING")
+
+	var status struct {
+		Status      string
+		ReplicaName string `json:"replica_name"`
+		ReplicaID   string `json:"replica_id"`
+		Completed   int
+		Failed      int
+		Replicas    []struct {
+			ReplicaID string `json:"replica_id"`
+			Running   int
+			LastSeen  time.Time `json:"last_seen"`
+		}
+	}
+	eventually(t, "status", func() bool {
+		code, body := s.status(t, "/status")
+		require.Equal(t, http.StatusOK, code)
+		require.NoError(t, json.Unmarshal([]byte(body), &status), body)
+		return status.Completed == 1 && status.Failed == 1 && status.Replicas[0].Running == 1
+	})
+	require.Equal(t, "running", status.Status)
+	require.Equal(t, "one", status.ReplicaName)
+	require.Len(t, status.Replicas, 1)
+	require.Equal(t, status.ReplicaID, status.Replicas[0].ReplicaID)
+	require.WithinDuration(t, time.Now(), status.Replicas[0].LastSeen, time.Minute)
+
+	var text string
+	eventually(t, "the sample of starts", func() bool {
+		_, text = s.status(t, "/metrics")
+		return strings.Contains(text, "rowrun_scheduler_insert_to_start_seconds_count 3")
+	})
+	for _, want := range []string{
+		`rowrun_scheduler_runs_total{status="RUNNING",type="NOOP"} 3`,
+		`rowrun_scheduler_runs_total{status="DONE",type="NOOP"} 1`,
+		`rowrun_scheduler_runs_total{status="FAILED",type="NOOP"} 1`,
+		`rowrun_scheduler_run_duration_seconds_count{type="NOOP"} 2`,
+		`rowrun_scheduler_promoted_runs_total 3`,
+		`rowrun_scheduler_slots_used 1`,
+		`rowrun_scheduler_lost_wakeups_total 0`,
+		`rowrun_events_wake_source{source="notify"} 1`,
+		`rowrun_store_live_replicas 1`,
+	} {
+		require.Contains(t, text, want)
+	}
+	_, body := s.status(t, "/readyz")
+	for _, check := range []string{"database", "schema", "heartbeat", "draining", "wake"} {
+		require.Contains(t, body, `"`+check+`":{"ok":true`)
+	}
+	require.Contains(t, body, `"detail":"notify"`)
+}
+
+// The trigger that announces inserts is gone: only the sweep can find them.
+func TestWorkThatOnlyASweepFindsIsALostWakeUp(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	s := startServing(t, url, "--sweep-interval", "500ms", "--stream-source", "off")
+	s.awaitReady(t)
+	eventually(t, "it listens, and the wake-ups of the start are over", func() bool {
+		_, text := s.status(t, "/metrics")
+		return strings.Contains(text, "\nrowrun_events_connected 1\n") && regexp.MustCompile(`sweeps_total{sweep="work"} ([4-9]|\d\d)`).MatchString(text)
+	})
+	conn := connect(t, url)
+	change(t, conn, "ALTER TABLE rowrun.task_run DISABLE TRIGGER task_run_inserted")
+	awaitStatus(t, conn, insertRun(t, conn, "NOOP", "{}", nil), "DONE")
+	eventually(t, "the lost wake-up is counted", func() bool {
+		_, text := s.status(t, "/metrics")
+		return strings.Contains(text, "rowrun_scheduler_lost_wakeups_total 1")
+	})
+}
+
+func TestReadyzSaysThatTheDatabaseTakesNoWrites(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	s := startServing(t, url)
+	s.awaitReady(t)
+	conn := connect(t, url)
+	change(t, conn, `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = on', current_database()); END $$`)
+	change(t, conn, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`)
+	eventually(t, "not ready", func() bool {
+		code, body := s.status(t, "/readyz")
+		return code == http.StatusServiceUnavailable && strings.Contains(body, "takes no writes")
+	})
+	change(t, conn, `SET default_transaction_read_only = off; DO $$ BEGIN EXECUTE format('ALTER DATABASE %I RESET default_transaction_read_only', current_database()); END $$`)
+	change(t, conn, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`)
+	s.awaitReady(t)
+}
+
+func TestTokenOfHTTPIsNeverGivenInTheClear(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "token")
+	require.NoError(t, os.WriteFile(path, []byte("s3cret\n"), 0o600))
+	lookup := lookupIn(map[string]string{"TOKEN": "from-env", "SPACED": "a b"})
+	for given, want := range map[string]string{"": "", "env:TOKEN": "from-env", "file:" + path: "s3cret"} {
+		token, err := resolveToken(given, lookup)
+		require.NoError(t, err, given)
+		require.Equal(t, want, token)
+	}
+	for _, wrong := range []string{"s3cret", "env:NOWHERE", "file:" + path + "x", "env:SPACED"} {
+		_, err := resolveToken(wrong, lookup)
+		var usage *usageError
+		require.ErrorAs(t, err, &usage, wrong)
+		require.NotContains(t, err.Error(), "a b")
+	}
+	s := startServing(t, storetest.New(t), "--http-addr", "0.0.0.0:0", "--http-token", "file:"+path)
+	s.base = strings.Replace(s.base, "[::]", "127.0.0.1", 1)
+	code, _ := s.status(t, "/status")
+	require.Equal(t, http.StatusUnauthorized, code)
+	code, _ = s.status(t, "/livez")
+	require.Equal(t, http.StatusOK, code)
+}

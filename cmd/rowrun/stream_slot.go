@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/spf13/cobra"
+
+	"github.com/rowrun/rowrun/store"
+)
+
+// slotTimeout bounds what a person's command asks of the database.
+const slotTimeout = 10 * time.Second
+
+// begin is where a stream from a place in the log begins: at the newest moment
+// written down that is not behind that place, or with all that the rows tell.
+func (c *streamConfig) begin(ctx context.Context, opened *store.Store) (from *store.StreamPoint, gap string, err error) {
+	if c.From == "" {
+		return nil, "", nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, slotTimeout)
+	defer cancel()
+	position, err := opened.StreamPositionAt(ctx, c.From)
+	if err != nil {
+		return nil, "", err
+	}
+	gap = "what came since " + c.From + " is told by the rows"
+	if position == nil {
+		return &store.StreamPoint{At: time.Unix(0, 0)}, gap, nil
+	}
+	return &position.Point, gap, nil
+}
+
+func newStreamDropSlot(env environment) *cobra.Command {
+	var config databaseConfig
+	cmd := &cobra.Command{
+		Use:   "drop-slot",
+		Short: "Drop the replication slot of the stream, for leaving",
+		Long: "Drops the replication slot that replicas made for the stream, so that the server no longer keeps its log for it.\n" +
+			"Stop every replica first, or start them with --stream-source listen: a slot in use can't be dropped, and a replica\n" +
+			"that reads the log makes a new one.",
+		Args: arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := config.resolve(env.lookup); err != nil {
+				return err
+			}
+			log := (&logConfig{Level: "warn", Format: "console"}).logger(cmd.ErrOrStderr())
+			return dropSlot(cmd.Context(), &config, cmd.OutOrStdout(), log)
+		},
+	}
+	config.register(cmd.Flags())
+	return cmd
+}
+
+func dropSlot(ctx context.Context, c *databaseConfig, out io.Writer, log zerolog.Logger) error {
+	if err := waitForDatabase(ctx, c.URL, c.source, promptPatience, log); err != nil {
+		return stopped(ctx, err)
+	}
+	opened, err := store.Open(ctx, store.Config{URL: c.URL, AppName: "rowrun stream", MaxConns: 2})
+	if err != nil {
+		return err
+	}
+	defer opened.Close()
+	if err := checkSchema(ctx, opened); err != nil {
+		return stopped(ctx, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, slotTimeout)
+	defer cancel()
+	deployment, err := opened.Deployment(ctx)
+	if err != nil {
+		return err
+	}
+	name := store.StreamSlotName(deployment)
+	dropped, err := opened.DropStreamSlot(ctx, name, true)
+	switch {
+	case store.SQLState(err) == "55006":
+		return errors.New("slot " + name + " is in use: stop the replicas, or start them with --stream-source listen, and try again")
+	case err != nil:
+		return err
+	case dropped:
+		_, err = fmt.Fprintf(out, "slot %s dropped\n", name)
+	default:
+		_, err = fmt.Fprintf(out, "there is no slot %s\n", name)
+	}
+	return err
+}

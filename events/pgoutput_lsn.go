@@ -1,0 +1,35 @@
+package events
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// LSN is a place in the write-ahead log, in bytes from its beginning. Places of
+// different timelines can't be compared.
+type LSN uint64
+
+// ErrLSN is returned by ParseLSN for text that names no place.
+var ErrLSN = errors.New("not a log sequence number such as 16/B374D848")
+
+// ParseLSN reads PostgreSQL's form: two hexadecimal numbers and a slash.
+func ParseLSN(text string) (LSN, error) {
+	high, low, ok := strings.Cut(text, "/")
+	if !ok {
+		return 0, ErrLSN
+	}
+	h, err := strconv.ParseUint(high, 16, 32)
+	if err != nil {
+		return 0, ErrLSN
+	}
+	l, err := strconv.ParseUint(low, 16, 32)
+	if err != nil {
+		return 0, ErrLSN
+	}
+	return LSN(h<<32 | l), nil
+}
+
+// String is PostgreSQL's form of the place.
+func (l LSN) String() string { return fmt.Sprintf("%X/%X", uint64(l)>>32, uint32(l)) } //nolint:gosec // the lower half

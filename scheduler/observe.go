@@ -1,0 +1,114 @@
+package scheduler
+
+import (
+	"time"
+
+	"github.com/rowrun/rowrun/store"
+)
+
+// Observer is told what a scheduler does, at the moment that it does it, on the goroutine that does it: each func must
+// return at once and may be called from many goroutines. A func that is nil is not called.
+type Observer struct {
+	// Promoted is told of each pass that made runs AVAILABLE: how many.
+	Promoted func(runs int)
+	// Claimed is told of each pass that claimed runs. The slice belongs to the scheduler.
+	Claimed func(claims []store.Claim)
+	// Executed is told that an executor returned, of the type of its task and how long it took.
+	Executed func(kind string, took time.Duration)
+	// Recorded is told of each batch of endings that was written: how many endings it had.
+	Recorded func(endings int)
+	// Ended is told of each run whose end was recorded: its type and DONE, FAILED or CANCELED.
+	Ended func(kind, status string)
+	// Swept is told of each sweep: which, and how many runs it found.
+	Swept func(sweep Sweep, runs int)
+	// LostWakeUp is told that a sweep found work which a wake-up should have brought.
+	LostWakeUp func()
+}
+
+// Sweep names one of the passes that nothing has to announce.
+type Sweep string
+
+// The sweeps.
+const (
+	SweepWork    Sweep = "work"    // what may be promoted or claimed
+	SweepStale   Sweep = "stale"   // runs of replicas that are dead
+	SweepOverdue Sweep = "overdue" // runs that the app took over and that ran out of time
+	SweepStray   Sweep = "stray"   // runs under this replica's name that it doesn't run
+)
+
+// Sweeps are all there are.
+func Sweeps() []Sweep { return []Sweep{SweepWork, SweepStale, SweepOverdue, SweepStray} }
+
+func (o *Observer) passed(p store.Pass) {
+	if o.Promoted != nil && p.Promoted > 0 {
+		o.Promoted(p.Promoted)
+	}
+	if o.Claimed != nil && len(p.Claims) > 0 {
+		o.Claimed(p.Claims)
+	}
+}
+
+func (o *Observer) executed(kind string, took time.Duration) {
+	if o.Executed != nil {
+		o.Executed(kind, took)
+	}
+}
+
+func (o *Observer) recorded(batch []ending, ended []store.Ended) {
+	if o.Recorded != nil {
+		o.Recorded(len(batch))
+	}
+	if o.Ended == nil || len(ended) == 0 {
+		return
+	}
+	kinds := make(map[int64]string, len(batch))
+	for i := range batch {
+		kinds[batch[i].store.ID] = batch[i].kind
+	}
+	for _, e := range ended {
+		o.Ended(kinds[e.ID], e.Status)
+	}
+}
+
+func (o *Observer) swept(sweep Sweep, runs int) {
+	if o.Swept != nil {
+		o.Swept(sweep, runs)
+	}
+}
+
+// wakeUpMayTake is by how much a wake-up may be later than a sweep that found its work.
+const wakeUpMayTake = 250 * time.Millisecond
+
+// lostWakeUps tells a sweep that had to find its work from one that was only a little earlier than the wake-up. It is
+// for one goroutine.
+type lostWakeUps struct {
+	observer *Observer
+	swept    bool      // one was there before: the first finds what no wake-up of ours could bring
+	suspect  time.Time // when a sweep found work; zero: none is under suspicion
+	due      time.Time // when dispatch would have looked without the sweep
+	wokenAt  time.Time
+}
+
+// woken says that a wake-up came: what a sweep has just found was announced.
+func (l *lostWakeUps) woken() { l.suspect, l.wokenAt = time.Time{}, time.Now() }
+
+// look judges a sweep that found work a while ago; it is called whenever dispatch goes round.
+func (l *lostWakeUps) look(now time.Time) {
+	if l.suspect.IsZero() || now.Sub(l.suspect) < wakeUpMayTake {
+		return
+	}
+	l.suspect = time.Time{}
+	if l.observer.LostWakeUp != nil {
+		l.observer.LostWakeUp()
+	}
+}
+
+// sweep notes what a sweep found; expected: dispatch knew that there was something.
+func (l *lostWakeUps) sweep(now time.Time, runs int, expected bool) {
+	l.observer.swept(SweepWork, runs)
+	soon := l.due.Sub(now) < wakeUpMayTake || now.Sub(l.wokenAt) < wakeUpMayTake
+	if runs > 0 && l.swept && !expected && !soon {
+		l.suspect = now
+	}
+	l.swept = true
+}

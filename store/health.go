@@ -1,0 +1,186 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// MaxWaitingCount is where counting the runs that wait ends, for each of PENDING and AVAILABLE.
+const MaxWaitingCount = 10000
+
+// ErrReadOnly says that the server is a primary, and its sessions take no writes all the same.
+var ErrReadOnly = errors.New("the database takes no writes: default_transaction_read_only is on")
+
+// WaitingRuns counts the runs of one status and type that wait, as far as counting goes.
+type WaitingRuns struct {
+	Status string // PENDING or AVAILABLE
+	Type   string
+	Runs   int64
+}
+
+// Health is what a replica reports of the database, besides what it does itself.
+type Health struct {
+	// Waiting counts PENDING and AVAILABLE runs by type, up to MaxWaitingCount of each status.
+	Waiting []WaitingRuns
+	// OldestAvailable is for how long the oldest of the AVAILABLE runs that were counted has waited, 0: there is none.
+	OldestAvailable time.Duration
+	// Overdue counts, up to MaxWaitingCount, the PENDING runs that nobody has looked at for more than ten seconds after
+	// they were due; OverdueFor is for how long the oldest was.
+	Overdue    int64
+	OverdueFor time.Duration
+	// LiveReplicas are those whose lease is in force.
+	LiveReplicas int64
+	// NotifyQueue is how full the server's notification queue is, 0 to 1.
+	NotifyQueue float64
+	// SlotLag is how many bytes the deployment's replication slot is behind; nil: there is no such slot.
+	SlotLag *int64
+}
+
+// slotName is the deployment's slot as SQL: slots belong to a server, so their name has to tell deployments apart.
+const slotName = `(SELECT 'rowrun_stream_' || left(replace(d.id::text, '-', ''), 8) FROM rowrun.deployment d)`
+
+const healthGauges = `-- health_gauges
+SELECT (SELECT count(*) FROM (` + overdueRuns + `) o),
+       coalesce((SELECT extract(epoch FROM clock_timestamp() - min(o.due)) FROM (` + overdueRuns + `) o), 0)::float8,
+       (SELECT count(*) FROM rowrun.replica_heartbeat h WHERE h.state <> 'DEAD' AND h.last_heartbeat + h.lease > clock_timestamp()),
+       pg_notification_queue_usage(),
+       (SELECT CASE WHEN NOT pg_is_in_recovery() THEN pg_wal_lsn_diff(pg_current_wal_lsn(), s.confirmed_flush_lsn)::bigint END
+        FROM pg_replication_slots s WHERE s.slot_name = ` + slotName + `)`
+
+// What has a mark is found along its index from the oldest on. A run that only the next pass has to take has none: of
+// these the first in the order of promotion are looked at.
+const overdueRuns = `
+    (SELECT r.judge_at AS due FROM rowrun.task_run r
+     WHERE r.judge_at < now() - interval '10 s' AND r.plan_id IS NULL AND r.database_id IS NULL
+     ORDER BY r.judge_at LIMIT 10000)
+    UNION ALL
+    (SELECT r.judge_at FROM rowrun.task_run r
+     WHERE r.judge_at < now() - interval '10 s' AND (r.plan_id IS NOT NULL OR r.database_id IS NOT NULL)
+     ORDER BY r.judge_at LIMIT 10000)
+    UNION ALL
+    SELECT f.due FROM (
+        SELECT greatest(r.run_at, r.created_at) AS due FROM rowrun.task_run r
+        WHERE r.status = 'PENDING' AND r.hold = 'READY' AND r.plan_id IS NULL
+        ORDER BY r.plan_id, r.priority DESC, r.run_at, r.id LIMIT 10000) f
+    WHERE f.due < now() - interval '10 s'`
+
+const healthWaiting = `-- health_waiting
+SELECT 'PENDING', p.type, count(*), 0::float8
+FROM (SELECT w.type FROM (` + pendingRuns + `) w LIMIT 10000) p GROUP BY p.type
+UNION ALL
+SELECT 'AVAILABLE', a.type, count(*), coalesce(extract(epoch FROM clock_timestamp() - min(a.available_at)), 0)::float8
+FROM (SELECT r.type, r.available_at FROM rowrun.task_run r WHERE r.status = 'AVAILABLE' LIMIT 10000) a GROUP BY a.type`
+
+// Health asks the database how it stands. What it reads is bounded, whatever the tables hold.
+func (s *Store) Health(ctx context.Context) (Health, error) {
+	var h Health
+	b := &pgx.Batch{}
+	b.Queue(healthGauges).QueryRow(func(row pgx.Row) error {
+		var overdue float64
+		err := row.Scan(&h.Overdue, &overdue, &h.LiveReplicas, &h.NotifyQueue, &h.SlotLag)
+		h.Overdue = min(h.Overdue, MaxWaitingCount)
+		h.OverdueFor = fromSeconds(&overdue)
+		return err
+	})
+	b.Queue(healthWaiting).Query(func(rows pgx.Rows) error {
+		var w WaitingRuns
+		var oldest float64
+		_, err := pgx.ForEachRow(rows, []any{&w.Status, &w.Type, &w.Runs, &oldest}, func() error {
+			h.Waiting = append(h.Waiting, w)
+			h.OldestAvailable = max(h.OldestAvailable, fromSeconds(&oldest))
+			return nil
+		})
+		return err
+	})
+	if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
+		return Health{}, fmt.Errorf("read health: %w", err)
+	}
+	return h, nil
+}
+
+// StartDelays tells, of those of these runs that were started, how long after their insert, or after their run_at
+// where that is later, that was.
+func (s *Store) StartDelays(ctx context.Context, ids []int64) ([]time.Duration, error) {
+	const q = `-- start_delays
+SELECT extract(epoch FROM started_at - greatest(created_at, run_at))::float8
+FROM rowrun.task_run WHERE id = ANY ($1) AND started_at IS NOT NULL`
+	rows, err := s.pool.Query(ctx, q, ids)
+	if err != nil {
+		return nil, fmt.Errorf("read start delays: %w", err)
+	}
+	delays, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (time.Duration, error) {
+		var delay float64
+		err := row.Scan(&delay)
+		return max(0, fromSeconds(&delay)), err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read start delays: %w", err)
+	}
+	return delays, nil
+}
+
+// Writable asks whether the database takes writes: ErrStandby, ErrReadOnly.
+func (s *Store) Writable(ctx context.Context) error {
+	const q = `-- writable
+SELECT pg_is_in_recovery(), current_setting('transaction_read_only')::boolean`
+	var standby, readOnly bool
+	if err := s.pool.QueryRow(ctx, q).Scan(&standby, &readOnly); err != nil {
+		return fmt.Errorf("ask whether the database is writable: %w", err)
+	}
+	switch {
+	case standby:
+		return ErrStandby
+	case readOnly:
+		return ErrReadOnly
+	}
+	return nil
+}
+
+// ReplicaSeen is a replica as its row tells.
+type ReplicaSeen struct {
+	ReplicaID     string
+	Name          string
+	Version       string
+	State         string // ACTIVE, DRAINING or DEAD
+	Live          bool   // its lease is in force
+	Running       int64
+	LastHeartbeat time.Time
+}
+
+// Replicas lists the replicas whose row is there, the oldest first, up to 1,000.
+func (s *Store) Replicas(ctx context.Context) ([]ReplicaSeen, error) {
+	const q = `-- replicas
+SELECT replica_id, name, version, state, live, running, last_heartbeat
+FROM rowrun.replica_status ORDER BY started_at, replica_id LIMIT 1000`
+	return collect(ctx, s, "read replicas", q, pgx.RowToStructByPos[ReplicaSeen])
+}
+
+// PoolStats is how a replica's connections to its database are used, all of its pools together.
+type PoolStats struct {
+	Max, Open, Used int64
+	// Waits counts how often a connection had to be waited for since the start, WaitedFor how long that took in all.
+	Waits     int64
+	WaitedFor time.Duration
+}
+
+// PoolStats never asks the database.
+func (s *Store) PoolStats() PoolStats {
+	var sum PoolStats
+	for i, pool := range []*pgxpool.Pool{s.pool, s.beats, s.passes, s.ends} {
+		if i > 0 && pool == s.pool {
+			continue // a command has but one
+		}
+		stat := pool.Stat()
+		sum.Max += int64(stat.MaxConns())
+		sum.Open += int64(stat.TotalConns())
+		sum.Used += int64(stat.AcquiredConns())
+		sum.Waits += stat.EmptyAcquireCount()
+		sum.WaitedFor += stat.EmptyAcquireWaitTime()
+	}
+	return sum
+}

@@ -1,0 +1,130 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// StreamPublication is what the stream's slot reads.
+const StreamPublication = "rowrun_stream"
+
+// StreamSlotName is the name of a deployment's replication slot. Slots belong to a server, not to a database.
+func StreamSlotName(deployment string) string {
+	return "rowrun_stream_" + deployment[:min(8, len(deployment))]
+}
+
+// SlotState is what the server says of the deployment's slot.
+type SlotState struct {
+	// WALLevel is the server's wal_level; the stream needs logical.
+	WALLevel string
+	// KeepMB is max_slot_wal_keep_size in MB: how much log a slot may hold back; below 0: without a bound.
+	KeepMB int64
+	// MayReplicate says that this role has REPLICATION.
+	MayReplicate bool
+	// Published says that the publication exists.
+	Published bool
+	// Name is the deployment's slot.
+	Name string
+	// Exists says that there is a slot of that name; Ours that it is one of this database for the stream.
+	Exists, Ours bool
+	// Active says that somebody reads from it.
+	Active bool
+	// Status is pg_replication_slots.wal_status: reserved, extended, unreserved or lost; "" without a slot.
+	Status string
+	// Confirmed is up to where it was read, as PostgreSQL writes it; "" without a slot.
+	Confirmed string
+	// LagBytes is how much log was written since Confirmed; 0 without a slot.
+	LagBytes int64
+}
+
+// StreamSlot asks for the deployment's slot and for what it needs.
+func (s *Store) StreamSlot(ctx context.Context) (SlotState, error) {
+	const q = `-- stream_slot
+SELECT current_setting('wal_level'),
+       (SELECT setting::bigint FROM pg_catalog.pg_settings WHERE name = 'max_slot_wal_keep_size'),
+       (SELECT a.rolreplication OR a.rolsuper FROM pg_catalog.pg_roles a WHERE a.rolname = current_user),
+       EXISTS (SELECT FROM pg_catalog.pg_publication p WHERE p.pubname = $1),
+       d.name, l.slot_name IS NOT NULL,
+       coalesce(l.database = current_database() AND l.plugin = 'pgoutput' AND NOT l.temporary, false),
+       coalesce(l.active, false), coalesce(l.wal_status, CASE WHEN l.slot_name IS NOT NULL THEN 'lost' END, ''),
+       coalesce(l.confirmed_flush_lsn::text, ''),
+       coalesce(pg_wal_lsn_diff(pg_current_wal_lsn(), l.confirmed_flush_lsn), 0)::bigint
+FROM (SELECT 'rowrun_stream_' || left(id::text, 8) AS name FROM rowrun.deployment) d
+LEFT JOIN pg_catalog.pg_replication_slots l ON l.slot_name = d.name`
+	var slot SlotState
+	err := s.pool.QueryRow(ctx, q, StreamPublication).Scan(&slot.WALLevel, &slot.KeepMB, &slot.MayReplicate, &slot.Published,
+		&slot.Name, &slot.Exists, &slot.Ours, &slot.Active, &slot.Status, &slot.Confirmed, &slot.LagBytes)
+	if err != nil {
+		return SlotState{}, fmt.Errorf("look at the stream's slot: %w", err)
+	}
+	return slot, nil
+}
+
+// Unfit says why the stream can't be read from the log here; "" where it can. asked: somebody asked for it, so that a
+// slot without a bound is theirs to watch.
+func (s SlotState) Unfit(asked bool) string {
+	switch {
+	case s.WALLevel != "logical":
+		return "wal_level is " + s.WALLevel + ", not logical"
+	case !s.MayReplicate:
+		return "the role has no REPLICATION"
+	case !s.Published:
+		return "the publication " + StreamPublication + " is missing"
+	case s.Exists && !s.Ours:
+		return "the slot " + s.Name + " belongs to something else"
+	case s.KeepMB < 0 && !asked:
+		return "max_slot_wal_keep_size is not set: a slot that nobody reads would fill the disk"
+	}
+	return ""
+}
+
+// ErrSlotTimeout means that a slot could not be made in time: it waits for every open transaction that has written.
+var ErrSlotTimeout = errors.New("a transaction that is open kept the slot from being made")
+
+// CreateStreamSlot makes the slot. The server gives up after limit.
+func (s *Store) CreateStreamSlot(ctx context.Context, name string, limit time.Duration) error {
+	const settings = `-- create_stream_slot_limit
+SELECT set_config('statement_timeout', $1, true), set_config('lock_timeout', $1, true)`
+	const q = `-- create_stream_slot
+SELECT FROM pg_create_logical_replication_slot($1, 'pgoutput')`
+	ctx, cancel := context.WithTimeout(ctx, limit+limit/2)
+	defer cancel()
+	err := s.inTx(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, settings, fmt.Sprint(limit.Milliseconds())); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, q, name)
+		return err
+	})
+	switch code := SQLState(err); {
+	case code == "57014" || code == "55P03":
+		return fmt.Errorf("create the stream's slot: %w: %w", ErrSlotTimeout, err)
+	case err != nil:
+		return fmt.Errorf("create the stream's slot: %w", err)
+	}
+	return nil
+}
+
+// DropStreamSlot drops the slot and forgets its positions: the next one begins anew, without a gap of its own. False:
+// there was none. A slot that is read from can't be dropped (SQLSTATE 55006).
+func (s *Store) DropStreamSlot(ctx context.Context, name string, forget bool) (dropped bool, err error) {
+	const q = `-- drop_stream_slot
+SELECT pg_drop_replication_slot(slot_name) FROM pg_catalog.pg_replication_slots
+WHERE slot_name = $1 AND database = current_database()`
+	tag, err := s.pool.Exec(ctx, q, name)
+	if err != nil {
+		return false, fmt.Errorf("drop the stream's slot: %w", err)
+	}
+	if forget {
+		const q = `-- forget_stream_positions
+DELETE FROM rowrun.stream_position`
+		if _, err := s.pool.Exec(ctx, q); err != nil {
+			return false, fmt.Errorf("forget the stream's positions: %w", err)
+		}
+	}
+	return tag.RowsAffected() > 0, nil
+}
