@@ -1,6 +1,6 @@
 // Package events turns what PostgreSQL announces into signals in this process.
 //
-// It knows the protocol (LISTEN, notifications) and no table. What it hands on
+// It knows the protocols (LISTEN, replication) and no table. What a Hub hands on
 // is always a hint: "look again", never "do this". State lives in rows, so a
 // lost, doubled or invented notification costs at most one needless look, or
 // one sweep interval of waiting.
@@ -11,6 +11,8 @@
 //   - [Hub] hands signals to those in this process who subscribed: wakes,
 //     merged into one-slot channels, and batches of transitions in commit order.
 //   - [Listener] owns one connection that listens, and feeds a Hub.
+//   - [Replication] reads committed transactions from a replication slot, in the
+//     order of their commits; [Decoder] reads pgoutput's messages, and nothing else.
 //   - [ProbeListen] tells whether a connection is one on which notifications
 //     arrive at all; behind a transaction pooler they don't.
 //
@@ -37,6 +39,17 @@
 // after PingInterval + PingTimeout (7 s by default). The server gives the same
 // connection up, and its locks with it, half as long again after the last
 // packet it saw, so that the client notices first.
+//
+// # A Replication
+//
+// One goroutine reads and reports, so that no write falls into a read: reads
+// are bounded by the next report. A report goes out every quarter of
+// SenderTimeout, also while the buffer is full and nothing is read; it asks for
+// an answer, and a server that is silent for SenderTimeout is given up. What is
+// confirmed is the end of the last transaction that the reader confirmed, or,
+// while nothing of it is pending, the end of all that was received: a slot moves
+// on while its tables are idle. A crash of either side loses nothing that was
+// not confirmed, and repeats some that was written.
 //
 // # Invariants
 //

@@ -8,7 +8,22 @@
 // some, a line with the event stream.gap stands in their place. It never says
 // what did not happen, and never more than once.
 //
-// # Where the lines come from
+// # From the log
+//
+// A [WAL] reads committed transactions from the deployment's replication slot.
+// A row's new version tells the transition: prev_status is the edge that it
+// took. The slot's place moves behind what was written, and is all the state
+// there is: whoever reads next goes on there, and repeats what was written but
+// not confirmed. Where the slot, its log or its server is another one than the
+// last recorded position says, a gap with that position stands first, then what
+// the rows know since, then a new slot where one is needed. While rows and log
+// tell the same (up to the end of the log when the rows were read), lines that
+// the rows have told are dropped.
+//
+// While it reads, the holder may silence INSERTs: it holds a lock that their
+// trigger asks for, and wakes everybody when it sees them.
+//
+// # From notifications and rows
 //
 // Notifications tell the transitions, in the order of their commits; what else
 // stands in a line is read from the rows. Inserts are announced without
@@ -39,7 +54,12 @@
 // # Crash points
 //
 //   - The writer dies: the server frees the lock with its session, another
-//     replica takes over within some seconds and begins with a gap.
+//     replica takes over within some seconds and begins where the slot stands,
+//     or, from rows, with a gap and what the rows know since.
+//   - It dies between a write and its confirmation: the next one repeats it.
+//   - It dies between making a slot and recording a first position: the next
+//     one records it. Between a gap and recording the position behind it: the
+//     gap is said again.
 //   - A pass fails: what it was told is kept and tried again; what comes
 //     meanwhile waits in the subscription, and overflows into a gap.
 //   - The output is gone: `rowrun stream` ends; a replica gives the lock back.

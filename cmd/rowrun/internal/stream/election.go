@@ -47,7 +47,7 @@ type ElectionConfig struct {
 	WAL *WALConfig
 	// WakeByWAL: while the log is read, INSERTs notify nobody, and this replica wakes the others.
 	WakeByWAL bool
-	// Retry is how often a replica that doesn't write tries to. Default 5 s.
+	// Retry is how often a replica that doesn't write tries to. Default 3 s.
 	Retry time.Duration
 }
 
@@ -88,7 +88,7 @@ func NewElection(config ElectionConfig) (*Election, error) {
 		return nil, errors.New("stream election: Retry must not be negative")
 	}
 	if config.Retry == 0 {
-		config.Retry = 5 * time.Second
+		config.Retry = 3 * time.Second
 	}
 	e := &Election{config: config}
 	if config.WAL == nil {
