@@ -179,7 +179,7 @@ ORDER BY t.priority DESC, t.run_at, t.id`
 
 // The candidates are read first, by queue and type along their index; then the best of them are locked. Rows that
 // another replica is just taking are skipped; the count of candidates tells whether there were such. Where rows are
-// named by id, status is asked as coalesce(status, ''), so that the planner takes the key and not a partial index.
+// named by id, status is asked through coalesce, so that the planner takes the key and not a partial index.
 const claimRuns = `-- claim_runs
 WITH me AS MATERIALIZED (
     SELECT FROM rowrun.replica_heartbeat WHERE replica_id = $1 AND state = 'ACTIVE' FOR KEY SHARE
