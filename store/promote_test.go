@@ -170,7 +170,7 @@ func TestFreshRunsAreClaimedWithoutASearch(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 3, pass.Promoted)
 	require.Equal(t, []int64{1, 2}, []int64{pass.Claims[0].ID, pass.Claims[1].ID}, "nobody here runs EMAIL")
-	require.Equal(t, []string{"RUNNING", "RUNNING", "AVAILABLE"}, statuses(t, conn))
+	require.Equal(t, []string{"RUNNING", "RUNNING", "AVAILABLE"}, runStatuses(t, conn))
 
 	exec(t, conn, `INSERT INTO rowrun.task_run (id, task_id) VALUES (4, 1), (5, 1)`)
 	pass, err = s.WorkPromoted(t.Context(), "r", noop(), 1)
@@ -185,7 +185,7 @@ func TestFreshRunsAreClaimedWithoutASearch(t *testing.T) {
 	require.Equal(t, "AVAILABLE", query[string](t, conn, `SELECT status FROM rowrun.task_run WHERE id = 6`))
 }
 
-func statuses(t *testing.T, conn *pgx.Conn) []string {
+func runStatuses(t *testing.T, conn *pgx.Conn) []string {
 	t.Helper()
 	return query[[]string](t, conn, `SELECT array_agg(status ORDER BY id) FROM rowrun.task_run`)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"net"
+	"net/netip"
 	"os"
 	"slices"
 	"strconv"
@@ -42,7 +43,12 @@ type serveConfig struct {
 	HTTPAddr     string // "": no HTTP
 	StreamSource string // listen or off after validate
 
-	configPath string
+	// WebhookAllow are networks that webhooks may call though they are not public.
+	WebhookAllow []netip.Prefix
+
+	configPath   string
+	webhookAllow []string
+	lookup       func(string) (string, bool) // of validate: what webhooks refer to is read at each try
 }
 
 const (
@@ -78,6 +84,23 @@ func (c *serveConfig) register(flags *pflag.FlagSet) {
 
 	flags.StringVar(&c.HTTPAddr, "http-addr", "127.0.0.1:8484", "`host:port` of /livez and /readyz; off: none")
 	choice(flags, &c.StreamSource, "stream-source", "auto", "how transitions are found for the stream; auto is listen", "auto", "listen", "off")
+	registerWebhookAllow(flags, &c.webhookAllow)
+}
+
+func registerWebhookAllow(flags *pflag.FlagSet, p *[]string) {
+	list(flags, p, "webhook-allow-cidr", nil, "networks such as 10.0.0.0/8 that webhooks may call though they are not public, separated by commas")
+}
+
+func parseWebhookAllow(texts []string) ([]netip.Prefix, error) {
+	var prefixes []netip.Prefix
+	for _, text := range texts {
+		prefix, err := netip.ParsePrefix(text)
+		if err != nil || prefix.Addr().Is4In6() {
+			return nil, usagef("--webhook-allow-cidr: %q is not accepted; accepted: networks such as 10.0.0.0/8 or fd00::/8, separated by commas", text)
+		}
+		prefixes = append(prefixes, prefix)
+	}
+	return prefixes, nil
 }
 
 // validate completes what was left open and refuses what can't work.
@@ -103,9 +126,13 @@ func (c *serveConfig) validate(lookup func(string) (string, bool)) error {
 			return err
 		}
 	}
+	if c.WebhookAllow, err = parseWebhookAllow(c.webhookAllow); err != nil {
+		return err
+	}
 	if c.StreamSource == "auto" {
 		c.StreamSource = "listen"
 	}
+	c.lookup = lookup
 	c.ReplicaName, err = replicaName(c.ReplicaName, lookup)
 	return err
 }

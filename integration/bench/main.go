@@ -1,7 +1,7 @@
 // Command bench measures what docs/benchmarks.md lists, on a private PostgreSQL with durable commits, with the real
 // binary as processes of their own and SQL. It asserts no time; it fails where work was lost.
 //
-//	bench -rowrun bin/rowrun -peers bin/peers [-full] [-only latency,successor,drain,blocked,others,idle]
+//	bench -rowrun bin/rowrun -peers bin/peers [-full] [-only latency,successor,drain,blocked,others,idle,plans]
 //
 // Each section starts its own server and removes it.
 package main
@@ -40,6 +40,7 @@ func sections() []section {
 		{"blocked", "one promote pass and one end beside many blocked runs", (*bench).blocked},
 		{"others", "the same work with and without many runs of a type that nobody has", (*bench).others},
 		{"idle", "a replica without work", (*bench).idle},
+		{"plans", "what a plan adds to its runs, a look at one, and how soon its end is told", (*bench).plans},
 	}
 }
 
@@ -94,7 +95,7 @@ func choose(only string) ([]section, error) {
 	for name := range strings.SplitSeq(only, ",") {
 		i := slices.IndexFunc(all, func(s section) bool { return s.name == strings.TrimSpace(name) })
 		if i < 0 {
-			return nil, fmt.Errorf("-only: %q is not accepted; accepted: latency, successor, drain, blocked, others, idle", name)
+			return nil, fmt.Errorf("-only: %q is not accepted; accepted: latency, successor, drain, blocked, others, idle, plans", name)
 		}
 		chosen = append(chosen, all[i])
 	}
