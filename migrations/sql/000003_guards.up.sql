@@ -87,7 +87,10 @@ BEGIN
     END IF;
     RETURN NEW;
 END $$;
-CREATE TRIGGER task_fill BEFORE INSERT OR UPDATE ON rowrun.task FOR EACH ROW EXECUTE FUNCTION rowrun.task_fill();
+-- Not of what the end of a run writes: its outcome.
+CREATE TRIGGER task_fill BEFORE INSERT OR UPDATE OF id, plan_id, name, type, queue, database_id, version, sequential, payload,
+    priority, timeout, progress_timeout, max_attempts, retry_delay, on_stale, paused, skipped, skip_reason, labels, created_at
+    ON rowrun.task FOR EACH ROW EXECUTE FUNCTION rowrun.task_fill();
 
 -- Edges of a plan are changed under its row: of two that would close a cycle together the second sees the first.
 CREATE FUNCTION rowrun.task_dependency_check() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
