@@ -76,10 +76,13 @@ SELECT id, webhook_id, plan_id, event_type, message_id, payload, attempts, url, 
 FROM taken ORDER BY next_attempt_at, id`
 
 const nextDelivery = `-- next_delivery
-SELECT extract(epoch FROM d.next_attempt_at - clock_timestamp())::float8
-FROM rowrun.webhook_delivery d
-WHERE d.status = 'PENDING' AND d.next_attempt_at > clock_timestamp()
-ORDER BY d.next_attempt_at LIMIT 1`
+SELECT extract(epoch FROM least(
+    (SELECT d.next_attempt_at FROM rowrun.webhook_delivery d
+     WHERE d.status = 'PENDING' AND d.next_attempt_at > now.t ORDER BY d.next_attempt_at LIMIT 1),
+    -- One whose sender is gone is free at the end of its lease.
+    (SELECT d.leased_until FROM rowrun.webhook_delivery d
+     WHERE d.status = 'PENDING' AND d.leased_until > now.t ORDER BY d.leased_until LIMIT 1)) - now.t)::float8
+FROM (SELECT clock_timestamp() AS t) now`
 
 // ClaimDeliveries hands out deliveries that are due, and says in how long the next one will be; 0: none is known.
 func (s *Store) ClaimDeliveries(ctx context.Context, w DeliveryWants) (claimed []Delivery, next time.Duration, err error) {
@@ -95,7 +98,7 @@ func (s *Store) ClaimDeliveries(ctx context.Context, w DeliveryWants) (claimed [
 	})
 	b.Queue(nextDelivery).Query(func(rows pgx.Rows) error {
 		due, err := pgx.CollectRows(rows, pgx.RowTo[*float64])
-		if len(due) > 0 {
+		if len(due) > 0 && due[0] != nil {
 			next = max(fromSeconds(due[0]), time.Microsecond)
 		}
 		return err

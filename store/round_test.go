@@ -291,3 +291,23 @@ func TestCleanupAnnouncesNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, int64(1), gone.Deliveries)
 }
+
+// A run that was promoted while somebody's skip of its task wasn't committed yet ends beside its plan: nothing is
+// announced again for it.
+func TestARunOfASkippedTaskBeginsNoRound(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	conn, user := connect(t, url), connect(t, url)
+	plan, tasks := newPlan(t, conn, "a", "b")
+	end(t, conn, began(t, conn, tasks[0]), "DONE")
+	exec(t, user, `BEGIN`)
+	exec(t, user, `UPDATE rowrun.task SET skipped = true WHERE id = $1`, tasks[1])
+	run := began(t, conn, tasks[1])
+	exec(t, user, `COMMIT`)
+	exec(t, conn, `SELECT rowrun.promote_runs(true)`)
+	require.Len(t, told(t, conn, plan), 1, "complete: one is done, one is skipped")
+	end(t, conn, run, "FAILED")
+	exec(t, conn, `SELECT rowrun.promote_runs(true)`)
+	require.Len(t, told(t, conn, plan), 1)
+	require.Equal(t, 1, query[int](t, conn, `SELECT round FROM rowrun.plan WHERE id = $1`, plan))
+}

@@ -63,6 +63,7 @@ CREATE TABLE rowrun.webhook_delivery (
 );
 CREATE INDEX webhook_delivery_due ON rowrun.webhook_delivery (next_attempt_at) WHERE status = 'PENDING';
 CREATE INDEX webhook_delivery_waiting ON rowrun.webhook_delivery (webhook_id, next_attempt_at, id) WHERE status = 'PENDING';
+CREATE INDEX webhook_delivery_leased ON rowrun.webhook_delivery (leased_until) WHERE status = 'PENDING' AND leased_until IS NOT NULL;
 CREATE INDEX webhook_delivery_plan ON rowrun.webhook_delivery (plan_id);
 CREATE INDEX webhook_delivery_settled ON rowrun.webhook_delivery (created_at) WHERE status <> 'PENDING';
 COMMENT ON TABLE rowrun.webhook_delivery IS 'One message to one webhook, kept until it is delivered or given up.';

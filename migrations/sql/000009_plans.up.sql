@@ -140,13 +140,14 @@ END $$;
 
 -- The rounds that runs begin which are promoted now, or were by hand. A run that was inserted while its plan was just
 -- being announced as completed carries the old round, and belongs to the next one. Where somebody holds the plan
--- (wait false), its runs are returned instead.
+-- (wait false), its runs are returned instead. A run that was promoted while somebody's skip of its task wasn't
+-- committed yet begins none: the task counts as done.
 CREATE FUNCTION rowrun.begin_rounds(run_ids bigint[], wait boolean) RETURNS bigint[] LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     wanted bigint[] := ARRAY(
-        SELECT DISTINCT p.id FROM task_run r JOIN plan p ON p.id = r.plan_id
-        WHERE r.id = ANY (run_ids)
+        SELECT DISTINCT p.id FROM task_run r JOIN plan p ON p.id = r.plan_id JOIN task k ON k.id = r.task_id
+        WHERE r.id = ANY (run_ids) AND NOT k.skipped
           AND (r.round > p.round
                OR p.announced_round = p.round AND EXISTS (SELECT FROM webhook_delivery_log l WHERE l.plan_id = p.id AND l.round = p.round
                                                           AND l.event_type = 'PIPELINE_COMPLETED')));
