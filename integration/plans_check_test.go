@@ -98,6 +98,10 @@ func (h *planHistory) planChanged(c changed, at time.Time) {
 		h.wrong(at, id, "plan %d went back to round %d", id, c.number("round"))
 	}
 	p.round, p.onFailure = c.number("round"), c.columns["on_failure"]
+	if !p.changed.Equal(at) {
+		p.rounds, p.changed = nil, at
+	}
+	p.rounds = append(p.rounds, p.round)
 	p.paused.set(c.columns["paused"] == "true", at)
 	for i := range p.limits {
 		p.limits[i].set(false, at)
@@ -166,7 +170,8 @@ func (h *planHistory) checkEvent(c changed, at time.Time) {
 	if before, twice := h.events[key]; twice {
 		h.wrong(at, plan, "round %d of plan %d has the event %s and then %s", round, plan, before, event)
 	}
-	if round != p.round {
+	current := round == p.round || p.changed.Equal(at) && slices.Contains(p.rounds, round)
+	if !current {
 		h.wrong(at, plan, "plan %d is in round %d, and %s of round %d was announced", plan, p.round, event, round)
 	}
 	h.events[key], p.event = event, event

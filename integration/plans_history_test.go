@@ -32,6 +32,10 @@ func (f fact) maybe(at time.Time) bool  { return f.is || f.since.After(at.Add(-m
 
 // seenPlan, seenTask and seenRun are rows as they stand after a commit.
 type seenPlan struct {
+	// rounds are those that it was in within the commit of the time changed: one transaction may skip and unskip.
+	rounds  []int64
+	changed time.Time
+
 	round     int64
 	limits    []fact // one per value that it had; is: it has it still
 	values    []int64

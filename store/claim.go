@@ -114,13 +114,15 @@ func (s *Store) Promote(ctx context.Context, replicaID string) (Pass, error) {
 // time and a pause may hold; for these the pass is spelled out here as one statement, which takes half the time of a
 // call, and the function is called where a mark, a due run with gates, or the sweep asks for it.
 //
+// available_at is a time before the statement's snapshot, so that whatever gate was closed by then was seen closed.
+//
 // Each pass begins with a lock on the replica's own row, so that whoever declares it dead either waits for what it
 // claims or comes first.
 const promoteFree = `-- promote_free_runs
 WITH me AS MATERIALIZED (
     SELECT FROM rowrun.replica_heartbeat WHERE replica_id = $1 AND state = 'ACTIVE' FOR KEY SHARE
 ), now AS MATERIALIZED (
-    SELECT clock_timestamp() AS t, (SELECT count(*) FROM me) AS alive
+    SELECT statement_timestamp() AS t, (SELECT count(*) FROM me) AS alive
 ), picked AS MATERIALIZED (
     SELECT ARRAY(SELECT r.id FROM rowrun.task_run r
                  WHERE r.status = 'PENDING' AND r.hold = 'READY' AND r.plan_id IS NULL
@@ -130,7 +132,8 @@ WITH me AS MATERIALIZED (
                  ORDER BY r.judge_at LIMIT 1000 FOR NO KEY UPDATE SKIP LOCKED) AS ids
 ), promoted AS (
     UPDATE rowrun.task_run r
-    SET status = 'AVAILABLE', prev_status = 'PENDING', available_at = now.t, updated_at = now.t, hold = NULL, judge_at = NULL
+    SET status = 'AVAILABLE', prev_status = 'PENDING', available_at = greatest(now.t, r.run_at, r.created_at),
+        updated_at = greatest(now.t, r.updated_at + interval '1 us'), hold = NULL, judge_at = NULL
     FROM picked, rowrun.task k, now
     WHERE r.id = ANY (picked.ids) AND k.id = r.task_id AND NOT k.paused AND NOT k.skipped
     RETURNING r.id, rowrun.transition(r) AS item

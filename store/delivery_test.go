@@ -83,7 +83,7 @@ func TestEachWebhookGivesItsFirstFew(t *testing.T) {
 
 	claimed, next, err := o.store.ClaimDeliveries(t.Context(), wants(10, 2))
 	require.NoError(t, err)
-	require.InDelta(t, time.Hour, next, float64(time.Minute))
+	require.InDelta(t, time.Minute, next, float64(10*time.Second), "the end of the leases just taken comes before what is due in an hour")
 	var got []string
 	for _, d := range claimed {
 		got = append(got, fmt.Sprintf("%d %s %s %s %s %d %d", d.WebhookID, d.URL, d.SecretRef, d.MessageID, d.Payload, d.PlanID, d.Attempts))

@@ -125,7 +125,7 @@ BEGIN
         -- Some of them may have been inserted after t.
         WITH changed AS (
             UPDATE task_run r
-            SET status = 'AVAILABLE', prev_status = 'PENDING', available_at = greatest(t, r.run_at), updated_at = greatest(t, r.run_at, r.created_at),
+            SET status = 'AVAILABLE', prev_status = 'PENDING', available_at = greatest(t, r.run_at), updated_at = greatest(t, r.updated_at + interval '1 us'),
                 hold = NULL, judge_at = NULL
             FROM task k
             WHERE r.id = ANY (ids) AND k.id = r.task_id AND NOT k.paused AND NOT k.skipped
@@ -482,7 +482,7 @@ BEGIN
         BEGIN
             WITH changed AS (
                 UPDATE task_run r
-                SET status = 'AVAILABLE', prev_status = 'PENDING', available_at = t, updated_at = t, hold = NULL, judge_at = NULL
+                SET status = 'AVAILABLE', prev_status = 'PENDING', available_at = t, updated_at = greatest(t, r.updated_at + interval '1 us'), hold = NULL, judge_at = NULL
                 WHERE r.id = ANY (open_ids)
                 RETURNING r.id, transition(r) AS item
             )
@@ -494,7 +494,7 @@ BEGIN
                 BEGIN
                     WITH changed AS (
                         UPDATE task_run r
-                        SET status = 'AVAILABLE', prev_status = 'PENDING', available_at = t, updated_at = t, hold = NULL, judge_at = NULL
+                        SET status = 'AVAILABLE', prev_status = 'PENDING', available_at = t, updated_at = greatest(t, r.updated_at + interval '1 us'), hold = NULL, judge_at = NULL
                         WHERE r.id = run
                         RETURNING r.id, transition(r) AS item
                     )
