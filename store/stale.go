@@ -159,22 +159,27 @@ FROM o CROSS JOIN LATERAL rowrun.end_runs(o.ids, array_fill(NULL::uuid, ARRAY[ca
 WHERE o.ids IS NOT NULL`
 	var all []Ended
 	for after, more := int64(0), true; more; {
-		err := s.inTx(ctx, func(tx pgx.Tx) error {
-			rows, err := tx.Query(ctx, find, after, overdue)
+		rows, err := s.pool.Query(ctx, find, after, overdue)
+		if err != nil {
+			return all, fmt.Errorf("find overdue runs: %w", err)
+		}
+		runs, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+		if err != nil {
+			return all, fmt.Errorf("find overdue runs: %w", err)
+		}
+		if more = len(runs) == overdue; more {
+			after = runs[overdue-1]
+		}
+		if len(runs) == 0 {
+			return all, nil // most often: no transaction is begun for it
+		}
+		err = s.inTx(ctx, func(tx pgx.Tx) error {
+			runs, err := lockFree(ctx, tx, runs)
+			if err != nil || len(runs) == 0 {
+				return err
+			}
+			rows, err := tx.Query(ctx, end, runs)
 			if err != nil {
-				return err
-			}
-			runs, err := pgx.CollectRows(rows, pgx.RowTo[int64])
-			if err != nil {
-				return err
-			}
-			if more = len(runs) == overdue; more {
-				after = runs[overdue-1]
-			}
-			if runs, err = lockFree(ctx, tx, runs); err != nil || len(runs) == 0 {
-				return err
-			}
-			if rows, err = tx.Query(ctx, end, runs); err != nil {
 				return err
 			}
 			ended, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Ended])
