@@ -22,12 +22,17 @@ func down(t *testing.T, url string) {
 	require.Error(t, err, "the fault: the server is gone")
 }
 
-func TestShortOutageCostsNothing(t *testing.T) {
-	t.Parallel()
-	for name, stop := range map[string]func(*testing.T, *embeddedpg.Cluster){
+// outages are the ways in which the server goes away.
+func outages() map[string]func(*testing.T, *embeddedpg.Cluster) {
+	return map[string]func(*testing.T, *embeddedpg.Cluster){
 		"stopped":        func(t *testing.T, c *embeddedpg.Cluster) { require.NoError(t, c.Halt(t.Context())) },
 		"killed with -9": func(_ *testing.T, c *embeddedpg.Cluster) { c.Kill() },
-	} {
+	}
+}
+
+func TestShortOutageCostsNothing(t *testing.T) {
+	t.Parallel()
+	for name, stop := range outages() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cluster := storetest.OwnCluster(t)
@@ -65,7 +70,16 @@ func TestShortOutageCostsNothing(t *testing.T) {
 
 func TestLongOutageEveryReplicaFencesItselfAndSettles(t *testing.T) {
 	t.Parallel()
-	cluster, rng := storetest.OwnCluster(t), chance(t)
+	for name, stop := range outages() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			longOutage(t, stop)
+		})
+	}
+}
+
+func longOutage(t *testing.T, stop func(*testing.T, *embeddedpg.Cluster)) {
+	cluster := storetest.OwnCluster(t)
 	d, w := openDatabase(t, storetest.On(t, cluster)), newWitness(t)
 	queues := []string{"one", "two"}
 	var replicas []*replica
@@ -79,12 +93,9 @@ func TestLongOutageEveryReplicaFencesItselfAndSettles(t *testing.T) {
 		w.await(t, id)
 	}
 
-	kill := rng.IntN(2) == 0
-	if kill {
-		cluster.Kill()
-	} else {
-		require.NoError(t, cluster.Halt(t.Context()))
-	}
+	postmaster := cluster.PID()
+	stop(t, cluster)
+	require.ErrorIs(t, syscall.Kill(postmaster, 0), syscall.ESRCH, "the fault: no postmaster")
 	begun := time.Now()
 	down(t, d.url)
 	for _, r := range replicas {
@@ -121,5 +132,5 @@ func TestLongOutageEveryReplicaFencesItselfAndSettles(t *testing.T) {
 	for _, r := range replicas {
 		require.Empty(t, r.log.find(logStale))
 	}
-	t.Logf("killed: %t; both fenced and stopped their work after %s", kill, fenced)
+	t.Logf("both fenced and stopped their work after %s", fenced)
 }

@@ -36,7 +36,7 @@ type view struct {
 	tasks map[int64]may[taskRow]
 	plans map[int64]may[planRow]
 	deps  map[dependencyRow]may[dependencyRow]
-	// ofTask and onDatabase name the runs to look at.
+	// ofTask and onDatabase name the runs to look at, in the order in which they came to be.
 	ofTask     map[int64][]int64
 	onDatabase map[string][]int64
 	with       map[int64]*runRow
@@ -50,7 +50,7 @@ func (p *history) see(i int, at time.Time) *view {
 	v.tasks = collect(p.tasks, i, sure)
 	v.plans = collect(p.plans, i, sure)
 	v.deps = collect(p.deps, i, sure)
-	for _, id := range sorted(v.runs) {
+	for _, id := range p.born {
 		for _, r := range v.runs[id] {
 			if r != nil {
 				v.ofTask[r.task] = append(v.ofTask[r.task], id)
@@ -85,7 +85,7 @@ func collect[K comparable, T any](all map[K][]version[T], before int, sure func(
 
 // newest are the runs of a task that may have been its newest one; sure: there was one.
 func (v *view) newest(task int64) (ids []int64, sure bool) {
-	for _, id := range v.ofTask[task] { // ascending
+	for _, id := range v.ofTask[task] {
 		if v.runs[id].always(exists[runRow]) {
 			ids, sure = ids[:0], true
 		}

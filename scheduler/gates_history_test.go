@@ -23,6 +23,9 @@ type history struct {
 	tasks   map[int64][]version[taskRow]
 	plans   map[int64][]version[planRow]
 	deps    map[dependencyRow][]version[dependencyRow]
+	// born are the runs in the order in which they came to be, which for those of one task of a plan is the order in
+	// which they lived. Ids may have been drawn in another.
+	born []int64
 }
 
 type commit struct {
@@ -193,6 +196,9 @@ func (p *history) apply(i int, c *commit, ch change) error {
 				c.promoted = append(c.promoted, run)
 				c.exact = c.exact || run.gated()
 			}
+		}
+		if len(p.runs[run.id]) == 0 {
+			p.born = append(p.born, run.id)
 		}
 		put(p.runs, run.id, i, run, gone)
 	}

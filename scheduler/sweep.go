@@ -115,8 +115,8 @@ func (t *term) cleanup(ctx context.Context) {
 				c.Log.Info().Int64("count", beats).Msg("old heartbeats removed")
 			}
 			gone, err := c.Store.RemoveOld(pass, c.Retention)
-			if gone.Runs+gone.Plans > 0 {
-				c.Log.Info().Int64("runs", gone.Runs).Int64("plans", gone.Plans).Msg("old runs removed")
+			if gone.Runs+gone.Plans+gone.Deliveries > 0 {
+				c.Log.Info().Int64("runs", gone.Runs).Int64("plans", gone.Plans).Int64("deliveries", gone.Deliveries).Msg("old runs removed")
 			}
 			return err
 		}()

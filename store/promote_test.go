@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rowrun/rowrun/store"
@@ -155,4 +156,36 @@ func TestDeadIsCheckedAgainUnderTheLock(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, ended)
 	require.Equal(t, "ACTIVE", query[string](t, conn, `SELECT state FROM rowrun.replica_heartbeat`))
+}
+
+// What a pass promotes it can claim at once: all of it or, where there is more than it wants, nothing.
+func TestFreshRunsAreClaimedWithoutASearch(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	s, conn := open(t, url, time.Minute), connect(t, url)
+	addReplica(t, conn, "r")
+	exec(t, conn, `INSERT INTO rowrun.task (id, type, database_id, version) VALUES (1, 'NOOP', NULL, NULL), (2, 'NOOP', 'db', '1'), (3, 'EMAIL', NULL, NULL)`)
+	exec(t, conn, `INSERT INTO rowrun.task_run (id, task_id) VALUES (1, 1), (2, 2), (3, 3)`)
+	pass, err := s.WorkPromoted(t.Context(), "r", noop(), 3)
+	require.NoError(t, err)
+	require.Equal(t, 3, pass.Promoted)
+	require.Equal(t, []int64{1, 2}, []int64{pass.Claims[0].ID, pass.Claims[1].ID}, "nobody here runs EMAIL")
+	require.Equal(t, []string{"RUNNING", "RUNNING", "AVAILABLE"}, runStatuses(t, conn))
+
+	exec(t, conn, `INSERT INTO rowrun.task_run (id, task_id) VALUES (4, 1), (5, 1)`)
+	pass, err = s.WorkPromoted(t.Context(), "r", noop(), 1)
+	require.NoError(t, err)
+	require.Equal(t, 2, pass.Promoted)
+	require.Empty(t, pass.Claims, "which of them comes first is for a search to say")
+
+	exec(t, conn, `UPDATE rowrun.replica_heartbeat SET state = 'DEAD'`)
+	exec(t, conn, `INSERT INTO rowrun.task_run (id, task_id) VALUES (6, 1)`)
+	_, err = s.WorkPromoted(t.Context(), "r", noop(), 3)
+	require.ErrorIs(t, err, store.ErrDead)
+	require.Equal(t, "AVAILABLE", query[string](t, conn, `SELECT status FROM rowrun.task_run WHERE id = 6`))
+}
+
+func runStatuses(t *testing.T, conn *pgx.Conn) []string {
+	t.Helper()
+	return query[[]string](t, conn, `SELECT array_agg(status ORDER BY id) FROM rowrun.task_run`)
 }

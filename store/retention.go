@@ -11,13 +11,15 @@ import (
 
 // Removed counts what retention took.
 type Removed struct {
-	Runs  int64
-	Plans int64
+	Runs       int64
+	Plans      int64
+	Deliveries int64
 }
 
 // RemoveOld removes what ended longer ago than keep: of tasks without a plan whole chains once their last run has, of
 // a plan's task earlier runs but never the last, and plans as a whole once every task is skipped or has only ended
-// runs, all before that. It walks the runs by id in small transactions, so that it holds nothing up.
+// runs, all before that, and nothing is still to be told of them; deliveries once they are settled. It walks the runs by
+// id in small transactions, so that it holds nothing up.
 func (s *Store) RemoveOld(ctx context.Context, keep time.Duration) (Removed, error) {
 	const window = `-- retention_window
 SELECT coalesce(max(w.id), 0), coalesce(bool_or(w.created_at < clock_timestamp() - make_interval(secs => $2)), false)
@@ -35,12 +37,17 @@ DELETE FROM rowrun.task_run WHERE id = ANY (ARRAY(SELECT id FROM chain))`
 DELETE FROM rowrun.task_run r
 WHERE r.id > $1 AND r.id <= $2 AND r.plan_id IS NOT NULL
   AND r.status IN ('DONE', 'FAILED', 'CANCELED') AND r.finished_at < clock_timestamp() - make_interval(secs => $3)
-  AND EXISTS (SELECT FROM rowrun.task_run n WHERE n.task_id = r.task_id AND n.plan_id IS NOT NULL AND n.id > r.id)`
+  AND (EXISTS (SELECT FROM rowrun.task_run u WHERE u.task_id = r.task_id AND u.plan_id IS NOT NULL
+               AND u.status IN ('PENDING', 'AVAILABLE', 'RUNNING'))
+       OR r.id <> (SELECT coalesce(k.outcome_run_id, (SELECT n.id FROM rowrun.task_run n
+                                                      WHERE n.task_id = k.id AND n.plan_id IS NOT NULL ORDER BY n.id DESC LIMIT 1))
+                   FROM rowrun.task k WHERE k.id = r.task_id))`
 	const plans = `-- remove_old_plans
 DELETE FROM rowrun.plan WHERE id = ANY (ARRAY(
     SELECT p.id FROM rowrun.plan p
     WHERE p.created_at < clock_timestamp() - make_interval(secs => $1)
       AND EXISTS (SELECT FROM rowrun.task k WHERE k.plan_id = p.id)
+      AND NOT EXISTS (SELECT FROM rowrun.webhook_delivery d WHERE d.plan_id = p.id AND d.status = 'PENDING')
       AND NOT EXISTS (
           SELECT FROM rowrun.task k
           LEFT JOIN LATERAL (SELECT count(*) AS runs,
@@ -49,6 +56,17 @@ DELETE FROM rowrun.plan WHERE id = ANY (ARRAY(
                              FROM rowrun.task_run r WHERE r.task_id = k.id AND r.plan_id IS NOT NULL) x ON true
           WHERE k.plan_id = p.id AND NOT ((k.skipped AND x.runs = 0) OR (x.runs > 0 AND x.old)))
     LIMIT 100))`
+	const deliveries = `-- remove_old_deliveries
+DELETE FROM rowrun.webhook_delivery WHERE id = ANY (ARRAY(
+    SELECT d.id FROM rowrun.webhook_delivery d
+    WHERE d.status <> 'PENDING' AND d.created_at < clock_timestamp() - make_interval(secs => $1)
+      AND greatest(d.created_at, d.delivered_at, d.next_attempt_at) < clock_timestamp() - make_interval(secs => $1)
+    ORDER BY d.created_at LIMIT 1000))`
+	// An event that was being decided while its webhook was deleted.
+	const orphans = `-- remove_orphaned_deliveries
+DELETE FROM rowrun.webhook_delivery d
+WHERE d.status = 'PENDING' AND d.created_at < clock_timestamp() - make_interval(secs => $1)
+  AND NOT EXISTS (SELECT FROM rowrun.webhook w WHERE w.id = d.webhook_id)`
 	var gone Removed
 	after := int64(0)
 	for {
@@ -72,6 +90,11 @@ DELETE FROM rowrun.plan WHERE id = ANY (ARRAY(
 		}
 		after = upTo
 	}
+	tag, err := s.pool.Exec(ctx, orphans, seconds(keep))
+	if err != nil {
+		return gone, fmt.Errorf("remove old deliveries: %w", err)
+	}
+	gone.Deliveries += tag.RowsAffected()
 	for {
 		tag, err := s.pool.Exec(ctx, plans, seconds(keep))
 		if err != nil {
@@ -79,6 +102,16 @@ DELETE FROM rowrun.plan WHERE id = ANY (ARRAY(
 		}
 		gone.Plans += tag.RowsAffected()
 		if tag.RowsAffected() < 100 {
+			break
+		}
+	}
+	for {
+		tag, err := s.pool.Exec(ctx, deliveries, seconds(keep))
+		if err != nil {
+			return gone, fmt.Errorf("remove old deliveries: %w", err)
+		}
+		gone.Deliveries += tag.RowsAffected()
+		if tag.RowsAffected() < 1000 {
 			return gone, nil
 		}
 	}

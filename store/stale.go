@@ -39,7 +39,8 @@ WHERE r.status = 'RUNNING' AND r.replica_id IS NOT NULL
 }
 
 // EndDeadReplica declares a replica dead, if its lease is still over when its row is locked, and fails its runs, in
-// one transaction. A claim that is under way holds the row, so that it is either seen here or comes too late.
+// one transaction. A claim that is under way holds the row, so that it is either seen here or comes too late. Runs whose
+// row, task or plan somebody holds are left to the next sweep: DeadReplicas goes on naming their replica.
 func (s *Store) EndDeadReplica(ctx context.Context, replicaID string) ([]Ended, error) {
 	const declare = `-- declare_dead
 UPDATE rowrun.replica_heartbeat SET state = 'DEAD'
@@ -48,14 +49,14 @@ WHERE replica_id = $1 AND state <> 'DEAD' AND last_heartbeat + lease < clock_tim
 SELECT EXISTS (SELECT FROM rowrun.replica_heartbeat WHERE replica_id = $1 AND state <> 'DEAD')`
 	const lock = `-- lock_replica
 SELECT replica_id FROM rowrun.replica_heartbeat WHERE replica_id = $1 FOR UPDATE`
+	const stale = `-- stale_runs
+SELECT r.id FROM rowrun.task_run r WHERE r.status = 'RUNNING' AND r.replica_id = $1`
 	const end = `-- end_stale_runs
 SELECT e.run_id, e.status, e.retry_run_id
-FROM (SELECT array_agg(r.id) AS ids FROM rowrun.task_run r WHERE r.status = 'RUNNING' AND r.replica_id = $1) o
-CROSS JOIN LATERAL rowrun.end_runs(o.ids, array_fill(NULL::uuid, ARRAY[cardinality(o.ids)]),
-    array_fill('FAILED'::text, ARRAY[cardinality(o.ids)]),
-    array_fill(jsonb_build_object('code', 'STALE', 'detail', $2::text), ARRAY[cardinality(o.ids)]),
-    array_fill('STALE'::text, ARRAY[cardinality(o.ids)])) e
-WHERE o.ids IS NOT NULL`
+FROM rowrun.end_runs($1::bigint[], array_fill(NULL::uuid, ARRAY[cardinality($1::bigint[])]),
+    array_fill('FAILED'::text, ARRAY[cardinality($1::bigint[])]),
+    array_fill(jsonb_build_object('code', 'STALE', 'detail', $2::text), ARRAY[cardinality($1::bigint[])]),
+    array_fill('STALE'::text, ARRAY[cardinality($1::bigint[])])) e`
 	var ended []Ended
 	err := s.inTx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `SET LOCAL lock_timeout = '1s'`); err != nil {
@@ -75,8 +76,18 @@ WHERE o.ids IS NOT NULL`
 		if lives {
 			return nil
 		}
-		rows, err := tx.Query(ctx, end, replicaID, DetailStale)
+		rows, err := tx.Query(ctx, stale, replicaID)
 		if err != nil {
+			return err
+		}
+		runs, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+		if err != nil {
+			return err
+		}
+		if runs, err = lockFree(ctx, tx, runs); err != nil || len(runs) == 0 {
+			return err
+		}
+		if rows, err = tx.Query(ctx, end, runs, DetailStale); err != nil {
 			return err
 		}
 		ended, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Ended])
@@ -88,30 +99,96 @@ WHERE o.ids IS NOT NULL`
 	return ended, nil
 }
 
+// lockFree locks plans, tasks and runs, in this order, as far as nobody else holds them, and says which runs that are:
+// somebody's long transaction on one plan delays the ends of no other.
+func lockFree(ctx context.Context, tx pgx.Tx, runs []int64) ([]int64, error) {
+	const plans = `-- lock_free_plans
+SELECT p.id FROM rowrun.plan p
+WHERE p.id = ANY (ARRAY(SELECT r.plan_id FROM rowrun.task_run r WHERE r.id = ANY ($1) AND r.plan_id IS NOT NULL))
+ORDER BY p.id FOR NO KEY UPDATE SKIP LOCKED`
+	const tasks = `-- lock_free_tasks
+SELECT k.id FROM rowrun.task k
+WHERE k.id = ANY (ARRAY(SELECT r.task_id FROM rowrun.task_run r WHERE r.id = ANY ($1) AND r.plan_id = ANY ($2)))
+ORDER BY k.id FOR NO KEY UPDATE SKIP LOCKED`
+	const free = `-- lock_free_runs
+SELECT r.id FROM rowrun.task_run r WHERE r.id = ANY ($1) AND (r.plan_id IS NULL OR r.task_id = ANY ($2))
+ORDER BY r.id FOR NO KEY UPDATE SKIP LOCKED`
+	lock := func(q string, args ...any) ([]int64, error) {
+		rows, err := tx.Query(ctx, q, args...)
+		if err != nil {
+			return nil, err
+		}
+		return pgx.CollectRows(rows, pgx.RowTo[int64])
+	}
+	if len(runs) == 0 {
+		return nil, nil
+	}
+	held, err := lock(plans, runs)
+	if err == nil {
+		held, err = lock(tasks, runs, held)
+	}
+	if err == nil {
+		held, err = lock(free, runs, held)
+	}
+	return held, err
+}
+
+// overdue is how many runs EndOverdue ends in one transaction.
+const overdue = 500
+
 // EndOverdue ends runs that the app took over (HTTP 202) and that ran out of time or stalled: no replica holds them,
-// so that every replica's sweep does.
+// so that every replica's sweep does. What somebody holds is left to the next one.
 func (s *Store) EndOverdue(ctx context.Context) ([]Ended, error) {
-	const q = `-- end_overdue_runs
+	const find = `-- overdue_runs
+SELECT r.id FROM rowrun.task_run r JOIN rowrun.task k ON k.id = r.task_id
+WHERE r.status = 'RUNNING' AND r.replica_id IS NULL AND r.id > $1
+  AND (r.deadline < clock_timestamp() OR coalesce(r.progress_at, r.started_at) + k.progress_timeout < clock_timestamp())
+ORDER BY r.id LIMIT $2`
+	const end = `-- end_overdue_runs
 WITH overdue AS MATERIALIZED (
     SELECT r.id, CASE WHEN r.deadline < clock_timestamp()
                 THEN jsonb_build_object('code', 'TIMEOUT', 'detail', 'Task run timed out after ' || rowrun.ago(r.deadline - r.started_at))
                 ELSE jsonb_build_object('code', 'PROGRESS_TIMEOUT', 'detail', 'Task run stalled: no progress for ' || rowrun.ago(k.progress_timeout)) END AS result
     FROM rowrun.task_run r JOIN rowrun.task k ON k.id = r.task_id
-    WHERE r.status = 'RUNNING' AND r.replica_id IS NULL
+    WHERE r.id = ANY ($1) AND coalesce(r.status, '') = 'RUNNING' AND r.replica_id IS NULL
       AND (r.deadline < clock_timestamp() OR coalesce(r.progress_at, r.started_at) + k.progress_timeout < clock_timestamp())
-    ORDER BY r.id LIMIT 500
 ), o AS (SELECT array_agg(id) AS ids, array_agg(result) AS results FROM overdue)
 SELECT e.run_id, e.status, e.retry_run_id
 FROM o CROSS JOIN LATERAL rowrun.end_runs(o.ids, array_fill(NULL::uuid, ARRAY[cardinality(o.ids)]),
     array_fill('FAILED'::text, ARRAY[cardinality(o.ids)]), o.results, array_fill('FAILURE'::text, ARRAY[cardinality(o.ids)])) e
 WHERE o.ids IS NOT NULL`
-	rows, err := s.pool.Query(ctx, q)
-	if err != nil {
-		return nil, fmt.Errorf("end overdue runs: %w", err)
+	var all []Ended
+	for after, more := int64(0), true; more; {
+		rows, err := s.pool.Query(ctx, find, after, overdue)
+		if err != nil {
+			return all, fmt.Errorf("find overdue runs: %w", err)
+		}
+		runs, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+		if err != nil {
+			return all, fmt.Errorf("find overdue runs: %w", err)
+		}
+		if more = len(runs) == overdue; more {
+			after = runs[overdue-1]
+		}
+		if len(runs) == 0 {
+			return all, nil // most often: no transaction is begun for it
+		}
+		err = s.inTx(ctx, func(tx pgx.Tx) error {
+			runs, err := lockFree(ctx, tx, runs)
+			if err != nil || len(runs) == 0 {
+				return err
+			}
+			rows, err := tx.Query(ctx, end, runs)
+			if err != nil {
+				return err
+			}
+			ended, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Ended])
+			all = append(all, ended...)
+			return err
+		})
+		if err != nil {
+			return all, fmt.Errorf("end overdue runs: %w", err)
+		}
 	}
-	ended, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Ended])
-	if err != nil {
-		return nil, fmt.Errorf("end overdue runs: %w", err)
-	}
-	return ended, nil
+	return all, nil
 }

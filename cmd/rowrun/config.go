@@ -2,6 +2,7 @@ package main
 
 import (
 	"net"
+	"net/netip"
 	"os"
 	"slices"
 	"strconv"
@@ -44,7 +45,12 @@ type serveConfig struct {
 	StreamSource string
 	Wake         string
 
-	configPath string
+	// WebhookAllow are networks that webhooks may call though they are not public.
+	WebhookAllow []netip.Prefix
+
+	configPath   string
+	webhookAllow []string
+	lookup       func(string) (string, bool) // of validate: what webhooks refer to is read at each try
 }
 
 const (
@@ -82,6 +88,23 @@ func (c *serveConfig) register(flags *pflag.FlagSet) {
 	flags.StringVar(&c.HTTPToken, "http-token", "", "bearer token of /status and /events, needed beyond loopback: `env:NAME or file:PATH`")
 	choice(flags, &c.StreamSource, "stream-source", "auto", "where the stream comes from: the write-ahead log, notifications and rows, or nowhere here; auto is wal where that works and max_slot_wal_keep_size is set", "auto", "wal", "listen", "off")
 	choice(flags, &c.Wake, "wake", "auto", "how this replica is woken; with wal the replica that writes the stream sees INSERTs in the log, which then notify nobody, and wakes the others; poll: sweeps alone", "auto", "wal", "notify", "poll")
+	registerWebhookAllow(flags, &c.webhookAllow)
+}
+
+func registerWebhookAllow(flags *pflag.FlagSet, p *[]string) {
+	list(flags, p, "webhook-allow-cidr", nil, "networks such as 10.0.0.0/8 that webhooks may call though they are not public, separated by commas")
+}
+
+func parseWebhookAllow(texts []string) ([]netip.Prefix, error) {
+	var prefixes []netip.Prefix
+	for _, text := range texts {
+		prefix, err := netip.ParsePrefix(text)
+		if err != nil || prefix.Addr().Is4In6() {
+			return nil, usagef("--webhook-allow-cidr: %q is not accepted; accepted: networks such as 10.0.0.0/8 or fd00::/8, separated by commas", text)
+		}
+		prefixes = append(prefixes, prefix)
+	}
+	return prefixes, nil
 }
 
 // validate completes what was left open and refuses what can't work.
@@ -113,6 +136,10 @@ func (c *serveConfig) validate(lookup func(string) (string, bool)) error {
 	if c.Wake == "wal" && c.StreamSource != "auto" && c.StreamSource != "wal" {
 		return usagef("--wake: wal needs a stream from the log; accepted with --stream-source auto or wal")
 	}
+	if c.WebhookAllow, err = parseWebhookAllow(c.webhookAllow); err != nil {
+		return err
+	}
+	c.lookup = lookup
 	c.ReplicaName, err = replicaName(c.ReplicaName, lookup)
 	return err
 }

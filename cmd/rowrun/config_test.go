@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,6 +33,7 @@ func TestDefaultsAreTheContracts(t *testing.T) {
 	t.Parallel()
 	c, err := parse(nil, "--database-url", someURL, "--replica-name", "one")
 	require.NoError(t, err)
+	c.lookup = nil // functions can't be compared
 	require.Equal(t, serveConfig{
 		Database:    databaseConfig{URL: someURL, DirectURL: someURL, source: "--database-url"},
 		Log:         logConfig{Level: "info", Format: "json"},
@@ -49,7 +51,7 @@ func TestEveryFlagHasAVariable(t *testing.T) {
 	c, err := parse(map[string]string{
 		"ROWRUN_DATABASE_URL": someURL, "ROWRUN_CONCURRENCY": "3", "ROWRUN_QUEUES": "a, b,a",
 		"ROWRUN_STALE_AFTER": "45s", "ROWRUN_MIGRATE": "true", "ROWRUN_HTTP_ADDR": "off",
-		"ROWRUN_STREAM_SOURCE": "off", "ROWRUN_LOG_LEVEL": "debug",
+		"ROWRUN_STREAM_SOURCE": "off", "ROWRUN_LOG_LEVEL": "debug", "ROWRUN_WEBHOOK_ALLOW_CIDR": "10.0.0.0/8, fd00::/8",
 	}, "--concurrency", "4")
 	require.NoError(t, err)
 	require.Equal(t, 4, c.Concurrency, "the flag wins")
@@ -59,6 +61,7 @@ func TestEveryFlagHasAVariable(t *testing.T) {
 	require.Empty(t, c.HTTPAddr)
 	require.Equal(t, "off", c.StreamSource)
 	require.Equal(t, "debug", c.Log.Level)
+	require.Equal(t, []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}, c.WebhookAllow)
 }
 
 func TestDatabaseIsFoundInTheOrderOfTheContract(t *testing.T) {

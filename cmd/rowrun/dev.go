@@ -41,8 +41,8 @@ func newDev(env environment) *cobra.Command {
 		Short: "Run everything on a private PostgreSQL, for trying out",
 		Long: "Starts a private PostgreSQL from the server binaries of this machine, with its data in --dir, brings the\n" +
 			"schema up to date, and serves with the stream on standard output. It prints a psql line that leads there.\n" +
-			"Stopped and started again it goes on with its data; it never removes a cluster. The other flags are those\n" +
-			"of serve.",
+			"Stopped and started again it goes on with its data; it never removes a cluster. Webhooks may call this\n" +
+			"machine. The other flags are those of serve.",
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !cmd.Flags().Changed("log-format") && isTerminal(cmd.OutOrStdout()) {
@@ -87,12 +87,14 @@ func dev(ctx context.Context, c *devConfig, env environment, out, errout io.Writ
 		if c.AppURL != "" {
 			return usagef("--sample brings an app of its own: leave --app-url out")
 		}
-		if demo, err = newSample(ctx); err != nil {
+		if demo, err = newSample(ctx, errout); err != nil {
 			return err
 		}
 		defer demo.close()
 		c.AppURL = demo.url()
+		env.lookup = demo.lookup(env.lookup)
 	}
+	c.webhookAllow = append(c.webhookAllow, "127.0.0.0/8", "::1/128") // all of this is on one machine
 	types := c.Types
 	c.Database = databaseConfig{URL: "dbname=" + devDatabase} // checked before the cluster is there
 	if err := c.validate(env.lookup); err != nil {

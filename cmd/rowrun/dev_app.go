@@ -17,21 +17,29 @@ const maxEcho = 16 << 10
 
 // echoApp is the app that the sample's HTTP tasks call: on loopback, inside dev.
 //
-//	/echo   says back what it was asked
-//	/flaky  answers 503 to a run's first attempt, and as /echo after that
+//	/echo     says back what it was asked
+//	/flaky    answers 503 to a run's first attempt, and as /echo after that
+//	/webhook  receives what is announced of plans, if it is signed
 type echoApp struct {
 	server *http.Server
 	addr   net.Addr
 	served chan struct{}
+	secret string // signs what is sent to /webhook
 }
 
-func newEchoApp(ctx context.Context) (*echoApp, error) {
+// newEchoApp starts it. Messages to /webhook are told to out.
+func newEchoApp(ctx context.Context, out io.Writer) (*echoApp, error) {
+	receiver, err := newReceiver(out)
+	if err != nil {
+		return nil, err
+	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("start the sample's app: %w", err)
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/echo", echo)
+	mux.Handle("/webhook", receiver)
 	mux.HandleFunc("/flaky", func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Rowrun-Attempt") == "0" {
 			http.Error(w, "not yet: the first attempt always fails here", http.StatusServiceUnavailable)
@@ -43,6 +51,7 @@ func newEchoApp(ctx context.Context) (*echoApp, error) {
 		server: &http.Server{Handler: mux, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second},
 		addr:   listener.Addr(),
 		served: make(chan struct{}),
+		secret: receiver.secret,
 	}
 	go func() {
 		defer close(app.served)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"time"
 
 	"github.com/rowrun/rowrun/store"
@@ -14,6 +15,9 @@ const (
 	sampleProject  = "default"
 	samplePlan     = "sample"
 	sampleHello    = "say hello"
+	// Where the app's webhook finds its address and its secret, which are new at each start.
+	sampleWebhookURL    = "ROWRUN_SAMPLE_WEBHOOK_URL"
+	sampleWebhookSecret = "ROWRUN_SAMPLE_WEBHOOK_SECRET" //nolint:gosec // a name
 
 	// The stream begins at the moment when its writer looks at the table for the
 	// first time, right after it has its name written down.
@@ -26,8 +30,9 @@ const (
 // sample is what --sample brings along: an app, a target database, a plan.
 type sample struct{ app *echoApp }
 
-func newSample(ctx context.Context) (*sample, error) {
-	app, err := newEchoApp(ctx)
+// newSample starts the app; what it receives as webhooks is told to out.
+func newSample(ctx context.Context, out io.Writer) (*sample, error) {
+	app, err := newEchoApp(ctx, out)
 	if err != nil {
 		return nil, err
 	}
@@ -36,6 +41,19 @@ func newSample(ctx context.Context) (*sample, error) {
 
 func (s *sample) url() string { return s.app.url() }
 func (s *sample) close()      { s.app.close() }
+
+// lookup adds to the variables of the environment those that the sample's webhook names.
+func (s *sample) lookup(environment func(string) (string, bool)) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		switch name {
+		case sampleWebhookURL:
+			return s.app.url() + "/webhook", true
+		case sampleWebhookSecret:
+			return s.app.secret, true
+		}
+		return environment(name)
+	}
+}
 
 // addTarget makes the demo's database one of the configuration's targets. types
 // is what --types said, before validate completed it.
@@ -100,6 +118,12 @@ func (s *sample) run(ctx context.Context, url string, streamed bool, before stri
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerPatience)
 	defer cancel()
+	err = opened.MakeWebhookOnce(ctx, store.NewWebhook{
+		Project: sampleProject, Name: samplePlan, URL: "env:" + sampleWebhookURL, SecretRef: "env:" + sampleWebhookSecret,
+	})
+	if err != nil {
+		return err
+	}
 	made, err := opened.StartPlanOnce(ctx, s.plan())
 	if err != nil || made {
 		return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
@@ -61,6 +63,8 @@ func TestDevRunsItsSampleOnceAndGoesOnWithItsData(t *testing.T) {
 	} {
 		eventually(t, "the whole sample in the stream", func() bool { return out.events(t, run.id) == run.want })
 	}
+	require.Equal(t, "Pipeline completed successfully",
+		found(t, logs, `^PIPELINE_COMPLETED, plan 1 \(sample\): (.*)$`), "a webhook that was received and verified")
 	conn := connect(t, line)
 	var path, plan string
 	require.NoError(t, conn.QueryRow(t.Context(), "SHOW search_path").Scan(&path))
@@ -89,9 +93,11 @@ func TestDevRunsItsSampleOnceAndGoesOnWithItsData(t *testing.T) {
 	stop, logs = start(t, elsewhere, &again, args...)
 	require.Equal(t, line, found(t, logs, `^psql '(.*)'$`), "the same port")
 	eventually(t, "one run to look at", func() bool { return again.events(t, 7) == lifeOfARun })
+	require.Equal(t, "Pipeline completed successfully on retry", found(t, logs, `^PIPELINE_COMPLETED, plan 1 \(sample\): (.*)$`),
+		"with the address and the secret of this start")
 	conn = connect(t, line)
 	var plans, runs int
-	require.NoError(t, conn.QueryRow(t.Context(), "SELECT (SELECT count(*) FROM plan), (SELECT count(*) FROM task_run)").Scan(&plans, &runs))
+	require.NoError(t, conn.QueryRow(t.Context(), "SELECT (SELECT count(*) FROM plan) * (SELECT count(*) FROM webhook), (SELECT count(*) FROM task_run)").Scan(&plans, &runs))
 	require.Equal(t, 1, plans)
 	require.Equal(t, 7, runs)
 
@@ -144,6 +150,39 @@ func TestConnectionLineIsQuoted(t *testing.T) {
 	require.Equal(t, "-csearch_path=rowrun,public", config.RuntimeParams["options"])
 	require.Equal(t, `/tmp/it\'s\ a\ \\\ dir`, conninfo(odd))
 	require.Equal(t, `'it'\''s'`, quoted("it's"))
+}
+
+// A message is believed only as it was signed, and told once.
+func TestReceiverBelievesOnlyWhatIsSigned(t *testing.T) {
+	t.Parallel()
+	const body = `{"type": "PIPELINE_FAILED", "data": {"plan_id": 7, "plan": "roll\u001b[2Jout", "message": "Pipeline failed - Task a failed"}}`
+	var told strings.Builder
+	r, err := newReceiver(&told)
+	require.NoError(t, err)
+	other, err := newReceiver(io.Discard)
+	require.NoError(t, err)
+	post := func(signer *receiver, sent, signed string, at time.Time) int {
+		request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/webhook", strings.NewReader(sent))
+		signature, err := signer.signer.Sign("msg_1", at, []byte(signed))
+		require.NoError(t, err)
+		request.Header.Set("webhook-id", "msg_1")
+		request.Header.Set("webhook-timestamp", strconv.FormatInt(at.Unix(), 10))
+		request.Header.Set("webhook-signature", signature)
+		answer := httptest.NewRecorder()
+		r.ServeHTTP(answer, request)
+		return answer.Code
+	}
+	now := time.Now()
+	require.Equal(t, http.StatusUnauthorized, post(other, body, body, now), "another secret")
+	require.Equal(t, http.StatusUnauthorized, post(r, body+" ", body, now), "other bytes")
+	require.Equal(t, http.StatusUnauthorized, post(r, body, body, now.Add(-time.Hour)), "an old one, sent again")
+	require.Equal(t, http.StatusRequestEntityTooLarge, post(r, strings.Repeat(" ", maxWebhook+1), body, now))
+	require.Equal(t, http.StatusBadRequest, post(r, "{", "{", now))
+	require.Empty(t, told.String())
+	require.Equal(t, http.StatusNoContent, post(r, body, body, now))
+	require.Equal(t, http.StatusNoContent, post(r, body, body, now), "the same once more")
+	require.Equal(t, "rowrun dev: the sample's app received a webhook, and its signature is right:\n"+
+		"    PIPELINE_FAILED, plan 7 (roll\uFFFD[2Jout): Pipeline failed - Task a failed\n", told.String())
 }
 
 func TestEchoAppKeepsTheClaimToItself(t *testing.T) {

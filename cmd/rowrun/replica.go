@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/rs/zerolog"
@@ -14,6 +15,8 @@ import (
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/server"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/stream"
 	"github.com/rowrun/rowrun/events"
+	"github.com/rowrun/rowrun/notifier"
+	"github.com/rowrun/rowrun/notifier/webhook"
 	"github.com/rowrun/rowrun/scheduler"
 	"github.com/rowrun/rowrun/store"
 )
@@ -23,9 +26,10 @@ type part interface {
 	Run(ctx context.Context) error
 }
 
-// replica is one scheduler with what it needs around it.
+// replica is one scheduler and one notifier with what they need around them.
 type replica struct {
 	scheduler   *scheduler.Scheduler
+	notifier    *notifier.Notifier
 	stream      *stream.Election // nil: this replica never writes the stream
 	support     []part           // outlive the scheduler's drain and the stream
 	unsubscribe func()
@@ -45,10 +49,12 @@ func newReplica(c *serveConfig, s *store.Store, x *executors, out io.Writer, log
 	if c.Wake == "poll" {
 		wake, available, ended = nil, nil, nil
 	}
+	announced, unsubscribeAnnounced := hub.Subscribe(r.mayBeAnnounced)
 	r.unsubscribe = func() {
 		unsubscribeWake()
 		unsubscribeAvailable()
 		unsubscribeEnded()
+		unsubscribeAnnounced()
 	}
 	listen := events.ListenConfig{ConnConfig: config, Channel: store.Channel, Hub: hub, Log: log}
 	logRuns := func() bool { return true }
@@ -129,6 +135,9 @@ func newReplica(c *serveConfig, s *store.Store, x *executors, out io.Writer, log
 	if err != nil {
 		return nil, err
 	}
+	if r.notifier, err = newNotifier(c, s, announced, log); err != nil {
+		return nil, err
+	}
 	if c.HTTPAddr != "" {
 		http, err := server.New(server.Config{
 			Addr:    c.HTTPAddr,
@@ -146,6 +155,28 @@ func newReplica(c *serveConfig, s *store.Store, x *executors, out io.Writer, log
 		r.support = append(r.support, http, follower)
 	}
 	return r, nil
+}
+
+// newNotifier wires what delivers announcements.
+func newNotifier(c *serveConfig, s *store.Store, wake <-chan struct{}, log zerolog.Logger) (*notifier.Notifier, error) {
+	sender, err := webhook.New(webhook.Config{Lookup: c.lookup, Allow: c.WebhookAllow})
+	if err != nil {
+		return nil, err
+	}
+	return notifier.New(notifier.Config{
+		Store: s, Send: sender.Send, SweepInterval: c.SweepInterval, DrainTimeout: max(c.DrainTimeout, time.Millisecond), Wake: wake, Log: log,
+	})
+}
+
+// mayBeAnnounced: the end of a plan's run, whoever brought it about, may have decided an event.
+func (r *replica) mayBeAnnounced(t events.Transition) bool {
+	if !ends(t) || t.PlanID == nil {
+		return false
+	}
+	if r.own(t) {
+		notifier.CrashPoint("after-end-commit")
+	}
+	return true
 }
 
 // Which transitions concern the scheduler: those of its own making it knows already.
@@ -170,9 +201,10 @@ func ends(t events.Transition) bool {
 	return t.To == "DONE" || t.To == "FAILED" || t.To == "CANCELED"
 }
 
-// Run serves until ctx ends. The stream goes on while the scheduler drains, and
-// the listener and HTTP until it has printed that: cancels still arrive, and a
-// probe sees the drain.
+// Run serves until ctx ends. Deliveries under way are brought to their end while
+// the scheduler drains. The stream goes on while both do, and the listener and
+// HTTP until it has printed that: cancels still arrive, and a probe sees the
+// drain.
 func (r *replica) Run(ctx context.Context) error {
 	defer r.unsubscribe()
 	work, stopWork := context.WithCancel(ctx)
@@ -192,7 +224,14 @@ func (r *replica) Run(ctx context.Context) error {
 	if r.stream != nil {
 		printing.Go(func() error { return r.stream.Run(streaming) })
 	}
+	var delivering errgroup.Group
+	delivering.Go(func() error {
+		defer stopWork()
+		return r.notifier.Run(work)
+	})
 	err := r.scheduler.Run(work)
+	stopWork()
+	err = errors.Join(err, delivering.Wait())
 	stopStream()
 	err = errors.Join(err, printing.Wait())
 	stopSupport()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -64,6 +65,42 @@ func (c *client) ask(cmd *cobra.Command, question func(ctx context.Context, s *s
 	ctx, cancel := context.WithTimeout(cmd.Context(), answerPatience)
 	defer cancel()
 	return inWords(question(ctx, s))
+}
+
+// about completes a command about one row, a run, plan or task, that the ID on its command line names.
+func (c *client) about(what string, cmd *cobra.Command, do func(context.Context, *cobra.Command, *store.Store, int64) error) *cobra.Command {
+	cmd.Args = arguments("ID")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		id, err := rowID(cmd, what, args[0])
+		if err != nil {
+			return err
+		}
+		return c.ask(cmd, func(ctx context.Context, s *store.Store) error { return do(ctx, cmd, s, id) })
+	}
+	return cmd
+}
+
+// rowID reads the ID of a run, plan or task.
+func rowID(cmd *cobra.Command, what, text string) (int64, error) {
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || id < 1 {
+		return 0, usagef("%s: %q is not accepted; accepted: the id of a %s, a whole number", cmd.CommandPath(), text, what)
+	}
+	return id, nil
+}
+
+// absentError says that an id leads nowhere: asking again changes nothing.
+type absentError struct{ text string }
+
+func (e *absentError) Error() string { return e.text }
+
+// answer prints one short line, or value as JSON.
+func (c *client) answer(cmd *cobra.Command, value any, line string) error {
+	if c.out.format == "json" {
+		return c.out.write(cmd.OutOrStdout(), value, table{})
+	}
+	_, err := fmt.Fprintln(cmd.OutOrStdout(), line)
+	return err
 }
 
 // inWords shows an error of the server with its hint, and a lost connection

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -58,20 +57,13 @@ func (r *runCommand) list() *cobra.Command {
 }
 
 func checkFilter(filter *store.RunFilter) error {
-	accepted := []string{"PENDING", "AVAILABLE", "RUNNING", "DONE", "FAILED", "CANCELED"}
-	for i, status := range filter.Statuses {
-		filter.Statuses[i] = strings.ToUpper(status)
-		if !slices.Contains(accepted, filter.Statuses[i]) {
-			return usagef("--status: %q is not accepted; accepted: %s", status, strings.Join(accepted, ", "))
-		}
+	if err := checkStatuses(filter.Statuses, []string{"PENDING", "AVAILABLE", "RUNNING", "DONE", "FAILED", "CANCELED"}); err != nil {
+		return err
 	}
 	if filter.FailedForGood && len(filter.Statuses) > 0 {
 		return usagef("--failed is a status of its own: leave --status out")
 	}
-	if filter.Limit < 1 || filter.Limit > maxListed {
-		return usagef("--limit: %d is not accepted; accepted: 1 to %d", filter.Limit, maxListed)
-	}
-	return nil
+	return checkLimit(filter.Limit)
 }
 
 // runTable has a line per run. SINCE is when its status last changed.

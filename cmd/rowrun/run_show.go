@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -27,27 +25,19 @@ type shownRun struct {
 }
 
 func (r *runCommand) show() *cobra.Command {
-	return &cobra.Command{
+	return r.about("run", &cobra.Command{
 		Use:   "show ID",
 		Short: "Show all of a run: its chain of retries, its log, and what it waits for",
-		Args:  arguments("ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := runID(cmd, args[0])
-			if err != nil {
-				return err
-			}
-			return r.ask(cmd, func(ctx context.Context, s *store.Store) error {
-				shown, err := readShown(ctx, s, id)
-				if err != nil {
-					return err
-				}
-				if r.out.format == "json" {
-					return r.out.write(cmd.OutOrStdout(), shown, table{})
-				}
-				return r.writeShown(cmd.OutOrStdout(), shown)
-			})
-		},
-	}
+	}, func(ctx context.Context, cmd *cobra.Command, s *store.Store, id int64) error {
+		shown, err := readShown(ctx, s, id)
+		if err != nil {
+			return err
+		}
+		if r.out.format == "json" {
+			return r.out.write(cmd.OutOrStdout(), shown, table{})
+		}
+		return r.writeShown(cmd.OutOrStdout(), shown)
+	})
 }
 
 func readShown(ctx context.Context, s *store.Store, id int64) (shownRun, error) {
@@ -81,79 +71,44 @@ func (r *runCommand) writeShown(w io.Writer, shown shownRun) error {
 	if shown.LogMore {
 		log.rows = append(log.rows, []string{"", "…", fmt.Sprintf("the first %d rows; the others are in rowrun.task_run_log", maxLogRows)})
 	}
-	parts := []table{facts(shown.RunDetails)}
-	if len(waits.rows) > 0 {
-		parts = append(parts, waits)
-	}
+	chain := table{}
 	if len(shown.Chain) > 1 {
-		chain := runTable(shown.Chain)
+		chain = runTable(shown.Chain)
 		chain.header[0] = "CHAIN"
-		parts = append(parts, chain)
 	}
-	if len(log.rows) > 0 {
-		parts = append(parts, log)
-	}
-	for i, part := range parts {
-		if i > 0 {
-			if _, err := fmt.Fprintln(w); err != nil {
-				return err
-			}
-		}
-		if err := r.out.write(w, nil, part); err != nil {
-			return err
-		}
-	}
-	return nil
+	return r.out.writeParts(w, facts(shown.RunDetails), waits, chain, log)
 }
 
 // facts is a run as one line per fact that is there.
 func facts(run store.RunDetails) table {
-	t := table{header: []string{"RUN", strconv.FormatInt(run.ID, 10)}}
-	add := func(name, value string) {
-		if value != "" {
-			t.rows = append(t.rows, []string{name, value})
-		}
-	}
-	exact := func(name string, at *time.Time) {
-		if at != nil {
-			add(name, at.UTC().Format("2006-01-02 15:04:05.000 MST"))
-		}
-	}
-	add("status", run.Status)
-	add("code", text(run.Code))
-	add("detail", text(run.Detail))
-	add("task", fmt.Sprintf("%d %s", run.TaskID, run.TaskName))
-	add("type", run.Type)
-	add("queue", run.Queue)
-	add("plan", number(run.PlanID))
-	add("database", text(run.DatabaseID))
-	add("version", text(run.Version))
-	add("attempt", fmt.Sprintf("%d of the chain of run %d", run.Attempt, run.RootID))
-	add("retry of", number(run.RetryOf))
-	add("retried by", number(run.RetryRunID))
-	add("priority", strconv.Itoa(run.Priority))
-	add("idempotency key", text(run.IdempotencyKey))
-	add("creator", run.Creator)
-	exact("run at", &run.RunAt)
-	exact("created", &run.CreatedAt)
-	exact("available", run.AvailableAt)
-	exact("started", run.StartedAt)
-	exact("finished", run.FinishedAt)
-	exact("deadline", run.Deadline)
-	add("replica", text(run.ReplicaID))
-	exact("cancel asked", run.CancelRequestedAt)
-	add("cancel reason", text(run.CancelReason))
-	add("input", document(run.Input))
-	add("progress", document(run.Progress))
-	exact("progress at", run.ProgressAt)
-	add("result", document(run.Result))
-	return t
-}
-
-// document is JSON on one line, "" for nothing to show.
-func document(raw json.RawMessage) string {
-	if text := string(raw); text != "{}" && text != "null" {
-		return text
-	}
-	return ""
+	f := newFacts("RUN", run.ID)
+	f.add("status", run.Status)
+	f.add("code", text(run.Code))
+	f.add("detail", text(run.Detail))
+	f.add("task", fmt.Sprintf("%d %s", run.TaskID, run.TaskName))
+	f.add("type", run.Type)
+	f.add("queue", run.Queue)
+	f.add("plan", number(run.PlanID))
+	f.add("database", text(run.DatabaseID))
+	f.add("version", text(run.Version))
+	f.add("attempt", fmt.Sprintf("%d of the chain of run %d", run.Attempt, run.RootID))
+	f.add("retry of", number(run.RetryOf))
+	f.add("retried by", number(run.RetryRunID))
+	f.add("priority", strconv.Itoa(run.Priority))
+	f.add("idempotency key", text(run.IdempotencyKey))
+	f.add("creator", run.Creator)
+	f.exact("run at", &run.RunAt)
+	f.exact("created", &run.CreatedAt)
+	f.exact("available", run.AvailableAt)
+	f.exact("started", run.StartedAt)
+	f.exact("finished", run.FinishedAt)
+	f.exact("deadline", run.Deadline)
+	f.add("replica", text(run.ReplicaID))
+	f.exact("cancel asked", run.CancelRequestedAt)
+	f.add("cancel reason", text(run.CancelReason))
+	f.add("input", document(run.Input))
+	f.add("progress", document(run.Progress))
+	f.exact("progress at", run.ProgressAt)
+	f.add("result", document(run.Result))
+	return f.table
 }

@@ -207,7 +207,7 @@ func TestRunWhyNamesTheCauses(t *testing.T) {
 	require.Regexp(t, `(?s)RUN +CAUSE +MESSAGE.*\d+ +RUN_AT +due in .*\d+ +PAUSED +task \d+ is paused`, why(id).stdout)
 	change(t, conn, "UPDATE rowrun.task SET paused = false")
 	change(t, conn, "UPDATE rowrun.task_run SET status = 'AVAILABLE' WHERE id = $1", id)
-	require.Regexp(t, `\d+ +NO_REPLICA +no live replica runs MINE in queue default`, why(id).stdout)
+	require.Regexp(t, `\d+ +NO_REPLICA +no live replica runs type MINE`, why(id).stdout)
 	change(t, conn, "UPDATE rowrun.task_run SET status = 'RUNNING', replica_id = 'somebody' WHERE id = $1", id)
 	require.Contains(t, why(id).stdout, "UTC on replica somebody")
 	change(t, conn, "UPDATE rowrun.task_run SET replica_id = NULL WHERE id = $1", id)

@@ -11,20 +11,12 @@ import (
 )
 
 func (r *runCommand) why() *cobra.Command {
-	return &cobra.Command{
+	return r.about("run", &cobra.Command{
 		Use:   "why ID",
 		Short: "Tell why a run is not running: all causes that hold",
 		Long: "Tell why a run is not running: all causes that hold. Where the run has ended and was retried, the\n" +
 			"answer is that of the last run of its chain.",
-		Args: arguments("ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := runID(cmd, args[0])
-			if err != nil {
-				return err
-			}
-			return r.ask(cmd, func(ctx context.Context, s *store.Store) error { return r.explain(ctx, cmd, s, id) })
-		},
-	}
+	}, r.explain)
 }
 
 func (r *runCommand) explain(ctx context.Context, cmd *cobra.Command, s *store.Store, id int64) error {

@@ -36,13 +36,13 @@ func (b *bench) stream(ctx context.Context) error {
 	return b.insertRates(ctx, s)
 }
 
-// arrivals are when the end of each run was read from a replica's standard output.
-type arrivals struct {
+// endLines are when the end of each run was read from a replica's standard output.
+type endLines struct {
 	mu sync.Mutex
 	at map[int64]time.Time
 }
 
-func (a *arrivals) follow(out io.Reader) {
+func (a *endLines) follow(out io.Reader) {
 	lines := bufio.NewScanner(out)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
@@ -66,7 +66,7 @@ func (b *bench) streamLag(ctx context.Context, s *server, source string) error {
 		return err
 	}
 	defer d.close()
-	got := &arrivals{at: map[int64]time.Time{}}
+	got := &endLines{at: map[int64]time.Time{}}
 	r, err := b.serveTo(ctx, d.url, got.follow, append(rareSweeps(), "--stream-source", source)...)
 	if err != nil {
 		return err

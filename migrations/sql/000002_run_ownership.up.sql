@@ -44,7 +44,7 @@ UPDATE rowrun.task_run
 SET status = 'FAILED', finished_at = now(), updated_at = now(),
     result = result || '{"code": "STALE", "detail": "Marked as failed during heartbeat migration"}'
 WHERE status = 'RUNNING' AND replica_id IS NULL;
-UPDATE rowrun.task t SET outcome = 'FAILED'
+UPDATE rowrun.task t SET outcome = 'FAILED', outcome_run_id = r.id
 FROM rowrun.task_run r
 WHERE r.task_id = t.id AND r.plan_id IS NOT NULL AND r.status = 'FAILED'
   AND r.result ->> 'detail' = 'Marked as failed during heartbeat migration';

@@ -11,6 +11,8 @@ BEGIN
     NEW.on_failure := coalesce(NEW.on_failure, 'STOP_DATABASE');
     NEW.paused := coalesce(NEW.paused, false);
     NEW.round := 1;
+    NEW.announced_round := 0;
+    NEW.retry_count := 0;
     NEW.created_at := now();
     RETURN NEW;
 END $$;
@@ -34,6 +36,8 @@ BEGIN
     IF TG_OP = 'INSERT' THEN
         NEW.created_at := now();
         NEW.outcome := NULL;
+        NEW.outcome_round := NULL;
+        NEW.outcome_run_id := NULL;
     END IF;
     IF (NEW.type IN ('SQL', 'DATABASE_MIGRATE', 'COMMAND')
         OR (TG_OP = 'UPDATE' AND OLD.type IN ('SQL', 'DATABASE_MIGRATE', 'COMMAND')))
@@ -50,6 +54,13 @@ BEGIN
         IF NEW.id <> OLD.id THEN
             RAISE EXCEPTION 'a task keeps its id' USING ERRCODE = 'RR003';
         END IF;
+        IF NEW.plan_id IS DISTINCT FROM OLD.plan_id THEN
+            NEW.outcome_round := NULL; -- it was counted in the old plan's rounds
+            IF EXISTS (SELECT FROM rowrun.task_dependency d WHERE OLD.id IN (d.task_id, d.depends_on_id)) THEN
+                RAISE EXCEPTION 'task % has dependencies: it stays in its plan', OLD.id
+                    USING ERRCODE = 'RR003', HINT = 'Delete its rows in rowrun.task_dependency first.';
+            END IF;
+        END IF;
         IF NEW.plan_id IS DISTINCT FROM OLD.plan_id AND EXISTS (
             SELECT FROM rowrun.task_run r WHERE r.task_id = OLD.id AND r.status IN ('PENDING', 'AVAILABLE', 'RUNNING'))
            OR OLD.plan_id IS NOT NULL
@@ -61,6 +72,11 @@ BEGIN
             RAISE EXCEPTION 'task % has an unfinished run: its type, queue, database_id, version, sequential and plan_id are fixed until that ends', OLD.id
                 USING ERRCODE = 'RR005', HINT = 'Cancel the run or wait for its end.';
         END IF;
+        IF NEW.skipped AND NOT OLD.skipped AND OLD.plan_id IS NOT NULL THEN
+            -- A run that is just being promoted is waited for, and one that is held here isn't promoted.
+            PERFORM FROM rowrun.task_run r WHERE r.task_id = OLD.id AND r.plan_id IS NOT NULL
+                AND r.status IN ('PENDING', 'AVAILABLE', 'RUNNING') FOR NO KEY UPDATE;
+        END IF;
         IF NEW.skipped AND NOT OLD.skipped
            AND (EXISTS (SELECT FROM rowrun.task_run r WHERE r.task_id = OLD.id AND r.status = 'AVAILABLE')
                 OR EXISTS (SELECT FROM rowrun.task_run r WHERE r.task_id = OLD.id AND r.status = 'RUNNING'))
@@ -71,29 +87,147 @@ BEGIN
     END IF;
     RETURN NEW;
 END $$;
-CREATE TRIGGER task_fill BEFORE INSERT OR UPDATE ON rowrun.task FOR EACH ROW EXECUTE FUNCTION rowrun.task_fill();
+-- Not of what the end of a run writes: its outcome.
+CREATE TRIGGER task_fill BEFORE INSERT OR UPDATE OF id, plan_id, name, type, queue, database_id, version, sequential, payload,
+    priority, timeout, progress_timeout, max_attempts, retry_delay, on_stale, paused, skipped, skip_reason, labels, created_at
+    ON rowrun.task FOR EACH ROW EXECUTE FUNCTION rowrun.task_fill();
 
-CREATE FUNCTION rowrun.task_dependency_check() RETURNS trigger LANGUAGE plpgsql AS $$
+-- Edges of a plan are changed under its row: of two that would close a cycle together the second sees the first.
+CREATE FUNCTION rowrun.task_dependency_check() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
+    dependents   bigint[] := CASE TG_OP WHEN 'INSERT' THEN ARRAY[NEW.task_id] WHEN 'DELETE' THEN ARRAY[OLD.task_id]
+                                        ELSE ARRAY[OLD.task_id, NEW.task_id] END;
+    dependent    bigint;
     waiting_plan bigint;
     needed_plan  bigint;
 BEGIN
-    SELECT plan_id INTO waiting_plan FROM rowrun.task WHERE id = NEW.task_id;
-    SELECT plan_id INTO needed_plan FROM rowrun.task WHERE id = NEW.depends_on_id;
-    IF waiting_plan IS NULL OR needed_plan IS DISTINCT FROM waiting_plan THEN
-        RAISE EXCEPTION 'tasks % and % are not of one plan', NEW.task_id, NEW.depends_on_id
-            USING ERRCODE = 'RR003', HINT = 'A dependency holds between two tasks of the same plan.';
+    SELECT plan_id INTO waiting_plan FROM rowrun.task WHERE id = dependents[cardinality(dependents)];
+    IF TG_OP = 'DELETE' THEN
+        -- With one of its tasks gone it goes by cascade.
+        IF NOT FOUND OR NOT EXISTS (SELECT FROM rowrun.task WHERE id = OLD.depends_on_id) THEN
+            RETURN OLD;
+        END IF;
+    ELSE
+        SELECT plan_id INTO needed_plan FROM rowrun.task WHERE id = NEW.depends_on_id;
+        IF waiting_plan IS NULL OR needed_plan IS DISTINCT FROM waiting_plan THEN
+            RAISE EXCEPTION 'tasks % and % are not of one plan', NEW.task_id, NEW.depends_on_id
+                USING ERRCODE = 'RR003', HINT = 'A dependency holds between two tasks of the same plan.';
+        END IF;
     END IF;
-    IF EXISTS (SELECT FROM rowrun.task_run WHERE task_id = NEW.task_id AND plan_id IS NOT NULL
-               AND status IN ('AVAILABLE', 'RUNNING'))
-    THEN
-        RAISE EXCEPTION 'task % has a run that is AVAILABLE or RUNNING: it can''t be made to wait any more', NEW.task_id
+    IF current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN
+        UPDATE rowrun.plan SET name = name WHERE id = waiting_plan; -- of two at once one fails with 40001
+    ELSE
+        PERFORM FROM rowrun.plan WHERE id = waiting_plan FOR NO KEY UPDATE;
+    END IF;
+    -- A run that is just being promoted is waited for, and one that is held here isn't promoted.
+    PERFORM FROM rowrun.task_run WHERE task_id = ANY (dependents) AND plan_id IS NOT NULL
+        AND status IN ('PENDING', 'AVAILABLE', 'RUNNING') ORDER BY id FOR NO KEY UPDATE;
+    SELECT task_id INTO dependent FROM rowrun.task_run
+    WHERE task_id = ANY (dependents) AND plan_id IS NOT NULL AND status IN ('PENDING', 'AVAILABLE', 'RUNNING') AND status <> 'PENDING';
+    IF FOUND THEN
+        RAISE EXCEPTION 'task % has a run that is AVAILABLE or RUNNING: what it waits for is fixed until that ends', dependent
             USING ERRCODE = 'RR005', HINT = 'Wait for its end, or cancel the run.';
     END IF;
-    RETURN NEW;
+    RETURN CASE WHEN TG_OP = 'DELETE' THEN OLD ELSE NEW END;
 END $$;
-CREATE TRIGGER task_dependency_check BEFORE INSERT OR UPDATE ON rowrun.task_dependency
+CREATE TRIGGER task_dependency_check BEFORE INSERT OR UPDATE OR DELETE ON rowrun.task_dependency
     FOR EACH ROW EXECUTE FUNCTION rowrun.task_dependency_check();
+
+-- Kahn's algorithm on what the new edges lead to: tasks that need nothing (any more) are taken away; where some are
+-- left, they wait for each other. An edge from a task that nobody needs, or to one that needs nothing, closes none.
+CREATE FUNCTION rowrun.task_dependency_acyclic() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, rowrun, pg_temp
+    SET enable_seqscan = off -- the table may have grown a hundredfold since statistics were made, by this statement
+    SET jit = off
+AS $$
+DECLARE
+    ids        bigint[];   -- the tasks
+    needs      integer[];  -- how many each still needs
+    needed_by  integer[];  -- places of those that need a task, one task after the other
+    first      integer[];  -- where in needed_by a task's begin
+    ready      integer[];
+    edge       record;
+    n          integer := 0;
+    walk       bigint[];
+    step       bigint;
+    told       text;
+BEGIN
+    WITH RECURSIVE reached(id) AS (
+        SELECT a.depends_on_id FROM added a
+        WHERE EXISTS (SELECT FROM rowrun.task_dependency d WHERE d.depends_on_id = a.task_id)
+          AND EXISTS (SELECT FROM rowrun.task_dependency d WHERE d.task_id = a.depends_on_id)
+        UNION
+        SELECT d.depends_on_id FROM reached r
+        CROSS JOIN LATERAL (SELECT e.depends_on_id FROM rowrun.task_dependency e WHERE e.task_id = r.id OFFSET 0) d
+    )
+    SELECT array_agg(r.id ORDER BY r.id) INTO ids FROM reached r;
+    IF ids IS NULL THEN
+        RETURN NULL;
+    END IF;
+    needs := array_fill(0, ARRAY[cardinality(ids)]);
+    first := array_fill(0, ARRAY[cardinality(ids) + 1]);
+    needed_by := '{}';
+    FOR edge IN
+        WITH edges AS MATERIALIZED (
+            SELECT d.task_id, w.place
+            FROM unnest(ids) WITH ORDINALITY w(id, place)
+            CROSS JOIN LATERAL (SELECT e.task_id FROM rowrun.task_dependency e WHERE e.depends_on_id = w.id OFFSET 0) d
+        )
+        SELECT t.place::int AS task, e.place::int AS needed
+        FROM edges e JOIN unnest(ids) WITH ORDINALITY t(id, place) ON t.id = e.task_id
+        ORDER BY e.place
+    LOOP
+        n := n + 1;
+        needed_by[n] := edge.task;
+        needs[edge.task] := needs[edge.task] + 1;
+        IF first[edge.needed] = 0 THEN
+            first[edge.needed] := n;
+        END IF;
+    END LOOP;
+    first[cardinality(ids) + 1] := n + 1;
+    FOR i IN REVERSE cardinality(ids)..1 LOOP
+        IF first[i] = 0 THEN
+            first[i] := first[i + 1];
+        END IF;
+    END LOOP;
+    ready := ARRAY(SELECT i FROM generate_subscripts(needs, 1) i WHERE needs[i] = 0);
+    n := 1;
+    WHILE n <= cardinality(ready) LOOP
+        FOR i IN first[ready[n]]..first[ready[n] + 1] - 1 LOOP
+            needs[needed_by[i]] := needs[needed_by[i]] - 1;
+            IF needs[needed_by[i]] = 0 THEN
+                ready[cardinality(ready) + 1] := needed_by[i];
+            END IF;
+        END LOOP;
+        n := n + 1;
+    END LOOP;
+    IF cardinality(ready) = cardinality(ids) THEN
+        RETURN NULL;
+    END IF;
+
+    ids := ARRAY(SELECT ids[i] FROM generate_subscripts(needs, 1) i WHERE needs[i] > 0);
+    step := ids[1];
+    WHILE step <> ALL (coalesce(walk, '{}')) LOOP
+        walk := walk || step;
+        SELECT min(d.id) INTO step
+        FROM (SELECT e.depends_on_id AS id FROM rowrun.task_dependency e WHERE e.task_id = step OFFSET 0) d WHERE d.id = ANY (ids);
+    END LOOP;
+    walk := walk[array_position(walk, step):];
+    n := array_position(walk, (SELECT min(w) FROM unnest(walk) w));
+    walk := walk[n:] || walk[1:n - 1] || walk[n];
+    SELECT string_agg(CASE WHEN w.n = 12 AND cardinality(walk) > 20 THEN '… (' || cardinality(walk) - 14 || ' more)'
+                           ELSE w.id || CASE k.name WHEN '' THEN '' ELSE ' (' || k.name || ')' END END, ' -> ' ORDER BY w.n)
+    INTO told
+    FROM unnest(walk) WITH ORDINALITY w(id, n) JOIN rowrun.task k ON k.id = w.id
+    WHERE cardinality(walk) <= 20 OR w.n <= 12 OR w.n > cardinality(walk) - 2;
+    RAISE EXCEPTION 'dependencies in a circle: task %', told
+        USING ERRCODE = 'RR003', HINT = 'Each of these tasks would wait for the next one for ever; leave one dependency out.';
+END $$;
+CREATE TRIGGER task_dependency_added AFTER INSERT ON rowrun.task_dependency REFERENCING NEW TABLE AS added
+    FOR EACH STATEMENT EXECUTE FUNCTION rowrun.task_dependency_acyclic();
+CREATE TRIGGER task_dependency_moved AFTER UPDATE ON rowrun.task_dependency REFERENCING NEW TABLE AS added
+    FOR EACH STATEMENT EXECUTE FUNCTION rowrun.task_dependency_acyclic();
 
 -- Bounds of what users and executors give a run: a document is a JSON object of at most 1 MiB (compression makes at
 -- most 255 of 1, so that what is stored in less than 2,000 bytes needs no look).
@@ -154,6 +288,13 @@ BEGIN
         NEW.creator := current_user;
         NEW.failures := 0;
         NEW.recoveries := 0;
+        NEW.round := NULL;
+    END IF;
+    -- The round that is current, or the next one where that has its event; an automatic retry says its predecessor's.
+    IF t.plan_id IS NULL THEN
+        NEW.round := NULL;
+    ELSIF NEW.round IS NULL THEN
+        NEW.round := (SELECT p.round + (p.announced_round >= p.round)::int FROM rowrun.plan p WHERE p.id = t.plan_id);
     END IF;
     IF NOT (ROW(NEW.available_at, NEW.started_at, NEW.finished_at, NEW.deadline, NEW.cancel_requested_at, NEW.cancel_reason,
                 NEW.progress, NEW.progress_at, NEW.replica_id, NEW.claim_hash, NEW.prev_status, NEW.by_hand, NEW.retry_run_id) IS NULL)
@@ -202,10 +343,10 @@ DECLARE
     ended boolean;
 BEGIN
     IF (NEW.id, NEW.task_id, NEW.root_id, NEW.retry_of, NEW.attempt, NEW.created_at, NEW.plan_id, NEW.type, NEW.queue,
-        NEW.database_id, NEW.version, NEW.idempotency_key)
+        NEW.database_id, NEW.version, NEW.idempotency_key, NEW.round)
        IS DISTINCT FROM
        (OLD.id, OLD.task_id, OLD.root_id, OLD.retry_of, OLD.attempt, OLD.created_at, OLD.plan_id, OLD.type, OLD.queue,
-        OLD.database_id, OLD.version, OLD.idempotency_key)
+        OLD.database_id, OLD.version, OLD.idempotency_key, OLD.round)
     THEN
         RAISE EXCEPTION 'run %: what it is does not change; only run_at, priority and input of a PENDING run do', OLD.id
             USING ERRCODE = 'RR003', HINT = 'Cancel the run and insert another one.';
@@ -330,7 +471,8 @@ CREATE TRIGGER replica_heartbeat_fill BEFORE INSERT ON rowrun.replica_heartbeat
 
 COMMENT ON FUNCTION rowrun.plan_fill() IS 'Trigger: NULLs get their defaults.';
 COMMENT ON FUNCTION rowrun.task_fill() IS 'Trigger: NULLs get their defaults; who may write which type; what is fixed while a run is unfinished.';
-COMMENT ON FUNCTION rowrun.task_dependency_check() IS 'Trigger: both tasks are of one plan.';
+COMMENT ON FUNCTION rowrun.task_dependency_check() IS 'Trigger: both tasks are of one plan, and the one that waits isn''t under way.';
+COMMENT ON FUNCTION rowrun.task_dependency_acyclic() IS 'Trigger: no task waits for itself by way of others.';
 COMMENT ON FUNCTION rowrun.task_run_bounds(rowrun.task_run) IS 'Internal: refuses what is too large or out of range.';
 COMMENT ON FUNCTION rowrun.task_run_fill() IS 'Trigger: fills a new run from its task.';
 COMMENT ON FUNCTION rowrun.task_run_guard() IS 'Trigger: the state machine; completes what is written by hand.';

@@ -7,16 +7,20 @@ CREATE TABLE rowrun.gate_mark (
     run_id      bigint,
     database_id text,
     plan_id     bigint,
-    task_id     bigint
+    task_id     bigint,
+    round       integer,
+    by_run      boolean
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000,
         autovacuum_vacuum_insert_threshold = 1000, autovacuum_vacuum_insert_scale_factor = 0);
 COMMENT ON TABLE rowrun.gate_mark IS 'Where a gate may have opened: written by whatever opens one, taken by the next promote pass.';
 COMMENT ON COLUMN rowrun.gate_mark.id IS 'Key; taken in this order.';
-COMMENT ON COLUMN rowrun.gate_mark.kind IS 'RUN: judge it. DATABASE: a run there ended. PLAN: a slot or the plan became free. TASK: it is done or skipped. FAILURE: a failed version of the plan and database was mended. PAUSE: a task goes on. REPLICA: one came that may fit.';
+COMMENT ON COLUMN rowrun.gate_mark.kind IS 'RUN: judge it. DATABASE: a run there ended. PLAN: a slot or the plan became free, or its round may have its event. TASK: it is done or skipped. FAILURE: a failed version of the plan and database was mended. PAUSE: a task goes on. REPLICA: one came that may fit.';
 COMMENT ON COLUMN rowrun.gate_mark.run_id IS 'For RUN.';
 COMMENT ON COLUMN rowrun.gate_mark.database_id IS 'For DATABASE and FAILURE.';
 COMMENT ON COLUMN rowrun.gate_mark.plan_id IS 'For PLAN and FAILURE.';
 COMMENT ON COLUMN rowrun.gate_mark.task_id IS 'For TASK and PAUSE.';
+COMMENT ON COLUMN rowrun.gate_mark.round IS 'For PLAN: the round that has begun with what left the mark.';
+COMMENT ON COLUMN rowrun.gate_mark.by_run IS 'Whether a run began it.';
 
 -- Says "look" to every replica, once per transaction; where several transactions commit within the same 5 ms, one
 -- of them says it for all. The key holds a slice of the clock, so that one that keeps the lock for long (deferred
@@ -85,11 +89,12 @@ END $$;
 -- What hangs on the end of runs with a plan or a database: the outcome of the plan's task, and marks for what may start.
 CREATE FUNCTION rowrun.mark_ended(run_ids bigint[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    UPDATE rowrun.task t SET outcome = c.status
+    UPDATE rowrun.task t
+    SET outcome = c.status, outcome_run_id = c.id,
+        outcome_round = CASE c.status WHEN 'FAILED' THEN greatest(c.round, (SELECT p.round FROM rowrun.plan p WHERE p.id = c.plan_id)) END
     FROM rowrun.task_run c
     WHERE c.id = ANY (run_ids) AND t.id = c.task_id AND c.plan_id IS NOT NULL
-      AND coalesce(c.status, '') IN ('DONE', 'FAILED', 'CANCELED') AND c.retry_run_id IS NULL
-      AND t.outcome IS DISTINCT FROM c.status;
+      AND coalesce(c.status, '') IN ('DONE', 'FAILED', 'CANCELED') AND c.retry_run_id IS NULL;
     INSERT INTO rowrun.gate_mark (kind, database_id, plan_id, task_id)
     SELECT DISTINCT m.kind, m.database_id, m.plan_id, m.task_id
     FROM rowrun.task_run c
@@ -108,6 +113,10 @@ CREATE FUNCTION rowrun.task_run_by_hand() RETURNS trigger LANGUAGE plpgsql SECUR
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 BEGIN
     PERFORM announce(ARRAY[transition(NEW)]);
+    IF NEW.status = 'AVAILABLE' AND NEW.round > 1 THEN -- the promote pass begins the round before it gets here
+        INSERT INTO gate_mark (kind, plan_id, round, by_run)
+        SELECT 'PLAN', p.id, NEW.round, true FROM plan p WHERE p.id = NEW.plan_id AND NEW.round > p.round;
+    END IF;
     IF (NEW.plan_id IS NOT NULL OR NEW.database_id IS NOT NULL) AND NEW.status IN ('DONE', 'FAILED', 'CANCELED') THEN
         PERFORM mark_ended(ARRAY[NEW.id]);
     END IF;
@@ -149,17 +158,23 @@ CREATE FUNCTION rowrun.task_run_deleted() RETURNS trigger LANGUAGE plpgsql SECUR
 DECLARE
     reopened boolean := false;
 BEGIN
+    IF OLD.plan_id IS NOT NULL THEN
+        -- The last ended run goes, or a successor that waits: the run that it followed has now failed for good. Without
+        -- one, the times that remain are the best witness of what came before.
+        UPDATE rowrun.task t SET (outcome, outcome_run_id, outcome_round) = (
+            SELECT r.status, r.id,
+                   CASE r.status WHEN 'FAILED' THEN (SELECT p.round FROM rowrun.plan p WHERE p.id = OLD.plan_id) END
+            FROM rowrun.task_run r
+            WHERE r.task_id = OLD.task_id AND r.plan_id IS NOT NULL AND coalesce(r.retry_run_id, OLD.id) = OLD.id
+              AND r.status IN ('DONE', 'FAILED', 'CANCELED')
+            ORDER BY r.id = OLD.retry_of DESC, r.finished_at DESC, r.id DESC LIMIT 1)
+        WHERE t.id = OLD.task_id
+          AND CASE WHEN OLD.status = 'PENDING' THEN EXISTS (SELECT FROM rowrun.task_run p WHERE p.id = OLD.retry_of)
+                   ELSE coalesce(t.outcome_run_id, OLD.id) = OLD.id END;
+        reopened := FOUND;
+    END IF;
     IF OLD.retry_of IS NOT NULL THEN
         UPDATE rowrun.task_run SET retry_run_id = NULL WHERE id = OLD.retry_of AND retry_run_id = OLD.id;
-    END IF;
-    IF OLD.plan_id IS NOT NULL AND OLD.status <> 'PENDING' THEN
-        UPDATE rowrun.task t SET outcome = n.status
-        FROM (SELECT (SELECT r.status FROM rowrun.task_run r
-                      WHERE r.task_id = OLD.task_id AND r.plan_id IS NOT NULL AND r.retry_run_id IS NULL
-                        AND r.status IN ('DONE', 'FAILED', 'CANCELED')
-                      ORDER BY r.id DESC LIMIT 1) AS status) n
-        WHERE t.id = OLD.task_id AND t.outcome IS DISTINCT FROM n.status;
-        reopened := FOUND;
     END IF;
     IF OLD.status = 'PENDING' THEN
         reopened := true;
@@ -169,7 +184,7 @@ BEGIN
     END IF;
     IF reopened THEN
         IF OLD.plan_id IS NOT NULL THEN -- its task may count as done again
-            INSERT INTO rowrun.gate_mark (kind, task_id) VALUES ('TASK', OLD.task_id);
+            INSERT INTO rowrun.gate_mark (kind, task_id, plan_id) VALUES ('TASK', OLD.task_id, NULL), ('PLAN', NULL, OLD.plan_id);
         END IF;
         PERFORM rowrun.notify_look();
     END IF;
@@ -179,7 +194,8 @@ CREATE TRIGGER task_run_deleted AFTER DELETE ON rowrun.task_run FOR EACH ROW
     WHEN (OLD.plan_id IS NOT NULL OR OLD.retry_of IS NOT NULL OR (OLD.status = 'PENDING' AND OLD.database_id IS NOT NULL))
     EXECUTE FUNCTION rowrun.task_run_deleted();
 
--- A task that goes on, is skipped or is not skipped any more.
+-- A task that goes on, is skipped or is not skipped any more. Skipping is news for its plan: it may be complete, and
+-- where its event was decided the next round begins. The pass sees to it; skip_task() has by then.
 CREATE FUNCTION rowrun.task_gate_changed() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 BEGIN
@@ -187,6 +203,11 @@ BEGIN
         UPDATE rowrun.task_run SET status = 'CANCELED', cancel_reason = coalesce('task skipped: ' || NEW.skip_reason, 'task skipped')
         WHERE task_id = NEW.id AND status = 'PENDING';
         INSERT INTO rowrun.gate_mark (kind, task_id) VALUES ('TASK', NEW.id);
+    END IF;
+    IF NEW.skipped IS DISTINCT FROM OLD.skipped AND NEW.plan_id IS NOT NULL THEN
+        INSERT INTO rowrun.gate_mark (kind, plan_id, round, by_run)
+        SELECT 'PLAN', p.id, CASE WHEN p.announced_round >= p.round THEN p.round + 1 END, false
+        FROM rowrun.plan p WHERE p.id = NEW.plan_id;
     END IF;
     IF NEW.paused IS DISTINCT FROM OLD.paused THEN
         INSERT INTO rowrun.gate_mark (kind, task_id) VALUES ('PAUSE', NEW.id);
@@ -200,6 +221,21 @@ END $$;
 CREATE TRIGGER task_gate_changed AFTER UPDATE ON rowrun.task FOR EACH ROW
     WHEN (NEW.paused IS DISTINCT FROM OLD.paused OR NEW.skipped IS DISTINCT FROM OLD.skipped)
     EXECUTE FUNCTION rowrun.task_gate_changed();
+
+-- A plan that lost its last open task is complete.
+CREATE FUNCTION rowrun.task_left_plan() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+BEGIN
+    INSERT INTO rowrun.gate_mark (kind, plan_id) SELECT 'PLAN', p.id FROM rowrun.plan p WHERE p.id = OLD.plan_id;
+    IF FOUND THEN
+        PERFORM rowrun.notify_look();
+    END IF;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER task_deleted AFTER DELETE ON rowrun.task FOR EACH ROW WHEN (OLD.plan_id IS NOT NULL)
+    EXECUTE FUNCTION rowrun.task_left_plan();
+CREATE TRIGGER task_moved AFTER UPDATE OF plan_id ON rowrun.task FOR EACH ROW
+    WHEN (OLD.plan_id IS NOT NULL AND NEW.plan_id IS DISTINCT FROM OLD.plan_id) EXECUTE FUNCTION rowrun.task_left_plan();
 
 -- A plan that goes on, or has more room. Its sequential runs may also hold back others on their databases, or no more.
 CREATE FUNCTION rowrun.plan_gate_changed() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
@@ -219,6 +255,9 @@ BEGIN
         INSERT INTO rowrun.gate_mark (kind, run_id)
         SELECT 'RUN', r.id FROM rowrun.task t JOIN rowrun.task_run r ON r.task_id = t.id AND r.plan_id IS NOT NULL
         WHERE t.plan_id = NEW.id AND t.database_id IS NULL AND r.status = 'PENDING';
+    END IF;
+    IF OLD.paused AND NOT NEW.paused THEN -- the UPDATE holds the plan
+        PERFORM rowrun.announce_plans(ARRAY[NEW.id]);
     END IF;
     PERFORM rowrun.notify_look();
     RETURN NULL;
@@ -269,6 +308,7 @@ COMMENT ON FUNCTION rowrun.note_edit(text, boolean) IS 'Internal: a PENDING run 
 COMMENT ON FUNCTION rowrun.task_run_deleted() IS 'Trigger: what a deleted run leaves behind.';
 COMMENT ON FUNCTION rowrun.task_outcome_changed() IS 'Trigger: a failed task was mended or skipped.';
 COMMENT ON FUNCTION rowrun.task_gate_changed() IS 'Trigger: a task was paused, unpaused, skipped or unskipped.';
+COMMENT ON FUNCTION rowrun.task_left_plan() IS 'Trigger: a task of a plan was deleted or moved.';
 COMMENT ON FUNCTION rowrun.plan_gate_changed() IS 'Trigger: pause, limit or on_failure of a plan changed.';
 COMMENT ON FUNCTION rowrun.task_dependency_changed() IS 'Trigger: a dependency came or went.';
 COMMENT ON FUNCTION rowrun.replica_changed() IS 'Trigger: a replica came or serves something new.';

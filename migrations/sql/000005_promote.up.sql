@@ -93,6 +93,8 @@ DECLARE
     mark_runs bigint[];
     mark_dbs text[];
     mark_plans bigint[];
+    mark_rounds jsonb;
+    late bigint[];
     mark_tasks bigint[];
     mark_paused bigint[];
     mark_failures jsonb;
@@ -123,7 +125,7 @@ BEGIN
         -- Some of them may have been inserted after t.
         WITH changed AS (
             UPDATE task_run r
-            SET status = 'AVAILABLE', prev_status = 'PENDING', available_at = greatest(t, r.run_at), updated_at = greatest(t, r.run_at, r.created_at),
+            SET status = 'AVAILABLE', prev_status = 'PENDING', available_at = greatest(t, r.run_at), updated_at = greatest(t, r.updated_at + interval '1 us'),
                 hold = NULL, judge_at = NULL
             FROM task k
             WHERE r.id = ANY (ids) AND k.id = r.task_id AND NOT k.paused AND NOT k.skipped
@@ -176,10 +178,14 @@ BEGIN
            coalesce(array_agg(DISTINCT k.task_id) FILTER (WHERE k.kind = 'TASK'), '{}'),
            coalesce(array_agg(DISTINCT k.task_id) FILTER (WHERE k.kind = 'PAUSE'), '{}'),
            jsonb_agg(DISTINCT jsonb_build_object('plan_id', k.plan_id, 'database_id', k.database_id)) FILTER (WHERE k.kind = 'FAILURE'),
-           coalesce(bool_or(k.kind = 'REPLICA'), false)
-    INTO found_marks, mark_runs, mark_dbs, mark_plans, mark_tasks, mark_paused, mark_failures, mark_replica
+           coalesce(bool_or(k.kind = 'REPLICA'), false),
+           jsonb_agg(DISTINCT jsonb_build_object('plan_id', k.plan_id, 'round', k.round, 'by_run', k.by_run)) FILTER (WHERE k.round IS NOT NULL)
+    INTO found_marks, mark_runs, mark_dbs, mark_plans, mark_tasks, mark_paused, mark_failures, mark_replica, mark_rounds
     FROM taken k;
     more := more OR found_marks = 1000;
+    IF sweep OR cardinality(mark_plans) > 0 THEN
+        PERFORM rowrun.settle_plans(mark_plans, mark_rounds, sweep);
+    END IF;
 
     IF sweep THEN
         -- The safety net: databases on which something waits and nothing is active, plans with runs that are ready.
@@ -463,10 +469,20 @@ BEGIN
     -- 5. Promote, and note what holds the others.
     open_ids := ARRAY(SELECT v.id FROM unnest(verdict_ids, verdict_holds) v(id, hold) WHERE v.hold IS NULL);
     IF cardinality(open_ids) > 0 THEN
+        -- The first run of a round begins it, with the plan's row held; where somebody else holds that, it waits.
+        late := rowrun.begin_rounds(open_ids, false);
+        IF cardinality(late) > 0 THEN
+            open_ids := ARRAY(SELECT o FROM unnest(open_ids) o WHERE o <> ALL (late));
+            verdict_holds := ARRAY(SELECT CASE WHEN v.id = ANY (late) THEN 'READY' ELSE v.hold END
+                                   FROM unnest(verdict_ids, verdict_holds) WITH ORDINALITY v(id, hold, n) ORDER BY v.n);
+            INSERT INTO gate_mark (kind, plan_id) SELECT DISTINCT 'PLAN', r.plan_id FROM task_run r WHERE r.id = ANY (late);
+        END IF;
+    END IF;
+    IF cardinality(open_ids) > 0 THEN
         BEGIN
             WITH changed AS (
                 UPDATE task_run r
-                SET status = 'AVAILABLE', prev_status = 'PENDING', available_at = t, updated_at = t, hold = NULL, judge_at = NULL
+                SET status = 'AVAILABLE', prev_status = 'PENDING', available_at = t, updated_at = greatest(t, r.updated_at + interval '1 us'), hold = NULL, judge_at = NULL
                 WHERE r.id = ANY (open_ids)
                 RETURNING r.id, transition(r) AS item
             )
@@ -478,7 +494,7 @@ BEGIN
                 BEGIN
                     WITH changed AS (
                         UPDATE task_run r
-                        SET status = 'AVAILABLE', prev_status = 'PENDING', available_at = t, updated_at = t, hold = NULL, judge_at = NULL
+                        SET status = 'AVAILABLE', prev_status = 'PENDING', available_at = t, updated_at = greatest(t, r.updated_at + interval '1 us'), hold = NULL, judge_at = NULL
                         WHERE r.id = run
                         RETURNING r.id, transition(r) AS item
                     )

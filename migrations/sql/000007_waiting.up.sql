@@ -39,17 +39,20 @@ CREATE FUNCTION rowrun.waiting(run_id bigint DEFAULT NULL)
         WHERE r.status = 'PENDING' AND r.run_at > n.t
       UNION ALL
         SELECT 'VERSION', 'version ' || f.version || ' is ' || f.status || ' on ' || r.database_id || ' (run ' || f.id || ')'
-                   || CASE WHEN f.others > 0 THEN '; ' || f.others || ' more earlier ' || CASE f.others WHEN 1 THEN 'version waits' ELSE 'versions wait' END ELSE '' END,
-               jsonb_build_object('database_id', r.database_id, 'run_id', f.id, 'version', f.version)
-        FROM (SELECT u.id, u.version, u.status, u.version_key,
-                     (SELECT count(DISTINCT o.version_key) FROM rowrun.task_run o WHERE o.database_id = r.database_id
-                        AND o.version_key < r.version_key AND o.version_key <> u.version_key AND o.status = 'PENDING') AS others
+                   || CASE WHEN w.n > 0 THEN '; ' || w.n || CASE f.status WHEN 'PENDING' THEN ' more' ELSE '' END
+                           || CASE w.n WHEN 1 THEN ' earlier version waits' ELSE ' earlier versions wait' END ELSE '' END,
+               jsonb_build_object('database_id', r.database_id, 'run_id', f.id, 'version', f.version, 'waiting_run_ids', w.ids)
+        FROM (SELECT u.id, u.version, u.status, u.version_key
               FROM (SELECT * FROM rowrun.task_run o WHERE o.database_id = r.database_id AND o.version_key < r.version_key
                       AND o.status = 'PENDING'
                     UNION ALL
                     SELECT * FROM rowrun.task_run o WHERE o.database_id = r.database_id AND o.version_key < r.version_key
                       AND o.status IN ('AVAILABLE', 'RUNNING')) u
-              ORDER BY u.version_key, u.status = 'PENDING', u.id LIMIT 1) f
+              ORDER BY u.status = 'PENDING', u.version_key, u.id LIMIT 1) f
+        CROSS JOIN LATERAL (
+            SELECT count(DISTINCT o.version_key) AS n, coalesce(to_jsonb((array_agg(o.id ORDER BY o.version_key, o.id))[1:100]), '[]') AS ids
+            FROM rowrun.task_run o WHERE o.database_id = r.database_id AND o.version_key < r.version_key
+              AND o.version_key <> f.version_key AND o.status = 'PENDING') w
         WHERE r.status = 'PENDING' AND r.version_key IS NOT NULL
       UNION ALL
         SELECT 'DATABASE_BUSY', r.database_id || ' is busy: run ' || a.id || ' is ' || a.status,
@@ -68,7 +71,8 @@ CREATE FUNCTION rowrun.waiting(run_id bigint DEFAULT NULL)
         WHERE r.status = 'PENDING' AND r.database_id IS NOT NULL
       UNION ALL
         SELECT 'PLAN_LIMIT', 'plan ' || p.id || ': ' || p.parallel_limit - room.slots || ' of ' || p.parallel_limit || ' slots taken',
-               jsonb_build_object('plan_id', p.id, 'parallel_limit', p.parallel_limit)
+               jsonb_build_object('plan_id', p.id, 'parallel_limit', p.parallel_limit, 'run_ids', to_jsonb(ARRAY(
+                   SELECT a.id FROM rowrun.task_run a WHERE a.plan_id = p.id AND a.status IN ('AVAILABLE', 'RUNNING') ORDER BY a.id LIMIT 100)))
         FROM rowrun.plan_room(p.id) room
         WHERE r.status = 'PENDING' AND p.parallel_limit IS NOT NULL AND room.slots <= 0
       UNION ALL
@@ -98,7 +102,7 @@ CREATE FUNCTION rowrun.waiting(run_id bigint DEFAULT NULL)
               ORDER BY f.version_key, f.id LIMIT 1) f
         WHERE r.status = 'PENDING'
       UNION ALL
-        SELECT 'NO_REPLICA', 'no live replica runs ' || r.type || ' in queue ' || r.queue
+        SELECT 'NO_REPLICA', 'no live replica runs type ' || r.type || CASE r.queue WHEN 'default' THEN '' ELSE ' in queue ' || r.queue END
                    || CASE WHEN r.type IN ('SQL', 'DATABASE_MIGRATE') THEN ' on ' || coalesce(r.database_id, '?')
                            WHEN r.type = 'COMMAND' THEN ' ' || coalesce(k.payload ->> 'command', '?') ELSE '' END,
                jsonb_build_object('type', r.type, 'queue', r.queue, 'database_id', r.database_id)
@@ -106,8 +110,8 @@ CREATE FUNCTION rowrun.waiting(run_id bigint DEFAULT NULL)
           AND NOT EXISTS (SELECT FROM rowrun.able_replicas(r, n.t))
       UNION ALL
         SELECT 'CAPACITY', c.replicas || CASE c.replicas WHEN 1 THEN ' replica' ELSE ' replicas' END || ' could run it, all are full',
-               jsonb_build_object('replicas', c.replicas)
-        FROM (SELECT count(*) AS replicas, max(a.free) AS free FROM rowrun.able_replicas(r, n.t) a) c
+               jsonb_build_object('replicas', c.replicas, 'replica_ids', c.ids)
+        FROM (SELECT count(*) AS replicas, max(a.free) AS free, to_jsonb((array_agg(a.replica_id ORDER BY a.replica_id))[1:100]) AS ids FROM rowrun.able_replicas(r, n.t) a) c
         WHERE r.status = 'AVAILABLE' AND c.replicas > 0 AND c.free <= 0
       UNION ALL
         SELECT 'NO_REPLICA', 'run ' || a.id || ' keeps ' || CASE WHEN a.database_id = r.database_id THEN r.database_id ELSE 'a slot of plan ' || p.id END

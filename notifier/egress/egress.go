@@ -8,6 +8,11 @@
 // connections are few and short-lived. How long an exchange may take, and how
 // much of a body is read, is the caller's: by the request's context and by what
 // it reads.
+//
+// Where Config.PublicOnly is set, only addresses of the public internet are
+// connected to. What counts is the address of each connection after the name was
+// resolved, so that no name leads inside, also not one that resolves to something
+// else the second time.
 package egress
 
 import (
@@ -15,6 +20,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"time"
@@ -41,6 +47,10 @@ type Config struct {
 	Origin *url.URL
 	// MaxIdleConns is how many connections are kept for the next request; 0: 16.
 	MaxIdleConns int
+	// PublicOnly refuses every address that isn't public, with ErrPrivate.
+	PublicOnly bool
+	// Allow are networks that may be called in spite of PublicOnly.
+	Allow []netip.Prefix
 }
 
 // NewClient returns a client that calls cfg.Origin only. Where a test or a clean
@@ -56,6 +66,9 @@ func NewClient(cfg Config) (*http.Client, error) {
 		cfg.MaxIdleConns = 16
 	}
 	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: keepAlive}
+	if cfg.PublicOnly {
+		dialer.Control = publicOnly(cfg.Allow)
+	}
 	return &http.Client{
 		Transport: &guard{
 			scheme: cfg.Origin.Scheme,

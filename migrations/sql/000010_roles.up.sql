@@ -15,4 +15,4 @@ BEGIN
     END LOOP;
 END $$;
 
-INSERT INTO rowrun.migration (version) VALUES (8);
+INSERT INTO rowrun.migration (version) VALUES (10);

@@ -1,0 +1,257 @@
+package integration_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+const clock = "15:04:05.000000 "
+
+func (h *planHistory) wrong(at time.Time, plan int64, format string, args ...any) {
+	h.violations = append(h.violations, at.Format(clock)+fmt.Sprintf(format, args...))
+	h.suspects[plan] = true
+}
+
+// note keeps what a failure is explained with.
+func (h *planHistory) note(c changed, at time.Time) {
+	plan := c.number("plan_id")
+	var shown []string
+	switch c.table {
+	case "plan":
+		plan, shown = c.number("id"), []string{"round", "announced_round", "paused"}
+	case "task":
+		shown = []string{"id", "skipped", "outcome", "outcome_round"}
+	case "task_run":
+		shown = []string{"id", "task_id", "status", "round", "retry_of"}
+	case "webhook_delivery_log":
+		shown = []string{"event_type", "round"}
+	default:
+		return
+	}
+	line := at.Format(clock) + c.op + " " + c.table
+	for _, name := range shown {
+		line += " " + name + "=" + c.columns[name]
+	}
+	h.trail[plan] = append(h.trail[plan], line)
+}
+
+// apply takes in what a transaction committed, and then looks whether it was allowed to.
+func (h *planHistory) apply(commit []changed, at time.Time) {
+	var promoted, lost []int64
+	var announced []changed
+	for _, c := range commit {
+		h.note(c, at)
+		switch c.table {
+		case "plan":
+			h.planChanged(c, at)
+		case "task":
+			h.taskChanged(c, at)
+		case "task_dependency":
+			if c.op == "INSERT" {
+				h.tasks[c.number("task_id")].needs[c.number("depends_on_id")] = true
+			}
+		case "task_run":
+			was, now := h.runChanged(c, at)
+			if was == "PENDING" && now.status == "AVAILABLE" {
+				promoted = append(promoted, c.number("id"))
+			}
+			if was == "RUNNING" && now.status == "FAILED" && !now.retried {
+				lost = append(lost, now.task)
+			}
+		case "webhook_delivery_log":
+			if c.op != "DELETE" {
+				announced = append(announced, c)
+			} else {
+				h.plans[c.number("plan_id")].event = ""
+			}
+		}
+	}
+	h.derive(commit, at)
+	for _, c := range announced {
+		h.checkEvent(c, at)
+	}
+	for _, task := range lost {
+		plan := h.tasks[task].plan
+		if h.tasks[task].skipped {
+			continue // a run that was promoted while somebody's skip was not committed yet: the task counts as done
+		}
+		if round := h.plans[plan].round; h.events[[2]int64{plan, round}] != "PIPELINE_FAILED" {
+			h.wrong(at, plan, "task %d failed for good in round %d of plan %d, whose event is %q", task, round, plan, h.events[[2]int64{plan, round}])
+		}
+	}
+	for _, id := range promoted {
+		h.promotions++
+		h.checkPromotion(id, at)
+	}
+}
+
+func (h *planHistory) planChanged(c changed, at time.Time) {
+	id := c.number("id")
+	p := h.plans[id]
+	if p == nil {
+		p = &seenPlan{}
+		h.plans[id] = p
+	}
+	if c.number("round") < p.round {
+		h.wrong(at, id, "plan %d went back to round %d", id, c.number("round"))
+	}
+	p.round, p.onFailure = c.number("round"), c.columns["on_failure"]
+	if !p.changed.Equal(at) {
+		p.rounds, p.changed = nil, at
+	}
+	p.rounds = append(p.rounds, p.round)
+	p.paused.set(c.columns["paused"] == "true", at)
+	for i := range p.limits {
+		p.limits[i].set(false, at)
+	}
+	p.limits, p.values = append(p.limits, fact{true, at}), append(p.values, c.number("parallel_limit"))
+}
+
+func (h *planHistory) taskChanged(c changed, at time.Time) {
+	id := c.number("id")
+	k := h.tasks[id]
+	if k == nil {
+		k = &seenTask{needs: map[int64]bool{}, born: at}
+		h.tasks[id] = k
+	}
+	k.plan, k.version, k.database = c.number("plan_id"), c.number("version"), c.columns["database_id"]
+	k.sequential, k.skipped = c.columns["sequential"] == "true", c.columns["skipped"] == "true"
+	k.paused.set(c.columns["paused"] == "true", at)
+}
+
+func (h *planHistory) runChanged(c changed, at time.Time) (was string, now *seenRun) {
+	id := c.number("id")
+	if now = h.runs[id]; now == nil {
+		now = &seenRun{task: c.number("task_id"), born: at}
+		h.runs[id] = now
+	}
+	was = now.status
+	now.status, now.retried = c.columns["status"], c.columns["retry_run_id"] != ""
+	now.availableAt, _ = time.Parse("2006-01-02 15:04:05.999999-07", c.columns["available_at"])
+	edges := map[string]string{
+		"PENDING": "AVAILABLE CANCELED", "AVAILABLE": "RUNNING CANCELED", "RUNNING": "DONE FAILED CANCELED", "": "PENDING",
+	}
+	if was != now.status && !slices.Contains(strings.Fields(edges[was]), now.status) {
+		h.wrong(at, h.tasks[now.task].plan, "run %d went from %q to %s", id, was, now.status)
+	}
+	if was != now.status && !now.unfinished() {
+		h.tasks[now.task].outcome = now.status
+	}
+	return was, now
+}
+
+// derive brings up to date what follows from the rows for the tasks that a commit touched.
+func (h *planHistory) derive(commit []changed, at time.Time) {
+	for _, c := range commit {
+		id := c.number("task_id")
+		switch c.table {
+		case "task":
+			id = c.number("id")
+		case "task_run":
+		default:
+			continue
+		}
+		k, unfinished := h.tasks[id], false
+		for _, r := range h.runs {
+			unfinished = unfinished || r.task == id && r.unfinished()
+		}
+		k.done.set(k.skipped || !unfinished && k.outcome == "DONE", at)
+		k.lost.set(!k.skipped && !unfinished && k.outcome == "FAILED", at)
+		k.canceled.set(!k.skipped && !unfinished && k.outcome == "CANCELED", at)
+	}
+}
+
+// checkEvent holds a row of the log against the plan.
+func (h *planHistory) checkEvent(c changed, at time.Time) {
+	plan, round, event := c.number("plan_id"), c.number("round"), c.columns["event_type"]
+	p, key := h.plans[plan], [2]int64{plan, round}
+	if before, twice := h.events[key]; twice {
+		h.wrong(at, plan, "round %d of plan %d has the event %s and then %s", round, plan, before, event)
+	}
+	current := round == p.round || p.changed.Equal(at) && slices.Contains(p.rounds, round)
+	if !current {
+		h.wrong(at, plan, "plan %d is in round %d, and %s of round %d was announced", plan, p.round, event, round)
+	}
+	h.events[key], p.event = event, event
+	tasks, open, failed := 0, []int64{}, false
+	for id, k := range h.tasks {
+		if k.plan != plan {
+			continue
+		}
+		tasks++
+		if !k.done.maybe(at) && k.born.Before(at.Add(-margin)) {
+			open = append(open, id)
+		}
+		failed = failed || k.lost.maybe(at)
+	}
+	switch {
+	case event == "PIPELINE_FAILED" && !failed:
+		h.wrong(at, plan, "plan %d was announced as failed in round %d, and no task of it is", plan, round)
+	case event == "PIPELINE_COMPLETED" && (tasks == 0 || len(open) > 0):
+		h.wrong(at, plan, "plan %d was announced as completed in round %d with %d tasks, not done: %v", plan, round, tasks, open)
+	case event == "PIPELINE_COMPLETED" && p.paused.surely(at):
+		h.wrong(at, plan, "plan %d was announced as completed in round %d while it was paused", plan, round)
+	}
+}
+
+// checkPromotion holds a promotion against the gates. Exact where the database is exact whatever else commits; where
+// something that closes a gate may have been committed beside the promotion, it must have been there before.
+func (h *planHistory) checkPromotion(id int64, at time.Time) {
+	r := h.runs[id]
+	k := h.tasks[r.task]
+	p, seen := h.plans[k.plan], r.availableAt
+	if p.paused.surely(seen) || k.paused.surely(seen) {
+		h.wrong(at, k.plan, "run %d was promoted while plan %d or task %d was paused", id, k.plan, r.task)
+	}
+	for need := range k.needs {
+		if d := h.tasks[need]; !d.done.is && d.done.since.Before(seen.Add(-margin)) {
+			h.wrong(at, k.plan, "run %d was promoted, and task %d that it depends on isn't done", id, need)
+		}
+	}
+	active := 0
+	for other, o := range h.runs {
+		ok := h.tasks[o.task]
+		if ok.plan == k.plan && o.active() {
+			active++
+		}
+		if other == id || k.database == "" || ok.database != k.database || !o.unfinished() {
+			continue
+		}
+		if o.active() && (k.sequential || ok.sequential) {
+			h.wrong(at, k.plan, "run %d was promoted beside run %d on %s, and one is sequential", id, other, k.database)
+		}
+		if ok.version > 0 && ok.version < k.version && o.born.Before(seen.Add(-margin)) {
+			h.wrong(at, k.plan, "run %d of version %d was promoted, and run %d of version %d has not ended", id, k.version, other, ok.version)
+		}
+	}
+	if most := p.most(seen); most > 0 && active > most {
+		h.wrong(at, k.plan, "plan %d has %d runs at once, its limit is %d", k.plan, active, most)
+	}
+	for other, o := range h.tasks {
+		if o.plan != k.plan || other == r.task {
+			continue
+		}
+		stops := p.onFailure == "STOP" && o.lost.surely(seen) ||
+			p.onFailure == "STOP_DATABASE" && (o.lost.surely(seen) || o.canceled.surely(seen)) && o.database != "" && o.database == k.database && o.version < k.version && o.version > 0
+		if stops {
+			h.wrong(at, k.plan, "run %d was promoted, and task %d of its plan had failed (%s)", id, other, p.onFailure)
+		}
+	}
+}
+
+// most is the largest limit that a statement at that time may have seen; 0: none.
+func (p *seenPlan) most(at time.Time) int {
+	most := 0
+	for i, limit := range p.limits {
+		if !limit.maybe(at) {
+			continue
+		}
+		if p.values[i] == 0 {
+			return 0
+		}
+		most = max(most, int(p.values[i]))
+	}
+	return most
+}

@@ -1,0 +1,102 @@
+package webhook
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"strings"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"github.com/rowrun/rowrun/notifier"
+)
+
+// maxReference is how much a file that is referred to may hold.
+const maxReference = 64 << 10
+
+// resolve gives the endpoint and what signs. Errors name neither.
+func (s *Sender) resolve(m notifier.Message) (*url.URL, []*standardwebhooks.Webhook, error) {
+	text, err := s.dereference("url", m.URL)
+	if err != nil {
+		return nil, nil, err
+	}
+	target, err := url.Parse(text)
+	if err != nil || target.Scheme != "http" && target.Scheme != "https" || target.Hostname() == "" {
+		return nil, nil, errors.New("url is not an http or https URL")
+	}
+	if target.User != nil {
+		return nil, nil, errors.New("url has credentials in it")
+	}
+	if m.SecretRef == "" {
+		return target, nil, nil
+	}
+	secret, err := s.dereference("secret_ref", m.SecretRef)
+	if err != nil {
+		return nil, nil, err
+	}
+	signers, err := parseSecrets(secret)
+	return target, signers, err
+}
+
+// dereference reads what env:NAME or file:PATH names, and gives any other value as it is. name is the column's.
+func (s *Sender) dereference(name, value string) (string, error) {
+	if variable, ok := strings.CutPrefix(value, "env:"); ok {
+		text, _ := s.cfg.Lookup(variable)
+		if text = strings.TrimSpace(text); text == "" {
+			return "", fmt.Errorf("%s: env:%s is not set in this replica", name, variable)
+		}
+		return text, nil
+	}
+	if path, ok := strings.CutPrefix(value, "file:"); ok {
+		text, err := readFile(path)
+		if err != nil {
+			return "", fmt.Errorf("%s: file:%s can't be read by this replica", name, path)
+		}
+		return text, nil
+	}
+	return value, nil
+}
+
+var errContent = errors.New("not a file of at most 64 KiB with a text in it")
+
+// readFile reads one short text. A pipe or a device could keep it waiting, and is none.
+func readFile(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() {
+		return "", errContent
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = file.Close() }()
+	content, err := io.ReadAll(io.LimitReader(file, maxReference+1))
+	if err != nil {
+		return "", err
+	}
+	text := strings.TrimSpace(string(content))
+	if text == "" || len(content) > maxReference {
+		return "", errContent
+	}
+	return text, nil
+}
+
+// parseSecrets reads one secret, or several separated by spaces. The library's error isn't wrapped: nothing of a secret
+// may show.
+func parseSecrets(text string) ([]*standardwebhooks.Webhook, error) {
+	var signers []*standardwebhooks.Webhook
+	for i, secret := range strings.Fields(text) {
+		key, found := strings.CutPrefix(secret, "whsec_")
+		signer, err := standardwebhooks.NewWebhook(key)
+		if !found || key == "" || err != nil {
+			return nil, fmt.Errorf("secret_ref: secret %d is not whsec_ followed by base64", i+1)
+		}
+		signers = append(signers, signer)
+	}
+	return signers, nil
+}

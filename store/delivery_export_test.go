@@ -1,0 +1,7 @@
+package store
+
+// What the EXPLAIN test asks.
+const (
+	ClaimDeliveriesSQL = claimDeliveries
+	NextDeliverySQL    = nextDelivery
+)

@@ -1,0 +1,159 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Wants says which runs a replica can take.
+type Wants struct {
+	Queues         []string
+	Types          []string
+	Databases      []string
+	Commands       []string
+	DefaultTimeout time.Duration // of runs whose task has none; 0: none
+}
+
+// Pass is what one round trip did.
+type Pass struct {
+	Promoted int
+	// Busy: another replica was promoting; look again in some ms.
+	Busy bool
+	// More: there is more to promote now.
+	More bool
+	// Contended: claims were lost to other replicas while runs may be left.
+	Contended bool
+	// NextDue is when the next PENDING run is due, 0: none is known.
+	NextDue time.Duration
+	Claims  []Claim
+}
+
+// Promotion says what a pass promotes before it claims.
+type Promotion int
+
+// What a pass promotes.
+const (
+	PromoteNothing Promotion = iota // only claim: a slot became free
+	PromoteDue                      // what is due and what the marks name
+	PromoteSweep                    // and everything that could have been overlooked
+)
+
+// claiming says what a pass claims.
+type claiming int
+
+const (
+	claimNothing claiming = iota
+	claimAny              // the first in the order of priority
+	claimFresh            // what the pass itself promoted, all of it or nothing
+)
+
+// Work promotes what may be promoted and claims up to want runs for a replica, in one transaction and one round trip.
+// ErrDead: the replica may not claim any more; what was promoted stands.
+func (s *Store) Work(ctx context.Context, replicaID string, w Wants, promote Promotion, want int) (Pass, error) {
+	claim := claimAny
+	if want <= 0 {
+		claim = claimNothing
+	}
+	pass, found, err := s.workOn(ctx, s.passes, replicaID, w, promote, claim, want, want)
+	if err == nil && found > len(pass.Claims) && len(pass.Claims) < want {
+		// Others were at the same rows: look further down the list, once.
+		var again Pass
+		again, _, err = s.workOn(ctx, s.passes, replicaID, w, PromoteNothing, claimAny, want-len(pass.Claims), 4*want+100)
+		pass.Claims = append(pass.Claims, again.Claims...)
+		pass.Contended = len(pass.Claims) < want
+	}
+	return pass, err
+}
+
+// WorkPromoted promotes what is due and claims what it promoted, where these are at most want runs, without a search
+// for others: the quickest way from an INSERT to its start, for a replica that knows of no other AVAILABLE run.
+func (s *Store) WorkPromoted(ctx context.Context, replicaID string, w Wants, want int) (Pass, error) {
+	pass, _, err := s.workOn(ctx, s.passes, replicaID, w, PromoteDue, claimFresh, want, want)
+	return pass, err
+}
+
+// Promote is Work without the claims, on another connection: for a backlog, so that promoting it and claiming what was
+// promoted go on side by side.
+func (s *Store) Promote(ctx context.Context, replicaID string) (Pass, error) {
+	pass, _, err := s.workOn(ctx, s.pool, replicaID, Wants{}, PromoteDue, claimNothing, 0, 0)
+	return pass, err
+}
+
+func (s *Store) workOn(ctx context.Context, pool *pgxpool.Pool, replicaID string, w Wants, promote Promotion, claim claiming, want, look int) (pass Pass, seen int, err error) {
+	alive := false
+	var secret [32]byte
+	_, _ = rand.Read(secret[:]) // never fails: crypto/rand
+	b := &pgx.Batch{}
+	held := 0 // free runs whose task is paused or skipped: the next whole pass puts them aside
+	if promote != PromoteNothing {
+		b.Queue(promoteFree, replicaID).QueryRow(func(row pgx.Row) error {
+			var picked int
+			var next *float64
+			if err := row.Scan(&alive, &picked, &pass.Promoted, &next); err != nil {
+				return err
+			}
+			held = picked - pass.Promoted
+			pass.More = pass.Promoted >= 1000
+			pass.due(next)
+			return nil
+		})
+		b.Queue(promoteRuns, promote == PromoteSweep).QueryRow(func(row pgx.Row) error {
+			var promoted int
+			var more bool
+			var next *float64
+			err := row.Scan(&promoted, &pass.Busy, &more, &next)
+			if errors.Is(err, pgx.ErrNoRows) {
+				return nil // nothing asked for it
+			}
+			pass.Promoted += promoted
+			pass.More = pass.More || more
+			pass.due(next)
+			return err
+		})
+	}
+	collect := func(rows pgx.Rows) error {
+		var sure bool
+		var err error
+		pass.Claims, sure, seen, err = collectClaims(rows, secret)
+		alive = alive || sure
+		return err
+	}
+	args := []any{replicaID, secret[:], seconds(w.DefaultTimeout), list(w.Queues), list(w.Types), list(w.Databases), list(w.Commands)}
+	switch claim {
+	case claimAny:
+		b.Queue(claimRuns, append(args, look, want)...).Query(collect)
+	case claimFresh:
+		b.Queue(claimPromoted, append(args, want)...).Query(collect)
+	}
+	if err := pool.SendBatch(ctx, b).Close(); err != nil {
+		return Pass{}, 0, fmt.Errorf("promote and claim: %w", err)
+	}
+	if !alive {
+		return pass, seen, ErrDead
+	}
+	if held > 0 {
+		var more bool
+		var next *float64
+		if err := pool.QueryRow(ctx, promoteRuns, true).Scan(&held, &pass.Busy, &more, &next); err != nil {
+			return pass, seen, fmt.Errorf("put paused runs aside: %w", err)
+		}
+		pass.More = pass.More || more
+	}
+	return pass, seen, nil
+}
+
+// due notes when the next PENDING run is due, in ms from now.
+func (p *Pass) due(ms *float64) {
+	if ms == nil {
+		return
+	}
+	if d := time.Duration(min(*ms, 1e9) * float64(time.Millisecond)); p.NextDue == 0 || d < p.NextDue {
+		p.NextDue = max(d, time.Microsecond)
+	}
+}

@@ -1,0 +1,73 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// RunPlan makes a run for each task of a plan that has none yet; the runs made.
+func (s *Store) RunPlan(ctx context.Context, id int64) ([]int64, error) {
+	const q = `-- run_plan
+SELECT r FROM rowrun.run_plan($1) r ORDER BY r`
+	return s.madeRuns(ctx, q, id)
+}
+
+// RetryPlan makes a run for each task of a plan whose newest one FAILED or was CANCELED; the runs made.
+func (s *Store) RetryPlan(ctx context.Context, id int64) ([]int64, error) {
+	const q = `-- retry_plan
+SELECT r FROM rowrun.retry_plan($1) r ORDER BY r`
+	return s.madeRuns(ctx, q, id)
+}
+
+func (s *Store) madeRuns(ctx context.Context, q string, id int64) ([]int64, error) {
+	rows, err := s.pool.Query(ctx, q, id)
+	if err != nil {
+		return nil, fmt.Errorf("make runs of plan: %w", err)
+	}
+	made, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		return nil, fmt.Errorf("make runs of plan: %w", err)
+	}
+	return made, nil
+}
+
+// CancelPlan cancels the unfinished runs of a plan, and asks it of those that are RUNNING; how many. An empty reason
+// is none.
+func (s *Store) CancelPlan(ctx context.Context, id int64, reason string) (int64, error) {
+	const q = `-- cancel_plan
+SELECT rowrun.cancel_plan($1, nullif($2, ''))`
+	var n int64
+	if err := s.pool.QueryRow(ctx, q, id, reason).Scan(&n); err != nil {
+		return 0, fmt.Errorf("cancel plan: %w", err)
+	}
+	return n, nil
+}
+
+// PausePlan pauses a plan, or lets it go on. ErrNotFound: there is none of that id.
+func (s *Store) PausePlan(ctx context.Context, id int64, paused bool) error {
+	const q = `-- pause_plan
+UPDATE rowrun.plan SET paused = $2 WHERE id = $1`
+	return s.changeOne(ctx, q, id, paused)
+}
+
+// DeletePlan removes a plan with its tasks and runs. The server refuses it (RR006) while a run of it is AVAILABLE or
+// RUNNING. ErrNotFound: there is none of that id.
+func (s *Store) DeletePlan(ctx context.Context, id int64) error {
+	const q = `-- delete_plan
+DELETE FROM rowrun.plan WHERE id = $1`
+	return s.changeOne(ctx, q, id)
+}
+
+// changeOne changes the row that its first argument names.
+func (s *Store) changeOne(ctx context.Context, q string, args ...any) error {
+	tag, err := s.pool.Exec(ctx, q, args...)
+	if err != nil {
+		return fmt.Errorf("change row %v: %w", args[0], err)
+	}
+	if tag.RowsAffected() == 0 {
+		return fmt.Errorf("change row %v: %w", args[0], ErrNotFound)
+	}
+	return nil
+}

@@ -1,0 +1,165 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Webhook is a row of webhook.
+type Webhook struct {
+	ID      int64
+	Project string
+	Name    string
+	// URL and SecretRef are as they stand in the row; nil where the role may not read them, SecretRef also where there
+	// is none.
+	URL       *string
+	SecretRef *string
+	Events    []string
+	Format    string
+	Enabled   bool
+	// Pending counts the deliveries that are still to be made.
+	Pending int64
+}
+
+const webhookColumns = `w.events, w.format, w.enabled,
+    (SELECT count(*) FROM rowrun.webhook_delivery d WHERE d.webhook_id = w.id AND d.status = 'PENDING') AS pending
+FROM rowrun.webhook w`
+
+// ListWebhooks reads the webhooks of a project, "": of all.
+func (s *Store) ListWebhooks(ctx context.Context, project string) ([]Webhook, error) {
+	const where = ` WHERE $1 = '' OR w.project = $1 ORDER BY w.project, w.id`
+	const q = `-- list_webhooks
+SELECT w.id, w.project, w.name, w.url, w.secret_ref, ` + webhookColumns + where
+	const veiled = `-- list_webhooks_veiled
+SELECT w.id, w.project, w.name, NULL::text AS url, NULL::text AS secret_ref, ` + webhookColumns + where
+	read := func(q string) ([]Webhook, error) {
+		rows, err := s.pool.Query(ctx, q, project)
+		if err != nil {
+			return nil, err
+		}
+		return pgx.CollectRows(rows, pgx.RowToStructByName[Webhook])
+	}
+	all, err := read(q)
+	if SQLState(err) == "42501" { // viewers may not see where messages go
+		all, err = read(veiled)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list webhooks: %w", err)
+	}
+	return all, nil
+}
+
+// FindWebhook reads one. ErrNotFound.
+func (s *Store) FindWebhook(ctx context.Context, id int64) (Webhook, error) {
+	const q = `-- find_webhook
+SELECT w.id, w.project, w.name, w.url, w.secret_ref, ` + webhookColumns + ` WHERE w.id = $1`
+	rows, err := s.pool.Query(ctx, q, id)
+	if err != nil {
+		return Webhook{}, fmt.Errorf("read webhook: %w", err)
+	}
+	w, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Webhook])
+	if errors.Is(err, pgx.ErrNoRows) {
+		return w, ErrNotFound
+	}
+	if err != nil {
+		return w, fmt.Errorf("read webhook: %w", err)
+	}
+	return w, nil
+}
+
+// WebhookEnabled says whether a webhook is there and switched on.
+func (s *Store) WebhookEnabled(ctx context.Context, id int64) (bool, error) {
+	const q = `-- webhook_enabled
+SELECT EXISTS (SELECT FROM rowrun.webhook WHERE id = $1 AND enabled)`
+	var on bool
+	if err := s.pool.QueryRow(ctx, q, id).Scan(&on); err != nil {
+		return false, fmt.Errorf("read webhook: %w", err)
+	}
+	return on, nil
+}
+
+// ShownDelivery is a row of webhook_delivery for people: everything but the body.
+type ShownDelivery struct {
+	ID           int64      `json:"id"`
+	WebhookID    int64      `json:"webhook_id"`
+	PlanID       int64      `json:"plan_id"`
+	Round        int        `json:"round"`
+	EventType    string     `json:"event_type"`
+	MessageID    string     `json:"message_id"`
+	Status       string     `json:"status"`
+	Attempts     int        `json:"attempts"`
+	NextAttempt  *time.Time `json:"next_attempt_at"` // of a PENDING one
+	ResponseCode *int       `json:"response_code"`
+	LastError    *string    `json:"last_error"`
+	CreatedAt    time.Time  `json:"created_at"`
+	DeliveredAt  *time.Time `json:"delivered_at"`
+}
+
+// DeliveryFilter narrows ListDeliveries down; what is zero isn't asked for. All of it holds.
+type DeliveryFilter struct {
+	WebhookID *int64
+	PlanID    *int64
+	Statuses  []string
+	Limit     int // required
+}
+
+const shownDelivery = `SELECT d.id, d.webhook_id, d.plan_id, d.round, d.event_type, d.message_id, d.status, d.attempts,
+    CASE WHEN d.status = 'PENDING' THEN d.next_attempt_at END AS next_attempt, d.response_code, d.last_error, d.created_at, d.delivered_at
+FROM rowrun.webhook_delivery d`
+
+// ListDeliveries reads deliveries, the newest first.
+func (s *Store) ListDeliveries(ctx context.Context, f DeliveryFilter) ([]ShownDelivery, error) {
+	const q = `-- list_deliveries
+` + shownDelivery + `
+WHERE ($1::bigint IS NULL OR d.webhook_id = $1) AND ($2::bigint IS NULL OR d.plan_id = $2)
+  AND (cardinality($3::text[]) = 0 OR d.status = ANY ($3))
+ORDER BY d.id DESC LIMIT $4`
+	rows, err := s.pool.Query(ctx, q, f.WebhookID, f.PlanID, list(f.Statuses), f.Limit)
+	if err != nil {
+		return nil, fmt.Errorf("list deliveries: %w", err)
+	}
+	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[ShownDelivery])
+	if err != nil {
+		return nil, fmt.Errorf("list deliveries: %w", err)
+	}
+	return all, nil
+}
+
+// FindDelivery reads one. ErrNotFound.
+func (s *Store) FindDelivery(ctx context.Context, id int64) (ShownDelivery, error) {
+	const q = `-- find_delivery
+` + shownDelivery + ` WHERE d.id = $1`
+	rows, err := s.pool.Query(ctx, q, id)
+	if err != nil {
+		return ShownDelivery{}, fmt.Errorf("read delivery: %w", err)
+	}
+	d, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[ShownDelivery])
+	if errors.Is(err, pgx.ErrNoRows) {
+		return d, ErrNotFound
+	}
+	if err != nil {
+		return d, fmt.Errorf("read delivery: %w", err)
+	}
+	return d, nil
+}
+
+// Redeliver makes a settled delivery PENDING again, with all its tries before it, the same id and the same body.
+// ErrStale: it is PENDING already.
+func (s *Store) Redeliver(ctx context.Context, id int64) error {
+	const q = `-- redeliver
+UPDATE rowrun.webhook_delivery
+SET status = 'PENDING', attempts = 0, next_attempt_at = clock_timestamp(), delivered_at = NULL, leased_until = NULL, lease_token = NULL
+WHERE id = $1 AND status <> 'PENDING'`
+	tag, err := s.pool.Exec(ctx, q, id)
+	if err != nil {
+		return fmt.Errorf("redeliver: %w", err)
+	}
+	if tag.RowsAffected() == 0 {
+		return ErrStale
+	}
+	return nil
+}
