@@ -40,6 +40,12 @@
 // connection up, and its locks with it, half as long again after the last
 // packet it saw, so that the client notices first.
 //
+// Where no notification came for ProbeInterval, the connection notifies itself
+// in the place of a ping. One that doesn't hear that is given up as well. With
+// Probe, a new one must first hear what a second one sends: behind a transaction
+// pooler it can't, Deaf says so, and the next try is a ProbeInterval away. Nothing
+// is set on such a connection, as it would stay for the pooler's other clients.
+//
 // # A Replication
 //
 // One goroutine reads and reports, so that no write falls into a read: reads

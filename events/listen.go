@@ -21,8 +21,8 @@ var ErrNotConnected = errors.New("not connected")
 
 // ListenConfig says what a Listener listens to, and how closely it watches its connection.
 type ListenConfig struct {
-	// ConnConfig comes from pgx.ParseConfig. Required. It must lead to the
-	// server itself or to a pooler in session mode, see ProbeListen.
+	// ConnConfig comes from pgx.ParseConfig. Required. It should lead to the
+	// server itself or to a pooler in session mode, see Probe.
 	ConnConfig *pgx.ConnConfig
 	// Channel is listened to, taken literally, 1 to 63 bytes. Required.
 	Channel string
@@ -42,6 +42,13 @@ type ListenConfig struct {
 	// ConnectTimeout bounds connecting, for each host of ConnConfig, and
 	// after that the session's set-up with OnConnect. Default 5 s.
 	ConnectTimeout time.Duration
+	// Probe has each new connection prove that notifications arrive on it, as
+	// ProbeListen does, before anything else is done with it.
+	Probe bool
+	// ProbeInterval is how long no notification may have come before one is sent
+	// to prove that they still arrive, and when a connection is tried again on
+	// which they didn't. Default 30 s.
+	ProbeInterval time.Duration
 	// OnConnect, where not nil, is called on each new connection before LISTEN.
 	// An error costs the connection. It must not leave a transaction open.
 	OnConnect func(ctx context.Context, conn *pgx.Conn) error
@@ -57,6 +64,7 @@ type Listener struct {
 
 	running     atomic.Bool
 	connected   atomic.Bool
+	deaf        atomic.Bool
 	reconnects  atomic.Uint64
 	undecodable atomic.Uint64
 
@@ -86,7 +94,7 @@ func NewListener(config ListenConfig) (*Listener, error) {
 		return nil, errors.New("listener: Channel must have 1 to 63 bytes")
 	case config.Hub == nil:
 		return nil, errors.New("listener: Hub is required")
-	case config.PingInterval < 0 || config.PingTimeout < 0 || config.ConnectTimeout < 0:
+	case config.PingInterval < 0 || config.PingTimeout < 0 || config.ConnectTimeout < 0 || config.ProbeInterval < 0:
 		return nil, errors.New("listener: intervals and timeouts must not be negative")
 	}
 	withDefault := func(d *time.Duration, v time.Duration) {
@@ -97,6 +105,7 @@ func NewListener(config ListenConfig) (*Listener, error) {
 	withDefault(&config.PingInterval, 5*time.Second)
 	withDefault(&config.PingTimeout, 2*time.Second)
 	withDefault(&config.ConnectTimeout, 5*time.Second)
+	withDefault(&config.ProbeInterval, 30*time.Second)
 
 	config.ConnConfig = config.ConnConfig.Copy()
 	if config.ConnConfig.RuntimeParams == nil {
@@ -114,6 +123,10 @@ func NewListener(config ListenConfig) (*Listener, error) {
 
 // Connected is true while notifications are heard, as far as the last ping tells.
 func (l *Listener) Connected() bool { return l.connected.Load() }
+
+// Deaf is true from the moment that notifications didn't arrive on a connection
+// (ErrNoNotify) until there is one on which they do.
+func (l *Listener) Deaf() bool { return l.deaf.Load() }
 
 // Stats returns the counters.
 func (l *Listener) Stats() Stats {

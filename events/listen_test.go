@@ -286,3 +286,56 @@ func TestConfigIsValidated(t *testing.T) {
 		require.ErrorContains(t, err, name)
 	}
 }
+
+func TestListenerBehindAPoolerIsDeafUntilItHears(t *testing.T) {
+	t.Parallel()
+	p, config := through(t, connConfig(t, storetest.Empty(t)), true)
+	h := start(t, config, func(c *events.ListenConfig) { c.Probe, c.ProbeInterval = true, 100*time.Millisecond })
+	require.Eventually(t, h.Deaf, patience, 5*time.Millisecond)
+	require.False(t, h.Connected())
+	require.Positive(t, p.notifications.Load(), "the fault took hold")
+	require.Equal(t, 1, h.log.count("not listening"))
+	require.ErrorIs(t, h.Do(t.Context(), func(context.Context, *pgx.Conn) error { return nil }), events.ErrNotConnected)
+
+	p.withholds.Store(false)
+	require.True(t, h.next(t).Look)
+	require.True(t, h.Connected())
+	require.False(t, h.Deaf())
+}
+
+func TestConnectionThatAnswersButHearsNothingIsGivenUp(t *testing.T) {
+	t.Parallel()
+	url := storetest.Empty(t)
+	p, config := through(t, connConfig(t, url), false)
+	h := listen(t, config, func(c *events.ListenConfig) {
+		c.PingInterval, c.ProbeInterval, c.Probe = 20*time.Millisecond, 100*time.Millisecond, true
+	})
+	conn := session(t, url)
+	notify(t, conn, "[]")
+	require.True(t, h.next(t).Look)
+	p.withholds.Store(true)
+	require.Eventually(t, func() bool { return !h.Connected() && h.Deaf() }, patience, 5*time.Millisecond)
+	p.withholds.Store(false)
+	require.Equal(t, "connection lost: notifications no longer arrived", h.nextGap(t).Gap)
+	require.True(t, h.Connected())
+	require.EqualValues(t, 1, h.Stats().Reconnects)
+}
+
+// Where nothing is wrong a quiet connection stays.
+func TestQuietConnectionHearsItself(t *testing.T) {
+	t.Parallel()
+	url := storetest.Empty(t)
+	h := listen(t, connConfig(t, url), func(c *events.ListenConfig) {
+		c.PingInterval, c.ProbeInterval, c.AppName = 5*time.Millisecond, 5*time.Millisecond, "quiet listener"
+	})
+	conn := session(t, url)
+	require.Eventually(t, func() bool {
+		var echo bool
+		err := conn.QueryRow(t.Context(), "SELECT query LIKE 'notify \"rowrun_echo_%' FROM pg_stat_activity WHERE application_name = 'quiet listener'").Scan(&echo)
+		return err == nil && echo
+	}, patience, 5*time.Millisecond)
+	notify(t, conn, "[]")
+	require.Equal(t, events.Batch{Look: true}, h.next(t))
+	require.True(t, h.Connected())
+	require.Zero(t, h.Stats())
+}

@@ -4,8 +4,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"strings"
-	"time"
+	"slices"
+
+	"github.com/jackc/pglogrepl"
 )
 
 // ErrPgoutput is what errors of Decoder.Decode match: a message is not as the
@@ -20,61 +21,26 @@ type Relation struct {
 }
 
 // Index is the place of a column; -1 where it isn't published.
-func (r *Relation) Index(column string) int {
-	for i, name := range r.Columns {
-		if name == column {
-			return i
-		}
-	}
-	return -1
-}
+func (r *Relation) Index(column string) int { return slices.Index(r.Columns, column) }
 
-// ValueKind says what is known of a value.
-type ValueKind byte
+// Value is one column of a row: what DataType says is known of it, and Data.
+type Value = pglogrepl.TupleDataColumn
 
+// The DataTypes of a Value.
 const (
 	// Null is SQL's NULL.
-	Null ValueKind = 'n'
+	Null = pglogrepl.TupleDataTypeNull
 	// Unchanged stands for a large value that is stored apart and was not touched: it is not in the log.
-	Unchanged ValueKind = 'u'
+	Unchanged = pglogrepl.TupleDataTypeToast
 	// Text is a value in the server's text form.
-	Text ValueKind = 't'
+	Text = pglogrepl.TupleDataTypeText
 )
-
-// Value is one column of a row.
-type Value struct {
-	Kind ValueKind
-	Text string // "" but for Text
-}
 
 // Row is a row after an INSERT or UPDATE.
 type Row struct {
 	Relation *Relation
 	Inserted bool
-	Values   []Value // one for each of the relation's columns
-}
-
-// MessageKind says what a message is.
-type MessageKind byte
-
-const (
-	// Other is a message that concerns no row, such as the description of a table.
-	Other MessageKind = iota
-	// Begin opens a transaction; it has LSN and Time.
-	Begin
-	// Commit ends it; it has LSN, End and Time.
-	Commit
-	// Change is a Row.
-	Change
-)
-
-// Message is one decoded message.
-type Message struct {
-	Kind MessageKind
-	LSN  LSN       // where the transaction's commit stands
-	End  LSN       // the place behind it
-	Time time.Time // of the commit, by the server's clock
-	Row  Row
+	Values   []*Value // one for each of the relation's columns
 }
 
 // Decoder reads pgoutput's messages, protocol version 1, text values. It knows
@@ -83,171 +49,92 @@ type Decoder struct {
 	relations map[uint32]*Relation
 }
 
-// Decode reads one message. The message keeps nothing of data.
-func (d *Decoder) Decode(data []byte) (Message, error) {
+// Decode reads one message: a *pglogrepl.BeginMessage, a *pglogrepl.CommitMessage
+// or a *Row; nil for what concerns no row. It keeps nothing of data.
+func (d *Decoder) Decode(data []byte) (any, error) {
 	if len(data) == 0 {
-		return Message{}, fmt.Errorf("%w: empty", ErrPgoutput)
+		return nil, fmt.Errorf("%w: empty", ErrPgoutput)
 	}
-	// One copy for all texts of the message.
-	r := &wireReader{rest: string(data[1:])}
-	var m Message
-	switch data[0] {
-	case 'B':
-		m = Message{Kind: Begin, LSN: LSN(r.uint64()), Time: r.time()}
-		r.uint32() // the transaction's number
-	case 'C':
-		r.byte() // flags, none of which is in use
-		m = Message{Kind: Commit, LSN: LSN(r.uint64()), End: LSN(r.uint64()), Time: r.time()}
-	case 'R':
-		d.relation(r)
-	case 'I', 'U':
-		m = d.change(r, data[0] == 'I')
-	case 'D', 'T', 'O', 'Y', 'M':
-		return Message{}, nil
-	default:
-		return Message{}, fmt.Errorf("%w: type %q", ErrPgoutput, data[0])
+	switch pglogrepl.MessageType(data[0]) {
+	case pglogrepl.MessageTypeDelete, pglogrepl.MessageTypeTruncate, pglogrepl.MessageTypeOrigin,
+		pglogrepl.MessageTypeType, pglogrepl.MessageTypeMessage:
+		return nil, nil
 	}
-	if r.failed == "" && r.rest != "" {
-		r.fail("too long")
+	message, err := parse(data)
+	if err != nil {
+		return nil, err
 	}
-	if r.failed != "" {
-		return Message{}, fmt.Errorf("%w: type %q: %s", ErrPgoutput, data[0], r.failed)
+	switch m := message.(type) {
+	case *pglogrepl.RelationMessage:
+		d.describe(m)
+		return nil, nil
+	case *pglogrepl.InsertMessage:
+		return d.row(m.RelationID, m.Tuple, true)
+	case *pglogrepl.UpdateMessage:
+		return d.row(m.RelationID, m.NewTuple, false)
+	}
+	return message, nil
+}
+
+// parse is the library's, but for what it does with bytes that no server sends:
+// it reads past their end, which panics, quotes them in its errors, and makes
+// room for as much as a length claims, up to 4 GiB.
+func parse(data []byte) (m pglogrepl.Message, err error) {
+	defer func() {
+		if recover() != nil {
+			m, err = nil, fmt.Errorf("%w: type %q: too short", ErrPgoutput, data[0])
+		}
+	}()
+	switch pglogrepl.MessageType(data[0]) {
+	case pglogrepl.MessageTypeInsert, pglogrepl.MessageTypeUpdate:
+		for rest := data[5:]; len(rest) > 0; {
+			rest = afterTuple(rest[1:])
+		}
+	}
+	if m, err = pglogrepl.Parse(data); err != nil {
+		return nil, fmt.Errorf("%w: type %q", ErrPgoutput, data[0])
 	}
 	return m, nil
 }
 
-func (d *Decoder) relation(r *wireReader) {
-	id := r.uint32()
-	rel := &Relation{Namespace: strings.Clone(r.cstring()), Name: strings.Clone(r.cstring())}
-	r.byte() // replica identity
-	for range r.count() {
-		r.byte() // whether it is part of the key
-		rel.Columns = append(rel.Columns, strings.Clone(r.cstring()))
-		r.uint32() // its type
-		r.uint32() // and modifier
-		if r.failed != "" {
-			return
+// afterTuple is what follows a row. It panics where the row claims to be longer than its message.
+func afterTuple(data []byte) []byte {
+	columns := binary.BigEndian.Uint16(data)
+	data = data[2:]
+	for range columns {
+		kind := data[0]
+		data = data[1:]
+		if kind == pglogrepl.TupleDataTypeText || kind == pglogrepl.TupleDataTypeBinary {
+			data = data[4+int(binary.BigEndian.Uint32(data)):]
 		}
 	}
-	if r.failed != "" {
-		return
+	return data
+}
+
+func (d *Decoder) describe(m *pglogrepl.RelationMessage) {
+	relation := &Relation{Namespace: m.Namespace, Name: m.RelationName}
+	for _, column := range m.Columns {
+		relation.Columns = append(relation.Columns, column.Name)
 	}
 	if d.relations == nil {
 		d.relations = map[uint32]*Relation{}
 	}
-	d.relations[id] = rel
+	d.relations[m.RelationID] = relation
 }
 
-func (d *Decoder) change(r *wireReader, inserted bool) Message {
-	rel := d.relations[r.uint32()]
-	if rel == nil && r.failed == "" {
-		r.fail("a table that was not described")
+// row looks at what the library doesn't: whether the row is of the form that was described.
+func (d *Decoder) row(relation uint32, tuple *pglogrepl.TupleData, inserted bool) (*Row, error) {
+	row := &Row{Relation: d.relations[relation], Inserted: inserted, Values: tuple.Columns}
+	switch {
+	case row.Relation == nil:
+		return nil, fmt.Errorf("%w: a table that was not described", ErrPgoutput)
+	case len(row.Values) != len(row.Relation.Columns):
+		return nil, fmt.Errorf("%w: another number of columns than was described", ErrPgoutput)
 	}
-	if r.failed != "" {
-		return Message{}
-	}
-	tag := r.byte()
-	if !inserted && (tag == 'K' || tag == 'O') {
-		r.tuple()
-		tag = r.byte()
-	}
-	if r.failed == "" && tag != 'N' {
-		r.fail("no new row")
-	}
-	values := r.tuple()
-	if r.failed == "" && len(values) != len(rel.Columns) {
-		r.fail("another number of columns than was described")
-	}
-	return Message{Kind: Change, Row: Row{Relation: rel, Inserted: inserted, Values: values}}
-}
-
-// wireReader takes a message apart. After the first failure it gives zeros.
-type wireReader struct {
-	rest   string
-	failed string
-}
-
-func (r *wireReader) fail(why string) { r.failed, r.rest = why, "" }
-
-func (r *wireReader) take(n int) string {
-	if r.failed != "" || n < 0 || n > len(r.rest) {
-		if r.failed == "" {
-			r.fail("too short")
-		}
-		return ""
-	}
-	taken := r.rest[:n]
-	r.rest = r.rest[n:]
-	return taken
-}
-
-func (r *wireReader) byte() byte {
-	if b := r.take(1); b != "" {
-		return b[0]
-	}
-	return 0
-}
-
-func (r *wireReader) uint32() uint32 {
-	var b [4]byte
-	copy(b[:], r.take(4))
-	return binary.BigEndian.Uint32(b[:])
-}
-
-func (r *wireReader) uint64() uint64 {
-	var b [8]byte
-	copy(b[:], r.take(8))
-	return binary.BigEndian.Uint64(b[:])
-}
-
-// count is a number of columns.
-func (r *wireReader) count() int {
-	var b [2]byte
-	copy(b[:], r.take(2))
-	return int(binary.BigEndian.Uint16(b[:]))
-}
-
-func (r *wireReader) cstring() string {
-	i := strings.IndexByte(r.rest, 0)
-	if i < 0 {
-		if r.failed == "" {
-			r.fail("text without an end")
-		}
-		return ""
-	}
-	return r.take(i + 1)[:i]
-}
-
-func (r *wireReader) time() time.Time { return fromServerTime(int64(r.uint64())) } //nolint:gosec // signed on the wire
-
-func (r *wireReader) tuple() []Value {
-	n := r.count()
-	if r.failed != "" || n > len(r.rest) { // each column takes a byte at least
-		if r.failed == "" {
-			r.fail("too short")
-		}
-		return nil
-	}
-	values := make([]Value, n)
-	for i := range values {
-		switch kind := ValueKind(r.byte()); kind {
-		case Null, Unchanged:
-			values[i].Kind = kind
-		case Text:
-			values[i] = Value{Kind: Text, Text: r.take(int(int32(r.uint32())))} //nolint:gosec // signed on the wire
-		default:
-			if r.failed == "" {
-				r.fail("a value of unknown form")
-			}
-			return nil
+	for _, v := range row.Values {
+		if v.DataType != Null && v.DataType != Unchanged && v.DataType != Text {
+			return nil, fmt.Errorf("%w: a value of unknown form", ErrPgoutput)
 		}
 	}
-	return values
+	return row, nil
 }
-
-// serverEpoch is 2000-01-01 UTC in microseconds of Unix time: the server counts from there.
-const serverEpoch = 946684800 * 1000000
-
-func fromServerTime(microseconds int64) time.Time { return time.UnixMicro(serverEpoch + microseconds) }
-
-func toServerTime(t time.Time) int64 { return t.UnixMicro() - serverEpoch }

@@ -2,19 +2,21 @@ package events
 
 import (
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/jackc/pglogrepl"
 )
 
 // LSN is a place in the write-ahead log, in bytes from its beginning. Places of
 // different timelines can't be compared.
-type LSN uint64
+type LSN = pglogrepl.LSN
 
 // ErrLSN is returned by ParseLSN for text that names no place.
 var ErrLSN = errors.New("not a log sequence number such as 16/B374D848")
 
-// ParseLSN reads PostgreSQL's form: two hexadecimal numbers and a slash.
+// ParseLSN reads PostgreSQL's form: two hexadecimal numbers and a slash. The
+// library's function takes 0/1/2 and 1/100000000 for places; people type these.
 func ParseLSN(text string) (LSN, error) {
 	high, low, ok := strings.Cut(text, "/")
 	if !ok {
@@ -30,6 +32,3 @@ func ParseLSN(text string) (LSN, error) {
 	}
 	return LSN(h<<32 | l), nil
 }
-
-// String is PostgreSQL's form of the place.
-func (l LSN) String() string { return fmt.Sprintf("%X/%X", uint64(l)>>32, uint32(l)) } //nolint:gosec // the lower half

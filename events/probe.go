@@ -24,18 +24,27 @@ var ErrNoNotify = errors.New("notifications do not arrive on this connection")
 // answer is nil within some milliseconds, or ErrNoNotify after 3 s. Any other
 // error means that the question could not be asked: not connected, refused, ctx over.
 func ProbeListen(ctx context.Context, config *pgx.ConnConfig) error {
-	channel := pgx.Identifier{"rowrun_probe_" + rand.Text()}.Sanitize()
 	hears, err := dial(ctx, config, probeTimeout)
 	if err != nil {
 		return fmt.Errorf("probe notifications: %w", err)
 	}
 	defer hears.close()
+	return probe(ctx, config, hears)
+}
+
+// probe asks it of one connection. Two are needed: a pooler hands what a server
+// connection is told to the client that happens to use it, so that whoever
+// notifies itself may hear that.
+func probe(ctx context.Context, config *pgx.ConnConfig, hears *link) error {
+	channel := pgx.Identifier{"rowrun_probe_" + rand.Text()}.Sanitize()
 	if err := exec(ctx, hears, "listen "+channel); err != nil {
 		return fmt.Errorf("probe notifications: listen: %w", err)
 	}
 	// A pooler's server connection would go on listening for the next client.
 	defer func() { _ = exec(context.WithoutCancel(ctx), hears, "unlisten "+channel) }()
 
+	config = config.Copy()
+	config.RuntimeParams["application_name"] = "rowrun probe"
 	speaks, err := dial(ctx, config, probeTimeout)
 	if err != nil {
 		return fmt.Errorf("probe notifications: second connection: %w", err)

@@ -23,7 +23,7 @@ type proxy struct {
 	hole          atomic.Bool  // swallow every byte, both ways, and close nothing
 	fromClient    atomic.Int64 // bytes swallowed
 	fromServer    atomic.Int64
-	withholds     bool         // keep back notifications, as a transaction pooler does
+	withholds     atomic.Bool  // keep back notifications, as a transaction pooler does
 	notifications atomic.Int64 // kept back
 
 	mu    sync.Mutex
@@ -37,7 +37,8 @@ func through(t *testing.T, config *pgx.ConnConfig, withholds bool) (*proxy, *pgx
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	config = config.Copy()
-	p := &proxy{address: listener.Addr().String(), withholds: withholds}
+	p := &proxy{address: listener.Addr().String()}
+	p.withholds.Store(withholds)
 	direct, host, port := config.DialFunc, config.Host, config.Port
 	p.upstream = func(ctx context.Context) (net.Conn, error) {
 		network, address := pgconn.NetworkAddress(host, port)
@@ -84,7 +85,7 @@ func (p *proxy) serve(client net.Conn) {
 	defer func() { _ = server.Close() }()
 	var wg sync.WaitGroup
 	wg.Go(func() { p.pipe(server, client, &p.fromClient, false) })
-	p.pipe(client, server, &p.fromServer, p.withholds)
+	p.pipe(client, server, &p.fromServer, true)
 	wg.Wait()
 }
 
@@ -109,7 +110,7 @@ func (p *proxy) pipe(to, from net.Conn, swallowed *atomic.Int64, messages bool) 
 		if err != nil {
 			return
 		}
-		if messages && buf[0] == 'A' { // NotificationResponse
+		if messages && buf[0] == 'A' && p.withholds.Load() { // NotificationResponse
 			p.notifications.Add(1)
 			continue
 		}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jackc/pglogrepl"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
@@ -151,39 +152,22 @@ func (r *Replication) start(ctx context.Context) error {
 	if _, err := conn.Exec(ctx, settings).ReadAll(); err != nil {
 		return fmt.Errorf("set up the session: %w", err)
 	}
-	identity, err := conn.Exec(ctx, "IDENTIFY_SYSTEM").ReadAll()
+	identity, err := pglogrepl.IdentifySystem(ctx, conn)
 	if err != nil {
 		return fmt.Errorf("identify system: %w", err)
 	}
-	if len(identity) != 1 || len(identity[0].Rows) != 1 || len(identity[0].Rows[0]) < 3 {
-		return errors.New("identify system: an answer of another form")
-	}
-	row := identity[0].Rows[0]
-	r.system.ID = string(row[0])
-	if r.system.Timeline, err = strconv.Atoi(string(row[1])); err != nil {
-		return errors.New("identify system: a timeline that is no number")
-	}
-	if r.system.End, err = ParseLSN(string(row[2])); err != nil {
-		return fmt.Errorf("identify system: %w", err)
-	}
-	command := "START_REPLICATION SLOT " + pgx.Identifier{r.config.Slot}.Sanitize() + " LOGICAL 0/0 (proto_version '1', publication_names '" +
-		strings.ReplaceAll(pgx.Identifier{r.config.Publication}.Sanitize(), "'", "''") + "')"
-	conn.Frontend().SendQuery(&pgproto3.Query{String: command})
-	if err := conn.Frontend().Flush(); err != nil {
+	r.system = System{ID: identity.SystemID, Timeline: int(identity.Timeline), End: identity.XLogPos}
+	err = pglogrepl.StartReplication(ctx, conn, pgx.Identifier{r.config.Slot}.Sanitize(), 0, pglogrepl.StartReplicationOptions{
+		Mode: pglogrepl.LogicalReplication,
+		PluginArgs: []string{
+			"proto_version '1'",
+			"publication_names '" + strings.ReplaceAll(pgx.Identifier{r.config.Publication}.Sanitize(), "'", "''") + "'",
+		},
+	})
+	if err != nil {
 		return fmt.Errorf("start replication: %w", err)
 	}
-	for {
-		message, err := conn.ReceiveMessage(ctx)
-		if err != nil {
-			return fmt.Errorf("start replication: %w", err)
-		}
-		switch m := message.(type) {
-		case *pgproto3.CopyBothResponse:
-			return nil
-		case *pgproto3.ErrorResponse:
-			return fmt.Errorf("start replication: %w", pgconn.ErrorResponseToPgError(m))
-		}
-	}
+	return nil
 }
 
 // replicationError adds what an error means for the slot.

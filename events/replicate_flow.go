@@ -2,10 +2,11 @@ package events
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"net"
 	"time"
+
+	"github.com/jackc/pglogrepl"
 )
 
 const (
@@ -76,14 +77,25 @@ func (r *Replication) advance() {
 }
 
 func (r *Replication) handle(data []byte) error {
-	switch {
-	case len(data) >= 25 && data[0] == 'w':
-		return r.decode(data[25:])
-	case len(data) == 18 && data[0] == 'k':
-		r.asked = r.asked || data[17] != 0
+	if len(data) == 0 {
+		return fmt.Errorf("%w: empty", ErrPgoutput)
+	}
+	switch data[0] {
+	case pglogrepl.XLogDataByteID:
+		m, err := pglogrepl.ParseXLogData(data[1:])
+		if err != nil {
+			return fmt.Errorf("%w: log", ErrPgoutput)
+		}
+		return r.decode(m.WALData)
+	case pglogrepl.PrimaryKeepaliveMessageByteID:
+		m, err := pglogrepl.ParsePrimaryKeepaliveMessage(data[1:])
+		if err != nil {
+			return fmt.Errorf("%w: sign of life", ErrPgoutput)
+		}
+		r.asked = r.asked || m.ReplyRequested
 		if !r.open {
 			r.mu.Lock()
-			r.received = max(r.received, LSN(binary.BigEndian.Uint64(data[1:])))
+			r.received = max(r.received, m.ServerWALEnd)
 			r.advance()
 			r.mu.Unlock()
 		}
@@ -93,23 +105,22 @@ func (r *Replication) handle(data []byte) error {
 }
 
 func (r *Replication) decode(data []byte) error {
-	m, err := r.decoder.Decode(data)
+	message, err := r.decoder.Decode(data)
 	if err != nil {
 		return err
 	}
-	switch m.Kind {
-	case Begin:
-		r.tx, r.open = Tx{LSN: m.LSN, Time: m.Time}, true
-	case Change:
-		r.tx.Rows = append(r.tx.Rows, m.Row)
+	switch m := message.(type) {
+	case *pglogrepl.BeginMessage:
+		r.tx, r.open = Tx{LSN: m.FinalLSN, Time: m.CommitTime}, true
+	case *Row:
+		r.tx.Rows = append(r.tx.Rows, *m)
 		if len(r.tx.Rows) == pieceRows {
 			r.push(r.tx)
 			r.tx.Rows = nil
 		}
-	case Commit:
-		r.tx.LSN, r.tx.End, r.tx.Time = m.LSN, m.End, m.Time
+	case *pglogrepl.CommitMessage:
+		r.tx.LSN, r.tx.End, r.tx.Time = m.CommitLSN, m.TransactionEndLSN, m.CommitTime
 		r.commit()
-	case Other:
 	}
 	return nil
 }
@@ -203,18 +214,13 @@ func (r *Replication) report(conn net.Conn, now bool) error {
 	if !now && time.Now().Before(due) {
 		return nil
 	}
-	message := make([]byte, 0, 64)
-	message = append(message, 'd', 0, 0, 0, 0, 'r')
-	for range 3 { // written, flushed, applied
-		message = binary.BigEndian.AppendUint64(message, uint64(confirmed))
-	}
-	message = binary.BigEndian.AppendUint64(message, uint64(toServerTime(time.Now()))) //nolint:gosec // signed on the wire
-	message = append(message, 1)                                                       // an answer is asked for: silence means that the server is gone
-	binary.BigEndian.PutUint32(message[1:], uint32(len(message)-1))                    //nolint:gosec // 38
 	if err := conn.SetWriteDeadline(time.Now().Add(r.config.SenderTimeout / 2)); err != nil {
 		return err
 	}
-	if _, err := conn.Write(message); err != nil {
+	// An answer is asked for: silence means that the server is gone.
+	err := pglogrepl.SendStandbyStatusUpdate(context.Background(), r.link.conn.PgConn(),
+		pglogrepl.StandbyStatusUpdate{WALWritePosition: confirmed, ReplyRequested: true})
+	if err != nil {
 		return fmt.Errorf("report position: %w", err)
 	}
 	r.reported, r.last, r.asked = confirmed, time.Now(), false

@@ -64,7 +64,7 @@ func next(t *testing.T, r *events.Replication, n int) (names []string, last even
 		for i := range txs {
 			last = txs[i]
 			for _, row := range txs[i].Rows {
-				names = append(names, row.Values[1].Text)
+				names = append(names, string(row.Values[1].Data))
 			}
 			if last.End != 0 {
 				n--

@@ -40,10 +40,17 @@ func (l *Listener) Run(ctx context.Context) error {
 			l.said, atOnce = "", true
 		}
 		l.complain(err)
+		if errors.Is(err, ErrNoNotify) {
+			l.deaf.Store(true)
+		}
 		if atOnce {
 			continue
 		}
-		pause := time.NewTimer(min(retry.NextBackOff(), maxRetry))
+		wait := min(retry.NextBackOff(), maxRetry)
+		if errors.Is(err, ErrNoNotify) {
+			wait = l.config.ProbeInterval // a pooler stays one for a while
+		}
+		pause := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
 			pause.Stop()
@@ -63,6 +70,11 @@ func (l *Listener) session(ctx context.Context) (up time.Duration, err error) {
 	}
 	defer k.close()
 
+	if c.Probe {
+		if err := probe(ctx, c.ConnConfig, k); err != nil {
+			return 0, err
+		}
+	}
 	setup, cancel := context.WithTimeout(ctx, c.ConnectTimeout)
 	defer cancel()
 	silence := c.PingInterval + c.PingTimeout
@@ -80,15 +92,18 @@ func (l *Listener) session(ctx context.Context) (up time.Duration, err error) {
 	if err := k.usable(); err != nil {
 		return 0, err
 	}
-	if _, err := k.conn.Exec(setup, "listen "+pgx.Identifier{c.Channel}.Sanitize()); err != nil {
-		return 0, fmt.Errorf("listen: %w", err)
+	e := newEcho()
+	for _, channel := range []string{c.Channel, e.channel} {
+		if _, err := k.conn.Exec(setup, "listen "+pgx.Identifier{channel}.Sanitize()); err != nil {
+			return 0, fmt.Errorf("listen: %w", err)
+		}
 	}
 	cancel()
 
 	began := time.Now()
 	l.up()
 	defer l.down()
-	err = l.serve(ctx, k)
+	err = l.serve(ctx, k, e)
 	l.lost = "connection lost: " + reason(err)
 	if ctx.Err() != nil {
 		l.lost = "listening was stopped"
@@ -102,6 +117,7 @@ func (l *Listener) up() {
 	l.open = true
 	l.mu.Unlock()
 	l.connected.Store(true)
+	l.deaf.Store(false)
 	if !l.told {
 		l.told = true
 		l.config.Log.Info().Str("channel", l.config.Channel).Msg("listening for notifications")
@@ -126,8 +142,8 @@ func (l *Listener) down() {
 }
 
 // serve hears notifications, runs requests between them, and asks after each
-// interval of silence whether the server is still there.
-func (l *Listener) serve(ctx context.Context, k *link) error {
+// interval of silence whether the server is still there, and whether it can be heard.
+func (l *Listener) serve(ctx context.Context, k *link, e *echo) error {
 	heard := time.Now()
 	for {
 		if err := l.runRequests(ctx, k); err != nil {
@@ -138,13 +154,14 @@ func (l *Listener) serve(ctx context.Context, k *link) error {
 		switch {
 		case n != nil:
 			heard = time.Now()
+			e.came()
 			l.deliver(n)
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
 			return fmt.Errorf("wait for notifications: %w", err)
 		case !time.Now().Before(deadline):
-			if err := ping(ctx, k, l.config.PingTimeout); err != nil {
+			if err := e.ask(ctx, k, l.config.PingTimeout, l.config.ProbeInterval); err != nil {
 				return err
 			}
 			heard = time.Now()
@@ -180,18 +197,9 @@ func (l *Listener) wait(ctx context.Context, k *link, deadline time.Time) (*pgco
 	return nil, err
 }
 
-func ping(ctx context.Context, k *link, timeout time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	if err := k.conn.Ping(ctx); err != nil {
-		return fmt.Errorf("ping: %w", err)
-	}
-	return nil
-}
-
 func (l *Listener) deliver(n *pgconn.Notification) {
 	if n.Channel != l.config.Channel {
-		return // a function given to Do or OnConnect listens to more
+		return // an echo, or a function given to Do or OnConnect listens to more
 	}
 	transitions, err := Decode(n.Payload)
 	if err != nil {

@@ -48,20 +48,6 @@ func TestServeWithoutSchemaSaysWhatToDo(t *testing.T) {
 	refuseServe(t, storetest.Empty(t), 1, []string{"no schema of Rowrun's", "rowrun migrate up"})
 }
 
-func TestServeBehindATransactionPoolerSaysWhatToDo(t *testing.T) {
-	t.Parallel()
-	d := newDatabase(t)
-	p, all := newProxy(t, d.url, nil), "*"
-	p.withhold.Store(&all)
-	refuseServe(t, p.url, 1, []string{"pooler in transaction mode", "--direct-url"})
-	require.Positive(t, p.withheld.Load(), "the fault: a notification was kept back")
-
-	r := serve(t, p.url, rareSweeps(), []string{"--direct-url", d.url})
-	d.await(t, d.job(t, "NOOP", `{}`, nil), "DONE")
-	r.signal(t, syscall.SIGTERM)
-	require.Zero(t, r.wait(t))
-}
-
 func TestServeWaitsForItsDatabaseAndRefusesAStandby(t *testing.T) {
 	t.Parallel()
 	cluster := storetest.OwnCluster(t)

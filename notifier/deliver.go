@@ -25,7 +25,9 @@ func (n *Notifier) deliver(ctx context.Context, d store.Delivery) {
 		}
 	case answer.Unready:
 		n.waits(d, answer.Problem)
-		_ = n.record(ctx, func(call context.Context) error { return n.cfg.Store.ReleaseDelivery(call, d, answer.Problem) })
+		if n.record(ctx, func(call context.Context) error { return n.cfg.Store.ReleaseDelivery(call, d, answer.Problem) }) {
+			n.tried(Unready)
+		}
 	default:
 		n.ready(d)
 		n.settle(ctx, d, answer)
@@ -41,6 +43,7 @@ func (n *Notifier) settle(ctx context.Context, d store.Delivery, answer Answer) 
 			count, err = n.cfg.Store.DisableWebhook(call, d, try)
 			return err
 		}) {
+			n.tried(Gone)
 			n.cfg.Log.Warn().Int64("webhook_id", d.WebhookID).Int64("deliveries", count).
 				Msg("webhook disabled, its endpoint says that it is gone")
 			return
@@ -51,15 +54,17 @@ func (n *Notifier) settle(ctx context.Context, d store.Delivery, answer Answer) 
 		return
 	}
 	log := n.cfg.Log.Warn()
-	text := "webhook delivery failed, it will be tried again"
+	text, outcome := "webhook delivery failed, it will be tried again", Refused
 	switch try.Status {
 	case "DELIVERED":
-		log, text = n.cfg.Log.Info(), "webhook delivered"
+		log, text, outcome = n.cfg.Log.Info(), "webhook delivered", Delivered
 	case "EXHAUSTED":
+		outcome = Exhausted
 		text = "webhook delivery failed for good, its tries are used up"
 	default:
 		log = log.Float64("retry_ms", float64(try.RetryIn.Milliseconds()))
 	}
+	n.tried(outcome)
 	if try.Problem != "" {
 		log = log.Str("problem", try.Problem)
 	}

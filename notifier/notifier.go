@@ -57,7 +57,31 @@ type Config struct {
 	DrainTimeout time.Duration
 	// Wake says that something may be due: "look again", no more. nil: only sweeps.
 	Wake <-chan struct{}
-	Log  zerolog.Logger
+	// Tried, where not nil, is told how each try ended, as soon as that is recorded. It must return at once and may be
+	// called from many goroutines.
+	Tried func(Outcome)
+	Log   zerolog.Logger
+}
+
+// Outcome is how a try ended.
+type Outcome string
+
+// The outcomes.
+const (
+	Delivered Outcome = "delivered"
+	Refused   Outcome = "refused"   // not delivered; it will be tried again
+	Exhausted Outcome = "exhausted" // not delivered, and it was the last try
+	Gone      Outcome = "gone"      // the receiver is gone (410): the webhook is disabled
+	Unready   Outcome = "unready"   // nothing was sent: its URL or secret is not to be had here
+)
+
+// Outcomes are all there are.
+func Outcomes() []Outcome { return []Outcome{Delivered, Refused, Exhausted, Gone, Unready} }
+
+func (n *Notifier) tried(outcome Outcome) {
+	if n.cfg.Tried != nil {
+		n.cfg.Tried(outcome)
+	}
 }
 
 // Notifier delivers what is due. Make one with New.

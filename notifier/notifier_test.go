@@ -282,3 +282,34 @@ func TestALeaseThatRanOutIsTakenOver(t *testing.T) {
 	w.eventually("the delivery", func() bool { return w.count(hook, "DELIVERED") == 1 })
 	require.Equal(t, 1, got.total())
 }
+
+func TestEachTryIsTold(t *testing.T) {
+	t.Parallel()
+	for want, c := range map[notifier.Outcome]struct {
+		answer  notifier.Answer
+		attempt int // how many there were before
+	}{
+		notifier.Delivered: {answer: notifier.Answer{Code: 200}},
+		notifier.Refused:   {answer: notifier.Answer{Code: 500, Problem: "no"}},
+		notifier.Exhausted: {answer: notifier.Answer{Code: 500, Problem: "no"}, attempt: 100},
+		notifier.Gone:      {answer: notifier.Answer{Code: http.StatusGone, Problem: "gone"}},
+		notifier.Unready:   {answer: notifier.Answer{Problem: "no secret", Unready: true}},
+	} {
+		require.Contains(t, notifier.Outcomes(), want)
+		w := newWorld(t)
+		w.add(w.webhook("http://192.0.2.1", ""), 1)
+		w.exec(fmt.Sprintf("UPDATE rowrun.webhook_delivery SET attempts = %d", c.attempt))
+		told := make(chan notifier.Outcome, 10)
+		w.start(func(cfg *notifier.Config) {
+			cfg.SweepInterval = rarely
+			cfg.Send = func(context.Context, notifier.Message) notifier.Answer { return c.answer }
+			cfg.Tried = func(outcome notifier.Outcome) { told <- outcome }
+		})
+		select {
+		case got := <-told:
+			require.Equal(t, want, got)
+		case <-time.After(30 * time.Second):
+			require.Fail(t, "nothing was told", want)
+		}
+	}
+}

@@ -46,7 +46,7 @@ func (t *term) dispatch(ctx context.Context) {
 			woken = true
 		case <-t.s.cfg.Available:
 			t.mayClaim = true
-			lost.woken()
+			lost.toClaim()
 		case <-t.promoted:
 			t.mayClaim = true
 		case <-t.s.freed:
@@ -104,7 +104,7 @@ func (t *term) dispatch(ctx context.Context) {
 
 // pass promotes and claims until there is nothing more to do now; it returns when to look again. Where no other run is
 // known to be AVAILABLE, it claims what it promotes itself and looks for others only if that left some.
-func (t *term) pass(ctx context.Context, promote store.Promotion) (next time.Duration, found int, err error) {
+func (t *term) pass(ctx context.Context, promote store.Promotion) (next time.Duration, found sighting, err error) {
 	next = forever
 	for {
 		want := t.s.freeSlots()
@@ -121,7 +121,7 @@ func (t *term) pass(ctx context.Context, promote store.Promotion) (next time.Dur
 		}
 		cancel()
 		t.s.cfg.Observer.passed(p)
-		found = max(found, p.Promoted, len(p.Claims))
+		found.add(p)
 		for _, c := range p.Claims {
 			t.execute(c)
 		}

@@ -66,8 +66,10 @@ func (t *term) execute(c store.Claim) {
 		}
 		unhook := context.AfterFunc(ctx, func() { r.hurry(done) })
 		defer unhook()
-		out, err := r.call()
+		traced, endTrace := s.cfg.trace(ctx, &r.claim)
+		out, err := r.call(traced)
 		close(done)
+		endTrace(r.code(err))
 		s.cfg.Observer.executed(c.Type, time.Since(r.started))
 		s.mu.Lock()
 		delete(s.running, c.ID)
@@ -79,7 +81,7 @@ func (t *term) execute(c store.Claim) {
 }
 
 // call runs the executor; a panic is an error like others.
-func (r *running) call() (out Result, err error) {
+func (r *running) call(ctx context.Context) (out Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			r.term.s.cfg.Log.Error().Int64("run_id", r.claim.ID).Str("type", r.claim.Type).Interface("panic", p).
@@ -91,7 +93,7 @@ func (r *running) call() (out Result, err error) {
 	if !ok {
 		return Result{}, &Failure{Code: CodeError, Detail: "this replica has no executor for type " + r.claim.Type, Retryable: true}
 	}
-	return ex.Execute(r.ctx, r.handout())
+	return ex.Execute(ctx, r.handout())
 }
 
 // handout is what the executor is told.

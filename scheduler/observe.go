@@ -1,6 +1,8 @@
 package scheduler
 
 import (
+	"context"
+	"errors"
 	"time"
 
 	"github.com/rowrun/rowrun/store"
@@ -76,21 +78,62 @@ func (o *Observer) swept(sweep Sweep, runs int) {
 	}
 }
 
+// trace begins the trace of an execution, if there are any.
+func (c *Config) trace(ctx context.Context, claim *store.Claim) (context.Context, func(code string)) {
+	if c.Trace == nil {
+		return ctx, func(string) {}
+	}
+	return c.Trace(ctx, claim)
+}
+
+// code is that under which an execution that ended with err is recorded, "": it didn't fail.
+func (r *running) code(err error) string {
+	if err == nil {
+		return ""
+	}
+	if errors.Is(context.Cause(r.ctx), errLost) {
+		return "GIVEN_AWAY" // recorded by somebody else, as what is not known here
+	}
+	failure, _ := verdict(context.Cause(r.ctx), err, time.Since(r.started), &r.claim)
+	return failure.Code
+}
+
 // wakeUpMayTake is by how much a wake-up may be later than a sweep that found its work.
 const wakeUpMayTake = 250 * time.Millisecond
+
+// sighting is what a sweep found.
+type sighting struct {
+	runs     int
+	promoted bool // some were PENDING: an announcement that they became AVAILABLE is our own
+}
+
+func (f *sighting) add(p store.Pass) {
+	f.runs = max(f.runs, p.Promoted, len(p.Claims))
+	f.promoted = f.promoted || p.Promoted > 0
+}
 
 // lostWakeUps tells a sweep that had to find its work from one that was only a little earlier than the wake-up. It is
 // for one goroutine.
 type lostWakeUps struct {
-	observer *Observer
-	swept    bool      // one was there before: the first finds what no wake-up of ours could bring
-	suspect  time.Time // when a sweep found work; zero: none is under suspicion
-	due      time.Time // when dispatch would have looked without the sweep
-	wokenAt  time.Time
+	observer  *Observer
+	swept     bool      // one was there before: the first finds what no wake-up of ours could bring
+	suspect   time.Time // when a sweep found work; zero: none is under suspicion
+	promoted  bool      // that work was PENDING
+	due       time.Time // when dispatch would have looked without the sweep
+	wokenAt   time.Time
+	available time.Time // when it was last said that runs are AVAILABLE
 }
 
 // woken says that a wake-up came: what a sweep has just found was announced.
 func (l *lostWakeUps) woken() { l.suspect, l.wokenAt = time.Time{}, time.Now() }
+
+// toClaim says that runs became AVAILABLE, through another replica or through our own sweep.
+func (l *lostWakeUps) toClaim() {
+	l.available = time.Now()
+	if !l.promoted {
+		l.suspect = time.Time{}
+	}
+}
 
 // look judges a sweep that found work a while ago; it is called whenever dispatch goes round.
 func (l *lostWakeUps) look(now time.Time) {
@@ -104,11 +147,12 @@ func (l *lostWakeUps) look(now time.Time) {
 }
 
 // sweep notes what a sweep found; expected: dispatch knew that there was something.
-func (l *lostWakeUps) sweep(now time.Time, runs int, expected bool) {
-	l.observer.swept(SweepWork, runs)
-	soon := l.due.Sub(now) < wakeUpMayTake || now.Sub(l.wokenAt) < wakeUpMayTake
-	if runs > 0 && l.swept && !expected && !soon {
-		l.suspect = now
+func (l *lostWakeUps) sweep(now time.Time, found sighting, expected bool) {
+	l.observer.swept(SweepWork, found.runs)
+	soon := l.due.Sub(now) < wakeUpMayTake || now.Sub(l.wokenAt) < wakeUpMayTake ||
+		(!found.promoted && now.Sub(l.available) < wakeUpMayTake)
+	if found.runs > 0 && l.swept && !expected && !soon {
+		l.suspect, l.promoted = now, found.promoted
 	}
 	l.swept = true
 }

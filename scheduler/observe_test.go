@@ -11,21 +11,28 @@ import (
 func TestLostWakeUpsAreThoseThatNeverCame(t *testing.T) {
 	t.Parallel()
 	const later = 2 * wakeUpMayTake
+	work := sighting{runs: 3, promoted: true}
 	for name, c := range map[string]struct {
 		prepare  func(l *lostWakeUps, now time.Time)
-		found    int
+		found    sighting
 		expected bool
 		after    func(l *lostWakeUps)
 		lost     int
 	}{
-		"no wake-up comes":          {found: 3, lost: 1},
-		"nothing was found":         {found: 0},
-		"dispatch knew of the work": {found: 3, expected: true},
-		"the wake-up comes later":   {found: 3, after: func(l *lostWakeUps) { l.woken() }},
-		"the wake-up came just before": {found: 3, prepare: func(l *lostWakeUps, now time.Time) {
+		"no wake-up comes":          {found: work, lost: 1},
+		"nothing was found":         {},
+		"dispatch knew of the work": {found: work, expected: true},
+		"the wake-up comes later":   {found: work, after: func(l *lostWakeUps) { l.woken() }},
+		"the wake-up came just before": {found: work, prepare: func(l *lostWakeUps, now time.Time) {
 			l.woken()
 		}},
-		"a run_at was just due": {found: 3, prepare: func(l *lostWakeUps, now time.Time) {
+		"what was AVAILABLE is announced later": {found: sighting{runs: 3}, after: func(l *lostWakeUps) { l.toClaim() }},
+		"what was AVAILABLE was announced before": {found: sighting{runs: 3}, prepare: func(l *lostWakeUps, now time.Time) {
+			l.toClaim()
+		}},
+		"what was AVAILABLE is not announced":            {found: sighting{runs: 3}, lost: 1},
+		"what the sweep promoted is announced by itself": {found: work, after: func(l *lostWakeUps) { l.toClaim() }, lost: 1},
+		"a run_at was just due": {found: work, prepare: func(l *lostWakeUps, now time.Time) {
 			l.due = now.Add(time.Millisecond)
 		}},
 	} {
@@ -36,7 +43,7 @@ func TestLostWakeUpsAreThoseThatNeverCame(t *testing.T) {
 		}}
 		now := time.Now()
 		l.due = now.Add(time.Hour)
-		l.sweep(now, 5, false) // the first finds what was there before
+		l.sweep(now, sighting{runs: 5, promoted: true}, false) // the first finds what was there before
 		l.look(now.Add(later))
 		require.Zero(t, lost, name)
 		if c.prepare != nil {
@@ -51,6 +58,6 @@ func TestLostWakeUpsAreThoseThatNeverCame(t *testing.T) {
 		l.look(now.Add(later))
 		l.look(now.Add(2 * later))
 		require.Equal(t, c.lost, lost, name)
-		require.Equal(t, 5+c.found, swept, name)
+		require.Equal(t, 5+c.found.runs, swept, name)
 	}
 }

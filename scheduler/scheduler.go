@@ -52,7 +52,10 @@ type Config struct {
 	LogRuns func() bool
 	// Observer is told what happens; its zero value isn't.
 	Observer Observer
-	Log      zerolog.Logger
+	// Trace, where not nil, is called before each executor: the context that it returns is the executor's, and end is
+	// called when it has returned, with the code of its failure, "": it didn't fail. Both must return at once.
+	Trace func(ctx context.Context, c *store.Claim) (traced context.Context, end func(code string))
+	Log   zerolog.Logger
 }
 
 // Scheduler runs what the database holds. Make it with New; Run it once.

@@ -25,6 +25,8 @@ type Claim struct {
 	Payload    json.RawMessage
 	Claim      string
 	Manual     bool
+	// TraceParent is that of the run's input, otherwise of its task's labels, "" where there is none. Not checked.
+	TraceParent string
 	// Timeout is what is left of the run's time, 0: no limit. By the database's clock at the claim.
 	Timeout time.Duration
 	// ProgressTimeout is how long it may go without reporting progress, 0: no limit.
@@ -45,10 +47,11 @@ const (
     RETURNING r.id, r.root_id, r.task_id, k.name, r.plan_id, r.attempt, r.type, r.queue, coalesce(r.database_id, '') AS database_id,
         coalesce(r.version, '') AS version, (k.payload || r.input) AS payload,
         r.failures = 0 AND r.recoveries = 0 AS manual,
+        coalesce(r.input ->> 'traceparent', k.labels ->> 'traceparent') AS traceparent,
         extract(epoch FROM r.deadline - now.t)::float8 AS timeout, extract(epoch FROM k.progress_timeout)::float8 AS progress_timeout,
         r.priority, r.run_at, rowrun.transition(r) AS item`
 	selectTaken = `t.id, t.root_id, t.task_id, t.name, t.plan_id, t.attempt, t.type, t.queue, t.database_id,
-       t.version, t.payload, t.manual, t.timeout, t.progress_timeout
+       t.version, t.payload, t.manual, t.traceparent, t.timeout, t.progress_timeout
 FROM said LEFT JOIN taken t ON true
 ORDER BY t.priority DESC, t.run_at, t.id`
 	fits = `(r.type NOT IN ('SQL', 'DATABASE_MIGRATE') OR r.database_id IS NULL OR r.database_id = ANY ($6::text[]))
@@ -124,17 +127,21 @@ func collectClaims(rows pgx.Rows, secret [32]byte) (claims []Claim, alive bool, 
 			manual              *bool
 			timeout, progressTO *float64
 			plan                *int64
+			trace               *string
 		)
 		if err := rows.Scan(&alive, &seen, &id, &root, &task, &name, &plan, &attempt, &typ, &queue, &db, &version, &payload, &manual,
-			&timeout, &progressTO); err != nil {
+			&trace, &timeout, &progressTO); err != nil {
 			return nil, false, 0, err
 		}
 		if id == nil {
 			continue
 		}
+		if trace == nil {
+			trace = new(string)
+		}
 		claims = append(claims, Claim{
 			ID: *id, RootID: *root, TaskID: *task, TaskName: *name, PlanID: plan, Attempt: *attempt, Type: *typ, Queue: *queue,
-			DatabaseID: *db, Version: *version, Payload: payload, Claim: claimOf(secret, *id), Manual: *manual,
+			DatabaseID: *db, Version: *version, Payload: payload, Claim: claimOf(secret, *id), Manual: *manual, TraceParent: *trace,
 			Timeout: fromSeconds(timeout), ProgressTimeout: fromSeconds(progressTO),
 		})
 	}

@@ -11,10 +11,13 @@ import (
 // ServerFacts are what PostgreSQL tells of itself and of who asks.
 type ServerFacts struct {
 	Version           string
+	VersionNum        int64 // 150004 is 15.4
 	WALLevel          string
 	SlotKeepSize      string // max_slot_wal_keep_size as shown, -1: no bound
 	Fsync             bool
 	FullPageWrites    bool
+	Autovacuum        bool  // it runs, and has the statistics that it needs
+	FreeSlots         int64 // replication slots that may still be made
 	MaxConnections    int64
 	Connections       int64 // open now
 	Role              string
@@ -28,9 +31,11 @@ type ServerFacts struct {
 // ServerFacts asks the server; it needs no schema.
 func (s *Store) ServerFacts(ctx context.Context) (ServerFacts, error) {
 	const q = `-- doctor_server
-SELECT current_setting('server_version') AS version, current_setting('wal_level') AS wal_level,
+SELECT current_setting('server_version') AS version, current_setting('server_version_num')::bigint AS version_num, current_setting('wal_level') AS wal_level,
        current_setting('max_slot_wal_keep_size') AS slot_keep_size,
        current_setting('fsync')::boolean AS fsync, current_setting('full_page_writes')::boolean AS full_page_writes,
+       current_setting('autovacuum')::boolean AND current_setting('track_counts')::boolean AS autovacuum,
+       current_setting('max_replication_slots')::bigint - (SELECT count(*) FROM pg_replication_slots) AS free_slots,
        current_setting('max_connections')::bigint AS max_connections,
        (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend') AS connections,
        current_user::text AS role,
@@ -62,23 +67,42 @@ SELECT clock_timestamp()`
 
 // MissingPrivileges lists what the role that asks lacks of what a sidecar needs, such as "INSERT on rowrun.task_run".
 func (s *Store) MissingPrivileges(ctx context.Context) ([]string, error) {
+	// What rowrun_replica may do is what a sidecar needs. The first few stand here by name, in case that role has lost
+	// its own: a dump holds neither roles nor what was granted to them.
 	const q = `-- doctor_privileges
+WITH replica AS (SELECT to_regrole('rowrun_replica')::oid AS role)
 SELECT p.privilege || ' on ' || p.tab
 FROM (VALUES
-    ('rowrun.deployment', 'SELECT'), ('rowrun.migration', 'SELECT'),
-    ('rowrun.plan', 'SELECT'), ('rowrun.plan', 'UPDATE'), ('rowrun.plan', 'DELETE'),
-    ('rowrun.task', 'SELECT'), ('rowrun.task', 'UPDATE'), ('rowrun.task', 'DELETE'),
-    ('rowrun.task_run', 'SELECT'), ('rowrun.task_run', 'INSERT'), ('rowrun.task_run', 'UPDATE'), ('rowrun.task_run', 'DELETE'),
-    ('rowrun.task_run_log', 'SELECT'), ('rowrun.task_run_log', 'INSERT'), ('rowrun.task_run_log', 'DELETE'),
-    ('rowrun.gate_mark', 'SELECT'), ('rowrun.gate_mark', 'INSERT'), ('rowrun.gate_mark', 'DELETE'),
-    ('rowrun.replica_heartbeat', 'SELECT'), ('rowrun.replica_heartbeat', 'INSERT'),
-    ('rowrun.replica_heartbeat', 'UPDATE'), ('rowrun.replica_heartbeat', 'DELETE')) p(tab, privilege)
+    ('rowrun.deployment', 'SELECT'), ('rowrun.migration', 'SELECT'), ('rowrun.plan', 'UPDATE'), ('rowrun.task', 'UPDATE'),
+    ('rowrun.task_run', 'INSERT'), ('rowrun.task_run', 'UPDATE'), ('rowrun.replica_heartbeat', 'INSERT'),
+    ('rowrun.replica_heartbeat', 'UPDATE'), ('rowrun.webhook', 'SELECT'), ('rowrun.webhook_delivery', 'UPDATE')) p(tab, privilege)
 WHERE to_regclass(p.tab) IS NOT NULL AND NOT has_table_privilege(to_regclass(p.tab), p.privilege)
-UNION ALL
+UNION
+SELECT p.privilege || ' on ' || c.oid::regclass
+FROM replica, pg_class c, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) p(privilege)
+WHERE c.relnamespace = 'rowrun'::regnamespace AND c.relkind IN ('r', 'v')
+  AND has_table_privilege(replica.role, c.oid, p.privilege) AND NOT has_table_privilege(c.oid, p.privilege)
+UNION
+SELECT p.privilege || ' on columns of ' || c.oid::regclass
+FROM replica, pg_class c, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE']) p(privilege)
+WHERE c.relnamespace = 'rowrun'::regnamespace AND c.relkind IN ('r', 'v')
+  AND has_any_column_privilege(replica.role, c.oid, p.privilege) AND NOT has_any_column_privilege(c.oid, p.privilege)
+  AND NOT has_table_privilege(replica.role, c.oid, p.privilege)
+UNION
 SELECT 'EXECUTE on ' || f.oid::regprocedure
-FROM pg_proc f JOIN pg_namespace n ON n.oid = f.pronamespace
-WHERE n.nspname = 'rowrun' AND f.proname IN ('promote_runs', 'end_runs', 'mark_ended') AND NOT has_function_privilege(f.oid, 'EXECUTE')`
+FROM replica, pg_proc f
+WHERE f.pronamespace = 'rowrun'::regnamespace AND has_function_privilege(replica.role, f.oid, 'EXECUTE') AND NOT has_function_privilege(f.oid, 'EXECUTE')
+ORDER BY 1`
 	return collect[string](ctx, s, "read privileges", q, pgx.RowTo[string])
+}
+
+// Published are the columns of task_run that the publication of the stream holds; none: there is no such publication,
+// or one without inserts or updates.
+func (s *Store) Published(ctx context.Context) ([]string, error) {
+	const q = `-- doctor_publication
+SELECT unnest(t.attnames)::text FROM pg_publication p JOIN pg_publication_tables t USING (pubname)
+WHERE p.pubname = 'rowrun_stream' AND p.pubinsert AND p.pubupdate AND t.schemaname = 'rowrun' AND t.tablename = 'task_run'`
+	return collect[string](ctx, s, "read the publication", q, pgx.RowTo[string])
 }
 
 // Trigger is one of ours as the database has it.

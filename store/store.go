@@ -27,7 +27,8 @@ type Config struct {
 	// connections in less than a third of it, so that a replica that was stopped in the middle can't hold up the one
 	// that declares it dead. Zero: no such limits (commands that a person runs).
 	Lease time.Duration
-	// Pooled says that URL leads through a connection pooler: session settings are then left to the server's roles.
+	// Pooled says that URL leads through a connection pooler: session settings are then left to the server's roles, and
+	// no statement is prepared under a name.
 	Pooled bool
 }
 
@@ -59,7 +60,11 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	pc.MaxConnIdleTime = 5 * time.Minute
 	pc.HealthCheckPeriod = time.Minute
 	pc.ConnConfig.ConnectTimeout = 5 * time.Second
-	if !c.Pooled {
+	if c.Pooled {
+		// A pooler in transaction mode hands each statement to another connection, which knows nothing of one that was
+		// prepared before.
+		pc.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+	} else {
 		params := pc.ConnConfig.RuntimeParams
 		params["application_name"] = c.AppName
 		params["jit"] = "off"

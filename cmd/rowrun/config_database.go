@@ -18,6 +18,8 @@ type databaseConfig struct {
 	DirectURL string
 	// source names where URL came from, for messages; a URL is never shown.
 	source string
+	// pooler says that URL was found to lead through a pooler, see findPooler.
+	pooler bool
 }
 
 const databaseForm = "postgres://user@host:5432/database or host=… dbname=… (also env:NAME or file:PATH)"
@@ -63,8 +65,8 @@ func (c *databaseConfig) resolve(lookup func(string) (string, bool)) error {
 	return err
 }
 
-// pooled says that URL may lead through a pooler, as another way was given as well.
-func (c *databaseConfig) pooled() bool { return c.DirectURL != c.URL }
+// pooled says that URL may lead through a pooler: another way was given as well, or one was found.
+func (c *databaseConfig) pooled() bool { return c.pooler || c.DirectURL != c.URL }
 
 // databaseURL resolves and checks a connection string. What is wrong in it is
 // not shown: a mistyped URL shows parts of its password in the parser's words.

@@ -62,6 +62,8 @@ func waitForDatabase(ctx context.Context, url, source string, patience time.Dura
 var (
 	errStandby   = errors.New("server is a standby")
 	errOldServer = errors.New("server is too old")
+	// errAway means that the database went away between one step of a start and the next.
+	errAway = errors.New("the database is away")
 )
 
 // tryDatabase makes one connection and looks at the server behind it.
@@ -75,7 +77,8 @@ func tryDatabase(ctx context.Context, url string) error {
 	defer closeConn(ctx, conn)
 	var number int
 	var standby bool
-	err = conn.QueryRow(ctx, "SELECT current_setting('server_version_num')::int, pg_is_in_recovery()").Scan(&number, &standby)
+	// Unprepared: there may be a pooler in between, and this comes before anybody has looked.
+	err = conn.QueryRow(ctx, "SELECT current_setting('server_version_num')::int, pg_is_in_recovery()", pgx.QueryExecModeExec).Scan(&number, &standby)
 	switch {
 	case err != nil:
 		return err

@@ -42,6 +42,8 @@ type doctor struct {
 	// snapshotAge is how long a snapshot may be held.
 	snapshotAge time.Duration
 
+	hears    bool // notifications arrive where replicas listen
+	hearsErr error
 	server   store.ServerFacts
 	schema   int64
 	findings []finding
@@ -79,7 +81,10 @@ func (d *doctor) run(cmd *cobra.Command, c *client) error {
 	if err := waitForDatabase(cmd.Context(), c.database.DirectURL, c.database.source, promptPatience, log); err != nil {
 		return err
 	}
-	opened, err := store.Open(cmd.Context(), store.Config{URL: c.database.DirectURL, AppName: "rowrun doctor", MaxConns: 2})
+	probe, cancel := context.WithTimeout(cmd.Context(), answerPatience)
+	d.hears, d.hearsErr = hears(probe, c.database.DirectURL)
+	cancel()
+	opened, err := store.Open(cmd.Context(), store.Config{URL: c.database.DirectURL, AppName: "rowrun doctor", MaxConns: 2, Pooled: !d.hears})
 	if err != nil {
 		return err
 	}

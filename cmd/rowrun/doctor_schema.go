@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/rowrun/rowrun/migrations"
 )
@@ -101,16 +102,38 @@ func (d *doctor) checkDrift(ctx context.Context) error {
 			d.add("drift", warning, "function rowrun."+f.Name+" is not that of the migrations", "rowrun migrate sql  # find its CREATE FUNCTION and run that with OR REPLACE")
 		}
 	}
+	if err := d.checkPublication(ctx, want.published); err != nil {
+		return err
+	}
 	if len(d.findings) == before {
 		d.add("drift", fine, fmt.Sprintf("%d triggers and %d functions are those of the migrations", len(want.triggers), len(functions)), "")
 	}
 	return nil
 }
 
-// migrated are the triggers and PL/pgSQL functions that the migrations leave behind.
+func (d *doctor) checkPublication(ctx context.Context, want []string) error {
+	published, err := d.store.Published(ctx)
+	if err != nil {
+		return err
+	}
+	var missing []string
+	for _, column := range want {
+		if !slices.Contains(published, column) {
+			missing = append(missing, column)
+		}
+	}
+	if len(missing) > 0 {
+		d.add("drift", warning, "publication rowrun_stream is missing, or lacks inserts, updates or the columns "+firstFew(missing)+": the stream can't be read from the log",
+			"DROP PUBLICATION IF EXISTS rowrun_stream; -- then rowrun migrate sql, and run its CREATE PUBLICATION")
+	}
+	return nil
+}
+
+// migrated are the triggers, PL/pgSQL functions and published columns that the migrations leave behind.
 type migrated struct {
 	triggers  map[string]bool     // table.name
 	functions map[string][]string // bodies by name; several where one is replaced or overloaded
+	published []string            // columns of task_run that the stream reads
 }
 
 func (m *migrated) names() []string {
@@ -142,6 +165,10 @@ func migratedObjects() (*migrated, error) {
 	function := regexp.MustCompile(`(?is)\bCREATE\s+(?:OR\s+REPLACE\s+)?FUNCTION\s+rowrun\.(\w+)\s*\([^$;]*?\bAS\s+\$\$(.*?)\$\$`)
 	for _, s := range function.FindAllStringSubmatch(text, -1) {
 		m.functions[s[1]] = append(m.functions[s[1]], strings.TrimSpace(s[2]))
+	}
+	publication := regexp.MustCompile(`(?is)\bCREATE\s+PUBLICATION\s+rowrun_stream\s+FOR\s+TABLE\s+rowrun\.task_run\s*\(([^)]*)\)`)
+	for _, s := range publication.FindAllStringSubmatch(bare, -1) {
+		m.published = strings.FieldsFunc(s[1], func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
 	}
 	return m, nil
 }

@@ -12,6 +12,7 @@ import (
 )
 
 const (
+	oldestServer       = 150000
 	maxClockDifference = 5 * time.Second
 	clockSamples       = 5
 	fullNotifyQueue    = 0.5
@@ -20,7 +21,14 @@ const (
 // checkServer judges the server's settings.
 func (d *doctor) checkServer() {
 	s := &d.server
-	d.add("server", fine, "PostgreSQL "+s.Version, "")
+	if s.VersionNum < oldestServer {
+		d.add("server", warning, "PostgreSQL "+s.Version+" is too old, 15 is the first that works", "pg_upgrade  # to 15 or later")
+	} else {
+		d.add("server", fine, "PostgreSQL "+s.Version, "")
+	}
+	if s.Standby {
+		d.add("server", warning, "this server is a standby: nothing can be written", "rowrun doctor --database-url 'postgres://…?target_session_attrs=read-write'")
+	}
 	if s.ReadOnly {
 		d.add("server", warning, "default_transaction_read_only is on for this role: nothing can be written",
 			"ALTER ROLE "+quoteIdentifier(s.Role)+" SET default_transaction_read_only = off;")
@@ -28,6 +36,10 @@ func (d *doctor) checkServer() {
 	if !s.Fsync || !s.FullPageWrites {
 		d.add("server", warning, "fsync or full_page_writes is off: a crash of the machine may lose or damage the database",
 			"ALTER SYSTEM SET fsync = on; ALTER SYSTEM SET full_page_writes = on; SELECT pg_reload_conf();")
+	}
+	if !s.Autovacuum {
+		d.add("server", warning, "autovacuum or track_counts is off: dead rows pile up, and looks for work get slower from hour to hour",
+			"ALTER SYSTEM SET autovacuum = on; ALTER SYSTEM SET track_counts = on; SELECT pg_reload_conf();")
 	}
 	if s.Connections*10 > s.MaxConnections*8 {
 		d.add("connections", warning, fmt.Sprintf("%d of %d connections are open: replicas may find none", s.Connections, s.MaxConnections),
@@ -45,6 +57,9 @@ func (d *doctor) checkServer() {
 	case s.SlotKeepSize == "-1":
 		d.add("wal_level", note, "max_slot_wal_keep_size is not set: a replication slot that nobody reads could fill the disk, so none is used unasked",
 			"ALTER SYSTEM SET max_slot_wal_keep_size = '10GB'; SELECT pg_reload_conf();")
+	case s.FreeSlots <= 0:
+		d.add("wal_level", note, "every replication slot of the server is taken; the stream needs one, if none of them is its own",
+			"ALTER SYSTEM SET max_replication_slots = 20; -- and restart the server")
 	default:
 		d.add("wal_level", fine, "wal_level is logical, max_slot_wal_keep_size "+s.SlotKeepSize, "")
 	}
@@ -56,25 +71,54 @@ func (d *doctor) checkServer() {
 	}
 }
 
-// checkPoolers sends a notification to itself on each way to the database.
+// checkPoolers judges whether a notification arrived where replicas listen, and looks for the bounds that can't be asked
+// for through a pooler.
 func (d *doctor) checkPoolers(ctx context.Context) error {
-	direct, err := d.hears(ctx, d.database.DirectURL)
-	if err != nil {
-		return err
-	}
 	switch {
-	case !direct:
-		d.add("pooler", warning, "notifications do not arrive on "+place(d.database.DirectURL)+": most likely a pooler in transaction mode",
+	case d.hearsErr != nil:
+		return d.hearsErr
+	case !d.hears:
+		d.add("pooler", warning, "notifications do not arrive on "+place(d.database.DirectURL)+", most likely through a pooler in transaction mode: replicas poll, and write no stream",
 			"rowrun serve --direct-url postgres://…  # the server itself")
 	case d.database.pooled():
 		d.add("pooler", fine, "notifications arrive on --direct-url", "")
+		return d.checkPooledSessions(ctx)
 	default:
 		d.add("pooler", fine, "notifications arrive", "")
 	}
 	return nil
 }
 
-func (d *doctor) hears(ctx context.Context, url string) (bool, error) {
+// checkPooledSessions: a replica bounds its own sessions, but not those that it shares.
+func (d *doctor) checkPooledSessions(ctx context.Context) error {
+	config, err := pgx.ParseConfig(d.database.URL)
+	if err != nil {
+		return errors.New("not a connection string") // resolve has parsed it before
+	}
+	config.DefaultQueryExecMode = pgx.QueryExecModeExec // a statement may meet another session
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	var role string
+	var statement, idle bool
+	const q = `-- doctor_pooled
+SELECT current_user::text, current_setting('statement_timeout') <> '0', current_setting('idle_in_transaction_session_timeout') <> '0'`
+	if err := conn.QueryRow(ctx, q).Scan(&role, &statement, &idle); err != nil {
+		return err
+	}
+	if !statement || !idle {
+		d.add("pooler", warning, "sessions through the pooler have no statement_timeout or no idle_in_transaction_session_timeout: "+
+			"one that a replica has lost may hold its locks for as long as it likes",
+			"ALTER ROLE "+quoteIdentifier(role)+" SET statement_timeout = '18s'; ALTER ROLE "+quoteIdentifier(role)+
+				" SET idle_in_transaction_session_timeout = '18s'; -- three tenths of --stale-after")
+	}
+	return nil
+}
+
+// hears sends a notification to itself.
+func hears(ctx context.Context, url string) (bool, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
 		return false, errors.New("not a connection string") // resolve has parsed it before

@@ -107,6 +107,48 @@ CREATE OR REPLACE FUNCTION rowrun.plan_fill() RETURNS trigger LANGUAGE plpgsql A
 	require.Contains(t, one(t, findings, "drift", warning).Text, "function rowrun.plan_fill")
 }
 
+func TestDoctorFindsAPublicationThatDrifted(t *testing.T) {
+	t.Parallel()
+	dsn := storetest.New(t)
+	conn := connect(t, dsn)
+	change(t, conn, aliveReplica)
+	change(t, conn, `ALTER PUBLICATION rowrun_stream SET (publish = 'insert')`)
+	code, findings := diagnosis(t, dsn)
+	require.Equal(t, exitFailed, code)
+	require.Contains(t, one(t, findings, "drift", warning).Text, "publication rowrun_stream")
+	change(t, conn, `ALTER PUBLICATION rowrun_stream SET (publish = 'insert, update')`)
+	change(t, conn, `ALTER PUBLICATION rowrun_stream SET TABLE rowrun.task_run (id, status)`)
+	_, findings = diagnosis(t, dsn)
+	require.Contains(t, one(t, findings, "drift", warning).Text, "columns task_id, ")
+	change(t, conn, `DROP PUBLICATION rowrun_stream`)
+	_, findings = diagnosis(t, dsn)
+	require.Contains(t, one(t, findings, "drift", warning).Text, "is missing")
+}
+
+func TestDoctorJudgesWhatTheServerTells(t *testing.T) {
+	t.Parallel()
+	for text, facts := range map[string]store.ServerFacts{
+		"too old":        {Version: "14.9", VersionNum: 140009, Autovacuum: true},
+		"is a standby":   {VersionNum: 160000, Standby: true, Autovacuum: true},
+		"autovacuum":     {VersionNum: 160000},
+		"queue is 60 %":  {VersionNum: 160000, Autovacuum: true, NotifyQueue: 0.6},
+		"slot of the se": {VersionNum: 160000, Autovacuum: true, WALLevel: "logical", Replication: true, SlotKeepSize: "10GB"},
+		"not set":        {VersionNum: 160000, Autovacuum: true, WALLevel: "logical", Replication: true, SlotKeepSize: "-1", FreeSlots: 1},
+	} {
+		facts.Fsync, facts.FullPageWrites, facts.MaxConnections = true, true, 100
+		d := doctor{server: facts}
+		d.checkServer()
+		var found []finding
+		for _, f := range d.findings {
+			if f.Severity != fine && strings.Contains(strings.ReplaceAll(f.Text, "slot of the server", "slot of the se"), text) {
+				require.NotEmpty(t, f.Fix)
+				found = append(found, f)
+			}
+		}
+		require.Len(t, found, 1, "%s: %+v", text, d.findings)
+	}
+}
+
 func TestDoctorFindsSchemasOfOtherVersions(t *testing.T) {
 	t.Parallel()
 	empty := storetest.Empty(t)
@@ -153,6 +195,9 @@ func TestDoctorFindsMissingPrivileges(t *testing.T) {
 	change(t, conn, `GRANT rowrun_replica TO `+role)
 	_, findings = diagnosis(t, as)
 	require.Empty(t, of(findings, "privileges"))
+	change(t, conn, `REVOKE UPDATE ON rowrun.webhook_delivery FROM rowrun_replica`)
+	_, findings = diagnosis(t, as)
+	require.Contains(t, one(t, findings, "privileges", warning).Text, "UPDATE on rowrun.webhook_delivery")
 }
 
 // withUser changes the login of a connection string of the tests' server.
@@ -236,6 +281,7 @@ func TestDoctorFindsSlots(t *testing.T) {
 	f := one(t, findings, "slot", warning)
 	require.Contains(t, f.Text, "not this deployment's")
 	change(t, conn, f.Fix)
+	change(t, conn, `UPDATE rowrun.deployment SET id = gen_random_uuid()`) // slots belong to the server, and its databases are copies
 	change(t, conn, `SELECT pg_create_logical_replication_slot('rowrun_stream_' || left(id::text, 8), 'pgoutput') FROM rowrun.deployment`)
 	_, findings = diagnosis(t, dsn)
 	require.Contains(t, one(t, findings, "slot", warning).Text, "max_slot_wal_keep_size is not set")

@@ -11,6 +11,7 @@ import (
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/history"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/metrics"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/server"
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/tracing"
 	"github.com/rowrun/rowrun/events"
 	"github.com/rowrun/rowrun/scheduler"
 	"github.com/rowrun/rowrun/store"
@@ -45,6 +46,20 @@ func (r *replica) newMetrics(c *serveConfig, s *store.Store, x *executors, kept 
 		},
 		Log: log,
 	})
+}
+
+// newTracer makes a tracer where the variables OTEL_* ask for one, otherwise nil. Variables that are set for all
+// programs of a machine and don't fit must not keep a replica from starting.
+func newTracer(ctx context.Context, c *serveConfig, log zerolog.Logger) (*tracing.Tracer, error) {
+	exporter, err := tracing.FromEnvironment(ctx, c.lookup)
+	if err != nil {
+		log.Warn().Err(err).Msg("no traces are sent")
+		return nil, nil
+	}
+	if exporter == nil {
+		return nil, nil
+	}
+	return tracing.New(ctx, tracing.Config{Exporter: exporter, Replica: c.ReplicaName, Version: version, Log: log})
 }
 
 // readiness says when a replica takes work: the database takes writes and has

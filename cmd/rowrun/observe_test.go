@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -39,7 +41,7 @@ func readEvents(t *testing.T, base, lastID string) *eventReader {
 	if lastID != "" {
 		req.Header.Set("Last-Event-ID", lastID)
 	}
-	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req) //nolint:bodyclose // r.close does
 	require.NoError(t, err)
 	require.Equal(t, http.StatusOK, resp.StatusCode)
 	r := &eventReader{lines: make(chan eventLine, 1000)}
@@ -124,6 +126,39 @@ func TestEventsOfEveryReplicaTellEveryTransition(t *testing.T) {
 	require.Equal(t, 1, writers())
 }
 
+// One run of many, told to be wanted in each of the ways.
+func TestStreamShowsWhatIsAskedFor(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	conn := connect(t, url)
+	change(t, conn, `INSERT INTO rowrun.plan (id, name) VALUES (900, 'a');
+INSERT INTO rowrun.task (id, name, type, queue, plan_id, database_id) VALUES
+(700, 'mine', 'MINE', 'far', 900, 'orders'), (701, 'other', 'NOOP', 'default', NULL, NULL);
+INSERT INTO rowrun.task_run (id, task_id) VALUES (500, 700), (501, 701), (502, 701)`)
+	for _, args := range [][]string{
+		{"--plan", "900"}, {"--task", "mine"}, {"--task", "700"}, {"--run", "500"}, {"--type", "MINE,SQL"}, {"--queue", "far"}, {"--database", "orders"},
+	} {
+		for _, format := range []string{"json", "text"} {
+			reader, writer := io.Pipe()
+			_, logs := start(t, url, writer, append([]string{"stream", "--since", "1h", "--format", format}, args...)...)
+			line, err := bufio.NewReader(reader).ReadString('\n')
+			require.NoError(t, err, logs.lines)
+			require.Contains(t, line, map[string]string{"json": `"run_id":500`, "text": "run 500 "}[format], args)
+			require.NoError(t, reader.Close())
+		}
+	}
+	change(t, conn, `SELECT rowrun.cancel_run(id) FROM rowrun.task_run ORDER BY id`)
+	got := rowrun(t.Context(), t, map[string]string{"DATABASE_URL": url}, "stream", "--since", "1h", "--until-idle", "--status", "canceled", "--type", "NOOP")
+	require.Equal(t, exitDone, got.code, got.stderr)
+	require.Equal(t, 2, strings.Count(got.stdout, "\n"), got.stdout)
+	require.Equal(t, 2, strings.Count(got.stdout, `"to":"CANCELED"`), got.stdout)
+	for _, wrong := range [][]string{{"--plan", "x"}, {"--run", "0"}, {"--status", "OPEN"}} {
+		got = rowrun(t.Context(), t, map[string]string{"DATABASE_URL": url}, append([]string{"stream"}, wrong...)...)
+		require.Equal(t, exitUsage, got.code)
+		require.Contains(t, got.stderr, wrong[0]+": ")
+	}
+}
+
 func TestStatusAndMetricsTellOfTheReplica(t *testing.T) {
 	t.Parallel()
 	url := storetest.New(t)
@@ -181,6 +216,23 @@ func TestStatusAndMetricsTellOfTheReplica(t *testing.T) {
 		require.Contains(t, body, `"`+check+`":{"ok":true`)
 	}
 	require.Contains(t, body, `"detail":"notify"`)
+}
+
+func TestAttemptsOfWebhooksAreCounted(t *testing.T) {
+	t.Parallel()
+	app := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(app.Close)
+	url := storetest.New(t)
+	s := startServing(t, url, "--webhook-allow-cidr", "127.0.0.0/8")
+	s.awaitReady(t)
+	conn := connect(t, url)
+	_, err := conn.Exec(t.Context(), `INSERT INTO rowrun.webhook (url) VALUES ($1)`, app.URL)
+	require.NoError(t, err)
+	change(t, conn, `INSERT INTO rowrun.plan (id) VALUES (900); INSERT INTO rowrun.task (plan_id, name, type) VALUES (900, 'a', 'NOOP'); SELECT rowrun.run_plan(900)`)
+	eventually(t, "the delivery is counted", func() bool {
+		_, text := s.status(t, "/metrics")
+		return strings.Contains(text, `rowrun_notifier_webhook_attempts_total{result="delivered"} 1`)
+	})
 }
 
 // The trigger that announces inserts is gone: only the sweep can find them.

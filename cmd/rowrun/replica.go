@@ -12,8 +12,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/history"
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/metrics"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/server"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/stream"
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/tracing"
 	"github.com/rowrun/rowrun/events"
 	"github.com/rowrun/rowrun/notifier"
 	"github.com/rowrun/rowrun/notifier/webhook"
@@ -36,7 +38,7 @@ type replica struct {
 }
 
 // newReplica wires a replica. It binds the HTTP address, and starts nothing.
-func newReplica(c *serveConfig, s *store.Store, x *executors, out io.Writer, log zerolog.Logger) (*replica, error) {
+func newReplica(c *serveConfig, s *store.Store, x *executors, traces *tracing.Tracer, out io.Writer, log zerolog.Logger) (*replica, error) {
 	hub := events.NewHub()
 	config, err := pgx.ParseConfig(c.Database.DirectURL)
 	if err != nil {
@@ -56,7 +58,7 @@ func newReplica(c *serveConfig, s *store.Store, x *executors, out io.Writer, log
 		unsubscribeEnded()
 		unsubscribeAnnounced()
 	}
-	listen := events.ListenConfig{ConnConfig: config, Channel: store.Channel, Hub: hub, Log: log}
+	listen := events.ListenConfig{ConnConfig: config, Channel: store.Channel, Hub: hub, Log: log, Probe: true}
 	logRuns := func() bool { return true }
 	var listener *events.Listener
 	kept, err := history.New(history.Config{})
@@ -105,10 +107,10 @@ func newReplica(c *serveConfig, s *store.Store, x *executors, out io.Writer, log
 	}
 	waking := &wakeTeller{
 		store: s, log: log, id: func() string { return r.scheduler.Status().ReplicaID },
-		source: func() string { return r.wakeSource(c.Wake, listener) },
+		source: func() string { return r.wakeSource(c.Wake, listener) }, deaf: listener.Deaf,
 	}
 	r.support = []part{listener, counted, waking}
-	r.scheduler, err = scheduler.New(scheduler.Config{
+	schedule := scheduler.Config{
 		Store:              s,
 		Executors:          x.byType,
 		Databases:          x.databases,
@@ -131,11 +133,14 @@ func newReplica(c *serveConfig, s *store.Store, x *executors, out io.Writer, log
 		LogRuns:            logRuns,
 		Observer:           counted.Observer(),
 		Log:                log,
-	})
-	if err != nil {
+	}
+	if traces != nil {
+		schedule.Trace = traces.Trace
+	}
+	if r.scheduler, err = scheduler.New(schedule); err != nil {
 		return nil, err
 	}
-	if r.notifier, err = newNotifier(c, s, announced, log); err != nil {
+	if r.notifier, err = newNotifier(c, s, counted, announced, log); err != nil {
 		return nil, err
 	}
 	if c.HTTPAddr != "" {
@@ -158,13 +163,14 @@ func newReplica(c *serveConfig, s *store.Store, x *executors, out io.Writer, log
 }
 
 // newNotifier wires what delivers announcements.
-func newNotifier(c *serveConfig, s *store.Store, wake <-chan struct{}, log zerolog.Logger) (*notifier.Notifier, error) {
+func newNotifier(c *serveConfig, s *store.Store, counted *metrics.Metrics, wake <-chan struct{}, log zerolog.Logger) (*notifier.Notifier, error) {
 	sender, err := webhook.New(webhook.Config{Lookup: c.lookup, Allow: c.WebhookAllow})
 	if err != nil {
 		return nil, err
 	}
 	return notifier.New(notifier.Config{
-		Store: s, Send: sender.Send, SweepInterval: c.SweepInterval, DrainTimeout: max(c.DrainTimeout, time.Millisecond), Wake: wake, Log: log,
+		Store: s, Send: sender.Send, SweepInterval: c.SweepInterval, DrainTimeout: max(c.DrainTimeout, time.Millisecond), Wake: wake,
+		Tried: counted.Webhook, Log: log,
 	})
 }
 

@@ -19,6 +19,8 @@ func checkSchema(ctx context.Context, s *store.Store) error {
 	switch {
 	case store.SQLState(err) == "42501":
 		return errors.New("the role may not read schema rowrun: grant it rowrun_replica to serve, rowrun_viewer to look")
+	case err != nil && diagnose(err).wait:
+		return fmt.Errorf("the schema's version could not be read: %w: %s", errAway, diagnose(err).text)
 	case err != nil:
 		return fmt.Errorf("the schema's version could not be read: %s", diagnose(err).text)
 	case version == 0:

@@ -5,12 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
-	"github.com/rowrun/rowrun/events"
 	"github.com/rowrun/rowrun/migrations"
 	"github.com/rowrun/rowrun/store"
 )
@@ -40,7 +39,7 @@ func serve(ctx context.Context, c *serveConfig, out io.Writer, log zerolog.Logge
 		return err
 	}
 	defer executors.close()
-	if err := reach(ctx, c, log); err != nil {
+	if err := outlast(ctx, c, log, func() error { return c.Database.findPooler(ctx) }); err != nil {
 		return stopped(ctx, err)
 	}
 	if c.Migrate {
@@ -58,17 +57,30 @@ func serve(ctx context.Context, c *serveConfig, out io.Writer, log zerolog.Logge
 		return err
 	}
 	defer opened.Close()
-	if err := checkSchema(ctx, opened); err != nil {
-		return stopped(ctx, err)
-	}
-	deployment, err := opened.Deployment(ctx)
+	var deployment string
+	err = outlast(ctx, c, log, func() (err error) {
+		if err := checkSchema(ctx, opened); err != nil {
+			return err
+		}
+		if deployment, err = opened.Deployment(ctx); err != nil && diagnose(err).wait {
+			err = fmt.Errorf("%w: %w", errAway, err)
+		}
+		return err
+	})
 	if err != nil {
 		return stopped(ctx, err)
 	}
 	if err := executors.addSQL(c, deployment, log); err != nil {
 		return err
 	}
-	r, err := newReplica(c, opened, executors, out, log)
+	traces, err := newTracer(ctx, c, log)
+	if err != nil {
+		return err
+	}
+	if traces != nil {
+		defer traces.Close() // after the drain
+	}
+	r, err := newReplica(c, opened, executors, traces, out, log)
 	if err != nil {
 		return err
 	}
@@ -85,33 +97,25 @@ func stopped(ctx context.Context, err error) error {
 	}
 }
 
-// reach waits for the database on every way that a replica uses, and refuses
-// one on which notifications don't arrive.
-func reach(ctx context.Context, c *serveConfig, log zerolog.Logger) error {
-	if err := waitForDatabase(ctx, c.Database.URL, c.Database.source, 0, log); err != nil {
-		return err
-	}
-	if c.Database.pooled() {
-		if err := waitForDatabase(ctx, c.Database.DirectURL, "--direct-url", 0, log); err != nil {
+// outlast asks when the database is reached, on every way that a replica uses,
+// and again where it went away in the midst of it.
+func outlast(ctx context.Context, c *serveConfig, log zerolog.Logger, ask func() error) error {
+	for {
+		if err := waitForDatabase(ctx, c.Database.URL, c.Database.source, 0, log); err != nil {
 			return err
 		}
+		if c.Database.DirectURL != c.Database.URL {
+			if err := waitForDatabase(ctx, c.Database.DirectURL, "--direct-url", 0, log); err != nil {
+				return err
+			}
+		}
+		err := ask()
+		if !errors.Is(err, errAway) || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(100 * time.Millisecond):
+		}
 	}
-	config, err := pgx.ParseConfig(c.Database.DirectURL)
-	if err != nil {
-		return errors.New("not a connection string") // validate has parsed it before
-	}
-	return probe(ctx, config, c.Database.DirectURL)
-}
-
-// probe refuses a way to the database on which notifications don't arrive.
-func probe(ctx context.Context, config *pgx.ConnConfig, url string) error {
-	err := events.ProbeListen(ctx, config)
-	if errors.Is(err, events.ErrNoNotify) {
-		return fmt.Errorf("%s: notifications do not arrive there, it is most likely a pooler in transaction mode: "+
-			"set --direct-url to the server itself", place(url))
-	}
-	if err != nil && ctx.Err() == nil {
-		return fmt.Errorf("%s: listen: %s", place(url), diagnose(err).text)
-	}
-	return err
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -27,13 +28,16 @@ type streamConfig struct {
 	From      string // a place in the log; "": none
 	UntilIdle bool
 	Format    string
+	Filter    lineFilter
+	wants     func(line []byte) bool // nil: every line
 }
 
 func (c *streamConfig) register(flags *pflag.FlagSet) {
 	c.Database.register(flags)
 	flags.DurationVar(&c.Since, "since", 0, "first show what the runs still tell of this `time` before now, such as 10m; reads the whole table of runs once")
 	flags.StringVar(&c.From, "from", "", "first show what the runs tell of what came since this `LSN`, a place that a line named in \"lsn\"; behind a stream.gap line, as rows know no places")
-	flags.BoolVar(&c.UntilIdle, "until-idle", false, "end when nothing came for a second and no run is AVAILABLE, RUNNING, or PENDING and due")
+	flags.BoolVar(&c.UntilIdle, "until-idle", false, "end when nothing came for a second and no run, of those that are filtered out neither, is AVAILABLE, RUNNING, or PENDING and due")
+	c.Filter.register(flags)
 	choice(flags, &c.Format, "format", "json", "form of the lines; text is for people", "json", "text")
 }
 
@@ -48,6 +52,10 @@ func (c *streamConfig) validate(lookup func(string) (string, bool)) error {
 		if _, err := events.ParseLSN(c.From); err != nil {
 			return usagef("--from: %q is not accepted; accepted: a place such as 16/B374D848", c.From)
 		}
+	}
+	var err error
+	if c.wants, err = c.Filter.parse(); err != nil {
+		return err
 	}
 	return c.Database.resolve(lookup)
 }
@@ -84,7 +92,7 @@ func showStream(ctx context.Context, c *streamConfig, out io.Writer, log zerolog
 		return stopped(ctx, err)
 	}
 	defer opened.Close()
-	printer, err := stream.NewPrinter(stream.PrinterConfig{Out: out, Text: c.Format == "text", Color: isTerminal(out)})
+	printer, err := stream.NewPrinter(stream.PrinterConfig{Out: out, Text: c.Format == "text", Color: isTerminal(out), Wants: c.wants})
 	if err != nil {
 		return err
 	}
@@ -143,6 +151,19 @@ func watch(ctx context.Context, c *streamConfig, log zerolog.Logger) (*store.Sto
 		return nil, nil, nil, err
 	}
 	return opened, listener, hub, nil
+}
+
+// probe refuses a way to the database on which notifications don't arrive.
+func probe(ctx context.Context, config *pgx.ConnConfig, url string) error {
+	err := events.ProbeListen(ctx, config)
+	if errors.Is(err, events.ErrNoNotify) {
+		return fmt.Errorf("%s: notifications do not arrive there, it is most likely a pooler in transaction mode: "+
+			"set --direct-url to the server itself", place(url))
+	}
+	if err != nil && ctx.Err() == nil {
+		return fmt.Errorf("%s: listen: %s", place(url), diagnose(err).text)
+	}
+	return err
 }
 
 // isTerminal says that what is written to w is seen by a person who hasn't asked for plain text.

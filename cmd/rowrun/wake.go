@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/rs/zerolog"
 
 	"github.com/rowrun/rowrun/events"
@@ -21,13 +24,39 @@ func (r *replica) wakeSource(asked string, listener *events.Listener) string {
 	return "notify"
 }
 
+// findPooler finds out that the database's address leads through a pooler in
+// transaction mode: statements are then not prepared on connections that the
+// next one may not get.
+func (c *databaseConfig) findPooler(ctx context.Context) error {
+	if c.pooled() {
+		return nil // said by whoever gave another way
+	}
+	config, err := pgx.ParseConfig(c.URL)
+	if err != nil {
+		return errors.New("not a connection string") // validate has parsed it before
+	}
+	err = events.ProbeListen(ctx, config)
+	switch {
+	case errors.Is(err, events.ErrNoNotify):
+		c.pooler = true
+		return nil
+	case err != nil && ctx.Err() == nil && diagnose(err).wait:
+		return fmt.Errorf("%s: listen: %w: %s", place(c.URL), errAway, diagnose(err).text)
+	case err != nil && ctx.Err() == nil:
+		return fmt.Errorf("%s: listen: %s", place(c.URL), diagnose(err).text)
+	}
+	return err
+}
+
 // wakeTeller says how a replica is woken, in the log and in its row, whenever
-// that changes.
+// that changes: WAL → NOTIFY → sweeps, each taking over while the one before
+// fails.
 type wakeTeller struct {
 	store  *store.Store
 	log    zerolog.Logger
 	id     func() string // "" while it has none
 	source func() string
+	deaf   func() bool // notifications don't arrive on the connection that there is
 }
 
 // Run tells until ctx ends; it returns nil. The row of a replica that is not
@@ -36,6 +65,7 @@ func (w *wakeTeller) Run(ctx context.Context) error {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	var logged, written, writtenAs string
+	warned := false
 	for {
 		select {
 		case <-ctx.Done():
@@ -46,6 +76,12 @@ func (w *wakeTeller) Run(ctx context.Context) error {
 		if source != logged {
 			w.log.Info().Str("wake_source", source).Msg("wake source changed")
 			logged = source
+		}
+		if deaf := w.deaf(); deaf != warned {
+			if warned = deaf; deaf {
+				w.log.Warn().Msg("notifications do not arrive, most likely through a pooler in transaction mode: runs are found by sweeps, " +
+					"and this replica writes no stream; set --direct-url to the server itself")
+			}
 		}
 		if id == "" || (source == written && id == writtenAs) {
 			continue

@@ -74,33 +74,34 @@ func (f *Filter) all() bool {
 	return f.Plan == 0 && f.Task == "" && f.Run == 0 && len(f.Types) == 0 && len(f.Statuses) == 0 && len(f.Queues) == 0 && f.Database == ""
 }
 
-// Wants says whether a JSON line of the stream is wanted.
+// Wants says whether a JSON line of the stream is wanted. What can't be judged is: of a run that was removed before its
+// line was written, type and queue are null.
 func (f *Filter) Wants(line []byte) bool {
 	if f.all() {
 		return true
 	}
 	var l struct {
-		Event    string `json:"event"`
-		Run      int64  `json:"run_id"`
-		Root     int64  `json:"root_id"`
-		Task     int64  `json:"task_id"`
-		Name     string `json:"task"`
-		Type     string `json:"type"`
-		Plan     int64  `json:"plan_id"`
-		Queue    string `json:"queue"`
-		Database string `json:"database_id"`
-		To       string `json:"to"`
+		Event    string  `json:"event"`
+		Run      int64   `json:"run_id"`
+		Root     int64   `json:"root_id"`
+		Task     int64   `json:"task_id"`
+		Name     string  `json:"task"`
+		Type     *string `json:"type"`
+		Plan     int64   `json:"plan_id"`
+		Queue    *string `json:"queue"`
+		Database string  `json:"database_id"`
+		To       string  `json:"to"`
 	}
 	if json.Unmarshal(line, &l) != nil || l.Event == "stream.gap" {
-		return true // what can't be judged isn't kept back
+		return true
 	}
 	switch {
 	case f.Plan != 0 && l.Plan != f.Plan,
 		f.Run != 0 && l.Run != f.Run && l.Root != f.Run,
 		f.Task != "" && l.Name != f.Task && strconv.FormatInt(l.Task, 10) != f.Task,
 		f.Database != "" && l.Database != f.Database,
-		len(f.Types) > 0 && !slices.Contains(f.Types, l.Type),
-		len(f.Queues) > 0 && !slices.Contains(f.Queues, l.Queue),
+		len(f.Types) > 0 && l.Type != nil && !slices.Contains(f.Types, *l.Type),
+		len(f.Queues) > 0 && l.Queue != nil && !slices.Contains(f.Queues, *l.Queue),
 		len(f.Statuses) > 0 && !slices.Contains(f.Statuses, l.To):
 		return false
 	}

@@ -201,6 +201,9 @@ func TestFilterLetsThroughWhatIsWantedAndEveryGap(t *testing.T) {
 		require.Equal(t, wanted, f.Wants(line), query)
 		require.True(t, f.Wants(history.GapLine("why")), query)
 	}
+	f, err := history.ParseFilter(url.Values{"type": {"SQL"}, "queue": {"far"}})
+	require.NoError(t, err)
+	require.True(t, f.Wants([]byte(`{"run_id":7,"type":null,"queue":null}`)), "of a run that is gone")
 	for _, query := range []string{"plan=x", "run=0", "status=OPEN", "colour=red"} {
 		values, err := url.ParseQuery(query)
 		require.NoError(t, err)

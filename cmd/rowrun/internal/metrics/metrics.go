@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/rs/zerolog"
 
+	"github.com/rowrun/rowrun/notifier"
 	"github.com/rowrun/rowrun/scheduler"
 	"github.com/rowrun/rowrun/store"
 )
@@ -123,7 +124,7 @@ func (m *Metrics) make() {
 	m.found = prometheus.NewCounterVec(counter("scheduler_sweep_found_runs_total",
 		"Runs that sweeps found: work to promote or claim, stale, overdue and stray runs that they ended."), []string{"sweep"})
 	m.lost = prometheus.NewCounter(counter("scheduler_lost_wakeups_total", "Sweeps that found work which a wake-up should have brought."))
-	m.webhooks = prometheus.NewCounterVec(counter("notifier_webhook_attempts_total", "Attempts to deliver a webhook."), []string{"result"})
+	m.webhooks = prometheus.NewCounterVec(counter("notifier_webhook_attempts_total", "Attempts of this replica to deliver a webhook."), []string{"result"})
 	// A series that exists from the start shows its first event as a rate.
 	for _, kind := range m.config.Types {
 		for _, status := range []string{"RUNNING", "DONE", "FAILED", "CANCELED"} {
@@ -135,7 +136,7 @@ func (m *Metrics) make() {
 		m.sweeps.WithLabelValues(string(sweep))
 		m.found.WithLabelValues(string(sweep))
 	}
-	for _, result := range webhookResults() {
+	for _, result := range notifier.Outcomes() {
 		m.webhooks.WithLabelValues(string(result))
 	}
 }
@@ -181,22 +182,10 @@ func (m *Metrics) claim(claims []store.Claim) {
 	m.sample(claims)
 }
 
-// WebhookResult is how an attempt to deliver a webhook ended.
-type WebhookResult string
-
-// The results.
-const (
-	WebhookDelivered WebhookResult = "delivered"
-	WebhookRefused   WebhookResult = "refused"   // the receiver said so, or can't be reached
-	WebhookExhausted WebhookResult = "exhausted" // refused, and it was the last attempt
-)
-
-func webhookResults() []WebhookResult {
-	return []WebhookResult{WebhookDelivered, WebhookRefused, WebhookExhausted}
-}
-
 // Webhook counts an attempt.
-func (m *Metrics) Webhook(result WebhookResult) { m.webhooks.WithLabelValues(string(result)).Inc() }
+func (m *Metrics) Webhook(outcome notifier.Outcome) {
+	m.webhooks.WithLabelValues(string(outcome)).Inc()
+}
 
 // Handler answers scrapes.
 func (m *Metrics) Handler() http.Handler {

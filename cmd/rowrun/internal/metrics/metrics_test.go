@@ -19,6 +19,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/metrics"
+	"github.com/rowrun/rowrun/notifier"
 	"github.com/rowrun/rowrun/scheduler"
 	"github.com/rowrun/rowrun/store"
 	"github.com/rowrun/rowrun/store/storetest"
@@ -82,7 +83,7 @@ func TestWhatASchedulerTellsIsCounted(t *testing.T) {
 	o.Ended("SQL", "FAILED")
 	o.Swept(scheduler.SweepStale, 4)
 	o.LostWakeUp()
-	m.Webhook(metrics.WebhookRefused)
+	m.Webhook(notifier.Refused)
 	text := scrape(t, m)
 	for _, want := range []string{
 		`rowrun_scheduler_promoted_runs_total 7`,
@@ -99,6 +100,7 @@ func TestWhatASchedulerTellsIsCounted(t *testing.T) {
 		`rowrun_scheduler_sweep_found_runs_total{sweep="stale"} 4`,
 		`rowrun_scheduler_lost_wakeups_total 1`,
 		`rowrun_notifier_webhook_attempts_total{result="refused"} 1`,
+		`rowrun_notifier_webhook_attempts_total{result="gone"} 0`,
 		`rowrun_scheduler_heartbeat_age_seconds 1`,
 		`rowrun_scheduler_slots 20`,
 		`rowrun_scheduler_slots_used 3`,
@@ -176,6 +178,7 @@ SET session_replication_role = replica; UPDATE rowrun.task_run SET started_at = 
 func TestDashboardAndAlertsUseWhatIsExported(t *testing.T) {
 	t.Parallel()
 	url := storetest.New(t)
+	change(t, url, `UPDATE rowrun.deployment SET id = gen_random_uuid()`) // slots belong to the server, and its databases are copies
 	change(t, url, `SELECT pg_create_logical_replication_slot('rowrun_stream_' || left(id::text, 8), 'pgoutput') FROM rowrun.deployment`)
 	exported := scrape(t, newMetrics(t, url))
 	const deploy = "../../../../deploy"
@@ -189,6 +192,36 @@ func TestDashboardAndAlertsUseWhatIsExported(t *testing.T) {
 		for _, n := range names {
 			require.Regexp(t, `(?m)^`+n+`[{ ]`, exported, expression)
 		}
+	}
+}
+
+// Each alert is explained, and nothing is explained that isn't there.
+func TestEachAlertAndMetricOfTheGuideExists(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	change(t, url, `UPDATE rowrun.deployment SET id = gen_random_uuid()`) // slots belong to the server, and its databases are copies
+	change(t, url, `SELECT pg_create_logical_replication_slot('rowrun_stream_' || left(id::text, 8), 'pgoutput') FROM rowrun.deployment`)
+	exported := scrape(t, newMetrics(t, url))
+	guide, err := os.ReadFile("../../../../docs/operations.md")
+	require.NoError(t, err)
+	rules, err := os.ReadFile("../../../../deploy/prometheus/rowrun.rules.yml")
+	require.NoError(t, err)
+	first := func(pattern, text string) (names []string) {
+		for _, match := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
+			names = append(names, match[1])
+		}
+		return names
+	}
+	alerts := first(`- alert: (\w+)`, string(rules))
+	require.NotEmpty(t, alerts)
+	require.ElementsMatch(t, alerts, first(`(?m)^\| (Rowrun\w+) \|`, string(guide)))
+	named := first("`(rowrun_(?:events|notifier|scheduler|store|stream)_[a-z_]+[a-z])`", string(guide))
+	require.NotEmpty(t, named)
+	for _, name := range named {
+		require.Regexp(t, `(?m)^`+name+`[{ ]`, exported)
+	}
+	for _, outcome := range notifier.Outcomes() {
+		require.Contains(t, string(guide), "`"+string(outcome)+"`")
 	}
 }
 

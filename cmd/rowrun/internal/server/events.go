@@ -18,7 +18,7 @@ const (
 	// eventsPause is the least time between two writes to one reader: under
 	// load what comes meanwhile is written together.
 	eventsPause = 10 * time.Millisecond
-	// eventsComment is how often a reader hears something while nothing happens.
+	// eventsComment is shorter than what proxies take for a connection that is dead.
 	eventsComment = 15 * time.Second
 	// eventsPatience is how long one write may take before its reader is dropped.
 	eventsPatience = 10 * time.Second

@@ -74,10 +74,20 @@ func request(t *testing.T, url string, header map[string]string) *http.Response 
 	return resp
 }
 
+// answer is that of a request which ends.
+func answer(t *testing.T, url string, header map[string]string) (code int, body string, headers http.Header) {
+	t.Helper()
+	resp := request(t, url, header)
+	defer func() { _ = resp.Body.Close() }()
+	text, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	return resp.StatusCode, string(text), resp.Header
+}
+
 // open returns when the server has let the reader in.
 func open(t *testing.T, url string, header map[string]string) *reader {
 	t.Helper()
-	resp := request(t, url, header)
+	resp := request(t, url, header) //nolint:bodyclose // request's cleanup does
 	require.Equal(t, http.StatusOK, resp.StatusCode)
 	require.Equal(t, "text/event-stream", resp.Header.Get("Content-Type"))
 	return &reader{body: bufio.NewReader(resp.Body), resp: resp}
@@ -145,8 +155,8 @@ func TestEventsAreFiltered(t *testing.T) {
 	h.Append("", []byte(`{"plan_id":8,"to":"DONE"}`))
 	h.Append("", []byte(`{"plan_id":7,"to":"DONE"}`))
 	r.expect(t, `{"plan_id":7,"to":"DONE"}`)
-	resp := request(t, base+"/events?colour=red", nil)
-	require.Equal(t, http.StatusBadRequest, resp.StatusCode)
+	code, _, _ := answer(t, base+"/events?colour=red", nil)
+	require.Equal(t, http.StatusBadRequest, code)
 }
 
 // One who reads nothing is dropped; nobody waits for it, neither who appends nor another reader.
@@ -222,6 +232,24 @@ func TestEventsOutliveTheLimitsOfARequestAndEndWithTheServer(t *testing.T) {
 	require.Error(t, err)
 }
 
+func TestEventsSayThatTheyAreThereWhileNothingHappens(t *testing.T) {
+	t.Parallel()
+	h := kept(t, history.Config{})
+	base, _ := serve(t, server.Config{History: h, Comment: 50 * time.Millisecond})
+	r := open(t, base+"/events?status=DONE", nil)
+	begun := time.Now()
+	for comments := 0; comments < 3; {
+		h.Append("", []byte(`{"to":"RUNNING"}`)) // what is filtered out is nothing
+		line, err := r.body.ReadString('\n')
+		require.NoError(t, err)
+		require.False(t, strings.HasPrefix(line, "data"), line)
+		if line == ": still here\n" {
+			comments++
+		}
+	}
+	require.GreaterOrEqual(t, time.Since(begun), 150*time.Millisecond)
+}
+
 func TestEventsBeginWhenLinesFlowAndSayWhoLeft(t *testing.T) {
 	t.Parallel()
 	h := kept(t, history.Config{})
@@ -242,9 +270,9 @@ func TestEventsBeginWhenLinesFlowAndSayWhoLeft(t *testing.T) {
 	require.NoError(t, r.resp.Body.Close())
 	require.Eventually(t, func() bool { return following.Load() == 0 }, 10*time.Second, time.Millisecond)
 	broken.Store(true)
-	resp := request(t, base+"/events", nil)
-	require.Equal(t, http.StatusServiceUnavailable, resp.StatusCode)
-	require.Equal(t, "5", resp.Header.Get("Retry-After"))
+	code, _, headers := answer(t, base+"/events", nil)
+	require.Equal(t, http.StatusServiceUnavailable, code)
+	require.Equal(t, "5", headers.Get("Retry-After"))
 }
 
 func TestStatusIsAskedOncePerMoment(t *testing.T) {
@@ -291,9 +319,8 @@ func TestWhatTellsOfRunsIsGuarded(t *testing.T) {
 	wide = strings.Replace(wide, "[::]", "127.0.0.1", 1)
 	wide = strings.Replace(wide, "0.0.0.0", "127.0.0.1", 1)
 	require.Equal(t, [2]int{403, 403}, guarded(wide, nil))
-	body, err := io.ReadAll(request(t, wide+"/status", nil).Body)
-	require.NoError(t, err)
-	require.Contains(t, string(body), "--http-token")
+	_, body, _ := answer(t, wide+"/status", nil)
+	require.Contains(t, body, "--http-token")
 
 	config.Token = "s3cret"
 	with, _ := serve(t, config)
@@ -305,7 +332,8 @@ func TestWhatTellsOfRunsIsGuarded(t *testing.T) {
 	}
 	for _, base := range []string{local, wide, with} {
 		for _, path := range []string{"/livez", "/readyz", "/metrics"} {
-			require.Equal(t, http.StatusOK, request(t, base+path, nil).StatusCode, path)
+			code, _, _ := answer(t, base+path, nil)
+			require.Equal(t, http.StatusOK, code, path)
 		}
 	}
 }

@@ -40,6 +40,8 @@ type Config struct {
 	// it returns is called when they end. Its error is shown to them.
 	History *history.History
 	Follow  func(ctx context.Context) (unfollow func(), err error)
+	// Comment is how often a reader of /events hears something while nothing happens. Default 15 s.
+	Comment time.Duration
 	// Token is asked for by /status and /events; "": none, and they are served on loopback only.
 	Token string
 	// Log gets one line when the server starts and what goes wrong in it.
@@ -57,6 +59,9 @@ type Server struct {
 // New checks the configuration and binds the address, so that a port that is
 // taken is known before anything else has started. Run serves and closes it.
 func New(config Config) (*Server, error) {
+	if config.Comment == 0 {
+		config.Comment = eventsComment
+	}
 	ready, err := newReadiness(config.Checks)
 	if err != nil {
 		return nil, err
@@ -79,7 +84,7 @@ func New(config Config) (*Server, error) {
 	}
 	if config.History != nil {
 		mux.Handle("GET /events", guard.protect(&eventsHandler{
-			history: config.History, follow: config.Follow, stopped: stopped, comment: eventsComment,
+			history: config.History, follow: config.Follow, stopped: stopped, comment: config.Comment,
 		}))
 	}
 	return &Server{

@@ -38,21 +38,22 @@ func columnsOf(r *events.Relation) (columns, error) {
 
 // image reads one row image. The first thing that is not as it should be is kept in err.
 type image struct {
-	values []events.Value
+	values []*events.Value
 	err    error
 }
 
 func (i *image) text(at int) string {
 	v := i.values[at]
-	if v.Kind != events.Text && i.err == nil {
+	if v.DataType != events.Text && i.err == nil {
 		i.err = fmt.Errorf("%w: a value is missing", errImage)
 	}
-	return v.Text
+	return string(v.Data)
 }
 
 func (i *image) optional(at int) *string {
-	if v := i.values[at]; v.Kind == events.Text {
-		return &v.Text
+	if v := i.values[at]; v.DataType == events.Text {
+		text := string(v.Data)
+		return &text
 	}
 	return nil
 }
@@ -66,7 +67,7 @@ func (i *image) number(at int) int64 {
 }
 
 func (i *image) optionalNumber(at int) *int64 {
-	if i.values[at].Kind != events.Text {
+	if i.values[at].DataType != events.Text {
 		return nil
 	}
 	n := i.number(at)
@@ -74,10 +75,10 @@ func (i *image) optionalNumber(at int) *int64 {
 }
 
 func (i *image) time(at int) time.Time {
-	if i.values[at].Kind != events.Text {
+	if i.values[at].DataType != events.Text {
 		return time.Time{}
 	}
-	t, err := time.Parse("2006-01-02 15:04:05.999999-07", i.values[at].Text)
+	t, err := time.Parse("2006-01-02 15:04:05.999999-07", string(i.values[at].Data))
 	if err != nil && i.err == nil {
 		i.err = fmt.Errorf("%w: not a time", errImage)
 	}
@@ -88,7 +89,7 @@ func (i *image) time(at int) time.Time {
 // be read from the row.
 func lineOf(c *columns, row *events.Row) (l line, ok, apart bool, err error) {
 	i := &image{values: row.Values}
-	if !row.Inserted && row.Values[c.prev].Kind != events.Text {
+	if !row.Inserted && row.Values[c.prev].DataType != events.Text {
 		return line{}, false, false, nil
 	}
 	run := &store.StreamRow{
@@ -101,11 +102,11 @@ func lineOf(c *columns, row *events.Row) (l line, ok, apart bool, err error) {
 		RunID: run.ID, TaskID: run.TaskID, PlanID: run.PlanID, To: i.text(c.status), Attempt: run.Attempt, ReplicaID: i.optional(c.replica),
 	}
 	if !row.Inserted {
-		t.From = row.Values[c.prev].Text
+		t.From = string(row.Values[c.prev].Data)
 	}
 	if t.To == "FAILED" || t.To == "CANCELED" {
-		apart = row.Values[c.result].Kind == events.Unchanged
-		run.Code, run.Detail = outcome(row.Values[c.result].Text)
+		apart = row.Values[c.result].DataType == events.Unchanged
+		run.Code, run.Detail = outcome(row.Values[c.result].Data)
 	}
 	if i.err != nil {
 		return line{}, false, false, i.err
@@ -117,9 +118,9 @@ func lineOf(c *columns, row *events.Row) (l line, ok, apart bool, err error) {
 }
 
 // outcome reads what a line tells of a result, as ->> would.
-func outcome(result string) (code, detail *string) {
+func outcome(result []byte) (code, detail *string) {
 	var r struct{ Code, Detail json.RawMessage }
-	if result == "" || json.Unmarshal([]byte(result), &r) != nil {
+	if len(result) == 0 || json.Unmarshal(result, &r) != nil {
 		return nil, nil
 	}
 	return member(r.Code), member(r.Detail)

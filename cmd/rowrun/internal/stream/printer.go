@@ -23,6 +23,8 @@ type PrinterConfig struct {
 	Out io.Writer
 	// Text asks for aligned lines for people instead of JSON, Color for colours in them.
 	Text, Color bool
+	// Wants, where not nil, is asked whether a line, given as JSON, is to be written.
+	Wants func(line []byte) bool
 }
 
 // Printer writes lines. It belongs to one Reader at a time.
@@ -69,8 +71,12 @@ func (p *Printer) gapAfter(at time.Time, reason, lsn string) {
 // line puts a line into the buffer, and hands its JSON to keep.
 func (p *Printer) line(position string, json func(to *zerolog.Logger), text func()) {
 	begin := p.buffer.Len()
-	if p.keep != nil || !p.config.Text {
+	if p.keep != nil || p.config.Wants != nil || !p.config.Text {
 		json(&p.json)
+	}
+	if p.config.Wants != nil && !p.config.Wants(p.buffer.Bytes()[begin:]) {
+		p.buffer.Truncate(begin)
+		return
 	}
 	if p.keep != nil {
 		p.keep(position, p.buffer.Bytes()[begin:])

@@ -18,7 +18,9 @@ const (
 	chunk = 2000
 	// between is the least time between two passes: what comes meanwhile is
 	// read together. The first after a quiet while is read at once.
-	between = 10 * time.Millisecond
+	between = 6 * time.Millisecond
+	// settle is how long what was announced just now may take to arrive.
+	settle = 100 * time.Millisecond
 	// behind is when a look for inserts is repeated: one announcement stands for
 	// all that commit within some ms, also for those just behind it.
 	behind = 30 * time.Millisecond
@@ -183,7 +185,7 @@ func (r *Reader) next(ctx context.Context) (came bool, err error) {
 
 // take waits a little for one batch more.
 func (r *Reader) take(ctx context.Context) bool {
-	wait, cancel := context.WithTimeout(ctx, 10*between)
+	wait, cancel := context.WithTimeout(ctx, settle)
 	defer cancel()
 	batch, err := r.batches.Next(wait)
 	if err != nil {

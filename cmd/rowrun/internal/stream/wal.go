@@ -54,8 +54,8 @@ type WAL struct {
 
 	// Run only.
 	names   map[int64]string
-	printed *printed   // what rows told, while the log repeats it
-	overlap events.LSN // up to where it does
+	printed *printed   // how far runs were told, by rows or log
+	overlap events.LSN // up to where the log tells what rows have told
 	last    events.LSN // commit of the last transaction that was written as a whole
 	where   placeOf    // of last
 	moved   events.LSN // what the server was told last
@@ -169,10 +169,10 @@ func (w *WAL) drain(ctx context.Context, rep *events.Replication) error {
 	}
 	for {
 		if received, _ := rep.Position(); received >= end {
-			ctx, cancel = context.WithTimeout(ctx, between) // what is pending comes at once
+			ctx, cancel = context.WithTimeout(ctx, settle/10) // what is pending comes at once
 			defer cancel()
 		}
-		wait, cancel := context.WithTimeout(ctx, 5*between)
+		wait, cancel := context.WithTimeout(ctx, settle/2)
 		txs, err := rep.Next(wait)
 		cancel()
 		switch {

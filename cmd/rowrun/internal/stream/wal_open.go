@@ -118,11 +118,13 @@ func (w *WAL) refused(err error) error {
 func (w *WAL) begin(ctx context.Context, rep *events.Replication, last *store.StreamPosition) error {
 	system := rep.System()
 	where := placeOf{system.ID, system.Timeline}
-	if w.gap == "" && last != nil && last.LSN != "" {
-		w.gap = changedServer(last, where)
+	if last != nil && last.LSN != "" && (w.gap == "" || w.gap == gapSlotMissing) {
+		if why := changedServer(last, where); why != "" {
+			w.gap = why // and why there is no slot: a standby has none
+		}
 	}
-	if w.where != where { // places of another history mean nothing here
-		w.where, w.last, w.moved = where, 0, 0
+	if w.where != where { // places and statuses of another history mean nothing here
+		w.where, w.last, w.moved, w.printed = where, 0, 0, newPrinted()
 	}
 	if w.gap == "" && last != nil {
 		return nil
@@ -167,7 +169,8 @@ func (w *WAL) sayGap(ctx context.Context, last *store.StreamPosition) error {
 	return w.past(ctx, point)
 }
 
-// past prints what the rows know since a point. The log repeats some of it.
+// past prints what the rows know since a point, but for what this replica has
+// printed. The log repeats some of it.
 func (w *WAL) past(ctx context.Context, point *store.StreamPoint) error {
 	var history *store.StreamHistory
 	limited, cancel := context.WithTimeout(ctx, historyTimeout)
@@ -180,7 +183,6 @@ func (w *WAL) past(ctx context.Context, point *store.StreamPoint) error {
 		w.config.Log.Warn().Err(err).Msg("stream could not read what the runs know of the gap")
 		return nil
 	}
-	w.printed = newPrinted()
 	if err := tell(ctx, history, w.config.Printer, w.printed); err != nil {
 		if ctx.Err() != nil || errors.Is(err, ErrOutput) {
 			return err

@@ -23,6 +23,9 @@ func (w *WAL) print(ctx context.Context, txs []events.Tx, rep *events.Replicatio
 	if err := w.config.Printer.flush(); err != nil {
 		return err
 	}
+	for i := range lines {
+		w.printed.set(lines[i].RunID, rank(lines[i].To))
+	}
 	w.lines.Add(uint64(len(lines)))
 	end := events.LSN(0)
 	for i := range txs {

@@ -1,0 +1,45 @@
+package events
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// echo finds out about a connection that answers, but on which notifications no
+// longer arrive. Where none came for a while it has the connection notify
+// itself, in the place of a ping: the server hands that out before it says that
+// the statement is done.
+type echo struct {
+	channel string
+	last    time.Time // of a notification, or of the beginning
+	asked   bool      // and no notification came since
+}
+
+func newEcho() *echo { return &echo{channel: "rowrun_echo_" + rand.Text(), last: time.Now()} }
+
+// came is called for each notification, of whatever channel.
+func (e *echo) came() { e.last, e.asked = time.Now(), false }
+
+// ask is called after each interval of silence.
+func (e *echo) ask(ctx context.Context, k *link, timeout, interval time.Duration) error {
+	if e.asked {
+		return ErrNoNotify
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	if time.Since(e.last) < interval {
+		if err := k.conn.Ping(ctx); err != nil {
+			return fmt.Errorf("ping: %w", err)
+		}
+		return nil
+	}
+	e.asked = true
+	if _, err := k.conn.Exec(ctx, "notify "+pgx.Identifier{e.channel}.Sanitize()); err != nil {
+		return fmt.Errorf("notify itself: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,89 @@
+package integration_test
+
+import (
+	"context"
+	"io/fs"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rowrun/rowrun/store/embeddedpg"
+)
+
+// newStandby copies a server, and starts the copy as its physical standby.
+func newStandby(t *testing.T, primary *embeddedpg.Cluster) *embeddedpg.Cluster {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	info, err := os.Stat(filepath.Join(primary.Dir(), "data"))
+	require.NoError(t, err)
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	require.True(t, ok)
+	// Beside the primary, where the server's user can go.
+	dir, err := os.MkdirTemp(filepath.Dir(primary.Dir()), "rowrun-standby-")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
+	require.NoError(t, os.Chmod(dir, 0o711)) //nolint:gosec // to pass through, not to look
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "password"), []byte("none\n"), 0o600))
+
+	bin, err := embeddedpg.Find(ctx)
+	require.NoError(t, err)
+	copied := exec.CommandContext(ctx, filepath.Join(bin, "pg_basebackup"), "-D", filepath.Join(dir, "data"), "-R", "-X", "stream", "-c", "fast", "--no-sync",
+		"-d", primary.URL("postgres"))
+	out, err := copied.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.NoError(t, filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || path == dir {
+			return err
+		}
+		return os.Lchown(path, int(owner.Uid), int(owner.Gid))
+	}))
+	standby, err := embeddedpg.Start(ctx, embeddedpg.Config{
+		Dir: dir, BinDir: bin,
+		// What the primary has, or more: a standby refuses less.
+		Settings: map[string]string{
+			"max_connections": "300", "max_replication_slots": "64", "max_wal_senders": "64",
+			"max_slot_wal_keep_size": "4GB", "fsync": "off",
+		},
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		require.NoError(t, standby.Stop(ctx))
+	})
+	return standby
+}
+
+// bothHosts leads to whichever of two servers takes writes.
+func bothHosts(t *testing.T, address string, other int) string {
+	t.Helper()
+	u, err := url.Parse(address)
+	require.NoError(t, err)
+	query := u.Query()
+	query.Set("host", query.Get("host")+",127.0.0.1")
+	query.Set("port", query.Get("port")+","+strconv.Itoa(other))
+	query.Set("target_session_attrs", "read-write")
+	u.RawQuery = query.Encode()
+	return u.String()
+}
+
+// promote makes a standby the primary, and waits until it is.
+func promote(t *testing.T, standby *embeddedpg.Cluster) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, standby.SocketURL("postgres"))
+	require.NoError(t, err)
+	defer func() { _ = conn.Close(ctx) }()
+	var promoted bool
+	require.NoError(t, conn.QueryRow(ctx, "SELECT pg_promote()").Scan(&promoted))
+	require.True(t, promoted, "the fault: a promotion")
+}
