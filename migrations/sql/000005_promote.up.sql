@@ -1,6 +1,16 @@
 -- The gates, as the promotion asks them. One text for all replicas, whatever their version: a rolling upgrade can't
 -- have two opinions about a gate. rowrun.waiting() (next migration) explains the same gates to people.
 
+-- What tasks still wait for.
+CREATE VIEW rowrun.unmet_dependency AS
+SELECT d.task_id, d.depends_on_id
+FROM rowrun.task_dependency d JOIN rowrun.task n ON n.id = d.depends_on_id
+WHERE NOT n.skipped
+  AND (n.outcome IS DISTINCT FROM 'DONE'
+       OR EXISTS (SELECT FROM rowrun.task_run u WHERE u.task_id = n.id AND u.plan_id IS NOT NULL
+                  AND u.status IN ('PENDING', 'AVAILABLE', 'RUNNING')));
+COMMENT ON VIEW rowrun.unmet_dependency IS 'Internal: dependencies on tasks that are neither DONE nor SKIPPED.';
+
 -- The first gate that is closed for a PENDING run, but for those of its plan (limit, pause, STOP) and for mutual
 -- exclusion, which need to be asked of all candidates together. NULL: none of them. Inlined where it is called.
 CREATE FUNCTION rowrun.closed_gate(r rowrun.task_run, plan_limited boolean, t timestamptz) RETURNS TABLE (gate text)
@@ -9,13 +19,7 @@ CREATE FUNCTION rowrun.closed_gate(r rowrun.task_run, plan_limited boolean, t ti
         WHEN r.run_at > t THEN 'TIME'
         WHEN k.skipped THEN 'SKIPPED'
         WHEN k.paused THEN 'PAUSED'
-        WHEN r.plan_id IS NOT NULL AND EXISTS (
-            SELECT FROM rowrun.task_dependency d JOIN rowrun.task n ON n.id = d.depends_on_id
-            WHERE d.task_id = r.task_id AND NOT n.skipped
-              AND (n.outcome IS DISTINCT FROM 'DONE'
-                   OR EXISTS (SELECT FROM rowrun.task_run u WHERE u.task_id = n.id AND u.plan_id IS NOT NULL
-                              AND u.status IN ('PENDING', 'AVAILABLE', 'RUNNING')))
-        ) THEN 'DEPENDENCY'
+        WHEN r.plan_id IS NOT NULL AND EXISTS (SELECT FROM rowrun.unmet_dependency d WHERE d.task_id = r.task_id) THEN 'DEPENDENCY'
         WHEN r.version_key IS NOT NULL AND (
             EXISTS (SELECT FROM rowrun.task_run u WHERE u.database_id = r.database_id
                     AND u.version_key < r.version_key AND u.status = 'PENDING')
@@ -93,6 +97,8 @@ DECLARE
     mark_runs bigint[];
     mark_dbs text[];
     mark_plans bigint[];
+    mark_wide bigint[];
+    mark_dependents bigint[];
     mark_rounds jsonb;
     late bigint[];
     mark_tasks bigint[];
@@ -175,14 +181,19 @@ BEGIN
     SELECT count(*), coalesce(array_agg(DISTINCT k.run_id) FILTER (WHERE k.kind = 'RUN'), '{}'),
            coalesce(array_agg(DISTINCT k.database_id) FILTER (WHERE k.kind = 'DATABASE'), '{}'),
            coalesce(array_agg(DISTINCT k.plan_id) FILTER (WHERE k.kind = 'PLAN'), '{}'),
+           coalesce(array_agg(DISTINCT k.plan_id) FILTER (WHERE k.wide), '{}'),
+           coalesce(array_agg(DISTINCT k.task_id) FILTER (WHERE k.kind = 'DEPENDENT'), '{}'),
            coalesce(array_agg(DISTINCT k.task_id) FILTER (WHERE k.kind = 'TASK'), '{}'),
            coalesce(array_agg(DISTINCT k.task_id) FILTER (WHERE k.kind = 'PAUSE'), '{}'),
            jsonb_agg(DISTINCT jsonb_build_object('plan_id', k.plan_id, 'database_id', k.database_id)) FILTER (WHERE k.kind = 'FAILURE'),
            coalesce(bool_or(k.kind = 'REPLICA'), false),
            jsonb_agg(DISTINCT jsonb_build_object('plan_id', k.plan_id, 'round', k.round, 'by_run', k.by_run)) FILTER (WHERE k.round IS NOT NULL)
-    INTO found_marks, mark_runs, mark_dbs, mark_plans, mark_tasks, mark_paused, mark_failures, mark_replica, mark_rounds
+    INTO found_marks, mark_runs, mark_dbs, mark_plans, mark_wide, mark_dependents, mark_tasks, mark_paused, mark_failures, mark_replica, mark_rounds
     FROM taken k;
     more := more OR found_marks = 1000;
+    IF current_setting('rowrun.ready_plan', true) <> '' THEN
+        PERFORM set_config('rowrun.ready_plan', '', true); -- that mark is taken: what this transaction inserts yet needs one
+    END IF;
     IF sweep OR cardinality(mark_plans) > 0 THEN
         PERFORM rowrun.settle_plans(mark_plans, mark_rounds, sweep);
     END IF;
@@ -245,6 +256,15 @@ BEGIN
         ) c;
     END IF;
 
+    IF cardinality(mark_dependents) > 0 THEN
+        candidates := candidates || ARRAY(
+            SELECT u.id FROM unnest(mark_dependents) w(task_id)
+            CROSS JOIN LATERAL (
+                SELECT x.id, x.status FROM task_run x
+                WHERE x.task_id = w.task_id AND x.plan_id IS NOT NULL AND x.status IN ('PENDING', 'AVAILABLE', 'RUNNING') LIMIT 1) u
+            WHERE coalesce(u.status, '') = 'PENDING');
+    END IF;
+
     IF cardinality(mark_tasks) > 0 THEN
         -- Dependents whose every dependency is met now.
         part := ARRAY(SELECT r.id
@@ -254,12 +274,7 @@ BEGIN
                           WHERE u.task_id = w.task_id AND u.plan_id IS NOT NULL
                             AND u.status IN ('PENDING', 'AVAILABLE', 'RUNNING') AND coalesce(u.status, '') = 'PENDING' LIMIT 1) r
                       WHERE (r.hold = 'DEPENDENCY' OR r.hold IS NULL)
-                        AND NOT EXISTS (
-                            SELECT FROM task_dependency d JOIN task n ON n.id = d.depends_on_id
-                            WHERE d.task_id = w.task_id AND NOT n.skipped
-                              AND (n.outcome IS DISTINCT FROM 'DONE'
-                                   OR EXISTS (SELECT FROM task_run u WHERE u.task_id = n.id AND u.plan_id IS NOT NULL
-                                              AND u.status IN ('PENDING', 'AVAILABLE', 'RUNNING'))))
+                        AND NOT EXISTS (SELECT FROM unmet_dependency d WHERE d.task_id = w.task_id)
                       LIMIT 2000);
         IF cardinality(part) = 2000 THEN
             INSERT INTO gate_mark (kind, task_id) SELECT 'TASK', unnest(mark_tasks);
@@ -359,7 +374,7 @@ BEGIN
             CROSS JOIN LATERAL rowrun.plan_room(p.id) room
             CROSS JOIN LATERAL (
                 SELECT r.id FROM task_run r WHERE r.plan_id = p.id AND r.status = 'PENDING' AND r.hold = 'READY'
-                ORDER BY r.priority DESC, r.run_at, r.id LIMIT least(room.slots, 500)) x
+                ORDER BY r.priority DESC, r.run_at, r.id LIMIT CASE WHEN p.id = ANY (mark_wide) THEN 1000 ELSE least(room.slots, 1000) END) x
             WHERE room.open AND room.slots > 0);
         candidates := candidates || plan_runs;
     ELSE
@@ -507,21 +522,41 @@ BEGIN
             END LOOP;
         END;
     END IF;
-    UPDATE task_run r SET hold = v.hold, judge_at = NULL, prev_status = NULL
-    FROM unnest(verdict_ids, verdict_holds) v(id, hold)
-    WHERE r.id = v.id AND v.hold NOT IN ('TIME', 'SKIPPED') AND (r.hold IS DISTINCT FROM v.hold OR r.judge_at IS NOT NULL);
-    UPDATE task_run r SET hold = NULL, judge_at = r.run_at, prev_status = NULL
-    FROM unnest(verdict_ids, verdict_holds) v(id, hold)
-    WHERE r.id = v.id AND v.hold = 'TIME' AND (r.hold IS NOT NULL OR r.judge_at IS DISTINCT FROM r.run_at);
-    -- Their marks had them judged before they are due: this pass is the only one that is sure to be told of their time.
-    next_ms := least(next_ms, (SELECT extract(epoch FROM min(r.run_at) - t) * 1000
-                               FROM task_run r JOIN unnest(verdict_ids, verdict_holds) v(id, hold) ON v.id = r.id
-                               WHERE v.hold = 'TIME'));
-    UPDATE task_run r
-    SET status = 'CANCELED', prev_status = 'PENDING', finished_at = t, updated_at = t, hold = NULL, judge_at = NULL,
-        cancel_reason = 'task skipped', result = '{"code": "CANCELED", "detail": "Task run canceled: task skipped"}'
-    FROM unnest(verdict_ids, verdict_holds) v(id, hold)
-    WHERE r.id = v.id AND v.hold = 'SKIPPED';
+    IF 'DEPENDENCY' = ANY (verdict_holds) THEN
+        -- Whoever is just ending a task may not have seen that one of these waits for it. Whose tasks can all be locked
+        -- is seen by their ends; where one is held, or the verdict is out of date by now, it is judged again.
+        part := ARRAY(SELECT r.id FROM unnest(verdict_ids, verdict_holds) v(id, hold) JOIN task_run r ON r.id = v.id
+                      WHERE v.hold = 'DEPENDENCY' AND r.hold IS DISTINCT FROM 'DEPENDENCY');
+        mark_tasks := ARRAY(SELECT n.id FROM task n
+                            WHERE n.id IN (SELECT d.depends_on_id FROM task_run r JOIN unmet_dependency d ON d.task_id = r.task_id
+                                           WHERE r.id = ANY (part))
+                            ORDER BY n.id FOR SHARE SKIP LOCKED);
+        INSERT INTO gate_mark (kind, run_id)
+        SELECT 'RUN', r.id FROM task_run r
+        WHERE r.id = ANY (part)
+          AND (SELECT coalesce(bool_or(d.depends_on_id <> ALL (mark_tasks)), true) FROM unmet_dependency d WHERE d.task_id = r.task_id);
+    END IF;
+    IF cardinality(open_ids) < cardinality(verdict_ids) THEN
+        UPDATE task_run r SET hold = v.hold, judge_at = NULL, prev_status = NULL
+        FROM unnest(verdict_ids, verdict_holds) v(id, hold)
+        WHERE r.id = v.id AND v.hold NOT IN ('TIME', 'SKIPPED') AND (r.hold IS DISTINCT FROM v.hold OR r.judge_at IS NOT NULL);
+    END IF;
+    IF 'TIME' = ANY (verdict_holds) THEN
+        UPDATE task_run r SET hold = NULL, judge_at = r.run_at, prev_status = NULL
+        FROM unnest(verdict_ids, verdict_holds) v(id, hold)
+        WHERE r.id = v.id AND v.hold = 'TIME' AND (r.hold IS NOT NULL OR r.judge_at IS DISTINCT FROM r.run_at);
+        -- Their marks had them judged before they are due: this pass is the only one that is sure to be told of their time.
+        next_ms := least(next_ms, (SELECT extract(epoch FROM min(r.run_at) - t) * 1000
+                                   FROM task_run r JOIN unnest(verdict_ids, verdict_holds) v(id, hold) ON v.id = r.id
+                                   WHERE v.hold = 'TIME'));
+    END IF;
+    IF 'SKIPPED' = ANY (verdict_holds) THEN
+        UPDATE task_run r
+        SET status = 'CANCELED', prev_status = 'PENDING', finished_at = t, updated_at = t, hold = NULL, judge_at = NULL,
+            cancel_reason = 'task skipped', result = '{"code": "CANCELED", "detail": "Task run canceled: task skipped"}'
+        FROM unnest(verdict_ids, verdict_holds) v(id, hold)
+        WHERE r.id = v.id AND v.hold = 'SKIPPED';
+    END IF;
 
     -- 6. What this pass itself may have opened or not got round to.
     IF cardinality(again_dbs) > 0 AND EXISTS (
@@ -531,10 +566,11 @@ BEGIN
         more := true;
     END IF;
     IF cardinality(plan_runs) > 0 THEN
-        INSERT INTO gate_mark (kind, plan_id)
-        SELECT 'PLAN', q.plan_id
-        FROM (SELECT DISTINCT r.plan_id FROM task_run r JOIN unnest(verdict_ids, verdict_holds) v(id, hold) ON v.id = r.id
-              WHERE r.id = ANY (plan_runs) AND v.hold IS DISTINCT FROM 'READY') q
+        INSERT INTO gate_mark (kind, plan_id, wide)
+        SELECT 'PLAN', q.plan_id, q.wide
+        FROM (SELECT r.plan_id, bool_or(v.hold IS NOT NULL) AS wide
+              FROM task_run r JOIN unnest(verdict_ids, verdict_holds) v(id, hold) ON v.id = r.id
+              WHERE r.id = ANY (plan_runs) AND v.hold IS DISTINCT FROM 'READY' GROUP BY r.plan_id) q
         CROSS JOIN LATERAL rowrun.plan_room(q.plan_id) room
         WHERE room.open AND room.slots > 0
           AND EXISTS (SELECT FROM task_run r WHERE r.plan_id = q.plan_id AND r.status = 'PENDING' AND r.hold = 'READY');
