@@ -95,7 +95,7 @@ BEGIN
     SET outcome = c.status, outcome_run_id = c.id,
         outcome_round = CASE c.status WHEN 'FAILED' THEN greatest(c.round, (SELECT p.round FROM rowrun.plan p WHERE p.id = c.plan_id)) END
     FROM rowrun.task_run c
-    WHERE c.id = ANY (run_ids) AND t.id = c.task_id AND c.plan_id IS NOT NULL
+    WHERE c.id = ANY (run_ids) AND t.id = c.task_id AND num_nonnulls(c.plan_id) = 1
       AND coalesce(c.status, '') IN ('DONE', 'FAILED', 'CANCELED') AND c.retry_run_id IS NULL;
     INSERT INTO rowrun.gate_mark (kind, database_id, plan_id, task_id)
     SELECT DISTINCT m.kind, m.database_id, m.plan_id, m.task_id

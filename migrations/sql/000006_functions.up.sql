@@ -26,7 +26,7 @@ BEGIN
     -- The order of locks: plans (their rounds may get their events), their tasks (the outcome changes), then runs, each
     -- by id.
     IF plan_tasks IS NULL THEN
-        plan_tasks := ARRAY(SELECT r.task_id FROM rowrun.task_run r WHERE r.id = ANY (run_ids) AND coalesce(r.plan_id, 0) <> 0);
+        plan_tasks := ARRAY(SELECT r.task_id FROM rowrun.task_run r WHERE r.id = ANY (run_ids) AND num_nonnulls(r.plan_id) = 1);
     END IF;
     IF cardinality(plan_tasks) > 0 THEN
         -- A plan of which something is PENDING isn't complete, and ends that went well are no event of it: it needn't be
