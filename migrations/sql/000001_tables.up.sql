@@ -199,7 +199,7 @@ CREATE INDEX task_run_database_active ON rowrun.task_run (database_id, version_k
     WHERE status IN ('AVAILABLE', 'RUNNING') AND database_id IS NOT NULL;
 CREATE UNIQUE INDEX task_run_database_sequential ON rowrun.task_run (database_id)
     WHERE sequential AND status IN ('AVAILABLE', 'RUNNING');
-CREATE INDEX task_run_plan_unfinished ON rowrun.task_run (plan_id, status)
+CREATE INDEX task_run_plan_unfinished ON rowrun.task_run (plan_id, status, id)
     WHERE plan_id IS NOT NULL AND status IN ('PENDING', 'AVAILABLE', 'RUNNING');
 CREATE UNIQUE INDEX task_run_one_unfinished ON rowrun.task_run (task_id)
     WHERE plan_id IS NOT NULL AND status IN ('PENDING', 'AVAILABLE', 'RUNNING');

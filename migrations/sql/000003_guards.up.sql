@@ -250,7 +250,7 @@ BEGIN
     END IF;
 END $$;
 
--- Fills a new run from its task. A successor (retry_of) is only taken from the functions that make them, which say so
+-- Fills a new run from its task; rowrun.note_ready comes with the signals (next migration). A successor (retry_of) is only taken from the functions that make them, which say so
 -- in rowrun.retrying; what a user gives there is overwritten like everything else that isn't the user's to say.
 CREATE FUNCTION rowrun.task_run_fill() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
@@ -326,6 +326,13 @@ BEGIN
     IF t.plan_id IS NULL AND t.database_id IS NULL AND NEW.run_at <= clock_timestamp() THEN
         NEW.hold := 'READY';
         NEW.judge_at := NULL;
+    ELSIF t.plan_id IS NOT NULL AND t.database_id IS NULL AND NEW.run_at <= clock_timestamp()
+          AND NOT EXISTS (SELECT FROM rowrun.task_dependency d WHERE d.task_id = NEW.task_id)
+    THEN
+        -- Most likely only its plan holds it, which the pass looks at; the other gates are asked when its turn comes.
+        NEW.hold := 'READY';
+        NEW.judge_at := NULL;
+        PERFORM rowrun.note_ready(t.plan_id);
     ELSE
         -- A run of a plan is looked at at once even where it isn't due yet: a retry ends what its failure held back.
         NEW.hold := NULL;

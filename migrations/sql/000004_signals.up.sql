@@ -3,24 +3,26 @@
 
 CREATE TABLE rowrun.gate_mark (
     id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    kind        text NOT NULL CHECK (kind IN ('RUN', 'DATABASE', 'PLAN', 'TASK', 'FAILURE', 'PAUSE', 'REPLICA')),
+    kind        text NOT NULL CHECK (kind IN ('RUN', 'DEPENDENT', 'DATABASE', 'PLAN', 'TASK', 'FAILURE', 'PAUSE', 'REPLICA')),
     run_id      bigint,
     database_id text,
     plan_id     bigint,
     task_id     bigint,
     round       integer,
-    by_run      boolean
+    by_run      boolean,
+    wide        boolean
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000,
         autovacuum_vacuum_insert_threshold = 1000, autovacuum_vacuum_insert_scale_factor = 0);
 COMMENT ON TABLE rowrun.gate_mark IS 'Where a gate may have opened: written by whatever opens one, taken by the next promote pass.';
 COMMENT ON COLUMN rowrun.gate_mark.id IS 'Key; taken in this order.';
-COMMENT ON COLUMN rowrun.gate_mark.kind IS 'RUN: judge it. DATABASE: a run there ended. PLAN: a slot or the plan became free, or its round may have its event. TASK: it is done or skipped. FAILURE: a failed version of the plan and database was mended. PAUSE: a task goes on. REPLICA: one came that may fit.';
+COMMENT ON COLUMN rowrun.gate_mark.kind IS 'RUN: judge it. DEPENDENT: judge the run of a task that waits for less. DATABASE: a run there ended. PLAN: it has new runs, a slot or the plan became free, or its round may have its event. TASK: it is done or skipped. FAILURE: a failed version of the plan and database was mended. PAUSE: a task goes on. REPLICA: one came that may fit.';
 COMMENT ON COLUMN rowrun.gate_mark.run_id IS 'For RUN.';
 COMMENT ON COLUMN rowrun.gate_mark.database_id IS 'For DATABASE and FAILURE.';
 COMMENT ON COLUMN rowrun.gate_mark.plan_id IS 'For PLAN and FAILURE.';
-COMMENT ON COLUMN rowrun.gate_mark.task_id IS 'For TASK and PAUSE.';
+COMMENT ON COLUMN rowrun.gate_mark.task_id IS 'For DEPENDENT, TASK and PAUSE.';
 COMMENT ON COLUMN rowrun.gate_mark.round IS 'For PLAN: the round that has begun with what left the mark.';
 COMMENT ON COLUMN rowrun.gate_mark.by_run IS 'Whether a run began it.';
+COMMENT ON COLUMN rowrun.gate_mark.wide IS 'For PLAN: the next of its runs may be held by more than the plan; look at more than it has slots.';
 
 -- Says "look" to every replica, once per transaction; where several transactions commit within the same 5 ms, one
 -- of them says it for all. The key holds a slice of the clock, so that one that keeps the lock for long (deferred
@@ -93,7 +95,7 @@ BEGIN
     SET outcome = c.status, outcome_run_id = c.id,
         outcome_round = CASE c.status WHEN 'FAILED' THEN greatest(c.round, (SELECT p.round FROM rowrun.plan p WHERE p.id = c.plan_id)) END
     FROM rowrun.task_run c
-    WHERE c.id = ANY (run_ids) AND t.id = c.task_id AND c.plan_id IS NOT NULL
+    WHERE c.id = ANY (run_ids) AND t.id = c.task_id AND num_nonnulls(c.plan_id) = 1
       AND coalesce(c.status, '') IN ('DONE', 'FAILED', 'CANCELED') AND c.retry_run_id IS NULL;
     INSERT INTO rowrun.gate_mark (kind, database_id, plan_id, task_id)
     SELECT DISTINCT m.kind, m.database_id, m.plan_id, m.task_id
@@ -101,10 +103,13 @@ BEGIN
     CROSS JOIN LATERAL (VALUES
         ('DATABASE', c.database_id, NULL::bigint, NULL::bigint),
         ('PLAN', NULL, CASE WHEN c.prev_status <> 'PENDING' THEN c.plan_id END, NULL),
-        ('TASK', NULL, NULL, CASE WHEN c.plan_id IS NOT NULL AND c.status = 'DONE' THEN c.task_id END)
+        -- Its task is locked by now (above, or before the call): a pass that holds a run back for it either finds it
+        -- locked, and leaves a mark of its own, or is over before this statement, which then sees the dependency.
+        ('TASK', NULL, NULL, CASE WHEN c.plan_id IS NOT NULL AND c.status = 'DONE'
+            AND (EXISTS (SELECT FROM rowrun.task_dependency d WHERE d.depends_on_id = c.task_id)
+                 OR current_setting('transaction_isolation') <> 'read committed') THEN c.task_id END)
     ) m(kind, database_id, plan_id, task_id)
     WHERE c.id = ANY (run_ids) AND coalesce(c.status, '') IN ('DONE', 'FAILED', 'CANCELED')
-      -- A dependency that is just being inserted can't be seen from here: the mark is left in any case.
       AND (m.database_id IS NOT NULL OR m.plan_id IS NOT NULL OR m.task_id IS NOT NULL);
 END $$;
 
@@ -153,17 +158,30 @@ BEGIN
     END IF;
 END $$;
 
+-- New runs of a plan that are READY: one mark for those that a transaction inserts in a row.
+CREATE FUNCTION rowrun.note_ready(plan_id bigint) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+BEGIN
+    IF current_setting('rowrun.ready_plan', true) IS DISTINCT FROM note_ready.plan_id::text THEN
+        INSERT INTO gate_mark (kind, plan_id) VALUES ('PLAN', note_ready.plan_id);
+        PERFORM set_config('rowrun.ready_plan', note_ready.plan_id::text, true);
+    END IF;
+END $$;
+
 CREATE FUNCTION rowrun.task_run_deleted() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     reopened boolean := false;
 BEGIN
     IF OLD.plan_id IS NOT NULL THEN
-        -- The last ended run goes, or a successor that waits: the run that it followed has now failed for good. Without
-        -- one, the times that remain are the best witness of what came before.
+        -- The last ended run goes, or a successor that waits: the run that it followed has now failed for good, in the
+        -- round that is current. Without one, the times that remain are the best witness of what came before, and a
+        -- failure that counts again has been counted in its own round.
         UPDATE rowrun.task t SET (outcome, outcome_run_id, outcome_round) = (
             SELECT r.status, r.id,
-                   CASE r.status WHEN 'FAILED' THEN (SELECT p.round FROM rowrun.plan p WHERE p.id = OLD.plan_id) END
+                   CASE WHEN r.status <> 'FAILED' THEN NULL
+                        WHEN r.id = OLD.retry_of THEN (SELECT p.round FROM rowrun.plan p WHERE p.id = OLD.plan_id)
+                        ELSE r.round END
             FROM rowrun.task_run r
             WHERE r.task_id = OLD.task_id AND r.plan_id IS NOT NULL AND coalesce(r.retry_run_id, OLD.id) = OLD.id
               AND r.status IN ('DONE', 'FAILED', 'CANCELED')
@@ -271,11 +289,18 @@ CREATE FUNCTION rowrun.task_dependency_changed() RETURNS trigger LANGUAGE plpgsq
 DECLARE
     dependent bigint := CASE WHEN TG_OP = 'INSERT' THEN NEW.task_id ELSE OLD.task_id END;
 BEGIN
-    INSERT INTO rowrun.gate_mark (kind, run_id)
-    SELECT 'RUN', r.id FROM rowrun.task_run r WHERE r.task_id = dependent AND r.plan_id IS NOT NULL AND r.status = 'PENDING';
-    IF FOUND THEN
-        PERFORM rowrun.notify_look();
+    IF TG_OP = 'INSERT' THEN
+        INSERT INTO rowrun.gate_mark (kind, run_id)
+        SELECT 'RUN', r.id FROM rowrun.task_run r WHERE r.task_id = dependent AND r.plan_id IS NOT NULL AND r.status = 'PENDING';
+        IF NOT FOUND THEN
+            RETURN NULL;
+        END IF;
+    ELSE
+        -- A run that is just being inserted can't be seen from here, and may be judged before this commits: the mark is
+        -- left in any case.
+        INSERT INTO rowrun.gate_mark (kind, task_id) VALUES ('DEPENDENT', dependent);
     END IF;
+    PERFORM rowrun.notify_look();
     RETURN NULL;
 END $$;
 CREATE TRIGGER task_dependency_changed AFTER INSERT OR UPDATE OR DELETE ON rowrun.task_dependency
@@ -305,6 +330,7 @@ COMMENT ON FUNCTION rowrun.announce(text[]) IS 'Internal: notifies transitions, 
 COMMENT ON FUNCTION rowrun.mark_ended(bigint[]) IS 'Internal: outcome of tasks and marks of what may start, after the end of runs.';
 COMMENT ON FUNCTION rowrun.task_run_by_hand() IS 'Trigger: announces an edge written by hand; marks what it may open.';
 COMMENT ON FUNCTION rowrun.note_edit(text, boolean) IS 'Internal: a PENDING run was moved, or a cancel asked of a RUNNING one.';
+COMMENT ON FUNCTION rowrun.note_ready(bigint) IS 'Internal: a plan has new runs that may be READY.';
 COMMENT ON FUNCTION rowrun.task_run_deleted() IS 'Trigger: what a deleted run leaves behind.';
 COMMENT ON FUNCTION rowrun.task_outcome_changed() IS 'Trigger: a failed task was mended or skipped.';
 COMMENT ON FUNCTION rowrun.task_gate_changed() IS 'Trigger: a task was paused, unpaused, skipped or unskipped.';

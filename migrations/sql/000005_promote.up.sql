@@ -1,6 +1,16 @@
 -- The gates, as the promotion asks them. One text for all replicas, whatever their version: a rolling upgrade can't
 -- have two opinions about a gate. rowrun.waiting() (next migration) explains the same gates to people.
 
+-- What tasks still wait for.
+CREATE VIEW rowrun.unmet_dependency AS
+SELECT d.task_id, d.depends_on_id
+FROM rowrun.task_dependency d JOIN rowrun.task n ON n.id = d.depends_on_id
+WHERE NOT n.skipped
+  AND (n.outcome IS DISTINCT FROM 'DONE'
+       OR EXISTS (SELECT FROM rowrun.task_run u WHERE u.task_id = n.id AND u.plan_id IS NOT NULL
+                  AND u.status IN ('PENDING', 'AVAILABLE', 'RUNNING')));
+COMMENT ON VIEW rowrun.unmet_dependency IS 'Internal: dependencies on tasks that are neither DONE nor SKIPPED.';
+
 -- The first gate that is closed for a PENDING run, but for those of its plan (limit, pause, STOP) and for mutual
 -- exclusion, which need to be asked of all candidates together. NULL: none of them. Inlined where it is called.
 CREATE FUNCTION rowrun.closed_gate(r rowrun.task_run, plan_limited boolean, t timestamptz) RETURNS TABLE (gate text)
@@ -9,13 +19,7 @@ CREATE FUNCTION rowrun.closed_gate(r rowrun.task_run, plan_limited boolean, t ti
         WHEN r.run_at > t THEN 'TIME'
         WHEN k.skipped THEN 'SKIPPED'
         WHEN k.paused THEN 'PAUSED'
-        WHEN r.plan_id IS NOT NULL AND EXISTS (
-            SELECT FROM rowrun.task_dependency d JOIN rowrun.task n ON n.id = d.depends_on_id
-            WHERE d.task_id = r.task_id AND NOT n.skipped
-              AND (n.outcome IS DISTINCT FROM 'DONE'
-                   OR EXISTS (SELECT FROM rowrun.task_run u WHERE u.task_id = n.id AND u.plan_id IS NOT NULL
-                              AND u.status IN ('PENDING', 'AVAILABLE', 'RUNNING')))
-        ) THEN 'DEPENDENCY'
+        WHEN r.plan_id IS NOT NULL AND EXISTS (SELECT FROM rowrun.unmet_dependency d WHERE d.task_id = r.task_id) THEN 'DEPENDENCY'
         WHEN r.version_key IS NOT NULL AND (
             EXISTS (SELECT FROM rowrun.task_run u WHERE u.database_id = r.database_id
                     AND u.version_key < r.version_key AND u.status = 'PENDING')
@@ -40,17 +44,21 @@ CREATE FUNCTION rowrun.closed_gate(r rowrun.task_run, plan_limited boolean, t ti
 $$;
 COMMENT ON FUNCTION rowrun.closed_gate(rowrun.task_run, boolean, timestamptz) IS 'Internal: the first closed gate of a PENDING run, but for its plan and mutual exclusion.';
 
--- Whether a plan lets runs through at all, and how many more. Inlined where it is called.
+-- Whether a plan lets runs through at all, and how many more. Inlined where it is called. What is counted is asked for
+-- in the order of its index: with statistics of an empty table any other index looks as good.
 CREATE FUNCTION rowrun.plan_room(plan_id bigint) RETURNS TABLE (open boolean, slots bigint)
     LANGUAGE sql STABLE AS $$
     SELECT NOT p.paused AND NOT (p.on_failure = 'STOP' AND EXISTS (
                SELECT FROM rowrun.task f
                WHERE f.plan_id = p.id AND f.outcome = 'FAILED' AND NOT f.skipped
-                 AND NOT EXISTS (SELECT FROM rowrun.task_run u WHERE u.task_id = f.id AND u.plan_id IS NOT NULL
-                                 AND u.status IN ('PENDING', 'AVAILABLE', 'RUNNING')))),
+                 AND (SELECT u.id FROM rowrun.task_run u WHERE u.task_id = f.id AND u.plan_id IS NOT NULL
+                      AND u.status IN ('PENDING', 'AVAILABLE', 'RUNNING') LIMIT 1) IS NULL)),
            CASE WHEN p.parallel_limit IS NULL THEN 1000000000
-                ELSE greatest(p.parallel_limit - (SELECT count(*) FROM rowrun.task_run a
-                                                  WHERE a.plan_id = p.id AND a.status IN ('AVAILABLE', 'RUNNING')), 0) END
+                ELSE greatest(p.parallel_limit
+                              - (SELECT count(*) FROM (SELECT FROM rowrun.task_run a WHERE a.plan_id = p.id AND a.status = 'AVAILABLE'
+                                                       ORDER BY a.id OFFSET 0) a)
+                              - (SELECT count(*) FROM (SELECT FROM rowrun.task_run a WHERE a.plan_id = p.id AND a.status = 'RUNNING'
+                                                       ORDER BY a.id OFFSET 0) a), 0) END
     FROM rowrun.plan p WHERE p.id = plan_room.plan_id
 $$;
 COMMENT ON FUNCTION rowrun.plan_room(bigint) IS 'Internal: whether a plan lets runs through, and how many more.';
@@ -74,7 +82,8 @@ COMMENT ON FUNCTION rowrun.note_promoted(bigint[]) IS 'Internal: notes what was 
 -- has a snapshot of its own, taken after the lock.
 --
 -- Where rows are named by id, status is asked as coalesce(status, ''): otherwise a partial index on that status, empty
--- when the statistics were made, looks cheaper than the key, and each of its rows is compared with each id.
+-- when the statistics were made, looks cheaper than the key, and each of its rows is compared with each id. The same
+-- goes for plan_id IS NOT NULL.
 CREATE FUNCTION rowrun.promote_runs(sweep boolean DEFAULT false,
     OUT promoted integer, OUT busy boolean, OUT more boolean, OUT next_ms double precision)
     LANGUAGE plpgsql
@@ -93,6 +102,8 @@ DECLARE
     mark_runs bigint[];
     mark_dbs text[];
     mark_plans bigint[];
+    mark_wide bigint[];
+    mark_dependents bigint[];
     mark_rounds jsonb;
     late bigint[];
     mark_tasks bigint[];
@@ -175,14 +186,19 @@ BEGIN
     SELECT count(*), coalesce(array_agg(DISTINCT k.run_id) FILTER (WHERE k.kind = 'RUN'), '{}'),
            coalesce(array_agg(DISTINCT k.database_id) FILTER (WHERE k.kind = 'DATABASE'), '{}'),
            coalesce(array_agg(DISTINCT k.plan_id) FILTER (WHERE k.kind = 'PLAN'), '{}'),
+           coalesce(array_agg(DISTINCT k.plan_id) FILTER (WHERE k.wide), '{}'),
+           coalesce(array_agg(DISTINCT k.task_id) FILTER (WHERE k.kind = 'DEPENDENT'), '{}'),
            coalesce(array_agg(DISTINCT k.task_id) FILTER (WHERE k.kind = 'TASK'), '{}'),
            coalesce(array_agg(DISTINCT k.task_id) FILTER (WHERE k.kind = 'PAUSE'), '{}'),
            jsonb_agg(DISTINCT jsonb_build_object('plan_id', k.plan_id, 'database_id', k.database_id)) FILTER (WHERE k.kind = 'FAILURE'),
            coalesce(bool_or(k.kind = 'REPLICA'), false),
            jsonb_agg(DISTINCT jsonb_build_object('plan_id', k.plan_id, 'round', k.round, 'by_run', k.by_run)) FILTER (WHERE k.round IS NOT NULL)
-    INTO found_marks, mark_runs, mark_dbs, mark_plans, mark_tasks, mark_paused, mark_failures, mark_replica, mark_rounds
+    INTO found_marks, mark_runs, mark_dbs, mark_plans, mark_wide, mark_dependents, mark_tasks, mark_paused, mark_failures, mark_replica, mark_rounds
     FROM taken k;
     more := more OR found_marks = 1000;
+    IF current_setting('rowrun.ready_plan', true) <> '' THEN
+        PERFORM set_config('rowrun.ready_plan', '', true); -- that mark is taken: what this transaction inserts yet needs one
+    END IF;
     IF sweep OR cardinality(mark_plans) > 0 THEN
         PERFORM rowrun.settle_plans(mark_plans, mark_rounds, sweep);
     END IF;
@@ -245,6 +261,15 @@ BEGIN
         ) c;
     END IF;
 
+    IF cardinality(mark_dependents) > 0 THEN
+        candidates := candidates || ARRAY(
+            SELECT u.id FROM unnest(mark_dependents) w(task_id)
+            CROSS JOIN LATERAL (
+                SELECT x.id, x.status FROM task_run x
+                WHERE x.task_id = w.task_id AND x.plan_id IS NOT NULL AND x.status IN ('PENDING', 'AVAILABLE', 'RUNNING') LIMIT 1) u
+            WHERE coalesce(u.status, '') = 'PENDING');
+    END IF;
+
     IF cardinality(mark_tasks) > 0 THEN
         -- Dependents whose every dependency is met now.
         part := ARRAY(SELECT r.id
@@ -254,12 +279,7 @@ BEGIN
                           WHERE u.task_id = w.task_id AND u.plan_id IS NOT NULL
                             AND u.status IN ('PENDING', 'AVAILABLE', 'RUNNING') AND coalesce(u.status, '') = 'PENDING' LIMIT 1) r
                       WHERE (r.hold = 'DEPENDENCY' OR r.hold IS NULL)
-                        AND NOT EXISTS (
-                            SELECT FROM task_dependency d JOIN task n ON n.id = d.depends_on_id
-                            WHERE d.task_id = w.task_id AND NOT n.skipped
-                              AND (n.outcome IS DISTINCT FROM 'DONE'
-                                   OR EXISTS (SELECT FROM task_run u WHERE u.task_id = n.id AND u.plan_id IS NOT NULL
-                                              AND u.status IN ('PENDING', 'AVAILABLE', 'RUNNING'))))
+                        AND NOT EXISTS (SELECT FROM unmet_dependency d WHERE d.task_id = w.task_id)
                       LIMIT 2000);
         IF cardinality(part) = 2000 THEN
             INSERT INTO gate_mark (kind, task_id) SELECT 'TASK', unnest(mark_tasks);
@@ -352,14 +372,14 @@ BEGIN
     -- The plans of the candidates are looked at too: a retry may have ended a STOP.
     SELECT coalesce(array_agg(DISTINCT q.plan_id), '{}') INTO mark_plans
     FROM (SELECT unnest(mark_plans) AS plan_id
-          UNION SELECT r.plan_id FROM task_run r WHERE r.id = ANY (due) AND r.plan_id IS NOT NULL) q;
+          UNION SELECT r.plan_id FROM task_run r WHERE r.id = ANY (due) AND num_nonnulls(r.plan_id) = 1) q;
     IF cardinality(mark_plans) > 0 THEN
         plan_runs := ARRAY(
             SELECT x.id FROM unnest(mark_plans) p(id)
             CROSS JOIN LATERAL rowrun.plan_room(p.id) room
             CROSS JOIN LATERAL (
                 SELECT r.id FROM task_run r WHERE r.plan_id = p.id AND r.status = 'PENDING' AND r.hold = 'READY'
-                ORDER BY r.priority DESC, r.run_at, r.id LIMIT least(room.slots, 500)) x
+                ORDER BY r.priority DESC, r.run_at, r.id LIMIT CASE WHEN p.id = ANY (mark_wide) THEN 1000 ELSE least(room.slots, 1000) END) x
             WHERE room.open AND room.slots > 0);
         candidates := candidates || plan_runs;
     ELSE
@@ -386,7 +406,7 @@ BEGIN
                coalesce(p.open, true) AS plan_open, coalesce(p.slots, 1) AS slots, g.gate
         FROM task_run r
         LEFT JOIN (SELECT q.plan_id, room.open, room.slots, l.parallel_limit IS NOT NULL AS limited
-                   FROM (SELECT DISTINCT x.plan_id FROM task_run x WHERE x.id = ANY (locked) AND x.plan_id IS NOT NULL) q
+                   FROM (SELECT DISTINCT x.plan_id FROM task_run x WHERE x.id = ANY (locked) AND num_nonnulls(x.plan_id) = 1) q
                    JOIN plan l ON l.id = q.plan_id
                    CROSS JOIN LATERAL rowrun.plan_room(q.plan_id) room) p ON p.plan_id = r.plan_id
         CROSS JOIN LATERAL rowrun.closed_gate(r, coalesce(p.limited, false), t) g
@@ -507,21 +527,41 @@ BEGIN
             END LOOP;
         END;
     END IF;
-    UPDATE task_run r SET hold = v.hold, judge_at = NULL, prev_status = NULL
-    FROM unnest(verdict_ids, verdict_holds) v(id, hold)
-    WHERE r.id = v.id AND v.hold NOT IN ('TIME', 'SKIPPED') AND (r.hold IS DISTINCT FROM v.hold OR r.judge_at IS NOT NULL);
-    UPDATE task_run r SET hold = NULL, judge_at = r.run_at, prev_status = NULL
-    FROM unnest(verdict_ids, verdict_holds) v(id, hold)
-    WHERE r.id = v.id AND v.hold = 'TIME' AND (r.hold IS NOT NULL OR r.judge_at IS DISTINCT FROM r.run_at);
-    -- Their marks had them judged before they are due: this pass is the only one that is sure to be told of their time.
-    next_ms := least(next_ms, (SELECT extract(epoch FROM min(r.run_at) - t) * 1000
-                               FROM task_run r JOIN unnest(verdict_ids, verdict_holds) v(id, hold) ON v.id = r.id
-                               WHERE v.hold = 'TIME'));
-    UPDATE task_run r
-    SET status = 'CANCELED', prev_status = 'PENDING', finished_at = t, updated_at = t, hold = NULL, judge_at = NULL,
-        cancel_reason = 'task skipped', result = '{"code": "CANCELED", "detail": "Task run canceled: task skipped"}'
-    FROM unnest(verdict_ids, verdict_holds) v(id, hold)
-    WHERE r.id = v.id AND v.hold = 'SKIPPED';
+    IF 'DEPENDENCY' = ANY (verdict_holds) THEN
+        -- Whoever is just ending a task may not have seen that one of these waits for it. Whose tasks can all be locked
+        -- is seen by their ends; where one is held, or the verdict is out of date by now, it is judged again.
+        part := ARRAY(SELECT r.id FROM unnest(verdict_ids, verdict_holds) v(id, hold) JOIN task_run r ON r.id = v.id
+                      WHERE v.hold = 'DEPENDENCY' AND r.hold IS DISTINCT FROM 'DEPENDENCY');
+        mark_tasks := ARRAY(SELECT n.id FROM task n
+                            WHERE n.id IN (SELECT d.depends_on_id FROM task_run r JOIN unmet_dependency d ON d.task_id = r.task_id
+                                           WHERE r.id = ANY (part))
+                            ORDER BY n.id FOR SHARE SKIP LOCKED);
+        INSERT INTO gate_mark (kind, run_id)
+        SELECT 'RUN', r.id FROM task_run r
+        WHERE r.id = ANY (part)
+          AND (SELECT coalesce(bool_or(d.depends_on_id <> ALL (mark_tasks)), true) FROM unmet_dependency d WHERE d.task_id = r.task_id);
+    END IF;
+    IF cardinality(open_ids) < cardinality(verdict_ids) THEN
+        UPDATE task_run r SET hold = v.hold, judge_at = NULL, prev_status = NULL
+        FROM unnest(verdict_ids, verdict_holds) v(id, hold)
+        WHERE r.id = v.id AND v.hold NOT IN ('TIME', 'SKIPPED') AND (r.hold IS DISTINCT FROM v.hold OR r.judge_at IS NOT NULL);
+    END IF;
+    IF 'TIME' = ANY (verdict_holds) THEN
+        UPDATE task_run r SET hold = NULL, judge_at = r.run_at, prev_status = NULL
+        FROM unnest(verdict_ids, verdict_holds) v(id, hold)
+        WHERE r.id = v.id AND v.hold = 'TIME' AND (r.hold IS NOT NULL OR r.judge_at IS DISTINCT FROM r.run_at);
+        -- Their marks had them judged before they are due: this pass is the only one that is sure to be told of their time.
+        next_ms := least(next_ms, (SELECT extract(epoch FROM min(r.run_at) - t) * 1000
+                                   FROM task_run r JOIN unnest(verdict_ids, verdict_holds) v(id, hold) ON v.id = r.id
+                                   WHERE v.hold = 'TIME'));
+    END IF;
+    IF 'SKIPPED' = ANY (verdict_holds) THEN
+        UPDATE task_run r
+        SET status = 'CANCELED', prev_status = 'PENDING', finished_at = t, updated_at = t, hold = NULL, judge_at = NULL,
+            cancel_reason = 'task skipped', result = '{"code": "CANCELED", "detail": "Task run canceled: task skipped"}'
+        FROM unnest(verdict_ids, verdict_holds) v(id, hold)
+        WHERE r.id = v.id AND v.hold = 'SKIPPED';
+    END IF;
 
     -- 6. What this pass itself may have opened or not got round to.
     IF cardinality(again_dbs) > 0 AND EXISTS (
@@ -531,10 +571,11 @@ BEGIN
         more := true;
     END IF;
     IF cardinality(plan_runs) > 0 THEN
-        INSERT INTO gate_mark (kind, plan_id)
-        SELECT 'PLAN', q.plan_id
-        FROM (SELECT DISTINCT r.plan_id FROM task_run r JOIN unnest(verdict_ids, verdict_holds) v(id, hold) ON v.id = r.id
-              WHERE r.id = ANY (plan_runs) AND v.hold IS DISTINCT FROM 'READY') q
+        INSERT INTO gate_mark (kind, plan_id, wide)
+        SELECT 'PLAN', q.plan_id, q.wide
+        FROM (SELECT r.plan_id, bool_or(v.hold IS NOT NULL) AS wide
+              FROM task_run r JOIN unnest(verdict_ids, verdict_holds) v(id, hold) ON v.id = r.id
+              WHERE r.id = ANY (plan_runs) AND v.hold IS DISTINCT FROM 'READY' GROUP BY r.plan_id) q
         CROSS JOIN LATERAL rowrun.plan_room(q.plan_id) room
         WHERE room.open AND room.slots > 0
           AND EXISTS (SELECT FROM task_run r WHERE r.plan_id = q.plan_id AND r.status = 'PENDING' AND r.hold = 'READY');

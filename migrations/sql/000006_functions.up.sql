@@ -26,16 +26,18 @@ BEGIN
     -- The order of locks: plans (their rounds may get their events), their tasks (the outcome changes), then runs, each
     -- by id.
     IF plan_tasks IS NULL THEN
-        plan_tasks := ARRAY(SELECT r.task_id FROM rowrun.task_run r WHERE r.id = ANY (run_ids) AND coalesce(r.plan_id, 0) <> 0);
+        plan_tasks := ARRAY(SELECT r.task_id FROM rowrun.task_run r WHERE r.id = ANY (run_ids) AND num_nonnulls(r.plan_id) = 1);
     END IF;
     IF cardinality(plan_tasks) > 0 THEN
         -- A plan of which something is PENDING isn't complete, and ends that went well are no event of it: it needn't be
-        -- held. (If that run too ends before this transaction does, the mark has the next pass ask.)
+        -- held. (If that run too ends before this transaction does, the mark has the next pass ask.) It is looked for
+        -- from the newest on: the entries of those that were promoted first are still passed by a look from the other side.
         SELECT coalesce(array_agg(p.id), '{}'), coalesce(bool_or(p.announced_round >= p.round), false) INTO plans, announced
         FROM (SELECT p.id, p.round, p.announced_round FROM rowrun.plan p
               WHERE p.id = ANY (ARRAY(SELECT k.plan_id FROM rowrun.task k WHERE k.id = ANY (plan_tasks)))
                 AND NOT ('DONE' = ALL (statuses) AND p.announced_round < p.round
-                         AND EXISTS (SELECT FROM rowrun.task_run u WHERE u.plan_id = p.id AND u.status = 'PENDING'))
+                         AND (SELECT u.id FROM rowrun.task_run u WHERE u.plan_id = p.id AND u.status = 'PENDING'
+                              ORDER BY u.id DESC LIMIT 1) IS NOT NULL)
               ORDER BY p.id FOR NO KEY UPDATE) p;
         PERFORM FROM rowrun.task k WHERE k.id = ANY (plan_tasks) ORDER BY k.id FOR NO KEY UPDATE;
         IF announced THEN -- by hand, or inserted while the plan was just being announced

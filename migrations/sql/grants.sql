@@ -9,6 +9,7 @@ GRANT SELECT ON rowrun.deployment, rowrun.plan, rowrun.task, rowrun.task_depende
     rowrun.replica_heartbeat, rowrun.job, rowrun.task_status, rowrun.plan_status, rowrun.replica_status, rowrun.failed_run,
     rowrun.webhook_delivery_log, rowrun.webhook_delivery, rowrun.migration
     TO rowrun_client, rowrun_viewer, rowrun_replica;
+GRANT SELECT ON rowrun.unmet_dependency TO rowrun_replica;
 -- Where messages go, and what signs them, is for those who write it and for the sidecar.
 GRANT SELECT (id, project, name, events, format, enabled, created_at) ON rowrun.webhook TO rowrun_client, rowrun_viewer;
 
@@ -39,7 +40,7 @@ REVOKE ALL ON FUNCTION rowrun.cancel_run(bigint, text), rowrun.retry_run(bigint)
     rowrun.report_progress(bigint, uuid, jsonb), rowrun.complete_run(bigint, uuid, jsonb), rowrun.fail_run(bigint, uuid, text),
     rowrun.end_runs(bigint[], uuid[], text[], jsonb[], text[], bigint[]), rowrun.promote_runs(boolean),
     rowrun.mark_ended(bigint[]), rowrun.task_run_by_hand(), rowrun.task_outcome_changed(), rowrun.task_run_deleted(),
-    rowrun.task_gate_changed(), rowrun.task_left_plan(), rowrun.plan_gate_changed(), rowrun.task_dependency_changed(), rowrun.replica_changed(), rowrun.note_edit(text, boolean),
+    rowrun.task_gate_changed(), rowrun.task_left_plan(), rowrun.plan_gate_changed(), rowrun.task_dependency_changed(), rowrun.replica_changed(), rowrun.note_edit(text, boolean), rowrun.note_ready(bigint),
     rowrun.announce_plans(bigint[]), rowrun.begin_round(bigint, integer, boolean), rowrun.begin_rounds(bigint[], boolean),
     rowrun.settle_plans(bigint[], jsonb, boolean), rowrun.set_skipped(bigint, boolean, text), rowrun.webhook_changed(), rowrun.webhook_deleted(),
     rowrun.retry_plan(bigint), rowrun.cancel_plan(bigint, text), rowrun.skip_task(bigint, text), rowrun.unskip_task(bigint)
@@ -48,7 +49,7 @@ GRANT EXECUTE ON FUNCTION rowrun.announce_plans(bigint[]), rowrun.begin_round(bi
     rowrun.begin_rounds(bigint[], boolean), rowrun.settle_plans(bigint[], jsonb, boolean) TO rowrun_replica;
 GRANT EXECUTE ON FUNCTION rowrun.retry_plan(bigint), rowrun.cancel_plan(bigint, text) TO rowrun_client, rowrun_replica;
 GRANT EXECUTE ON FUNCTION rowrun.skip_task(bigint, text), rowrun.unskip_task(bigint) TO rowrun_operator, rowrun_replica;
-GRANT EXECUTE ON FUNCTION rowrun.note_edit(text, boolean) TO rowrun_client, rowrun_replica;
+GRANT EXECUTE ON FUNCTION rowrun.note_edit(text, boolean), rowrun.note_ready(bigint) TO rowrun_client, rowrun_replica;
 GRANT EXECUTE ON FUNCTION rowrun.cancel_run(bigint, text), rowrun.retry_run(bigint), rowrun.report_progress(bigint, uuid, jsonb),
     rowrun.complete_run(bigint, uuid, jsonb), rowrun.fail_run(bigint, uuid, text) TO rowrun_client, rowrun_replica;
 GRANT EXECUTE ON FUNCTION rowrun.abandon_run(bigint, text) TO rowrun_operator, rowrun_replica;
