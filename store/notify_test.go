@@ -141,7 +141,7 @@ func TestNotifyIsNotSilencedByAnIdleClient(t *testing.T) {
 	require.NoError(t, err)
 	exec(t, idle, `SET CONSTRAINTS ALL IMMEDIATE`)
 	exec(t, idle, `INSERT INTO rowrun.task_run (task_id) VALUES ($1)`, task)
-	require.Equal(t, int64(1), query[int64](t, conn, `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted
+	require.Equal(t, int64(1), query[int64](t, conn, `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND classid = 1920298606 AND granted
 		AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`), "it doesn't hold the lock: nothing is tested")
 
 	exec(t, conn, `SELECT pg_sleep(0.02)`) // past the slice of the clock that it does silence
