@@ -51,7 +51,7 @@ fuzz: ## each fuzz target for FUZZTIME
 	@.ci/ensure postgres
 	@FUZZTIME=$(FUZZTIME) .ci/fuzz
 
-bench: ## the figures of docs/benchmarks.md; BENCH=full, BENCH_ONLY=latency|successor|drain|blocked|others|idle|plans
+bench: ## the figures of docs/benchmarks.md; BENCH=full, BENCH_ONLY=latency|successor|drain|blocked|others|idle|schedules|plans
 	@.ci/ensure postgres
 	@$(MAKE) build
 	go build -buildvcs=false -o bin/bench ./integration/bench

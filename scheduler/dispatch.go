@@ -49,6 +49,8 @@ func (t *term) dispatch(ctx context.Context) {
 			lost.toClaim()
 		case <-t.promoted:
 			t.mayClaim = true
+		case <-t.claimable:
+			t.mayClaim = true
 		case <-t.s.freed:
 			t.gather(ctx)
 		case <-timer.C:
@@ -114,16 +116,19 @@ func (t *term) pass(ctx context.Context, promote store.Promotion) (next time.Dur
 		fresh := promote == store.PromoteDue && !t.mayClaim && want > 0
 		rt, cancel := context.WithTimeout(context.WithoutCancel(ctx), passTimeout)
 		var p store.Pass
+		t.passing.Lock()
+		rules := t.rules.Load()
 		if fresh {
-			p, err = t.s.cfg.Store.WorkPromoted(rt, t.id, t.s.wants, want)
+			p, err = t.s.cfg.Store.WorkPromoted(rt, t.id, rules.wants, want)
 		} else {
-			p, err = t.s.cfg.Store.Work(rt, t.id, t.s.wants, promote, want)
+			p, err = t.s.cfg.Store.Work(rt, t.id, rules.wants, promote, want)
 		}
+		t.passing.Unlock()
 		cancel()
 		t.s.cfg.Observer.passed(p)
 		found.add(p)
 		for _, c := range p.Claims {
-			t.execute(c)
+			t.execute(c, rules)
 		}
 		if err != nil || ctx.Err() != nil {
 			return 0, found, err
@@ -235,6 +240,7 @@ func (t *term) endStrays(ctx context.Context, before map[int64]bool) map[int64]b
 		return missing
 	}
 	signal(t.s.opened)
+	signal(t.s.lost)
 	t.s.cfg.Log.Warn().Int("count", len(ended)).Str("replica_id", t.id).Msg("runs under this replica's name that it doesn't run were failed")
 	return missing
 }

@@ -12,18 +12,18 @@ import (
 	"github.com/rowrun/rowrun/store"
 )
 
-// cancelGrace is how long an executor may take to return once it was told to stop. Beyond it the run is recorded
-// without it, and it keeps its slot until it does return.
-const cancelGrace = 20 * time.Second
-
 // running is a run that this process executes.
 type running struct {
 	claim   store.Claim
 	term    *term
+	rules   *typeRules // it was claimed under
 	started time.Time
 	cancel  context.CancelCauseFunc
 	ctx     context.Context
 	settle  sync.Once // its ending is handed to the recorder once
+
+	// Guarded by Scheduler.mu.
+	returned, isStalled, isStuck bool
 }
 
 // errLost stops an executor whose run isn't this replica's any more: there is nothing left to record.
@@ -44,11 +44,11 @@ func (s *Scheduler) holds(id int64) bool {
 	return ok || s.recorder.knows(id)
 }
 
-// execute starts a claimed run.
-func (t *term) execute(c store.Claim) {
+// execute starts a run that was claimed under these rules.
+func (t *term) execute(c store.Claim, rules *typeRules) {
 	s := t.s
 	ctx, cancel := context.WithCancelCause(t.exec)
-	r := &running{claim: c, term: t, started: time.Now(), cancel: cancel, ctx: ctx}
+	r := &running{claim: c, term: t, rules: rules, started: time.Now(), cancel: cancel, ctx: ctx}
 	s.mu.Lock()
 	s.running[c.ID] = r
 	s.claimed[c.ID%int64(len(s.claimed))] = c.ID
@@ -62,7 +62,7 @@ func (t *term) execute(c store.Claim) {
 		}
 		done := make(chan struct{})
 		if c.ProgressTimeout > 0 {
-			go r.watchProgress(done)
+			t.executions.Go(func() { r.watchProgress(done) })
 		}
 		unhook := context.AfterFunc(ctx, func() { r.hurry(done) })
 		defer unhook()
@@ -73,6 +73,7 @@ func (t *term) execute(c store.Claim) {
 		s.cfg.Observer.executed(c.Type, time.Since(r.started))
 		s.mu.Lock()
 		delete(s.running, c.ID)
+		r.noLongerHung()
 		s.mu.Unlock()
 		s.executing.Add(-1)
 		r.end(out, err)
@@ -90,6 +91,10 @@ func (r *running) call(ctx context.Context) (out Result, err error) {
 		}
 	}()
 	ex, ok := r.term.s.cfg.Executors[r.claim.Type]
+	if a, aliased := r.rules.aliases[r.claim.Type]; !ok && aliased {
+		ex, ok = r.term.s.cfg.Executors[a.of]
+		r.claim.Payload = a.rename(r.claim.Payload)
+	}
 	if !ok {
 		return Result{}, &Failure{Code: CodeError, Detail: "this replica has no executor for type " + r.claim.Type, Retryable: true}
 	}
@@ -126,14 +131,13 @@ func (r *running) handout() *Run {
 
 // hurry gives an executor that was told to stop its grace; then its run is recorded without it.
 func (r *running) hurry(done <-chan struct{}) {
-	timer := time.NewTimer(cancelGrace)
+	timer := time.NewTimer(r.term.s.cfg.CancelGrace)
 	defer timer.Stop()
 	select {
 	case <-done:
 	case <-timer.C:
-		r.term.s.cfg.Log.Error().Int64("run_id", r.claim.ID).Str("type", r.claim.Type).
-			Msg("an executor ignores its cancel: its run is recorded, its slot stays taken until it returns")
 		r.end(Result{}, context.Cause(r.ctx))
+		r.ignoresCancel()
 	}
 }
 
@@ -171,6 +175,7 @@ func (r *running) watchProgress(done <-chan struct{}) {
 		if err == nil && len(held) == 1 {
 			if held[0].Silent >= limit {
 				r.cancel(ErrStalled)
+				r.announceStall()
 				return
 			}
 			wait = limit - held[0].Silent

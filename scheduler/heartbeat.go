@@ -42,6 +42,7 @@ func (t *term) heartbeat(ctx context.Context) error {
 			return err
 		default:
 			errs.failed(err)
+			t.s.missed.Add(1)
 			t.contact.Store(-1)
 			wait = min(c.HeartbeatInterval/4, time.Second)
 		}

@@ -23,6 +23,10 @@ type Observer struct {
 	Ended func(kind, status string)
 	// Swept is told of each sweep: which, and how many runs it found.
 	Swept func(sweep Sweep, runs int)
+	// Stalled is told that a run of this type reported no progress in time.
+	Stalled func(kind string)
+	// Stuck is told that the executor of a run of this type ignores its cancel.
+	Stuck func(kind string)
 	// LostWakeUp is told that a sweep found work which a wake-up should have brought.
 	LostWakeUp func()
 }

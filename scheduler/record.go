@@ -220,6 +220,9 @@ func (r *recorder) try(ctx context.Context, end endFunc, batch []ending, lock ti
 	}
 	r.settle(ids...)
 	signal(r.s.freed)
+	if slices.ContainsFunc(endings, func(e store.Ending) bool { return e.Retry == store.RetryStale }) {
+		signal(r.s.lost)
+	}
 	// A successor's time is not announced to the replica that made it.
 	if slices.ContainsFunc(batch, func(e ending) bool { return e.gated }) ||
 		slices.ContainsFunc(ended, func(e store.Ended) bool { return e.RetryRunID != nil }) {

@@ -44,6 +44,12 @@ type Config struct {
 	TaskTimeout time.Duration
 	// DrainTimeout (default 30 s) bounds a stop, all in all.
 	DrainTimeout time.Duration
+	// CancelGrace (default 20 s) is how long an executor may take to return once it was told to stop. Beyond it the run is
+	// recorded without it, and it keeps its slot until it does return.
+	CancelGrace time.Duration
+	// StuckLimit (default 5) is how many such executors a replica bears. With more, or with no slot left, Run drains and
+	// returns ErrStuck.
+	StuckLimit int
 	// Wake says that something may be due or a gate may have opened, Available that a run may be claimed, Ended that
 	// a run of this replica ended, perhaps by somebody else's hand. All say "look again", no more. nil: only sweeps.
 	Wake, Available, Ended <-chan struct{}
@@ -75,10 +81,16 @@ type Scheduler struct {
 	claimed [1024]int64 // the last runs claimed, each at its id modulo the length
 
 	executing atomic.Int64
+	stalled   atomic.Int64 // executors whose run reported no progress in time, and that have not returned
+	stuck     atomic.Int64 // executors that ignore their cancel
+	missed    atomic.Int64 // heartbeats that could not be written
 	completed atomic.Int64
 	failed    atomic.Int64
 	current   atomic.Pointer[term]
 	draining  atomic.Bool
+
+	lost   chan struct{}           // runs were settled as lost: their tasks may name a function
+	giveUp context.CancelCauseFunc // asks for a drain; set by Run
 }
 
 // New checks a configuration.
@@ -101,6 +113,10 @@ func New(c Config) (*Scheduler, error) {
 	def(&c.CleanupInterval, time.Hour)
 	def(&c.Retention, 720*time.Hour)
 	def(&c.DrainTimeout, 30*time.Second)
+	def(&c.CancelGrace, 20*time.Second)
+	if c.StuckLimit == 0 {
+		c.StuckLimit = 5
+	}
 	if c.Concurrency == 0 {
 		c.Concurrency = 20
 	}
@@ -110,6 +126,7 @@ func New(c Config) (*Scheduler, error) {
 	for name, d := range map[string]time.Duration{
 		"heartbeat interval": c.HeartbeatInterval, "stale after": c.StaleAfter, "stale sweep interval": c.StaleSweepInterval,
 		"sweep interval": c.SweepInterval, "cleanup interval": c.CleanupInterval, "retention": c.Retention, "drain timeout": c.DrainTimeout,
+		"cancel grace": c.CancelGrace,
 	} {
 		if d < 0 {
 			return nil, fmt.Errorf("scheduler: %s must be above zero", name)
@@ -118,10 +135,10 @@ func New(c Config) (*Scheduler, error) {
 	if c.StaleAfter < 3*c.HeartbeatInterval {
 		return nil, fmt.Errorf("scheduler: stale after (%s) must be at least 3 heartbeat intervals (%s)", c.StaleAfter, c.HeartbeatInterval)
 	}
-	if c.Concurrency < 0 || c.TaskTimeout < 0 {
-		return nil, errors.New("scheduler: concurrency and task timeout may not be negative")
+	if c.Concurrency < 0 || c.TaskTimeout < 0 || c.StuckLimit < 0 {
+		return nil, errors.New("scheduler: concurrency, task timeout and stuck limit may not be negative")
 	}
-	s := &Scheduler{cfg: c, freed: make(chan struct{}, 1), opened: make(chan struct{}, 1), lookAtRuns: make(chan struct{}, 1), running: map[int64]*running{}}
+	s := &Scheduler{cfg: c, freed: make(chan struct{}, 1), opened: make(chan struct{}, 1), lookAtRuns: make(chan struct{}, 1), lost: make(chan struct{}, 1), running: map[int64]*running{}}
 	for t := range c.Executors {
 		s.types = append(s.types, t)
 	}
@@ -143,6 +160,10 @@ type Status struct {
 	Failed    int64
 	// Silent is for how long no heartbeat was written.
 	Silent time.Duration
+	// HeartbeatFailures counts heartbeats that could not be written, since the process started.
+	HeartbeatFailures int64
+	// Stalled executors have a run that reported no progress in time, Stuck ones ignore their cancel; both now.
+	Stalled, Stuck int64
 }
 
 // Status never asks the database.
@@ -150,6 +171,7 @@ func (s *Scheduler) Status() Status {
 	st := Status{
 		Name: s.cfg.Name, Draining: s.draining.Load(), Executing: int(s.executing.Load()),
 		Completed: s.completed.Load(), Failed: s.failed.Load(),
+		HeartbeatFailures: s.missed.Load(), Stalled: s.stalled.Load(), Stuck: s.stuck.Load(),
 	}
 	if t := s.current.Load(); t != nil {
 		st.ReplicaID = t.id
@@ -159,8 +181,20 @@ func (s *Scheduler) Status() Status {
 }
 
 // Run serves until ctx is canceled, which asks for a drain; it returns when nothing of it is left running. An error:
-// the drain had to leave something behind.
+// the drain had to leave something behind. ErrStuck: it drained by itself, and executors that ignore their cancel are
+// still there.
 func (s *Scheduler) Run(ctx context.Context) error {
+	ctx, s.giveUp = context.WithCancelCause(ctx)
+	defer s.giveUp(nil)
+	err := s.terms(ctx)
+	if cause := context.Cause(ctx); errors.Is(cause, ErrStuck) {
+		return errors.Join(cause, err)
+	}
+	return err
+}
+
+// terms serves one term after another.
+func (s *Scheduler) terms(ctx context.Context) error {
 	base := context.WithoutCancel(ctx)
 	recording, stopRecording := context.WithCancel(base)
 	var wg sync.WaitGroup

@@ -50,6 +50,7 @@ func (t *term) failStale(ctx context.Context) error {
 		if len(ended) > 0 {
 			c.Log.Warn().Int("count", len(ended)).Str("dead_replica_id", id).Msg("stale runs failed")
 			signal(t.s.opened)
+			signal(t.s.lost)
 		}
 	}
 	return failed
@@ -113,6 +114,9 @@ func (t *term) cleanup(ctx context.Context) {
 			}
 			if beats > 0 {
 				c.Log.Info().Int64("count", beats).Msg("old heartbeats removed")
+			}
+			if _, err := c.Store.RemoveOldNotes(pass); err != nil {
+				return err
 			}
 			gone, err := c.Store.RemoveOld(pass, c.Retention)
 			if gone.Runs+gone.Plans+gone.Deliveries > 0 {

@@ -23,6 +23,12 @@ type term struct {
 
 	// mayClaim: as far as dispatch knows, runs may be AVAILABLE that it hasn't claimed.
 	mayClaim bool
+	// rules are what is claimed; passing is held by a pass, so that they don't change under it. announced: the row says so
+	// (of watchTypes alone). claimable says that runs of a type may be claimed that weren't before.
+	rules     atomic.Pointer[typeRules]
+	passing   sync.Mutex
+	announced bool
+	claimable chan struct{}
 	// more asks for passes that promote a backlog; backlog: they are under way; promoted: one is done.
 	more, promoted chan struct{}
 	backlog        atomic.Bool
@@ -37,8 +43,8 @@ var errFenced = errors.New("no heartbeat could be written for two thirds of the 
 
 func newTerm(s *Scheduler) *term {
 	return &term{
-		s: s, id: newReplicaID(s.cfg.Name), began: time.Now(),
-		more: make(chan struct{}, 1), promoted: make(chan struct{}, 1),
+		s: s, id: newReplicaID(s.cfg.Name), began: time.Now(), announced: true,
+		more: make(chan struct{}, 1), promoted: make(chan struct{}, 1), claimable: make(chan struct{}, 1),
 	}
 }
 
@@ -48,10 +54,15 @@ func (t *term) register(ctx context.Context) error {
 	host, _ := os.Hostname()
 	ctx, cancel := context.WithTimeout(ctx, c.HeartbeatInterval)
 	defer cancel()
+	rules, err := c.Store.TypeRules(ctx)
+	if err != nil {
+		return err
+	}
+	t.rules.Store(t.s.rulesOf(rules))
 	sent := time.Since(t.began)
-	err := c.Store.Register(ctx, store.Replica{
+	err = c.Store.Register(ctx, store.Replica{
 		ID: t.id, Name: c.Name, Hostname: host, Version: c.Version, Lease: c.StaleAfter,
-		Queues: c.Queues, Types: t.s.types, Databases: c.Databases, Commands: c.Commands, Concurrency: c.Concurrency,
+		Queues: c.Queues, Types: t.rules.Load().wants.Types, Databases: c.Databases, Commands: c.Commands, Concurrency: c.Concurrency,
 	})
 	if err != nil {
 		return err
@@ -89,6 +100,10 @@ func (t *term) serve(ctx, base context.Context) error {
 	loops.Go(func() { t.watch(live) })
 	loops.Go(func() { t.sweepStale(live) })
 	loops.Go(func() { t.sweepOverdue(live) })
+	loops.Go(func() { t.recoverLost(live) })
+	loops.Go(func() { t.sweepOrphans(live) })
+	loops.Go(func() { t.sweepSchedules(live) })
+	loops.Go(func() { t.watchTypes(taking) })
 	loops.Go(func() { t.cleanup(live) })
 
 	<-taking.Done()
@@ -140,7 +155,7 @@ func (t *term) drain(base context.Context) error {
 func (t *term) surrender(base context.Context, cause error) error {
 	t.s.cfg.Log.Warn().Err(cause).Str("replica_id", t.id).Int64("executing", t.s.executing.Load()).Msg("replica fenced itself, its runs are stopped")
 	t.stop(ErrLostContact)
-	if !waitFor(&t.executions, cancelGrace) {
+	if !waitFor(&t.executions, t.s.cfg.CancelGrace) {
 		t.abandon(ErrLostContact)
 	}
 	_ = t.s.recorder.flush(base, t.id) // base ends with the process: this waits as long as the database does

@@ -45,7 +45,7 @@ const (
     WHERE k.id = r.task_id AND `
 	returnTaken = `
     RETURNING r.id, r.root_id, r.task_id, k.name, r.plan_id, r.attempt, r.type, r.queue, coalesce(r.database_id, '') AS database_id,
-        coalesce(r.version, '') AS version, (k.payload || r.input) AS payload,
+        coalesce(r.version, '') AS version, CASE WHEN k.state IS NULL THEN k.payload || r.input ELSE jsonb_build_object('state', k.state) || k.payload || r.input END AS payload,
         r.failures = 0 AND r.recoveries = 0 AS manual,
         coalesce(r.input ->> 'traceparent', k.labels ->> 'traceparent') AS traceparent,
         extract(epoch FROM r.deadline - now.t)::float8 AS timeout, extract(epoch FROM k.progress_timeout)::float8 AS progress_timeout,

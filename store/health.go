@@ -37,6 +37,9 @@ type Health struct {
 	LiveReplicas int64
 	// NotifyQueue is how full the server's notification queue is, 0 to 1.
 	NotifyQueue float64
+	// OrphanTypes counts the task types of which runs wait that no live replica could run, Orphans these runs, as the
+	// last look of a replica has counted them.
+	OrphanTypes, Orphans int64
 	// SlotLag is how many bytes the deployment's replication slot is behind; nil: there is no such slot.
 	SlotLag *int64
 }
@@ -49,6 +52,7 @@ SELECT (SELECT count(*) FROM (` + overdueRuns + `) o),
        coalesce((SELECT extract(epoch FROM clock_timestamp() - min(o.due)) FROM (` + overdueRuns + `) o), 0)::float8,
        (SELECT count(*) FROM rowrun.replica_heartbeat h WHERE h.state <> 'DEAD' AND h.last_heartbeat + h.lease > clock_timestamp()),
        pg_notification_queue_usage(),
+       (SELECT count(*) FROM rowrun.orphan_type), (SELECT coalesce(sum(o.pending + o.available), 0)::bigint FROM rowrun.orphan_type o),
        (SELECT CASE WHEN NOT pg_is_in_recovery() THEN pg_wal_lsn_diff(pg_current_wal_lsn(), s.confirmed_flush_lsn)::bigint END
         FROM pg_replication_slots s WHERE s.slot_name = ` + slotName + `)`
 
@@ -82,7 +86,7 @@ func (s *Store) Health(ctx context.Context) (Health, error) {
 	b := &pgx.Batch{}
 	b.Queue(healthGauges).QueryRow(func(row pgx.Row) error {
 		var overdue float64
-		err := row.Scan(&h.Overdue, &overdue, &h.LiveReplicas, &h.NotifyQueue, &h.SlotLag)
+		err := row.Scan(&h.Overdue, &overdue, &h.LiveReplicas, &h.NotifyQueue, &h.OrphanTypes, &h.Orphans, &h.SlotLag)
 		h.Overdue = min(h.Overdue, MaxWaitingCount)
 		h.OverdueFor = fromSeconds(&overdue)
 		return err

@@ -39,8 +39,9 @@ WHERE r.status = 'RUNNING' AND r.replica_id IS NOT NULL
 }
 
 // EndDeadReplica declares a replica dead, if its lease is still over when its row is locked, and fails its runs, in
-// one transaction. A claim that is under way holds the row, so that it is either seen here or comes too late. Runs whose
-// row, task or plan somebody holds are left to the next sweep: DeadReplicas goes on naming their replica.
+// one transaction. Of several that sweep at once one does it, the others pass by (SKIP LOCKED). A claim that is under way
+// holds the row, so that it is either seen by the next sweep or comes too late. Runs whose row, task or plan somebody
+// holds are left to the next sweep too: DeadReplicas goes on naming their replica.
 func (s *Store) EndDeadReplica(ctx context.Context, replicaID string) ([]Ended, error) {
 	const declare = `-- declare_dead
 UPDATE rowrun.replica_heartbeat SET state = 'DEAD'
@@ -48,7 +49,9 @@ WHERE replica_id = $1 AND state <> 'DEAD' AND last_heartbeat + lease < clock_tim
 	const alive = `-- is_alive
 SELECT EXISTS (SELECT FROM rowrun.replica_heartbeat WHERE replica_id = $1 AND state <> 'DEAD')`
 	const lock = `-- lock_replica
-SELECT replica_id FROM rowrun.replica_heartbeat WHERE replica_id = $1 FOR UPDATE`
+SELECT replica_id FROM rowrun.replica_heartbeat WHERE replica_id = $1 FOR UPDATE SKIP LOCKED`
+	const present = `-- is_present
+SELECT EXISTS (SELECT FROM rowrun.replica_heartbeat WHERE replica_id = $1)`
 	const stale = `-- stale_runs
 SELECT r.id FROM rowrun.task_run r WHERE r.status = 'RUNNING' AND r.replica_id = $1`
 	const end = `-- end_stale_runs
@@ -63,7 +66,14 @@ FROM rowrun.end_runs($1::bigint[], array_fill(NULL::uuid, ARRAY[cardinality($1::
 			return err
 		}
 		var name string
-		if err := tx.QueryRow(ctx, lock, replicaID).Scan(&name); err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		err := tx.QueryRow(ctx, lock, replicaID).Scan(&name)
+		if errors.Is(err, pgx.ErrNoRows) {
+			var taken bool
+			if err = tx.QueryRow(ctx, present, replicaID).Scan(&taken); taken {
+				return err // another replica settles its runs, or it lives and is just being written
+			}
+		}
+		if err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, declare, replicaID); err != nil {
@@ -108,10 +118,10 @@ WHERE p.id = ANY (ARRAY(SELECT r.plan_id FROM rowrun.task_run r WHERE r.id = ANY
 ORDER BY p.id FOR NO KEY UPDATE SKIP LOCKED`
 	const tasks = `-- lock_free_tasks
 SELECT k.id FROM rowrun.task k
-WHERE k.id = ANY (ARRAY(SELECT r.task_id FROM rowrun.task_run r WHERE r.id = ANY ($1) AND r.plan_id = ANY ($2)))
+WHERE k.id = ANY (ARRAY(SELECT r.task_id FROM rowrun.task_run r WHERE r.id = ANY ($1) AND (r.plan_id = ANY ($2) OR r.tick IS NOT NULL)))
 ORDER BY k.id FOR NO KEY UPDATE SKIP LOCKED`
 	const free = `-- lock_free_runs
-SELECT r.id FROM rowrun.task_run r WHERE r.id = ANY ($1) AND (r.plan_id IS NULL OR r.task_id = ANY ($2))
+SELECT r.id FROM rowrun.task_run r WHERE r.id = ANY ($1) AND (num_nonnulls(r.plan_id, r.tick) = 0 OR r.task_id = ANY ($2))
 ORDER BY r.id FOR NO KEY UPDATE SKIP LOCKED`
 	lock := func(q string, args ...any) ([]int64, error) {
 		rows, err := tx.Query(ctx, q, args...)
@@ -157,6 +167,7 @@ SELECT e.run_id, e.status, e.retry_run_id
 FROM o CROSS JOIN LATERAL rowrun.end_runs(o.ids, array_fill(NULL::uuid, ARRAY[cardinality(o.ids)]),
     array_fill('FAILED'::text, ARRAY[cardinality(o.ids)]), o.results, array_fill('FAILURE'::text, ARRAY[cardinality(o.ids)])) e
 WHERE o.ids IS NOT NULL`
+	const stalledOf = stalledNote + ` AND r.result ->> 'code' = 'PROGRESS_TIMEOUT'`
 	var all []Ended
 	for after, more := int64(0), true; more; {
 		rows, err := s.pool.Query(ctx, find, after, overdue)
@@ -183,7 +194,11 @@ WHERE o.ids IS NOT NULL`
 				return err
 			}
 			ended, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Ended])
+			if err != nil {
+				return err
+			}
 			all = append(all, ended...)
+			_, err = tx.Exec(ctx, stalledOf, runs)
 			return err
 		})
 		if err != nil {

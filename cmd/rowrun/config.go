@@ -33,12 +33,14 @@ type serveConfig struct {
 
 	HeartbeatInterval  time.Duration
 	StaleAfter         time.Duration
+	MissedHeartbeats   int // another way to give StaleAfter; 0: not given
 	StaleSweepInterval time.Duration
 	SweepInterval      time.Duration
 	CleanupInterval    time.Duration
 	Retention          time.Duration
 	TaskTimeout        time.Duration // 0: none
 	DrainTimeout       time.Duration
+	StuckLimit         int
 
 	HTTPAddr     string // "": no HTTP
 	HTTPToken    string // resolved by validate; "": none
@@ -48,6 +50,7 @@ type serveConfig struct {
 	// WebhookAllow are networks that webhooks may call though they are not public.
 	WebhookAllow []netip.Prefix
 
+	flags        *pflag.FlagSet // nil in tests that make a configuration by hand
 	configPath   string
 	webhookAllow []string
 	lookup       func(string) (string, bool) // of validate: what webhooks refer to is read at each try
@@ -58,11 +61,13 @@ const (
 	// What the columns take.
 	maxQueueBytes   = 100
 	maxReplicaBytes = 200
+	minStaleAfter   = time.Second
 	// Below this a replica would do nothing but look.
 	minInterval = 10 * time.Millisecond
 )
 
 func (c *serveConfig) register(flags *pflag.FlagSet) {
+	c.flags = flags
 	c.Database.register(flags)
 	c.Log.register(flags)
 	flags.StringVar(&c.ReplicaName, "replica-name", "", "`name` shown for this replica (default POD_NAME, HOSTNAME, the host's name)")
@@ -76,13 +81,15 @@ func (c *serveConfig) register(flags *pflag.FlagSet) {
 	flags.IntVar(&c.DatabaseConns, "db-max-conns", 10, "most connections of the pool to the database")
 
 	flags.DurationVar(&c.HeartbeatInterval, "heartbeat-interval", 10*time.Second, "how often this replica says that it is alive")
-	flags.DurationVar(&c.StaleAfter, "stale-after", time.Minute, "silence after which this replica counts as dead; at least 3 × --heartbeat-interval")
+	flags.DurationVar(&c.StaleAfter, "stale-after", time.Minute, "silence after which this replica counts as dead; at least 1s and 3 × --heartbeat-interval")
+	flags.IntVar(&c.MissedHeartbeats, "missed-heartbeat-limit", 0, "another way to give --stale-after: this many × --heartbeat-interval; at least 3")
 	flags.DurationVar(&c.StaleSweepInterval, "stale-sweep-interval", 30*time.Second, "how often to look for dead replicas")
 	flags.DurationVar(&c.SweepInterval, "sweep-interval", 5*time.Second, "how often to look for work that no notification announced")
 	flags.DurationVar(&c.CleanupInterval, "cleanup-interval", time.Hour, "how often to remove what is older than --retention")
 	flags.DurationVar(&c.Retention, "retention", 720*time.Hour, "how long ended runs are kept")
 	flags.DurationVar(&c.TaskTimeout, "task-timeout", time.Hour, "timeout of tasks that have none of their own; 0: none")
 	flags.DurationVar(&c.DrainTimeout, "drain-timeout", 30*time.Second, "how long running work may go on after SIGTERM")
+	flags.IntVar(&c.StuckLimit, "stuck-limit", 5, "how many executors that ignore their cancel this replica bears; with more, or no slot left, it drains and exits with 1")
 
 	flags.StringVar(&c.HTTPAddr, "http-addr", "127.0.0.1:8484", "`host:port` of /livez, /readyz, /metrics, /status and /events; off: none")
 	flags.StringVar(&c.HTTPToken, "http-token", "", "bearer token of /status and /events, needed beyond loopback: `env:NAME or file:PATH`")
@@ -151,10 +158,35 @@ func (c *serveConfig) validateNumbers() error {
 	if c.DatabaseConns < minDatabaseConns || c.DatabaseConns > 1000 {
 		return usagef("--db-max-conns: %d is not accepted; accepted: %d to 1000", c.DatabaseConns, minDatabaseConns)
 	}
+	if c.StuckLimit < 1 {
+		return usagef("--stuck-limit: %d is not accepted; accepted: 1 or more", c.StuckLimit)
+	}
+	return nil
+}
+
+// validateMissed turns a number of heartbeats into a duration.
+func (c *serveConfig) validateMissed() error {
+	if c.flags == nil || !c.flags.Changed("missed-heartbeat-limit") {
+		return nil
+	}
+	if c.flags.Changed("stale-after") {
+		return usagef("--missed-heartbeat-limit and --stale-after are two ways to say the same: give one of them")
+	}
+	if c.MissedHeartbeats < 3 || c.MissedHeartbeats > 1_000_000 {
+		return usagef("--missed-heartbeat-limit: %d is not accepted; accepted: 3 or more", c.MissedHeartbeats)
+	}
+	c.StaleAfter = time.Duration(c.MissedHeartbeats) * c.HeartbeatInterval
+	if c.StaleAfter < minStaleAfter && c.HeartbeatInterval >= minInterval {
+		return usagef("--missed-heartbeat-limit: %d × --heartbeat-interval (%s) is %s; accepted: together at least %s",
+			c.MissedHeartbeats, c.HeartbeatInterval, c.StaleAfter, minStaleAfter)
+	}
 	return nil
 }
 
 func (c *serveConfig) validateIntervals() error {
+	if err := c.validateMissed(); err != nil {
+		return err
+	}
 	for _, interval := range []struct {
 		flag  string
 		value time.Duration
@@ -175,6 +207,9 @@ func (c *serveConfig) validateIntervals() error {
 	}
 	if c.DrainTimeout < 0 {
 		return usagef("--drain-timeout: %s is not accepted; accepted: a duration, or 0 to stop at once", c.DrainTimeout)
+	}
+	if c.StaleAfter < minStaleAfter {
+		return usagef("--stale-after: %s is not accepted; accepted: at least %s", c.StaleAfter, minStaleAfter)
 	}
 	if c.StaleAfter < 3*c.HeartbeatInterval {
 		return usagef("--stale-after: %s is not accepted; accepted: at least 3 × --heartbeat-interval, which is %s here",

@@ -33,7 +33,7 @@ func TestDefaultsAreTheContracts(t *testing.T) {
 	t.Parallel()
 	c, err := parse(nil, "--database-url", someURL, "--replica-name", "one")
 	require.NoError(t, err)
-	c.lookup = nil // functions can't be compared
+	c.lookup, c.flags = nil, nil // functions can't be compared
 	require.Equal(t, serveConfig{
 		Database:    databaseConfig{URL: someURL, DirectURL: someURL, source: "--database-url"},
 		Log:         logConfig{Level: "info", Format: "json"},
@@ -41,7 +41,7 @@ func TestDefaultsAreTheContracts(t *testing.T) {
 		DatabaseConns:     10,
 		HeartbeatInterval: 10 * time.Second, StaleAfter: time.Minute, StaleSweepInterval: 30 * time.Second,
 		SweepInterval: 5 * time.Second, CleanupInterval: time.Hour, Retention: 720 * time.Hour,
-		TaskTimeout: time.Hour, DrainTimeout: 30 * time.Second,
+		TaskTimeout: time.Hour, DrainTimeout: 30 * time.Second, StuckLimit: 5,
 		HTTPAddr: "127.0.0.1:8484", StreamSource: "auto", Wake: "auto",
 	}, c)
 }
@@ -113,6 +113,12 @@ func TestWrongValuesAreWrongUse(t *testing.T) {
 		says string
 	}{
 		{[]string{"--stale-after", "29s"}, "--stale-after: 29s is not accepted; accepted: at least 3 × --heartbeat-interval, which is 30s here"},
+		{[]string{"--stale-after", "999ms", "--heartbeat-interval", "100ms"}, "--stale-after: 999ms is not accepted; accepted: at least 1s"},
+		{[]string{"--missed-heartbeat-limit", "2"}, "--missed-heartbeat-limit: 2 is not accepted; accepted: 3 or more"},
+		{[]string{"--missed-heartbeat-limit", "0"}, "--missed-heartbeat-limit: 0 is not accepted"},
+		{[]string{"--missed-heartbeat-limit", "3", "--stale-after", "90s"}, "--missed-heartbeat-limit and --stale-after are two ways"},
+		{[]string{"--missed-heartbeat-limit", "3", "--heartbeat-interval", "300ms"}, "3 × --heartbeat-interval (300ms) is 900ms; accepted: together at least 1s"},
+		{[]string{"--stuck-limit", "0"}, "--stuck-limit: 0 is not accepted; accepted: 1 or more"},
 		{[]string{"--heartbeat-interval", "0"}, "--heartbeat-interval: 0s is not accepted"},
 		{[]string{"--task-timeout", "-1s"}, "--task-timeout: -1s is not accepted; accepted: a duration, or 0 for none"},
 		{[]string{"--concurrency", "0"}, "--concurrency: 0 is not accepted; accepted: 1 to"},
@@ -141,6 +147,22 @@ func TestWrongValuesAreWrongUse(t *testing.T) {
 			require.NotContains(t, err.Error(), "hunter2")
 		})
 	}
+}
+
+func TestLeaseIsGivenAsDurationOrAsMissedHeartbeats(t *testing.T) {
+	t.Parallel()
+	url := map[string]string{"ROWRUN_DATABASE_URL": someURL}
+	c, err := parse(url, "--missed-heartbeat-limit", "4", "--heartbeat-interval", "2s")
+	require.NoError(t, err)
+	require.Equal(t, 8*time.Second, c.StaleAfter)
+
+	c, err = parse(url, "--stale-after", "1s", "--heartbeat-interval", "333ms")
+	require.NoError(t, err, "as low as one second")
+	require.Equal(t, time.Second, c.StaleAfter)
+
+	_, err = parse(map[string]string{"ROWRUN_DATABASE_URL": someURL, "ROWRUN_STALE_AFTER": "1m", "ROWRUN_MISSED_HEARTBEAT_LIMIT": "6"})
+	require.ErrorAs(t, err, new(*usageError))
+	require.ErrorContains(t, err, "give one of them", "variables count as given")
 }
 
 func TestReplicaNameFallsBackToTheHost(t *testing.T) {

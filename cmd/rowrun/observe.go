@@ -92,8 +92,18 @@ func readiness(s *store.Store, replica *scheduler.Scheduler, lease time.Duration
 			}
 			return nil
 		}},
+		{Name: "executors", Ask: func(context.Context) error { return nil }, Tell: func() string { return hung(replica.Status()) }},
 		{Name: "wake", Ask: func(context.Context) error { return nil }, Tell: wake},
 	}
+}
+
+// hung says which executors don't do what they should, "": all do. That is for people and alerts: a replica whose other
+// slots work is ready.
+func hung(s scheduler.Status) string {
+	if s.Stalled == 0 && s.Stuck == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d stalled: no progress in time; %d ignore their cancel", s.Stalled, s.Stuck)
 }
 
 // statusOf is what /status tells.
@@ -102,6 +112,7 @@ func statusOf(s *store.Store, replica *scheduler.Scheduler) func(ctx context.Con
 		own := replica.Status()
 		status := server.Status{
 			Status: "running", ReplicaName: own.Name, Running: own.Executing, Completed: own.Completed, Failed: own.Failed,
+			HeartbeatFailures: own.HeartbeatFailures, Stalled: own.Stalled, Stuck: own.Stuck,
 		}
 		if own.Draining {
 			status.Status = "draining"

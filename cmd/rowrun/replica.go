@@ -127,6 +127,7 @@ func newReplica(c *serveConfig, s *store.Store, x *executors, traces *tracing.Tr
 		Retention:          c.Retention,
 		TaskTimeout:        c.TaskTimeout,
 		DrainTimeout:       c.DrainTimeout,
+		StuckLimit:         c.StuckLimit,
 		Wake:               wake,
 		Available:          available,
 		Ended:              ended,

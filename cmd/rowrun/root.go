@@ -65,6 +65,8 @@ func newRoot(env environment) *cobra.Command {
 		newDev(env),
 		newPlan(env),
 		newTask(env),
+		newType(env),
+		newSchedule(env),
 		newWebhook(env),
 		newRun(env),
 		newStatus(env),

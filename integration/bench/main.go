@@ -1,7 +1,7 @@
 // Command bench measures what docs/benchmarks.md lists, on a private PostgreSQL with durable commits, with the real
 // binary as processes of their own and SQL. It asserts no time; it fails where work was lost.
 //
-//	bench -rowrun bin/rowrun -peers bin/peers [-full] [-only latency,successor,drain,blocked,others,stream,idle,plans]
+//	bench -rowrun bin/rowrun -peers bin/peers [-full] [-only latency,successor,drain,blocked,others,stream,idle,schedules,plans]
 //
 // Each section starts its own server and removes it.
 package main
@@ -41,6 +41,7 @@ func sections() []section {
 		{"others", "the same work with and without many runs of a type that nobody has", (*bench).others},
 		{"stream", "from a commit to its line, and what waking costs those who insert", (*bench).stream},
 		{"idle", "a replica without work", (*bench).idle},
+		{"schedules", "recurring tasks that are due in the same second", (*bench).schedules},
 		{"plans", "what a plan adds to its runs, a look at one, and how soon its end is told", (*bench).plans},
 	}
 }
@@ -96,7 +97,7 @@ func choose(only string) ([]section, error) {
 	for name := range strings.SplitSeq(only, ",") {
 		i := slices.IndexFunc(all, func(s section) bool { return s.name == strings.TrimSpace(name) })
 		if i < 0 {
-			return nil, fmt.Errorf("-only: %q is not accepted; accepted: latency, successor, drain, blocked, others, stream, idle, plans", name)
+			return nil, fmt.Errorf("-only: %q is not accepted; accepted: latency, successor, drain, blocked, others, stream, idle, schedules, plans", name)
 		}
 		chosen = append(chosen, all[i])
 	}

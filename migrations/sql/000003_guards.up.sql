@@ -289,6 +289,12 @@ BEGIN
         NEW.failures := 0;
         NEW.recoveries := 0;
         NEW.round := NULL;
+        IF NEW.tick IS NOT NULL AND coalesce(current_setting('rowrun.scheduling', true), '') <> 'on' THEN
+            NEW.tick := NULL; -- only a schedule makes it
+        END IF;
+    END IF;
+    IF NEW.tick IS NULL AND NEW.missed_at IS NOT NULL THEN
+        NEW.missed_at := NULL;
     END IF;
     -- The round that is current, or the next one where that has its event; an automatic retry says its predecessor's.
     IF t.plan_id IS NULL THEN
@@ -359,6 +365,13 @@ BEGIN
             USING ERRCODE = 'RR003', HINT = 'Cancel the run and insert another one.';
     END IF;
 
+    IF (NEW.tick, NEW.missed_at) IS DISTINCT FROM (OLD.tick, OLD.missed_at)
+       AND coalesce(current_setting('rowrun.scheduling', true), '') <> 'on'
+    THEN
+        RAISE EXCEPTION 'run %: its tick is its schedule''s to say', OLD.id
+            USING ERRCODE = 'RR003', HINT = 'Change run_at, or the schedule of the task.';
+    END IF;
+
     NEW.input := coalesce(NEW.input, '{}');
     NEW.result := coalesce(NEW.result, '{}');
     PERFORM rowrun.task_run_bounds(NEW);
@@ -372,6 +385,9 @@ BEGIN
         IF OLD.type IN ('SQL', 'DATABASE_MIGRATE', 'COMMAND') AND NEW.input ?| '{sql,transaction,command}' THEN
             RAISE EXCEPTION 'input of a % task may not name sql, transaction or command', OLD.type
                 USING ERRCODE = 'RR003', HINT = 'They belong to the task''s payload.';
+        END IF;
+        IF NEW.missed_at = OLD.missed_at THEN -- somebody put it off or brought it forward
+            NEW.missed_at := OLD.missed_at + (NEW.run_at - OLD.run_at);
         END IF;
         IF NEW.status = 'PENDING' AND (NEW.run_at, NEW.priority) IS DISTINCT FROM (OLD.run_at, OLD.priority) THEN
             PERFORM rowrun.note_edit(NEW.database_id, NEW.run_at < OLD.run_at);

@@ -125,6 +125,11 @@ BEGIN
     IF (NEW.plan_id IS NOT NULL OR NEW.database_id IS NOT NULL) AND NEW.status IN ('DONE', 'FAILED', 'CANCELED') THEN
         PERFORM mark_ended(ARRAY[NEW.id]);
     END IF;
+    IF NEW.tick IS NOT NULL AND NEW.status IN ('DONE', 'FAILED', 'CANCELED')
+       AND coalesce(current_setting('rowrun.scheduling', true), '') <> 'on'
+    THEN
+        PERFORM schedule_after(ARRAY[NEW.id]);
+    END IF;
     RETURN NULL;
 END $$;
 CREATE TRIGGER task_run_by_hand AFTER UPDATE ON rowrun.task_run FOR EACH ROW

@@ -19,6 +19,7 @@ CREATE FUNCTION rowrun.closed_gate(r rowrun.task_run, plan_limited boolean, t ti
         WHEN r.run_at > t THEN 'TIME'
         WHEN k.skipped THEN 'SKIPPED'
         WHEN k.paused THEN 'PAUSED'
+        WHEN r.missed_at < t THEN 'MISSED'
         WHEN r.plan_id IS NOT NULL AND EXISTS (SELECT FROM rowrun.unmet_dependency d WHERE d.task_id = r.task_id) THEN 'DEPENDENCY'
         WHEN r.version_key IS NOT NULL AND (
             EXISTS (SELECT FROM rowrun.task_run u WHERE u.database_id = r.database_id
@@ -139,7 +140,7 @@ BEGIN
             SET status = 'AVAILABLE', prev_status = 'PENDING', available_at = greatest(t, r.run_at), updated_at = greatest(t, r.updated_at + interval '1 us'),
                 hold = NULL, judge_at = NULL
             FROM task k
-            WHERE r.id = ANY (ids) AND k.id = r.task_id AND NOT k.paused AND NOT k.skipped
+            WHERE r.id = ANY (ids) AND k.id = r.task_id AND NOT k.paused AND NOT k.skipped AND (r.missed_at < t) IS NOT TRUE
             RETURNING r.id, transition(r) AS item
         )
         SELECT count(*), array_agg(c.id), array_agg(c.item) INTO promoted, changed_ids, items FROM changed c;
@@ -157,6 +158,8 @@ BEGIN
                 cancel_reason = 'task skipped', result = '{"code": "CANCELED", "detail": "Task run canceled: task skipped"}'
             FROM task k
             WHERE r.id = ANY (ids) AND coalesce(r.status, '') = 'PENDING' AND k.id = r.task_id AND k.skipped;
+            PERFORM rowrun.skip_missed(ARRAY(SELECT r.id FROM task_run r WHERE r.id = ANY (ids) AND coalesce(r.status, '') = 'PENDING'
+                                             AND r.missed_at < t AND r.hold IS DISTINCT FROM 'PAUSED'));
         END IF;
     END IF;
 
@@ -544,7 +547,7 @@ BEGIN
     IF cardinality(open_ids) < cardinality(verdict_ids) THEN
         UPDATE task_run r SET hold = v.hold, judge_at = NULL, prev_status = NULL
         FROM unnest(verdict_ids, verdict_holds) v(id, hold)
-        WHERE r.id = v.id AND v.hold NOT IN ('TIME', 'SKIPPED') AND (r.hold IS DISTINCT FROM v.hold OR r.judge_at IS NOT NULL);
+        WHERE r.id = v.id AND v.hold NOT IN ('TIME', 'SKIPPED', 'MISSED') AND (r.hold IS DISTINCT FROM v.hold OR r.judge_at IS NOT NULL);
     END IF;
     IF 'TIME' = ANY (verdict_holds) THEN
         UPDATE task_run r SET hold = NULL, judge_at = r.run_at, prev_status = NULL
@@ -554,6 +557,9 @@ BEGIN
         next_ms := least(next_ms, (SELECT extract(epoch FROM min(r.run_at) - t) * 1000
                                    FROM task_run r JOIN unnest(verdict_ids, verdict_holds) v(id, hold) ON v.id = r.id
                                    WHERE v.hold = 'TIME'));
+    END IF;
+    IF 'MISSED' = ANY (verdict_holds) THEN
+        PERFORM rowrun.skip_missed(ARRAY(SELECT v.id FROM unnest(verdict_ids, verdict_holds) v(id, hold) WHERE v.hold = 'MISSED'));
     END IF;
     IF 'SKIPPED' = ANY (verdict_holds) THEN
         UPDATE task_run r

@@ -22,6 +22,9 @@ DECLARE
     items text[];
     gated boolean;
     refused boolean;
+    kept bigint[];
+    over bigint[];
+    handled boolean;
 BEGIN
     -- The order of locks: plans (their rounds may get their events), their tasks (the outcome changes), then runs, each
     -- by id.
@@ -54,13 +57,13 @@ BEGIN
             FROM unnest(run_ids, claims, results) AS i(id, claim, result)
             WHERE r.id = i.id AND coalesce(r.status, '') = 'RUNNING'
               AND (i.claim IS NULL OR r.claim_hash = sha256(uuid_send(i.claim)))
-            RETURNING r.id, r.status, r.plan_id, r.database_id, rowrun.transition(r) AS item,
+            RETURNING r.id, r.status, r.plan_id, r.database_id, r.tick, r.result ? 'state' AS kept, rowrun.transition(r) AS item,
                 jsonb_typeof(r.result) <> 'object' OR (pg_column_size(r.result) >= 2000 AND octet_length(r.result::text) > 1048576) AS bad
         )
         SELECT array_agg(d.id), array_agg(d.status), array_agg(NULL::bigint), array_agg(d.item),
                bool_or(d.plan_id IS NOT NULL OR d.database_id IS NOT NULL),
-               bool_or(d.bad)
-        INTO ended, ended_as, successors, items, gated, refused
+               bool_or(d.bad), array_agg(d.id) FILTER (WHERE d.kept), array_agg(d.id) FILTER (WHERE d.tick IS NOT NULL)
+        INTO ended, ended_as, successors, items, gated, refused, kept, over
         FROM done d;
     ELSE
         -- Locked first, judged later: a cancel that is asked for now waits, or is seen.
@@ -73,7 +76,10 @@ BEGIN
                 retry_run_id = CASE WHEN v.again THEN nextval('rowrun.task_run_id_seq') END
             FROM (
                 SELECT i.id,
-                       CASE WHEN i.status = 'FAILED' AND x.cancel_requested_at IS NOT NULL THEN 'CANCELED' ELSE i.status END AS status,
+                       CASE WHEN i.status = 'FAILED' AND x.cancel_requested_at IS NOT NULL THEN 'CANCELED'
+                            WHEN i.status = 'FAILED' AND i.retry = 'STALE' AND k.on_stale = 'CANCEL' THEN 'CANCELED'
+                            ELSE i.status END AS status,
+                       i.status = 'FAILED' AND (k.on_failure_task IS NOT NULL OR k.on_stale LIKE 'FUNCTION:%') AS handled,
                        CASE WHEN i.status = 'FAILED' AND x.cancel_requested_at IS NOT NULL THEN
                                 coalesce(i.result, '{}') || jsonb_build_object('code', 'CANCELED', 'detail',
                                     'Task run canceled' || coalesce(': ' || x.cancel_reason, '')
@@ -89,13 +95,16 @@ BEGIN
                 WHERE coalesce(x.status, '') = 'RUNNING' AND (i.claim IS NULL OR x.claim_hash = sha256(uuid_send(i.claim)))
             ) v
             WHERE r.id = v.id
-            RETURNING r.id, r.status, r.retry_run_id, r.plan_id, r.database_id, rowrun.transition(r) AS item,
-                jsonb_typeof(r.result) <> 'object' OR (pg_column_size(r.result) >= 2000 AND octet_length(r.result::text) > 1048576) AS bad
+            RETURNING r.id, r.status, r.retry_run_id, r.plan_id, r.database_id, r.tick,
+                r.status = 'DONE' AND r.result ? 'state' AS kept, rowrun.transition(r) AS item,
+                jsonb_typeof(r.result) <> 'object' OR (pg_column_size(r.result) >= 2000 AND octet_length(r.result::text) > 1048576) AS bad,
+                v.handled
         )
         SELECT array_agg(c.id), array_agg(c.status), array_agg(c.retry_run_id), array_agg(c.item),
                bool_or(c.plan_id IS NOT NULL OR c.database_id IS NOT NULL),
-               bool_or(c.bad)
-        INTO ended, ended_as, successors, items, gated, refused
+               bool_or(c.bad), bool_or(c.handled),
+               array_agg(c.id) FILTER (WHERE c.kept), array_agg(c.id) FILTER (WHERE c.tick IS NOT NULL AND c.retry_run_id IS NULL)
+        INTO ended, ended_as, successors, items, gated, refused, handled, kept, over
         FROM changed c;
     END IF;
     IF refused THEN
@@ -109,8 +118,8 @@ BEGIN
 
     IF array_remove(successors, NULL) <> '{}' THEN
         PERFORM set_config('rowrun.retrying', 'on', true);
-        INSERT INTO rowrun.task_run (id, task_id, retry_of, root_id, attempt, input, priority, creator, round, run_at, failures, recoveries)
-        SELECT r.retry_run_id, r.task_id, r.id, r.root_id, r.attempt + 1, r.input, r.priority, r.creator, r.round,
+        INSERT INTO rowrun.task_run (id, task_id, retry_of, root_id, attempt, input, priority, creator, round, tick, run_at, failures, recoveries)
+        SELECT r.retry_run_id, r.task_id, r.id, r.root_id, r.attempt + 1, r.input, r.priority, r.creator, r.round, r.tick,
                CASE i.retry WHEN 'STALE' THEN t
                     ELSE t + least(interval '1 hour', least(k.retry_delay, interval '1 hour')
                                    * power(2, least(r.failures, 20)) * (0.8 + 0.4 * random())) END,
@@ -121,6 +130,12 @@ BEGIN
         JOIN rowrun.task k ON k.id = r.task_id
         WHERE r.retry_run_id = ANY (successors);
         PERFORM set_config('rowrun.retrying', 'off', true);
+    END IF;
+    IF handled THEN
+        PERFORM rowrun.handle_ended(run_ids, retries, ended);
+    END IF;
+    IF kept IS NOT NULL OR over IS NOT NULL THEN
+        PERFORM rowrun.schedule_ended(kept, over);
     END IF;
     IF cardinality(plans) > 0 THEN
         PERFORM rowrun.announce_plans(plans);
@@ -241,6 +256,9 @@ DECLARE
     last bigint := cancel_run.run_id;
 BEGIN
     PERFORM check_isolation();
+    -- The end of a run with a tick makes the next, by its task: that is locked first.
+    PERFORM FROM task k WHERE k.id = (SELECT r.task_id FROM task_run r WHERE r.id = cancel_run.run_id AND r.tick IS NOT NULL)
+        FOR NO KEY UPDATE;
     LOOP
         -- The chain's last run, whichever of its runs was named; again if a successor came while we waited for the lock.
         SELECT r.id INTO last FROM task_run c JOIN task_run r ON r.root_id = c.root_id AND r.attempt > 0 AND r.retry_run_id IS NULL

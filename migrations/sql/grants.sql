@@ -16,7 +16,7 @@ GRANT SELECT (id, project, name, events, format, enabled, created_at) ON rowrun.
 GRANT INSERT, DELETE ON rowrun.plan, rowrun.task, rowrun.task_dependency TO rowrun_client;
 GRANT INSERT ON rowrun.task_run TO rowrun_client;
 GRANT UPDATE (name, type, queue, database_id, version, sequential, payload, priority, timeout, progress_timeout,
-    max_attempts, retry_delay, on_stale, labels) ON rowrun.task TO rowrun_client;
+    max_attempts, retry_delay, on_stale, on_failure_task, labels) ON rowrun.task TO rowrun_client;
 GRANT UPDATE (name, project) ON rowrun.plan TO rowrun_client;
 GRANT UPDATE (run_at, priority, input, cancel_requested_at, cancel_reason) ON rowrun.task_run TO rowrun_client;
 GRANT USAGE ON SEQUENCE rowrun.plan_id_seq, rowrun.task_id_seq, rowrun.task_run_id_seq TO rowrun_client, rowrun_replica;
@@ -55,3 +55,13 @@ GRANT EXECUTE ON FUNCTION rowrun.cancel_run(bigint, text), rowrun.retry_run(bigi
 GRANT EXECUTE ON FUNCTION rowrun.abandon_run(bigint, text) TO rowrun_operator, rowrun_replica;
 GRANT EXECUTE ON FUNCTION rowrun.end_runs(bigint[], uuid[], text[], jsonb[], text[], bigint[]), rowrun.promote_runs(boolean),
     rowrun.mark_ended(bigint[]) TO rowrun_replica;
+
+-- Liveness: notes for the stream, lost runs, types that go.
+GRANT SELECT ON rowrun.orphan_task_run, rowrun.orphan_type, rowrun.task_type, rowrun.stream_note TO rowrun_client, rowrun_viewer, rowrun_replica;
+GRANT SELECT, INSERT, UPDATE, DELETE ON rowrun.stream_note, rowrun.recovery_call, rowrun.orphan_type TO rowrun_replica;
+GRANT UPDATE (orphans_looked_at) ON rowrun.deployment TO rowrun_replica;
+GRANT INSERT, UPDATE, DELETE ON rowrun.task_type TO rowrun_operator;
+REVOKE ALL ON FUNCTION rowrun.handle_ended(bigint[], text[], bigint[]), rowrun.note_orphans(interval, interval),
+    rowrun.purge_type(text, interval, bigint, integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION rowrun.handle_ended(bigint[], text[], bigint[]), rowrun.note_orphans(interval, interval) TO rowrun_replica;
+GRANT EXECUTE ON FUNCTION rowrun.purge_type(text, interval, bigint, integer) TO rowrun_operator;

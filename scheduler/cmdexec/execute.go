@@ -51,6 +51,7 @@ func (e *Executor) Execute(ctx context.Context, run *scheduler.Run) (scheduler.R
 		return scheduler.Result{}, context.Cause(ctx)
 	}
 	out := newOutput(run.Log)
+	out.progress.report = run.Progress
 	end, err := supervise(ctx, s, out)
 	if ctx.Err() != nil && (err != nil || end.Stopped) {
 		return scheduler.Result{}, context.Cause(ctx)

@@ -20,8 +20,9 @@ const (
 // output is what a command has written: taken without ever waiting, recorded by
 // record as fast as that goes.
 type output struct {
-	log   func(ctx context.Context, kind string, detail any) error
-	chunk chan struct{} // one slot: a whole chunk is pending
+	log      func(ctx context.Context, kind string, detail any) error
+	chunk    chan struct{} // one slot: a whole chunk is pending
+	progress *progress
 
 	mu      sync.Mutex
 	pending []byte // taken, not yet recorded; at most maxOutput
@@ -31,11 +32,12 @@ type output struct {
 }
 
 func newOutput(log func(context.Context, string, any) error) *output {
-	return &output{log: log, chunk: make(chan struct{}, 1)}
+	return &output{log: log, chunk: make(chan struct{}, 1), progress: newProgress()}
 }
 
 // Write takes p and never fails: a command must not block or die of its output.
 func (o *output) Write(p []byte) (int, error) {
+	o.progress.take(p)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	keep := min(len(p), maxOutput-o.taken)

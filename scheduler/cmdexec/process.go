@@ -59,6 +59,7 @@ func supervise(ctx context.Context, s spec, out *output) (report, error) {
 		_, _ = io.Copy(out, p.output) // ends at EOF, or at the deadline that drain sets
 	})
 	work.Go(func() { out.record(ctx, drained) })
+	work.Go(func() { out.progress.run(ctx, drained) })
 	work.Go(func() {
 		// A supervisor that is gone is noticed on the status pipe.
 		_ = json.NewEncoder(p.control).Encode(s)

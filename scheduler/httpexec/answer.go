@@ -34,6 +34,7 @@ type answer struct {
 	mediaType string
 	body      []byte
 	truncated bool
+	state     any // what the next run of a recurring task is to be handed; nil: nothing was said
 }
 
 // readAnswer reads as much of the body as the status calls for. An error means
@@ -41,6 +42,9 @@ type answer struct {
 func readAnswer(resp *http.Response, abort func()) (*answer, error) {
 	a := &answer{status: resp.StatusCode}
 	a.mediaType, _, _ = mime.ParseMediaType(resp.Header.Get("Content-Type")) // malformed: no JSON
+	if state, ok := safeJSON([]byte(resp.Header.Get(headerState))); ok {
+		a.state = state
+	}
 	limit, patience := maxLogBody, errorPatience
 	switch {
 	case a.status == http.StatusAccepted:
@@ -98,6 +102,9 @@ func (a *answer) output() map[string]any {
 	}
 	if a.truncated {
 		out["truncated"] = true
+	}
+	if a.state != nil {
+		out["state"] = a.state
 	}
 	return out
 }

@@ -160,6 +160,9 @@ func (e *Executor) request(ctx context.Context, run *scheduler.Run, c *call) (*h
 	req.Header.Set("Rowrun-Run-Id", strconv.FormatInt(run.ID, 10))
 	req.Header.Set("Rowrun-Attempt", strconv.Itoa(run.Attempt))
 	req.Header.Set("Rowrun-Claim", run.Claim)
+	if state := stateHeader(run.Payload); state != "" {
+		req.Header.Set(headerState, state)
+	}
 	// In lower case on purpose: net/http repeats a request on its own that has
 	// "Idempotency-Key", also one that the app has already worked on.
 	req.Header["idempotency-key"] = []string{"rowrun-" + strconv.FormatInt(run.RootID, 10)}

@@ -29,6 +29,7 @@ func truth(b bool) float64 {
 type replica struct {
 	config                                        Config
 	info, age, slots, used, draining              *prometheus.Desc
+	missed, stalled, stuck                        *prometheus.Desc
 	source, connected, reconnects, undecodable    *prometheus.Desc
 	writing, lines, gaps, readers, droppedReaders *prometheus.Desc
 }
@@ -41,6 +42,9 @@ func newReplica(config Config) *replica {
 		slots:          desc("scheduler_slots", "How many runs this replica executes at once, at most."),
 		used:           desc("scheduler_slots_used", "How many runs this replica executes."),
 		draining:       desc("scheduler_draining", "1 while this replica takes nothing new."),
+		missed:         desc("scheduler_heartbeat_failures_total", "Heartbeats that could not be written."),
+		stalled:        desc("scheduler_stalled_executors", "Executors whose run reported no progress in time, and that have not returned."),
+		stuck:          desc("scheduler_stuck_executors", "Executors that ignore their cancel; each keeps its slot."),
 		source:         desc("events_wake_source", "1 for the way in which this replica is woken.", "source"),
 		connected:      desc("events_connected", "1 while notifications are heard."),
 		reconnects:     desc("events_reconnects_total", "Connections that listened, after the first."),
@@ -56,7 +60,7 @@ func newReplica(config Config) *replica {
 // Describe implements prometheus.Collector.
 func (r *replica) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		r.info, r.age, r.slots, r.used, r.draining, r.source, r.connected, r.reconnects, r.undecodable,
+		r.info, r.age, r.slots, r.used, r.draining, r.missed, r.stalled, r.stuck, r.source, r.connected, r.reconnects, r.undecodable,
 		r.writing, r.lines, r.gaps, r.readers, r.droppedReaders,
 	} {
 		ch <- d
@@ -73,6 +77,9 @@ func (r *replica) Collect(ch chan<- prometheus.Metric) {
 	gauge(ch, r.slots, float64(r.config.Concurrency))
 	gauge(ch, r.used, float64(status.Executing))
 	gauge(ch, r.draining, truth(status.Draining))
+	count(ch, r.missed, float64(status.HeartbeatFailures))
+	gauge(ch, r.stalled, float64(status.Stalled))
+	gauge(ch, r.stuck, float64(status.Stuck))
 	wake := r.config.Wake()
 	for _, source := range WakeSources() {
 		gauge(ch, r.source, truth(wake.Source == source), source)

@@ -18,6 +18,7 @@ const fresh = 15 * time.Second
 type database struct {
 	config                                                      Config
 	up, runs, oldest, overdue, overdueFor, replicas, queue, lag *prometheus.Desc
+	orphanTypes, orphans                                        *prometheus.Desc
 
 	mu     sync.Mutex // held while asking: scrapes share the answer
 	at     time.Time
@@ -27,21 +28,23 @@ type database struct {
 
 func newDatabase(config Config) *database {
 	return &database{
-		config:     config,
-		up:         desc("store_up", "1 if the database answered when it was last asked, at a scrape and at most every 15 seconds."),
-		runs:       desc("store_waiting_runs", "Runs of the deployment that wait, by status and type; counting ends at 10,000 of each status.", "status", "type"),
-		oldest:     desc("store_oldest_available_seconds", "How long the oldest AVAILABLE run has waited; of the 10,000 that were counted."),
-		overdue:    desc("store_overdue_pending_runs", "PENDING runs that have been due for more than ten seconds and that no replica has looked at, up to 10,000."),
-		overdueFor: desc("store_overdue_pending_seconds", "How long the oldest of them has been overdue."),
-		replicas:   desc("store_live_replicas", "Replicas of the deployment whose lease is in force."),
-		queue:      desc("store_notify_queue_usage_ratio", "How full the server's notification queue is, 0 to 1."),
-		lag:        desc("store_slot_lag_bytes", "How far the deployment's replication slot is behind. Missing where there is none."),
+		config:      config,
+		up:          desc("store_up", "1 if the database answered when it was last asked, at a scrape and at most every 15 seconds."),
+		runs:        desc("store_waiting_runs", "Runs of the deployment that wait, by status and type; counting ends at 10,000 of each status.", "status", "type"),
+		oldest:      desc("store_oldest_available_seconds", "How long the oldest AVAILABLE run has waited; of the 10,000 that were counted."),
+		overdue:     desc("store_overdue_pending_runs", "PENDING runs that have been due for more than ten seconds and that no replica has looked at, up to 10,000."),
+		overdueFor:  desc("store_overdue_pending_seconds", "How long the oldest of them has been overdue."),
+		replicas:    desc("store_live_replicas", "Replicas of the deployment whose lease is in force."),
+		queue:       desc("store_notify_queue_usage_ratio", "How full the server's notification queue is, 0 to 1."),
+		orphanTypes: desc("store_orphan_types", "Task types of which runs wait that no live replica could run."),
+		orphans:     desc("store_orphan_runs", "Such runs, as far as the last look counted them."),
+		lag:         desc("store_slot_lag_bytes", "How far the deployment's replication slot is behind. Missing where there is none."),
 	}
 }
 
 // Describe implements prometheus.Collector.
 func (d *database) Describe(ch chan<- *prometheus.Desc) {
-	for _, one := range []*prometheus.Desc{d.up, d.runs, d.oldest, d.overdue, d.overdueFor, d.replicas, d.queue, d.lag} {
+	for _, one := range []*prometheus.Desc{d.up, d.runs, d.oldest, d.overdue, d.overdueFor, d.replicas, d.queue, d.lag, d.orphanTypes, d.orphans} {
 		ch <- one
 	}
 }
@@ -70,6 +73,8 @@ func (d *database) Collect(ch chan<- prometheus.Metric) {
 	gauge(ch, d.overdueFor, health.OverdueFor.Seconds())
 	gauge(ch, d.replicas, float64(health.LiveReplicas))
 	gauge(ch, d.queue, health.NotifyQueue)
+	gauge(ch, d.orphanTypes, float64(health.OrphanTypes))
+	gauge(ch, d.orphans, float64(health.Orphans))
 	if health.SlotLag != nil {
 		gauge(ch, d.lag, float64(*health.SlotLag))
 	}

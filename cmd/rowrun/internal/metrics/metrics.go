@@ -71,6 +71,8 @@ type Metrics struct {
 	sweeps    *prometheus.CounterVec   // sweep
 	found     *prometheus.CounterVec   // sweep
 	lost      prometheus.Counter
+	stalled   *prometheus.CounterVec // type
+	stuck     *prometheus.CounterVec // type
 	webhooks  *prometheus.CounterVec // result
 
 	mu      sync.Mutex
@@ -93,7 +95,7 @@ func New(config Config) (*Metrics, error) {
 	m := &Metrics{config: config, registry: prometheus.NewRegistry(), wake: make(chan struct{}, 1)}
 	m.make()
 	own := []prometheus.Collector{
-		m.runs, m.promoted, m.claimSize, m.endSize, m.toStart, m.duration, m.sweeps, m.found, m.lost, m.webhooks,
+		m.runs, m.promoted, m.claimSize, m.endSize, m.toStart, m.duration, m.sweeps, m.found, m.lost, m.stalled, m.stuck, m.webhooks,
 		newReplica(config), newDatabase(config), newPool(config.Store),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	}
@@ -124,6 +126,8 @@ func (m *Metrics) make() {
 	m.found = prometheus.NewCounterVec(counter("scheduler_sweep_found_runs_total",
 		"Runs that sweeps found: work to promote or claim, stale, overdue and stray runs that they ended."), []string{"sweep"})
 	m.lost = prometheus.NewCounter(counter("scheduler_lost_wakeups_total", "Sweeps that found work which a wake-up should have brought."))
+	m.stalled = prometheus.NewCounterVec(counter("scheduler_stalled_runs_total", "Runs that were stopped because they reported no progress in time."), []string{"type"})
+	m.stuck = prometheus.NewCounterVec(counter("scheduler_ignored_cancels_total", "Executors that did not return when they were told to stop."), []string{"type"})
 	m.webhooks = prometheus.NewCounterVec(counter("notifier_webhook_attempts_total", "Attempts of this replica to deliver a webhook."), []string{"result"})
 	// A series that exists from the start shows its first event as a rate.
 	for _, kind := range m.config.Types {
@@ -131,6 +135,8 @@ func (m *Metrics) make() {
 			m.runs.WithLabelValues(status, kind)
 		}
 		m.duration.WithLabelValues(kind)
+		m.stalled.WithLabelValues(kind)
+		m.stuck.WithLabelValues(kind)
 	}
 	for _, sweep := range scheduler.Sweeps() {
 		m.sweeps.WithLabelValues(string(sweep))
@@ -162,6 +168,8 @@ func (m *Metrics) Observer() scheduler.Observer {
 			m.duration.WithLabelValues(m.kind(kind)).Observe(took.Seconds())
 		},
 		Recorded: func(endings int) { m.endSize.Observe(float64(endings)) },
+		Stalled:  func(kind string) { m.stalled.WithLabelValues(m.kind(kind)).Inc() },
+		Stuck:    func(kind string) { m.stuck.WithLabelValues(m.kind(kind)).Inc() },
 		Ended:    func(kind, status string) { m.runs.WithLabelValues(status, m.kind(kind)).Inc() },
 		Swept: func(sweep scheduler.Sweep, runs int) {
 			m.sweeps.WithLabelValues(string(sweep)).Inc()

@@ -20,6 +20,10 @@ type Status struct {
 	Running   int     `json:"running"`   // runs that execute here
 	Completed int64   `json:"completed"` // runs that ended DONE here since the process started
 	Failed    int64   `json:"failed"`    // that ended FAILED
+	// HeartbeatFailures counts heartbeats that could not be written since the process started.
+	HeartbeatFailures int64 `json:"heartbeat_failures"`
+	Stalled           int64 `json:"stalled"` // executors whose run reported no progress in time, now
+	Stuck             int64 `json:"stuck"`   // executors that ignore their cancel, now
 	// Replicas is null where the database doesn't answer.
 	Replicas []Replica `json:"replicas"`
 }

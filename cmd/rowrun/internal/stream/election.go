@@ -224,6 +224,7 @@ func (e *Election) hold(ctx context.Context, t *tenure) (err error) {
 	defer wg.Wait()
 	defer stop()
 	wg.Go(func() { e.keepNamed(run) })
+	wg.Go(func() { e.printNotes(run) })
 
 	gap := ""
 	if before != "" {

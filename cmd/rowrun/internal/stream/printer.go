@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -27,13 +28,15 @@ type PrinterConfig struct {
 	Wants func(line []byte) bool
 }
 
-// Printer writes lines. It belongs to one Reader at a time.
+// Printer writes lines. It belongs to one Reader at a time; notes may be printed beside it.
 type Printer struct {
 	config PrinterConfig
-	buffer bytes.Buffer
-	json   zerolog.Logger
 	keep   func(position string, line []byte) // see Keep
 	lines  uint64                             // transitions that were printed
+
+	mu     sync.Mutex
+	buffer bytes.Buffer
+	json   zerolog.Logger
 	failed error
 }
 
@@ -54,9 +57,6 @@ func (p *Printer) Keep(append func(position string, line []byte)) { p.keep = app
 func (p *Printer) transition(l line) {
 	p.lines++
 	p.line(l.lsn, l.json, func() { l.text(&p.buffer, p.config.Color) })
-	if p.buffer.Len() >= flushAt {
-		p.write()
-	}
 }
 
 // gap says that transitions may be missing in this place.
@@ -70,6 +70,8 @@ func (p *Printer) gapAfter(at time.Time, reason, lsn string) {
 
 // line puts a line into the buffer, and hands its JSON to keep.
 func (p *Printer) line(position string, json func(to *zerolog.Logger), text func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	begin := p.buffer.Len()
 	if p.keep != nil || p.config.Wants != nil || !p.config.Text {
 		json(&p.json)
@@ -85,6 +87,9 @@ func (p *Printer) line(position string, json func(to *zerolog.Logger), text func
 		p.buffer.Truncate(begin)
 		text()
 	}
+	if p.buffer.Len() >= flushAt {
+		p.write()
+	}
 }
 
 func gapJSON(to *zerolog.Logger, at time.Time, reason, lsn string) {
@@ -98,11 +103,13 @@ func gapJSON(to *zerolog.Logger, at time.Time, reason, lsn string) {
 
 // flush writes what was gathered.
 func (p *Printer) flush() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.write()
 	return p.failed
 }
 
-// write keeps the first error: what comes after it is dropped.
+// write keeps the first error: what comes after it is dropped. The caller holds mu.
 func (p *Printer) write() {
 	if p.failed == nil && p.buffer.Len() > 0 {
 		if _, err := p.config.Out.Write(p.buffer.Bytes()); err != nil {
@@ -113,4 +120,8 @@ func (p *Printer) write() {
 }
 
 // forget lets a printer that failed try again.
-func (p *Printer) forget() { p.failed = nil }
+func (p *Printer) forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.failed = nil
+}

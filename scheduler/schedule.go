@@ -1,0 +1,33 @@
+package scheduler
+
+import (
+	"context"
+)
+
+// scheduleWindow is how many recurring tasks one pass of the sweep looks at: a few milliseconds.
+const scheduleWindow = 1000
+
+// sweepSchedules is the safety net of recurring tasks. The end of a run and the change of a task make the next run
+// themselves; what this finds was deleted or restored by hand, and may wait.
+func (t *term) sweepSchedules(ctx context.Context) {
+	c := t.s.cfg
+	errs := newOnce(c.Log, "schedule sweep")
+	after := int64(0)
+	for ctx.Err() == nil {
+		pass, cancel := context.WithTimeout(ctx, passTimeout)
+		last, made, err := c.Store.SweepSchedules(pass, after, scheduleWindow)
+		cancel()
+		switch {
+		case err == nil:
+			errs.ok()
+			after = last
+			if made > 0 {
+				c.Log.Warn().Int("count", made).Msg("schedules had no run to come: made")
+				signal(t.s.opened)
+			}
+		case ctx.Err() == nil:
+			errs.failed(err)
+		}
+		sleep(ctx, c.StaleSweepInterval)
+	}
+}

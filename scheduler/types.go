@@ -1,0 +1,121 @@
+package scheduler
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/rowrun/rowrun/store"
+)
+
+// typeRules are the types that a term claims, after what rowrun.task_type says of them.
+type typeRules struct {
+	wants   store.Wants
+	aliases map[string]alias // by the type of the run
+}
+
+// alias has another type's executor run a run.
+type alias struct {
+	of      string
+	mapping map[string]*string // nil value: the key is left out
+}
+
+// rulesOf applies rules to the types that this process has executors for.
+func (s *Scheduler) rulesOf(rules []store.TypeRule) *typeRules {
+	claims := map[string]bool{}
+	for _, name := range s.types {
+		claims[name] = true
+	}
+	r := &typeRules{wants: s.wants, aliases: map[string]alias{}}
+	for _, rule := range rules {
+		if _, own := s.cfg.Executors[rule.Type]; !own && rule.AliasOf != "" && s.cfg.Executors[rule.AliasOf] != nil {
+			a := alias{of: rule.AliasOf}
+			if len(rule.Mapping) > 0 && json.Unmarshal(rule.Mapping, &a.mapping) != nil {
+				s.cfg.Log.Warn().Str("type", rule.Type).Msg("the mapping of an alias is not of names to names or null: its runs are not claimed")
+				continue
+			}
+			r.aliases[rule.Type] = a
+			claims[rule.Type] = true
+		}
+		if rule.Draining {
+			delete(claims, rule.Type)
+		}
+	}
+	r.wants.Types = slices.Sorted(maps.Keys(claims))
+	return r
+}
+
+// rename lays a payload out for the executor of an alias. What is no object is left for that executor to refuse.
+func (a *alias) rename(payload json.RawMessage) json.RawMessage {
+	var old map[string]json.RawMessage
+	if len(a.mapping) == 0 || json.Unmarshal(payload, &old) != nil {
+		return payload
+	}
+	renamed := make(map[string]json.RawMessage, len(old))
+	for key, value := range old {
+		if _, mapped := a.mapping[key]; !mapped {
+			renamed[key] = value
+		}
+	}
+	for key, name := range a.mapping {
+		if value, there := old[key]; there && name != nil {
+			renamed[*name] = value
+		}
+	}
+	b, err := json.Marshal(renamed)
+	if err != nil {
+		return payload // a RawMessage that was read can be written
+	}
+	return b
+}
+
+// applyTypes reads the rules and follows them. No pass is under way while they change, so that what is announced is
+// what is claimed: who waits until no replica announces a type knows that nobody claims it.
+func (t *term) applyTypes(ctx context.Context) error {
+	rules, err := t.s.cfg.Store.TypeRules(ctx)
+	if err != nil {
+		return err
+	}
+	now := t.s.rulesOf(rules)
+	before := t.rules.Load()
+	t.passing.Lock()
+	t.rules.Store(now)
+	t.passing.Unlock()
+	if slices.Equal(now.wants.Types, before.wants.Types) && t.announced {
+		return nil
+	}
+	t.announced = false
+	if err := t.s.cfg.Store.AnnounceTypes(ctx, t.id, now.wants.Types); err != nil {
+		return err
+	}
+	t.announced = true
+	if !slices.Equal(now.wants.Types, before.wants.Types) {
+		t.s.cfg.Log.Info().Strs("types", now.wants.Types).Msg("types that this replica runs changed")
+		signal(t.claimable)
+	}
+	return nil
+}
+
+// watchTypes follows the rules at each sweep.
+func (t *term) watchTypes(ctx context.Context) {
+	errs := newOnce(t.s.cfg.Log, "types")
+	for {
+		sleep(ctx, min(t.s.cfg.SweepInterval, maxTypeLook))
+		if ctx.Err() != nil {
+			return
+		}
+		pass, cancel := context.WithTimeout(ctx, passTimeout)
+		err := t.applyTypes(pass)
+		cancel()
+		if err == nil {
+			errs.ok()
+		} else if ctx.Err() == nil {
+			errs.failed(err)
+		}
+	}
+}
+
+// maxTypeLook bounds how long a replica goes on claiming a type that drains, whatever its sweep interval.
+const maxTypeLook = 5 * time.Second
