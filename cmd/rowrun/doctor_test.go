@@ -290,11 +290,11 @@ func TestDoctorFindsSlots(t *testing.T) {
 // A server of its own: settings are for all of a server's databases.
 func TestDoctorFindsSettingsOfTheServer(t *testing.T) {
 	t.Parallel()
-	dsn := storetest.On(t, ownServer(t, map[string]string{"wal_level": "replica", "max_connections": "10"}))
+	dsn := storetest.On(t, ownServer(t, map[string]string{"wal_level": "replica", "max_connections": "20"}))
 	change(t, connect(t, dsn), aliveReplica)
 	_, findings := diagnosis(t, dsn)
 	require.Contains(t, one(t, findings, "wal_level", note).Text, "wal_level is replica")
-	for range 6 {
+	for range 15 {
 		connect(t, dsn)
 	}
 	change(t, connect(t, dsn), `ALTER ROLE postgres SET default_transaction_read_only = on`)
