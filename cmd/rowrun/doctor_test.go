@@ -281,7 +281,6 @@ func TestDoctorFindsSlots(t *testing.T) {
 	f := one(t, findings, "slot", warning)
 	require.Contains(t, f.Text, "not this deployment's")
 	change(t, conn, f.Fix)
-	change(t, conn, `UPDATE rowrun.deployment SET id = gen_random_uuid()`) // slots belong to the server, and its databases are copies
 	change(t, conn, `SELECT pg_create_logical_replication_slot('rowrun_stream_' || left(id::text, 8), 'pgoutput') FROM rowrun.deployment`)
 	_, findings = diagnosis(t, dsn)
 	require.Contains(t, one(t, findings, "slot", warning).Text, "max_slot_wal_keep_size is not set")
