@@ -18,10 +18,10 @@ BENCH      ?=
 BENCH_ONLY ?=
 GOTEST     := CGO_ENABLED=1 go test -race -shuffle=on
 
-.PHONY: help build run test soak race lint fuzz bench ci
+.PHONY: help build run test test-matrix soak race lint fuzz bench ci
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 build: ## a static binary in bin/rowrun
 	@mkdir -p bin
@@ -35,6 +35,9 @@ run: ## a private PostgreSQL, rowrun and a sample plan; Ctrl-C ends it
 test: ## all tests with the race detector, on a real PostgreSQL
 	@.ci/ensure postgres cc
 	$(GOTEST) -p $(TEST_JOBS) -timeout $(TEST_TIMEOUT) ./...
+
+test-matrix: ## all tests on PostgreSQL 15, 16, 17 and 18
+	@.ci/matrix
 
 soak: ## the same tests with full counts; output in bin/soak.log
 	@.ci/ensure postgres cc
@@ -51,7 +54,7 @@ fuzz: ## each fuzz target for FUZZTIME
 	@.ci/ensure postgres
 	@FUZZTIME=$(FUZZTIME) .ci/fuzz
 
-bench: ## the figures of docs/benchmarks.md; BENCH=full, BENCH_ONLY=latency|successor|drain|blocked|others|idle|schedules|plans
+bench: ## the figures of docs/benchmarks.md; BENCH=full, BENCH_ONLY=latency|successor|drain|blocked|others|stream|idle|plans|schedules
 	@.ci/ensure postgres
 	@$(MAKE) build
 	go build -buildvcs=false -o bin/bench ./integration/bench

@@ -86,13 +86,13 @@ func TestReplicationGoesOnWhereItWasConfirmed(t *testing.T) {
 	r, stop := reading(t, config)
 	require.NotEmpty(t, r.System().ID)
 	require.Equal(t, 1, r.System().Timeline)
-	names, last := next(t, r, 2)
+	names, _ := next(t, r, 2)
 	require.Equal(t, []string{"a", "b"}, names)
 	require.NoError(t, stop())
 
 	// Nothing was confirmed: all comes again.
 	r, stop = reading(t, config)
-	names, last = next(t, r, 2)
+	names, last := next(t, r, 2)
 	require.Equal(t, []string{"a", "b"}, names)
 	r.Confirm(last.End)
 	insert(3, "c")

@@ -27,7 +27,7 @@ func newStandby(t *testing.T, primary *embeddedpg.Cluster) *embeddedpg.Cluster {
 	owner, ok := info.Sys().(*syscall.Stat_t)
 	require.True(t, ok)
 	// Beside the primary, where the server's user can go.
-	dir, err := os.MkdirTemp(filepath.Dir(primary.Dir()), "rowrun-standby-")
+	dir, err := os.MkdirTemp(filepath.Dir(primary.Dir()), "rowrun-standby-") //nolint:usetesting // as above
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
 	require.NoError(t, os.Chmod(dir, 0o711)) //nolint:gosec // to pass through, not to look

@@ -53,3 +53,23 @@ func TestFailedVersionStopsLaterOnes(t *testing.T) {
 		})
 	}
 }
+
+// Who waits behind a sequential run goes on once a smaller version holds that one back.
+func TestNobodyWaitsBehindASequentialRunThatAVersionHolds(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, storetest.New(t))
+	addReplica(t, conn, "r")
+	run := func(version any, sequential bool) int64 {
+		return newRun(t, conn, query[int64](t, conn, `INSERT INTO rowrun.task (type, database_id, version, sequential)
+			VALUES ('NOOP', 'a', $1, $2) RETURNING id`, version, sequential))
+	}
+	run("2", false)
+	require.Equal(t, 1, promote(t, conn))
+	run("2", true)
+	behind := run(nil, false)
+	require.Zero(t, promote(t, conn))
+	require.Equal(t, "DATABASE_BUSY", query[string](t, conn, `SELECT cause FROM rowrun.waiting($1)`, behind))
+	run("1", false)
+	require.Equal(t, 2, promote(t, conn))
+	require.Equal(t, "AVAILABLE", query[string](t, conn, `SELECT status FROM rowrun.task_run WHERE id = $1`, behind))
+}

@@ -41,7 +41,6 @@ SET session_replication_role = origin`)
 	require.EqualValues(t, 1, h.LiveReplicas)
 	require.Nil(t, h.SlotLag)
 
-	exec(t, conn, `UPDATE rowrun.deployment SET id = gen_random_uuid()`) // slots belong to the server, and its databases are copies
 	exec(t, conn, `SELECT pg_create_logical_replication_slot('rowrun_stream_' || left(id::text, 8), 'pgoutput') FROM rowrun.deployment`)
 	exec(t, conn, `INSERT INTO rowrun.plan DEFAULT VALUES`)
 	h, err = s.Health(t.Context())

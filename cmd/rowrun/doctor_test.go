@@ -281,7 +281,6 @@ func TestDoctorFindsSlots(t *testing.T) {
 	f := one(t, findings, "slot", warning)
 	require.Contains(t, f.Text, "not this deployment's")
 	change(t, conn, f.Fix)
-	change(t, conn, `UPDATE rowrun.deployment SET id = gen_random_uuid()`) // slots belong to the server, and its databases are copies
 	change(t, conn, `SELECT pg_create_logical_replication_slot('rowrun_stream_' || left(id::text, 8), 'pgoutput') FROM rowrun.deployment`)
 	_, findings = diagnosis(t, dsn)
 	require.Contains(t, one(t, findings, "slot", warning).Text, "max_slot_wal_keep_size is not set")
@@ -290,11 +289,11 @@ func TestDoctorFindsSlots(t *testing.T) {
 // A server of its own: settings are for all of a server's databases.
 func TestDoctorFindsSettingsOfTheServer(t *testing.T) {
 	t.Parallel()
-	dsn := storetest.On(t, ownServer(t, map[string]string{"wal_level": "replica", "max_connections": "10"}))
+	dsn := storetest.On(t, ownServer(t, map[string]string{"wal_level": "replica", "max_connections": "20"}))
 	change(t, connect(t, dsn), aliveReplica)
 	_, findings := diagnosis(t, dsn)
 	require.Contains(t, one(t, findings, "wal_level", note).Text, "wal_level is replica")
-	for range 6 {
+	for range 15 {
 		connect(t, dsn)
 	}
 	change(t, connect(t, dsn), `ALTER ROLE postgres SET default_transaction_read_only = on`)

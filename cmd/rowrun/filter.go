@@ -27,14 +27,20 @@ func (f *lineFilter) register(flags *pflag.FlagSet) {
 	}
 }
 
-// parse says what is wanted; nil: everything.
-func (f *lineFilter) parse() (func(line []byte) bool, error) {
+// query are the flags as parameters of /events.
+func (f *lineFilter) query() url.Values {
 	query := url.Values{}
 	for i := range f.given {
 		if value := f.given[i].Value.String(); value != "" {
 			query.Set(f.given[i].Name, value)
 		}
 	}
+	return query
+}
+
+// parse says what is wanted; nil: everything.
+func (f *lineFilter) parse() (func(line []byte) bool, error) {
+	query := f.query()
 	if len(query) == 0 {
 		return nil, nil
 	}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -156,6 +158,64 @@ INSERT INTO rowrun.task_run (id, task_id) VALUES (500, 700), (501, 701), (502, 7
 		got = rowrun(t.Context(), t, map[string]string{"DATABASE_URL": url}, append([]string{"stream"}, wrong...)...)
 		require.Equal(t, exitUsage, got.code)
 		require.Contains(t, got.stderr, wrong[0]+": ")
+	}
+}
+
+// A replica's own history answers from any of its lines on, and again after the connection was lost.
+func TestStreamReadsFromAReplica(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	s := startServing(t, url)
+	s.awaitReady(t)
+	conn := connect(t, url)
+	r := readEvents(t, s.base, "")
+	_, last := r.of(t, insertRun(t, conn, "NOOP", "{}", nil))
+	second := insertRun(t, conn, "NOOP", "{}", nil)
+	awaitStatus(t, conn, second, "DONE")
+	for format, want := range map[string]string{"json": `"run_id":%d,`, "text": "  run %d "} {
+		reader, writer := io.Pipe()
+		_, logs := start(t, url, writer, "stream", "--replica", s.base, "--from", last.ID, "--format", format)
+		lines := bufio.NewReader(reader)
+		for _, status := range strings.Fields(allStatuses) {
+			line, err := lines.ReadString('\n')
+			require.NoError(t, err, logs.lines)
+			require.Contains(t, line, fmt.Sprintf(want, second))
+			require.Contains(t, line, status)
+		}
+		require.NoError(t, reader.Close())
+	}
+
+	asked, n := make(chan string, 100), atomic.Int64{} // each connection breaks after one line
+	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		asked <- req.Header.Get("Last-Event-ID")
+		id := n.Add(1)
+		_, _ = fmt.Fprintf(w, "retry: 1000\n: a comment\n\nid: %d\ndata: {\"run_id\":%d}\n\n", id, id)
+	}))
+	t.Cleanup(broken.Close)
+	reader, writer := io.Pipe()
+	start(t, url, writer, "stream", "--replica", broken.URL, "--type", "NOOP")
+	lines := bufio.NewReader(reader)
+	for _, want := range []string{"{\"run_id\":1}\n", "{\"run_id\":2}\n"} {
+		line, err := lines.ReadString('\n')
+		require.NoError(t, err)
+		require.Equal(t, want, line)
+	}
+	require.NoError(t, reader.Close())
+	require.Empty(t, <-asked)
+	require.Equal(t, "1", <-asked)
+
+	got := rowrun(t.Context(), t, nil, "stream", "--replica", s.base, "--http-token", "env:NONE")
+	require.Equal(t, exitUsage, got.code)
+	forbidden := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "set a token", http.StatusForbidden) }))
+	t.Cleanup(forbidden.Close)
+	got = rowrun(t.Context(), t, nil, "stream", "--replica", forbidden.URL)
+	require.Equal(t, exitFailed, got.code)
+	require.Contains(t, got.stderr, "set a token")
+	for _, wrong := range [][]string{{"ftp://localhost"}, {"http://user:word@localhost"}, {"http://localhost/events"}, {"http://localhost", "--since", "1h"}} {
+		got = rowrun(t.Context(), t, nil, append([]string{"stream", "--replica"}, wrong...)...)
+		require.Equal(t, exitUsage, got.code)
+		require.Contains(t, got.stderr, "--replica: ")
+		require.NotContains(t, got.stderr, "word")
 	}
 }
 

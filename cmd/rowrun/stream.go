@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"os/signal"
 	"syscall"
@@ -29,13 +30,18 @@ type streamConfig struct {
 	UntilIdle bool
 	Format    string
 	Filter    lineFilter
+	Replica   string                 // "": from the database
+	HTTPToken string                 // resolved by validate
 	wants     func(line []byte) bool // nil: every line
+	events    *url.URL               // of the replica; nil: from the database
 }
 
 func (c *streamConfig) register(flags *pflag.FlagSet) {
 	c.Database.register(flags)
 	flags.DurationVar(&c.Since, "since", 0, "first show what the runs still tell of this `time` before now, such as 10m; reads the whole table of runs once")
-	flags.StringVar(&c.From, "from", "", "first show what the runs tell of what came since this `LSN`, a place that a line named in \"lsn\"; behind a stream.gap line, as rows know no places")
+	flags.StringVar(&c.From, "from", "", "first show what the runs tell of what came since this `LSN`, a place that a line named in \"lsn\"; behind a stream.gap line, as rows know no places; with --replica from its history")
+	flags.StringVar(&c.Replica, "replica", "", "read from the /events of the replica at this `URL`, such as http://127.0.0.1:8484, instead of the database")
+	flags.StringVar(&c.HTTPToken, "http-token", "", "bearer token for --replica: `env:NAME or file:PATH`")
 	flags.BoolVar(&c.UntilIdle, "until-idle", false, "end when nothing came for a second and no run, of those that are filtered out neither, is AVAILABLE, RUNNING, or PENDING and due")
 	c.Filter.register(flags)
 	choice(flags, &c.Format, "format", "json", "form of the lines; text is for people", "json", "text")
@@ -49,12 +55,22 @@ func (c *streamConfig) validate(lookup func(string) (string, bool)) error {
 		if c.Since > 0 {
 			return usagef("--from and --since: only one of them says where to begin")
 		}
-		if _, err := events.ParseLSN(c.From); err != nil {
+		if _, err := events.ParseLSN(c.From); err != nil && c.Replica == "" {
 			return usagef("--from: %q is not accepted; accepted: a place such as 16/B374D848", c.From)
 		}
 	}
 	var err error
 	if c.wants, err = c.Filter.parse(); err != nil {
+		return err
+	}
+	if c.HTTPToken, err = resolveToken(c.HTTPToken, lookup); err != nil {
+		return err
+	}
+	if c.Replica != "" {
+		if c.Since > 0 || c.UntilIdle {
+			return usagef("--replica: a replica keeps its last lines only; accepted without --since and --until-idle")
+		}
+		c.events, err = eventsURL(c.Replica, &c.Filter)
 		return err
 	}
 	return c.Database.resolve(lookup)
@@ -87,6 +103,13 @@ func newStream(env environment) *cobra.Command {
 // showStream prints until ctx ends, nobody reads any more, or all is idle where
 // that was asked for; all of these are clean ends.
 func showStream(ctx context.Context, c *streamConfig, out io.Writer, log zerolog.Logger) error {
+	if c.events != nil {
+		printer, err := stream.NewPrinter(stream.PrinterConfig{Out: out, Text: c.Format == "text", Color: isTerminal(out)})
+		if err != nil {
+			return err
+		}
+		return copyReplica(ctx, c, printer, log)
+	}
 	opened, listener, hub, err := watch(ctx, c, log)
 	if err != nil {
 		return stopped(ctx, err)

@@ -119,6 +119,7 @@ DECLARE
     open_ids bigint[];
     plan_runs bigint[];
     again_dbs text[];
+    fresh_dbs text[];
     part bigint[];
     run bigint;
 BEGIN
@@ -405,7 +406,7 @@ BEGIN
 
     -- 4. The verdict on each: NULL, or what holds it.
     WITH candidate AS MATERIALIZED (
-        SELECT r.id, r.plan_id, r.database_id, r.version_key, r.sequential, r.priority, r.run_at,
+        SELECT r.id, r.plan_id, r.database_id, r.version_key, r.sequential, r.priority, r.run_at, r.hold AS held,
                coalesce(p.open, true) AS plan_open, coalesce(p.slots, 1) AS slots, g.gate
         FROM task_run r
         LEFT JOIN (SELECT q.plan_id, room.open, room.slots, l.parallel_limit IS NOT NULL AS limited
@@ -477,10 +478,11 @@ BEGIN
     )
     SELECT array_agg(v.id), array_agg(v.hold),
            coalesce(array_agg(DISTINCT v.database_id) FILTER (WHERE v.crowded_out AND v.database_id IS NOT NULL), '{}')
-               || coalesce(again_dbs, '{}')
-    INTO verdict_ids, verdict_holds, again_dbs
+               || coalesce(again_dbs, '{}'),
+           array_agg(DISTINCT v.database_id) FILTER (WHERE v.fresh)
+    INTO verdict_ids, verdict_holds, again_dbs, fresh_dbs
     FROM (
-        SELECT c.id, c.database_id,
+        SELECT c.id, c.database_id, c.held IS NULL AND c.version_key IS NOT NULL AS fresh,
                CASE WHEN c.gate IS NOT NULL THEN c.gate
                     WHEN NOT c.plan_open OR c.slots <= 0 THEN 'READY'
                     WHEN k.id IS NULL THEN 'DATABASE'
@@ -567,9 +569,19 @@ BEGIN
             cancel_reason = 'task skipped', result = '{"code": "CANCELED", "detail": "Task run canceled: task skipped"}'
         FROM unnest(verdict_ids, verdict_holds) v(id, hold)
         WHERE r.id = v.id AND v.hold = 'SKIPPED';
+        more := true; -- their ends have left marks
     END IF;
 
     -- 6. What this pass itself may have opened or not got round to.
+    IF fresh_dbs IS NOT NULL THEN
+        -- A version that came may hold a sequential run back, behind which others then needn't wait.
+        INSERT INTO gate_mark (kind, database_id)
+        SELECT 'DATABASE', d FROM unnest(fresh_dbs) d
+        WHERE EXISTS (SELECT FROM task_run w WHERE w.database_id = d AND w.version_key IS NULL AND NOT w.sequential
+                      AND w.status = 'PENDING' AND w.hold = 'DATABASE')
+          AND EXISTS (SELECT FROM task_run q WHERE q.database_id = d AND q.version_key IS NOT NULL AND q.sequential AND q.status = 'PENDING');
+        more := more OR FOUND;
+    END IF;
     IF cardinality(again_dbs) > 0 AND EXISTS (
         SELECT FROM unnest(verdict_ids, verdict_holds) v(id, hold) WHERE v.hold IS DISTINCT FROM 'DATABASE')
     THEN

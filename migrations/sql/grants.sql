@@ -9,7 +9,7 @@ GRANT SELECT ON rowrun.deployment, rowrun.plan, rowrun.task, rowrun.task_depende
     rowrun.replica_heartbeat, rowrun.job, rowrun.task_status, rowrun.plan_status, rowrun.replica_status, rowrun.failed_run,
     rowrun.webhook_delivery_log, rowrun.webhook_delivery, rowrun.migration
     TO rowrun_client, rowrun_viewer, rowrun_replica;
-GRANT SELECT ON rowrun.unmet_dependency TO rowrun_replica;
+GRANT SELECT ON rowrun.unmet_dependency TO rowrun_client, rowrun_viewer, rowrun_replica; -- waiting() asks it
 -- Where messages go, and what signs them, is for those who write it and for the sidecar.
 GRANT SELECT (id, project, name, events, format, enabled, created_at) ON rowrun.webhook TO rowrun_client, rowrun_viewer;
 

@@ -23,7 +23,14 @@ import (
 // database are dropped; a failed test keeps it until the binary ends.
 func New(t testing.TB) string {
 	t.Helper()
-	return clone(t, migrated{})
+	url := clone(t, migrated{})
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	// Databases are copies; slots belong to the server, and are named after this.
+	if err := exec(ctx, url, "UPDATE rowrun.deployment SET id = gen_random_uuid()"); err != nil {
+		t.Fatalf("storetest: %v", err)
+	}
+	return url
 }
 
 // Empty is New without the schema.

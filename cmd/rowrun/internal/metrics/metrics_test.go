@@ -178,7 +178,6 @@ SET session_replication_role = replica; UPDATE rowrun.task_run SET started_at = 
 func TestDashboardAndAlertsUseWhatIsExported(t *testing.T) {
 	t.Parallel()
 	url := storetest.New(t)
-	change(t, url, `UPDATE rowrun.deployment SET id = gen_random_uuid()`) // slots belong to the server, and its databases are copies
 	change(t, url, `SELECT pg_create_logical_replication_slot('rowrun_stream_' || left(id::text, 8), 'pgoutput') FROM rowrun.deployment`)
 	exported := scrape(t, newMetrics(t, url))
 	const deploy = "../../../../deploy"
@@ -199,7 +198,6 @@ func TestDashboardAndAlertsUseWhatIsExported(t *testing.T) {
 func TestEachAlertAndMetricOfTheGuideExists(t *testing.T) {
 	t.Parallel()
 	url := storetest.New(t)
-	change(t, url, `UPDATE rowrun.deployment SET id = gen_random_uuid()`) // slots belong to the server, and its databases are copies
 	change(t, url, `SELECT pg_create_logical_replication_slot('rowrun_stream_' || left(id::text, 8), 'pgoutput') FROM rowrun.deployment`)
 	exported := scrape(t, newMetrics(t, url))
 	guide, err := os.ReadFile("../../../../docs/operations.md")

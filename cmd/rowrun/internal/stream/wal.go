@@ -115,7 +115,7 @@ func (w *WAL) run(ctx, stopping context.Context, before string) error {
 		case errors.Is(err, ErrOutput), errors.Is(err, errUnfit) && !w.config.Asked:
 			return err
 		case ctx.Err() != nil:
-			return nil
+			return nil //nolint:nilerr // that is why it failed
 		}
 		w.complain(err)
 		_ = pause(stopping, slotRetry)
