@@ -61,6 +61,9 @@ func (l *link) requests(from *bufio.Reader) {
 		if first {
 			l.startup(message)
 		} else if l.proxy.plan != nil {
+			if message[0] == 'S' && l.proxy.plan.loses(l.current, true) {
+				return
+			}
 			l.note(message)
 		}
 		if _, err := l.server.Write(message); err != nil {
@@ -94,7 +97,7 @@ func (l *link) answers(from *bufio.Reader) {
 			if waiting {
 				continue
 			}
-			if l.proxy.plan.loses(labels) {
+			if l.proxy.plan.loses(labels, false) {
 				return
 			}
 			message, held = held, nil

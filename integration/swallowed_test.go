@@ -13,19 +13,28 @@ import (
 // writes are the statements whose transactions change what becomes of runs.
 func writes() []string { return []string{"claim_runs", "end_runs", "hand_over_run", "append_log"} }
 
-// plan loses one answer: the server has committed, the client hears nothing and its connection is cut.
+// plan loses one answer: the server has committed, the client hears nothing and its connection is cut. Or one commit:
+// the connection is cut before the server hears of it.
 type plan struct {
-	mu   sync.Mutex
-	what string // statement
-	left int    // answers of it until the one that is lost; 0: none is
-	lost bool
+	mu     sync.Mutex
+	what   string // statement
+	left   int    // answers of it until the one that is lost; 0: none is
+	commit bool   // not the answer is lost, but what it would have answered
+	lost   bool
 }
 
 // arm has the n-th answer from now on lost that answers a transaction with this statement; 0: none.
 func (p *plan) arm(what string, n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.what, p.left, p.lost = what, n, false
+	p.what, p.left, p.commit, p.lost = what, n, false, false
+}
+
+// armCommit has the next commit lost of a transaction with this statement.
+func (p *plan) armCommit(what string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.what, p.left, p.commit, p.lost = what, 1, true, false
 }
 
 // took says whether the answer was lost.
@@ -35,10 +44,11 @@ func (p *plan) took() bool {
 	return p.lost
 }
 
-func (p *plan) loses(labels []string) bool {
+// loses says whether to cut the connection: at the commit of a transaction with these statements, or at its answer.
+func (p *plan) loses(labels []string, commit bool) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.left == 0 || !slices.Contains(labels, p.what) {
+	if p.left == 0 || p.commit != commit || !slices.Contains(labels, p.what) {
 		return false
 	}
 	p.left--

@@ -110,6 +110,9 @@ func (t *term) pass(ctx context.Context, promote store.Promotion) (next time.Dur
 	next = forever
 	for {
 		want := t.s.freeSlots()
+		if t.rules.Load().paused {
+			want = 0
+		}
 		if promote == store.PromoteNothing && (want == 0 || !t.mayClaim) {
 			return next, found, nil
 		}

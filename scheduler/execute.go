@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"github.com/rowrun/rowrun/store"
 )
 
@@ -187,7 +189,7 @@ func (r *running) watchProgress(done <-chan struct{}) {
 func (r *running) end(out Result, err error) {
 	r.settle.Do(func() {
 		s, c := r.term.s, &r.claim
-		e := ending{store: store.Ending{ID: c.ID, Claim: c.Claim}, kind: c.Type, plan: c.PlanID, replica: r.term.id, gated: c.PlanID != nil || c.DatabaseID != ""}
+		e := ending{store: store.Ending{ID: c.ID, Claim: c.Claim}, kind: c.Type, plan: c.PlanID, replica: r.term.id, gated: c.PlanID != nil || c.DatabaseID != "", loud: failureLevel(c)}
 		if c.PlanID != nil {
 			e.store.PlanTask = c.TaskID
 		}
@@ -249,6 +251,18 @@ func (s *Scheduler) logRun(what string, c *store.Claim, status string) {
 		e = e.Str("status", status)
 	}
 	e.Msg(what)
+}
+
+// failureLevel is how loud the line is that says that a run FAILED.
+func failureLevel(c *store.Claim) zerolog.Level {
+	if c.FailureLogLevel == "" {
+		return zerolog.InfoLevel
+	}
+	level, err := zerolog.ParseLevel(c.FailureLogLevel)
+	if err != nil {
+		return zerolog.InfoLevel // of a newer schema
+	}
+	return level
 }
 
 // result is the document of a run that failed.

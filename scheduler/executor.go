@@ -24,6 +24,12 @@ type Executor interface {
 	Execute(ctx context.Context, run *Run) (Result, error)
 }
 
+// ExecutorFunc is a function that is an Executor.
+type ExecutorFunc func(ctx context.Context, run *Run) (Result, error)
+
+// Execute calls f.
+func (f ExecutorFunc) Execute(ctx context.Context, run *Run) (Result, error) { return f(ctx, run) }
+
 // Run is what an executor is told of the run that it executes.
 type Run struct {
 	ID         int64
@@ -49,6 +55,15 @@ type Run struct {
 	Log func(ctx context.Context, kind string, detail any) error
 	// Progress stores progress (at most 1 MiB of JSON) and resets progress_timeout.
 	Progress func(ctx context.Context, progress any) error
+}
+
+// Decode unmarshals the payload into v, as encoding/json does: keys that v has no place for are left out. Its error is
+// one of BadInput, for Execute to return as it is.
+func (r *Run) Decode(v any) error {
+	if err := json.Unmarshal(r.Payload, v); err != nil {
+		return BadInput("the payload: %v", err)
+	}
+	return nil
 }
 
 // Result is what a run that ended well leaves behind.

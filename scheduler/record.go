@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"github.com/rowrun/rowrun/store"
 )
 
@@ -24,7 +26,8 @@ type ending struct {
 	plan     *int64
 	replica  string
 	handOver bool
-	gated    bool // others may wait for its end
+	gated    bool          // others may wait for its end
+	loud     zerolog.Level // of the line that says that it FAILED
 }
 
 // recorder writes endings: the first at once, those that come while a batch is being written as the next batch. It
@@ -200,17 +203,7 @@ func (r *recorder) try(ctx context.Context, end endFunc, batch []ending, lock ti
 		return err
 	}
 	r.s.cfg.Observer.recorded(batch, ended)
-	for _, e := range ended {
-		switch e.Status {
-		case "DONE":
-			r.s.completed.Add(1)
-		case "FAILED":
-			r.s.failed.Add(1)
-		}
-		if r.s.cfg.LogRuns != nil && r.s.cfg.LogRuns() {
-			r.s.cfg.Log.Info().Int64("run_id", e.ID).Str("status", e.Status).Msg("run ended")
-		}
-	}
+	r.count(batch, ended)
 	if len(ended) < len(endings) {
 		r.s.cfg.Log.Debug().Int("count", len(endings)-len(ended)).Msg("endings refused: the runs had ended or were given away")
 	}
@@ -229,6 +222,26 @@ func (r *recorder) try(ctx context.Context, end endFunc, batch []ending, lock ti
 		signal(r.s.opened)
 	}
 	return nil
+}
+
+// count counts endings that were written, and says so where somebody else writes the stream.
+func (r *recorder) count(batch []ending, ended []store.Ended) {
+	told := r.s.cfg.LogRuns != nil && r.s.cfg.LogRuns()
+	for _, e := range ended {
+		level := zerolog.InfoLevel
+		switch e.Status {
+		case "DONE":
+			r.s.completed.Add(1)
+		case "FAILED":
+			r.s.failed.Add(1)
+			if i := slices.IndexFunc(batch, func(b ending) bool { return b.store.ID == e.ID }); told && i >= 0 {
+				level = batch[i].loud
+			}
+		}
+		if told {
+			r.s.cfg.Log.WithLevel(level).Int64("run_id", e.ID).Str("status", e.Status).Msg("run ended")
+		}
+	}
 }
 
 func (r *recorder) settle(ids ...int64) {

@@ -14,11 +14,7 @@ import (
 )
 
 // executorFunc is an executor that a test writes where it needs one.
-type executorFunc func(ctx context.Context, run *scheduler.Run) (scheduler.Result, error)
-
-func (f executorFunc) Execute(ctx context.Context, run *scheduler.Run) (scheduler.Result, error) {
-	return f(ctx, run)
-}
+type executorFunc = scheduler.ExecutorFunc
 
 // replica is one scheduler that runs. Several of them in one process are several replicas.
 type replica struct {

@@ -155,6 +155,7 @@ type Status struct {
 	ReplicaID string // "" before the first heartbeat and between terms
 	Name      string
 	Draining  bool
+	Paused    bool // it claims nothing, because an operator said so
 	Executing int
 	Completed int64 // runs that ended DONE here, since the process started
 	Failed    int64
@@ -176,6 +177,7 @@ func (s *Scheduler) Status() Status {
 	if t := s.current.Load(); t != nil {
 		st.ReplicaID = t.id
 		st.Silent = time.Since(t.lastBeat())
+		st.Paused = t.rules.Load().paused
 	}
 	return st
 }

@@ -58,7 +58,7 @@ func (t *term) register(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.rules.Store(t.s.rulesOf(rules))
+	t.rules.Store(t.s.rulesOf(rules, false))
 	sent := time.Since(t.began)
 	err = c.Store.Register(ctx, store.Replica{
 		ID: t.id, Name: c.Name, Hostname: host, Version: c.Version, Lease: c.StaleAfter,

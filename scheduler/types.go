@@ -14,6 +14,7 @@ import (
 type typeRules struct {
 	wants   store.Wants
 	aliases map[string]alias // by the type of the run
+	paused  bool             // nothing is claimed
 }
 
 // alias has another type's executor run a run.
@@ -22,13 +23,13 @@ type alias struct {
 	mapping map[string]*string // nil value: the key is left out
 }
 
-// rulesOf applies rules to the types that this process has executors for.
-func (s *Scheduler) rulesOf(rules []store.TypeRule) *typeRules {
+// rulesOf applies rules to the types that this process has executors for; paused: it is to claim none of them.
+func (s *Scheduler) rulesOf(rules []store.TypeRule, paused bool) *typeRules {
 	claims := map[string]bool{}
 	for _, name := range s.types {
 		claims[name] = true
 	}
-	r := &typeRules{wants: s.wants, aliases: map[string]alias{}}
+	r := &typeRules{wants: s.wants, aliases: map[string]alias{}, paused: paused}
 	for _, rule := range rules {
 		if _, own := s.cfg.Executors[rule.Type]; !own && rule.AliasOf != "" && s.cfg.Executors[rule.AliasOf] != nil {
 			a := alias{of: rule.AliasOf}
@@ -42,6 +43,9 @@ func (s *Scheduler) rulesOf(rules []store.TypeRule) *typeRules {
 		if rule.Draining {
 			delete(claims, rule.Type)
 		}
+	}
+	if paused {
+		clear(claims)
 	}
 	r.wants.Types = slices.Sorted(maps.Keys(claims))
 	return r
@@ -71,19 +75,23 @@ func (a *alias) rename(payload json.RawMessage) json.RawMessage {
 	return b
 }
 
-// applyTypes reads the rules and follows them. No pass is under way while they change, so that what is announced is
+// applyTypes reads the rules, and whether this replica is paused, and follows them. No pass is under way while they change, so that what is announced is
 // what is claimed: who waits until no replica announces a type knows that nobody claims it.
 func (t *term) applyTypes(ctx context.Context) error {
 	rules, err := t.s.cfg.Store.TypeRules(ctx)
 	if err != nil {
 		return err
 	}
-	now := t.s.rulesOf(rules)
+	paused, err := t.s.cfg.Store.Paused(ctx, t.id)
+	if err != nil {
+		return err
+	}
+	now := t.s.rulesOf(rules, paused)
 	before := t.rules.Load()
 	t.passing.Lock()
 	t.rules.Store(now)
 	t.passing.Unlock()
-	if slices.Equal(now.wants.Types, before.wants.Types) && t.announced {
+	if slices.Equal(now.wants.Types, before.wants.Types) && now.paused == before.paused && t.announced {
 		return nil
 	}
 	t.announced = false
@@ -91,7 +99,13 @@ func (t *term) applyTypes(ctx context.Context) error {
 		return err
 	}
 	t.announced = true
-	if !slices.Equal(now.wants.Types, before.wants.Types) {
+	switch {
+	case now.paused && !before.paused:
+		t.s.cfg.Log.Info().Str("replica_id", t.id).Msg("replica paused: it claims nothing")
+	case before.paused && !now.paused:
+		t.s.cfg.Log.Info().Str("replica_id", t.id).Strs("types", now.wants.Types).Msg("replica resumed")
+		signal(t.claimable)
+	case !slices.Equal(now.wants.Types, before.wants.Types):
 		t.s.cfg.Log.Info().Strs("types", now.wants.Types).Msg("types that this replica runs changed")
 		signal(t.claimable)
 	}
@@ -117,5 +131,6 @@ func (t *term) watchTypes(ctx context.Context) {
 	}
 }
 
-// maxTypeLook bounds how long a replica goes on claiming a type that drains, whatever its sweep interval.
+// maxTypeLook bounds how long a replica goes on claiming a type that drains, and takes no notice of being resumed, whatever
+// its sweep interval.
 const maxTypeLook = 5 * time.Second

@@ -31,6 +31,8 @@ type Claim struct {
 	Timeout time.Duration
 	// ProgressTimeout is how long it may go without reporting progress, 0: no limit.
 	ProgressTimeout time.Duration
+	// FailureLogLevel is the task's, "" for info, the default.
+	FailureLogLevel string
 }
 
 // How a run is handed over. $1 is the replica, $2 the secret of the claims, $3 the timeout of runs whose task has none.
@@ -49,9 +51,9 @@ const (
         r.failures = 0 AND r.recoveries = 0 AS manual,
         coalesce(r.input ->> 'traceparent', k.labels ->> 'traceparent') AS traceparent,
         extract(epoch FROM r.deadline - now.t)::float8 AS timeout, extract(epoch FROM k.progress_timeout)::float8 AS progress_timeout,
-        r.priority, r.run_at, rowrun.transition(r) AS item`
+        nullif(k.failure_log_level, 'info') AS failure_log_level, r.priority, r.run_at, rowrun.transition(r) AS item`
 	selectTaken = `t.id, t.root_id, t.task_id, t.name, t.plan_id, t.attempt, t.type, t.queue, t.database_id,
-       t.version, t.payload, t.manual, t.traceparent, t.timeout, t.progress_timeout
+       t.version, t.payload, t.manual, t.traceparent, t.timeout, t.progress_timeout, t.failure_log_level
 FROM said LEFT JOIN taken t ON true
 ORDER BY t.priority DESC, t.run_at, t.id`
 	fits = `(r.type NOT IN ('SQL', 'DATABASE_MIGRATE') OR r.database_id IS NULL OR r.database_id = ANY ($6::text[]))
@@ -64,7 +66,7 @@ ORDER BY t.priority DESC, t.run_at, t.id`
 // named by id, status is asked through coalesce, so that the planner takes the key and not a partial index.
 const claimRuns = `-- claim_runs
 WITH me AS MATERIALIZED (
-    SELECT FROM rowrun.replica_heartbeat WHERE replica_id = $1 AND state = 'ACTIVE' FOR KEY SHARE
+    SELECT paused_at FROM rowrun.replica_heartbeat WHERE replica_id = $1 AND state = 'ACTIVE' FOR KEY SHARE
 ), seen AS MATERIALIZED (
     SELECT c.id FROM me
     CROSS JOIN unnest($4::text[]) q(queue)
@@ -79,6 +81,7 @@ WITH me AS MATERIALIZED (
           AND ` + fits + `
         ORDER BY r.priority DESC, r.run_at, r.id LIMIT $8
     ) c
+    WHERE me.paused_at IS NULL
     ORDER BY c.priority DESC, c.run_at, c.id LIMIT $8
 ), picked AS MATERIALIZED (
     SELECT r.id
@@ -98,7 +101,7 @@ SELECT (SELECT count(*) FROM me) > 0, (SELECT count(*) FROM seen), ` + selectTak
 const claimPromoted = `-- claim_promoted
 WITH taken AS (
     ` + take + `r.id = ANY (rowrun.promoted_now()) AND cardinality(rowrun.promoted_now()) <= $8::int
-      AND EXISTS (SELECT FROM rowrun.replica_heartbeat WHERE replica_id = $1 AND state = 'ACTIVE')
+      AND EXISTS (SELECT FROM rowrun.replica_heartbeat WHERE replica_id = $1 AND state = 'ACTIVE' AND paused_at IS NULL)
       AND coalesce(r.status, '') = 'AVAILABLE' AND r.queue = ANY ($4::text[]) AND r.type = ANY ($5::text[]) AND NOT k.paused
           AND ` + fits + returnTaken + `
 ), said AS (
@@ -127,10 +130,10 @@ func collectClaims(rows pgx.Rows, secret [32]byte) (claims []Claim, alive bool, 
 			manual              *bool
 			timeout, progressTO *float64
 			plan                *int64
-			trace               *string
+			trace, level        *string
 		)
 		if err := rows.Scan(&alive, &seen, &id, &root, &task, &name, &plan, &attempt, &typ, &queue, &db, &version, &payload, &manual,
-			&trace, &timeout, &progressTO); err != nil {
+			&trace, &timeout, &progressTO, &level); err != nil {
 			return nil, false, 0, err
 		}
 		if id == nil {
@@ -139,10 +142,13 @@ func collectClaims(rows pgx.Rows, secret [32]byte) (claims []Claim, alive bool, 
 		if trace == nil {
 			trace = new(string)
 		}
+		if level == nil {
+			level = new(string)
+		}
 		claims = append(claims, Claim{
 			ID: *id, RootID: *root, TaskID: *task, TaskName: *name, PlanID: plan, Attempt: *attempt, Type: *typ, Queue: *queue,
 			DatabaseID: *db, Version: *version, Payload: payload, Claim: claimOf(secret, *id), Manual: *manual, TraceParent: *trace,
-			Timeout: fromSeconds(timeout), ProgressTimeout: fromSeconds(progressTO),
+			Timeout: fromSeconds(timeout), ProgressTimeout: fromSeconds(progressTO), FailureLogLevel: *level,
 		})
 	}
 	return claims, alive, seen, rows.Err()

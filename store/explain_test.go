@@ -112,6 +112,11 @@ func TestEveryStatementOfARoundUsesIndexes(t *testing.T) {
 		_, err = s.EndOverdue(t.Context())
 		require.NoError(t, err)
 	})
+	e.check(t, "retention of a task", 5200, func() { // 5,000: the first window of the others
+		gone, err := s.RemoveOld(t.Context(), 720*time.Hour)
+		require.NoError(t, err)
+		require.Equal(t, int64(3), gone.Runs)
+	})
 }
 
 // fillForExplain makes runs that have ended, and two databases on which a long row of versions waits for its first.
@@ -122,6 +127,9 @@ func fillForExplain(t *testing.T, conn *pgx.Conn, ended, blocked int) {
 	exec(t, conn, `INSERT INTO rowrun.task (id, type, sequential) VALUES (1, 'NOOP', false)`)
 	exec(t, conn, `INSERT INTO rowrun.task_run (task_id, root_id, status, priority, creator, type, queue, sequential, finished_at)
 		SELECT 1, n, CASE n % 10 WHEN 0 THEN 'FAILED' ELSE 'DONE' END, 0, 'x', 'NOOP', 'default', false, now() FROM generate_series(1, $1::int) n`, ended)
+	exec(t, conn, `INSERT INTO rowrun.task (id, type, sequential, retention) VALUES (500000, 'NOOP', false, '1 hour')`)
+	exec(t, conn, `INSERT INTO rowrun.task_run (task_id, root_id, status, priority, creator, type, queue, sequential, own_retention, finished_at)
+		SELECT 500000, n, 'DONE', 0, 'x', 'NOOP', 'default', false, true, now() - n * interval '50 min' FROM generate_series(1, 4) n`)
 	exec(t, conn, `COMMIT`)
 	exec(t, conn, `INSERT INTO rowrun.plan (id, parallel_limit) VALUES (1, 10)`)
 	exec(t, conn, `INSERT INTO rowrun.task (id, plan_id, type, database_id, version)

@@ -152,6 +152,7 @@ type ReplicaSeen struct {
 	Version       string
 	State         string // ACTIVE, DRAINING or DEAD
 	Live          bool   // its lease is in force
+	Paused        bool   // it claims nothing, because an operator said so
 	Running       int64
 	LastHeartbeat time.Time
 }
@@ -159,7 +160,7 @@ type ReplicaSeen struct {
 // Replicas lists the replicas whose row is there, the oldest first, up to 1,000.
 func (s *Store) Replicas(ctx context.Context) ([]ReplicaSeen, error) {
 	const q = `-- replicas
-SELECT replica_id, name, version, state, live, running, last_heartbeat
+SELECT replica_id, name, version, state, live, paused_at IS NOT NULL, running, last_heartbeat
 FROM rowrun.replica_status ORDER BY started_at, replica_id LIMIT 1000`
 	return collect(ctx, s, "read replicas", q, pgx.RowToStructByPos[ReplicaSeen])
 }

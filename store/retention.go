@@ -16,10 +16,23 @@ type Removed struct {
 	Deliveries int64
 }
 
+// keptLonger says that the task of r keeps its runs by itself, and not only until $3 seconds after their end.
+const keptLonger = `EXISTS (SELECT FROM rowrun.task k WHERE k.id = r.task_id AND k.retention IS NOT NULL
+                      AND (k.retention = interval '0' OR r.finished_at >= clock_timestamp() - k.retention))`
+
+// notTheLast says that r is of a plan's task and isn't the run that tells how that task stands.
+const notTheLast = `r.plan_id IS NOT NULL
+  AND (EXISTS (SELECT FROM rowrun.task_run u WHERE u.task_id = r.task_id AND u.plan_id IS NOT NULL
+               AND u.status IN ('PENDING', 'AVAILABLE', 'RUNNING'))
+       OR r.id <> (SELECT coalesce(k.outcome_run_id, (SELECT n.id FROM rowrun.task_run n
+                                                      WHERE n.task_id = k.id AND n.plan_id IS NOT NULL ORDER BY n.id DESC LIMIT 1))
+                   FROM rowrun.task k WHERE k.id = r.task_id))`
+
 // RemoveOld removes what ended longer ago than keep: of tasks without a plan whole chains once their last run has, of
 // a plan's task earlier runs but never the last, and plans as a whole once every task is skipped or has only ended
-// runs, all before that, and nothing is still to be told of them; deliveries once they are settled. It walks the runs by
-// id in small transactions, so that it holds nothing up.
+// runs, all before that, and nothing is still to be told of them; deliveries once they are settled. A task's own
+// retention goes before keep, but a plan as a whole is never removed before keep. It walks the runs by id in small
+// transactions, so that it holds nothing up.
 func (s *Store) RemoveOld(ctx context.Context, keep time.Duration) (Removed, error) {
 	const window = `-- retention_window
 SELECT coalesce(max(w.id), 0), coalesce(bool_or(w.created_at < clock_timestamp() - make_interval(secs => $2)), false)
@@ -29,19 +42,16 @@ WITH RECURSIVE chain AS (
     SELECT r.id, r.retry_of FROM rowrun.task_run r
     WHERE r.id > $1 AND r.id <= $2 AND r.plan_id IS NULL AND r.retry_run_id IS NULL
       AND r.status IN ('DONE', 'FAILED', 'CANCELED') AND r.finished_at < clock_timestamp() - make_interval(secs => $3)
+      AND NOT ` + keptLonger + `
     UNION ALL
     SELECT p.id, p.retry_of FROM chain c JOIN rowrun.task_run p ON p.id = c.retry_of
 )
 DELETE FROM rowrun.task_run WHERE id = ANY (ARRAY(SELECT id FROM chain))`
 	const earlier = `-- remove_earlier_runs
 DELETE FROM rowrun.task_run r
-WHERE r.id > $1 AND r.id <= $2 AND r.plan_id IS NOT NULL
+WHERE r.id > $1 AND r.id <= $2
   AND r.status IN ('DONE', 'FAILED', 'CANCELED') AND r.finished_at < clock_timestamp() - make_interval(secs => $3)
-  AND (EXISTS (SELECT FROM rowrun.task_run u WHERE u.task_id = r.task_id AND u.plan_id IS NOT NULL
-               AND u.status IN ('PENDING', 'AVAILABLE', 'RUNNING'))
-       OR r.id <> (SELECT coalesce(k.outcome_run_id, (SELECT n.id FROM rowrun.task_run n
-                                                      WHERE n.task_id = k.id AND n.plan_id IS NOT NULL ORDER BY n.id DESC LIMIT 1))
-                   FROM rowrun.task k WHERE k.id = r.task_id))`
+  AND NOT ` + keptLonger + ` AND ` + notTheLast
 	const plans = `-- remove_old_plans
 DELETE FROM rowrun.plan WHERE id = ANY (ARRAY(
     SELECT p.id FROM rowrun.plan p
@@ -52,7 +62,8 @@ DELETE FROM rowrun.plan WHERE id = ANY (ARRAY(
           SELECT FROM rowrun.task k
           LEFT JOIN LATERAL (SELECT count(*) AS runs,
                                     bool_and(r.status IN ('DONE', 'FAILED', 'CANCELED')
-                                             AND r.finished_at < clock_timestamp() - make_interval(secs => $1)) AS old
+                                             AND r.finished_at < clock_timestamp() - greatest(k.retention, make_interval(secs => $1))
+                                             AND k.retention IS DISTINCT FROM interval '0') AS old
                              FROM rowrun.task_run r WHERE r.task_id = k.id AND r.plan_id IS NOT NULL) x ON true
           WHERE k.plan_id = p.id AND NOT ((k.skipped AND x.runs = 0) OR (x.runs > 0 AND x.old)))
     LIMIT 100))`
@@ -89,6 +100,11 @@ WHERE d.status = 'PENDING' AND d.created_at < clock_timestamp() - make_interval(
 			return gone, fmt.Errorf("remove old runs: %w", err)
 		}
 		after = upTo
+	}
+	early, err := s.removeEarly(ctx, keep)
+	gone.Runs += early
+	if err != nil {
+		return gone, err
 	}
 	tag, err := s.pool.Exec(ctx, orphans, seconds(keep))
 	if err != nil {

@@ -45,6 +45,8 @@ type ReplicaStatus struct {
 	Running     int64    `json:"running"`
 	// Stream: it last began to write the stream.
 	Stream bool `json:"stream"`
+	// PausedAt is since when it claims nothing because an operator said so; nil: it isn't paused.
+	PausedAt *time.Time `json:"paused_at"`
 }
 
 const statusCounts = `-- status_counts
@@ -62,7 +64,7 @@ func (s *Store) Status(ctx context.Context) (Status, error) {
 SELECT replica_id, name, hostname, version, state, live, started_at, last_heartbeat,
        (extract(epoch FROM clock_timestamp() - last_heartbeat) * 1000)::float8 AS silent_ms,
        (extract(epoch FROM lease) * 1000)::float8 AS lease_ms,
-       queues, types, databases, commands, concurrency, running, coalesce(stream, false) AS stream
+       queues, types, databases, commands, concurrency, running, coalesce(stream, false) AS stream, paused_at
 FROM rowrun.replica_status ORDER BY started_at, replica_id`
 	var st Status
 	err := s.pool.QueryRow(ctx, statusCounts).Scan(&st.Pending, &st.Available, &st.Running, &st.FailedLastDay, &st.StreamWriter)

@@ -30,18 +30,20 @@ type StreamRow struct {
 	Code        *string // of FAILED and CANCELED, like Detail
 	Detail      *string // at most 4,096 characters
 	RetryRunID  *int64
+	// FailureLogLevel is the task's: the level of a FAILED line. "" where the task is gone.
+	FailureLogLevel string
 }
 
 const streamColumns = `r.id, r.root_id, r.task_id, k.name, r.type, r.queue, r.plan_id, r.database_id, r.version, r.attempt, r.retry_of,
     r.created_at, r.available_at, r.started_at, r.finished_at,
     CASE WHEN r.status IN ('FAILED', 'CANCELED') THEN r.result ->> 'code' END,
     CASE WHEN r.status IN ('FAILED', 'CANCELED') THEN left(r.result ->> 'detail', 4096) END,
-    r.retry_run_id`
+    r.retry_run_id, k.failure_log_level`
 
 // streamTargets receives streamColumns; one is used for all rows of an answer.
 type streamTargets struct {
 	id, root, task                        pgtype.Int8
-	name, kind, queue                     pgtype.Text
+	name, kind, queue, level              pgtype.Text
 	plan, retryOf, retryRun               pgtype.Int8
 	database, version, code, detail       pgtype.Text
 	attempt                               pgtype.Int4
@@ -54,7 +56,7 @@ func newStreamTargets(before, behind []any) *streamTargets {
 	t := &streamTargets{}
 	t.targets = append(t.targets, before...)
 	t.targets = append(t.targets, &t.id, &t.root, &t.task, &t.name, &t.kind, &t.queue, &t.plan, &t.database, &t.version,
-		&t.attempt, &t.retryOf, &t.created, &t.available, &t.started, &t.finished, &t.code, &t.detail, &t.retryRun)
+		&t.attempt, &t.retryOf, &t.created, &t.available, &t.started, &t.finished, &t.code, &t.detail, &t.retryRun, &t.level)
 	t.targets = append(t.targets, behind...)
 	return t
 }
@@ -69,7 +71,7 @@ func (t *streamTargets) scan(rows pgx.Rows) (StreamRow, bool, error) {
 		Queue: t.queue.String, PlanID: number(t.plan), DatabaseID: text(t.database), Version: text(t.version),
 		Attempt: int(t.attempt.Int32), RetryOf: number(t.retryOf),
 		CreatedAt: t.created.Time, AvailableAt: t.available.Time, StartedAt: t.started.Time, FinishedAt: t.finished.Time,
-		Code: text(t.code), Detail: text(t.detail), RetryRunID: number(t.retryRun),
+		Code: text(t.code), Detail: text(t.detail), RetryRunID: number(t.retryRun), FailureLogLevel: t.level.String,
 	}, t.id.Valid, nil
 }
 

@@ -84,24 +84,30 @@ func (s *Store) streamPosition(ctx context.Context, q string, args ...any) (*Str
 	return &p, nil
 }
 
-// TaskNames reads the names of tasks. Those that have been removed are missing.
-func (s *Store) TaskNames(ctx context.Context, ids []int64) (map[int64]string, error) {
-	const q = `-- task_names
-SELECT id, name FROM rowrun.task WHERE id = ANY ($1)`
+// TaskLabel is what the stream tells of a task beside its runs.
+type TaskLabel struct {
+	Name            string
+	FailureLogLevel string // debug, info, warn or error
+}
+
+// TaskLabels reads what the stream tells of tasks. Those that have been removed are missing.
+func (s *Store) TaskLabels(ctx context.Context, ids []int64) (map[int64]TaskLabel, error) {
+	const q = `-- task_labels
+SELECT id, name, failure_log_level FROM rowrun.task WHERE id = ANY ($1)`
 	rows, err := s.pool.Query(ctx, q, ids)
 	if err != nil {
-		return nil, fmt.Errorf("read names of tasks: %w", err)
+		return nil, fmt.Errorf("read labels of tasks: %w", err)
 	}
-	names := make(map[int64]string, len(ids))
+	labels := make(map[int64]TaskLabel, len(ids))
 	var id int64
-	var name string
-	if _, err := pgx.ForEachRow(rows, []any{&id, &name}, func() error {
-		names[id] = name
+	var label TaskLabel
+	if _, err := pgx.ForEachRow(rows, []any{&id, &label.Name, &label.FailureLogLevel}, func() error {
+		labels[id] = label
 		return nil
 	}); err != nil {
-		return nil, fmt.Errorf("read names of tasks: %w", err)
+		return nil, fmt.Errorf("read labels of tasks: %w", err)
 	}
-	return names, nil
+	return labels, nil
 }
 
 // Look wakes every replica that listens, as an INSERT would. The notification is all that is lost in a crash, so that

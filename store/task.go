@@ -49,6 +49,8 @@ type TaskDetails struct {
 	MaxAttempts       int             `json:"max_attempts"`
 	RetryDelayMS      float64         `json:"retry_delay_ms"`
 	OnStale           string          `json:"on_stale"`
+	RetentionMS       *float64        `json:"retention_ms"` // nil: the sidecar's; 0: kept for ever
+	FailureLogLevel   string          `json:"failure_log_level"`
 	DependsOn         []int64         `json:"depends_on"` // tasks of its plan
 	NeededBy          []int64         `json:"needed_by"`  // tasks of its plan that depend on it
 	Payload           json.RawMessage `json:"payload"`
@@ -62,6 +64,7 @@ SELECT ` + taskColumns + `,
     (extract(epoch FROM k.timeout) * 1000)::float8 AS timeout_ms,
     (extract(epoch FROM k.progress_timeout) * 1000)::float8 AS progress_timeout_ms, k.max_attempts,
     (extract(epoch FROM k.retry_delay) * 1000)::float8 AS retry_delay_ms, k.on_stale,
+    (extract(epoch FROM k.retention) * 1000)::float8 AS retention_ms, k.failure_log_level,
     ARRAY(SELECT d.depends_on_id FROM rowrun.task_dependency d WHERE d.task_id = k.id ORDER BY 1) AS depends_on,
     ARRAY(SELECT d.task_id FROM rowrun.task_dependency d WHERE d.depends_on_id = k.id ORDER BY 1) AS needed_by,
     k.payload, k.labels

@@ -15,6 +15,7 @@ import (
 
 func TestMain(m *testing.M) {
 	cmdexec.MaybeSupervise()
+	maybeServeDeaf()
 	storetest.Main(m)
 }
 

@@ -93,8 +93,17 @@ func readiness(s *store.Store, replica *scheduler.Scheduler, lease time.Duration
 			return nil
 		}},
 		{Name: "executors", Ask: func(context.Context) error { return nil }, Tell: func() string { return hung(replica.Status()) }},
+		{Name: "claims", Ask: func(context.Context) error { return nil }, Tell: func() string { return claims(replica.Status()) }},
 		{Name: "wake", Ask: func(context.Context) error { return nil }, Tell: wake},
 	}
+}
+
+// claims says that a replica is paused, "": it isn't. It is ready all the same: restarting it would undo the pause.
+func claims(s scheduler.Status) string {
+	if s.Paused {
+		return "paused: nothing new is claimed"
+	}
+	return ""
 }
 
 // hung says which executors don't do what they should, "": all do. That is for people and alerts: a replica whose other
@@ -112,7 +121,7 @@ func statusOf(s *store.Store, replica *scheduler.Scheduler) func(ctx context.Con
 		own := replica.Status()
 		status := server.Status{
 			Status: "running", ReplicaName: own.Name, Running: own.Executing, Completed: own.Completed, Failed: own.Failed,
-			HeartbeatFailures: own.HeartbeatFailures, Stalled: own.Stalled, Stuck: own.Stuck,
+			HeartbeatFailures: own.HeartbeatFailures, Stalled: own.Stalled, Stuck: own.Stuck, Paused: own.Paused,
 		}
 		if own.Draining {
 			status.Status = "draining"
@@ -127,7 +136,7 @@ func statusOf(s *store.Store, replica *scheduler.Scheduler) func(ctx context.Con
 		status.Replicas = []server.Replica{}
 		for _, row := range rows {
 			status.Replicas = append(status.Replicas, server.Replica{
-				ReplicaID: row.ReplicaID, ReplicaName: row.Name, State: row.State, Live: row.Live,
+				ReplicaID: row.ReplicaID, ReplicaName: row.Name, State: row.State, Live: row.Live, Paused: row.Paused,
 				Running: row.Running, LastSeen: row.LastHeartbeat.UTC(),
 			})
 		}

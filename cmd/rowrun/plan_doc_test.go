@@ -74,10 +74,16 @@ func TestPlansPageIsTrue(t *testing.T) {
 	startServing(t, url, "--config", config)
 	conn := connect(t, url)
 	change(t, conn, "SET search_path = rowrun, public")
-	blocks := docBlocks(t, filepath.Join("..", "..", "docs", "plans.md"))
+	checkPage(t, conn.PgConn(), "plans.md")
+}
+
+// checkPage executes the SQL of a page of docs, and compares what it shows.
+func checkPage(t *testing.T, conn *pgconn.PgConn, name string) {
+	t.Helper()
+	blocks := docBlocks(t, filepath.Join("..", "..", "docs", name))
 	require.NotEmpty(t, blocks)
 	for _, block := range blocks {
-		results, err := conn.PgConn().Exec(t.Context(), block.sql).ReadAll()
+		results, err := conn.Exec(t.Context(), block.sql).ReadAll()
 		if message, refused := strings.CutPrefix(block.shows, "ERROR:  "); refused {
 			var server *pgconn.PgError
 			require.True(t, errors.As(err, &server), "%s: %v", block.sql, err)
@@ -88,7 +94,7 @@ func TestPlansPageIsTrue(t *testing.T) {
 		if block.shows == "" {
 			continue
 		}
-		awaitAnswer(t, conn.PgConn(), block, results)
+		awaitAnswer(t, conn, block, results)
 	}
 }
 

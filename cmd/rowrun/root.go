@@ -22,20 +22,24 @@ type environment struct {
 func run(ctx context.Context, args []string, env environment) int {
 	root := newRoot(env)
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	return exitCode(ctx, root.ExecuteContext(ctx), env.stderr)
+}
+
+// exitCode tells what a command's error means to whoever called it.
+func exitCode(ctx context.Context, err error, stderr io.Writer) int {
 	if err == nil {
 		return exitDone
 	}
 	var wrong *usageError
 	if errors.As(err, &wrong) {
-		_, _ = fmt.Fprintf(env.stderr, "rowrun: %v\n", err)
+		_, _ = fmt.Fprintf(stderr, "rowrun: %v\n", err)
 		return exitUsage
 	}
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		_, _ = fmt.Fprintln(env.stderr, "rowrun: interrupted")
+		_, _ = fmt.Fprintln(stderr, "rowrun: interrupted")
 		return exitFailed
 	}
-	_, _ = fmt.Fprintf(env.stderr, "rowrun: %v\n", err)
+	_, _ = fmt.Fprintf(stderr, "rowrun: %v\n", err)
 	return exitFailed
 }
 
@@ -66,6 +70,7 @@ func newRoot(env environment) *cobra.Command {
 		newPlan(env),
 		newTask(env),
 		newType(env),
+		newReplicaCommand(env),
 		newSchedule(env),
 		newWebhook(env),
 		newRun(env),

@@ -39,6 +39,11 @@ func serve(ctx context.Context, c *serveConfig, out io.Writer, log zerolog.Logge
 		return err
 	}
 	defer executors.close()
+	return serveWith(ctx, c, executors, out, log)
+}
+
+// serveWith is serve with these executors; those of SQL are added to them.
+func serveWith(ctx context.Context, c *serveConfig, executors *executors, out io.Writer, log zerolog.Logger) error {
 	if err := outlast(ctx, c, log, func() error { return c.Database.findPooler(ctx) }); err != nil {
 		return stopped(ctx, err)
 	}

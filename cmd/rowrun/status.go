@@ -95,9 +95,16 @@ func writeDeployment(w io.Writer, out *output, schema int64, status store.Status
 		_, err := fmt.Fprintln(w, "no replica: start one with `rowrun serve`")
 		return err
 	}
+	return out.write(w, nil, replicaTable(status.Replicas))
+}
+
+func replicaTable(replicas []store.ReplicaStatus) table {
 	t := table{header: []string{"REPLICA", "NAME", "VERSION", "STATE", "HEARTBEAT", "RUNNING", "QUEUES", "TYPES", "DATABASES", "COMMANDS"}}
-	for _, r := range status.Replicas {
+	for _, r := range replicas {
 		state := r.State
+		if r.PausedAt != nil && state == "ACTIVE" {
+			state += ", paused"
+		}
 		if !r.Live && state != "DEAD" {
 			state += ", silent for too long"
 		}
@@ -107,5 +114,5 @@ func writeDeployment(w io.Writer, out *output, schema int64, status store.Status
 			strings.Join(r.Queues, ","), strings.Join(r.Types, ","), strings.Join(r.Databases, ","), strings.Join(r.Commands, ","),
 		})
 	}
-	return out.write(w, nil, t)
+	return t
 }

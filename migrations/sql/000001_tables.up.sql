@@ -85,6 +85,7 @@ CREATE TABLE rowrun.task (
     paused           boolean NOT NULL DEFAULT false,
     skipped          boolean NOT NULL DEFAULT false,
     skip_reason      text CHECK (octet_length(skip_reason) <= 10000),
+    retention        interval CHECK (retention >= interval '0' AND retention <= interval '100 years'),
     labels           jsonb NOT NULL DEFAULT '{}' CHECK (jsonb_typeof(labels) = 'object') CHECK (pg_column_size(labels) < 2000 OR octet_length(labels::text) <= 1048576),
     created_at       timestamptz NOT NULL DEFAULT now(),
     version_key      text COLLATE "C" GENERATED ALWAYS AS (rowrun.version_key(version)) STORED,
@@ -123,6 +124,7 @@ COMMENT ON COLUMN rowrun.task.on_failure_task IS 'Name or id of a task without a
 COMMENT ON COLUMN rowrun.task.paused IS 'While true none of its runs is promoted or claimed.';
 COMMENT ON COLUMN rowrun.task.skipped IS 'Counts as done; refused while a run is AVAILABLE or RUNNING; cancels a PENDING run.';
 COMMENT ON COLUMN rowrun.task.skip_reason IS 'Why it was skipped, for people.';
+COMMENT ON COLUMN rowrun.task.retention IS 'How long its ended runs are kept; NULL: as long as the sidecars say (--retention); 0: they are never removed.';
 COMMENT ON COLUMN rowrun.task.labels IS 'A JSON object of the user''s own.';
 COMMENT ON COLUMN rowrun.task.created_at IS 'When it was inserted.';
 COMMENT ON COLUMN rowrun.task.version_key IS 'Internal: version as text that sorts like it.';
@@ -183,7 +185,8 @@ CREATE TABLE rowrun.task_run (
     retry_run_id        bigint,
     round               integer,
     tick                timestamptz,
-    missed_at           timestamptz
+    missed_at           timestamptz,
+    own_retention       boolean
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000,
         autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
 
@@ -256,6 +259,7 @@ COMMENT ON COLUMN rowrun.task_run.recoveries IS 'Internal: successors in a row t
 COMMENT ON COLUMN rowrun.task_run.retry_run_id IS 'Internal: the run that follows this one.';
 COMMENT ON COLUMN rowrun.task_run.tick IS 'The moment of its task''s schedule that it stands for; NULL: somebody asked for it.';
 COMMENT ON COLUMN rowrun.task_run.missed_at IS 'Internal: when its tick counts as missed, where missed ticks are skipped.';
+COMMENT ON COLUMN rowrun.task_run.own_retention IS 'Internal: its task had a retention when it was inserted; NULL: it had none.';
 COMMENT ON COLUMN rowrun.task_run.round IS 'Internal: the round of its plan that it belongs to.';
 
 CREATE TABLE rowrun.task_run_log (

@@ -256,7 +256,8 @@ CREATE FUNCTION rowrun.task_run_fill() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     t record;
 BEGIN
-    SELECT k.type, k.queue, k.database_id, k.version, k.version_key, k.sequential, k.priority, k.plan_id
+    SELECT k.type, k.queue, k.database_id, k.version, k.version_key, k.sequential, k.priority, k.plan_id,
+           nullif(k.retention IS NOT NULL, false) AS own_retention
     INTO t FROM rowrun.task k WHERE k.id = NEW.task_id;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'task % does not exist', coalesce(NEW.task_id::text, 'NULL')
@@ -278,6 +279,7 @@ BEGIN
     NEW.version := t.version;
     NEW.version_key := t.version_key;
     NEW.sequential := t.sequential;
+    NEW.own_retention := t.own_retention;
     NEW.created_at := now();
     NEW.updated_at := now();
     NEW.result := '{}';

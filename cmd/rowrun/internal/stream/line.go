@@ -58,7 +58,7 @@ func change(t events.Transition, row *store.StreamRow, now time.Time) line {
 // json writes the line. The order of its members is part of the contract.
 func (l *line) json(to *zerolog.Logger) {
 	var space [40]byte
-	e := to.Info().Bytes("time", l.at.UTC().AppendFormat(space[:0], timeLayout))
+	e := to.WithLevel(l.level()).Bytes("time", l.at.UTC().AppendFormat(space[:0], timeLayout))
 	status := strings.ToLower(l.To)
 	e.Str("stream", "task_run").Str("event", "task_run."+status).Int64("run_id", l.RunID)
 	row := l.row
@@ -95,6 +95,16 @@ func (l *line) json(to *zerolog.Logger) {
 		e.Float64(name, ms)
 	}
 	e.Msg("task run " + status)
+}
+
+// level is info; a failure has that of its task.
+func (l *line) level() zerolog.Level {
+	if l.To == "FAILED" && l.row != nil && l.row.FailureLogLevel != "" {
+		if level, err := zerolog.ParseLevel(l.row.FailureLogLevel); err == nil {
+			return level
+		}
+	}
+	return zerolog.InfoLevel
 }
 
 // duration is how long the status before took: the wait of a run that starts,

@@ -22,7 +22,9 @@ const (
 	slotPatience = 5 * time.Second
 	// recordEvery is how often the position is written down while lines are.
 	recordEvery = 5 * time.Second
-	maxNames    = 100000
+	maxLabels   = 100000
+	// labelAge is how long a task's failure_log_level is remembered: a change of it holds after that.
+	labelAge = 5 * time.Second
 )
 
 // errUnfit means that the stream can't be read from the log here; waiting doesn't mend it.
@@ -53,7 +55,7 @@ type WAL struct {
 	lines  atomic.Uint64                      // that were written
 
 	// Run only.
-	names   map[int64]string
+	labels  map[int64]label
 	printed *printed   // how far runs were told, by rows or log
 	overlap events.LSN // up to where the log tells what rows have told
 	last    events.LSN // commit of the last transaction that was written as a whole
@@ -78,7 +80,7 @@ func NewWAL(config WALConfig) (*WAL, error) {
 	if config.Store == nil || config.Printer == nil || config.ConnConfig == nil {
 		return nil, errors.New("stream: a store, a printer and a connection's configuration are required")
 	}
-	return &WAL{config: config, names: map[int64]string{}, printed: newPrinted()}, nil
+	return &WAL{config: config, labels: map[int64]label{}, printed: newPrinted()}, nil
 }
 
 // Reading says that what is committed arrives here at once.

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"time"
 
 	"github.com/rowrun/rowrun/events"
 	"github.com/rowrun/rowrun/store"
@@ -76,15 +77,26 @@ func (w *WAL) linesOf(txs []events.Tx) ([]read, error) {
 	return lines, nil
 }
 
-// complete adds what the log doesn't hold: the names of tasks, once for each,
-// and results that are stored apart and were written before the run ended.
+// label is what was read of a task, and when.
+type label struct {
+	store.TaskLabel
+	read time.Time
+}
+
+// fits says whether a label is good enough for a line: a failure's level has to be a fresh one.
+func (b *label) fits(l *line) bool {
+	return !b.read.IsZero() && (l.To != "FAILED" || time.Since(b.read) < labelAge)
+}
+
+// complete adds what the log doesn't hold: the names of tasks, once for each, how loud their failures are, and results
+// that are stored apart and were written before the run ended.
 func (w *WAL) complete(ctx context.Context, lines []read) error {
-	if len(w.names) > maxNames {
-		clear(w.names)
+	if len(w.labels) > maxLabels {
+		clear(w.labels)
 	}
 	missing, apart := map[int64]bool{}, []int64(nil)
 	for i := range lines {
-		if _, ok := w.names[lines[i].TaskID]; !ok {
+		if known := w.labels[lines[i].TaskID]; !known.fits(&lines[i].line) {
 			missing[lines[i].TaskID] = true
 		}
 		if lines[i].apart {
@@ -110,7 +122,7 @@ func (w *WAL) complete(ctx context.Context, lines []read) error {
 	}
 	for i := range lines {
 		l := &lines[i]
-		l.row.TaskName = w.names[l.TaskID]
+		l.row.TaskName, l.row.FailureLogLevel = w.labels[l.TaskID].Name, w.labels[l.TaskID].FailureLogLevel
 		if row := results[l.RunID]; l.apart && row != nil {
 			l.row.Code, l.row.Detail = row.Code, row.Detail
 		}
@@ -126,16 +138,21 @@ func (w *WAL) learn(ctx context.Context, missing map[int64]bool) error {
 	for id := range missing {
 		ids = append(ids, id)
 	}
-	var names map[int64]string
+	var labels map[int64]store.TaskLabel
 	err := w.retry(ctx, func(ctx context.Context) (err error) {
-		names, err = w.config.Store.TaskNames(ctx, ids)
+		labels, err = w.config.Store.TaskLabels(ctx, ids)
 		return err
 	})
 	if err != nil {
 		return err
 	}
+	now := time.Now()
 	for _, id := range ids {
-		w.names[id] = names[id] // "" where it has been removed
+		found, there := labels[id]
+		if !there {
+			found = w.labels[id].TaskLabel // it has been removed: what was known of it, if anything was
+		}
+		w.labels[id] = label{found, now}
 	}
 	return nil
 }
