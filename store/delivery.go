@@ -108,6 +108,9 @@ func (s *Store) ClaimDeliveries(ctx context.Context, w DeliveryWants) (claimed [
 	if due != nil {
 		next = max(fromSeconds(due), time.Microsecond)
 	}
+	if len(claimed) > 0 && (next == 0 || next > w.Lease) {
+		next = w.Lease // as long as a sender that is gone keeps these
+	}
 	return claimed, next, nil
 }
 
