@@ -95,8 +95,10 @@ func (s *Store) ClaimDeliveries(ctx context.Context, w DeliveryWants) (claimed [
 	}
 	var due *float64
 	var d Delivery
-	_, err = pgx.ForEachRow(rows, []any{&due, &d.ID, &d.WebhookID, &d.PlanID, &d.EventType, &d.MessageID, &d.Payload, &d.Attempts,
-		&d.URL, &d.SecretRef, &d.Token}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{
+		&due, &d.ID, &d.WebhookID, &d.PlanID, &d.EventType, &d.MessageID, &d.Payload, &d.Attempts,
+		&d.URL, &d.SecretRef, &d.Token,
+	}, func() error {
 		if d.MessageID != "" { // otherwise there is none
 			claimed = append(claimed, d)
 		}
