@@ -33,8 +33,14 @@ func slot(t *testing.T) (url string, conn *pgx.Conn, config events.ReplicateConf
 // reading opens and runs; stop ends both.
 func reading(t *testing.T, config events.ReplicateConfig) (r *events.Replication, stop func() error) {
 	t.Helper()
-	r, err := events.OpenReplication(t.Context(), config)
-	require.NoError(t, err)
+	require.Eventually(t, func() bool { // the server may not have freed it yet of who read before
+		var err error
+		r, err = events.OpenReplication(t.Context(), config)
+		if err != nil {
+			require.ErrorIs(t, err, events.ErrSlotInUse)
+		}
+		return err == nil
+	}, patience, 20*time.Millisecond)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- r.Run(ctx) }()

@@ -56,12 +56,16 @@ func (t *term) failStale(ctx context.Context) error {
 	return failed
 }
 
+// queueEvery is how often a replica looks at the server's notification queue.
+const queueEvery = 30 * time.Second
+
 // sweepOverdue ends runs that the app took over and that ran out of time, and keeps an eye on the server's
 // notification queue.
 func (t *term) sweepOverdue(ctx context.Context) {
 	c := t.s.cfg
 	errs := newOnce(c.Log, "overdue sweep")
 	full := false
+	var looked time.Time
 	for ctx.Err() == nil {
 		err := func() error {
 			pass, cancel := context.WithTimeout(ctx, passTimeout)
@@ -75,6 +79,10 @@ func (t *term) sweepOverdue(ctx context.Context) {
 				c.Log.Warn().Int("count", len(ended)).Msg("runs that the app took over ran out of time")
 				signal(t.s.opened)
 			}
+			if time.Since(looked) < queueEvery {
+				return nil
+			}
+			looked = time.Now()
 			usage, err := c.Store.NotifyQueueUsage(pass)
 			if err != nil {
 				return err

@@ -72,17 +72,16 @@ WITH now AS MATERIALIZED (
     RETURNING d.id, d.webhook_id, d.plan_id, d.event_type, d.message_id, d.payload, d.attempts,
         w.url, coalesce(w.secret_ref, '') AS secret_ref, d.lease_token::text AS token, d.next_attempt_at
 )
-SELECT id, webhook_id, plan_id, event_type, message_id, payload, attempts, url, secret_ref, token
-FROM taken ORDER BY next_attempt_at, id`
-
-const nextDelivery = `-- next_delivery
 SELECT extract(epoch FROM least(
-    (SELECT d.next_attempt_at FROM rowrun.webhook_delivery d
-     WHERE d.status = 'PENDING' AND d.next_attempt_at > now.t ORDER BY d.next_attempt_at LIMIT 1),
-    -- One whose sender is gone is free at the end of its lease.
-    (SELECT d.leased_until FROM rowrun.webhook_delivery d
-     WHERE d.status = 'PENDING' AND d.leased_until > now.t ORDER BY d.leased_until LIMIT 1)) - now.t)::float8
-FROM (SELECT clock_timestamp() AS t) now`
+           (SELECT d.next_attempt_at FROM rowrun.webhook_delivery d
+            WHERE d.status = 'PENDING' AND d.next_attempt_at > now.t ORDER BY d.next_attempt_at LIMIT 1),
+           -- One whose sender is gone is free at the end of its lease.
+           (SELECT d.leased_until FROM rowrun.webhook_delivery d
+            WHERE d.status = 'PENDING' AND d.leased_until > now.t ORDER BY d.leased_until LIMIT 1)) - now.t)::float8,
+       coalesce(k.id, 0), coalesce(k.webhook_id, 0), coalesce(k.plan_id, 0), coalesce(k.event_type, ''), coalesce(k.message_id, ''),
+       coalesce(k.payload, ''), coalesce(k.attempts, 0), coalesce(k.url, ''), coalesce(k.secret_ref, ''), coalesce(k.token, '')
+FROM now LEFT JOIN taken k ON true
+ORDER BY k.next_attempt_at, k.id`
 
 // ClaimDeliveries hands out deliveries that are due, and says in how long the next one will be; 0: none is known.
 func (s *Store) ClaimDeliveries(ctx context.Context, w DeliveryWants) (claimed []Delivery, next time.Duration, err error) {
@@ -90,21 +89,29 @@ func (s *Store) ClaimDeliveries(ctx context.Context, w DeliveryWants) (claimed [
 	for id, n := range w.Busy {
 		ids, counts = append(ids, id), append(counts, n)
 	}
-	b := &pgx.Batch{}
-	b.Queue(claimDeliveries, w.Most, w.PerWebhook, ids, counts, seconds(w.Lease)).Query(func(rows pgx.Rows) error {
-		var err error
-		claimed, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Delivery])
-		return err
-	})
-	b.Queue(nextDelivery).Query(func(rows pgx.Rows) error {
-		due, err := pgx.CollectRows(rows, pgx.RowTo[*float64])
-		if len(due) > 0 && due[0] != nil {
-			next = max(fromSeconds(due[0]), time.Microsecond)
-		}
-		return err
-	})
-	if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
+	rows, err := s.pool.Query(ctx, claimDeliveries, w.Most, w.PerWebhook, ids, counts, seconds(w.Lease))
+	if err != nil {
 		return nil, 0, fmt.Errorf("claim deliveries: %w", err)
+	}
+	var due *float64
+	var d Delivery
+	_, err = pgx.ForEachRow(rows, []any{
+		&due, &d.ID, &d.WebhookID, &d.PlanID, &d.EventType, &d.MessageID, &d.Payload, &d.Attempts,
+		&d.URL, &d.SecretRef, &d.Token,
+	}, func() error {
+		if d.MessageID != "" { // otherwise there is none
+			claimed = append(claimed, d)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, 0, fmt.Errorf("claim deliveries: %w", err)
+	}
+	if due != nil {
+		next = max(fromSeconds(due), time.Microsecond)
+	}
+	if len(claimed) > 0 && (next == 0 || next > w.Lease) {
+		next = w.Lease // as long as a sender that is gone keeps these
 	}
 	return claimed, next, nil
 }

@@ -1,7 +1,4 @@
 package store
 
-// What the EXPLAIN test asks.
-const (
-	ClaimDeliveriesSQL = claimDeliveries
-	NextDeliverySQL    = nextDelivery
-)
+// ClaimDeliveriesSQL is what the EXPLAIN test asks.
+const ClaimDeliveriesSQL = claimDeliveries

@@ -52,7 +52,7 @@ func copyReplica(ctx context.Context, c *streamConfig, printer *stream.Printer, 
 	defer client.CloseIdleConnections()
 	last, said := c.From, ""
 	for {
-		err := copyEvents(ctx, client, c, printer, &last)
+		err := copyEvents(ctx, client.Do, c, printer, &last)
 		switch {
 		case ctx.Err() != nil, errors.Is(err, stream.ErrOutput) && errors.Is(err, syscall.EPIPE):
 			return nil
@@ -71,7 +71,7 @@ func copyReplica(ctx context.Context, c *streamConfig, printer *stream.Printer, 
 }
 
 // copyEvents prints what one connection brings; last is the id of the last line. It never returns nil.
-func copyEvents(ctx context.Context, client *http.Client, c *streamConfig, printer *stream.Printer, last *string) error {
+func copyEvents(ctx context.Context, do func(*http.Request) (*http.Response, error), c *streamConfig, printer *stream.Printer, last *string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	silence := time.AfterFunc(replicaSilence, func() { cancel(errors.New("no answer in time")) })
@@ -87,7 +87,7 @@ func copyEvents(ctx context.Context, client *http.Client, c *streamConfig, print
 	if *last != "" {
 		request.Header.Set("Last-Event-ID", *last)
 	}
-	answer, err := client.Do(request)
+	answer, err := do(request)
 	if err != nil {
 		return errors.Join(context.Cause(ctx), err)
 	}

@@ -247,7 +247,7 @@ func TestEventsSayThatTheyAreThereWhileNothingHappens(t *testing.T) {
 			comments++
 		}
 	}
-	require.GreaterOrEqual(t, time.Since(begun), 150*time.Millisecond)
+	require.GreaterOrEqual(t, time.Since(begun), 100*time.Millisecond) // the first may have been on its way
 }
 
 func TestEventsBeginWhenLinesFlowAndSayWhoLeft(t *testing.T) {
