@@ -75,14 +75,11 @@ func (a *alias) rename(payload json.RawMessage) json.RawMessage {
 	return b
 }
 
-// applyTypes reads the rules, and whether this replica is paused, and follows them. No pass is under way while they change, so that what is announced is
-// what is claimed: who waits until no replica announces a type knows that nobody claims it.
+// applyTypes reads the rules, and whether this replica is paused, and follows them. No pass is under way while they
+// change, so that what is announced is what is claimed: who waits until no replica announces a type knows that nobody
+// claims it.
 func (t *term) applyTypes(ctx context.Context) error {
-	rules, err := t.s.cfg.Store.TypeRules(ctx)
-	if err != nil {
-		return err
-	}
-	paused, err := t.s.cfg.Store.Paused(ctx, t.id)
+	rules, paused, err := t.s.cfg.Store.ClaimRules(ctx, t.id)
 	if err != nil {
 		return err
 	}

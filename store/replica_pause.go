@@ -38,13 +38,28 @@ SELECT rowrun.resume_replica($1)`
 	return ids, nil
 }
 
-// Paused says whether a replica is to claim nothing. It isn't where its row is gone.
-func (s *Store) Paused(ctx context.Context, replicaID string) (bool, error) {
-	const q = `-- replica_paused
-SELECT EXISTS (SELECT FROM rowrun.replica_heartbeat WHERE replica_id = $1 AND paused_at IS NOT NULL)`
-	var paused bool
-	if err := s.pool.QueryRow(ctx, q, replicaID).Scan(&paused); err != nil {
-		return false, fmt.Errorf("look whether the replica is paused: %w", err)
+// ClaimRules are what a replica follows in claiming: the rules of types, up to 1,000, and whether it is to claim nothing.
+// It may where its row is gone.
+func (s *Store) ClaimRules(ctx context.Context, replicaID string) (rules []TypeRule, paused bool, err error) {
+	const q = `-- claim_rules
+SELECT EXISTS (SELECT FROM rowrun.replica_heartbeat WHERE replica_id = $1 AND paused_at IS NOT NULL), t.type IS NOT NULL,
+       coalesce(t.type, ''), coalesce(t.draining, false), coalesce(t.alias_of, ''), t.mapping
+FROM (SELECT) one LEFT JOIN (SELECT * FROM rowrun.task_type ORDER BY type LIMIT 1000) t ON true ORDER BY t.type`
+	rows, err := s.pool.Query(ctx, q, replicaID)
+	if err != nil {
+		return nil, false, fmt.Errorf("read what may be claimed: %w", err)
 	}
-	return paused, nil
+	var rule TypeRule
+	var found bool
+	_, err = pgx.ForEachRow(rows, []any{&paused, &found, &rule.Type, &rule.Draining, &rule.AliasOf, &rule.Mapping}, func() error {
+		if found {
+			rules = append(rules, rule)
+			rule.Mapping = nil // the next is read into a place of its own
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, false, fmt.Errorf("read what may be claimed: %w", err)
+	}
+	return rules, paused, nil
 }
