@@ -3,6 +3,8 @@ package stream
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/rowrun/rowrun/events"
@@ -120,20 +122,31 @@ func (r *Reader) read(ctx context.Context, part []events.Transition) (map[int64]
 }
 
 // insert prints the line of a run that was found. A successor waits for the end
-// that it follows, which was committed with it but may still have to be told.
+// that it follows, which was committed with it but may still have to be told,
+// and so does the successor of one that waits.
 func (r *Reader) insert(row *store.StreamRow, named map[int64]*store.StreamRow) {
 	if r.printed.at(row.ID) > 0 {
 		return
 	}
 	if row.RetryOf != nil {
 		at := r.printed.at(*row.RetryOf)
-		if _, toCome := named[*row.RetryOf]; at < ended && (at > 0 || toCome) {
+		if _, toCome := named[*row.RetryOf]; at < ended && (at > 0 || toCome || r.waits(*row.RetryOf)) {
 			r.deferred[*row.RetryOf] = successor{row: *row, since: time.Now()}
 			return
 		}
 	}
 	r.config.Printer.transition(pending(row))
 	r.printed.set(row.ID, 1)
+}
+
+// waits says that a run is a successor whose line waits.
+func (r *Reader) waits(run int64) bool {
+	for _, late := range r.deferred {
+		if late.row.ID == run {
+			return true
+		}
+	}
+	return false
 }
 
 // transition prints a line, once, behind that of its insert.
@@ -171,8 +184,8 @@ func (r *Reader) follow(run, id int64) {
 
 // release prints the successors that were deferred before a moment: the ends before them are not told.
 func (r *Reader) release(before time.Time) {
-	for run, late := range r.deferred {
-		if !late.since.After(before) {
+	for _, run := range slices.Sorted(maps.Keys(r.deferred)) {
+		if !r.deferred[run].since.After(before) {
 			r.follow(run, 0)
 		}
 	}
