@@ -16,7 +16,7 @@ import (
 )
 
 // notesEvery is how often the writer looks for what is to be said besides transitions.
-const notesEvery = 4 * time.Second
+const notesEvery = 8 * time.Second
 
 // printNotes prints notes until ctx ends. What is printed and could not be marked is printed again: at least once.
 func (e *Election) printNotes(ctx context.Context) {
