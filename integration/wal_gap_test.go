@@ -25,18 +25,7 @@ func TestDroppedSlotIsOneGap(t *testing.T) {
 	require.Equal(t, 1, code)
 	require.Contains(t, out, "is in use")
 
-	d.exec(t, `DO $$
-DECLARE slot text := (SELECT 'rowrun_stream_' || left(id::text, 8) FROM rowrun.deployment);
-BEGIN
-    LOOP
-        PERFORM pg_terminate_backend(active_pid) FROM pg_replication_slots WHERE slot_name = slot AND active;
-        BEGIN
-            PERFORM pg_drop_replication_slot(slot);
-            EXIT;
-        EXCEPTION WHEN object_in_use THEN PERFORM pg_sleep(0.01);
-        END;
-    END LOOP;
-END $$`)
+	storetest.DropSlots(t, d.url)
 	during := d.await(t, d.job(t, "NOOP", `{}`, nil), "DONE")
 	eventually(t, patience, "a gap", func() bool {
 		_, gaps := s.stream.written(t)

@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,6 +29,11 @@ type replica struct {
 
 // serve starts a replica and waits until it has registered and hears notifications.
 func (b *bench) serve(ctx context.Context, url string, args ...string) (*replica, error) {
+	return b.serveTo(ctx, url, nil, args...)
+}
+
+// serveTo is serve for a replica whose stream is read; nil: it goes nowhere.
+func (b *bench) serveTo(ctx context.Context, url string, read func(io.Reader), args ...string) (*replica, error) {
 	log, err := os.CreateTemp(b.dir, "replica-*.log")
 	if err != nil {
 		return nil, err
@@ -37,10 +44,19 @@ func (b *bench) serve(ctx context.Context, url string, args ...string) (*replica
 	r.cmd.Env = environment(url)
 	r.cmd.Stderr = log
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	var out io.Reader
+	if read != nil {
+		if out, err = r.cmd.StdoutPipe(); err != nil {
+			return nil, err
+		}
+	}
 	if err := r.cmd.Start(); err != nil {
 		return nil, err
 	}
 	go func() {
+		if read != nil {
+			read(out)
+		}
 		r.err = r.cmd.Wait()
 		close(r.exited)
 	}()
@@ -51,12 +67,24 @@ func (b *bench) serve(ctx context.Context, url string, args ...string) (*replica
 		default:
 		}
 		text, err := os.ReadFile(r.log)
-		return bytes.Contains(text, []byte(logStarted)) && bytes.Contains(text, []byte(logListening)), err
+		said := messages(text)
+		return slices.Contains(said, logStarted) && slices.Contains(said, logListening), err
 	})
 	if err != nil {
 		return nil, r.blame(err)
 	}
 	return r, nil
+}
+
+// messages are those of a log.
+func messages(text []byte) (found []string) {
+	for line := range bytes.Lines(text) {
+		var l struct{ Message string }
+		if json.Unmarshal(line, &l) == nil {
+			found = append(found, l.Message)
+		}
+	}
+	return found
 }
 
 // stop asks for a drain and waits for a clean end.

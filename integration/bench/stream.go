@@ -1,15 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"slices"
-	"syscall"
 	"time"
 )
 
@@ -48,55 +42,4 @@ func (r *replica) readsLog(ctx context.Context) error {
 		return r.blame(err)
 	}
 	return nil
-}
-
-// messages are those of a log.
-func messages(text []byte) (found []string) {
-	for line := range bytes.Lines(text) {
-		var l struct{ Message string }
-		if json.Unmarshal(line, &l) == nil {
-			found = append(found, l.Message)
-		}
-	}
-	return found
-}
-
-// serveTo is serve for a replica whose stream is read.
-func (b *bench) serveTo(ctx context.Context, url string, read func(io.Reader), args ...string) (*replica, error) {
-	log, err := os.CreateTemp(b.dir, "replica-*.log")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = log.Close() }()
-	r := &replica{log: log.Name(), exited: make(chan struct{})}
-	r.cmd = exec.Command(b.rowrun, slices.Concat([]string{"serve", "--http-addr", "off"}, args)...) //nolint:noctx // stop ends it
-	r.cmd.Env = environment(url)
-	r.cmd.Stderr = log
-	r.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	out, err := r.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := r.cmd.Start(); err != nil {
-		return nil, err
-	}
-	go func() {
-		read(out)
-		r.err = r.cmd.Wait()
-		close(r.exited)
-	}()
-	err = poll(ctx, time.Minute, "a replica that serves", func() (bool, error) {
-		select {
-		case <-r.exited:
-			return false, fmt.Errorf("serve ended: %w", r.err)
-		default:
-		}
-		text, err := os.ReadFile(r.log)
-		said := messages(text)
-		return slices.Contains(said, logStarted) && slices.Contains(said, logListening), err
-	})
-	if err != nil {
-		return nil, r.blame(err)
-	}
-	return r, nil
 }

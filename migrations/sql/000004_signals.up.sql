@@ -1,5 +1,5 @@
 -- What a change sets off: a notification (decided at commit), marks that tell the next pass where to look, and the
--- outcome that a plan's task is left with. None of it is done by an INSERT trigger at the statement.
+-- outcome that a plan's task is left with. At the statement of an INSERT only the mark of a plan's new runs is left.
 
 CREATE TABLE rowrun.gate_mark (
     id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

@@ -71,12 +71,12 @@ func clone(t testing.TB, migrator pgtestdb.Migrator) string {
 		ForceTerminateConnections: true,
 	}, migrator)
 	url := cluster.SocketURL(made.Database)
-	t.Cleanup(func() { dropSlots(t, url) }) // before pgtestdb's: a database with slots can't be dropped
+	t.Cleanup(func() { DropSlots(t, url) }) // before pgtestdb's: a database with slots can't be dropped
 	return url
 }
 
-// dropSlots drops the database's replication slots, those in use too.
-func dropSlots(t testing.TB, url string) {
+// DropSlots drops the database's replication slots, those in use too.
+func DropSlots(t testing.TB, url string) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	const drop = `DO $$

@@ -192,18 +192,7 @@ func TestMissingSlotIsOneGapWithWhatTheRowsKnow(t *testing.T) {
 	c := standByLog(t, url, "a", true)
 	c.awaitSource(t, "wal")
 	id := task(t, p, "t", "NOBODY")
-	exec(t, p, `DO $$
-DECLARE slot text := (SELECT 'rowrun_stream_' || left(id::text, 8) FROM rowrun.deployment);
-BEGIN
-    LOOP
-        PERFORM pg_terminate_backend(active_pid) FROM pg_replication_slots WHERE slot_name = slot AND active;
-        BEGIN
-            PERFORM pg_drop_replication_slot(slot);
-            EXIT;
-        EXCEPTION WHEN object_in_use THEN PERFORM pg_sleep(0.01);
-        END;
-    END LOOP;
-END $$`)
+	storetest.DropSlots(t, url)
 	during := walk(t, p, id, "CANCELED")
 	eventually(t, "the gap", func() bool { return len(c.gaps(t)) > 0 })
 	c.awaitSource(t, "wal")
