@@ -18,10 +18,10 @@ BENCH      ?=
 BENCH_ONLY ?=
 GOTEST     := CGO_ENABLED=1 go test -race -shuffle=on
 
-.PHONY: help build run test test-matrix soak race lint fuzz bench ci
+.PHONY: help build run test test-unbatched test-matrix soak race lint fuzz bench ci
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 build: ## a static binary in bin/rowrun
 	@mkdir -p bin
@@ -35,6 +35,10 @@ run: ## a private PostgreSQL, rowrun and a sample plan; Ctrl-C ends it
 test: ## all tests with the race detector, on a real PostgreSQL
 	@.ci/ensure postgres cc
 	$(GOTEST) -p $(TEST_JOBS) -timeout $(TEST_TIMEOUT) ./...
+
+test-unbatched: ## the tests of scheduler and integration with each run claimed and ended by itself
+	@.ci/ensure postgres cc
+	ROWRUN_MAX_BATCH=1 $(GOTEST) -p 1 -timeout 20m ./scheduler/... ./integration
 
 test-matrix: ## all tests on PostgreSQL 15, 16, 17 and 18
 	@.ci/matrix

@@ -96,9 +96,13 @@ func serve(t *testing.T, url string, args ...[]string) *replica {
 	return r
 }
 
-// environment is what a process gets: nothing of ROWRUN_* or PG*.
+// environment is what a process gets: nothing of ROWRUN_* or PG*, but for what make test-unbatched sets.
 func environment() []string {
-	return []string{"PATH=" + os.Getenv("PATH"), "HOME=/", "HOSTNAME=test"}
+	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=/", "HOSTNAME=test"}
+	if most := os.Getenv("ROWRUN_MAX_BATCH"); most != "" {
+		env = append(env, "ROWRUN_MAX_BATCH="+most)
+	}
+	return env
 }
 
 // id is the replica's id, the one it had first.

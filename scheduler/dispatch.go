@@ -32,9 +32,12 @@ func (t *term) dispatch(ctx context.Context) {
 	sweepAt := time.Now()
 	promoteAt := sweepAt // when to promote again without being told
 	lost := lostWakeUps{observer: &t.s.cfg.Observer}
+	failing := false
+	defer t.s.recorder.carry(false)
 	for {
 		promote := store.PromoteNothing
 		woken := false
+		t.s.recorder.carry(!failing)
 		select {
 		case <-ctx.Done():
 			return
@@ -71,7 +74,8 @@ func (t *term) dispatch(ctx context.Context) {
 		lost.look(now)
 		expected := woken || t.mayClaim || t.backlog.Load() || t.s.cfg.Wake == nil
 		next, found, err := t.pass(ctx, promote)
-		if err != nil {
+		failing = err != nil
+		if failing {
 			if ctx.Err() != nil {
 				return
 			}
@@ -105,33 +109,39 @@ func (t *term) dispatch(ctx context.Context) {
 }
 
 // pass promotes and claims until there is nothing more to do now; it returns when to look again. Where no other run is
-// known to be AVAILABLE, it claims what it promotes itself and looks for others only if that left some.
+// known to be AVAILABLE, it claims what it promotes itself and looks for others only if that left some. Endings that
+// came meanwhile go along in the same round trip.
 func (t *term) pass(ctx context.Context, promote store.Promotion) (next time.Duration, found sighting, err error) {
 	next = forever
+	carry := promote != store.PromoteSweep // which may take long
+	if !carry {
+		t.s.recorder.carry(false)
+	}
 	for {
-		want := t.s.freeSlots()
+		want := min(t.s.freeSlots(), t.s.cfg.MaxBatch)
 		if t.rules.Load().paused {
 			want = 0
 		}
-		if promote == store.PromoteNothing && (want == 0 || !t.mayClaim) {
+		var endings []ending
+		if carry {
+			endings = t.s.recorder.takeCarried()
+		}
+		if promote == store.PromoteNothing && len(endings) > 0 {
+			promote = store.PromoteMarked
+		}
+		if promote == store.PromoteNothing && len(endings) == 0 && (want == 0 || !t.mayClaim) {
 			return next, found, nil
 		}
-		fresh := promote == store.PromoteDue && !t.mayClaim && want > 0
-		rt, cancel := context.WithTimeout(context.WithoutCancel(ctx), passTimeout)
-		var p store.Pass
-		t.passing.Lock()
-		rules := t.rules.Load()
-		if fresh {
-			p, err = t.s.cfg.Store.WorkPromoted(rt, t.id, rules.wants, want)
-		} else {
-			p, err = t.s.cfg.Store.Work(rt, t.id, rules.wants, promote, want)
+		if promote == store.PromoteNothing && !t.mayClaim {
+			want = 0 // there is nothing to find
 		}
-		t.passing.Unlock()
-		cancel()
-		t.s.cfg.Observer.passed(p)
+		fresh := (promote == store.PromoteDue || promote == store.PromoteMarked) && !t.mayClaim && want > 0
+		var p store.Pass
+		p, err = t.trip(ctx, endings, promote, fresh, want)
 		found.add(p)
-		for _, c := range p.Claims {
-			t.execute(c, rules)
+		if err != nil && len(endings) > 0 && ctx.Err() == nil {
+			carry = false // without them; whose fault it was shows
+			continue
 		}
 		if err != nil || ctx.Err() != nil {
 			return 0, found, err
@@ -152,10 +162,43 @@ func (t *term) pass(ctx context.Context, promote store.Promotion) (next time.Dur
 			return busyAgain, found, nil
 		}
 		promote = store.PromoteNothing
-		if !fresh && (len(p.Claims) == 0 || t.s.freeSlots() < t.s.cfg.Concurrency/2) {
+		full := len(p.Claims) == t.s.cfg.MaxBatch
+		if !fresh && !full && (len(p.Claims) == 0 || t.s.freeSlots() < t.s.cfg.Concurrency/2) {
 			return next, found, nil // slots that become free say so
 		}
 	}
+}
+
+// trip is one round trip of a pass: it ends, promotes, claims and starts what it claimed.
+func (t *term) trip(ctx context.Context, endings []ending, promote store.Promotion, fresh bool, want int) (store.Pass, error) {
+	st := t.s.cfg.Store
+	rt, cancel := context.WithTimeout(context.WithoutCancel(ctx), passTimeout)
+	defer cancel()
+	var round store.Round
+	var err error
+	t.passing.Lock()
+	rules := t.rules.Load()
+	switch {
+	case len(endings) > 0:
+		round, err = st.EndAndWork(rt, t.id, endingsOf(endings), quickLock, rules.wants, promote, fresh, want)
+	case fresh:
+		round.Pass, err = st.WorkPromoted(rt, t.id, rules.wants, want)
+	default:
+		round.Pass, err = st.Work(rt, t.id, rules.wants, promote, want)
+	}
+	t.passing.Unlock()
+	t.s.cfg.Observer.passed(round.Pass)
+	switch {
+	case len(endings) == 0:
+	case err != nil && !errors.Is(err, store.ErrDead):
+		t.s.recorder.giveBack(endings)
+	default:
+		t.s.recorder.carriedOver(endings, round)
+	}
+	for _, c := range round.Claims {
+		t.execute(c, rules)
+	}
+	return round.Pass, err
 }
 
 // promoteBacklog promotes what a pass has left, while dispatch claims what was promoted.

@@ -140,7 +140,7 @@ func (h *historian) read(t *testing.T) *history {
 			now.xid, err = strconv.ParseUint(xid, 10, 64)
 			require.NoError(t, err)
 		case strings.HasPrefix(data, "COMMIT"):
-			past.commits = append(past.commits, now)
+			past.commits = append(past.commits, now.inOrder()...)
 		case strings.HasPrefix(data, "table rowrun."):
 			c, err := parseChange(data)
 			require.NoError(t, err)
@@ -155,6 +155,22 @@ func (h *historian) read(t *testing.T) *history {
 		}
 	}
 	return past
+}
+
+// inOrder takes a transaction that ends runs and then promotes others for two commits: the promotion sees those ends,
+// and under its lock, which is held until the commit, so does every later one.
+func (c *commit) inOrder() []*commit {
+	first := slices.IndexFunc(c.changes, func(ch change) bool { return ch.table == "task_run" && ch.cols["status"] == "AVAILABLE" })
+	if first <= 0 || !slices.ContainsFunc(c.changes[:first], func(ch change) bool {
+		return ch.table == "task_run" && oneOf(ch.cols["status"], []string{"DONE", "FAILED", "CANCELED"})
+	}) {
+		return []*commit{c}
+	}
+	ends := &commit{xid: c.xid, changes: c.changes[:first]}
+	ends.exact = slices.ContainsFunc(c.changes[first:], func(ch change) bool {
+		return ch.table == "task_run" && ch.cols["status"] == "AVAILABLE" && ch.cols.run().gated()
+	})
+	return []*commit{ends, {xid: c.xid, changes: c.changes[first:]}}
 }
 
 func (h *historian) visible(xid uint64) time.Time {

@@ -82,6 +82,7 @@ func startSchedulers(t *testing.T, url string, n int, seed uint64) (stop func())
 		h := listen(ctx, t, url, &wg)
 		sched, err := scheduler.New(scheduler.Config{
 			Store: s, Executors: map[string]scheduler.Executor{workType: dice{seed}}, Name: fmt.Sprint("gates-", i), Concurrency: 2 + i,
+			MaxBatch:      maxBatch(t, 1+999*(i%2)), // with and without batches, side by side
 			SweepInterval: 10 * time.Minute, StaleSweepInterval: 10 * time.Minute, DrainTimeout: 10 * time.Second,
 			Wake: h.wake, Available: h.available, Ended: h.ended, Log: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.WarnLevel),
 		})

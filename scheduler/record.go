@@ -12,7 +12,6 @@ import (
 )
 
 const (
-	maxBatch = 1000
 	// quickLock is how long a batch waits for a row that a user holds (a task or plan in a transaction of their own);
 	// then what belongs to that plan is split off, so that nobody else waits.
 	quickLock = 100 * time.Millisecond
@@ -26,7 +25,6 @@ type ending struct {
 	plan     *int64
 	replica  string
 	handOver bool
-	gated    bool          // others may wait for its end
 	loud     zerolog.Level // of the line that says that it FAILED
 }
 
@@ -39,9 +37,12 @@ type recorder struct {
 
 	mu      sync.Mutex
 	queue   []ending
+	back    []ending         // that dispatch could not write
 	stuck   []ending         // behind a row that somebody holds
 	pending map[int64]string // run → replica id, of all that isn't settled
 	settled chan struct{}    // closed and replaced whenever something settles
+
+	carrying bool // gated endings are dispatch's to write
 }
 
 func newRecorder(s *Scheduler) *recorder {
@@ -55,7 +56,12 @@ func (r *recorder) add(e ending) {
 	r.mu.Lock()
 	r.queue = append(r.queue, e)
 	r.pending[e.store.ID] = e.replica
+	carried := r.carried(&e)
 	r.mu.Unlock()
+	if carried {
+		signal(r.s.freed)
+		return
+	}
 	signal(r.wake)
 }
 
@@ -120,11 +126,19 @@ func (r *recorder) run(ctx context.Context) {
 func (r *recorder) take() []ending {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	n := min(len(r.queue), maxBatch)
-	batch := r.queue[:n:n]
-	r.queue = r.queue[n:]
-	if len(r.queue) == 0 {
-		r.queue = nil
+	if len(r.back) > 0 {
+		return cutOff(&r.back, r.s.cfg.MaxBatch)
+	}
+	return cutOff(&r.queue, r.s.cfg.MaxBatch)
+}
+
+// cutOff takes the first of a queue.
+func cutOff(queue *[]ending, most int) []ending {
+	n := min(len(*queue), most)
+	batch := (*queue)[:n:n]
+	*queue = (*queue)[n:]
+	if len(*queue) == 0 {
+		*queue = nil
 	}
 	return batch
 }
@@ -202,6 +216,16 @@ func (r *recorder) try(ctx context.Context, end endFunc, batch []ending, lock ti
 	if err != nil {
 		return err
 	}
+	r.recorded(batch, endings, ended)
+	signal(r.s.freed)
+	if slices.ContainsFunc(batch, func(e ending) bool { return e.store.Gated }) {
+		signal(r.s.opened)
+	}
+	return nil
+}
+
+// recorded settles endings that the database was told of.
+func (r *recorder) recorded(batch []ending, endings []store.Ending, ended []store.Ended) {
 	r.s.cfg.Observer.recorded(batch, ended)
 	r.count(batch, ended)
 	if len(ended) < len(endings) {
@@ -212,16 +236,13 @@ func (r *recorder) try(ctx context.Context, end endFunc, batch []ending, lock ti
 		ids[i] = endings[i].ID
 	}
 	r.settle(ids...)
-	signal(r.s.freed)
 	if slices.ContainsFunc(endings, func(e store.Ending) bool { return e.Retry == store.RetryStale }) {
 		signal(r.s.lost)
 	}
 	// A successor's time is not announced to the replica that made it.
-	if slices.ContainsFunc(batch, func(e ending) bool { return e.gated }) ||
-		slices.ContainsFunc(ended, func(e store.Ended) bool { return e.RetryRunID != nil }) {
+	if slices.ContainsFunc(ended, func(e store.Ended) bool { return e.RetryRunID != nil }) {
 		signal(r.s.opened)
 	}
-	return nil
 }
 
 // count counts endings that were written, and says so where somebody else writes the stream.

@@ -2,6 +2,8 @@ package scheduler_test
 
 import (
 	"context"
+	"os"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -30,7 +32,7 @@ func startReplica(t *testing.T, url string, run executorFunc, change func(*sched
 	var listening sync.WaitGroup
 	h := listen(ctx, t, url, &listening)
 	config := scheduler.Config{
-		Executors: map[string]scheduler.Executor{workType: run}, Name: "test", Concurrency: 5,
+		Executors: map[string]scheduler.Executor{workType: run}, Name: "test", Concurrency: 5, MaxBatch: maxBatch(t, 0),
 		HeartbeatInterval: time.Second, StaleAfter: time.Minute, SweepInterval: 10 * time.Minute, StaleSweepInterval: 10 * time.Minute,
 		DrainTimeout: 10 * time.Second, Wake: h.wake, Available: h.available, Ended: h.ended,
 		Log: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.ErrorLevel),
@@ -55,6 +57,18 @@ func startReplica(t *testing.T, url string, run executorFunc, change func(*sched
 	t.Cleanup(r.stop)
 	poll(t, "the first heartbeat", func() bool { return s.Status().ReplicaID != "" })
 	return r
+}
+
+// maxBatch is a test's own choice, or what make test-unbatched sets for all.
+func maxBatch(t *testing.T, own int) int {
+	t.Helper()
+	set := os.Getenv("ROWRUN_MAX_BATCH")
+	if set == "" {
+		return own
+	}
+	n, err := strconv.Atoi(set)
+	require.NoError(t, err)
+	return n
 }
 
 // poll waits until something is true.

@@ -31,6 +31,9 @@ type Config struct {
 	Name, Version string
 	// Concurrency is how many runs execute at once. Default 20.
 	Concurrency int
+	// MaxBatch (default 1000) is how many runs at most are claimed or ended by one statement. 1: each by itself, for
+	// measurements and tests.
+	MaxBatch int
 	// HeartbeatInterval (default 10 s); StaleAfter is the lease: how long this replica may be silent before others
 	// declare it dead (default 60 s, at least 3 heartbeats).
 	HeartbeatInterval, StaleAfter time.Duration
@@ -120,6 +123,9 @@ func New(c Config) (*Scheduler, error) {
 	if c.Concurrency == 0 {
 		c.Concurrency = 20
 	}
+	if c.MaxBatch == 0 {
+		c.MaxBatch = 1000
+	}
 	if len(c.Queues) == 0 {
 		c.Queues = []string{"default"}
 	}
@@ -135,8 +141,8 @@ func New(c Config) (*Scheduler, error) {
 	if c.StaleAfter < 3*c.HeartbeatInterval {
 		return nil, fmt.Errorf("scheduler: stale after (%s) must be at least 3 heartbeat intervals (%s)", c.StaleAfter, c.HeartbeatInterval)
 	}
-	if c.Concurrency < 0 || c.TaskTimeout < 0 || c.StuckLimit < 0 {
-		return nil, errors.New("scheduler: concurrency, task timeout and stuck limit may not be negative")
+	if c.Concurrency < 0 || c.MaxBatch < 0 || c.TaskTimeout < 0 || c.StuckLimit < 0 {
+		return nil, errors.New("scheduler: concurrency, max batch, task timeout and stuck limit may not be negative")
 	}
 	s := &Scheduler{cfg: c, freed: make(chan struct{}, 1), opened: make(chan struct{}, 1), lookAtRuns: make(chan struct{}, 1), lost: make(chan struct{}, 1), running: map[int64]*running{}}
 	for t := range c.Executors {

@@ -40,6 +40,7 @@ type Promotion int
 // What a pass promotes.
 const (
 	PromoteNothing Promotion = iota // only claim: a slot became free
+	PromoteMarked                   // what the marks name, after ends
 	PromoteDue                      // what is due and what the marks name
 	PromoteSweep                    // and everything that could have been overlooked
 )
@@ -85,13 +86,60 @@ func (s *Store) Promote(ctx context.Context, replicaID string) (Pass, error) {
 	return pass, err
 }
 
+// Round is what one round trip did that also ended runs.
+type Round struct {
+	Pass
+	Ended []Ended
+	// Left are endings that were none of EndAndWork's plain ones after all: for EndRuns.
+	Left []Ending
+}
+
+// EndAndWork ends runs, promotes what they may have opened and claims, in one transaction and one round trip: what a
+// replica does whose runs end while others wait for their slots, or for their ends. It ends what EndRuns would; it
+// claims as Work does, or with fresh as WorkPromoted. After an error nothing of it stands, but for ErrDead: what
+// was ended and promoted does.
+func (s *Store) EndAndWork(ctx context.Context, replicaID string, endings []Ending, lockTimeout time.Duration, w Wants, promote Promotion, fresh bool, want int) (Round, error) {
+	claim := claimAny
+	switch {
+	case want <= 0:
+		claim = claimNothing
+	case fresh:
+		claim = claimFresh
+	}
+	var r Round
+	alive := false
+	b := &pgx.Batch{}
+	// The replica's own row comes first in the order of locks.
+	const begin = `-- begin_round
+SELECT set_config('lock_timeout', $2, true),
+       (SELECT true FROM rowrun.replica_heartbeat WHERE replica_id = $1 AND state = 'ACTIVE' FOR KEY SHARE) IS TRUE`
+	b.Queue(begin, replicaID, milliseconds(lockTimeout)).QueryRow(func(row pgx.Row) error { return row.Scan(nil, &alive) })
+	queueEndings(b, endings, &r.Ended)
+	seen := 0
+	var err error
+	r.Pass, seen, err = s.workIn(ctx, b, s.passes, replicaID, w, promote, claim, want, want)
+	if err != nil && !errors.Is(err, ErrDead) {
+		return Round{}, err
+	}
+	r.Left = unended(endings, r.Ended)
+	r.Contended = claim == claimAny && seen > len(r.Claims) && len(r.Claims) < want
+	if alive {
+		err = nil
+	}
+	return r, err
+}
+
 func (s *Store) workOn(ctx context.Context, pool *pgxpool.Pool, replicaID string, w Wants, promote Promotion, claim claiming, want, look int) (pass Pass, seen int, err error) {
+	return s.workIn(ctx, &pgx.Batch{}, pool, replicaID, w, promote, claim, want, look)
+}
+
+// workIn adds the pass to a batch, and sends that.
+func (s *Store) workIn(ctx context.Context, b *pgx.Batch, pool *pgxpool.Pool, replicaID string, w Wants, promote Promotion, claim claiming, want, look int) (pass Pass, seen int, err error) {
 	alive := false
 	var secret [32]byte
 	_, _ = rand.Read(secret[:]) // never fails: crypto/rand
-	b := &pgx.Batch{}
-	held := 0 // free runs whose task is paused or skipped: the next whole pass puts them aside
-	if promote != PromoteNothing {
+	held := 0                   // free runs whose task is paused or skipped: the next whole pass puts them aside
+	if promote > PromoteMarked {
 		b.Queue(promoteFree, replicaID).QueryRow(func(row pgx.Row) error {
 			var picked int
 			var next *float64
@@ -103,6 +151,8 @@ func (s *Store) workOn(ctx context.Context, pool *pgxpool.Pool, replicaID string
 			pass.due(next)
 			return nil
 		})
+	}
+	if promote != PromoteNothing {
 		b.Queue(promoteRuns, promote == PromoteSweep).QueryRow(func(row pgx.Row) error {
 			var promoted int
 			var more bool

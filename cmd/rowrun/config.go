@@ -41,6 +41,7 @@ type serveConfig struct {
 	TaskTimeout        time.Duration // 0: none
 	DrainTimeout       time.Duration
 	StuckLimit         int
+	MaxBatch           int
 
 	HTTPAddr     string // "": no HTTP
 	HTTPToken    string // resolved by validate; "": none
@@ -89,6 +90,7 @@ func (c *serveConfig) register(flags *pflag.FlagSet) {
 	flags.DurationVar(&c.Retention, "retention", 720*time.Hour, "how long ended runs are kept")
 	flags.DurationVar(&c.TaskTimeout, "task-timeout", time.Hour, "timeout of tasks that have none of their own; 0: none")
 	flags.DurationVar(&c.DrainTimeout, "drain-timeout", 30*time.Second, "how long running work may go on after SIGTERM")
+	flags.IntVar(&c.MaxBatch, "max-batch", 1000, "most runs that one statement claims or ends; 1: each by itself, for measurements")
 	flags.IntVar(&c.StuckLimit, "stuck-limit", 5, "how many executors that ignore their cancel this replica bears; with more, or no slot left, it drains and exits with 1")
 
 	flags.StringVar(&c.HTTPAddr, "http-addr", "127.0.0.1:8484", "`host:port` of /livez, /readyz, /metrics, /status and /events; off: none")
@@ -154,6 +156,9 @@ func (c *serveConfig) validate(lookup func(string) (string, bool)) error {
 func (c *serveConfig) validateNumbers() error {
 	if c.Concurrency < 1 || c.Concurrency > 10000 {
 		return usagef("--concurrency: %d is not accepted; accepted: 1 to 10000", c.Concurrency)
+	}
+	if c.MaxBatch < 1 || c.MaxBatch > 1000 {
+		return usagef("--max-batch: %d is not accepted; accepted: 1 to 1000", c.MaxBatch)
 	}
 	if c.DatabaseConns < minDatabaseConns || c.DatabaseConns > 1000 {
 		return usagef("--db-max-conns: %d is not accepted; accepted: %d to 1000", c.DatabaseConns, minDatabaseConns)

@@ -41,7 +41,7 @@ func TestDefaultsAreTheContracts(t *testing.T) {
 		DatabaseConns:     10,
 		HeartbeatInterval: 10 * time.Second, StaleAfter: time.Minute, StaleSweepInterval: 30 * time.Second,
 		SweepInterval: 5 * time.Second, CleanupInterval: time.Hour, Retention: 720 * time.Hour,
-		TaskTimeout: time.Hour, DrainTimeout: 30 * time.Second, StuckLimit: 5,
+		TaskTimeout: time.Hour, DrainTimeout: 30 * time.Second, StuckLimit: 5, MaxBatch: 1000,
 		HTTPAddr: "127.0.0.1:8484", StreamSource: "auto", Wake: "auto",
 	}, c)
 }
@@ -122,6 +122,7 @@ func TestWrongValuesAreWrongUse(t *testing.T) {
 		{[]string{"--heartbeat-interval", "0"}, "--heartbeat-interval: 0s is not accepted"},
 		{[]string{"--task-timeout", "-1s"}, "--task-timeout: -1s is not accepted; accepted: a duration, or 0 for none"},
 		{[]string{"--concurrency", "0"}, "--concurrency: 0 is not accepted; accepted: 1 to"},
+		{[]string{"--max-batch", "0"}, "--max-batch: 0 is not accepted; accepted: 1 to 1000"},
 		{[]string{"--db-max-conns", "1"}, "--db-max-conns: 1 is not accepted"},
 		{[]string{"--queues", ""}, "--queues: is empty"},
 		{[]string{"--queues", strings.Repeat("q", 101)}, "--queues: a name has 101 bytes"},

@@ -119,6 +119,7 @@ func newReplica(c *serveConfig, s *store.Store, x *executors, traces *tracing.Tr
 		Name:               c.ReplicaName,
 		Version:            version,
 		Concurrency:        c.Concurrency,
+		MaxBatch:           c.MaxBatch,
 		HeartbeatInterval:  c.HeartbeatInterval,
 		StaleAfter:         c.StaleAfter,
 		StaleSweepInterval: c.StaleSweepInterval,
