@@ -20,8 +20,8 @@ func newBench(env environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench [MEASUREMENT…]",
 		Short: "Measure Rowrun in this database, and remove what that took",
-		Long: "Starts replicas of its own, has them run NOOPs, and shows what that took. Without a measurement: all of them, about\n" +
-			"two minutes with the default sizes. Measurements: " + strings.Join(bench.Names(), ", ") + ".\n\n" +
+		Long: "Starts replicas of its own, has them run NOOPs, and shows what that took. Without a measurement: all of them, two\n" +
+			"to three minutes with the default sizes. Measurements: " + strings.Join(bench.Names(), ", ") + ".\n\n" +
 			"Tasks, plans, queue, replicas and a schema are named rowrun_bench_ and a random number, and are removed at the end,\n" +
 			"also after Ctrl-C; after a crash `rowrun bench --clean` does it. Rows of others are not touched. It refuses to run\n" +
 			"beside live replicas and unfinished runs of others, unless --yes says that they may share the work. The role must\n" +

@@ -39,7 +39,9 @@ FROM rowrun.deployment d`
 	schema := "CREATE SCHEMA " + b.name + "; CREATE TABLE " + b.name + ".bench AS SELECT now() AS started_at, " +
 		strconv.FormatInt(b.first, 10) + "::bigint AS first_run, " + strconv.FormatBool(b.streaming) + " AS stream"
 	if err := b.exec(ctx, schema); err != nil {
-		return fmt.Errorf("make schema %s: %w", b.name, err)
+		// Interrupted, it may have been made all the same.
+		return errors.Join(fmt.Errorf("make schema %s: %w", b.name, err),
+			b.exec(context.WithoutCancel(ctx), "DROP SCHEMA IF EXISTS "+b.name+" CASCADE"))
 	}
 	const task = `-- bench_task
 INSERT INTO rowrun.task (name, type, queue) VALUES ($1, 'NOOP', $1) RETURNING id`

@@ -182,7 +182,7 @@ SELECT EXISTS (SELECT FROM rowrun.replica_heartbeat WHERE state <> 'DEAD' AND la
 	const slot = `-- bench_slot
 SELECT l.slot_name::text, l.active FROM rowrun.deployment d
 JOIN pg_catalog.pg_replication_slots l ON l.slot_name = 'rowrun_stream_' || left(d.id::text, 8) AND l.database = current_database()`
-	err := poll(ctx, manners, "the stream's slot is let go", func() (bool, error) {
+	err := poll(ctx, 20*time.Millisecond, manners, "the stream's slot is let go", func() (bool, error) {
 		var found string
 		var active bool
 		err := b.ask(ctx, slot, nil, &found, &active)

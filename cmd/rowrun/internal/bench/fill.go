@@ -155,7 +155,7 @@ FROM rowrun.task_run WHERE id > $1 AND queue = $2`
 	var at float64
 	within := time.Minute + time.Duration(f.runs)*10*time.Millisecond // slower than any server
 	over := false
-	err := poll(ctx, within, strconv.Itoa(f.runs)+" runs end", func() (bool, error) {
+	err := poll(ctx, 20*time.Millisecond, within, strconv.Itoa(f.runs)+" runs end", func() (bool, error) {
 		// Counting reads all of them: not before one of the last has ended.
 		if !over {
 			if err := b.ask(ctx, look, []any{last}, &over); err != nil || !over {

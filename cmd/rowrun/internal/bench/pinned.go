@@ -40,8 +40,8 @@ func (b *Bench) pinned(ctx context.Context) ([]*Case, error) {
 			}
 		}
 	}
-	held.compare("of_fresh", "rate", fresh)
-	kept.compare("of_fresh", "rate", fresh)
+	held.compare("of_fresh", "warm_rate", fresh)
+	kept.compare("of_fresh", "warm_rate", fresh)
 	return []*Case{fresh, held, kept}, nil
 }
 

@@ -67,7 +67,7 @@ func (b *Bench) serve(ctx context.Context, concurrency int, args ...string) (*re
 	}
 	const row = `-- bench_registered
 SELECT extract(epoch FROM started_at)::float8 FROM rowrun.replica_heartbeat WHERE name = $1`
-	err := poll(ctx, time.Minute, "a replica registers", func() (bool, error) {
+	err := poll(ctx, 5*time.Millisecond, time.Minute, "a replica registers", func() (bool, error) {
 		select {
 		case <-r.exited:
 			return false, errors.New("it ended by itself")
@@ -93,7 +93,7 @@ func (b *Bench) awake(ctx context.Context, r *replica, sources ...string) error 
 	const q = `-- bench_wake_source
 SELECT coalesce(wake_source, '') FROM rowrun.replica_heartbeat WHERE name = $1`
 	said := ""
-	err := poll(ctx, manners, "a replica hears of new runs", func() (bool, error) {
+	err := poll(ctx, 20*time.Millisecond, manners, "a replica hears of new runs", func() (bool, error) {
 		err := b.ask(ctx, q, []any{r.name()}, &said)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return false, errors.New("its row is gone")
@@ -102,6 +102,9 @@ SELECT coalesce(wake_source, '') FROM rowrun.replica_heartbeat WHERE name = $1`
 	})
 	if err != nil && said == "poll" {
 		err = fmt.Errorf("%w: notifications don't reach it; see `rowrun doctor`", err)
+	}
+	if err == nil {
+		b.note("woken by: " + said)
 	}
 	return err
 }

@@ -90,11 +90,11 @@ func column[T any](ctx context.Context, b *Bench, sql string, args ...any) ([]T,
 	return pgx.CollectRows(rows, pgx.RowTo[T])
 }
 
-// poll asks every 20 ms until ok, for at most within. When something happened is read from rows, not from here.
-func poll(ctx context.Context, within time.Duration, what string, ok func() (bool, error)) error {
+// poll asks until ok, for at most within. When something happened is read from rows, not from here.
+func poll(ctx context.Context, every, within time.Duration, what string, ok func() (bool, error)) error {
 	deadline := time.NewTimer(within)
 	defer deadline.Stop()
-	tick := time.NewTicker(20 * time.Millisecond)
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
 		done, err := ok()

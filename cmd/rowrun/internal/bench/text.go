@@ -21,7 +21,7 @@ func (r Report) Introduce(w io.Writer) error {
 		stream = "on"
 	}
 	_, err := fmt.Fprintf(w, "rowrun %s, %s, %s, %d cores; stream %s\nPostgreSQL %s, schema version %d; %s\nrowrun.task_run about %d rows, %s MiB; database %s MiB\n"+
-		"%d runs, %d/s, %s, %d writers, %d replicas, --concurrency %d; medians of %d rounds (least to most)\n",
+		"--runs %d, --rate %d, --duration %s, --writers %d, --replicas %d, --concurrency %d, --rounds %d: medians (least to most)\n",
 		r.Program.Version, r.Program.Go, r.Program.Platform, r.Program.Cores, stream,
 		r.Server.Version, r.Server.SchemaVersion, strings.Join(settings, ", "), r.Server.Runs, mib(r.Server.RunBytes), mib(r.Server.DatabaseBytes),
 		r.Sizes.Runs, r.Sizes.Rate, time.Duration(r.Sizes.Seconds*float64(time.Second)), r.Sizes.Writers, r.Sizes.Replicas, r.Sizes.Concurrency, r.Sizes.Rounds)
