@@ -136,7 +136,7 @@ func TestBenchOfWritersLeavesNothing(t *testing.T) {
 func TestBenchOfOneReplicaLeavesNothing(t *testing.T) {
 	t.Parallel()
 	url := storetest.New(t)
-	cases := measure(t, url, "idle", "pinned")
+	cases := measure(t, url, "--duration", "40ms", "idle", "pinned")
 	require.Equal(t, 100, cases["idle"]["after 100 runs"].Runs)
 	has(t, cases["idle"]["since its start"], "memory", "memory_peak")
 	for _, name := range []string{"fresh", "an old snapshot held", "after 200 ended runs"} {

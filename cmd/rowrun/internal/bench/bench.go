@@ -157,7 +157,14 @@ func (b *Bench) Run(ctx context.Context) (report Report, err error) {
 	if err := b.begin(ctx); err != nil {
 		return report, err
 	}
-	defer func() { err = errors.Join(err, b.remove(ctx, b.name)) }()
+	defer func() {
+		b.cfg.Log.Info().Str("bench", b.name).Msg("removing what the bench made")
+		left := b.remove(ctx, b.name)
+		if left != nil && ctx.Err() != nil { // who interrupted it is told of nothing but that
+			b.cfg.Log.Error().Err(left).Msg("the bench was not removed")
+		}
+		err = errors.Join(err, left)
+	}()
 	if report, err = b.introduce(ctx); err != nil {
 		return report, err
 	}

@@ -28,7 +28,7 @@ func (b *Bench) burstOnce(ctx context.Context, c *Case) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.stop()) }()
-	if err := b.awake(ctx, r, "notify", "wal"); err != nil {
+	if _, err := b.awake(ctx, r, "notify", "wal"); err != nil {
 		return err
 	}
 	f, err := b.fill(ctx, plain, 0)

@@ -22,7 +22,7 @@ func (b *Bench) idle(ctx context.Context) (_ []*Case, err error) {
 			err = b.clear(ctx)
 		}
 	}()
-	if err := b.awake(ctx, r, "notify", "wal"); err != nil {
+	if _, err := b.awake(ctx, r, "notify", "wal"); err != nil {
 		return nil, err
 	}
 	if err := b.watch(ctx, fresh, r); err != nil {

@@ -123,8 +123,7 @@ func (b *Bench) insertOnce(ctx context.Context, c *Case, way insertion) error {
 	if err != nil {
 		return err
 	}
-	err = b.awake(ctx, r, way.wake)
-	if err == nil {
+	if _, err = b.awake(ctx, r, way.wake); err == nil {
 		err = b.insertFor(ctx, c, way.table)
 	}
 	if err = errors.Join(err, r.stop()); err != nil {

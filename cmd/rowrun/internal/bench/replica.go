@@ -88,8 +88,9 @@ SELECT extract(epoch FROM started_at)::float8 FROM rowrun.replica_heartbeat WHER
 	return r, nil
 }
 
-// awake waits until a replica says how it is woken. One that hears nothing, say through a pooler, only sweeps.
-func (b *Bench) awake(ctx context.Context, r *replica, sources ...string) error {
+// awake waits until a replica says that it is woken by one of sources, and returns by which. One that hears nothing,
+// say through a pooler, only sweeps.
+func (b *Bench) awake(ctx context.Context, r *replica, sources ...string) (string, error) {
 	const q = `-- bench_wake_source
 SELECT coalesce(wake_source, '') FROM rowrun.replica_heartbeat WHERE name = $1`
 	said := ""
@@ -103,10 +104,7 @@ SELECT coalesce(wake_source, '') FROM rowrun.replica_heartbeat WHERE name = $1`
 	if err != nil && said == "poll" {
 		err = fmt.Errorf("%w: notifications don't reach it; see `rowrun doctor`", err)
 	}
-	if err == nil {
-		b.note("woken by: " + said)
-	}
-	return err
+	return said, err
 }
 
 func (r *replica) pid() int { return r.cmd.Process.Pid }

@@ -54,6 +54,25 @@ func TestTableShowsRangesAndLeavesOutWhatACaseDoesNotHave(t *testing.T) {
 		"note: something\n", out.String())
 }
 
+func TestIntroductionSaysWhatIsMeasuredOnWhat(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	require.NoError(t, Report{
+		Program: Program{Version: "v1", Go: "go1", Platform: "linux/amd64", Cores: 2},
+		Server: Server{
+			Version: "15.1", SchemaVersion: 14, Settings: []Setting{{"fsync", "on"}, {"wal_level", "logical"}},
+			Runs: 7, RunBytes: 1 << 20, DatabaseBytes: 1 << 30, Stream: true,
+		},
+		Sizes: Sizes{2000, 100, 1.5, 8, 1, 3, 20},
+		Notes: []string{"something"},
+	}.Introduce(&out))
+	require.Equal(t, "rowrun v1, go1, linux/amd64, 2 cores; stream on\n"+
+		"PostgreSQL 15.1, schema version 14; fsync = on, wal_level = logical\n"+
+		"rowrun.task_run about 7 rows, 1.00 MiB; database 1024 MiB\n"+
+		"--runs 2000, --rate 100, --duration 1.5s, --writers 8, --replicas 1, --concurrency 20, --rounds 3: medians (least to most)\n"+
+		"note: something\n", out.String())
+}
+
 func TestSharesAddUpToTheTotal(t *testing.T) {
 	t.Parallel()
 	for _, total := range []int{0, 1, 7, 1000} {

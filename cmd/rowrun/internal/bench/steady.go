@@ -49,9 +49,11 @@ func (b *Bench) serveSome(ctx context.Context, n int) (replicas []*replica, stop
 		replicas = append(replicas, r)
 	}
 	for _, r := range replicas {
-		if err := b.awake(ctx, r, "notify", "wal"); err != nil {
+		source, err := b.awake(ctx, r, "notify", "wal")
+		if err != nil {
 			return nil, nil, errors.Join(err, stop())
 		}
+		b.note("at first woken by: " + source)
 	}
 	return replicas, stop, nil
 }
