@@ -16,6 +16,7 @@ import (
 func TestMain(m *testing.M) {
 	cmdexec.MaybeSupervise()
 	maybeServeDeaf()
+	maybeBench()
 	storetest.Main(m)
 }
 

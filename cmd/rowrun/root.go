@@ -76,6 +76,7 @@ func newRoot(env environment) *cobra.Command {
 		newRun(env),
 		newStatus(env),
 		newDoctor(env),
+		newBench(env),
 		newVersion(),
 	)
 	return root
