@@ -62,7 +62,7 @@ func (b *bench) arriving(d *database, name string, rate int, when claims, flags 
 		if err != nil {
 			return out, r.blame(err)
 		}
-		if out.DelaysMS, err = delays(sent[rate:], began); err != nil {
+		if out.DelaysMS, err = delays(sent[0][rate:], began); err != nil {
 			return out, r.blame(err)
 		}
 		return out, r.stop()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -19,41 +20,27 @@ type sending struct {
 }
 
 // insertAtRate inserts single NOOP runs as psql would, each a simple query and a transaction of its own: so many a second
-// by all writers together, each with a connection of its own. In the order of each writer, one writer after the other.
-func (d *database) insertAtRate(ctx context.Context, writers, rate, runs int) ([]sending, error) {
+// by all writers together, each with a connection of its own. What each sent, in its order.
+func (d *database) insertAtRate(ctx context.Context, writers, rate, runs int) ([][]sending, error) {
 	var task int64
 	if err := d.QueryRow(ctx, "SELECT rowrun.define_task('noop', 'NOOP')").Scan(&task); err != nil {
 		return nil, err
 	}
 	statement := "INSERT INTO rowrun.task_run (task_id) VALUES (" + strconv.FormatInt(task, 10) + ") RETURNING id"
-	type written struct {
-		sent []sending
-		err  error
-	}
-	results := make([]written, writers)
-	done := make(chan struct{}, writers) // each writer sends once
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	sent := make([][]sending, writers)
+	var all sync.WaitGroup
 	for i := range writers {
-		go func() {
-			defer func() { done <- struct{}{} }()
-			w := &results[i]
-			if w.sent, w.err = insertSingles(ctx, d.url, statement, rate/writers, runs/writers); w.err != nil {
-				cancel() // the others needn't go on
+		all.Go(func() {
+			var err error
+			if sent[i], err = insertSingles(ctx, d.url, statement, rate/writers, runs/writers); err != nil {
+				cancel(err) // the others needn't go on
 			}
-		}()
+		})
 	}
-	for range writers {
-		<-done
-	}
-	var sent []sending
-	for _, w := range results {
-		if w.err != nil {
-			return nil, w.err
-		}
-		sent = append(sent, w.sent...)
-	}
-	return sent, nil
+	all.Wait()
+	return sent, context.Cause(ctx)
 }
 
 func insertSingles(ctx context.Context, url, statement string, rate, runs int) ([]sending, error) {

@@ -91,13 +91,13 @@ func (c *contender) pace(beside ...*contender) string {
 
 // rates shows the medians of all contenders, each beside those it is compared with, and then their settings.
 func (t *table) rates(rounds, jobs int, all []*contender, beside ...*contender) {
-	t.row(fmt.Sprintf("%d jobs, medians of %d rounds", jobs, rounds), "CPU per job: client, server; jobs/s (least to most)", "")
+	t.row(fmt.Sprintf("%d jobs, medians of %d rounds", jobs, rounds), "jobs/s (least to most); CPU per job: client, server", "")
 	for _, c := range all {
 		what := c.name
 		if c.jobs > 0 {
 			what += fmt.Sprintf(" (%d jobs)", c.jobs)
 		}
-		t.row(what, fmt.Sprintf("%.0f µs, %.0f µs; %s", median(c.client), median(c.server), c.pace(beside...)), c.goal)
+		t.row(what, fmt.Sprintf("%s; CPU %.0f µs, %.0f µs", c.pace(beside...), median(c.client), median(c.server)), c.goal)
 	}
 	t.settings(all)
 }
