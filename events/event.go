@@ -51,6 +51,9 @@ func Decode(payload string) ([]Transition, error) {
 	if !utf8.ValidString(payload) {
 		return nil, fmt.Errorf("%w: not UTF-8", ErrPayload)
 	}
+	if transitions, ok := decodeWritten(payload); ok {
+		return transitions, nil
+	}
 	var rows []wire
 	if err := json.Unmarshal([]byte(payload), &rows); err != nil || rows == nil {
 		return nil, fmt.Errorf("%w: not an array of transitions", ErrPayload)
