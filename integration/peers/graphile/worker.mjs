@@ -36,9 +36,13 @@ export async function start(worker, jobs, began = () => {}) {
   });
   runner.promise.catch(failed);
   runner.events.on("job:error", ({ error }) => failed(error));
+  count.catch(() => {}); // whoever waits for it hears of it
   return {
-    count: count.finally(() => clearTimeout(timer)),
-    stop: () => runner.stop(),
+    count,
+    stop: () => {
+      clearTimeout(timer);
+      return runner.stop();
+    },
   };
 }
 
