@@ -18,7 +18,7 @@ BENCH      ?=
 BENCH_ONLY ?=
 GOTEST     := CGO_ENABLED=1 go test -race -shuffle=on
 
-.PHONY: help build run test test-unbatched test-matrix soak race lint fuzz bench ci
+.PHONY: help build run test test-unbatched test-matrix soak race lint fuzz bench bench-peers bench-tools ci
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -58,12 +58,20 @@ fuzz: ## each fuzz target for FUZZTIME
 	@.ci/ensure postgres
 	@FUZZTIME=$(FUZZTIME) .ci/fuzz
 
-bench: ## the figures of docs/benchmarks.md; BENCH=full, BENCH_ONLY=latency|successor|drain|blocked|others|stream|idle|plans|schedules
+bench: bench-tools ## the figures of docs/benchmarks.md; BENCH=full, BENCH_ONLY=latency|successor|drain|blocked|others|stream|idle|plans|schedules
+	@bin/bench -rowrun bin/rowrun -peers bin/peers -only '$(BENCH_ONLY)' $(if $(filter full,$(BENCH)),-full)
+
+bench-peers: bench-tools ## beside River and graphile-worker (wants Node.js); BENCH=full, BENCH_ONLY=drain|gates|single|arrival|burst|flood|due|serial|kept|footprint
+	@.ci/ensure node
+	@cd integration/peers/graphile && { [ node_modules/.package-lock.json -nt package-lock.json ] || npm ci; }
+	@bin/bench -suite peers -rowrun bin/rowrun -peers bin/peers -graphile $(CURDIR)/integration/peers/graphile \
+		-only '$(BENCH_ONLY)' $(if $(filter full,$(BENCH)),-full)
+
+bench-tools:
 	@.ci/ensure postgres
 	@$(MAKE) build
 	go build -buildvcs=false -o bin/bench ./integration/bench
 	cd integration/peers && go build -buildvcs=false -o ../../bin/peers .
-	@bin/bench -rowrun bin/rowrun -peers bin/peers -only '$(BENCH_ONLY)' $(if $(filter full,$(BENCH)),-full)
 
 ci: ## what has to be green: test, then lint
 	@bash .ci/run

@@ -87,10 +87,19 @@ func (d *database) startDelays(ctx context.Context, rate, runs int) ([]float64, 
 
 // allDone waits until every run of a task is DONE.
 func (d *database) allDone(ctx context.Context, task int64, within time.Duration) error {
+	return d.done(ctx, within, "WHERE task_id = $1", task)
+}
+
+// everyDone waits until every run there is is DONE.
+func (d *database) everyDone(ctx context.Context, within time.Duration) error {
+	return d.done(ctx, within, "")
+}
+
+func (d *database) done(ctx context.Context, within time.Duration, which string, args ...any) error {
 	return poll(ctx, within, "every run DONE", func() (bool, error) {
 		var left, failed int
 		err := d.QueryRow(ctx, `SELECT count(*) FILTER (WHERE status <> 'DONE'), count(*) FILTER (WHERE status IN ('FAILED', 'CANCELED'))
-			FROM rowrun.task_run WHERE task_id = $1`, task).Scan(&left, &failed)
+			FROM rowrun.task_run `+which, args...).Scan(&left, &failed)
 		if err == nil && failed > 0 {
 			err = fmt.Errorf("%d runs failed", failed)
 		}

@@ -1,9 +1,10 @@
 // Command bench measures what docs/benchmarks.md lists, on a private PostgreSQL with durable commits, with the real
 // binary as processes of their own and SQL. It asserts no time; it fails where work was lost.
 //
-//	bench -rowrun bin/rowrun -peers bin/peers [-full] [-only latency,successor,drain,blocked,others,stream,idle,schedules,plans]
+//	bench -rowrun bin/rowrun -peers bin/peers [-graphile integration/peers/graphile] [-suite own|peers] [-full] [-only SECTION,…]
 //
-// Each section starts its own server and removes it.
+// Each section starts its own server and removes it. The suite own is Rowrun alone but for one section, peers is the same
+// work for Rowrun and its rivals in turns.
 package main
 
 import (
@@ -13,8 +14,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"slices"
-	"strings"
 	"syscall"
 	"time"
 )
@@ -22,28 +21,11 @@ import (
 // bench is what the sections share.
 type bench struct {
 	rowrun, peers string // binaries
+	graphile      string // integration/peers/graphile with its modules, "": without graphile-worker
+	version       string // of Rowrun
 	dir           string // of this invocation, removed at its end
 	full          bool
 	table         table
-}
-
-type section struct {
-	name, about string
-	run         func(*bench, context.Context) error
-}
-
-func sections() []section {
-	return []section{
-		{"latency", "insert to start on an idle replica", (*bench).latency},
-		{"successor", "a run ends on one replica, its successor starts on another", (*bench).successor},
-		{"drain", "runs inserted beforehand, one replica, against River in alternating rounds", (*bench).drain},
-		{"blocked", "one promote pass and one end beside many blocked runs", (*bench).blocked},
-		{"others", "the same work with and without many runs of a type that nobody has", (*bench).others},
-		{"stream", "from a commit to its line, and what waking costs those who insert", (*bench).stream},
-		{"idle", "a replica without work", (*bench).idle},
-		{"schedules", "recurring tasks that are due in the same second", (*bench).schedules},
-		{"plans", "what a plan adds to its runs, a look at one, and how soon its end is told", (*bench).plans},
-	}
 }
 
 func main() {
@@ -60,13 +42,18 @@ func run(ctx context.Context) error {
 	b := &bench{table: table{out: os.Stdout}}
 	flag.StringVar(&b.rowrun, "rowrun", "", "`path` of the binary that is measured")
 	flag.StringVar(&b.peers, "peers", "", "`path` of integration/peers' binary")
+	flag.StringVar(&b.graphile, "graphile", "", "`path` of integration/peers/graphile, its modules installed; default: without graphile-worker")
 	flag.BoolVar(&b.full, "full", false, "full sizes")
-	only := flag.String("only", "", "`sections`, separated by commas; default all")
+	suite := flag.String("suite", ownSuite, "`name` of what is measured: own or peers")
+	only := flag.String("only", "", "`sections` of the suite, separated by commas; default all")
 	flag.Parse()
 	if b.rowrun == "" || b.peers == "" {
 		return errors.New("-rowrun and -peers are required")
 	}
-	chosen, err := choose(*only)
+	if *suite == peersSuite && b.graphile == "" {
+		return errors.New("-suite peers: -graphile is required")
+	}
+	chosen, err := choose(*suite, *only)
 	if err != nil {
 		return err
 	}
@@ -86,22 +73,6 @@ func run(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-func choose(only string) ([]section, error) {
-	all := sections()
-	if strings.TrimSpace(only) == "" {
-		return all, nil
-	}
-	var chosen []section
-	for name := range strings.SplitSeq(only, ",") {
-		i := slices.IndexFunc(all, func(s section) bool { return s.name == strings.TrimSpace(name) })
-		if i < 0 {
-			return nil, fmt.Errorf("-only: %q is not accepted; accepted: latency, successor, drain, blocked, others, stream, idle, schedules, plans", name)
-		}
-		chosen = append(chosen, all[i])
-	}
-	return chosen, nil
 }
 
 func (b *bench) runSection(ctx context.Context, s section) error {

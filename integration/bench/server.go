@@ -33,7 +33,8 @@ func settings() map[string]string {
 // server is a private PostgreSQL of one section.
 type server struct {
 	*embeddedpg.Cluster
-	dir string
+	dir       string
+	databases []*database // to be closed before it stops
 }
 
 func (b *bench) startServer(ctx context.Context, extra map[string]string) (*server, error) {
@@ -139,6 +140,9 @@ func (b *bench) introduce(ctx context.Context) error {
 		return err
 	}
 	fields := strings.Fields(strings.TrimPrefix(string(version), "VERSION  GO        PLATFORM"))
+	if len(fields) > 0 {
+		b.version = fields[0]
+	}
 	size := "scaled"
 	if b.full {
 		size = "full"

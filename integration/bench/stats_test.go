@@ -30,14 +30,18 @@ func TestMedian(t *testing.T) {
 
 func TestChooseRefusesAnUnknownSection(t *testing.T) {
 	t.Parallel()
-	all, err := choose(" ")
+	all, err := choose(ownSuite, " ")
 	require.NoError(t, err)
-	require.Len(t, all, len(sections()))
-	some, err := choose("idle, latency")
+	require.Len(t, all, len(ownSections()))
+	some, err := choose(ownSuite, "idle, latency")
 	require.NoError(t, err)
 	require.Equal(t, []string{"idle", "latency"}, []string{some[0].name, some[1].name})
-	_, err = choose("idle,speed")
-	require.ErrorContains(t, err, `"speed" is not accepted`)
+	_, err = choose(ownSuite, "idle,speed")
+	require.EqualError(t, err, `-only: "speed" is not accepted; accepted: latency, successor, drain, blocked, others, stream, idle, schedules, plans`)
+	_, err = choose(peersSuite, "idle")
+	require.ErrorContains(t, err, `"idle" is not accepted`)
+	_, err = choose("speed", "")
+	require.EqualError(t, err, `-suite: "speed" is not accepted; accepted: own, peers`)
 }
 
 func TestProcessFiguresAreOfThisProcess(t *testing.T) {

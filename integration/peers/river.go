@@ -11,7 +11,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
-	"github.com/riverqueue/river/rivermigrate"
 )
 
 // riverSettings are the three that decide how fast River works jobs off.
@@ -26,9 +25,17 @@ func riverTuned() riverSettings {
 	return riverSettings{workers: 2000, cooldown: 2 * time.Millisecond, poll: 20 * time.Millisecond}
 }
 
-// riverDefaults are River's defaults, with the number of workers that its documentation starts with.
-func riverDefaults() riverSettings {
-	return riverSettings{workers: 100, cooldown: river.FetchCooldownDefault, poll: river.FetchPollIntervalDefault}
+// riverDefaults are River's defaults. MaxWorkers has none; its documentation starts with 100.
+func riverDefaults(workers int) riverSettings {
+	return riverSettings{workers: workers, cooldown: river.FetchCooldownDefault, poll: river.FetchPollIntervalDefault}
+}
+
+// riverQuick is the least cooldown that River's own benchmark uses, and defaults otherwise: a notification is followed
+// by a fetch at once.
+func riverQuick() riverSettings {
+	s := riverDefaults(100)
+	s.cooldown = riverTuned().cooldown
+	return s
 }
 
 func (s riverSettings) String() string {
@@ -44,20 +51,36 @@ func (noopArgs) Kind() string { return "noop" }
 
 type noopWorker struct {
 	river.WorkerDefaults[noopArgs]
+	began chan<- begun // nil: nobody asks
 }
 
-// Work does nothing.
-func (noopWorker) Work(context.Context, *river.Job[noopArgs]) error { return nil }
+// begun is the first line of a job.
+type begun struct {
+	number int
+	at     time.Time
+}
+
+// Work does nothing but say that it began, where somebody asks.
+func (w noopWorker) Work(ctx context.Context, job *river.Job[noopArgs]) error {
+	if w.began == nil {
+		return nil
+	}
+	select {
+	case w.began <- begun{job.Args.Number, time.Now()}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
 
 // peer is a client of River and its pool.
 type peer struct {
-	settings riverSettings
-	pool     *pgxpool.Pool
-	driver   *riverpgxv5.Driver
-	client   *river.Client[pgx.Tx]
+	pool   *pgxpool.Pool
+	driver *riverpgxv5.Driver
+	config river.Config
 }
 
-// openRiver prepares a client; nothing of it works yet.
+// openRiver prepares what clients need; none is there yet.
 func openRiver(ctx context.Context, url string, s riverSettings) (*peer, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
@@ -68,48 +91,22 @@ func openRiver(ctx context.Context, url string, s riverSettings) (*peer, error) 
 	if err != nil {
 		return nil, err
 	}
-	workers := river.NewWorkers()
-	river.AddWorker(workers, noopWorker{})
-	p := &peer{settings: s, pool: pool, driver: riverpgxv5.New(pool)}
-	p.client, err = river.NewClient(p.driver, &river.Config{
+	return &peer{pool: pool, driver: riverpgxv5.New(pool), config: river.Config{
 		FetchCooldown:     s.cooldown,
 		FetchPollInterval: s.poll,
 		Logger:            quiet(),
 		Queues:            map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: s.workers}},
-		Workers:           workers,
-	})
-	if err != nil {
-		pool.Close()
-		return nil, err
-	}
-	return p, nil
+	}}, nil
 }
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// fill begins as River's own benchmark does, with an empty table, and leaves it as autovacuum would.
-func (p *peer) fill(ctx context.Context, jobs int) error {
-	migrator, err := rivermigrate.New(p.driver, &rivermigrate.Config{Logger: quiet()})
-	if err != nil {
-		return err
-	}
-	if _, err = migrator.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
-		return fmt.Errorf("migrate River: %w", err)
-	}
-	if err := p.do(ctx, "TRUNCATE river_job", "VACUUM FULL river_job"); err != nil {
-		return err
-	}
-	const batch = 5000
-	for begin := 0; begin < jobs; begin += batch {
-		params := make([]river.InsertManyParams, min(batch, jobs-begin))
-		for i := range params {
-			params[i].Args = noopArgs{Number: begin + i}
-		}
-		if _, err := p.client.InsertManyFast(ctx, params); err != nil {
-			return fmt.Errorf("insert jobs: %w", err)
-		}
-	}
-	return p.do(ctx, "VACUUM ANALYZE river_job", "CHECKPOINT")
+// client is one whose jobs tell began when they begin; nil: nobody. Nothing of it works yet.
+func (p *peer) client(began chan<- begun) (*river.Client[pgx.Tx], error) {
+	config := p.config
+	config.Workers = river.NewWorkers()
+	river.AddWorker(config.Workers, noopWorker{began: began})
+	return river.NewClient(p.driver, &config)
 }
 
 func (p *peer) do(ctx context.Context, statements ...string) error {
@@ -119,33 +116,4 @@ func (p *peer) do(ctx context.Context, statements ...string) error {
 		}
 	}
 	return nil
-}
-
-// drain counts by the client's events, which follow the record of a job in the database.
-func (p *peer) drain(ctx context.Context, jobs int) (r result, err error) {
-	completed, unsubscribe := p.client.SubscribeConfig(&river.SubscribeConfig{
-		// An event that finds the channel full is dropped.
-		ChanSize: jobs + 1,
-		Kinds:    []river.EventKind{river.EventKindJobCompleted, river.EventKindJobFailed, river.EventKindJobCancelled},
-	})
-	defer unsubscribe()
-	begun, cpu := time.Now(), cpuSeconds()
-	if err := p.client.Start(ctx); err != nil {
-		return result{}, fmt.Errorf("start client: %w", err)
-	}
-	defer func() { err = errors.Join(err, p.client.Stop(context.WithoutCancel(ctx))) }()
-	for n := range jobs {
-		select {
-		case <-ctx.Done():
-			return result{}, fmt.Errorf("%d of %d jobs completed: %w", n, jobs, ctx.Err())
-		case event := <-completed:
-			if event.Kind != river.EventKindJobCompleted {
-				return result{}, fmt.Errorf("a job ended with %s", event.Kind)
-			}
-		}
-	}
-	return result{
-		Peer: "River", Version: version("github.com/riverqueue/river"), Settings: p.settings.String(),
-		Jobs: jobs, Seconds: time.Since(begun).Seconds(), CPUSeconds: cpuSeconds() - cpu,
-	}, nil
 }
