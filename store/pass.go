@@ -97,7 +97,7 @@ type Round struct {
 // EndAndWork ends runs, promotes what they may have opened and claims, in one transaction and one round trip: what a
 // replica does whose runs end while others wait for their slots, or for their ends. It ends what EndRuns would; it
 // claims as Work does, or with fresh as WorkPromoted. After an error nothing of it stands, but for ErrDead: what
-// was ended and promoted does.
+// was ended and promoted does; and what stands among the Claims beside an error is this replica's to run.
 func (s *Store) EndAndWork(ctx context.Context, replicaID string, endings []Ending, lockTimeout time.Duration, w Wants, promote Promotion, fresh bool, want int) (Round, error) {
 	claim := claimAny
 	switch {
@@ -115,11 +115,11 @@ SELECT set_config('lock_timeout', $2, true),
        (SELECT true FROM rowrun.replica_heartbeat WHERE replica_id = $1 AND state = 'ACTIVE' FOR KEY SHARE) IS TRUE`
 	b.Queue(begin, replicaID, milliseconds(lockTimeout)).QueryRow(func(row pgx.Row) error { return row.Scan(nil, &alive) })
 	queueEndings(b, endings, &r.Ended)
-	seen := 0
+	var seen int
 	var err error
 	r.Pass, seen, err = s.workIn(ctx, b, s.passes, replicaID, w, promote, claim, want, want)
 	if err != nil && !errors.Is(err, ErrDead) {
-		return Round{}, err
+		return Round{Pass: r.Pass}, err
 	}
 	r.Left = unended(endings, r.Ended)
 	r.Contended = claim == claimAny && seen > len(r.Claims) && len(r.Claims) < want

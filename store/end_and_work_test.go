@@ -1,0 +1,194 @@
+package store_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rowrun/rowrun/store"
+	"github.com/rowrun/rowrun/store/storetest"
+)
+
+// chains makes runs that follow each other: 1 → 2 by their versions on a database, 3 → 4 by a dependency in a plan, and
+// 5 alone. Runs have the ids of their tasks.
+func chains(t *testing.T, conn *pgx.Conn) {
+	t.Helper()
+	addReplica(t, conn, "r")
+	exec(t, conn, `
+INSERT INTO rowrun.plan (id) VALUES (1);
+INSERT INTO rowrun.task (id, plan_id, type, database_id, version) VALUES
+    (1, NULL, 'NOOP', 'db', '1'), (2, NULL, 'NOOP', 'db', '2'), (3, 1, 'NOOP', NULL, NULL), (4, 1, 'NOOP', NULL, NULL), (5, NULL, 'NOOP', NULL, NULL);
+INSERT INTO rowrun.task_dependency (task_id, depends_on_id) VALUES (4, 3);
+INSERT INTO rowrun.task_run (id, task_id) SELECT id, id FROM rowrun.task`)
+}
+
+// startChains claims the first of each chain: how each of them would end, by its id.
+func startChains(t *testing.T, s *store.Store) map[int64]store.Ending {
+	t.Helper()
+	endings := map[int64]store.Ending{}
+	for range 2 { // marks of the INSERT may ask for a second look
+		pass, err := s.Work(t.Context(), "r", noop(), store.PromoteSweep, 10)
+		require.NoError(t, err)
+		for _, c := range pass.Claims {
+			e := store.Ending{ID: c.ID, Claim: c.Claim, Gated: c.PlanID != nil || c.DatabaseID != ""}
+			if c.PlanID != nil {
+				e.PlanTask = c.TaskID
+			}
+			endings[c.ID] = e
+		}
+	}
+	require.Len(t, endings, 3)
+	return endings
+}
+
+// Ends, the promotion of what they open and its claim are one transaction, with a search and without.
+func TestEndsPromotionAndClaimAreOneTransaction(t *testing.T) {
+	t.Parallel()
+	for _, fresh := range []bool{true, false} {
+		url := storetest.New(t)
+		conn, s := connect(t, url), open(t, url, time.Minute)
+		chains(t, conn)
+		first := startChains(t, s)
+		round, err := s.EndAndWork(t.Context(), "r", []store.Ending{first[5], first[3], first[1]}, time.Second, noop(), store.PromoteMarked, fresh, 10)
+		require.NoError(t, err)
+		require.ElementsMatch(t, []store.Ended{{ID: 1, Status: "DONE"}, {ID: 3, Status: "DONE"}, {ID: 5, Status: "DONE"}}, round.Ended)
+		require.Empty(t, round.Left)
+		require.Equal(t, 2, round.Promoted)
+		require.ElementsMatch(t, []int64{2, 4}, claimedIDs(round.Claims))
+		require.Equal(t, []string{"DONE", "RUNNING", "DONE", "RUNNING", "DONE"}, runStatuses(t, conn))
+		require.Equal(t, 1, query[int](t, conn, `SELECT count(DISTINCT xmin::text) FROM rowrun.task_run`), "transactions that wrote the rows last")
+
+		for _, c := range round.Claims { // their claims hold
+			ended, err := s.EndRuns(t.Context(), []store.Ending{{ID: c.ID, Claim: c.Claim, Gated: true}}, time.Second)
+			require.NoError(t, err)
+			require.Len(t, ended, 1)
+		}
+	}
+}
+
+// What may not be claimed, or isn't asked for, is promoted nevertheless.
+func TestEndAndWorkClaimsNoMoreThanItWants(t *testing.T) {
+	t.Parallel()
+	for want, statuses := range map[int][]string{
+		0: {"DONE", "AVAILABLE", "DONE", "AVAILABLE", "RUNNING"},
+		1: {"DONE", "RUNNING", "DONE", "AVAILABLE", "RUNNING"},
+	} {
+		url := storetest.New(t)
+		conn, s := connect(t, url), open(t, url, time.Minute)
+		chains(t, conn)
+		first := startChains(t, s)
+		round, err := s.EndAndWork(t.Context(), "r", []store.Ending{first[1], first[3]}, time.Second, noop(), store.PromoteMarked, false, want)
+		require.NoError(t, err)
+		require.Len(t, round.Claims, want)
+		require.Equal(t, 2, round.Promoted)
+		require.Equal(t, statuses, runStatuses(t, conn))
+	}
+}
+
+// A claim that doesn't fit, and an end that was written before, are missing in the answer; the others count.
+func TestEndAndWorkTellsWhatWasRefused(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	conn, s := connect(t, url), open(t, url, time.Minute)
+	chains(t, conn)
+	first := startChains(t, s)
+	forged := first[1]
+	forged.Claim = "00000000-0000-4000-8000-000000000000"
+	for _, want := range [][]store.Ended{{{ID: 3, Status: "DONE"}}, nil} {
+		round, err := s.EndAndWork(t.Context(), "r", []store.Ending{forged, first[3]}, time.Second, noop(), store.PromoteMarked, true, 10)
+		require.NoError(t, err)
+		require.Equal(t, want, round.Ended)
+		require.Empty(t, round.Left, "these are none of the plain ones")
+		require.Equal(t, []string{"RUNNING", "PENDING", "DONE", "RUNNING", "RUNNING"}, runStatuses(t, conn))
+	}
+}
+
+// A row that somebody holds costs the whole round, whether the endings are plain or not; the same endings are written
+// when it is free again.
+func TestNothingOfARoundStandsAfterAnError(t *testing.T) {
+	t.Parallel()
+	for lock, ids := range map[string][]int64{
+		`SELECT FROM rowrun.task WHERE id = 3 FOR UPDATE`:     {1, 3},
+		`SELECT FROM rowrun.task_run WHERE id = 5 FOR UPDATE`: {5},
+	} {
+		url := storetest.New(t)
+		conn, s, user := connect(t, url), open(t, url, time.Minute), connect(t, url)
+		chains(t, conn)
+		first := startChains(t, s)
+		var endings []store.Ending
+		for _, id := range ids {
+			endings = append(endings, first[id])
+		}
+		before := runStatuses(t, conn)
+		exec(t, conn, `INSERT INTO rowrun.task_run (id, task_id) VALUES (6, 5)`)
+		exec(t, user, `BEGIN`)
+		exec(t, user, lock)
+		round, err := s.EndAndWork(t.Context(), "r", endings, 20*time.Millisecond, noop(), store.PromoteDue, false, 10)
+		require.Equal(t, "55P03", store.SQLState(err), "%v", err)
+		require.Empty(t, round)
+		require.Equal(t, slices.Concat(before, []string{"PENDING"}), runStatuses(t, conn))
+
+		exec(t, user, `ROLLBACK`)
+		round, err = s.EndAndWork(t.Context(), "r", endings, time.Second, noop(), store.PromoteDue, false, 10)
+		require.NoError(t, err)
+		require.Len(t, round.Ended, len(ids))
+		require.Contains(t, claimedIDs(round.Claims), int64(6))
+	}
+}
+
+// A replica that was declared dead, drains or is gone still ends what it holds, and promotes; it claims nothing.
+func TestADeadReplicaEndsAndClaimsNothing(t *testing.T) {
+	t.Parallel()
+	for sql, promote := range map[string]store.Promotion{
+		`UPDATE rowrun.replica_heartbeat SET state = 'DEAD' WHERE replica_id = 'r'`:     store.PromoteDue,
+		`UPDATE rowrun.replica_heartbeat SET state = 'DRAINING' WHERE replica_id = 'r'`: store.PromoteMarked,
+		`DELETE FROM rowrun.replica_heartbeat WHERE replica_id = 'r'`:                   store.PromoteMarked,
+	} {
+		for _, fresh := range []bool{true, false} {
+			url := storetest.New(t)
+			conn, s := connect(t, url), open(t, url, time.Minute)
+			chains(t, conn)
+			addReplica(t, conn, "other") // without one that could run them, what has gates isn't promoted
+			first := startChains(t, s)
+			exec(t, conn, sql)
+			round, err := s.EndAndWork(t.Context(), "r", []store.Ending{first[1], first[3], first[5]}, time.Second, noop(), promote, fresh, 10)
+			require.ErrorIs(t, err, store.ErrDead, sql)
+			require.Len(t, round.Ended, 3)
+			require.Empty(t, round.Left)
+			require.Empty(t, round.Claims)
+			require.Equal(t, []string{"DONE", "AVAILABLE", "DONE", "AVAILABLE", "DONE"}, runStatuses(t, conn), sql)
+		}
+	}
+}
+
+// What a round has claimed is told even if what follows it fails: otherwise nobody would run it.
+func TestClaimsOfARoundAreToldBesideAnError(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	conn, s := connect(t, url), open(t, url, time.Minute)
+	chains(t, conn)
+	first := startChains(t, s)
+	exec(t, conn, `CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'not aside'; END $$;
+CREATE TRIGGER refuse BEFORE UPDATE ON rowrun.task_run FOR EACH ROW WHEN (new.hold = 'PAUSED') EXECUTE FUNCTION public.refuse();
+INSERT INTO rowrun.task (id, type, paused) VALUES (6, 'NOOP', true);
+INSERT INTO rowrun.task_run (id, task_id) VALUES (6, 6), (7, 5)`)
+	endings := []store.Ending{first[5]}
+	round, err := s.EndAndWork(t.Context(), "r", endings, time.Second, noop(), store.PromoteDue, false, 10)
+	require.ErrorContains(t, err, "not aside")
+	require.Equal(t, []int64{7}, claimedIDs(round.Claims))
+	require.Equal(t, []string{"DONE", "PENDING", "RUNNING"}, runStatuses(t, conn)[4:])
+	ended, err := s.EndRuns(t.Context(), endings, time.Second)
+	require.NoError(t, err)
+	require.Empty(t, ended, "that end stands; written again it is refused")
+}
+
+func claimedIDs(claims []store.Claim) []int64 {
+	ids := make([]int64, len(claims))
+	for i := range claims {
+		ids[i] = claims[i].ID
+	}
+	return ids
+}
