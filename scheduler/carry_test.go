@@ -107,8 +107,8 @@ func TestDrainRecordsWhatIsCarried(t *testing.T) {
 	id := r.Status().ReplicaID
 	stopped := make(chan struct{})
 	go func() {
+		defer close(stopped)
 		r.stop()
-		close(stopped)
 	}()
 	poll(t, "the drain", func() bool {
 		return c.text(`SELECT state FROM rowrun.replica_heartbeat WHERE replica_id = $1`, id) == "DRAINING"

@@ -66,6 +66,26 @@ UPDATE rowrun.task_run SET run_at = now() WHERE task_id = 4`)
 	check()
 }
 
+// A run that was canceled meanwhile keeps its claim's hash, so that a late report of its app is told from a forged one;
+// a plain end of it is refused nevertheless.
+func TestAPlainEndOfACanceledRunIsRefused(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	conn, s := connect(t, url), open(t, url, time.Minute)
+	chains(t, conn)
+	e := startChains(t, s)[5]
+	exec(t, conn, `SELECT rowrun.cancel_run(5, 'enough')`)
+	failed := e
+	failed.Failed = true
+	ended, err := s.EndRuns(t.Context(), []store.Ending{failed}, time.Second)
+	require.NoError(t, err)
+	require.Equal(t, []store.Ended{{ID: 5, Status: "CANCELED"}}, ended)
+	ended, err = s.EndRuns(t.Context(), []store.Ending{e}, time.Second)
+	require.NoError(t, err)
+	require.Empty(t, ended)
+	require.Equal(t, "CANCELED", query[string](t, conn, `SELECT status FROM rowrun.task_run WHERE id = 5`))
+}
+
 // A plain end is announced as any other.
 func TestPlainEndsAreAnnounced(t *testing.T) {
 	t.Parallel()
