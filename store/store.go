@@ -75,6 +75,8 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 			params["idle_in_transaction_session_timeout"] = limit
 			params["tcp_user_timeout"] = limit
 			params["enable_seqscan"] = "off"
+			// A bitmap scan can't mark the entries that updates left behind as dead, so that it reads them again and again.
+			params["enable_bitmapscan"] = "off"
 		}
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, pc)

@@ -116,6 +116,9 @@ END $$;
 CREATE FUNCTION rowrun.task_run_by_hand() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 BEGIN
+    IF NEW.status = OLD.status THEN -- asked here, because the clause is parsed anew for each statement
+        RETURN NULL;
+    END IF;
     PERFORM announce(ARRAY[transition(NEW)]);
     IF NEW.status = 'AVAILABLE' AND NEW.round > 1 THEN -- the promote pass begins the round before it gets here
         INSERT INTO gate_mark (kind, plan_id, round, by_run)
@@ -132,7 +135,7 @@ BEGIN
     RETURN NULL;
 END $$;
 CREATE TRIGGER task_run_by_hand AFTER UPDATE ON rowrun.task_run FOR EACH ROW
-    WHEN (NEW.by_hand AND NEW.status <> OLD.status) EXECUTE FUNCTION rowrun.task_run_by_hand();
+    WHEN (NEW.by_hand) EXECUTE FUNCTION rowrun.task_run_by_hand();
 
 -- The outcome of a plan's task changes with its newest ended run, or where a run is deleted: what a failure held
 -- back may go on when it is gone.
