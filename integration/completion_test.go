@@ -17,18 +17,18 @@ func TestRunWhoseCompletionIsLostEndsOnce(t *testing.T) {
 	d, w, lose := newDatabase(t), newWitness(t), &plan{}
 	serve(t, newProxy(t, d.url, lose).url, rareSweeps(), w.app())
 	for _, fault := range []string{"commit", "answer"} {
-		arm := func() { lose.arm("end_runs", 1) }
+		arm := func(what string) { lose.arm(what, 1) }
 		if fault == "commit" {
-			arm = func() { lose.armCommit("end_runs") }
+			arm = lose.armCommit
 		}
 		heard := listenToEnds(t, d)
-		arm()
+		arm("end_plain_runs")
 		done := d.job(t, "HTTP", `{"path": "/ok"}`, columns{"max_attempts": 3, "on_stale": "RETRY"})
 		d.await(t, done, "DONE")
 		eventually(t, patience, "the fault: the connection is cut at the "+fault, lose.took)
 		require.Len(t, w.of(done), 1, "the app was called once")
 
-		arm()
+		arm("end_runs")
 		failed := d.job(t, "NOOP", `{"fail": "on purpose"}`, columns{"max_attempts": 2, "retry_delay": "50 ms"})
 		eventually(t, patience, "the end of the chain", func() bool {
 			return ask[int](t, d, "SELECT count(*)::int FROM rowrun.task_run WHERE root_id = $1 AND status = 'FAILED'", failed) == 2

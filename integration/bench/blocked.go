@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -38,6 +39,9 @@ func (b *bench) blocked(ctx context.Context) error {
 	few, many := 10_000, b.scale(50_000, 1_000_000)
 	steps := b.scale(200, 500)
 	for i, sh := range shapes() {
+		if !strings.Contains(sh.name, b.shape) {
+			continue
+		}
 		var both [2][]float64
 		for j, n := range []int{few, many} {
 			ends, promotes, err := b.steps(ctx, sh, fmt.Sprintf("blocked_%d_%d", i, j), n, steps)

@@ -1,7 +1,7 @@
 // Command bench measures what docs/benchmarks.md lists, on a private PostgreSQL with durable commits, with the real
 // binary as processes of their own and SQL. It asserts no time; it fails where work was lost.
 //
-//	bench -rowrun bin/rowrun -peers bin/peers [-graphile integration/peers/graphile] [-suite own|peers] [-full] [-only SECTION,…]
+//	bench -rowrun bin/rowrun -peers bin/peers [-graphile integration/peers/graphile] [-suite own|peers] [-full] [-only SECTION,…] [-shape NAME]
 //
 // Each section starts its own server and removes it. The suite own is Rowrun alone but for one section, peers is the same
 // work for Rowrun and its rivals in turns.
@@ -25,6 +25,7 @@ type bench struct {
 	version       string // of Rowrun
 	dir           string // of this invocation, removed at its end
 	full          bool
+	shape         string // of section blocked
 	table         table
 }
 
@@ -44,6 +45,7 @@ func run(ctx context.Context) error {
 	flag.StringVar(&b.peers, "peers", "", "`path` of integration/peers' binary")
 	flag.StringVar(&b.graphile, "graphile", "", "`path` of integration/peers/graphile, its modules installed; default: without graphile-worker")
 	flag.BoolVar(&b.full, "full", false, "full sizes")
+	flag.StringVar(&b.shape, "shape", "", "of section blocked, only shapes whose `name` contains this")
 	suite := flag.String("suite", ownSuite, "`name` of what is measured: own or peers")
 	only := flag.String("only", "", "`sections` of the suite, separated by commas; default all")
 	flag.Parse()
