@@ -37,7 +37,7 @@ func (t *term) dispatch(ctx context.Context) {
 	for {
 		promote := store.PromoteNothing
 		woken := false
-		t.s.recorder.carry(!failing)
+		t.s.recorder.carry(!failing && !t.mayClaim)
 		select {
 		case <-ctx.Done():
 			return
@@ -124,6 +124,7 @@ func (t *term) pass(ctx context.Context, promote store.Promotion) (next time.Dur
 		}
 		var endings []ending
 		if carry {
+			t.gatherEndings(ctx)
 			endings = t.s.recorder.takeCarried()
 		}
 		if promote == store.PromoteNothing && len(endings) > 0 {
@@ -197,6 +198,9 @@ func (t *term) trip(ctx context.Context, endings []ending, promote store.Promoti
 	}
 	for _, c := range round.Claims {
 		t.execute(c, rules)
+	}
+	if len(round.Claims) > 0 {
+		t.claimedAt = time.Now()
 	}
 	return round.Pass, err
 }
