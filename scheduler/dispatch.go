@@ -82,6 +82,7 @@ func (t *term) dispatch(ctx context.Context) {
 			if !errors.Is(err, store.ErrDead) {
 				errs.failed(err)
 			}
+			t.mayClaim = true // what was promoted, if it was, is announced to others only
 			promoteAt = now.Add(time.Second)
 			reset(timer, time.Second)
 			continue
@@ -151,7 +152,7 @@ func (t *term) pass(ctx context.Context, promote store.Promotion) (next time.Dur
 		case fresh, want == 0:
 			t.mayClaim = t.mayClaim || p.Promoted > len(p.Claims)
 		default:
-			t.mayClaim = len(p.Claims) == want || p.Contended
+			t.mayClaim = len(p.Claims) == want || p.Contended || p.Promoted > len(p.Claims)
 		}
 		if promote != store.PromoteNothing && p.NextDue > 0 {
 			next = min(next, p.NextDue)
@@ -223,7 +224,8 @@ func (t *term) promoteBacklog(ctx context.Context) {
 				if !errors.Is(err, store.ErrDead) {
 					errs.failed(err)
 				}
-				break // the next sweep comes to it
+				signal(t.promoted) // it may stand, and is announced to others only
+				break              // the next sweep comes to it
 			}
 			errs.ok()
 			t.s.cfg.Observer.passed(p)
