@@ -9,14 +9,19 @@ import (
 // Publish, Gap) never blocks. All methods may be called from many goroutines.
 type Hub struct {
 	mu      sync.Mutex
-	wakes   map[chan struct{}]func(Transition) bool
+	wakes   map[chan struct{}]subscription
 	batches map[*Batches]struct{}
+}
+
+type subscription struct {
+	want   func(Transition) bool // nil: all
+	others bool                  // not those of this process
 }
 
 // NewHub returns a hub without subscribers.
 func NewHub() *Hub {
 	return &Hub{
-		wakes:   make(map[chan struct{}]func(Transition) bool),
+		wakes:   make(map[chan struct{}]subscription),
 		batches: make(map[*Batches]struct{}),
 	}
 }
@@ -30,11 +35,20 @@ func NewHub() *Hub {
 // others wait, and must not call the hub. A notification without transitions,
 // and a gap, wake everybody.
 func (h *Hub) Subscribe(want func(Transition) bool) (<-chan struct{}, func()) {
+	return h.subscribe(subscription{want: want})
+}
+
+// SubscribeOthers is Subscribe, but for what this process itself has announced: see ListenConfig.Own.
+func (h *Hub) SubscribeOthers(want func(Transition) bool) (<-chan struct{}, func()) {
+	return h.subscribe(subscription{want: want, others: true})
+}
+
+func (h *Hub) subscribe(s subscription) (<-chan struct{}, func()) {
 	ch := make(chan struct{}, 1)
 	ch <- struct{}{}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.wakes[ch] = want
+	h.wakes[ch] = s
 	return ch, func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
@@ -53,15 +67,21 @@ func (h *Hub) Wake() {
 }
 
 // Publish hands on what one notification said. No transitions mean the same as Wake.
-func (h *Hub) Publish(transitions []Transition) {
+func (h *Hub) Publish(transitions []Transition) { h.publish(transitions, false) }
+
+// publish with own: a session of this process announced them.
+func (h *Hub) publish(transitions []Transition, own bool) {
 	if len(transitions) == 0 {
 		h.Wake()
 		return
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for ch, want := range h.wakes {
-		if want == nil || slices.ContainsFunc(transitions, want) {
+	for ch, s := range h.wakes {
+		if own && s.others {
+			continue
+		}
+		if s.want == nil || slices.ContainsFunc(transitions, s.want) {
 			signal(ch)
 		}
 	}

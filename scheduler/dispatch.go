@@ -37,7 +37,7 @@ func (t *term) dispatch(ctx context.Context) {
 	for {
 		promote := store.PromoteNothing
 		woken := false
-		t.s.recorder.carry(!failing)
+		t.s.recorder.carry(!failing && !t.mayClaim)
 		select {
 		case <-ctx.Done():
 			return
@@ -82,6 +82,7 @@ func (t *term) dispatch(ctx context.Context) {
 			if !errors.Is(err, store.ErrDead) {
 				errs.failed(err)
 			}
+			t.mayClaim = true // what was promoted, if it was, is announced to others only
 			promoteAt = now.Add(time.Second)
 			reset(timer, time.Second)
 			continue
@@ -124,6 +125,7 @@ func (t *term) pass(ctx context.Context, promote store.Promotion) (next time.Dur
 		}
 		var endings []ending
 		if carry {
+			t.gatherEndings(ctx)
 			endings = t.s.recorder.takeCarried()
 		}
 		if promote == store.PromoteNothing && len(endings) > 0 {
@@ -150,7 +152,7 @@ func (t *term) pass(ctx context.Context, promote store.Promotion) (next time.Dur
 		case fresh, want == 0:
 			t.mayClaim = t.mayClaim || p.Promoted > len(p.Claims)
 		default:
-			t.mayClaim = len(p.Claims) == want || p.Contended
+			t.mayClaim = len(p.Claims) == want || p.Contended || p.Promoted > len(p.Claims)
 		}
 		if promote != store.PromoteNothing && p.NextDue > 0 {
 			next = min(next, p.NextDue)
@@ -198,6 +200,9 @@ func (t *term) trip(ctx context.Context, endings []ending, promote store.Promoti
 	for _, c := range round.Claims {
 		t.execute(c, rules)
 	}
+	if len(round.Claims) > 0 {
+		t.claimedAt = time.Now()
+	}
 	return round.Pass, err
 }
 
@@ -219,7 +224,8 @@ func (t *term) promoteBacklog(ctx context.Context) {
 				if !errors.Is(err, store.ErrDead) {
 					errs.failed(err)
 				}
-				break // the next sweep comes to it
+				signal(t.promoted) // it may stand, and is announced to others only
+				break              // the next sweep comes to it
 			}
 			errs.ok()
 			t.s.cfg.Observer.passed(p)

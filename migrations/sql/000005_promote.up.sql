@@ -140,6 +140,8 @@ DECLARE
     mark_failures jsonb;
     mark_replica boolean;
     found_marks integer;
+    asked boolean;
+    of_plans boolean;
     candidates bigint[];
     locked bigint[];
     verdict_ids bigint[];
@@ -192,17 +194,16 @@ BEGIN
         END IF;
     END IF;
 
-    -- When the next run is due; whoever inserts an earlier one says so.
-    next_ms := extract(epoch FROM least(
-        (SELECT r.judge_at FROM task_run r
-         WHERE r.judge_at > t AND r.plan_id IS NULL AND r.database_id IS NULL ORDER BY r.judge_at LIMIT 1),
-        (SELECT r.judge_at FROM task_run r
-         WHERE r.judge_at > t AND (r.plan_id IS NOT NULL OR r.database_id IS NOT NULL) ORDER BY r.judge_at LIMIT 1)) - t) * 1000;
-
-    IF sweep
-       OR EXISTS (SELECT FROM gate_mark)
-       OR EXISTS (SELECT FROM task_run r WHERE r.judge_at <= t AND (r.plan_id IS NOT NULL OR r.database_id IS NOT NULL))
-    THEN
+    -- When the next run is due, whoever inserts an earlier one says so; and whether anything asks for more.
+    SELECT extract(epoch FROM least(
+               (SELECT r.judge_at FROM task_run r
+                WHERE r.judge_at > t AND r.plan_id IS NULL AND r.database_id IS NULL ORDER BY r.judge_at LIMIT 1),
+               (SELECT r.judge_at FROM task_run r
+                WHERE r.judge_at > t AND (r.plan_id IS NOT NULL OR r.database_id IS NOT NULL) ORDER BY r.judge_at LIMIT 1)) - t) * 1000,
+           sweep OR EXISTS (SELECT FROM gate_mark)
+               OR EXISTS (SELECT FROM task_run r WHERE r.judge_at <= t AND (r.plan_id IS NOT NULL OR r.database_id IS NOT NULL))
+    INTO next_ms, asked;
+    IF asked THEN
         busy := NOT pg_try_advisory_xact_lock(1920298607, 1);
     END IF;
     IF busy IS NOT FALSE THEN
@@ -402,9 +403,11 @@ BEGIN
     END IF;
 
     -- The plans of the candidates are looked at too: a retry may have ended a STOP.
-    SELECT coalesce(array_agg(DISTINCT q.plan_id), '{}') INTO mark_plans
-    FROM (SELECT unnest(mark_plans) AS plan_id
-          UNION SELECT r.plan_id FROM task_run r WHERE r.id = ANY (due) AND num_nonnulls(r.plan_id) = 1) q;
+    IF cardinality(due) > 0 THEN
+        SELECT coalesce(array_agg(DISTINCT q.plan_id), '{}') INTO mark_plans
+        FROM (SELECT unnest(mark_plans) AS plan_id
+              UNION SELECT r.plan_id FROM task_run r WHERE r.id = ANY (due) AND num_nonnulls(r.plan_id) = 1) q;
+    END IF;
     IF cardinality(mark_plans) > 0 THEN
         plan_runs := ARRAY(
             SELECT x.id FROM unnest(mark_plans) p(id)
@@ -490,13 +493,14 @@ BEGIN
         SELECT a.id, a.slots, row_number() OVER (PARTITION BY a.plan_id ORDER BY a.priority DESC, a.run_at, a.id) AS n
         FROM passed a WHERE a.alone
     )
-    SELECT array_agg(v.id), array_agg(v.hold),
+    SELECT array_agg(v.id), array_agg(v.hold), coalesce(array_agg(v.id) FILTER (WHERE v.hold IS NULL), '{}'),
+           bool_or(v.hold IS NULL AND v.plan_id IS NOT NULL),
            coalesce(array_agg(DISTINCT v.database_id) FILTER (WHERE v.crowded_out AND v.database_id IS NOT NULL), '{}')
                || coalesce(again_dbs, '{}'),
            array_agg(DISTINCT v.database_id) FILTER (WHERE v.fresh)
-    INTO verdict_ids, verdict_holds, again_dbs, fresh_dbs
+    INTO verdict_ids, verdict_holds, open_ids, of_plans, again_dbs, fresh_dbs
     FROM (
-        SELECT c.id, c.database_id, c.held IS NULL AND c.version_key IS NOT NULL AS fresh,
+        SELECT c.id, c.plan_id, c.database_id, c.held IS NULL AND c.version_key IS NOT NULL AS fresh,
                CASE WHEN c.gate IS NOT NULL THEN c.gate
                     WHEN NOT c.plan_open OR c.slots <= 0 THEN 'READY'
                     WHEN k.id IS NULL THEN 'DATABASE'
@@ -506,8 +510,7 @@ BEGIN
     ) v;
 
     -- 5. Promote, and note what holds the others.
-    open_ids := ARRAY(SELECT v.id FROM unnest(verdict_ids, verdict_holds) v(id, hold) WHERE v.hold IS NULL);
-    IF cardinality(open_ids) > 0 THEN
+    IF of_plans THEN
         -- The first run of a round begins it, with the plan's row held; where somebody else holds that, it waits.
         late := rowrun.begin_rounds(open_ids, false);
         IF cardinality(late) > 0 THEN
