@@ -11,7 +11,9 @@ import (
 )
 
 // writes are the statements whose transactions change what becomes of runs.
-func writes() []string { return []string{"claim_runs", "end_plain_runs", "hand_over_run", "append_log"} }
+func writes() []string {
+	return []string{"claim_runs", "end_plain_runs", "hand_over_run", "append_log"}
+}
 
 // plan loses one answer: the server has committed, the client hears nothing and its connection is cut. Or one commit:
 // the connection is cut before the server hears of it.
