@@ -9,21 +9,19 @@ import (
 // Publish, Gap) never blocks. All methods may be called from many goroutines.
 type Hub struct {
 	mu      sync.Mutex
-	wakes   map[chan struct{}]subscription
+	wakes   []subscription // in the order in which they came
 	batches map[*Batches]struct{}
 }
 
 type subscription struct {
+	ch     chan struct{}
 	want   func(Transition) bool // nil: all
 	others bool                  // not those of this process
 }
 
 // NewHub returns a hub without subscribers.
 func NewHub() *Hub {
-	return &Hub{
-		wakes:   make(map[chan struct{}]subscription),
-		batches: make(map[*Batches]struct{}),
-	}
+	return &Hub{batches: make(map[*Batches]struct{})}
 }
 
 // Subscribe returns a channel that receives one value after any number of
@@ -33,7 +31,7 @@ func NewHub() *Hub {
 //
 // want says which transitions are worth a wake; nil: all. It is called while
 // others wait, and must not call the hub. A notification without transitions,
-// and a gap, wake everybody.
+// and a gap, wake everybody, in the order of the subscriptions.
 func (h *Hub) Subscribe(want func(Transition) bool) (<-chan struct{}, func()) {
 	return h.subscribe(subscription{want: want})
 }
@@ -44,15 +42,15 @@ func (h *Hub) SubscribeOthers(want func(Transition) bool) (<-chan struct{}, func
 }
 
 func (h *Hub) subscribe(s subscription) (<-chan struct{}, func()) {
-	ch := make(chan struct{}, 1)
-	ch <- struct{}{}
+	s.ch = make(chan struct{}, 1)
+	s.ch <- struct{}{}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.wakes[ch] = s
-	return ch, func() {
+	h.wakes = append(h.wakes, s)
+	return s.ch, func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		delete(h.wakes, ch)
+		h.wakes = slices.DeleteFunc(h.wakes, func(one subscription) bool { return one.ch == s.ch })
 	}
 }
 
@@ -77,12 +75,12 @@ func (h *Hub) publish(transitions []Transition, own bool) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for ch, s := range h.wakes {
+	for _, s := range h.wakes {
 		if own && s.others {
 			continue
 		}
 		if s.want == nil || slices.ContainsFunc(transitions, s.want) {
-			signal(ch)
+			signal(s.ch)
 		}
 	}
 	for b := range h.batches {
@@ -103,8 +101,8 @@ func (h *Hub) Gap(reason string) {
 
 // wakeAll is called with h.mu held.
 func (h *Hub) wakeAll() {
-	for ch := range h.wakes {
-		signal(ch)
+	for _, s := range h.wakes {
+		signal(s.ch)
 	}
 }
 

@@ -36,7 +36,7 @@ func (t *term) dispatch(ctx context.Context) {
 	defer t.s.recorder.carry(false)
 	for {
 		promote := store.PromoteNothing
-		woken := false
+		woken, search := false, false
 		t.s.recorder.carry(!failing && !t.mayClaim)
 		select {
 		case <-ctx.Done():
@@ -48,8 +48,17 @@ func (t *term) dispatch(ctx context.Context) {
 		case <-t.s.opened:
 			woken = true
 		case <-t.s.cfg.Available:
-			t.mayClaim = true
-			lost.toClaim()
+			// An INSERT says "look", and that wakes both: what it inserted is promoted and claimed first, without the
+			// search that the other is about.
+			select {
+			case <-t.s.cfg.Wake:
+				woken, search = true, true
+				lost.woken()
+				signal(t.s.lookAtRuns)
+			default:
+				t.mayClaim = true
+				lost.toClaim()
+			}
 		case <-t.promoted:
 			t.mayClaim = true
 		case <-t.claimable:
@@ -98,6 +107,10 @@ func (t *term) dispatch(ctx context.Context) {
 		}
 		if woken && time.Until(promoteAt) > lookAgain {
 			promoteAt = time.Now().Add(lookAgain)
+		}
+		if search {
+			t.mayClaim = true
+			signal(t.claimable)
 		}
 		if !promoteAt.Equal(sweepAt) {
 			lost.due = promoteAt
