@@ -101,8 +101,11 @@ func TestEveryStatementOfARoundUsesIndexes(t *testing.T) {
 	e.check(t, "watch", 50, func() {
 		_, err := s.Watch(t.Context(), "r", []int64{claims[0].ID})
 		require.NoError(t, err)
-		_, err = s.Owned(t.Context(), "r")
+	})
+	e.check(t, "survey", 200, func() {
+		seen, err := s.Survey(t.Context(), "r", noop())
 		require.NoError(t, err)
+		require.True(t, seen.Work, "versions wait for a database")
 	})
 	e.check(t, "dead replicas", 50, func() {
 		_, err := s.DeadReplicas(t.Context(), time.Hour)
