@@ -67,7 +67,7 @@ SELECT EXISTS (SELECT FROM me),
         ORDER BY d.next_attempt_at LIMIT 1) IS TRUE,
        (SELECT true FROM rowrun.stream_note n WHERE n.printed_at IS NULL ORDER BY n.id LIMIT 1) IS TRUE,
        coalesce((SELECT me.paused_at::text FROM me), '')
-       || (SELECT md5(coalesce(string_agg(t::text, E'\n' ORDER BY t.type), '')) FROM (SELECT * FROM rowrun.task_type ORDER BY type LIMIT 1000) t),
+       || (SELECT md5(coalesce(string_agg(rule::text, E'\n' ORDER BY rule.type), '')) FROM (SELECT * FROM rowrun.task_type ORDER BY type LIMIT 1000) rule),
        pg_notification_queue_usage()
 FROM now, due`
 
