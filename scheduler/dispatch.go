@@ -22,7 +22,7 @@ const (
 	// replaced is when a pass is tried again that failed after one that didn't: what fails first is a connection that
 	// died while it was idle, and the pool has another by then.
 	replaced = 10 * time.Millisecond
-	forever     = time.Hour // the sweep comes before
+	forever  = time.Hour // the sweep comes before
 )
 
 // dispatch promotes and claims: woken by a notification, by a slot of ours that became free, by a run_at, or by the

@@ -140,7 +140,7 @@ func newReplica(c *serveConfig, s *store.Store, x *executors, traces *tracing.Tr
 			tell(due, seen.Deliveries)
 			tell(noted, seen.Notes)
 		},
-		Log:                log,
+		Log: log,
 	}
 	if traces != nil {
 		schedule.Trace = traces.Trace
