@@ -9,16 +9,19 @@ import (
 // Publish, Gap) never blocks. All methods may be called from many goroutines.
 type Hub struct {
 	mu      sync.Mutex
-	wakes   map[chan struct{}]func(Transition) bool
+	wakes   []subscription // in the order in which they came
 	batches map[*Batches]struct{}
+}
+
+type subscription struct {
+	ch     chan struct{}
+	want   func(Transition) bool // nil: all
+	others bool                  // not those of this process
 }
 
 // NewHub returns a hub without subscribers.
 func NewHub() *Hub {
-	return &Hub{
-		wakes:   make(map[chan struct{}]func(Transition) bool),
-		batches: make(map[*Batches]struct{}),
-	}
+	return &Hub{batches: make(map[*Batches]struct{})}
 }
 
 // Subscribe returns a channel that receives one value after any number of
@@ -28,17 +31,26 @@ func NewHub() *Hub {
 //
 // want says which transitions are worth a wake; nil: all. It is called while
 // others wait, and must not call the hub. A notification without transitions,
-// and a gap, wake everybody.
+// and a gap, wake everybody, in the order of the subscriptions.
 func (h *Hub) Subscribe(want func(Transition) bool) (<-chan struct{}, func()) {
-	ch := make(chan struct{}, 1)
-	ch <- struct{}{}
+	return h.subscribe(subscription{want: want})
+}
+
+// SubscribeOthers is Subscribe, but for what this process itself has announced: see ListenConfig.Own.
+func (h *Hub) SubscribeOthers(want func(Transition) bool) (<-chan struct{}, func()) {
+	return h.subscribe(subscription{want: want, others: true})
+}
+
+func (h *Hub) subscribe(s subscription) (<-chan struct{}, func()) {
+	s.ch = make(chan struct{}, 1)
+	s.ch <- struct{}{}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.wakes[ch] = want
-	return ch, func() {
+	h.wakes = append(h.wakes, s)
+	return s.ch, func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		delete(h.wakes, ch)
+		h.wakes = slices.DeleteFunc(h.wakes, func(one subscription) bool { return one.ch == s.ch })
 	}
 }
 
@@ -53,16 +65,22 @@ func (h *Hub) Wake() {
 }
 
 // Publish hands on what one notification said. No transitions mean the same as Wake.
-func (h *Hub) Publish(transitions []Transition) {
+func (h *Hub) Publish(transitions []Transition) { h.publish(transitions, false) }
+
+// publish with own: a session of this process announced them.
+func (h *Hub) publish(transitions []Transition, own bool) {
 	if len(transitions) == 0 {
 		h.Wake()
 		return
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for ch, want := range h.wakes {
-		if want == nil || slices.ContainsFunc(transitions, want) {
-			signal(ch)
+	for _, s := range h.wakes {
+		if own && s.others {
+			continue
+		}
+		if s.want == nil || slices.ContainsFunc(transitions, s.want) {
+			signal(s.ch)
 		}
 	}
 	for b := range h.batches {
@@ -83,8 +101,8 @@ func (h *Hub) Gap(reason string) {
 
 // wakeAll is called with h.mu held.
 func (h *Hub) wakeAll() {
-	for ch := range h.wakes {
-		signal(ch)
+	for _, s := range h.wakes {
+		signal(s.ch)
 	}
 }
 

@@ -49,6 +49,9 @@ type ListenConfig struct {
 	// to prove that they still arrive, and when a connection is tried again on
 	// which they didn't. Default 30 s.
 	ProbeInterval time.Duration
+	// Own, where not nil, says whether a server process serves a session of this process. What it announces wakes nobody
+	// who subscribed to others.
+	Own func(serverPID uint32) bool
 	// OnConnect, where not nil, is called on each new connection before LISTEN.
 	// An error costs the connection. It must not leave a transaction open.
 	OnConnect func(ctx context.Context, conn *pgx.Conn) error

@@ -220,7 +220,7 @@ func (l *Listener) deliver(n *pgconn.Notification) {
 		return
 	}
 	l.odd = false
-	l.config.Hub.Publish(transitions)
+	l.config.Hub.publish(transitions, l.config.Own != nil && l.config.Own(n.PID))
 }
 
 // complain logs why notifications aren't heard, once until the reason changes

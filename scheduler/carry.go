@@ -1,7 +1,9 @@
 package scheduler
 
 import (
+	"context"
 	"slices"
+	"time"
 
 	"github.com/rowrun/rowrun/store"
 )
@@ -10,8 +12,9 @@ import (
 // beside the claims uses both sides of a machine; below it, a round trip and a commit less count for more.
 const maxCarried = 100
 
-// carried says whether an ending is left to dispatch: where others may wait for it, it is written in the round trip that
-// promotes and claims them. Others are written at once, and beside the claims. r.mu is held.
+// carried says whether an ending is left to dispatch: where others may wait for it, and nothing else for a slot, it is
+// written in the round trip that promotes and claims them. Others are written at once, and beside the claims: a promotion
+// for each few ends would cost more than it saves while there is other work. r.mu is held.
 func (r *recorder) carried(e *ending) bool {
 	return r.carrying && e.store.Gated && !e.handOver && len(r.queue) <= maxCarried
 }
@@ -45,6 +48,22 @@ func (r *recorder) takeCarried() []ending {
 	}
 	batch := cutOff(&r.queue, r.s.cfg.MaxBatch)
 	return slices.DeleteFunc(batch, func(e ending) bool { _, known := r.pending[e.store.ID]; return !known })
+}
+
+// gatherEndings lets quick runs that have just been started end too, where endings are waiting for a pass already:
+// otherwise those of two halves would take turns, each with a promotion of its own. An ending that waits for no other
+// goes at once.
+func (t *term) gatherEndings(ctx context.Context) {
+	for ctx.Err() == nil && t.s.executing.Load() > 0 && t.s.recorder.carries() && time.Since(t.claimedAt) < gatherFor {
+		sleep(ctx, gatherFor/8)
+	}
+}
+
+// carries says whether endings wait for a pass.
+func (r *recorder) carries() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.carrying && len(r.queue) > 0
 }
 
 // giveBack leaves endings that a pass could not write to this recorder, which tells one cause from another.

@@ -40,8 +40,8 @@ func (t *term) dispatch(ctx context.Context) {
 	defer t.s.recorder.carry(false)
 	for {
 		promote := store.PromoteNothing
-		woken := false
-		t.s.recorder.carry(!failing)
+		woken, search := false, false
+		t.s.recorder.carry(!failing && !t.mayClaim)
 		select {
 		case <-ctx.Done():
 			return
@@ -52,8 +52,17 @@ func (t *term) dispatch(ctx context.Context) {
 		case <-t.s.opened:
 			woken = true
 		case <-t.s.cfg.Available:
-			t.mayClaim = true
-			lost.toClaim()
+			// An INSERT says "look", and that wakes both: what it inserted is promoted and claimed first, without the
+			// search that the other is about.
+			select {
+			case <-t.s.cfg.Wake:
+				woken, search = true, true
+				lost.woken()
+				signal(t.s.lookAtRuns)
+			default:
+				t.mayClaim = true
+				lost.toClaim()
+			}
 		case <-t.promoted:
 			t.mayClaim = true
 		case <-t.claimable:
@@ -106,6 +115,7 @@ func (t *term) dispatch(ctx context.Context) {
 				again = replaced
 			}
 			failing = true
+			t.mayClaim = true // what was promoted, if it was, is announced to others only
 			promoteAt = time.Now().Add(again)
 			reset(timer, again)
 			continue
@@ -127,6 +137,10 @@ func (t *term) dispatch(ctx context.Context) {
 		}
 		if woken && time.Until(promoteAt) > lookAgain {
 			promoteAt = time.Now().Add(lookAgain)
+		}
+		if search {
+			t.mayClaim = true
+			signal(t.claimable)
 		}
 		if !promoteAt.Equal(sweepAt) {
 			lost.due = promoteAt
@@ -154,6 +168,7 @@ func (t *term) pass(ctx context.Context, promote store.Promotion) (next time.Dur
 		}
 		var endings []ending
 		if carry {
+			t.gatherEndings(ctx)
 			endings = t.s.recorder.takeCarried()
 		}
 		if promote == store.PromoteNothing && len(endings) > 0 {
@@ -180,7 +195,7 @@ func (t *term) pass(ctx context.Context, promote store.Promotion) (next time.Dur
 		case fresh, want == 0:
 			t.mayClaim = t.mayClaim || p.Promoted > len(p.Claims)
 		default:
-			t.mayClaim = len(p.Claims) == want || p.Contended
+			t.mayClaim = len(p.Claims) == want || p.Contended || p.Promoted > len(p.Claims)
 		}
 		if promote != store.PromoteNothing && p.NextDue > 0 {
 			next = min(next, p.NextDue)
@@ -228,6 +243,9 @@ func (t *term) trip(ctx context.Context, endings []ending, promote store.Promoti
 	for _, c := range round.Claims {
 		t.execute(c, rules)
 	}
+	if len(round.Claims) > 0 {
+		t.claimedAt = time.Now()
+	}
 	return round.Pass, err
 }
 
@@ -249,7 +267,8 @@ func (t *term) promoteBacklog(ctx context.Context) {
 				if !errors.Is(err, store.ErrDead) {
 					errs.failed(err)
 				}
-				break // the next sweep comes to it
+				signal(t.promoted) // it may stand, and is announced to others only
+				break              // the next sweep comes to it
 			}
 			errs.ok()
 			t.s.cfg.Observer.passed(p)

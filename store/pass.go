@@ -190,9 +190,11 @@ func (s *Store) workIn(ctx context.Context, b *pgx.Batch, pool *pgxpool.Pool, re
 	if held > 0 {
 		var more bool
 		var next *float64
-		if err := pool.QueryRow(ctx, promoteRuns, true).Scan(&held, &pass.Busy, &more, &next); err != nil {
+		var promoted int
+		if err := pool.QueryRow(ctx, promoteRuns, true).Scan(&promoted, &pass.Busy, &more, &next); err != nil {
 			return pass, seen, fmt.Errorf("put paused runs aside: %w", err)
 		}
+		pass.Promoted += promoted
 		pass.More = pass.More || more
 	}
 	return pass, seen, nil

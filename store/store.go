@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -38,6 +39,14 @@ type Store struct {
 	// A replica keeps three connections apart: heartbeats never queue behind other work, and the statements of the
 	// pass and of the endings, whose first planning takes some 100 ms, are each planned on one connection only.
 	beats, passes, ends *pgxpool.Pool
+	// sessions are the server processes behind the connections; none where a pooler stands between.
+	sessions sync.Map
+}
+
+// Own says whether a server process serves one of the store's connections.
+func (s *Store) Own(serverPID uint32) bool {
+	_, own := s.sessions.Load(serverPID)
+	return own
 }
 
 // Open prepares a pool; connections are made when they are needed.
@@ -76,13 +85,23 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 			params["idle_in_transaction_session_timeout"] = limit
 			params["tcp_user_timeout"] = limit
 			params["enable_seqscan"] = "off"
+			// A bitmap scan can't mark the entries that updates left behind as dead, so that it reads them again and again.
+			params["enable_bitmapscan"] = "off"
 		}
+	}
+	s := &Store{}
+	if !c.Pooled {
+		pc.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
+			s.sessions.Store(conn.PgConn().PID(), true)
+			return nil
+		}
+		pc.BeforeClose = func(conn *pgx.Conn) { s.sessions.Delete(conn.PgConn().PID()) }
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, pc)
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
-	s := &Store{pool: pool, beats: pool, passes: pool, ends: pool}
+	s.pool, s.beats, s.passes, s.ends = pool, pool, pool, pool
 	if c.Lease == 0 {
 		return s, nil
 	}

@@ -46,7 +46,7 @@ func newReplica(c *serveConfig, s *store.Store, x *executors, traces *tracing.Tr
 	}
 	r := &replica{}
 	wake, unsubscribeWake := hub.Subscribe(r.mayOpenGate)
-	available, unsubscribeAvailable := hub.Subscribe(r.mayBeClaimed)
+	available, unsubscribeAvailable := hub.SubscribeOthers(r.mayBeClaimed)
 	ended, unsubscribeEnded := hub.Subscribe(r.mayBeStopped)
 	if c.Wake == "poll" {
 		wake, available, ended = nil, nil, nil
@@ -58,7 +58,7 @@ func newReplica(c *serveConfig, s *store.Store, x *executors, traces *tracing.Tr
 		unsubscribeEnded()
 		unsubscribeAnnounced()
 	}
-	listen := events.ListenConfig{ConnConfig: config, Channel: store.Channel, Hub: hub, Log: log, Probe: true}
+	listen := events.ListenConfig{ConnConfig: config, Channel: store.Channel, Hub: hub, Log: log, Probe: true, Own: s.Own}
 	due, noted := make(chan bool, 1), make(chan bool, 1)
 	logRuns := func() bool { return true }
 	var listener *events.Listener
@@ -202,7 +202,8 @@ func (r *replica) mayBeAnnounced(t events.Transition) bool {
 	return true
 }
 
-// Which transitions concern the scheduler: those of its own making it knows already.
+// Which transitions concern the scheduler: those of its own making it knows already. What its own sessions promote it
+// claims, or knows of, before it could hear of it.
 
 func (r *replica) mayOpenGate(t events.Transition) bool {
 	return ends(t) && !r.own(t)

@@ -64,6 +64,33 @@ CREATE FUNCTION rowrun.plan_room(plan_id bigint) RETURNS TABLE (open boolean, sl
 $$;
 COMMENT ON FUNCTION rowrun.plan_room(bigint) IS 'Internal: whether a plan lets runs through, and how many more.';
 
+-- Of a database the first sequential PENDING run that mutual exclusion alone holds. A function of its own, and not in
+-- plain SQL, because its text would be part of the judgement otherwise, which has it started up for each pass: a third of
+-- what a pass takes for one run. It is called where there is a sequential run at all.
+CREATE FUNCTION rowrun.first_sequential(database_id text, smallest text, t timestamptz)
+    RETURNS TABLE (id bigint, priority integer, run_at timestamptz)
+    LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
+    (SELECT r.id, r.priority, r.run_at FROM rowrun.task_run r
+     CROSS JOIN LATERAL rowrun.closed_gate(r, false, t) g
+     LEFT JOIN LATERAL rowrun.plan_room(r.plan_id) room ON true
+     WHERE r.database_id = first_sequential.database_id AND r.version_key IS NULL AND r.sequential AND r.status = 'PENDING'
+       AND (r.hold IS NULL OR r.hold IN ('DATABASE', 'READY'))
+       AND g.gate IS NULL AND coalesce(room.open AND room.slots > 0, true)
+     ORDER BY r.version_key, r.sequential, r.priority DESC, r.run_at, r.id LIMIT 1)
+    UNION ALL
+    (SELECT r.id, r.priority, r.run_at FROM rowrun.task_run r
+     CROSS JOIN LATERAL rowrun.closed_gate(r, false, t) g
+     LEFT JOIN LATERAL rowrun.plan_room(r.plan_id) room ON true
+     WHERE r.database_id = first_sequential.database_id AND r.version_key = first_sequential.smallest AND r.sequential AND r.status = 'PENDING'
+       AND (r.hold IS NULL OR r.hold IN ('DATABASE', 'READY'))
+       AND g.gate IS NULL AND coalesce(room.open AND room.slots > 0, true)
+     ORDER BY r.priority DESC, r.run_at, r.id LIMIT 1);
+END $$;
+COMMENT ON FUNCTION rowrun.first_sequential(text, text, timestamptz) IS 'Internal: the first sequential run of a database that mutual exclusion alone holds.';
+
 -- What the transaction has promoted so far, so that its next statement can claim it without a search; more than a
 -- hundred at once aren't noted.
 CREATE FUNCTION rowrun.promoted_now() RETURNS bigint[] LANGUAGE sql STABLE
@@ -92,6 +119,7 @@ CREATE FUNCTION rowrun.promote_runs(sweep boolean DEFAULT false,
     SET jit = off
     SET plan_cache_mode = force_generic_plan
     SET enable_seqscan = off
+    SET enable_bitmapscan = off
     SET lock_timeout = '200ms'
 AS $$
 DECLARE
@@ -112,6 +140,8 @@ DECLARE
     mark_failures jsonb;
     mark_replica boolean;
     found_marks integer;
+    asked boolean;
+    of_plans boolean;
     candidates bigint[];
     locked bigint[];
     verdict_ids bigint[];
@@ -164,17 +194,16 @@ BEGIN
         END IF;
     END IF;
 
-    -- When the next run is due; whoever inserts an earlier one says so.
-    next_ms := extract(epoch FROM least(
-        (SELECT r.judge_at FROM task_run r
-         WHERE r.judge_at > t AND r.plan_id IS NULL AND r.database_id IS NULL ORDER BY r.judge_at LIMIT 1),
-        (SELECT r.judge_at FROM task_run r
-         WHERE r.judge_at > t AND (r.plan_id IS NOT NULL OR r.database_id IS NOT NULL) ORDER BY r.judge_at LIMIT 1)) - t) * 1000;
-
-    IF sweep
-       OR EXISTS (SELECT FROM gate_mark)
-       OR EXISTS (SELECT FROM task_run r WHERE r.judge_at <= t AND (r.plan_id IS NOT NULL OR r.database_id IS NOT NULL))
-    THEN
+    -- When the next run is due, whoever inserts an earlier one says so; and whether anything asks for more.
+    SELECT extract(epoch FROM least(
+               (SELECT r.judge_at FROM task_run r
+                WHERE r.judge_at > t AND r.plan_id IS NULL AND r.database_id IS NULL ORDER BY r.judge_at LIMIT 1),
+               (SELECT r.judge_at FROM task_run r
+                WHERE r.judge_at > t AND (r.plan_id IS NOT NULL OR r.database_id IS NOT NULL) ORDER BY r.judge_at LIMIT 1)) - t) * 1000,
+           sweep OR EXISTS (SELECT FROM gate_mark)
+               OR EXISTS (SELECT FROM task_run r WHERE r.judge_at <= t AND (r.plan_id IS NOT NULL OR r.database_id IS NOT NULL))
+    INTO next_ms, asked;
+    IF asked THEN
         busy := NOT pg_try_advisory_xact_lock(1920298607, 1);
     END IF;
     IF busy IS NOT FALSE THEN
@@ -374,9 +403,11 @@ BEGIN
     END IF;
 
     -- The plans of the candidates are looked at too: a retry may have ended a STOP.
-    SELECT coalesce(array_agg(DISTINCT q.plan_id), '{}') INTO mark_plans
-    FROM (SELECT unnest(mark_plans) AS plan_id
-          UNION SELECT r.plan_id FROM task_run r WHERE r.id = ANY (due) AND num_nonnulls(r.plan_id) = 1) q;
+    IF cardinality(due) > 0 THEN
+        SELECT coalesce(array_agg(DISTINCT q.plan_id), '{}') INTO mark_plans
+        FROM (SELECT unnest(mark_plans) AS plan_id
+              UNION SELECT r.plan_id FROM task_run r WHERE r.id = ANY (due) AND num_nonnulls(r.plan_id) = 1) q;
+    END IF;
     IF cardinality(mark_plans) > 0 THEN
         plan_runs := ARRAY(
             SELECT x.id FROM unnest(mark_plans) p(id)
@@ -425,7 +456,13 @@ BEGIN
                                  AND a.status IN ('AVAILABLE', 'RUNNING')) END AS busy
         FROM candidate c WHERE c.gate IS NULL AND c.plan_open AND c.slots > 0
     ), base AS MATERIALIZED (
-        SELECT DISTINCT o.database_id FROM open o WHERE o.database_id IS NOT NULL
+        -- A run whose gates are open has the smallest version there is.
+        SELECT d.database_id, coalesce(d.version_key, least(
+                   (SELECT r.version_key FROM task_run r WHERE r.database_id = d.database_id AND r.status = 'PENDING'
+                      AND r.version_key IS NOT NULL ORDER BY r.version_key LIMIT 1),
+                   (SELECT r.version_key FROM task_run r WHERE r.database_id = d.database_id AND r.status IN ('AVAILABLE', 'RUNNING')
+                      AND r.version_key IS NOT NULL ORDER BY r.version_key LIMIT 1))) AS smallest
+        FROM (SELECT o.database_id, min(o.version_key) AS version_key FROM open o WHERE o.database_id IS NOT NULL GROUP BY 1) d
     ), first_sequential AS MATERIALIZED (
         -- Of each database the first sequential run that mutual exclusion alone holds, candidate or not: the runs
         -- that come later in the order wait behind it.
@@ -434,31 +471,11 @@ BEGIN
             SELECT o.database_id, o.id, o.priority, o.run_at FROM open o WHERE o.sequential AND o.database_id IS NOT NULL
             UNION ALL
             SELECT b.database_id, x.id, x.priority, x.run_at
-            FROM base b
-            CROSS JOIN LATERAL (
-                SELECT least(
-                    (SELECT r.version_key FROM task_run r WHERE r.database_id = b.database_id AND r.status = 'PENDING'
-                       AND r.version_key IS NOT NULL ORDER BY r.version_key LIMIT 1),
-                    (SELECT r.version_key FROM task_run r WHERE r.database_id = b.database_id AND r.status IN ('AVAILABLE', 'RUNNING')
-                       AND r.version_key IS NOT NULL ORDER BY r.version_key LIMIT 1)) AS smallest
-            ) m
-            CROSS JOIN LATERAL (
-                (SELECT r.id, r.priority, r.run_at FROM task_run r
-                 CROSS JOIN LATERAL rowrun.closed_gate(r, false, t) g
-                 LEFT JOIN LATERAL rowrun.plan_room(r.plan_id) room ON true
-                 WHERE r.database_id = b.database_id AND r.version_key IS NULL AND r.sequential AND r.status = 'PENDING'
-                   AND (r.hold IS NULL OR r.hold IN ('DATABASE', 'READY'))
-                   AND g.gate IS NULL AND coalesce(room.open AND room.slots > 0, true)
-                 ORDER BY r.version_key, r.sequential, r.priority DESC, r.run_at, r.id LIMIT 1)
-                UNION ALL
-                (SELECT r.id, r.priority, r.run_at FROM task_run r
-                 CROSS JOIN LATERAL rowrun.closed_gate(r, false, t) g
-                 LEFT JOIN LATERAL rowrun.plan_room(r.plan_id) room ON true
-                 WHERE r.database_id = b.database_id AND r.version_key = m.smallest AND r.sequential AND r.status = 'PENDING'
-                   AND (r.hold IS NULL OR r.hold IN ('DATABASE', 'READY'))
-                   AND g.gate IS NULL AND coalesce(room.open AND room.slots > 0, true)
-                 ORDER BY r.priority DESC, r.run_at, r.id LIMIT 1)
-            ) x
+            FROM base b CROSS JOIN LATERAL rowrun.first_sequential(b.database_id, b.smallest, t) x
+            WHERE EXISTS (SELECT FROM task_run r WHERE r.database_id = b.database_id AND r.status = 'PENDING'
+                            AND r.version_key IS NULL AND r.sequential)
+               OR EXISTS (SELECT FROM task_run r WHERE r.database_id = b.database_id AND r.status = 'PENDING'
+                            AND r.version_key = b.smallest AND r.sequential)
         ) s
         ORDER BY s.database_id, s.priority DESC, s.run_at, s.id
     ), passed AS MATERIALIZED (
@@ -476,13 +493,14 @@ BEGIN
         SELECT a.id, a.slots, row_number() OVER (PARTITION BY a.plan_id ORDER BY a.priority DESC, a.run_at, a.id) AS n
         FROM passed a WHERE a.alone
     )
-    SELECT array_agg(v.id), array_agg(v.hold),
+    SELECT array_agg(v.id), array_agg(v.hold), coalesce(array_agg(v.id) FILTER (WHERE v.hold IS NULL), '{}'),
+           bool_or(v.hold IS NULL AND v.plan_id IS NOT NULL),
            coalesce(array_agg(DISTINCT v.database_id) FILTER (WHERE v.crowded_out AND v.database_id IS NOT NULL), '{}')
                || coalesce(again_dbs, '{}'),
            array_agg(DISTINCT v.database_id) FILTER (WHERE v.fresh)
-    INTO verdict_ids, verdict_holds, again_dbs, fresh_dbs
+    INTO verdict_ids, verdict_holds, open_ids, of_plans, again_dbs, fresh_dbs
     FROM (
-        SELECT c.id, c.database_id, c.held IS NULL AND c.version_key IS NOT NULL AS fresh,
+        SELECT c.id, c.plan_id, c.database_id, c.held IS NULL AND c.version_key IS NOT NULL AS fresh,
                CASE WHEN c.gate IS NOT NULL THEN c.gate
                     WHEN NOT c.plan_open OR c.slots <= 0 THEN 'READY'
                     WHEN k.id IS NULL THEN 'DATABASE'
@@ -492,8 +510,7 @@ BEGIN
     ) v;
 
     -- 5. Promote, and note what holds the others.
-    open_ids := ARRAY(SELECT v.id FROM unnest(verdict_ids, verdict_holds) v(id, hold) WHERE v.hold IS NULL);
-    IF cardinality(open_ids) > 0 THEN
+    IF of_plans THEN
         -- The first run of a round begins it, with the plan's row held; where somebody else holds that, it waits.
         late := rowrun.begin_rounds(open_ids, false);
         IF cardinality(late) > 0 THEN

@@ -21,6 +21,7 @@ DECLARE
     successors bigint[];
     items text[];
     gated boolean;
+    of_plans boolean;
     refused boolean;
     kept bigint[];
     over bigint[];
@@ -61,9 +62,9 @@ BEGIN
                 jsonb_typeof(r.result) <> 'object' OR (pg_column_size(r.result) >= 2000 AND octet_length(r.result::text) > 1048576) AS bad
         )
         SELECT array_agg(d.id), array_agg(d.status), array_agg(NULL::bigint), array_agg(d.item),
-               bool_or(d.plan_id IS NOT NULL OR d.database_id IS NOT NULL),
+               bool_or(d.plan_id IS NOT NULL OR d.database_id IS NOT NULL), bool_or(d.plan_id IS NOT NULL),
                bool_or(d.bad), array_agg(d.id) FILTER (WHERE d.kept), array_agg(d.id) FILTER (WHERE d.tick IS NOT NULL)
-        INTO ended, ended_as, successors, items, gated, refused, kept, over
+        INTO ended, ended_as, successors, items, gated, of_plans, refused, kept, over
         FROM done d;
     ELSE
         -- Locked first, judged later: a cancel that is asked for now waits, or is seen.
@@ -101,10 +102,10 @@ BEGIN
                 v.handled
         )
         SELECT array_agg(c.id), array_agg(c.status), array_agg(c.retry_run_id), array_agg(c.item),
-               bool_or(c.plan_id IS NOT NULL OR c.database_id IS NOT NULL),
+               bool_or(c.plan_id IS NOT NULL OR c.database_id IS NOT NULL), bool_or(c.plan_id IS NOT NULL),
                bool_or(c.bad), bool_or(c.handled),
                array_agg(c.id) FILTER (WHERE c.kept), array_agg(c.id) FILTER (WHERE c.tick IS NOT NULL AND c.retry_run_id IS NULL)
-        INTO ended, ended_as, successors, items, gated, refused, handled, kept, over
+        INTO ended, ended_as, successors, items, gated, of_plans, refused, handled, kept, over
         FROM changed c;
     END IF;
     IF refused THEN
@@ -113,7 +114,7 @@ BEGIN
     END IF;
     PERFORM rowrun.announce(items);
     IF gated THEN
-        PERFORM rowrun.mark_ended(ended);
+        PERFORM rowrun.mark_ended(ended, of_plans);
     END IF;
 
     IF array_remove(successors, NULL) <> '{}' THEN
