@@ -20,7 +20,8 @@ type request struct {
 // is heard meanwhile, and a statement that is cut off costs the connection. It
 // must not keep conn, close it, or leave a transaction open. ErrNotConnected
 // means that fn was not called. Do returns ctx's error only if fn was not
-// called or ended by it; when Do has returned, fn is not running.
+// called or ended by it; when Do has returned, fn is not running. Where fn returns
+// nil it has had an answer from the server, so that no ping is due.
 func (l *Listener) Do(ctx context.Context, fn func(ctx context.Context, conn *pgx.Conn) error) error {
 	r := &request{ctx: ctx, fn: fn, done: make(chan error, 1)}
 	l.mu.Lock()
@@ -51,14 +52,14 @@ func (l *Listener) Do(ctx context.Context, fn func(ctx context.Context, conn *pg
 	return <-r.done
 }
 
-// runRequests runs what Do has asked for. An error means that the connection
-// can't be used any more.
-func (l *Listener) runRequests(ctx context.Context, k *link) error {
+// runRequests runs what Do has asked for; answered: one of them went well, so that
+// the server is there. An error means that the connection can't be used any more.
+func (l *Listener) runRequests(ctx context.Context, k *link) (answered bool, err error) {
 	for {
 		l.mu.Lock()
 		if len(l.requests) == 0 {
 			l.mu.Unlock()
-			return nil
+			return answered, nil
 		}
 		r := l.requests[0]
 		l.requests = l.requests[1:]
@@ -66,11 +67,12 @@ func (l *Listener) runRequests(ctx context.Context, k *link) error {
 
 		err := l.runRequest(ctx, k, r)
 		r.done <- err
+		answered = answered || err == nil
 		if unusable := k.usable(); unusable != nil {
 			if err != nil {
-				return fmt.Errorf("%w: %w", unusable, err)
+				return false, fmt.Errorf("%w: %w", unusable, err)
 			}
-			return unusable
+			return false, unusable
 		}
 	}
 }

@@ -17,6 +17,7 @@ type echo struct {
 	channel string
 	last    time.Time // of a notification, or of the beginning
 	asked   bool      // and no notification came since
+	askedAt time.Time
 }
 
 func newEcho() *echo { return &echo{channel: "rowrun_echo_" + rand.Text(), last: time.Now()} }
@@ -24,7 +25,15 @@ func newEcho() *echo { return &echo{channel: "rowrun_echo_" + rand.Text(), last:
 // came is called for each notification, of whatever channel.
 func (e *echo) came() { e.last, e.asked = time.Now(), false }
 
-// ask is called after each interval of silence.
+// due is when to ask at the latest, whatever else the server has answered.
+func (e *echo) due(patience, interval time.Duration) time.Time {
+	if e.asked {
+		return e.askedAt.Add(patience)
+	}
+	return e.last.Add(max(interval, patience))
+}
+
+// ask is called when it is due, and after each interval of silence.
 func (e *echo) ask(ctx context.Context, k *link, timeout, interval time.Duration) error {
 	if e.asked {
 		return ErrNoNotify
@@ -37,7 +46,7 @@ func (e *echo) ask(ctx context.Context, k *link, timeout, interval time.Duration
 		}
 		return nil
 	}
-	e.asked = true
+	e.asked, e.askedAt = true, time.Now()
 	if _, err := k.conn.Exec(ctx, "notify "+pgx.Identifier{e.channel}.Sanitize()); err != nil {
 		return fmt.Errorf("notify itself: %w", err)
 	}

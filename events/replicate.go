@@ -49,6 +49,9 @@ type ReplicateConfig struct {
 	// Inserted, where not nil, is called when a transaction with an INSERT has
 	// been received, before Next returns it. It must not block.
 	Inserted func()
+	// Filled, where not nil, is called when the buffer has become full: Full, and after a second Stalled, say so until it
+	// isn't. It must not block.
+	Filled func()
 }
 
 // System tells one history of the log from another.

@@ -69,6 +69,13 @@ func (r *Replication) Stalled() bool {
 	return !r.stalled.IsZero() && time.Since(r.stalled) > stallAfter
 }
 
+// Full says that nothing is read from the server, as nobody takes what was.
+func (r *Replication) Full() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !r.stalled.IsZero()
+}
+
 // advance confirms what concerns nobody here: log that held no rows of ours. Called with mu held.
 func (r *Replication) advance() {
 	if len(r.pending) == 0 && r.confirmed >= r.taken {
@@ -159,11 +166,15 @@ func (r *Replication) push(tx Tx) {
 func (r *Replication) waitForRoom(ctx context.Context) bool {
 	r.mu.Lock()
 	full := r.held >= r.config.Buffer
-	if full && r.stalled.IsZero() {
+	filled := full && r.stalled.IsZero()
+	if filled {
 		r.stalled = time.Now()
 	}
 	due := r.due()
 	r.mu.Unlock()
+	if filled && r.config.Filled != nil {
+		r.config.Filled()
+	}
 	if !full {
 		return true
 	}

@@ -142,14 +142,22 @@ func (l *Listener) down() {
 }
 
 // serve hears notifications, runs requests between them, and asks after each
-// interval of silence whether the server is still there, and whether it can be heard.
+// interval in which the server said nothing whether it is still there, and after
+// each in which no notification came whether it can be heard.
 func (l *Listener) serve(ctx context.Context, k *link, e *echo) error {
 	heard := time.Now()
 	for {
-		if err := l.runRequests(ctx, k); err != nil {
+		answered, err := l.runRequests(ctx, k)
+		if err != nil {
 			return err
 		}
+		if answered {
+			heard = time.Now()
+		}
 		deadline := heard.Add(l.config.PingInterval)
+		if due := e.due(l.config.PingInterval, l.config.ProbeInterval); due.Before(deadline) {
+			deadline = due
+		}
 		n, err := l.wait(ctx, k, deadline)
 		switch {
 		case n != nil:

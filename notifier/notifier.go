@@ -57,6 +57,9 @@ type Config struct {
 	DrainTimeout time.Duration
 	// Wake says that something may be due: "look again", no more. nil: only sweeps.
 	Wake <-chan struct{}
+	// Looked, where not nil, tells of somebody else's looks at the database: whether a delivery was due. As long as they
+	// come and find none, no sweep is made.
+	Looked <-chan bool
 	// Tried, where not nil, is told how each try ended, as soon as that is recorded. It must return at once and may be
 	// called from many goroutines.
 	Tried func(Outcome)
@@ -151,29 +154,50 @@ func (n *Notifier) loop(ctx context.Context, start func(store.Delivery)) {
 		}
 		found, next, err := n.pass(ctx, start)
 		n.errs.note(ctx, err)
-		if found > 0 {
+		var due time.Time
+		if err == nil && next > 0 {
+			due = time.Now().Add(next)
+		}
+		woken := n.await(ctx, &sweep, due)
+		switch {
+		case found > 0:
+			pause = 0
+		case woken:
+			// The first few are looked after at once. Where they come without end and find nothing, as under a load of
+			// runs without plans, each costs a query: they are taken together.
+			hold(ctx, pause)
+			pause = min(2*pause+time.Millisecond, maxPause)
+		case !time.Now().Before(sweep):
 			pause = 0
 		}
-		wait := time.Until(sweep)
-		if err == nil && next > 0 {
-			wait = min(wait, next)
+	}
+}
+
+// await returns when there may be something to do, and whether it was a wake-up that said so: at the sweep at the latest,
+// which a look of somebody else's brings about or puts off. due is when the next delivery is, zero: none is known.
+func (n *Notifier) await(ctx context.Context, sweep *time.Time, due time.Time) (woken bool) {
+	for {
+		until := *sweep
+		if !due.IsZero() && due.Before(until) {
+			until = due
 		}
-		timer := time.NewTimer(max(wait, time.Millisecond))
+		timer := time.NewTimer(max(time.Until(until), time.Millisecond))
 		select {
 		case <-ctx.Done():
 		case <-n.freed:
 		case <-timer.C:
-			pause = 0
 		case <-n.cfg.Wake:
-			// The first few are looked after at once. Where they come without end and find nothing, as under a load of
-			// runs without plans, each costs a query: they are taken together.
-			if found > 0 {
-				break
+			woken = true
+		case found := <-n.cfg.Looked:
+			timer.Stop()
+			*sweep = time.Now()
+			if !found {
+				*sweep = sweep.Add(n.cfg.SweepInterval + n.cfg.SweepInterval/2)
+				continue
 			}
-			hold(ctx, pause)
-			pause = min(2*pause+time.Millisecond, maxPause)
 		}
 		timer.Stop()
+		return woken
 	}
 }
 

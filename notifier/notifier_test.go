@@ -313,3 +313,25 @@ func TestEachTryIsTold(t *testing.T) {
 		}
 	}
 }
+
+// Somebody else's looks stand for the sweeps: as long as they find nothing none is made, and what they find is delivered.
+func TestLooksOfSomebodyElseStandForTheSweeps(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	url, got := w.receiver(nil)
+	looked := make(chan bool)
+	w.start(func(c *notifier.Config) { c.SweepInterval, c.Looked = time.Second, looked })
+	looked <- false
+	w.add(w.webhook(url, ""), 1)
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for range 40 {
+		<-tick.C
+		looked <- false
+	}
+	require.Zero(t, got.total(), "a sweep was made")
+	looked <- true
+	w.eventually("a delivery", func() bool { return got.total() == 1 })
+	w.add(w.webhook(url, ""), 1)
+	w.eventually("a delivery though nobody looks any more", func() bool { return got.total() == 2 })
+}

@@ -19,7 +19,10 @@ const (
 	// gatherFor is how long freed slots are gathered.
 	gatherFor   = 200 * time.Microsecond
 	passTimeout = 15 * time.Second
-	forever     = time.Hour // the sweep comes before
+	// replaced is when a pass is tried again that failed after one that didn't: what fails first is a connection that
+	// died while it was idle, and the pool has another by then.
+	replaced = 10 * time.Millisecond
+	forever  = time.Hour // the sweep comes before
 )
 
 // dispatch promotes and claims: woken by a notification, by a slot of ours that became free, by a run_at, or by the
@@ -31,6 +34,7 @@ func (t *term) dispatch(ctx context.Context) {
 	var strays map[int64]bool
 	sweepAt := time.Now()
 	promoteAt := sweepAt // when to promote again without being told
+	wholeAt := sweepAt   // when a sweep is a whole pass at the latest
 	lost := lostWakeUps{observer: &t.s.cfg.Observer}
 	failing := false
 	defer t.s.recorder.carry(false)
@@ -71,9 +75,17 @@ func (t *term) dispatch(ctx context.Context) {
 			return
 		}
 		now := time.Now()
-		switch sweep := !now.Before(sweepAt); {
-		case sweep:
+		sweep := !now.Before(sweepAt)
+		var err error
+		var seen store.Survey
+		if sweep {
+			t.s.recorder.carry(false) // until the next round
+			seen, err = t.survey(ctx)
+		}
+		switch {
+		case sweep && (seen.Work || !now.Before(wholeAt)):
 			promote = store.PromoteSweep
+		case sweep && !woken: // nothing is due
 		case (woken || !now.Before(promoteAt)) && t.backlog.Load():
 			signal(t.more) // the backlog's passes find it
 			promoteAt = sweepAt
@@ -82,27 +94,45 @@ func (t *term) dispatch(ctx context.Context) {
 		}
 		lost.look(now)
 		expected := woken || t.mayClaim || t.backlog.Load() || t.s.cfg.Wake == nil
-		next, found, err := t.pass(ctx, promote)
-		failing = err != nil
-		if failing {
+		next := forever
+		var found sighting
+		if err == nil {
+			if sweep {
+				strays = t.endStrays(ctx, seen.Owned, strays)
+			}
+			next, found, err = t.pass(ctx, promote)
+		}
+		if err != nil {
 			if ctx.Err() != nil {
 				return
 			}
-			if !errors.Is(err, store.ErrDead) {
+			again := time.Second
+			switch {
+			case errors.Is(err, store.ErrDead):
+			case failing:
 				errs.failed(err)
+			default:
+				again = replaced
 			}
+			failing = true
 			t.mayClaim = true // what was promoted, if it was, is announced to others only
-			promoteAt = now.Add(time.Second)
-			reset(timer, time.Second)
+			promoteAt = time.Now().Add(again)
+			reset(timer, again)
 			continue
 		}
+		failing = false
 		errs.ok()
-		if promote == store.PromoteSweep {
+		if sweep {
 			sweepAt = now.Add(t.s.cfg.SweepInterval)
 			lost.sweep(now, found, expected)
-			strays = t.endStrays(ctx, strays)
+			if seen.NextDue > 0 {
+				next = min(next, seen.NextDue)
+			}
 		}
-		if promote != store.PromoteNothing || next < time.Until(promoteAt) {
+		if promote == store.PromoteSweep {
+			wholeAt = now.Add(wholeEvery)
+		}
+		if sweep || promote != store.PromoteNothing || next < time.Until(promoteAt) {
 			promoteAt = time.Now().Add(next)
 		}
 		if woken && time.Until(promoteAt) > lookAgain {
@@ -271,16 +301,12 @@ func (s *Scheduler) freeSlots() int {
 }
 
 // endStrays ends RUNNING rows under this id that this replica doesn't run: a claim whose answer was lost, a row given
-// to it by hand. It is called between passes, so that no claim of ours is under way; rows count when two sweeps in a
-// row have missed them.
-func (t *term) endStrays(ctx context.Context, before map[int64]bool) map[int64]bool {
+// to it by hand. The rows were read between passes, so that no claim of ours was under way; they count when two sweeps
+// in a row have missed them.
+func (t *term) endStrays(ctx context.Context, owned []int64, before map[int64]bool) map[int64]bool {
 	errs := t.s.recorder.errs
 	rt, cancel := context.WithTimeout(ctx, passTimeout)
 	defer cancel()
-	owned, err := t.s.cfg.Store.Owned(rt, t.id)
-	if err != nil {
-		return before
-	}
 	missing := map[int64]bool{}
 	var endings []store.Ending
 	for _, id := range owned {

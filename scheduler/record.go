@@ -39,6 +39,7 @@ type recorder struct {
 	queue   []ending
 	back    []ending         // that dispatch could not write
 	stuck   []ending         // behind a row that somebody holds
+	held    chan struct{}    // some are
 	pending map[int64]string // run → replica id, of all that isn't settled
 	settled chan struct{}    // closed and replaced whenever something settles
 
@@ -47,7 +48,7 @@ type recorder struct {
 
 func newRecorder(s *Scheduler) *recorder {
 	return &recorder{
-		s: s, errs: newOnce(s.cfg.Log, "record endings"), wake: make(chan struct{}, 1),
+		s: s, errs: newOnce(s.cfg.Log, "record endings"), wake: make(chan struct{}, 1), held: make(chan struct{}, 1),
 		pending: map[int64]string{}, settled: make(chan struct{}),
 	}
 }
@@ -282,13 +283,19 @@ func (r *recorder) park(ctx context.Context, batch []ending) {
 			r.mu.Lock()
 			r.stuck = append(r.stuck, group...)
 			r.mu.Unlock()
+			signal(r.held)
 		}
 	}
 }
 
 // runStuck writes what waits behind a user's lock, on one connection, so that it takes none from the others.
 func (r *recorder) runStuck(ctx context.Context) {
-	for ctx.Err() == nil {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.held:
+		}
 		r.mu.Lock()
 		stuck := r.stuck
 		r.stuck = nil
@@ -302,6 +309,7 @@ func (r *recorder) runStuck(ctx context.Context) {
 				r.mu.Lock()
 				r.stuck = append(r.stuck, group...)
 				r.mu.Unlock()
+				signal(r.held)
 				continue
 			}
 			r.mu.Lock()

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// recoverLost calls the functions that tasks name in on_stale: when this replica has settled lost runs, and at each
-// stale sweep. It is no part of that sweep, which must not wait for what users write.
+// recoverLost calls the functions that tasks name in on_stale: when this replica has settled lost runs, when a
+// survey finds one, and at each stale sweep. It is no part of that sweep, which must not wait for what users write.
 func (t *term) recoverLost(ctx context.Context) {
 	c := t.s.cfg
 	errs := newOnce(c.Log, "recovery functions")
@@ -17,6 +17,11 @@ func (t *term) recoverLost(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-t.s.lost:
+		case found := <-t.seen.recovery:
+			if !found {
+				reset(timer, t.patience(c.StaleSweepInterval))
+				continue
+			}
 		case <-timer.C:
 		}
 		for called := true; called && ctx.Err() == nil; {
@@ -35,7 +40,7 @@ func (t *term) recoverLost(ctx context.Context) {
 				c.Log.Info().Int64("run_id", r.RunID).Str("function", r.Function).Msg("recovery function called")
 			}
 		}
-		reset(timer, c.StaleSweepInterval)
+		reset(timer, t.patience(c.StaleSweepInterval))
 	}
 }
 

@@ -59,6 +59,9 @@ type Config struct {
 	// LogRuns, where not nil and true, asks for a log line for each run claimed and ended here: for replicas that
 	// don't write the stream.
 	LogRuns func() bool
+	// Surveyed, where not nil, is told what each sweep's look at the database saw, for those who would have to look
+	// themselves. One goroutine calls it; it must return at once.
+	Surveyed func(store.Survey)
 	// Observer is told what happens; its zero value isn't.
 	Observer Observer
 	// Trace, where not nil, is called before each executor: the context that it returns is the executor's, and end is

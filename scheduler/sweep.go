@@ -56,52 +56,36 @@ func (t *term) failStale(ctx context.Context) error {
 	return failed
 }
 
-// queueEvery is how often a replica looks at the server's notification queue.
-const queueEvery = 30 * time.Second
-
-// sweepOverdue ends runs that the app took over and that ran out of time, and keeps an eye on the server's
-// notification queue.
+// sweepOverdue ends runs that the app took over and that ran out of time.
 func (t *term) sweepOverdue(ctx context.Context) {
 	c := t.s.cfg
 	errs := newOnce(c.Log, "overdue sweep")
-	full := false
-	var looked time.Time
 	for ctx.Err() == nil {
-		err := func() error {
-			pass, cancel := context.WithTimeout(ctx, passTimeout)
-			defer cancel()
-			ended, err := c.Store.EndOverdue(pass)
-			if err != nil {
-				return err
-			}
-			c.Observer.swept(SweepOverdue, len(ended))
-			if len(ended) > 0 {
-				c.Log.Warn().Int("count", len(ended)).Msg("runs that the app took over ran out of time")
-				signal(t.s.opened)
-			}
-			if time.Since(looked) < queueEvery {
-				return nil
-			}
-			looked = time.Now()
-			usage, err := c.Store.NotifyQueueUsage(pass)
-			if err != nil {
-				return err
-			}
-			if was := full; was != (usage > 0.5) {
-				full = !was
-				if full {
-					c.Log.Warn().Float64("usage", usage).Msg("the server's notification queue is more than half full: look for a session that listens in a long transaction")
-				}
-			}
-			return nil
-		}()
+		err := t.endOverdue(ctx)
 		if err == nil {
 			errs.ok()
 		} else if ctx.Err() == nil {
 			errs.failed(err)
 		}
-		sleep(ctx, c.SweepInterval)
+		t.seen.overdue.wait(ctx, t.patience(c.SweepInterval))
 	}
+}
+
+// endOverdue is one pass.
+func (t *term) endOverdue(ctx context.Context) error {
+	c := t.s.cfg
+	pass, cancel := context.WithTimeout(ctx, passTimeout)
+	defer cancel()
+	ended, err := c.Store.EndOverdue(pass)
+	if err != nil {
+		return err
+	}
+	c.Observer.swept(SweepOverdue, len(ended))
+	if len(ended) > 0 {
+		c.Log.Warn().Int("count", len(ended)).Msg("runs that the app took over ran out of time")
+		signal(t.s.opened)
+	}
+	return nil
 }
 
 // cleanup removes what is old.

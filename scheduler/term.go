@@ -34,6 +34,8 @@ type term struct {
 	// more asks for passes that promote a backlog; backlog: they are under way; promoted: one is done.
 	more, promoted chan struct{}
 	backlog        atomic.Bool
+	// seen is what the surveys tell the other loops.
+	seen *surveyed
 
 	// exec is the parent of this term's executors; stop gives them the cause of their end.
 	exec       context.Context
@@ -47,6 +49,7 @@ func newTerm(s *Scheduler) *term {
 	return &term{
 		s: s, id: newReplicaID(s.cfg.Name), began: time.Now(), announced: true,
 		more: make(chan struct{}, 1), promoted: make(chan struct{}, 1), claimable: make(chan struct{}, 1),
+		seen: newSurveyed(),
 	}
 }
 

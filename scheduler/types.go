@@ -109,18 +109,20 @@ func (t *term) applyTypes(ctx context.Context) error {
 	return nil
 }
 
-// watchTypes follows the rules at each sweep.
+// watchTypes follows the rules where a survey finds that they have changed.
 func (t *term) watchTypes(ctx context.Context) {
 	errs := newOnce(t.s.cfg.Log, "types")
 	for {
-		sleep(ctx, min(t.s.cfg.SweepInterval, maxTypeLook))
+		t.seen.rules.wait(ctx, t.patience(min(t.s.cfg.SweepInterval, maxTypeLook)))
 		if ctx.Err() != nil {
 			return
 		}
+		seen := t.seen.rulesNow.Load()
 		pass, cancel := context.WithTimeout(ctx, passTimeout)
 		err := t.applyTypes(pass)
 		cancel()
 		if err == nil {
+			t.seen.rulesDone.Store(seen)
 			errs.ok()
 		} else if ctx.Err() == nil {
 			errs.failed(err)

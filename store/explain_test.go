@@ -60,8 +60,11 @@ func aRound(t *testing.T, log *serverLog, url string, ended, blocked int) *expla
 	e.check(t, "watch", 50, func() {
 		_, err := s.Watch(t.Context(), "r", []int64{x.gated[0].ID})
 		require.NoError(t, err)
-		_, err = s.Owned(t.Context(), "r")
+	})
+	e.check(t, "survey", 200, func() {
+		seen, err := s.Survey(t.Context(), "r", noop())
 		require.NoError(t, err)
+		require.True(t, seen.Work, "versions wait for a database")
 	})
 	e.check(t, "retention", 25_000, func() { // a window of 5,000, and the look at the next
 		gone, err := s.RemoveOld(t.Context(), 720*time.Hour)

@@ -68,6 +68,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	pc.MinConns = 1
 	pc.MaxConnIdleTime = 5 * time.Minute
 	pc.HealthCheckPeriod = time.Minute
+	pc.ShouldPing = mustPing
 	pc.ConnConfig.ConnectTimeout = 5 * time.Second
 	if c.Pooled {
 		// A pooler in transaction mode hands each statement to another connection, which knows nothing of one that was

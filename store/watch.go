@@ -41,30 +41,3 @@ FROM rowrun.task_run WHERE id = ANY ($2)`
 	}
 	return held, nil
 }
-
-// Owned lists the RUNNING runs that stand under a replica's name.
-func (s *Store) Owned(ctx context.Context, replicaID string) ([]int64, error) {
-	const q = `-- owned_runs
-SELECT id FROM rowrun.task_run WHERE status = 'RUNNING' AND replica_id = $1`
-	rows, err := s.pool.Query(ctx, q, replicaID)
-	if err != nil {
-		return nil, fmt.Errorf("list owned runs: %w", err)
-	}
-	ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
-	if err != nil {
-		return nil, fmt.Errorf("list owned runs: %w", err)
-	}
-	return ids, nil
-}
-
-// NotifyQueueUsage is how full the server's notification queue is, 0 to 1. Reading it also frees a queue that got
-// stuck.
-func (s *Store) NotifyQueueUsage(ctx context.Context) (float64, error) {
-	const q = `-- notify_queue_usage
-SELECT pg_notification_queue_usage()`
-	var usage float64
-	if err := s.pool.QueryRow(ctx, q).Scan(&usage); err != nil {
-		return 0, fmt.Errorf("read notification queue usage: %w", err)
-	}
-	return usage, nil
-}

@@ -59,6 +59,7 @@ func newReplica(c *serveConfig, s *store.Store, x *executors, traces *tracing.Tr
 		unsubscribeAnnounced()
 	}
 	listen := events.ListenConfig{ConnConfig: config, Channel: store.Channel, Hub: hub, Log: log, Probe: true, Own: s.Own}
+	due, noted := make(chan bool, 1), make(chan bool, 1)
 	logRuns := func() bool { return true }
 	var listener *events.Listener
 	kept, err := history.New(history.Config{})
@@ -94,6 +95,7 @@ func newReplica(c *serveConfig, s *store.Store, x *executors, traces *tracing.Tr
 			},
 			ReplicaID: func() string { return r.scheduler.Status().ReplicaID },
 			Printer:   printer,
+			Noted:     noted,
 			Log:       log,
 		})
 		if err != nil {
@@ -134,7 +136,11 @@ func newReplica(c *serveConfig, s *store.Store, x *executors, traces *tracing.Tr
 		Ended:              ended,
 		LogRuns:            logRuns,
 		Observer:           counted.Observer(),
-		Log:                log,
+		Surveyed: func(seen store.Survey) {
+			tell(due, seen.Deliveries)
+			tell(noted, seen.Notes)
+		},
+		Log: log,
 	}
 	if traces != nil {
 		schedule.Trace = traces.Trace
@@ -142,7 +148,7 @@ func newReplica(c *serveConfig, s *store.Store, x *executors, traces *tracing.Tr
 	if r.scheduler, err = scheduler.New(schedule); err != nil {
 		return nil, err
 	}
-	if r.notifier, err = newNotifier(c, s, counted, announced, log); err != nil {
+	if r.notifier, err = newNotifier(c, s, counted, announced, due, log); err != nil {
 		return nil, err
 	}
 	if c.HTTPAddr != "" {
@@ -164,15 +170,24 @@ func newReplica(c *serveConfig, s *store.Store, x *executors, traces *tracing.Tr
 	return r, nil
 }
 
+// tell leaves the newest word in a one-slot channel. One goroutine tells.
+func tell(c chan bool, found bool) {
+	select {
+	case <-c:
+	default:
+	}
+	c <- found
+}
+
 // newNotifier wires what delivers announcements.
-func newNotifier(c *serveConfig, s *store.Store, counted *metrics.Metrics, wake <-chan struct{}, log zerolog.Logger) (*notifier.Notifier, error) {
+func newNotifier(c *serveConfig, s *store.Store, counted *metrics.Metrics, wake <-chan struct{}, looked <-chan bool, log zerolog.Logger) (*notifier.Notifier, error) {
 	sender, err := webhook.New(webhook.Config{Lookup: c.lookup, Allow: c.WebhookAllow})
 	if err != nil {
 		return nil, err
 	}
 	return notifier.New(notifier.Config{
 		Store: s, Send: sender.Send, SweepInterval: c.SweepInterval, DrainTimeout: max(c.DrainTimeout, time.Millisecond), Wake: wake,
-		Tried: counted.Webhook, Log: log,
+		Looked: looked, Tried: counted.Webhook, Log: log,
 	})
 }
 

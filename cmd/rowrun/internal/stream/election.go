@@ -47,6 +47,9 @@ type ElectionConfig struct {
 	WAL *WALConfig
 	// WakeByWAL: while the log is read, INSERTs notify nobody, and this replica wakes the others.
 	WakeByWAL bool
+	// Noted, where not nil, tells of somebody else's looks at the database: whether there were notes to print. Where none
+	// tells for a while the writer looks itself.
+	Noted <-chan bool
 	// Retry is how often a replica that doesn't write tries to. Default 3 s.
 	Retry time.Duration
 }

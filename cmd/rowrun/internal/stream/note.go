@@ -15,13 +15,13 @@ import (
 	"github.com/rowrun/rowrun/store"
 )
 
-// notesEvery is how often the writer looks for what is to be said besides transitions.
+// notesEvery is how often the writer looks for what is to be said besides transitions, where nobody tells it.
 const notesEvery = 8 * time.Second
 
 // printNotes prints notes until ctx ends. What is printed and could not be marked is printed again: at least once.
 func (e *Election) printNotes(ctx context.Context) {
 	said := ""
-	for pause(ctx, notesEvery) == nil {
+	for e.awaitNotes(ctx) {
 		err := e.notesPass(ctx)
 		switch {
 		case err == nil:
@@ -29,6 +29,25 @@ func (e *Election) printNotes(ctx context.Context) {
 		case ctx.Err() == nil && store.Reason(err) != said:
 			said = store.Reason(err)
 			e.config.Log.Warn().Str("error", said).Msg("notes could not be printed; trying again")
+		}
+	}
+}
+
+// awaitNotes returns when there may be some, false when ctx ends.
+func (e *Election) awaitNotes(ctx context.Context) bool {
+	timer := time.NewTimer(notesEvery)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-timer.C:
+			return true
+		case found := <-e.config.Noted:
+			if found {
+				return true
+			}
+			timer.Reset(notesEvery)
 		}
 	}
 }

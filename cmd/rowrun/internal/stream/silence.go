@@ -66,11 +66,24 @@ func (q *silence) look(ctx context.Context) {
 	}
 }
 
-// keep silences INSERTs while reading says that they are seen, until ctx ends.
-func (q *silence) keep(ctx context.Context, reading func() bool) {
-	for pause(ctx, quietLook) == nil {
-		if want := reading(); want != q.held.Load() {
+// keep silences INSERTs while the log says that they are seen, until ctx ends. It looks when that may have changed, and
+// every quietLook while it may change without a word or a turn has failed.
+func (q *silence) keep(ctx context.Context, log *WAL) {
+	again := time.NewTimer(quietLook)
+	defer again.Stop()
+	for ctx.Err() == nil {
+		want := log.Reading()
+		if want != q.held.Load() {
 			q.turn(ctx, want)
+		}
+		again.Stop()
+		if log.unsure() || want != q.held.Load() {
+			again.Reset(quietLook)
+		}
+		select {
+		case <-ctx.Done():
+		case <-again.C:
+		case <-log.turned:
 		}
 	}
 }

@@ -20,7 +20,7 @@ func (e *Election) fromLog(ctx context.Context, t *tenure, before string) error 
 	if e.silence != nil {
 		wg.Go(func() { e.silence.relay(run) })
 		wg.Go(func() {
-			e.silence.keep(run, e.wal.Reading)
+			e.silence.keep(run, e.wal)
 			if t.ctx.Err() == nil && e.silence.held.Load() {
 				e.silence.turn(t.ctx, false)
 			}

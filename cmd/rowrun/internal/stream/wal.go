@@ -53,6 +53,8 @@ type WAL struct {
 	config WALConfig
 	rep    atomic.Pointer[events.Replication] // while it reads
 	lines  atomic.Uint64                      // that were written
+	// turned has one slot: what Reading says may have changed.
+	turned chan struct{}
 
 	// Run only.
 	labels  map[int64]label
@@ -80,13 +82,32 @@ func NewWAL(config WALConfig) (*WAL, error) {
 	if config.Store == nil || config.Printer == nil || config.ConnConfig == nil {
 		return nil, errors.New("stream: a store, a printer and a connection's configuration are required")
 	}
-	return &WAL{config: config, labels: map[int64]label{}, printed: newPrinted()}, nil
+	return &WAL{config: config, labels: map[int64]label{}, printed: newPrinted(), turned: make(chan struct{}, 1)}, nil
 }
 
 // Reading says that what is committed arrives here at once.
 func (w *WAL) Reading() bool {
 	rep := w.rep.Load()
 	return rep != nil && !rep.Stalled()
+}
+
+// unsure says that what Reading says may change without a word: the reader is behind.
+func (w *WAL) unsure() bool {
+	rep := w.rep.Load()
+	return rep != nil && rep.Full()
+}
+
+// reads takes note of the connection that is read from; nil: of none any more.
+func (w *WAL) reads(rep *events.Replication) {
+	w.rep.Store(rep)
+	w.turn()
+}
+
+func (w *WAL) turn() {
+	select {
+	case w.turned <- struct{}{}:
+	default:
+	}
 }
 
 // Lag is how many bytes of log are received but not confirmed; 0 while nothing is read.
@@ -132,8 +153,8 @@ func (w *WAL) follow(ctx, stopping context.Context, rep *events.Replication) err
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer stop()
-	w.rep.Store(rep)
-	defer w.rep.Store(nil)
+	w.reads(rep)
+	defer w.reads(nil)
 	defer func() { _, w.moved = rep.Position() }()
 	ended := make(chan error, 1)
 	wg.Go(func() { ended <- rep.Run(run) })

@@ -43,7 +43,7 @@ func (w *WAL) open(ctx context.Context, before string) (*events.Replication, err
 		return nil, err
 	}
 	rep, err := events.OpenReplication(ctx, events.ReplicateConfig{
-		ConnConfig: w.config.ConnConfig, Slot: slot.Name, Publication: store.StreamPublication, Inserted: w.config.Inserted,
+		ConnConfig: w.config.ConnConfig, Slot: slot.Name, Publication: store.StreamPublication, Inserted: w.config.Inserted, Filled: w.turn,
 	})
 	if err != nil {
 		return nil, w.refused(err)

@@ -1,0 +1,42 @@
+package store_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/rowrun/rowrun/store"
+	"github.com/rowrun/rowrun/store/storetest"
+)
+
+// An idle connection that the server has ended is found out before it is used, and not by asking the server.
+func TestAnIdleConnectionIsAskedWhereTheServerHasEndedIt(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	s, by := open(t, url, time.Minute), connect(t, url)
+	conn, err := s.Pool().Acquire(t.Context())
+	require.NoError(t, err)
+	defer conn.Release()
+	require.True(t, store.Silent(conn.Conn()), "it answers, and has nothing to say")
+
+	exec(t, by, `SELECT pg_terminate_backend($1)`, int(conn.Conn().PgConn().PID()))
+	require.Eventually(t, func() bool { return !store.Silent(conn.Conn()) }, 10*time.Second, time.Millisecond)
+	require.Error(t, conn.Conn().Ping(t.Context()))
+	require.False(t, store.Silent(conn.Conn()), "nor is one that is closed")
+}
+
+// Statements go on after the server has ended every idle connection.
+func TestTheNextStatementAfterIdleConnectionsWereEndedWorks(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	s, by := open(t, url, time.Minute), connect(t, url)
+	addReplica(t, by, "r")
+	_, err := s.Survey(t.Context(), "r", noop())
+	require.NoError(t, err)
+	idle := time.Now()
+	exec(t, by, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`)
+	require.Eventually(t, func() bool { return time.Since(idle) > 1200*time.Millisecond }, 10*time.Second, 10*time.Millisecond)
+	_, err = s.Survey(t.Context(), "r", noop())
+	require.NoError(t, err)
+}

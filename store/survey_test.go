@@ -1,0 +1,210 @@
+package store_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rowrun/rowrun/store"
+	"github.com/rowrun/rowrun/store/storetest"
+)
+
+// surveyor is a live replica that looks.
+type surveyor struct {
+	*store.Store
+	conn *pgx.Conn
+}
+
+func newSurveyor(t *testing.T) surveyor {
+	t.Helper()
+	url := storetest.New(t)
+	s := surveyor{open(t, url, time.Minute), connect(t, url)}
+	addReplica(t, s.conn, "r")
+	return s
+}
+
+func (s surveyor) look(t *testing.T) store.Survey {
+	t.Helper()
+	seen, err := s.Survey(t.Context(), "r", noop())
+	require.NoError(t, err)
+	return seen
+}
+
+// sweep makes a whole pass that claims nothing.
+func (s surveyor) sweep(t *testing.T) int {
+	t.Helper()
+	pass, err := s.Work(t.Context(), "r", noop(), store.PromoteSweep, 0)
+	require.NoError(t, err)
+	return pass.Promoted
+}
+
+// unmarked takes away what a wake-up and a mark would have brought.
+func (s surveyor) unmarked(t *testing.T) { exec(t, s.conn, `DELETE FROM rowrun.gate_mark`) }
+
+func TestASurveyOfAnIdleDeploymentFindsNothing(t *testing.T) {
+	t.Parallel()
+	s := newSurveyor(t)
+	s.sweep(t)
+	before := s.look(t)
+	require.Equal(t, store.Survey{Rules: before.Rules, NotifyQueue: before.NotifyQueue, Owned: []int64{}}, before)
+
+	// Nor do runs that have ended, tasks that recur later, and plans that have been announced.
+	exec(t, s.conn, `INSERT INTO rowrun.plan (id) VALUES (1), (2)`)
+	exec(t, s.conn, `INSERT INTO rowrun.task (id, plan_id, type) VALUES (11, 1, 'NOOP'), (12, 2, 'NOOP'), (13, NULL, 'NOOP')`)
+	exec(t, s.conn, `INSERT INTO rowrun.task_run (task_id) VALUES (11), (13)`)
+	s.sweep(t)
+	exec(t, s.conn, `UPDATE rowrun.task_run SET status = 'CANCELED'`)
+	s.sweep(t)
+	exec(t, s.conn, `INSERT INTO rowrun.task (type, schedule) VALUES ('NOOP', '@yearly')`)
+	s.sweep(t)
+	idle := s.look(t)
+	require.False(t, idle.Work)
+	require.Positive(t, idle.NextDue, "the next tick")
+	require.Equal(t, before.Rules, idle.Rules)
+}
+
+// Whatever a whole pass finds that no mark and no wake-up names, a survey asks for it.
+func TestASurveyAsksForEveryWholePassThatFindsSomething(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		make string // what is there when the replica looks
+		lose bool   // and its marks are lost
+	}{
+		"a run without gates": {make: `INSERT INTO rowrun.task_run (task_id) VALUES (1)`, lose: true},
+		"a run of a plan":     {make: `INSERT INTO rowrun.task_run (task_id) VALUES (10)`, lose: true},
+		"a run of a database": {make: `INSERT INTO rowrun.task_run (task_id) VALUES (20)`, lose: true},
+		"a mark":              {make: `INSERT INTO rowrun.gate_mark (kind, plan_id) VALUES ('PLAN', 1)`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSurveyor(t)
+			exec(t, s.conn, `INSERT INTO rowrun.plan (id) VALUES (1)`)
+			exec(t, s.conn, `INSERT INTO rowrun.task (id, plan_id, type, database_id) VALUES (1, NULL, 'NOOP', NULL), (10, 1, 'NOOP', NULL), (20, NULL, 'NOOP', 'd')`)
+			s.sweep(t)
+			require.False(t, s.look(t).Work)
+			exec(t, s.conn, c.make)
+			if c.lose {
+				s.unmarked(t)
+			}
+			require.True(t, s.look(t).Work)
+			promoted := s.sweep(t)
+			if c.lose {
+				require.Equal(t, 1, promoted)
+				require.True(t, s.look(t).Work, "a run that may be claimed")
+			}
+		})
+	}
+}
+
+func TestASurveyAsksForAWholePassWhereNothingButTheSweepWouldOpenAGate(t *testing.T) {
+	t.Parallel()
+	s := newSurveyor(t)
+	exec(t, s.conn, `INSERT INTO rowrun.task (id, type, database_id, version) VALUES (1, 'NOOP', 'd', '1'), (2, 'NOOP', 'd', '2')`)
+	exec(t, s.conn, `INSERT INTO rowrun.task_run (id, task_id) VALUES (1, 1), (2, 2)`)
+	require.Equal(t, 1, s.sweep(t))
+	exec(t, s.conn, `UPDATE rowrun.task_run SET status = 'CANCELED' WHERE id = 1`)
+	s.unmarked(t)
+	require.True(t, s.look(t).Work)
+	require.Equal(t, 1, s.sweep(t))
+}
+
+func TestASurveyAsksForAWholePassWhereAnEventIsUndecided(t *testing.T) {
+	t.Parallel()
+	s := newSurveyor(t)
+	exec(t, s.conn, `INSERT INTO rowrun.plan (id) VALUES (1)`)
+	exec(t, s.conn, `INSERT INTO rowrun.task (id, plan_id, type) VALUES (1, 1, 'NOOP')`)
+	s.sweep(t)
+	require.False(t, s.look(t).Work, "a plan that hasn't begun")
+	exec(t, s.conn, `UPDATE rowrun.task SET outcome = 'DONE' WHERE id = 1`)
+	s.unmarked(t)
+	require.True(t, s.look(t).Work)
+	s.sweep(t)
+	require.Equal(t, 1, query[int](t, s.conn, `SELECT announced_round FROM rowrun.plan`))
+	require.False(t, s.look(t).Work)
+}
+
+func TestASurveyLeavesRunsThatThisReplicaCanNotClaim(t *testing.T) {
+	t.Parallel()
+	s := newSurveyor(t)
+	exec(t, s.conn, `INSERT INTO rowrun.task (id, type) VALUES (1, 'OTHERS')`)
+	exec(t, s.conn, `INSERT INTO rowrun.task_run (task_id, run_at) VALUES (1, now()), (1, now() + interval '1 hour')`)
+	require.Equal(t, 1, s.sweep(t))
+	seen := s.look(t)
+	require.False(t, seen.Work)
+	require.InDelta(t, time.Hour.Seconds(), seen.NextDue.Seconds(), 60)
+	exec(t, s.conn, `UPDATE rowrun.task_run SET run_at = now() WHERE status = 'PENDING'`)
+	require.True(t, s.look(t).Work, "due")
+}
+
+func TestASurveySeesWhatTheOtherSweepsAreFor(t *testing.T) {
+	t.Parallel()
+	s := newSurveyor(t)
+	exec(t, s.conn, `INSERT INTO rowrun.task (id, type, timeout) VALUES (1, 'NOOP', '1 hour')`)
+	exec(t, s.conn, `INSERT INTO rowrun.task_run (id, task_id) VALUES (1, 1)`)
+	s.sweep(t)
+	pass, err := s.Work(t.Context(), "r", noop(), store.PromoteNothing, 1)
+	require.NoError(t, err)
+	require.Len(t, pass.Claims, 1)
+	idle := s.look(t)
+	require.Equal(t, []int64{1}, idle.Owned)
+	require.False(t, idle.Overdue)
+
+	held, err := s.HandOver(t.Context(), 1, pass.Claims[0].Claim)
+	require.NoError(t, err)
+	require.True(t, held)
+	require.Empty(t, s.look(t).Owned)
+	exec(t, s.conn, `UPDATE rowrun.task_run SET deadline = now() - interval '1 s'`)
+	require.True(t, s.look(t).Overdue)
+	ended, err := s.EndOverdue(t.Context())
+	require.NoError(t, err)
+	require.Len(t, ended, 1)
+	require.False(t, s.look(t).Overdue)
+
+	require.False(t, s.look(t).Recovery)
+	exec(t, s.conn, `INSERT INTO rowrun.recovery_call (run_id, function) VALUES (1, 'a.b')`)
+	require.True(t, s.look(t).Recovery)
+	exec(t, s.conn, `UPDATE rowrun.recovery_call SET not_before = now() + interval '1 hour'`)
+	require.False(t, s.look(t).Recovery, "somebody is at it")
+
+	require.False(t, s.look(t).Notes)
+	exec(t, s.conn, `INSERT INTO rowrun.stream_note (event, message) VALUES ('x', 'x')`)
+	require.True(t, s.look(t).Notes)
+	exec(t, s.conn, `UPDATE rowrun.stream_note SET printed_at = now()`)
+	require.False(t, s.look(t).Notes)
+
+	require.False(t, s.look(t).Deliveries)
+	exec(t, s.conn, `INSERT INTO rowrun.plan (id) VALUES (1); INSERT INTO rowrun.webhook (id, url) VALUES (1, 'http://x')`)
+	exec(t, s.conn, `INSERT INTO rowrun.webhook_delivery (webhook_id, plan_id, round, event_type, message_id, payload, next_attempt_at)
+		VALUES (1, 1, 1, 'PIPELINE_FAILED', 'm', '{}', now() + interval '1 hour')`)
+	require.False(t, s.look(t).Deliveries, "not due")
+	exec(t, s.conn, `UPDATE rowrun.webhook_delivery SET next_attempt_at = now()`)
+	require.True(t, s.look(t).Deliveries)
+}
+
+func TestASurveyTellsRulesApart(t *testing.T) {
+	t.Parallel()
+	s := newSurveyor(t)
+	seen := map[string]bool{s.look(t).Rules: true}
+	for _, change := range []func() error{
+		func() error { return s.DrainType(t.Context(), "NOOP", true) },
+		func() error { return s.AliasType(t.Context(), "OLD", "NOOP", nil) },
+		func() error { return s.AliasType(t.Context(), "OLD", "NOOP", []byte(`{"a": "b"}`)) },
+		func() error { _, err := s.PauseReplica(t.Context(), "r", true); return err },
+	} {
+		require.NoError(t, change())
+		rules := s.look(t).Rules
+		require.False(t, seen[rules], "as before")
+		seen[rules] = true
+		require.Equal(t, rules, s.look(t).Rules)
+	}
+}
+
+func TestASurveyOfAReplicaThatWasDeclaredDeadSaysSo(t *testing.T) {
+	t.Parallel()
+	s := newSurveyor(t)
+	exec(t, s.conn, `UPDATE rowrun.replica_heartbeat SET state = 'DEAD'`)
+	_, err := s.Survey(t.Context(), "r", noop())
+	require.ErrorIs(t, err, store.ErrDead)
+}
