@@ -112,7 +112,9 @@ func TestReplicasClaimOnlyWhatTheyKnow(t *testing.T) {
 	// Nobody is left for it: that is said once, also by several replicas, and again when somebody comes.
 	run, config = only("V2")
 	startReplica(t, url, run, config)
-	poll(t, "the warning", func() bool { return c.int(`SELECT count(*) FROM rowrun.stream_note WHERE detail ->> 'type' = 'V1'`) == 1 })
+	poll(t, "the warning", func() bool {
+		return c.int(`SELECT count(*) FROM rowrun.stream_note WHERE detail ->> 'type' = 'V1'`) == 1
+	})
 	require.Equal(t, `warn task_type.orphaned V1 0 1`, c.text(`SELECT concat_ws(' ', level, event, detail ->> 'type', detail ->> 'pending', detail ->> 'available') FROM rowrun.stream_note WHERE detail ->> 'type' = 'V1'`))
 	run, config = only("V1")
 	startReplica(t, url, run, config)
