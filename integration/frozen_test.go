@@ -24,7 +24,7 @@ func TestFrozenReplicaComesBackAsAnotherOne(t *testing.T) {
 		require.Equal(t, "STALE", r.Code)
 		require.Equal(t, frozen.id(t), *r.ReplicaID)
 	}
-	require.NotEmpty(t, other.log.find(logStale))
+	other.log.await(t, 1, logStale) // said after the commit
 	require.Equal(t, "DEAD", ask[string](t, d, "SELECT state FROM rowrun.replica_heartbeat WHERE replica_id = $1", frozen.id(t)))
 	require.Equal(t, byte('T'), processState(frozen.cmd.Process.Pid), "the fault lasted")
 
