@@ -290,13 +290,19 @@ func TestDoctorFindsSlots(t *testing.T) {
 func TestDoctorFindsSettingsOfTheServer(t *testing.T) {
 	t.Parallel()
 	dsn := storetest.On(t, ownServer(t, map[string]string{"wal_level": "replica", "max_connections": "20"}))
-	change(t, connect(t, dsn), aliveReplica)
+	conn := connect(t, dsn)
+	change(t, conn, aliveReplica)
 	_, findings := diagnosis(t, dsn)
 	require.Contains(t, one(t, findings, "wal_level", note).Text, "wal_level is replica")
+	require.Eventually(t, func() bool { // the diagnosis's own sessions are over
+		var open int
+		err := conn.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'`).Scan(&open)
+		return err == nil && open == 1
+	}, 10*time.Second, 10*time.Millisecond)
 	for range 15 {
 		connect(t, dsn)
 	}
-	change(t, connect(t, dsn), `ALTER ROLE postgres SET default_transaction_read_only = on`)
+	change(t, conn, `ALTER ROLE postgres SET default_transaction_read_only = on`)
 	code, findings := diagnosis(t, dsn)
 	require.Equal(t, exitFailed, code)
 	one(t, findings, "connections", warning)
