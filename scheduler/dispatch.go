@@ -158,9 +158,6 @@ func (t *term) dispatch(ctx context.Context) {
 func (t *term) pass(ctx context.Context, promote store.Promotion) (next time.Duration, found sighting, err error) {
 	next = forever
 	carry := promote != store.PromoteSweep // which may take long
-	if !carry {
-		t.s.recorder.carry(false)
-	}
 	for {
 		want := min(t.s.freeSlots(), t.s.cfg.MaxBatch)
 		if t.rules.Load().paused {
@@ -174,11 +171,8 @@ func (t *term) pass(ctx context.Context, promote store.Promotion) (next time.Dur
 		if promote == store.PromoteNothing && len(endings) > 0 {
 			promote = store.PromoteMarked
 		}
-		if promote == store.PromoteNothing && len(endings) == 0 && (want == 0 || !t.mayClaim) {
+		if promote == store.PromoteNothing && (want == 0 || !t.mayClaim) {
 			return next, found, nil
-		}
-		if promote == store.PromoteNothing && !t.mayClaim {
-			want = 0 // there is nothing to find
 		}
 		fresh := (promote == store.PromoteDue || promote == store.PromoteMarked) && !t.mayClaim && want > 0
 		var p store.Pass

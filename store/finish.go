@@ -78,18 +78,29 @@ func (s *Store) EndHeldRuns(ctx context.Context, endings []Ending, lockTimeout t
 }
 
 func endRunsOn(ctx context.Context, pool *pgxpool.Pool, endings []Ending, lockTimeout time.Duration) ([]Ended, error) {
-	var ended []Ended
+	ended, err := sendEndings(ctx, pool, endings, lockTimeout, queueEndings)
+	if err != nil {
+		return nil, err
+	}
+	left := unended(endings, ended)
+	if len(left) == 0 {
+		return ended, nil
+	}
+	more, err := sendEndings(ctx, pool, left, lockTimeout, queueEndRuns)
+	return append(ended, more...), err
+}
+
+// sendEndings writes endings by one of two statements, in a transaction of its own.
+func sendEndings(ctx context.Context, pool *pgxpool.Pool, endings []Ending, lockTimeout time.Duration,
+	queue func(*pgx.Batch, []Ending, *[]Ended),
+) (ended []Ended, err error) {
 	b := &pgx.Batch{}
 	if lockTimeout > 0 {
 		b.Queue(`SELECT set_config('lock_timeout', $1, true)`, milliseconds(lockTimeout))
 	}
-	queueEndings(b, endings, &ended)
+	queue(b, endings, &ended)
 	if err := pool.SendBatch(ctx, b).Close(); err != nil {
 		return nil, fmt.Errorf("end runs: %w", err)
-	}
-	if left := unended(endings, ended); len(left) > 0 {
-		more, err := endLeftOn(ctx, pool, left, lockTimeout)
-		return append(ended, more...), err
 	}
 	return ended, nil
 }
@@ -125,18 +136,6 @@ func unended(endings []Ending, ended []Ended) []Ending {
 		done[e.ID] = true
 	}
 	return slices.DeleteFunc(slices.Clone(endings), func(e Ending) bool { return done[e.ID] })
-}
-
-func endLeftOn(ctx context.Context, pool *pgxpool.Pool, endings []Ending, lockTimeout time.Duration) (ended []Ended, err error) {
-	b := &pgx.Batch{}
-	if lockTimeout > 0 {
-		b.Queue(`SELECT set_config('lock_timeout', $1, true)`, milliseconds(lockTimeout))
-	}
-	queueEndRuns(b, endings, &ended)
-	if err := pool.SendBatch(ctx, b).Close(); err != nil {
-		return nil, fmt.Errorf("end runs: %w", err)
-	}
-	return ended, nil
 }
 
 func queueEndRuns(b *pgx.Batch, endings []Ending, ended *[]Ended) {
