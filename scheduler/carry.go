@@ -14,9 +14,10 @@ const maxCarried = 100
 
 // carried says whether an ending is left to dispatch: where others may wait for it, and nothing else for a slot, it is
 // written in the round trip that promotes and claims them. Others are written at once, and beside the claims: a promotion
-// for each few ends would cost more than it saves while there is other work. r.mu is held.
+// for each few ends would cost more than it saves while there is other work. Ends of plans are not carried: an end of one
+// round and the start of the next stay two commits. r.mu is held.
 func (r *recorder) carried(e *ending) bool {
-	return r.carrying && e.store.Gated && !e.handOver && len(r.queue) <= maxCarried
+	return r.carrying && e.store.Gated && e.plan == nil && !e.handOver && len(r.queue) <= maxCarried
 }
 
 // carry says whether dispatch takes endings along from now on; what it won't is written here.
@@ -42,7 +43,7 @@ func (r *recorder) takeCarried() []ending {
 	if len(r.queue) == 0 {
 		return nil
 	}
-	if len(r.queue) > maxCarried || !r.carrying || slices.ContainsFunc(r.queue, func(e ending) bool { return e.handOver }) {
+	if len(r.queue) > maxCarried || !r.carrying || slices.ContainsFunc(r.queue, func(e ending) bool { return e.handOver || e.plan != nil }) {
 		signal(r.wake)
 		return nil
 	}
