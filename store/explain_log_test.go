@@ -45,7 +45,7 @@ const maxSorted = 1000
 type explained struct {
 	log   *serverLog
 	conn  *pgx.Conn // a user's, without a replica's settings
-	parts int
+	marks int
 	// What was found: pages by part, and the names of all statements.
 	pages map[string]int
 	names map[string]bool
@@ -80,16 +80,10 @@ func explain(t *testing.T, log *serverLog, url string) *explained {
 // rows, at most so many rows of task_run visited.
 func (e *explained) check(t *testing.T, what string, most int, do func()) {
 	t.Helper()
+	e.mark(t, 0) // what ran before is logged by then
 	before := e.log.size()
 	do()
-	e.parts++
-	mark := fmt.Sprintf("end of part %d", e.parts)
-	exec(t, e.conn, `SELECT '`+mark+`'`)
-	var text string
-	require.Eventually(t, func() bool {
-		text = e.log.from(before)
-		return strings.Contains(text, mark)
-	}, time.Minute, 5*time.Millisecond)
+	text := e.mark(t, before)
 	require.Contains(t, text, "on task_run", "no plan was logged: nothing is tested")
 	visited, pages, top := 0, 0, false
 	for line := range strings.Lines(text) {
@@ -119,6 +113,19 @@ func (e *explained) check(t *testing.T, what string, most int, do func()) {
 	e.pages[what] = pages
 	t.Logf("%s: %d rows of task_run visited, %d pages", what, visited, pages)
 	require.LessOrEqual(t, visited, most, "%s\n%s", what, text)
+}
+
+// mark waits until the server has logged all that ran so far, and returns its log from a place on.
+func (e *explained) mark(t *testing.T, from int) (text string) {
+	t.Helper()
+	e.marks++
+	mark := fmt.Sprintf("mark %d of %p", e.marks, e)
+	exec(t, e.conn, `SELECT '`+mark+`'`)
+	require.Eventually(t, func() bool {
+		text = e.log.from(from)
+		return strings.Contains(text, mark)
+	}, time.Minute, 5*time.Millisecond)
+	return text
 }
 
 func number(text string) int {
