@@ -18,7 +18,9 @@ const (
 	maxUnrecorded = 5000
 	// gatherFor is how long freed slots are gathered.
 	gatherFor   = 200 * time.Microsecond
-	passTimeout = 15 * time.Second
+	// manyPromoted is more than a pass claims without a search.
+	manyPromoted = 100
+	passTimeout  = 15 * time.Second
 	// replaced is when a pass is tried again that failed after one that didn't: what fails first is a connection that
 	// died while it was idle, and the pool has another by then.
 	replaced = 10 * time.Millisecond
@@ -195,7 +197,7 @@ func (t *term) pass(ctx context.Context, promote store.Promotion) (next time.Dur
 			next = min(next, p.NextDue)
 		}
 		switch {
-		case p.More:
+		case backlogged(p):
 			signal(t.more)
 		case p.Busy, p.Contended:
 			return busyAgain, found, nil
@@ -243,6 +245,10 @@ func (t *term) trip(ctx context.Context, endings []ending, promote store.Promoti
 	return round.Pass, err
 }
 
+// backlogged says whether more is likely to promote: after a pass for many, what ended meanwhile has left as many marks,
+// and is promoted beside the claims.
+func backlogged(p store.Pass) bool { return p.More || p.Promoted > manyPromoted }
+
 // promoteBacklog promotes what a pass has left, while dispatch claims what was promoted.
 func (t *term) promoteBacklog(ctx context.Context) {
 	errs := newOnce(t.s.cfg.Log, "promote a backlog")
@@ -267,7 +273,7 @@ func (t *term) promoteBacklog(ctx context.Context) {
 			errs.ok()
 			t.s.cfg.Observer.passed(p)
 			signal(t.promoted)
-			more = p.More
+			more = backlogged(p)
 			if p.Busy {
 				more = true
 				sleep(ctx, busyAgain)

@@ -1,12 +1,9 @@
 package store
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
 	"encoding/json"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 )
 
@@ -35,24 +32,26 @@ type Claim struct {
 	FailureLogLevel string
 }
 
-// How a run is handed over. $1 is the replica, $2 the secret of the claims, $3 the timeout of runs whose task has none.
+// How the run with id i.id is handed over, with the claim number i.n. $1 is the replica, $2 the hashes of the claims, one
+// behind the other, $3 the timeout of runs whose task has none.
 const (
 	take = `UPDATE rowrun.task_run r
     SET status = 'RUNNING', prev_status = 'AVAILABLE', by_hand = NULL, replica_id = $1,
-        claim_hash = sha256(substring(sha256($2::bytea || int8send(r.id)) FOR 16)),
+        claim_hash = substring($2::bytea FROM 32 * (i.n::int - 1) + 1 FOR 32),
         started_at = now.t, updated_at = now.t,
         deadline = CASE WHEN coalesce(k.timeout, make_interval(secs => $3)) > interval '0'
                         THEN now.t + coalesce(k.timeout, make_interval(secs => $3)) END
-    FROM rowrun.task k, (SELECT clock_timestamp() AS t) now
+    FROM `
+	takeWhere = ` i, rowrun.task k, (SELECT clock_timestamp() AS t) now
     WHERE k.id = r.task_id AND `
 	returnTaken = `
-    RETURNING r.id, r.root_id, r.task_id, k.name, r.plan_id, r.attempt, r.type, r.queue, coalesce(r.database_id, '') AS database_id,
+    RETURNING r.id, i.n, r.root_id, r.task_id, k.name, r.plan_id, r.attempt, r.type, r.queue, coalesce(r.database_id, '') AS database_id,
         coalesce(r.version, '') AS version, CASE WHEN k.state IS NULL THEN k.payload || r.input ELSE jsonb_build_object('state', k.state) || k.payload || r.input END AS payload,
         r.failures = 0 AND r.recoveries = 0 AS manual,
         coalesce(r.input ->> 'traceparent', k.labels ->> 'traceparent') AS traceparent,
         extract(epoch FROM r.deadline - now.t)::float8 AS timeout, extract(epoch FROM k.progress_timeout)::float8 AS progress_timeout,
         nullif(k.failure_log_level, 'info') AS failure_log_level, r.priority, r.run_at, rowrun.transition(r) AS item`
-	selectTaken = `t.id, t.root_id, t.task_id, t.name, t.plan_id, t.attempt, t.type, t.queue, t.database_id,
+	selectTaken = `t.id, t.n, t.root_id, t.task_id, t.name, t.plan_id, t.attempt, t.type, t.queue, t.database_id,
        t.version, t.payload, t.manual, t.traceparent, t.timeout, t.progress_timeout, t.failure_log_level
 FROM said LEFT JOIN taken t ON true
 ORDER BY t.priority DESC, t.run_at, t.id`
@@ -84,13 +83,13 @@ WITH me AS MATERIALIZED (
     WHERE me.paused_at IS NULL
     ORDER BY c.priority DESC, c.run_at, c.id LIMIT $8
 ), picked AS MATERIALIZED (
-    SELECT r.id
+    SELECT r.ctid AS place
     FROM rowrun.task_run r
     WHERE r.id = ANY (ARRAY(SELECT id FROM seen)) AND coalesce(r.status, '') = 'AVAILABLE'
     ORDER BY r.priority DESC, r.run_at, r.id LIMIT $9
     FOR NO KEY UPDATE SKIP LOCKED
 ), taken AS (
-    ` + take + `r.id = ANY (ARRAY(SELECT id FROM picked))` + returnTaken + `
+    ` + take + `(SELECT place, row_number() OVER () AS n FROM picked)` + takeWhere + `r.ctid = i.place` + returnTaken + `
 ), said AS (
     SELECT rowrun.announce(array_agg(item)) FROM taken
 )
@@ -100,7 +99,7 @@ SELECT (SELECT count(*) FROM me) > 0, (SELECT count(*) FROM seen), ` + selectTak
 // replica's row has been locked since the promotion began.
 const claimPromoted = `-- claim_promoted
 WITH taken AS (
-    ` + take + `r.id = ANY (rowrun.promoted_now()) AND cardinality(rowrun.promoted_now()) <= $8::int
+    ` + take + `(SELECT p.id, p.n FROM unnest(rowrun.promoted_now()) WITH ORDINALITY p(id, n))` + takeWhere + `r.id = i.id AND cardinality(rowrun.promoted_now()) <= $8::int
       AND EXISTS (SELECT FROM rowrun.replica_heartbeat WHERE replica_id = $1 AND state = 'ACTIVE' AND paused_at IS NULL)
       AND coalesce(r.status, '') = 'AVAILABLE' AND r.queue = ANY ($4::text[]) AND r.type = ANY ($5::text[]) AND NOT k.paused
           AND ` + fits + returnTaken + `
@@ -109,20 +108,12 @@ WITH taken AS (
 )
 SELECT false, said.n, ` + selectTaken
 
-// claimOf derives a run's claim, a uuid, from the secret of the pass that claims it: the database is told the secret
-// and keeps the claim's hash, so that no statement has to carry a list of claims.
-func claimOf(secret [32]byte, runID int64) string {
-	var id [8]byte
-	binary.BigEndian.PutUint64(id[:], uint64(runID))
-	sum := sha256.Sum256(append(secret[:], id[:]...))
-	return uuid.UUID(sum[:16]).String()
-}
-
-func collectClaims(rows pgx.Rows, secret [32]byte) (claims []Claim, alive bool, seen int, err error) {
+// collectClaims reads a claim's answer. The first used of the keys are taken.
+func collectClaims(rows pgx.Rows, keys []key) (claims []Claim, used int, alive bool, seen int, err error) {
 	defer rows.Close()
 	for rows.Next() {
 		var (
-			id, root, task      *int64
+			id, n, root, task   *int64
 			name, typ, queue    *string
 			db, version         *string
 			attempt             *int
@@ -132,13 +123,14 @@ func collectClaims(rows pgx.Rows, secret [32]byte) (claims []Claim, alive bool, 
 			plan                *int64
 			trace, level        *string
 		)
-		if err := rows.Scan(&alive, &seen, &id, &root, &task, &name, &plan, &attempt, &typ, &queue, &db, &version, &payload, &manual,
+		if err := rows.Scan(&alive, &seen, &id, &n, &root, &task, &name, &plan, &attempt, &typ, &queue, &db, &version, &payload, &manual,
 			&trace, &timeout, &progressTO, &level); err != nil {
-			return nil, false, 0, err
+			return nil, 0, false, 0, err
 		}
 		if id == nil {
 			continue
 		}
+		used = max(used, int(*n))
 		if trace == nil {
 			trace = new(string)
 		}
@@ -147,9 +139,9 @@ func collectClaims(rows pgx.Rows, secret [32]byte) (claims []Claim, alive bool, 
 		}
 		claims = append(claims, Claim{
 			ID: *id, RootID: *root, TaskID: *task, TaskName: *name, PlanID: plan, Attempt: *attempt, Type: *typ, Queue: *queue,
-			DatabaseID: *db, Version: *version, Payload: payload, Claim: claimOf(secret, *id), Manual: *manual, TraceParent: *trace,
+			DatabaseID: *db, Version: *version, Payload: payload, Claim: keys[*n-1].claim.String(), Manual: *manual, TraceParent: *trace,
 			Timeout: fromSeconds(timeout), ProgressTimeout: fromSeconds(progressTO), FailureLogLevel: *level,
 		})
 	}
-	return claims, alive, seen, rows.Err()
+	return claims, used, alive, seen, rows.Err()
 }

@@ -54,8 +54,8 @@ WITH done AS (
     UPDATE rowrun.task_run r
     SET status = 'DONE', prev_status = 'RUNNING', by_hand = NULL, finished_at = now.t, updated_at = now.t, claim_hash = NULL,
         result = i.result
-    FROM unnest($1::bigint[], $2::uuid[], $3::jsonb[]) AS i(id, claim, result), (SELECT clock_timestamp() AS t) now
-    WHERE r.id = i.id AND coalesce(r.status, '') = 'RUNNING' AND r.claim_hash = sha256(uuid_send(i.claim))
+    FROM unnest($1::bigint[], $2::bytea[], $3::jsonb[]) AS i(id, claim_hash, result), (SELECT clock_timestamp() AS t) now
+    WHERE r.id = i.id AND coalesce(r.status, '') = 'RUNNING' AND r.claim_hash = i.claim_hash
       AND num_nonnulls(r.plan_id, r.database_id, r.tick) = 0
       AND jsonb_typeof(i.result) = 'object' AND NOT i.result ? 'state' AND pg_column_size(i.result) < 2000
     RETURNING r.id, rowrun.transition(r) AS item
@@ -112,11 +112,11 @@ func queueEndings(b *pgx.Batch, endings []Ending, ended *[]Ended) {
 		queueEndRuns(b, endings, ended)
 		return
 	}
-	ids, claims, results := make([]int64, len(endings)), make([]string, len(endings)), make([]string, len(endings))
+	ids, hashes, results := make([]int64, len(endings)), make([][]byte, len(endings)), make([]string, len(endings))
 	for i, e := range endings {
-		ids[i], claims[i], results[i] = e.ID, e.Claim, e.result()
+		ids[i], hashes[i], results[i] = e.ID, hashOf(e.Claim), e.result()
 	}
-	b.Queue(endPlainRuns, ids, claims, results).QueryRow(func(row pgx.Row) error {
+	b.Queue(endPlainRuns, ids, hashes, results).QueryRow(func(row pgx.Row) error {
 		var done []int64
 		err := row.Scan(&done)
 		for _, id := range done {

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"time"
@@ -136,9 +135,7 @@ func (s *Store) workOn(ctx context.Context, pool *pgxpool.Pool, replicaID string
 // workIn adds the pass to a batch, and sends that.
 func (s *Store) workIn(ctx context.Context, b *pgx.Batch, pool *pgxpool.Pool, replicaID string, w Wants, promote Promotion, claim claiming, want, look int) (pass Pass, seen int, err error) {
 	alive := false
-	var secret [32]byte
-	_, _ = rand.Read(secret[:]) // never fails: crypto/rand
-	held := 0                   // free runs whose task is paused or skipped: the next whole pass puts them aside
+	held := 0 // free runs whose task is paused or skipped: the next whole pass puts them aside
 	if promote > PromoteMarked {
 		b.Queue(promoteFree, replicaID).QueryRow(func(row pgx.Row) error {
 			var picked int
@@ -167,14 +164,19 @@ func (s *Store) workIn(ctx context.Context, b *pgx.Batch, pool *pgxpool.Pool, re
 			return err
 		})
 	}
+	if claim == claimNothing {
+		want = 0
+	}
+	keys, hashes := s.keys.take(want)
+	used := 0
 	collect := func(rows pgx.Rows) error {
 		var sure bool
 		var err error
-		pass.Claims, sure, seen, err = collectClaims(rows, secret)
+		pass.Claims, used, sure, seen, err = collectClaims(rows, keys)
 		alive = alive || sure
 		return err
 	}
-	args := []any{replicaID, secret[:], seconds(w.DefaultTimeout), list(w.Queues), list(w.Types), list(w.Databases), list(w.Commands)}
+	args := []any{replicaID, hashes, seconds(w.DefaultTimeout), list(w.Queues), list(w.Types), list(w.Databases), list(w.Commands)}
 	switch claim {
 	case claimAny:
 		b.Queue(claimRuns, append(args, look, want)...).Query(collect)
@@ -184,6 +186,7 @@ func (s *Store) workIn(ctx context.Context, b *pgx.Batch, pool *pgxpool.Pool, re
 	if err := pool.SendBatch(ctx, b).Close(); err != nil {
 		return Pass{}, 0, fmt.Errorf("promote and claim: %w", err)
 	}
+	s.keys.giveBack(keys[used:])
 	if !alive {
 		return pass, seen, ErrDead
 	}

@@ -41,6 +41,7 @@ type Store struct {
 	beats, passes, ends *pgxpool.Pool
 	// sessions are the server processes behind the connections; none where a pooler stands between.
 	sessions sync.Map
+	keys     keyring
 }
 
 // Own says whether a server process serves one of the store's connections.

@@ -345,6 +345,19 @@ BEGIN
         -- A run of a plan is looked at at once even where it isn't due yet: a retry ends what its failure held back.
         NEW.hold := NULL;
         NEW.judge_at := CASE WHEN t.plan_id IS NULL THEN NEW.run_at ELSE least(NEW.run_at, now()) END;
+        -- Behind a smaller version that this very transaction has inserted it waits at least for that one, whose end has
+        -- it looked at: nobody can have ended that before this run can be seen. What else the first judgement of a run
+        -- looks at, its plan and what it holds back, is looked at for that one.
+        IF t.version_key IS NOT NULL AND NEW.tick IS NULL AND NEW.run_at <= clock_timestamp() AND (
+            SELECT u.xmin = pg_current_xact_id()::xid AND u.created_at = now() AND u.plan_id IS NOT DISTINCT FROM t.plan_id
+                   AND (u.hold IS NOT DISTINCT FROM 'DATABASE' AND u.judge_at IS NULL OR u.judge_at <= clock_timestamp())
+            FROM rowrun.task_run u
+            WHERE u.database_id = t.database_id AND u.status = 'PENDING' AND u.version_key < t.version_key
+            ORDER BY u.version_key DESC LIMIT 1)
+        THEN
+            NEW.hold := 'DATABASE';
+            NEW.judge_at := NULL;
+        END IF;
     END IF;
     RETURN NEW;
 END $$;

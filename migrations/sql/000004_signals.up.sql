@@ -88,16 +88,14 @@ BEGIN
 END $$;
 
 -- What hangs on the end of runs with a plan or a database: the outcome of the plan's task, and marks for what may start.
-CREATE FUNCTION rowrun.mark_ended(run_ids bigint[], of_plans boolean DEFAULT true) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION rowrun.mark_ended(run_ids bigint[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    IF of_plans THEN
-        UPDATE rowrun.task t
-        SET outcome = c.status, outcome_run_id = c.id,
-            outcome_round = CASE c.status WHEN 'FAILED' THEN greatest(c.round, (SELECT p.round FROM rowrun.plan p WHERE p.id = c.plan_id)) END
-        FROM rowrun.task_run c
-        WHERE c.id = ANY (run_ids) AND t.id = c.task_id AND num_nonnulls(c.plan_id) = 1
-          AND coalesce(c.status, '') IN ('DONE', 'FAILED', 'CANCELED') AND c.retry_run_id IS NULL;
-    END IF;
+    UPDATE rowrun.task t
+    SET outcome = c.status, outcome_run_id = c.id,
+        outcome_round = CASE c.status WHEN 'FAILED' THEN greatest(c.round, (SELECT p.round FROM rowrun.plan p WHERE p.id = c.plan_id)) END
+    FROM rowrun.task_run c
+    WHERE c.id = ANY (run_ids) AND t.id = c.task_id AND num_nonnulls(c.plan_id) = 1
+      AND coalesce(c.status, '') IN ('DONE', 'FAILED', 'CANCELED') AND c.retry_run_id IS NULL;
     INSERT INTO rowrun.gate_mark (kind, database_id, plan_id, task_id)
     SELECT DISTINCT m.kind, m.database_id, m.plan_id, m.task_id
     FROM rowrun.task_run c
@@ -336,7 +334,7 @@ COMMENT ON FUNCTION rowrun.notify_look() IS 'Says "look" on rowrun_task_run, mer
 COMMENT ON FUNCTION rowrun.task_run_inserted() IS 'Trigger, at commit: a new run says "look".';
 COMMENT ON FUNCTION rowrun.transition(rowrun.task_run) IS 'Internal: the last edge of a run as it is notified.';
 COMMENT ON FUNCTION rowrun.announce(text[]) IS 'Internal: notifies transitions, in as few notifications as they fit.';
-COMMENT ON FUNCTION rowrun.mark_ended(bigint[], boolean) IS 'Internal: outcome of tasks and marks of what may start, after the end of runs.';
+COMMENT ON FUNCTION rowrun.mark_ended(bigint[]) IS 'Internal: outcome of tasks and marks of what may start, after the end of runs.';
 COMMENT ON FUNCTION rowrun.task_run_by_hand() IS 'Trigger: announces an edge written by hand; marks what it may open.';
 COMMENT ON FUNCTION rowrun.note_edit(text, boolean) IS 'Internal: a PENDING run was moved, or a cancel asked of a RUNNING one.';
 COMMENT ON FUNCTION rowrun.note_ready(bigint) IS 'Internal: a plan has new runs that may be READY.';

@@ -144,6 +144,7 @@ DECLARE
     of_plans boolean;
     candidates bigint[];
     locked bigint[];
+    locked_plans bigint[];
     verdict_ids bigint[];
     verdict_holds text[];
     open_ids bigint[];
@@ -426,8 +427,10 @@ BEGIN
     END IF;
 
     -- 3. Rows that a user holds are left for later.
-    locked := ARRAY(SELECT r.id FROM task_run r WHERE r.id = ANY (candidates) AND coalesce(r.status, '') = 'PENDING'
-                    ORDER BY r.id FOR NO KEY UPDATE SKIP LOCKED);
+    SELECT coalesce(array_agg(r.id), '{}'), array_agg(DISTINCT r.plan_id) FILTER (WHERE r.plan_id IS NOT NULL)
+    INTO locked, locked_plans
+    FROM (SELECT r.id, r.plan_id FROM task_run r WHERE r.id = ANY (candidates) AND coalesce(r.status, '') = 'PENDING'
+          ORDER BY r.id FOR NO KEY UPDATE SKIP LOCKED) r;
     IF cardinality(locked) < cardinality(candidates) THEN
         INSERT INTO gate_mark (kind, run_id)
         SELECT DISTINCT 'RUN', c.id FROM unnest(candidates) c(id)
@@ -440,10 +443,9 @@ BEGIN
         SELECT r.id, r.plan_id, r.database_id, r.version_key, r.sequential, r.priority, r.run_at, r.hold AS held,
                coalesce(p.open, true) AS plan_open, coalesce(p.slots, 1) AS slots, g.gate
         FROM task_run r
-        LEFT JOIN (SELECT q.plan_id, room.open, room.slots, l.parallel_limit IS NOT NULL AS limited
-                   FROM (SELECT DISTINCT x.plan_id FROM task_run x WHERE x.id = ANY (locked) AND num_nonnulls(x.plan_id) = 1) q
-                   JOIN plan l ON l.id = q.plan_id
-                   CROSS JOIN LATERAL rowrun.plan_room(q.plan_id) room) p ON p.plan_id = r.plan_id
+        LEFT JOIN (SELECT l.id AS plan_id, room.open, room.slots, l.parallel_limit IS NOT NULL AS limited
+                   FROM plan l CROSS JOIN LATERAL rowrun.plan_room(l.id) room
+                   WHERE l.id = ANY (locked_plans)) p ON p.plan_id = r.plan_id
         CROSS JOIN LATERAL rowrun.closed_gate(r, coalesce(p.limited, false), t) g
         WHERE r.id = ANY (locked)
     ), open AS MATERIALIZED (

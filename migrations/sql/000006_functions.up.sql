@@ -20,7 +20,7 @@ DECLARE
     ended_as text[];
     successors bigint[];
     items text[];
-    gated boolean;
+    databases text[];
     of_plans boolean;
     refused boolean;
     kept bigint[];
@@ -62,9 +62,9 @@ BEGIN
                 jsonb_typeof(r.result) <> 'object' OR (pg_column_size(r.result) >= 2000 AND octet_length(r.result::text) > 1048576) AS bad
         )
         SELECT array_agg(d.id), array_agg(d.status), array_agg(NULL::bigint), array_agg(d.item),
-               bool_or(d.plan_id IS NOT NULL OR d.database_id IS NOT NULL), bool_or(d.plan_id IS NOT NULL),
+               array_agg(DISTINCT d.database_id) FILTER (WHERE d.database_id IS NOT NULL), bool_or(d.plan_id IS NOT NULL),
                bool_or(d.bad), array_agg(d.id) FILTER (WHERE d.kept), array_agg(d.id) FILTER (WHERE d.tick IS NOT NULL)
-        INTO ended, ended_as, successors, items, gated, of_plans, refused, kept, over
+        INTO ended, ended_as, successors, items, databases, of_plans, refused, kept, over
         FROM done d;
     ELSE
         -- Locked first, judged later: a cancel that is asked for now waits, or is seen.
@@ -102,10 +102,10 @@ BEGIN
                 v.handled
         )
         SELECT array_agg(c.id), array_agg(c.status), array_agg(c.retry_run_id), array_agg(c.item),
-               bool_or(c.plan_id IS NOT NULL OR c.database_id IS NOT NULL), bool_or(c.plan_id IS NOT NULL),
+               array_agg(DISTINCT c.database_id) FILTER (WHERE c.database_id IS NOT NULL), bool_or(c.plan_id IS NOT NULL),
                bool_or(c.bad), bool_or(c.handled),
                array_agg(c.id) FILTER (WHERE c.kept), array_agg(c.id) FILTER (WHERE c.tick IS NOT NULL AND c.retry_run_id IS NULL)
-        INTO ended, ended_as, successors, items, gated, of_plans, refused, handled, kept, over
+        INTO ended, ended_as, successors, items, databases, of_plans, refused, handled, kept, over
         FROM changed c;
     END IF;
     IF refused THEN
@@ -113,8 +113,10 @@ BEGIN
             USING ERRCODE = 'check_violation', HINT = 'Keep large data elsewhere and leave a reference.';
     END IF;
     PERFORM rowrun.announce(items);
-    IF gated THEN
-        PERFORM rowrun.mark_ended(ended, of_plans);
+    IF of_plans THEN
+        PERFORM rowrun.mark_ended(ended);
+    ELSIF databases IS NOT NULL THEN
+        INSERT INTO rowrun.gate_mark (kind, database_id) SELECT 'DATABASE', unnest(databases);
     END IF;
 
     IF array_remove(successors, NULL) <> '{}' THEN
