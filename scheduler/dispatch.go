@@ -17,7 +17,7 @@ const (
 	// maxUnrecorded bounds the endings that wait to be written; beyond it nothing is claimed.
 	maxUnrecorded = 5000
 	// gatherFor is how long freed slots are gathered.
-	gatherFor   = 200 * time.Microsecond
+	gatherFor = 200 * time.Microsecond
 	// manyPromoted is more than a pass claims without a search.
 	manyPromoted = 100
 	passTimeout  = 15 * time.Second
