@@ -340,7 +340,9 @@ BEGIN
         -- Most likely only its plan holds it, which the pass looks at; the other gates are asked when its turn comes.
         NEW.hold := 'READY';
         NEW.judge_at := NULL;
-        PERFORM rowrun.note_ready(t.plan_id);
+        IF strpos(coalesce(current_setting('rowrun.ready_plans', true), ''), ',' || t.plan_id || ',') = 0 THEN
+            PERFORM rowrun.note_ready(t.plan_id);
+        END IF;
     ELSE
         -- A run of a plan is looked at at once even where it isn't due yet: a retry ends what its failure held back.
         NEW.hold := NULL;

@@ -45,8 +45,9 @@ CREATE FUNCTION rowrun.closed_gate(r rowrun.task_run, plan_limited boolean, t ti
 $$;
 COMMENT ON FUNCTION rowrun.closed_gate(rowrun.task_run, boolean, timestamptz) IS 'Internal: the first closed gate of a PENDING run, but for its plan and mutual exclusion.';
 
--- Whether a plan lets runs through at all, and how many more. Inlined where it is called. What is counted is asked for
--- in the order of its index: with statistics of an empty table any other index looks as good.
+-- Whether a plan lets runs through at all, and how many more. Inlined where it is called, and evaluated once there
+-- whatever is asked of it (OFFSET 0). What is counted is asked for in the order of its index, and by a status that isn't
+-- spelled out: with statistics of an empty table any other index looks as good, that of all AVAILABLE runs too.
 CREATE FUNCTION rowrun.plan_room(plan_id bigint) RETURNS TABLE (open boolean, slots bigint)
     LANGUAGE sql STABLE AS $$
     SELECT NOT p.paused AND NOT (p.on_failure = 'STOP' AND EXISTS (
@@ -56,11 +57,11 @@ CREATE FUNCTION rowrun.plan_room(plan_id bigint) RETURNS TABLE (open boolean, sl
                       AND u.status IN ('PENDING', 'AVAILABLE', 'RUNNING') LIMIT 1) IS NULL)),
            CASE WHEN p.parallel_limit IS NULL THEN 1000000000
                 ELSE greatest(p.parallel_limit
-                              - (SELECT count(*) FROM (SELECT FROM rowrun.task_run a WHERE a.plan_id = p.id AND a.status = 'AVAILABLE'
-                                                       ORDER BY a.id OFFSET 0) a)
-                              - (SELECT count(*) FROM (SELECT FROM rowrun.task_run a WHERE a.plan_id = p.id AND a.status = 'RUNNING'
-                                                       ORDER BY a.id OFFSET 0) a), 0) END
-    FROM rowrun.plan p WHERE p.id = plan_room.plan_id
+                              - (SELECT count(*) FROM unnest('{AVAILABLE,RUNNING}'::text[]) w(status)
+                                 CROSS JOIN LATERAL (SELECT FROM rowrun.task_run a
+                                                     WHERE a.plan_id = p.id AND a.status = w.status AND a.status IN ('AVAILABLE', 'RUNNING')
+                                                     ORDER BY a.id OFFSET 0) a), 0) END
+    FROM rowrun.plan p WHERE p.id = plan_room.plan_id OFFSET 0
 $$;
 COMMENT ON FUNCTION rowrun.plan_room(bigint) IS 'Internal: whether a plan lets runs through, and how many more.';
 
@@ -230,8 +231,8 @@ BEGIN
     INTO found_marks, mark_runs, mark_dbs, mark_plans, mark_wide, mark_dependents, mark_tasks, mark_paused, mark_failures, mark_replica, mark_rounds
     FROM taken k;
     more := more OR found_marks = 1000;
-    IF current_setting('rowrun.ready_plan', true) <> '' THEN
-        PERFORM set_config('rowrun.ready_plan', '', true); -- that mark is taken: what this transaction inserts yet needs one
+    IF current_setting('rowrun.ready_plans', true) <> '' THEN
+        PERFORM set_config('rowrun.ready_plans', '', true); -- those marks are taken: what this transaction inserts yet needs one
     END IF;
     IF sweep OR cardinality(mark_plans) > 0 THEN
         PERFORM rowrun.settle_plans(mark_plans, mark_rounds, sweep);
@@ -439,13 +440,16 @@ BEGIN
     END IF;
 
     -- 4. The verdict on each: NULL, or what holds it.
-    WITH candidate AS MATERIALIZED (
+    WITH room AS MATERIALIZED (
+        -- Taken for many, so that they are hashed: as many plans as runs would be compared each with each.
+        SELECT l.id AS plan_id, p.open, p.slots, l.parallel_limit IS NOT NULL AS limited
+        FROM generate_subscripts(locked_plans, 1) n CROSS JOIN LATERAL (SELECT * FROM plan l WHERE l.id = locked_plans[n] OFFSET 0) l
+        CROSS JOIN LATERAL rowrun.plan_room(l.id) p
+    ), candidate AS MATERIALIZED (
         SELECT r.id, r.plan_id, r.database_id, r.version_key, r.sequential, r.priority, r.run_at, r.hold AS held,
                coalesce(p.open, true) AS plan_open, coalesce(p.slots, 1) AS slots, g.gate
         FROM task_run r
-        LEFT JOIN (SELECT l.id AS plan_id, room.open, room.slots, l.parallel_limit IS NOT NULL AS limited
-                   FROM plan l CROSS JOIN LATERAL rowrun.plan_room(l.id) room
-                   WHERE l.id = ANY (locked_plans)) p ON p.plan_id = r.plan_id
+        LEFT JOIN room p ON p.plan_id = r.plan_id
         CROSS JOIN LATERAL rowrun.closed_gate(r, coalesce(p.limited, false), t) g
         WHERE r.id = ANY (locked)
     ), open AS MATERIALIZED (
