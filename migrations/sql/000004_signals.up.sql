@@ -58,24 +58,14 @@ CREATE FUNCTION rowrun.transition(r rowrun.task_run) RETURNS text LANGUAGE sql S
         || ',"from":"' || r.prev_status || '","to":"' || r.status || '","attempt":' || r.attempt
         || ',"replica_id":' || coalesce(to_json(r.replica_id)::text, 'null') || '}';
 
--- Notifies changes of status. Each statement that takes an edge calls it for what it changed, once: a trigger with a
--- transition table would take as long as the rest of a statement on one row. It has no query for the same reason.
-CREATE FUNCTION rowrun.announce(transitions text[]) RETURNS void LANGUAGE plpgsql AS $$
+-- Notifies changes of status that one notification can't hold. It has no query, because expressions take less.
+CREATE FUNCTION rowrun.announce_parts(transitions text[]) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
-    payload text;
+    payload text := '[' || array_to_string(transitions, ',') || ']';
     said integer := 0;
-    few integer;
-BEGIN
-    IF cardinality(transitions) IS NULL OR coalesce(current_setting('rowrun.notify', true), '') = 'off' THEN
-        RETURN;
-    END IF;
-    payload := '[' || array_to_string(transitions, ',') || ']';
-    IF octet_length(payload) <= 7900 THEN
-        IF pg_notify('rowrun_task_run', payload) IS NULL THEN NULL; END IF;
-        RETURN;
-    END IF;
     -- As many as fit if all are of one size, which they nearly are; a look at each would take three times as long.
-    few := greatest(1, 7700 * cardinality(transitions)::bigint / octet_length(payload));
+    few integer := greatest(1, 7700 * cardinality(transitions)::bigint / octet_length(payload));
+BEGIN
     WHILE said < cardinality(transitions) LOOP
         payload := '[' || array_to_string(transitions[said + 1 : said + few], ',') || ']';
         IF octet_length(payload) <= 7900 THEN
@@ -85,7 +75,17 @@ BEGIN
             few := few / 2; -- one fits: ids and a replica's id are bounded
         END IF;
     END LOOP;
+    RETURN true;
 END $$;
+
+-- Notifies changes of status. Each statement that takes an edge calls it for what it changed, once: a trigger with a
+-- transition table would take as long as the rest of a statement on one row. It becomes part of that statement: a function
+-- in PL/pgSQL would be planned anew whenever it is called under another search_path than the last time, as a round of a
+-- replica does.
+CREATE FUNCTION rowrun.announce(transitions text[]) RETURNS boolean LANGUAGE sql VOLATILE
+    RETURN CASE WHEN cardinality(transitions) IS NULL OR coalesce(current_setting('rowrun.notify', true), '') = 'off' THEN false
+                WHEN octet_length(array_to_string(transitions, ',')) > 7898 THEN rowrun.announce_parts(transitions)
+                ELSE pg_notify('rowrun_task_run', '[' || array_to_string(transitions, ',') || ']') IS NULL END;
 
 -- What hangs on the end of runs with a plan or a database: the outcome of the plan's task, and marks for what may start.
 CREATE FUNCTION rowrun.mark_ended(run_ids bigint[]) RETURNS void LANGUAGE plpgsql AS $$
@@ -336,7 +336,8 @@ CREATE TRIGGER replica_changed AFTER UPDATE ON rowrun.replica_heartbeat FOR EACH
 COMMENT ON FUNCTION rowrun.notify_look() IS 'Says "look" on rowrun_task_run, merged among transactions that commit together.';
 COMMENT ON FUNCTION rowrun.task_run_inserted() IS 'Trigger, at commit: a new run says "look".';
 COMMENT ON FUNCTION rowrun.transition(rowrun.task_run) IS 'Internal: the last edge of a run as it is notified.';
-COMMENT ON FUNCTION rowrun.announce(text[]) IS 'Internal: notifies transitions, in as few notifications as they fit.';
+COMMENT ON FUNCTION rowrun.announce(text[]) IS 'Internal: notifies transitions.';
+COMMENT ON FUNCTION rowrun.announce_parts(text[]) IS 'Internal: notifies transitions that one notification can''t hold, in as few as they fit.';
 COMMENT ON FUNCTION rowrun.mark_ended(bigint[]) IS 'Internal: outcome of tasks and marks of what may start, after the end of runs.';
 COMMENT ON FUNCTION rowrun.task_run_by_hand() IS 'Trigger: announces an edge written by hand; marks what it may open.';
 COMMENT ON FUNCTION rowrun.note_edit(text, boolean) IS 'Internal: a PENDING run was moved, or a cancel asked of a RUNNING one.';
