@@ -2,8 +2,10 @@ package events_test
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -67,4 +69,28 @@ func FuzzDecodeWritten(f *testing.F) {
 		}
 		require.Equal(t, slow, quick)
 	})
+}
+
+// A reader that is behind holds transitions, and with them nothing of the payloads that they came in.
+func TestTransitionsKeepNothingOfTheirPayload(t *testing.T) {
+	t.Parallel()
+	replica := "r"
+	payload := asWritten([]events.Transition{
+		{RunID: 1, TaskID: 1, From: "PENDING", To: "AVAILABLE"},
+		{RunID: 1, TaskID: 1, From: "AVAILABLE", To: "NEW", ReplicaID: &replica},
+	})
+	from := uintptr(unsafe.Pointer(unsafe.StringData(payload)))
+	transitions, err := events.Decode(payload)
+	require.NoError(t, err)
+	for _, one := range transitions {
+		parts := []string{one.From, one.To}
+		if one.ReplicaID != nil {
+			parts = append(parts, *one.ReplicaID)
+		}
+		for _, part := range parts {
+			at := uintptr(unsafe.Pointer(unsafe.StringData(part)))
+			require.False(t, at >= from && at < from+uintptr(len(payload)), "%q is a part of the payload", part)
+		}
+	}
+	runtime.KeepAlive(payload)
 }
