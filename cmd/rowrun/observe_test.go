@@ -105,8 +105,7 @@ func TestEventsOfEveryReplicaTellEveryTransition(t *testing.T) {
 	two.awaitReady(t)
 	writers := func() (n int) {
 		for _, s := range []*serving{one, two} {
-			_, text := s.status(t, "/metrics")
-			if strings.Contains(text, "\nrowrun_stream_writing 1\n") {
+			if s.writes(t) {
 				n++
 			}
 		}
@@ -167,6 +166,7 @@ func TestStreamReadsFromAReplica(t *testing.T) {
 	url := storetest.New(t)
 	s := startServing(t, url)
 	s.awaitReady(t)
+	eventually(t, "it writes the stream", func() bool { return s.writes(t) }) // where that begins is a gap
 	conn := connect(t, url)
 	r := readEvents(t, s.base, "")
 	_, last := r.of(t, insertRun(t, conn, "NOOP", "{}", nil))

@@ -75,6 +75,13 @@ func (s *serving) status(t *testing.T, path string) (int, string) {
 	return resp.StatusCode, string(body)
 }
 
+// writes says that the replica writes the stream.
+func (s *serving) writes(t *testing.T) bool {
+	t.Helper()
+	_, text := s.status(t, "/metrics")
+	return strings.Contains(text, "\nrowrun_stream_writing 1\n")
+}
+
 func (s *serving) awaitReady(t *testing.T) {
 	t.Helper()
 	eventually(t, "ready", func() bool {
