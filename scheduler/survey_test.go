@@ -1,10 +1,8 @@
 package scheduler_test
 
 import (
-	"bytes"
 	"context"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,30 +14,16 @@ import (
 	"github.com/rowrun/rowrun/store/storetest"
 )
 
-// serverLog is what a server wrote.
-type serverLog struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *serverLog) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
 // calls counts the executions of a statement by its name.
-func (l *serverLog) calls(statement string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Count(l.text.String(), ": -- "+statement+"\n")
+func calls(log *storetest.Log, statement string) int {
+	return strings.Count(log.From(0), ": -- "+statement+"\n")
 }
 
 // Ten sweeps with nothing to find are ten statements, and now and then one more. A survey that comes late has the loops
 // look for themselves, which this machine may bring about, but not ten times.
 func TestAnIdleReplicaSendsOneStatementASweep(t *testing.T) {
 	t.Parallel()
-	log := &serverLog{}
+	log := &storetest.Log{}
 	cluster, err := embeddedpg.Start(t.Context(), embeddedpg.Config{Ephemeral: true, Log: log})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, cluster.Stop(context.WithoutCancel(t.Context()))) })
@@ -47,10 +31,10 @@ func TestAnIdleReplicaSendsOneStatementASweep(t *testing.T) {
 	c := newClient(t, url)
 	c.exec(`ALTER DATABASE ` + c.text(`SELECT current_database()`) + ` SET log_statement = 'all'`)
 	startReplica(t, url, untilTold, func(config *scheduler.Config) { config.SweepInterval = 300 * time.Millisecond })
-	poll(t, "ten sweeps", func() bool { return log.calls("survey") >= 10 })
-	require.Positive(t, log.calls("promote_free_runs"), "the first sweep is a whole one; nothing is tested where it isn't seen")
+	poll(t, "ten sweeps", func() bool { return calls(log, "survey") >= 10 })
+	require.Positive(t, calls(log, "promote_free_runs"), "the first sweep is a whole one; nothing is tested where it isn't seen")
 	for _, statement := range []string{"promote_free_runs", "promote_runs", "claim_runs", "overdue_runs", "claim_rules"} {
-		require.LessOrEqual(t, log.calls(statement), 5, statement)
+		require.LessOrEqual(t, calls(log, statement), 5, statement)
 	}
 }
 

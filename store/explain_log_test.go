@@ -1,49 +1,25 @@
 package store_test
 
 import (
-	"bytes"
 	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
+
+	"github.com/rowrun/rowrun/store/storetest"
 )
-
-// serverLog is what a server wrote.
-type serverLog struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *serverLog) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *serverLog) from(at int) string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return string(l.text.Bytes()[at:])
-}
-
-func (l *serverLog) size() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Len()
-}
 
 // maxSorted is how many rows a statement of a round may put in order.
 const maxSorted = 1000
 
 // explained is a database whose server logs the plan of every statement, those inside functions too, as it was executed.
 type explained struct {
-	log   *serverLog
+	log   *storetest.Log
 	conn  *pgx.Conn // a user's, without a replica's settings
 	marks int
 	// What was found: pages by part, and the names of all statements.
@@ -62,7 +38,7 @@ var (
 )
 
 // explain has a database log plans from now on.
-func explain(t *testing.T, log *serverLog, url string) *explained {
+func explain(t *testing.T, log *storetest.Log, url string) *explained {
 	t.Helper()
 	conn := connect(t, url)
 	name := query[string](t, conn, `SELECT current_database()`)
@@ -81,7 +57,7 @@ func explain(t *testing.T, log *serverLog, url string) *explained {
 func (e *explained) check(t *testing.T, what string, most int, do func()) {
 	t.Helper()
 	e.mark(t, 0) // what ran before is logged by then
-	before := e.log.size()
+	before := e.log.Len()
 	do()
 	text := e.mark(t, before)
 	require.Contains(t, text, "on task_run", "no plan was logged: nothing is tested")
@@ -122,7 +98,7 @@ func (e *explained) mark(t *testing.T, from int) (text string) {
 	mark := fmt.Sprintf("mark %d of %p", e.marks, e)
 	exec(t, e.conn, `SELECT '`+mark+`'`)
 	require.Eventually(t, func() bool {
-		text = e.log.from(from)
+		text = e.log.From(from)
 		return strings.Contains(text, mark)
 	}, time.Minute, 5*time.Millisecond)
 	return text

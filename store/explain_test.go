@@ -17,7 +17,7 @@ import (
 // touches no more than twice the pages that it touches where there are few rows.
 func TestEveryStatementOfARoundUsesIndexes(t *testing.T) {
 	t.Parallel()
-	log := &serverLog{}
+	log := &storetest.Log{}
 	cluster, err := embeddedpg.Start(t.Context(), embeddedpg.Config{Ephemeral: true, Log: log})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, cluster.Stop(context.WithoutCancel(t.Context()))) })
@@ -38,7 +38,7 @@ func TestEveryStatementOfARoundUsesIndexes(t *testing.T) {
 }
 
 // aRound does what replicas do, twice over where a connection has plans to make first.
-func aRound(t *testing.T, log *serverLog, url string, ended, blocked int) *explained {
+func aRound(t *testing.T, log *storetest.Log, url string, ended, blocked int) *explained {
 	t.Helper()
 	fillForExplain(t, connect(t, url), ended, blocked)
 	e := explain(t, log, url)

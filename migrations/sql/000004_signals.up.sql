@@ -165,17 +165,15 @@ BEGIN
     END IF;
 END $$;
 
--- New runs of a plan that are READY: one mark for those of a transaction, which keeps a list of the plans that it has
--- marked, ",1,2,", as long as that is short. The fill trigger looks there first.
+-- New runs of a plan that are READY. It is called for the first that a transaction inserts: the fill trigger looks into
+-- the list of plans that have their mark, ",1,2,", which is kept as long as it is short.
 CREATE FUNCTION rowrun.note_ready(plan_id bigint) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
-    noted text := coalesce(nullif(current_setting('rowrun.ready_plans', true), ''), ',');
+    marked text := coalesce(nullif(current_setting('rowrun.ready_plans', true), ''), ',');
 BEGIN
-    IF strpos(noted, ',' || note_ready.plan_id || ',') = 0 THEN
-        INSERT INTO gate_mark (kind, plan_id) VALUES ('PLAN', note_ready.plan_id);
-        PERFORM set_config('rowrun.ready_plans', CASE WHEN length(noted) < 4000 THEN noted ELSE ',' END || note_ready.plan_id || ',', true);
-    END IF;
+    INSERT INTO gate_mark (kind, plan_id) VALUES ('PLAN', note_ready.plan_id);
+    PERFORM set_config('rowrun.ready_plans', CASE WHEN length(marked) < 4000 THEN marked ELSE ',' END || note_ready.plan_id || ',', true);
 END $$;
 
 CREATE FUNCTION rowrun.task_run_deleted() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
