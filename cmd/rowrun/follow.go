@@ -24,6 +24,10 @@ const (
 	followPatience = 5 * time.Second
 
 	gapOtherSource = "the lines come from another source from here on"
+
+	// Who appends to the history.
+	asWriter   = "writer"
+	asFollower = "follower"
 )
 
 // follower fills the history of a replica that doesn't write the stream, while
@@ -54,16 +58,22 @@ func newFollower(s *store.Store, hub *events.Hub, connected, writing func() bool
 }
 
 // written keeps a line of the stream that this replica writes.
-func (f *follower) written(position string, line []byte) { f.append("writer", position, line) }
+func (f *follower) written(position string, line []byte) { f.append(asWriter, position, line) }
 
 func (f *follower) append(source, position string, line []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.from(source)
+	f.history.Append(position, line)
+}
+
+// from says who appends from now on: where that changes, lines may be missing that the one had not yet printed when the
+// other began. f.mu is held.
+func (f *follower) from(source string) {
 	if f.last != "" && f.last != source {
 		f.history.Gap(gapOtherSource)
 	}
 	f.last = source
-	f.history.Append(position, line)
 }
 
 // Follow is called when somebody begins to read the history; it returns when lines flow into it.
@@ -157,7 +167,7 @@ func (f *follower) follow(ctx context.Context) error {
 			return
 		}
 		if !f.writing() {
-			f.append("follower", position, line)
+			f.append(asFollower, position, line)
 		}
 	})
 	reader, err := stream.New(stream.Config{
@@ -192,12 +202,17 @@ func (f *follower) begin() {
 		f.history.Forget()
 		f.last = ""
 	}
+	f.from(asFollower)
 	close(f.ready)
 }
 
+// end tells readers at once where the writer has taken over, and not with its next line, which may be long in coming.
 func (f *follower) end() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.writing() {
+		f.from(asWriter)
+	}
 	select {
 	case <-f.ready:
 		f.ready = make(chan struct{})
