@@ -8,8 +8,8 @@ import (
 	"github.com/rowrun/rowrun/store"
 )
 
-// maxCarried bounds the endings of one carried batch. Where more come at once, writing them on a connection of their own
-// beside the claims uses both sides of a machine; below it, a round trip and a commit less count for more.
+// maxCarried is with how many runs under way endings are carried. Where there are more, writing them on a connection of
+// their own beside the claims uses both sides of a machine; below it, a round trip and a commit less count for more.
 const maxCarried = 100
 
 // carried says whether an ending is left to dispatch: where others may wait for it, and nothing else for a slot, it is
@@ -17,8 +17,11 @@ const maxCarried = 100
 // for each few ends would cost more than it saves while there is other work. Ends of plans are not carried: an end of one
 // round and the start of the next stay two commits. r.mu is held.
 func (r *recorder) carried(e *ending) bool {
-	return r.carrying && e.store.Gated && e.plan == nil && !e.handOver && len(r.queue) <= maxCarried
+	return r.carrying && e.store.Database != "" && e.plan == nil && !e.handOver && r.few()
 }
+
+// few says whether little enough is under way for endings to be carried. r.mu is held.
+func (r *recorder) few() bool { return int(r.s.executing.Load())+len(r.pending) <= maxCarried }
 
 // carry says whether dispatch takes endings along from now on; what it won't is written here.
 func (r *recorder) carry(on bool) {
@@ -43,7 +46,7 @@ func (r *recorder) takeCarried() []ending {
 	if len(r.queue) == 0 {
 		return nil
 	}
-	if len(r.queue) > maxCarried || !r.carrying || slices.ContainsFunc(r.queue, func(e ending) bool { return e.handOver || e.plan != nil }) {
+	if !r.few() || !r.carrying || slices.ContainsFunc(r.queue, func(e ending) bool { return e.handOver || e.plan != nil }) {
 		signal(r.wake)
 		return nil
 	}

@@ -65,7 +65,7 @@ func (t *term) dispatch(ctx context.Context) {
 				t.mayClaim = true
 				lost.toClaim()
 			}
-		case <-t.promoted:
+		case <-t.s.promoted:
 			t.mayClaim = true
 		case <-t.claimable:
 			t.mayClaim = true
@@ -203,6 +203,10 @@ func (t *term) pass(ctx context.Context, promote store.Promotion) (next time.Dur
 			return busyAgain, found, nil
 		}
 		promote = store.PromoteNothing
+		if p.Marked {
+			promote = store.PromoteMarked
+			continue
+		}
 		full := len(p.Claims) == t.s.cfg.MaxBatch
 		if !fresh && !full && (len(p.Claims) == 0 || t.s.freeSlots() < t.s.cfg.Concurrency/2) {
 			return next, found, nil // slots that become free say so
@@ -267,12 +271,12 @@ func (t *term) promoteBacklog(ctx context.Context) {
 				if !errors.Is(err, store.ErrDead) {
 					errs.failed(err)
 				}
-				signal(t.promoted) // it may stand, and is announced to others only
-				break              // the next sweep comes to it
+				signal(t.s.promoted) // it may stand, and is announced to others only
+				break                // the next sweep comes to it
 			}
 			errs.ok()
 			t.s.cfg.Observer.passed(p)
-			signal(t.promoted)
+			signal(t.s.promoted)
 			more = backlogged(p)
 			if p.Busy {
 				more = true
@@ -325,7 +329,7 @@ func (t *term) endStrays(ctx context.Context, owned []int64, before map[int64]bo
 	if len(endings) == 0 {
 		return missing
 	}
-	ended, err := t.s.cfg.Store.EndRuns(rt, endings, time.Second)
+	ended, _, err := t.s.cfg.Store.EndRuns(rt, endings, time.Second)
 	if err != nil {
 		errs.failed(err)
 		return missing

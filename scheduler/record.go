@@ -183,7 +183,7 @@ func (r *recorder) write(ctx context.Context, batch []ending, lock time.Duration
 }
 
 // endFunc is one of the store's two ways to end runs.
-type endFunc func(context.Context, []store.Ending, time.Duration) ([]store.Ended, error)
+type endFunc func(context.Context, []store.Ending, time.Duration) ([]store.Ended, store.Opened, error)
 
 // try writes a batch once: endings in one transaction, hand-overs each by itself.
 func (r *recorder) try(ctx context.Context, end endFunc, batch []ending, lock time.Duration) error {
@@ -213,14 +213,17 @@ func (r *recorder) try(ctx context.Context, end endFunc, batch []ending, lock ti
 	if len(endings) == 0 {
 		return nil
 	}
-	ended, err := end(rt, endings, lock)
+	ended, opened, err := end(rt, endings, lock)
 	if err != nil {
 		return err
 	}
 	r.recorded(batch, endings, ended)
 	signal(r.s.freed)
-	if slices.ContainsFunc(batch, func(e ending) bool { return e.store.Gated }) {
+	if opened.Marked {
 		signal(r.s.opened)
+	}
+	if opened.Promoted > 0 {
+		signal(r.s.promoted)
 	}
 	return nil
 }

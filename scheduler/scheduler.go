@@ -79,6 +79,7 @@ type Scheduler struct {
 	recorder *recorder
 	freed    chan struct{} // a slot became free: claim
 	opened   chan struct{} // a gate may have opened through us: promote and claim
+	promoted chan struct{} // runs were promoted beside dispatch: claim
 	// lookAtRuns passes wake-ups on to the watch: a cancel may have been asked for.
 	lookAtRuns chan struct{}
 
@@ -147,7 +148,7 @@ func New(c Config) (*Scheduler, error) {
 	if c.Concurrency < 0 || c.MaxBatch < 0 || c.TaskTimeout < 0 || c.StuckLimit < 0 {
 		return nil, errors.New("scheduler: concurrency, max batch, task timeout and stuck limit may not be negative")
 	}
-	s := &Scheduler{cfg: c, freed: make(chan struct{}, 1), opened: make(chan struct{}, 1), lookAtRuns: make(chan struct{}, 1), lost: make(chan struct{}, 1), running: map[int64]*running{}}
+	s := &Scheduler{cfg: c, freed: make(chan struct{}, 1), opened: make(chan struct{}, 1), promoted: make(chan struct{}, 1), lookAtRuns: make(chan struct{}, 1), lost: make(chan struct{}, 1), running: map[int64]*running{}}
 	for t := range c.Executors {
 		s.types = append(s.types, t)
 	}

@@ -31,9 +31,9 @@ type term struct {
 	passing   sync.Mutex
 	announced bool
 	claimable chan struct{}
-	// more asks for passes that promote a backlog; backlog: they are under way; promoted: one is done.
-	more, promoted chan struct{}
-	backlog        atomic.Bool
+	// more asks for passes that promote a backlog; backlog: they are under way.
+	more    chan struct{}
+	backlog atomic.Bool
 	// seen is what the surveys tell the other loops.
 	seen *surveyed
 
@@ -48,7 +48,7 @@ var errFenced = errors.New("no heartbeat could be written for two thirds of the 
 func newTerm(s *Scheduler) *term {
 	return &term{
 		s: s, id: newReplicaID(s.cfg.Name), began: time.Now(), announced: true,
-		more: make(chan struct{}, 1), promoted: make(chan struct{}, 1), claimable: make(chan struct{}, 1),
+		more: make(chan struct{}, 1), claimable: make(chan struct{}, 1),
 		seen: newSurveyed(),
 	}
 }

@@ -33,7 +33,7 @@ func startChains(t *testing.T, s *store.Store) map[int64]store.Ending {
 		pass, err := s.Work(t.Context(), "r", noop(), store.PromoteSweep, 10)
 		require.NoError(t, err)
 		for _, c := range pass.Claims {
-			e := store.Ending{ID: c.ID, Claim: c.Claim, Gated: c.PlanID != nil || c.DatabaseID != ""}
+			e := store.Ending{ID: c.ID, Claim: c.Claim, Database: c.DatabaseID}
 			if c.PlanID != nil {
 				e.PlanTask = c.TaskID
 			}
@@ -62,7 +62,7 @@ func TestEndsPromotionAndClaimAreOneTransaction(t *testing.T) {
 		require.Equal(t, 1, query[int](t, conn, `SELECT count(DISTINCT xmin::text) FROM rowrun.task_run`), "transactions that wrote the rows last")
 
 		for _, c := range round.Claims { // their claims hold
-			ended, err := s.EndRuns(t.Context(), []store.Ending{{ID: c.ID, Claim: c.Claim, Gated: true}}, time.Second)
+			ended, _, err := s.EndRuns(t.Context(), []store.Ending{{ID: c.ID, Claim: c.Claim, Database: "db"}}, time.Second)
 			require.NoError(t, err)
 			require.Len(t, ended, 1)
 		}
@@ -180,7 +180,7 @@ INSERT INTO rowrun.task_run (id, task_id) VALUES (6, 6), (7, 5)`)
 	require.ErrorContains(t, err, "not aside")
 	require.Equal(t, []int64{7}, claimedIDs(round.Claims))
 	require.Equal(t, []string{"DONE", "PENDING", "RUNNING"}, runStatuses(t, conn)[4:])
-	ended, err := s.EndRuns(t.Context(), endings, time.Second)
+	ended, _, err := s.EndRuns(t.Context(), endings, time.Second)
 	require.NoError(t, err)
 	require.Empty(t, ended, "that end stands; written again it is refused")
 }

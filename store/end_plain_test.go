@@ -44,7 +44,7 @@ UPDATE rowrun.task_run SET run_at = now() WHERE task_id = 4`)
 	require.Len(t, round.Left, 5)
 	require.False(t, slices.ContainsFunc(round.Left, func(e store.Ending) bool { return e.ID == runs[1] }))
 	require.Equal(t, 5, query[int](t, conn, `SELECT count(*) FROM rowrun.task_run WHERE status = 'RUNNING'`), "what is left stays as it is")
-	ended, err := s.EndRuns(t.Context(), round.Left, time.Second)
+	ended, _, err := s.EndRuns(t.Context(), round.Left, time.Second)
 	require.NoError(t, err)
 	require.Len(t, ended, 5)
 	check := func() {
@@ -59,7 +59,7 @@ UPDATE rowrun.task_run SET run_at = now() WHERE task_id = 4`)
 	exec(t, conn, `INSERT INTO rowrun.task_run (task_id) SELECT id FROM rowrun.task WHERE id <> 4`)
 	exec(t, conn, `UPDATE rowrun.task_run SET run_at = now() WHERE task_id = 4 AND status = 'PENDING'`)
 	all, runs = begin()
-	ended, err = s.EndRuns(t.Context(), all, time.Second) // the same in one call
+	ended, _, err = s.EndRuns(t.Context(), all, time.Second) // the same in one call
 	require.NoError(t, err)
 	require.Len(t, ended, 6)
 	require.Zero(t, query[int](t, conn, `SELECT count(*) FROM rowrun.task_run WHERE status = 'RUNNING'`))
@@ -77,10 +77,10 @@ func TestAPlainEndOfACanceledRunIsRefused(t *testing.T) {
 	exec(t, conn, `SELECT rowrun.cancel_run(5, 'enough')`)
 	failed := e
 	failed.Failed = true
-	ended, err := s.EndRuns(t.Context(), []store.Ending{failed}, time.Second)
+	ended, _, err := s.EndRuns(t.Context(), []store.Ending{failed}, time.Second)
 	require.NoError(t, err)
 	require.Equal(t, []store.Ended{{ID: 5, Status: "CANCELED"}}, ended)
-	ended, err = s.EndRuns(t.Context(), []store.Ending{e}, time.Second)
+	ended, _, err = s.EndRuns(t.Context(), []store.Ending{e}, time.Second)
 	require.NoError(t, err)
 	require.Empty(t, ended)
 	require.Equal(t, "CANCELED", query[string](t, conn, `SELECT status FROM rowrun.task_run WHERE id = 5`))

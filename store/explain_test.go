@@ -25,7 +25,7 @@ func TestEveryStatementOfARoundUsesIndexes(t *testing.T) {
 	ended := storetest.Count(150_000, 1_000_000)
 	many := aRound(t, log, storetest.On(t, cluster), ended, 20_000)
 	for _, name := range []string{
-		"promote_free_runs", "promote_runs", "claim_runs", "claim_promoted", "begin_round", "end_plain_runs", "end_runs",
+		"promote_free_runs", "promote_runs", "claim_runs", "claim_promoted", "begin_round", "end_plain_runs", "end_runs", "advance_databases",
 		"dead_replicas", "declare_dead", "stale_runs", "end_stale_runs", "overdue_runs", "end_overdue_runs",
 		"retention_window", "remove_old_chains", "remove_earlier_runs", "remove_early_runs",
 	} {
@@ -46,12 +46,13 @@ func aRound(t *testing.T, log *storetest.Log, url string, ended, blocked int) *e
 	x := &explainedRound{t: t, e: e, s: s}
 
 	e.check(t, "promote and claim at start", 3*blocked+3000, func() { x.work(store.PromoteSweep) }) // marks of the filling
-	for len(x.gated) < 2 {
+	for len(x.gated) < 2 || len(x.versions) == 0 {
 		x.work(store.PromoteDue)
 	}
 	for range 2 {
 		x.free()
 		x.chain()
+		x.advance()
 		x.failure()
 		x.lost()
 	}
@@ -74,18 +75,25 @@ func aRound(t *testing.T, log *storetest.Log, url string, ended, blocked int) *e
 	return e
 }
 
-// explainedRound is a replica, step by step. gated are its runs of the two long rows of versions.
+// explainedRound is a replica, step by step. gated are its runs of the plan's two long rows of versions, versions that of the row
+// without a plan.
 type explainedRound struct {
-	t     *testing.T
-	e     *explained
-	s     *store.Store
-	gated []store.Claim
+	t               *testing.T
+	e               *explained
+	s               *store.Store
+	gated, versions []store.Claim
 }
 
 func (x *explainedRound) work(promote store.Promotion) {
 	pass, err := x.s.Work(x.t.Context(), "r", noop(), promote, 10)
 	require.NoError(x.t, err)
-	x.gated = append(x.gated, pass.Claims...)
+	for _, c := range pass.Claims {
+		if c.PlanID == nil {
+			x.versions = append(x.versions, c)
+		} else {
+			x.gated = append(x.gated, c)
+		}
+	}
 }
 
 // free inserts runs without gates, starts them in both ways and ends them.
@@ -101,7 +109,7 @@ func (x *explainedRound) free() {
 		require.Len(t, claims, 1)
 	})
 	x.e.check(t, "end, plain", 10, func() {
-		ended, err := x.s.EndRuns(t.Context(), []store.Ending{{ID: claims[0].ID, Claim: claims[0].Claim}}, time.Second)
+		ended, _, err := x.s.EndRuns(t.Context(), []store.Ending{{ID: claims[0].ID, Claim: claims[0].Claim}}, time.Second)
 		require.NoError(t, err)
 		require.Len(t, ended, 1)
 	})
@@ -121,7 +129,7 @@ func (x *explainedRound) free() {
 		claims = round.Claims
 		require.Len(t, claims, 1)
 	})
-	_, err := x.s.EndRuns(t.Context(), []store.Ending{{ID: claims[0].ID, Claim: claims[0].Claim}}, time.Second)
+	_, _, err := x.s.EndRuns(t.Context(), []store.Ending{{ID: claims[0].ID, Claim: claims[0].Claim}}, time.Second)
 	require.NoError(t, err)
 }
 
@@ -131,7 +139,7 @@ func (x *explainedRound) chain() {
 	next := func() store.Ending {
 		c := x.gated[0]
 		x.gated = x.gated[1:]
-		return store.Ending{ID: c.ID, Claim: c.Claim, PlanTask: c.TaskID, Gated: true}
+		return store.Ending{ID: c.ID, Claim: c.Claim, PlanTask: c.TaskID}
 	}
 	for name, start := range map[string]func(){
 		"promote and claim the next, with a search": func() { x.work(store.PromoteDue) },
@@ -142,7 +150,7 @@ func (x *explainedRound) chain() {
 		},
 	} {
 		x.e.check(t, "end, of a plan and a database", 60, func() {
-			ended, err := x.s.EndRuns(t.Context(), []store.Ending{next()}, time.Second)
+			ended, _, err := x.s.EndRuns(t.Context(), []store.Ending{next()}, time.Second)
 			require.NoError(t, err)
 			require.Len(t, ended, 1)
 		})
@@ -162,6 +170,29 @@ func (x *explainedRound) chain() {
 	})
 }
 
+// advance ends versions without a plan, each of which has the next promoted at once.
+func (x *explainedRound) advance() {
+	t := x.t
+	next := func() []store.Ending {
+		c := x.versions[0]
+		x.versions = x.versions[1:]
+		return []store.Ending{endingOf(c)}
+	}
+	x.e.check(t, "end a version", 30, func() {
+		_, opened, err := x.s.EndRuns(t.Context(), next(), time.Second)
+		require.NoError(t, err)
+		require.Equal(t, store.Opened{Promoted: 1}, opened)
+	})
+	x.work(store.PromoteNothing)
+	x.e.check(t, "end a version and start the next", 40, func() {
+		round, err := x.s.EndAndWork(t.Context(), "r", next(), time.Second, noop(), store.PromoteMarked, true, 10)
+		require.NoError(t, err)
+		require.Len(t, round.Claims, 1)
+		require.False(t, round.Marked)
+		x.versions = append(x.versions, round.Claims...)
+	})
+}
+
 // failure ends a run FAILED, with a successor.
 func (x *explainedRound) failure() {
 	t := x.t
@@ -170,7 +201,7 @@ func (x *explainedRound) failure() {
 	require.NoError(t, err)
 	require.Len(t, pass.Claims, 1)
 	x.e.check(t, "end, failed", 60, func() {
-		ended, err := x.s.EndRuns(t.Context(), []store.Ending{{
+		ended, _, err := x.s.EndRuns(t.Context(), []store.Ending{{
 			ID: pass.Claims[0].ID, Claim: pass.Claims[0].Claim, Failed: true, Retry: store.RetryFailure, Result: []byte(`{"code": "ERROR"}`),
 		}}, time.Second)
 		require.NoError(t, err)
@@ -211,7 +242,8 @@ func (x *explainedRound) lost() {
 	})
 }
 
-// fillForExplain makes runs that have ended, and two databases on which a long row of versions waits for its first.
+// fillForExplain makes runs that have ended, and three databases on which a long row of versions waits for its first, on
+// two of them as one plan.
 func fillForExplain(t *testing.T, conn *pgx.Conn, ended, blocked int) {
 	t.Helper()
 	addReplica(t, conn, "r")
@@ -229,8 +261,10 @@ func fillForExplain(t *testing.T, conn *pgx.Conn, ended, blocked int) {
 	exec(t, conn, `INSERT INTO rowrun.plan (id, parallel_limit) VALUES (1, 10)`)
 	exec(t, conn, `INSERT INTO rowrun.task (id, plan_id, type, database_id, version)
 		SELECT 1 + n, 1, 'NOOP', 'db' || n % 2, n::text FROM generate_series(1, $1::int) n`, blocked)
+	exec(t, conn, `INSERT INTO rowrun.task (id, type, database_id, version)
+		SELECT 1000000 + n, 'NOOP', 'own', n::text FROM generate_series(1, $1::int) n`, blocked)
 	exec(t, conn, `SELECT setval(pg_get_serial_sequence('rowrun.task', 'id'), 600000)`)
-	exec(t, conn, `INSERT INTO rowrun.task_run (task_id) SELECT id FROM rowrun.task WHERE plan_id = 1`)
+	exec(t, conn, `INSERT INTO rowrun.task_run (task_id) SELECT id FROM rowrun.task WHERE plan_id = 1 OR database_id = 'own' ORDER BY id`)
 	for query[bool](t, conn, `SELECT more FROM rowrun.promote_runs()`) {
 		continue
 	}

@@ -28,8 +28,8 @@ type Ending struct {
 	Claim string // "" asks for none: only where the holder is known to be gone
 	// PlanTask is the task of a run that belongs to a plan, 0 for one that doesn't.
 	PlanTask int64
-	// Gated: others may wait for its end, on its database if not in its plan.
-	Gated bool
+	// Database is that of the run, "" for none: others may wait there for its end.
+	Database string
 	// Failed ends it FAILED with Result's code and detail, otherwise it is DONE.
 	Failed bool
 	Result json.RawMessage // a JSON object
@@ -46,9 +46,9 @@ type Ended struct {
 const endRuns = `-- end_runs
 SELECT run_id, status, retry_run_id FROM rowrun.end_runs($1, $2, $3, $4, $5, $6)`
 
-// What rowrun.end_runs does for runs that ended well and that nobody waits for, as one statement: half the time for a
-// single run. Where it meets anything else (a plan, a target, a schedule, a state to keep, a large result) the run stays
-// as it is, and is for the function.
+// What rowrun.end_runs does for runs that ended well, as one statement: half the time for a single run. Where it meets
+// anything but the row itself (a plan, a schedule, a state to keep, a large result, a database that isn't looked at
+// afterwards) the run stays as it is, and is for the function.
 const endPlainRuns = `-- end_plain_runs
 WITH done AS (
     UPDATE rowrun.task_run r
@@ -56,7 +56,7 @@ WITH done AS (
         result = i.result
     FROM unnest($1::bigint[], $2::bytea[], $3::jsonb[]) AS i(id, claim_hash, result), (SELECT clock_timestamp() AS t) now
     WHERE r.id = i.id AND coalesce(r.status, '') = 'RUNNING' AND r.claim_hash = i.claim_hash
-      AND num_nonnulls(r.plan_id, r.database_id, r.tick) = 0
+      AND num_nonnulls(r.plan_id, r.tick) = 0 AND (r.database_id IS NULL OR r.database_id = ANY ($4::text[]))
       AND jsonb_typeof(i.result) = 'object' AND NOT i.result ? 'state' AND pg_column_size(i.result) < 2000
     RETURNING r.id, rowrun.transition(r) AS item
 ), said AS (
@@ -64,71 +64,106 @@ WITH done AS (
 )
 SELECT ids FROM said`
 
+const advanceDatabases = `-- advance_databases
+SELECT promoted, marked FROM rowrun.advance_databases($1)`
+
+// Opened is what ends have let start.
+type Opened struct {
+	// Promoted counts the runs that became AVAILABLE in the same transaction.
+	Promoted int
+	// Marked: others may start, for the next pass to find.
+	Marked bool
+}
+
 // EndRuns ends runs in one transaction. Runs that are missing in the answer had ended or belong to somebody else by
 // now; nothing was written for them. A row that somebody holds for longer than lockTimeout costs the batch: SQLSTATE
 // 55P03, nothing is recorded, and the caller tries again in smaller parts. lockTimeout 0: no limit of its own. The
 // slice is put in the order of ids.
-func (s *Store) EndRuns(ctx context.Context, endings []Ending, lockTimeout time.Duration) ([]Ended, error) {
+func (s *Store) EndRuns(ctx context.Context, endings []Ending, lockTimeout time.Duration) ([]Ended, Opened, error) {
 	return endRunsOn(ctx, s.ends, endings, lockTimeout)
 }
 
 // EndHeldRuns is EndRuns for endings that wait behind somebody's lock: on another connection, so that others don't.
-func (s *Store) EndHeldRuns(ctx context.Context, endings []Ending, lockTimeout time.Duration) ([]Ended, error) {
+func (s *Store) EndHeldRuns(ctx context.Context, endings []Ending, lockTimeout time.Duration) ([]Ended, Opened, error) {
 	return endRunsOn(ctx, s.pool, endings, lockTimeout)
 }
 
-func endRunsOn(ctx context.Context, pool *pgxpool.Pool, endings []Ending, lockTimeout time.Duration) ([]Ended, error) {
-	ended, err := sendEndings(ctx, pool, endings, lockTimeout, queueEndings)
+func endRunsOn(ctx context.Context, pool *pgxpool.Pool, endings []Ending, lockTimeout time.Duration) ([]Ended, Opened, error) {
+	r, err := sendEndings(ctx, pool, endings, lockTimeout, queueEndings)
 	if err != nil {
-		return nil, err
+		return nil, Opened{}, err
 	}
-	left := unended(endings, ended)
+	left := unended(endings, r.ended)
 	if len(left) == 0 {
-		return ended, nil
+		return r.ended, r.opened, nil
 	}
 	more, err := sendEndings(ctx, pool, left, lockTimeout, queueEndRuns)
-	return append(ended, more...), err
+	return append(r.ended, more.ended...), Opened{r.opened.Promoted, r.opened.Marked || more.opened.Marked}, err
 }
 
-// sendEndings writes endings by one of two statements, in a transaction of its own.
+// recorded is what came of endings that were queued.
+type recorded struct {
+	ended  []Ended
+	opened Opened
+}
+
+// sendEndings writes endings by one of two ways, in a transaction of its own.
 func sendEndings(ctx context.Context, pool *pgxpool.Pool, endings []Ending, lockTimeout time.Duration,
-	queue func(*pgx.Batch, []Ending, *[]Ended),
-) (ended []Ended, err error) {
+	queue func(*pgx.Batch, []Ending, *recorded),
+) (r recorded, err error) {
 	b := &pgx.Batch{}
 	if lockTimeout > 0 {
 		b.Queue(`SELECT set_config('lock_timeout', $1, true)`, milliseconds(lockTimeout))
 	}
-	queue(b, endings, &ended)
+	queue(b, endings, &r)
 	if err := pool.SendBatch(ctx, b).Close(); err != nil {
-		return nil, fmt.Errorf("end runs: %w", err)
+		return recorded{}, fmt.Errorf("end runs: %w", err)
 	}
-	return ended, nil
+	return r, nil
 }
 
-// queueEndings puts endings in the order of ids, and the statement that writes them into a batch.
-func queueEndings(b *pgx.Batch, endings []Ending, ended *[]Ended) {
+// queueEndings puts endings in the order of ids, and the statements that write them into a batch.
+func queueEndings(b *pgx.Batch, endings []Ending, r *recorded) {
 	slices.SortFunc(endings, func(a, b Ending) int { return cmp.Compare(a.ID, b.ID) })
-	if slices.ContainsFunc(endings, func(e Ending) bool { return !e.plain() }) {
-		queueEndRuns(b, endings, ended)
+	if !allPlain(endings) {
+		queueEndRuns(b, endings, r)
 		return
 	}
 	ids, hashes, results := make([]int64, len(endings)), make([][]byte, len(endings)), make([]string, len(endings))
+	databases := []string{}
 	for i, e := range endings {
 		ids[i], hashes[i], results[i] = e.ID, hashOf(e.Claim), e.result()
+		if e.Database != "" {
+			databases = append(databases, e.Database)
+		}
 	}
-	b.Queue(endPlainRuns, ids, hashes, results).QueryRow(func(row pgx.Row) error {
+	slices.Sort(databases)
+	databases = slices.Compact(databases)
+	b.Queue(endPlainRuns, ids, hashes, results, databases).QueryRow(func(row pgx.Row) error {
 		var done []int64
 		err := row.Scan(&done)
 		for _, id := range done {
-			*ended = append(*ended, Ended{ID: id, Status: "DONE"})
+			r.ended = append(r.ended, Ended{ID: id, Status: "DONE"})
 		}
 		return err
 	})
+	if len(databases) > 0 {
+		b.Queue(advanceDatabases, databases).QueryRow(func(row pgx.Row) error {
+			var marked int
+			err := row.Scan(&r.opened.Promoted, &marked)
+			r.opened.Marked = marked > 0
+			return err
+		})
+	}
+}
+
+func allPlain(endings []Ending) bool {
+	return !slices.ContainsFunc(endings, func(e Ending) bool { return !e.plain() })
 }
 
 // unended are the endings that the statement for plain runs left to the function.
 func unended(endings []Ending, ended []Ended) []Ending {
-	if len(ended) == len(endings) || slices.ContainsFunc(endings, func(e Ending) bool { return !e.plain() }) {
+	if len(ended) == len(endings) || !allPlain(endings) {
 		return nil
 	}
 	done := make(map[int64]bool, len(ended))
@@ -138,7 +173,7 @@ func unended(endings []Ending, ended []Ended) []Ending {
 	return slices.DeleteFunc(slices.Clone(endings), func(e Ending) bool { return done[e.ID] })
 }
 
-func queueEndRuns(b *pgx.Batch, endings []Ending, ended *[]Ended) {
+func queueEndRuns(b *pgx.Batch, endings []Ending, r *recorded) {
 	planTasks := []int64{}
 	ids := make([]int64, len(endings))
 	claims := make([]*string, len(endings))
@@ -158,6 +193,7 @@ func queueEndRuns(b *pgx.Batch, endings []Ending, ended *[]Ended) {
 			statuses[i] = "FAILED"
 		}
 		results[i] = e.result()
+		r.opened.Marked = r.opened.Marked || e.PlanTask != 0 || e.Database != ""
 		retries[i] = string(RetryNone)
 		if e.Retry != "" {
 			retries[i] = string(e.Retry)
@@ -165,14 +201,14 @@ func queueEndRuns(b *pgx.Batch, endings []Ending, ended *[]Ended) {
 	}
 	b.Queue(endRuns, ids, claims, statuses, results, retries, planTasks).Query(func(rows pgx.Rows) error {
 		all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Ended])
-		*ended = append(*ended, all...)
+		r.ended = append(r.ended, all...)
 		return err
 	})
 }
 
-// plain endings are those that most likely concern nothing but the run's own row.
+// plain endings are those that most likely concern nothing but the run's own row, and who waits on its database.
 func (e *Ending) plain() bool {
-	return !e.Failed && e.PlanTask == 0 && e.Claim != "" && !e.Gated
+	return !e.Failed && e.PlanTask == 0 && e.Claim != ""
 }
 
 func (e *Ending) result() string {

@@ -69,3 +69,16 @@ func TestVersionsOfOneTransactionAreJudgedOnce(t *testing.T) {
 		})
 	}
 }
+
+// Plans are made at a session's first row; many rows after it must not have the table read from end to end for each.
+func TestAnInsertOfManyVersionsReadsNoTable(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, storetest.New(t))
+	exec(t, conn, `INSERT INTO rowrun.task (type, database_id, version) SELECT 'NOOP', 'db' || n % 3, n::text FROM generate_series(1, 300) n`)
+	exec(t, conn, `VACUUM ANALYZE rowrun.task_run`) // says that it is empty
+	exec(t, conn, `BEGIN`)
+	exec(t, conn, `INSERT INTO rowrun.task_run (task_id) SELECT id FROM rowrun.task ORDER BY id`)
+	require.Zero(t, query[int](t, conn, `SELECT seq_scan FROM pg_stat_xact_user_tables WHERE relid = 'rowrun.task_run'::regclass`))
+	exec(t, conn, `COMMIT`)
+	require.Equal(t, 3, query[int](t, conn, `SELECT count(*) FROM rowrun.task_run WHERE judge_at IS NOT NULL`))
+}

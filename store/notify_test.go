@@ -83,7 +83,7 @@ func TestNotifyTellsEachTransitionAndNothingElse(t *testing.T) {
 	exec(t, conn, `UPDATE rowrun.task_run SET cancel_requested_at = now() WHERE id = $1`, run)
 	require.Equal(t, []string{"[]"}, l.heard(t), "a cancel asked of a RUNNING run")
 
-	ended, err := s.EndRuns(t.Context(), []store.Ending{{ID: run, Claim: pass.Claims[0].Claim, PlanTask: task}}, 0)
+	ended, _, err := s.EndRuns(t.Context(), []store.Ending{{ID: run, Claim: pass.Claims[0].Claim, PlanTask: task}}, 0)
 	require.NoError(t, err)
 	require.Len(t, ended, 1)
 	require.Equal(t, []string{transition(run, task, plan, "RUNNING", "DONE", `"r\"1'\\é"`)}, l.heard(t))

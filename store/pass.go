@@ -26,6 +26,8 @@ type Pass struct {
 	Busy bool
 	// More: there is more to promote now.
 	More bool
+	// Marked: ends have left marks for the next pass.
+	Marked bool
 	// Contended: claims were lost to other replicas while runs may be left.
 	Contended bool
 	// NextDue is when the next PENDING run is due, 0: none is known.
@@ -113,14 +115,21 @@ func (s *Store) EndAndWork(ctx context.Context, replicaID string, endings []Endi
 SELECT set_config('lock_timeout', $2, true),
        (SELECT true FROM rowrun.replica_heartbeat WHERE replica_id = $1 AND state = 'ACTIVE' FOR KEY SHARE) IS TRUE`
 	b.Queue(begin, replicaID, milliseconds(lockTimeout)).QueryRow(func(row pgx.Row) error { return row.Scan(nil, &alive) })
-	queueEndings(b, endings, &r.Ended)
+	var ends recorded
+	queueEndings(b, endings, &ends)
+	if promote == PromoteMarked && allPlain(endings) {
+		promote = PromoteNothing // they say themselves whether there is more than what they promote
+	}
 	var seen int
 	var err error
 	r.Pass, seen, err = s.workIn(ctx, b, s.passes, replicaID, w, promote, claim, want, want)
 	if err != nil && !errors.Is(err, ErrDead) {
 		return Round{Pass: r.Pass}, err
 	}
+	r.Ended = ends.ended
 	r.Left = unended(endings, r.Ended)
+	r.Promoted += ends.opened.Promoted
+	r.Marked = ends.opened.Marked && promote == PromoteNothing
 	r.Contended = claim == claimAny && seen > len(r.Claims) && len(r.Claims) < want
 	if alive {
 		err = nil

@@ -55,19 +55,19 @@ func TestEndIsRefusedWithoutTheClaim(t *testing.T) {
 	require.Len(t, pass.Claims, 1)
 	const forged = "00000000-0000-4000-8000-000000000000"
 	for _, failed := range []bool{false, true} {
-		ended, err := s.EndRuns(t.Context(), []store.Ending{{ID: run, Claim: forged, Failed: failed}}, 0)
+		ended, _, err := s.EndRuns(t.Context(), []store.Ending{{ID: run, Claim: forged, Failed: failed}}, 0)
 		require.NoError(t, err)
 		require.Empty(t, ended)
 	}
 	require.Equal(t, "RUNNING", query[string](t, conn, `SELECT status FROM rowrun.task_run`))
 	for i, want := range []int{1, 0} {
-		ended, err := s.EndRuns(t.Context(), []store.Ending{{ID: run, Claim: pass.Claims[0].Claim, Failed: i == 1}}, 0)
+		ended, _, err := s.EndRuns(t.Context(), []store.Ending{{ID: run, Claim: pass.Claims[0].Claim, Failed: i == 1}}, 0)
 		require.NoError(t, err)
 		require.Len(t, ended, want)
 		if i == 0 {
 			// Also without a claim, as sweeps end runs: what has ended stays ended.
 			for _, failed := range []bool{false, true} {
-				ended, err = s.EndRuns(t.Context(), []store.Ending{{ID: run, Failed: failed}}, 0)
+				ended, _, err = s.EndRuns(t.Context(), []store.Ending{{ID: run, Failed: failed}}, 0)
 				require.NoError(t, err)
 				require.Empty(t, ended)
 			}

@@ -206,7 +206,7 @@ func TestAHeldPlanDelaysNoOther(t *testing.T) {
 	require.Equal(t, "PENDING", status(next[0]))
 	require.Equal(t, "AVAILABLE", status(next[1]))
 
-	_, err := s.EndRuns(t.Context(), []store.Ending{{ID: running[0], PlanTask: busy}}, 50*time.Millisecond)
+	_, _, err := s.EndRuns(t.Context(), []store.Ending{{ID: running[0], PlanTask: busy}}, 50*time.Millisecond)
 	require.Equal(t, "55P03", store.SQLState(err))
 	exec(t, conn, `UPDATE rowrun.replica_heartbeat SET last_heartbeat = now() - interval '2 hours'`)
 	ended, err := s.EndDeadReplica(t.Context(), "r")

@@ -62,7 +62,7 @@ func TestWhatFollowsARunThatEnded(t *testing.T) {
 	} {
 		id := recur(t, conn, name, c.misfire, c.overlap)
 		run := begin(t, conn, id, c.tick, c.due, c.started)
-		ended, err := s.EndRuns(t.Context(), []store.Ending{{ID: run}}, 0)
+		ended, _, err := s.EndRuns(t.Context(), []store.Ending{{ID: run}}, 0)
 		require.NoError(t, err)
 		require.Len(t, ended, 1)
 		require.Equal(t, c.want, query[int](t, conn, tickOf, id), name)
@@ -80,7 +80,7 @@ func TestRetryKeepsTheTickAndTheLastOneMakesTheNext(t *testing.T) {
 	exec(t, conn, `UPDATE rowrun.task SET max_attempts = 2, retry_delay = '0' WHERE id = $1`, id)
 	run := begin(t, conn, id, 9, 9, 9)
 	fail := func(run int64) *int64 {
-		ended, err := s.EndRuns(t.Context(), []store.Ending{{ID: run, Failed: true, Retry: store.RetryFailure}}, 0)
+		ended, _, err := s.EndRuns(t.Context(), []store.Ending{{ID: run, Failed: true, Retry: store.RetryFailure}}, 0)
 		require.NoError(t, err)
 		return ended[0].RetryRunID
 	}
@@ -114,7 +114,7 @@ func TestStateGoesFromRunToRun(t *testing.T) {
 		return pass.Claims[0]
 	}
 	end := func(c store.Claim, failed bool, result string) {
-		ended, err := s.EndRuns(t.Context(), []store.Ending{{ID: c.ID, Claim: c.Claim, Failed: failed, Result: []byte(result)}}, 0)
+		ended, _, err := s.EndRuns(t.Context(), []store.Ending{{ID: c.ID, Claim: c.Claim, Failed: failed, Result: []byte(result)}}, 0)
 		require.NoError(t, err)
 		require.Len(t, ended, 1)
 	}
@@ -209,7 +209,7 @@ func TestScheduleThatCannotBeFollowedIsPausedAndNobodyElseSuffers(t *testing.T) 
 	exec(t, conn, `ALTER TABLE rowrun.task DISABLE TRIGGER task_schedule_refill`)
 	exec(t, conn, `UPDATE rowrun.task SET schedule = '@daily', schedule_parts = rowrun.parse_schedule('@daily'), time_zone = 'Mars/Olympus' WHERE id = $1`, bad)
 	exec(t, conn, `ALTER TABLE rowrun.task ENABLE TRIGGER task_schedule_refill`)
-	ended, err := s.EndRuns(t.Context(), endings, 0)
+	ended, _, err := s.EndRuns(t.Context(), endings, 0)
 	require.NoError(t, err)
 	require.Len(t, ended, 2)
 	require.Equal(t, 10, query[int](t, conn, tickOf, good))

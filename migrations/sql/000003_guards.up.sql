@@ -252,7 +252,9 @@ END $$;
 
 -- Fills a new run from its task; rowrun.note_ready comes with the signals (next migration). A successor (retry_of) is only taken from the functions that make them, which say so
 -- in rowrun.retrying; what a user gives there is overwritten like everything else that isn't the user's to say.
-CREATE FUNCTION rowrun.task_run_fill() RETURNS trigger LANGUAGE plpgsql AS $$
+-- Its plans are made at the first row of a session, where the tables may be empty and vacuumed: reading them from end to
+-- end then costs nothing, and would go on with the thousands of rows of the same statement.
+CREATE FUNCTION rowrun.task_run_fill() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan = off AS $$
 DECLARE
     t record;
 BEGIN

@@ -97,7 +97,7 @@ func (l *load) replica(ctx context.Context, name string, seed uint64) {
 			})
 		}
 		if len(endings) > 0 {
-			_, err := l.store.EndRuns(context.WithoutCancel(ctx), endings, 0)
+			_, _, err := l.store.EndRuns(context.WithoutCancel(ctx), endings, 0)
 			if store.SQLState(err) != "40P01" {
 				require.NoError(l.t, err)
 			}

@@ -98,7 +98,7 @@ func TestSuccessorComesAfterTheEndThatItFollows(t *testing.T) {
 		require.NoError(t, err)
 		for _, c := range pass.Claims {
 			n++
-			_, err := s.EndRuns(t.Context(), []store.Ending{{
+			_, _, err := s.EndRuns(t.Context(), []store.Ending{{
 				ID: c.ID, Claim: c.Claim, Failed: true, Retry: store.RetryFailure,
 				Result: []byte(`{"code": "ERROR", "detail": "` + strings.Repeat("é", 3000) + `"}`),
 			}}, 0)
