@@ -2,6 +2,7 @@ package scheduler_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -117,6 +118,34 @@ func TestDrainRecordsWhatIsCarried(t *testing.T) {
 	<-stopped
 	require.EqualValues(t, 5, c.int(`SELECT count(*) FROM rowrun.task_run WHERE status = 'DONE'`))
 	require.Zero(t, c.int(`SELECT count(*) FROM rowrun.task_run WHERE status = 'RUNNING'`))
+}
+
+// A replica that hears nothing knows what its own ends let start: where they are carried and where they are too many for
+// that, and where two runs have one version, so that each end leaves something for a pass.
+func TestChainsGoOnUnheard(t *testing.T) {
+	t.Parallel()
+	for name, chains := range map[string]int{"few": 3, "many": 150} {
+		for runs := 1; runs <= 2; runs++ {
+			t.Run(fmt.Sprintf("%s, %d of a version", name, runs), func(t *testing.T) {
+				t.Parallel()
+				url := storetest.New(t)
+				c := newClient(t, url)
+				for i := range chains {
+					c.versions(fmt.Sprint("db", i), "", 4)
+				}
+				for range runs - 1 {
+					c.exec(`INSERT INTO rowrun.task_run (task_id) SELECT id FROM rowrun.task`)
+				}
+				startReplica(t, url, done, func(c *scheduler.Config) {
+					c.Concurrency, c.SweepInterval = 400, 10*time.Minute
+					c.Wake, c.Available, c.Ended = nil, nil, nil
+				})
+				poll(t, "all ends", func() bool {
+					return c.int(`SELECT count(*) FROM rowrun.task_run WHERE status = 'DONE'`) == int64(4*chains*runs)
+				})
+			})
+		}
+	}
 }
 
 // One run per claim: long ones fill all slots at once, not only until half of them are taken.

@@ -19,6 +19,10 @@ import (
 // neither where nothing waits for it.
 func TestAnEndAdvancesItsDatabase(t *testing.T) {
 	t.Parallel()
+	// A run that one transaction inserts behind another is held by that before anything else was asked of it.
+	quietly := func(sql string) string {
+		return `SET session_replication_role = replica; ` + sql + `; RESET session_replication_role`
+	}
 	one, marked := store.Opened{Promoted: 1}, store.Opened{Marked: true}
 	insert := func(tasks ...int) string {
 		return fmt.Sprintf(`INSERT INTO rowrun.task_run (task_id) SELECT unnest('%s'::bigint[]);`,
@@ -31,23 +35,30 @@ func TestAnEndAdvancesItsDatabase(t *testing.T) {
 		want   store.Opened
 		then   string // how task 2's run stands
 	}{
-		"the next version":              {insert: insert(3, 2), want: one, then: "AVAILABLE"},
-		"nobody":                        {insert: insert(20)},
-		"a sequential one":              {insert: insert(3, 4), want: one},
-		"the first of sequential ones":  {insert: insert(5, 5), want: one},
-		"two of one version":            {insert: insert(2, 2), want: marked, then: "PENDING"},
-		"one without a version":         {insert: insert(2, 5), want: marked, then: "PENDING"},
-		"a plan's":                      {insert: insert(6), want: marked},
-		"later":                         {insert: insert(2), last: `UPDATE rowrun.task_run SET run_at = now() + interval '1 day' WHERE task_id = 2`, want: marked, then: "PENDING"},
-		"paused":                        {insert: insert(2), last: `UPDATE rowrun.task SET paused = true WHERE id = 2`, want: marked, then: "PENDING"},
-		"skipped":                       {insert: insert(2), last: `UPDATE rowrun.task SET skipped = true WHERE id = 2`, then: "CANCELED"},
-		"never judged":                  {last: insert(2), want: marked, then: "PENDING"},
-		"of a type that nobody runs":    {insert: insert(2), last: `UPDATE rowrun.replica_heartbeat SET types = '{HTTP}'`, want: marked, then: "PENDING"},
-		"of a queue that nobody serves": {insert: insert(2), last: `UPDATE rowrun.replica_heartbeat SET queues = '{other}'`, want: marked, then: "PENDING"},
-		"while no replica is left":      {insert: insert(2), last: `UPDATE rowrun.replica_heartbeat SET last_heartbeat = now() - interval '1 day'`, want: marked, then: "PENDING"},
-		"behind another that is active": {before: insert(1), insert: insert(2), then: "PENDING"},
-		"beside one without a version":  {before: insert(7), insert: insert(2, 4), want: marked},
-		"sequential, another is active": {before: insert(1), insert: insert(5), want: marked},
+		"the next version":                   {insert: insert(3, 2), want: one, then: "AVAILABLE"},
+		"nobody":                             {insert: insert(20)},
+		"a sequential one":                   {insert: insert(3, 4), want: one},
+		"the first of sequential ones":       {insert: insert(5, 5), want: one},
+		"two of one version":                 {insert: insert(2, 2), want: marked, then: "PENDING"},
+		"one without a version":              {insert: insert(2, 5), want: marked, then: "PENDING"},
+		"a plan's":                           {insert: insert(6), want: marked},
+		"later":                              {insert: insert(2), last: `UPDATE rowrun.task_run SET run_at = now() + interval '1 day' WHERE task_id = 2`, want: marked, then: "PENDING"},
+		"paused":                             {insert: insert(2), last: `UPDATE rowrun.task SET paused = true WHERE id = 2`, want: marked, then: "PENDING"},
+		"skipped":                            {insert: insert(2), last: `UPDATE rowrun.task SET skipped = true WHERE id = 2`, then: "CANCELED"},
+		"skipped before it came":             {insert: insert(2), last: quietly(`UPDATE rowrun.task SET skipped = true WHERE id = 2`), want: marked, then: "PENDING"},
+		"of a tick that is missed":           {insert: insert(2), last: quietly(`UPDATE rowrun.task_run SET tick = now(), missed_at = now() WHERE task_id = 2`), want: marked, then: "PENDING"},
+		"never judged":                       {last: insert(2), want: marked, then: "PENDING"},
+		"of a type that nobody runs":         {insert: insert(2), last: `UPDATE rowrun.replica_heartbeat SET types = '{HTTP}'`, want: marked, then: "PENDING"},
+		"of a target nobody has":             {insert: insert(8), last: `UPDATE rowrun.replica_heartbeat SET types = '{SQL}', databases = '{b}'`, want: marked},
+		"of a target somebody has":           {insert: insert(8), last: `UPDATE rowrun.replica_heartbeat SET types = '{SQL}', databases = '{b,a}'`, want: one},
+		"of a command nobody has":            {insert: insert(9), last: `UPDATE rowrun.replica_heartbeat SET types = '{COMMAND}', commands = '{other}'`, want: marked},
+		"of a command somebody has":          {insert: insert(9), last: `UPDATE rowrun.replica_heartbeat SET types = '{COMMAND}', commands = '{report}'`, want: one},
+		"of a queue that nobody serves":      {insert: insert(2), last: `UPDATE rowrun.replica_heartbeat SET queues = '{other}'`, want: marked, then: "PENDING"},
+		"while no replica is left":           {insert: insert(2), last: `UPDATE rowrun.replica_heartbeat SET last_heartbeat = now() - interval '1 day'`, want: marked, then: "PENDING"},
+		"behind another that is active":      {before: insert(1), insert: insert(2), then: "PENDING"},
+		"beside one without a version":       {before: insert(7), insert: insert(2, 4), want: marked},
+		"behind another, beside one without": {before: insert(1), insert: insert(5, 2), want: marked, then: "PENDING"},
+		"sequential, another is active":      {before: insert(1), insert: insert(5), want: marked},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -58,6 +69,8 @@ func TestAnEndAdvancesItsDatabase(t *testing.T) {
 INSERT INTO rowrun.task (id, plan_id, type, database_id, version, sequential) VALUES
     (1, NULL, 'NOOP', 'a', '1', false), (2, NULL, 'NOOP', 'a', '2', false), (3, NULL, 'NOOP', 'a', '3', false), (4, NULL, 'NOOP', 'a', '2', true),
     (5, NULL, 'NOOP', 'a', NULL, true), (6, 1, 'NOOP', 'a', '2', false), (7, NULL, 'NOOP', 'a', NULL, false), (20, NULL, 'NOOP', 'b', '2', false);
+INSERT INTO rowrun.task (id, type, payload, database_id, version, sequential) VALUES
+    (8, 'SQL', '{"sql": "SELECT 1"}', 'a', '2', false), (9, 'COMMAND', '{"command": "report"}', 'a', '2', false);
 INSERT INTO rowrun.task_run (task_id) VALUES (1);`+c.before)
 			pass, err := s.Work(t.Context(), "r", noop(), store.PromoteSweep, 10)
 			require.NoError(t, err)

@@ -651,8 +651,8 @@ BEGIN
     t := clock_timestamp();
     WITH first AS MATERIALIZED (
         SELECT d.id AS database_id, r.id,
-               r.hold = 'DATABASE' AND r.plan_id IS NULL AND r.run_at <= t AND r.missed_at IS NULL
-               AND a.is_there IS NULL AND (r.version_key IS NULL OR NOT EXISTS (
+               r.plan_id IS NULL AND r.missed_at IS NULL AND a.is_there IS NULL
+               AND (r.version_key IS NULL OR NOT EXISTS (
                    SELECT FROM rowrun.task_run u WHERE u.database_id = d.id AND u.status = 'PENDING' AND u.version_key IS NULL))
                AND (r.sequential
                     OR (SELECT count(*) FROM (SELECT FROM rowrun.task_run u WHERE u.database_id = d.id AND u.status = 'PENDING'
@@ -676,7 +676,7 @@ BEGIN
     ), locked AS MATERIALIZED (
         SELECT r.ctid AS place FROM rowrun.task_run r
         WHERE r.id = ANY (ARRAY(SELECT f.id FROM first f WHERE f.simple))
-          AND coalesce(r.status, '') = 'PENDING' AND r.hold = 'DATABASE' AND r.run_at <= t
+          AND coalesce(r.status, '') = 'PENDING' AND r.hold = 'DATABASE' -- then it is due as well
         FOR NO KEY UPDATE SKIP LOCKED
     ), changed AS (
         UPDATE rowrun.task_run r
