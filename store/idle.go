@@ -24,7 +24,8 @@ func mustPing(_ context.Context, p pgxpool.ShouldPingParams) bool {
 	return p.IdleDuration > briefly && (p.IdleDuration > silently || !silent(p.Conn.PgConn().Conn()))
 }
 
-// silent says that nothing is to be read, as far as the operating system has heard. It takes nothing out and doesn't wait.
+// silent says that nothing is to be read, as far as the operating system has heard. It takes nothing out and doesn't wait,
+// not for another reader either: after a slow write pgx leaves one behind that sits there until the server says something.
 func silent(conn net.Conn) bool {
 	if encrypted, ok := conn.(interface{ NetConn() net.Conn }); ok {
 		conn = encrypted.NetConn()
@@ -39,9 +40,8 @@ func silent(conn net.Conn) bool {
 	}
 	var first [1]byte
 	var came error
-	err = raw.Read(func(fd uintptr) bool {
-		_, _, came = syscall.Recvfrom(int(fd), first[:], syscall.MSG_PEEK)
-		return true
+	err = raw.Control(func(fd uintptr) {
+		_, _, came = syscall.Recvfrom(int(fd), first[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
 	})
 	return err == nil && errors.Is(came, syscall.EAGAIN)
 }

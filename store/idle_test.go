@@ -26,6 +26,32 @@ func TestAnIdleConnectionIsAskedWhereTheServerHasEndedIt(t *testing.T) {
 	require.False(t, store.Silent(conn.Conn()), "nor is one that is closed")
 }
 
+// A connection that somebody still reads from, as pgx does behind a slow write, is looked at all the same.
+func TestAnIdleConnectionIsLookedAtBesideAReader(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	conn, by := connect(t, url), connect(t, url)
+	socket := conn.PgConn().Conn()
+	read := make(chan error, 1)
+	go func() {
+		_, err := socket.Read(make([]byte, 1))
+		read <- err
+	}()
+	silent := make(chan bool, 1)
+	time.AfterFunc(100*time.Millisecond, func() { silent <- store.Silent(conn) })
+	select {
+	case is := <-silent:
+		require.True(t, is)
+	case err := <-read:
+		require.Fail(t, "nobody reads: nothing is tested", "%v", err)
+	case <-time.After(30 * time.Second):
+		require.Fail(t, "it waits for the reader")
+	}
+	exec(t, by, `SELECT pg_terminate_backend($1)`, int(conn.PgConn().PID()))
+	require.NoError(t, <-read) // the first byte of what the server says
+	require.False(t, store.Silent(conn))
+}
+
 // Statements go on after the server has ended every idle connection.
 func TestTheNextStatementAfterIdleConnectionsWereEndedWorks(t *testing.T) {
 	t.Parallel()

@@ -14,8 +14,8 @@ const (
 	gatedWarmUp = 5
 )
 
-// gated sends the two statements of a replica for a run that ends and the one that may start then, each with its
-// commit, beside a tenth of --runs that are blocked, and beside all of them: versions on up to 100 databases. No
+// gated sends the two statements of a replica for a run that ends and the one that may start then, in one transaction,
+// beside a tenth of --runs that are blocked, and beside all of them: versions on up to 100 databases. No
 // replica runs; the row of one says that it could.
 func (b *Bench) gated(ctx context.Context) ([]*Case, error) {
 	few, many := &Case{Name: fmt.Sprintf("%d blocked", b.cfg.Runs/10)}, &Case{Name: fmt.Sprintf("%d blocked", b.cfg.Runs)}
@@ -137,19 +137,38 @@ func (b *Bench) step(ctx context.Context, conn *pgx.Conn) (end, next float64, er
 UPDATE rowrun.task_run SET status = 'RUNNING', replica_id = $2
 WHERE id = ANY (ARRAY(SELECT id FROM rowrun.task_run WHERE status = 'AVAILABLE' AND queue = $1 AND type = 'NOOP'
     ORDER BY priority DESC, run_at, id LIMIT 1)) RETURNING id`
-	var id, ended int64
+	var id int64
 	if err := conn.QueryRow(limited, take, b.name, b.name+"_gated").Scan(&id); err != nil {
 		return 0, 0, fmt.Errorf("take: %w", err)
 	}
-	const finish = `-- bench_end
-SELECT run_id FROM rowrun.end_runs(ARRAY[$1::bigint], '{NULL}'::uuid[], '{DONE}', '{"{}"}'::jsonb[], '{NONE}')`
 	begun := time.Now()
-	if err := conn.QueryRow(limited, finish, id).Scan(&ended); err != nil {
+	tx, err := conn.Begin(limited)
+	if err != nil {
+		return 0, 0, fmt.Errorf("end: %w", err)
+	}
+	defer func() { _ = tx.Rollback(limited) }() // after a commit it does nothing
+	const finish = `-- bench_end
+UPDATE rowrun.task_run r
+SET status = 'DONE', prev_status = 'RUNNING', by_hand = NULL, finished_at = now.t, updated_at = now.t, claim_hash = NULL
+FROM (SELECT clock_timestamp() AS t) now
+WHERE r.id = $1 AND coalesce(r.status, '') = 'RUNNING'
+RETURNING r.database_id, rowrun.announce(ARRAY[rowrun.transition(r)])`
+	var database string
+	if err := tx.QueryRow(limited, finish, id).Scan(&database, nil); err != nil {
 		return 0, 0, fmt.Errorf("end: %w", err)
 	}
 	end = milliseconds(begun)
 	begun = time.Now()
-	for promoted, again := 0, true; promoted == 0; {
+	const advance = `-- bench_advance
+SELECT promoted FROM rowrun.advance_databases(ARRAY[$1])`
+	var promoted int
+	if err := tx.QueryRow(limited, advance, database).Scan(&promoted); err != nil {
+		return 0, 0, fmt.Errorf("promote: %w", err)
+	}
+	if err := tx.Commit(limited); err != nil {
+		return 0, 0, fmt.Errorf("promote: %w", err)
+	}
+	for again := true; promoted == 0; { // somebody else was at it
 		if !again {
 			return 0, 0, errors.New("no run was promoted")
 		}
