@@ -46,13 +46,14 @@ func aRound(t *testing.T, log *storetest.Log, url string, ended, blocked int) *e
 	x := &explainedRound{t: t, e: e, s: s}
 
 	e.check(t, "promote and claim at start", 3*blocked+3000, func() { x.work(store.PromoteSweep) }) // marks of the filling
-	for len(x.gated) < 2 || len(x.versions) == 0 {
+	for len(x.gated) < 2 || len(x.versions) == 0 || len(x.tasks) == 0 {
 		x.work(store.PromoteDue)
 	}
 	for range 2 {
 		x.free()
 		x.chain()
 		x.advance()
+		x.task()
 		x.failure()
 		x.lost()
 	}
@@ -76,21 +77,24 @@ func aRound(t *testing.T, log *storetest.Log, url string, ended, blocked int) *e
 }
 
 // explainedRound is a replica, step by step. gated are its runs of the plan's two long rows of versions, versions that of the row
-// without a plan.
+// without a plan, tasks that of the plan whose tasks wait for each other.
 type explainedRound struct {
-	t               *testing.T
-	e               *explained
-	s               *store.Store
-	gated, versions []store.Claim
+	t                      *testing.T
+	e                      *explained
+	s                      *store.Store
+	gated, versions, tasks []store.Claim
 }
 
 func (x *explainedRound) work(promote store.Promotion) {
 	pass, err := x.s.Work(x.t.Context(), "r", noop(), promote, 10)
 	require.NoError(x.t, err)
 	for _, c := range pass.Claims {
-		if c.PlanID == nil {
+		switch {
+		case c.PlanID == nil:
 			x.versions = append(x.versions, c)
-		} else {
+		case c.DatabaseID == "":
+			x.tasks = append(x.tasks, c)
+		default:
 			x.gated = append(x.gated, c)
 		}
 	}
@@ -193,6 +197,19 @@ func (x *explainedRound) advance() {
 	})
 }
 
+// task ends a task for which one other waits, in a plan in which all others wait too.
+func (x *explainedRound) task() {
+	t := x.t
+	c := x.tasks[0]
+	x.tasks = x.tasks[1:]
+	x.e.check(t, "end a task that another waits for", 60, func() {
+		_, _, err := x.s.EndRuns(t.Context(), []store.Ending{endingOf(c)}, time.Second)
+		require.NoError(t, err)
+	})
+	x.e.check(t, "promote and claim the task that waited", 200, func() { x.work(store.PromoteDue) })
+	require.Len(t, x.tasks, 1)
+}
+
 // failure ends a run FAILED, with a successor.
 func (x *explainedRound) failure() {
 	t := x.t
@@ -242,8 +259,8 @@ func (x *explainedRound) lost() {
 	})
 }
 
-// fillForExplain makes runs that have ended, and three databases on which a long row of versions waits for its first, on
-// two of them as one plan.
+// fillForExplain makes runs that have ended, three databases on which a long row of versions waits for its first, on two of
+// them as one plan, and a plan whose tasks wait for each other.
 func fillForExplain(t *testing.T, conn *pgx.Conn, ended, blocked int) {
 	t.Helper()
 	addReplica(t, conn, "r")
@@ -263,10 +280,14 @@ func fillForExplain(t *testing.T, conn *pgx.Conn, ended, blocked int) {
 		SELECT 1 + n, 1, 'NOOP', 'db' || n % 2, n::text FROM generate_series(1, $1::int) n`, blocked)
 	exec(t, conn, `INSERT INTO rowrun.task (id, type, database_id, version)
 		SELECT 1000000 + n, 'NOOP', 'own', n::text FROM generate_series(1, $1::int) n`, blocked)
+	exec(t, conn, `INSERT INTO rowrun.plan (id) VALUES (2)`)
+	exec(t, conn, `INSERT INTO rowrun.task (id, plan_id, type) SELECT 2000000 + n, 2, 'NOOP' FROM generate_series(1, $1::int) n`, blocked)
+	exec(t, conn, `INSERT INTO rowrun.task_dependency (task_id, depends_on_id)
+		SELECT 2000000 + n, 2000000 + least(n - 1, 100) FROM generate_series(2, $1::int) n`, blocked)
 	exec(t, conn, `SELECT setval(pg_get_serial_sequence('rowrun.task', 'id'), 600000)`)
-	exec(t, conn, `INSERT INTO rowrun.task_run (task_id) SELECT id FROM rowrun.task WHERE plan_id = 1 OR database_id = 'own' ORDER BY id`)
+	exec(t, conn, `INSERT INTO rowrun.task_run (task_id) SELECT id FROM rowrun.task WHERE plan_id IS NOT NULL OR database_id = 'own' ORDER BY id`)
 	for query[bool](t, conn, `SELECT more FROM rowrun.promote_runs()`) {
 		continue
 	}
-	exec(t, conn, `VACUUM ANALYZE rowrun.task, rowrun.task_run, rowrun.gate_mark`)
+	exec(t, conn, `VACUUM ANALYZE rowrun.task, rowrun.task_dependency, rowrun.task_run, rowrun.gate_mark`)
 }

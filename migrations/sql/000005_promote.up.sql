@@ -306,7 +306,7 @@ BEGIN
     END IF;
 
     IF cardinality(mark_tasks) > 0 THEN
-        -- Dependents whose every dependency is met now.
+        -- Dependents whose every dependency is met now, asked of each (OFFSET 0): a join would read all dependencies there are.
         part := ARRAY(SELECT r.id
                       FROM (SELECT DISTINCT e.task_id FROM task_dependency e WHERE e.depends_on_id = ANY (mark_tasks)) w
                       CROSS JOIN LATERAL (
@@ -314,7 +314,7 @@ BEGIN
                           WHERE u.task_id = w.task_id AND u.plan_id IS NOT NULL
                             AND u.status IN ('PENDING', 'AVAILABLE', 'RUNNING') AND coalesce(u.status, '') = 'PENDING' LIMIT 1) r
                       WHERE (r.hold = 'DEPENDENCY' OR r.hold IS NULL)
-                        AND NOT EXISTS (SELECT FROM unmet_dependency d WHERE d.task_id = w.task_id)
+                        AND NOT EXISTS (SELECT FROM unmet_dependency d WHERE d.task_id = w.task_id OFFSET 0)
                       LIMIT 2000);
         IF cardinality(part) = 2000 THEN
             INSERT INTO gate_mark (kind, task_id) SELECT 'TASK', unnest(mark_tasks);
