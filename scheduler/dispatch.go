@@ -170,13 +170,10 @@ func (t *term) pass(ctx context.Context, promote store.Promotion) (next time.Dur
 			t.gatherEndings(ctx)
 			endings = t.s.recorder.takeCarried()
 		}
-		if promote == store.PromoteNothing && len(endings) > 0 {
-			promote = store.PromoteMarked
-		}
-		if promote == store.PromoteNothing && (want == 0 || !t.mayClaim) {
+		if promote == store.PromoteNothing && len(endings) == 0 && (want == 0 || !t.mayClaim) {
 			return next, found, nil
 		}
-		fresh := (promote == store.PromoteDue || promote == store.PromoteMarked) && !t.mayClaim && want > 0
+		fresh := promote != store.PromoteSweep && !t.mayClaim && want > 0
 		var p store.Pass
 		p, err = t.trip(ctx, endings, promote, fresh, want)
 		found.add(p)
@@ -193,7 +190,7 @@ func (t *term) pass(ctx context.Context, promote store.Promotion) (next time.Dur
 		default:
 			t.mayClaim = len(p.Claims) == want || p.Contended || p.Promoted > len(p.Claims)
 		}
-		if promote != store.PromoteNothing && p.NextDue > 0 {
+		if p.NextDue > 0 {
 			next = min(next, p.NextDue)
 		}
 		switch {

@@ -161,6 +161,32 @@ func TestAnEndPassesByARowThatAUserHolds(t *testing.T) {
 	require.Equal(t, "PENDING", runStatuses(t, conn)[1])
 }
 
+// Marks that an end before has left are not forgotten for the ends that come with them.
+func TestAnEndThatAdvancesForgetsNoMark(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	conn, s := connect(t, url), open(t, url, time.Minute)
+	addReplica(t, conn, "r")
+	exec(t, conn, `INSERT INTO rowrun.task (id, type, database_id, version) VALUES (1, 'NOOP', 'a', '1'), (2, 'NOOP', 'a', '2'), (3, 'NOOP', 'b', '1'), (4, 'NOOP', 'b', '2')`)
+	exec(t, conn, `INSERT INTO rowrun.task_run (task_id) VALUES (1), (2), (2), (3), (4)`)
+	pass, err := s.Work(t.Context(), "r", noop(), store.PromoteSweep, 10)
+	require.NoError(t, err)
+	require.Len(t, pass.Claims, 2)
+	byTask := map[int64]store.Ending{}
+	for _, c := range pass.Claims {
+		byTask[c.TaskID] = endingOf(c)
+	}
+	round, err := s.EndAndWork(t.Context(), "r", []store.Ending{byTask[1]}, time.Second, noop(), store.PromoteNothing, true, 10)
+	require.NoError(t, err)
+	require.True(t, round.Marked, "two of one version")
+	require.Empty(t, round.Claims)
+	round, err = s.EndAndWork(t.Context(), "r", []store.Ending{byTask[3]}, time.Second, noop(), store.PromoteMarked, true, 10)
+	require.NoError(t, err)
+	require.Equal(t, 3, round.Promoted)
+	require.Len(t, round.Claims, 3)
+	require.False(t, round.Marked)
+}
+
 // Whatever runs there are, an end that advances its database, and the passes that its marks ask for, let start what
 // marks and passes alone would.
 func TestAdvancingIsAPassInShort(t *testing.T) {

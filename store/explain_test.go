@@ -189,7 +189,7 @@ func (x *explainedRound) advance() {
 	})
 	x.work(store.PromoteNothing)
 	x.e.check(t, "end a version and start the next", 40, func() {
-		round, err := x.s.EndAndWork(t.Context(), "r", next(), time.Second, noop(), store.PromoteMarked, true, 10)
+		round, err := x.s.EndAndWork(t.Context(), "r", next(), time.Second, noop(), store.PromoteNothing, true, 10)
 		require.NoError(t, err)
 		require.Len(t, round.Claims, 1)
 		require.False(t, round.Marked)

@@ -117,8 +117,8 @@ SELECT set_config('lock_timeout', $2, true),
 	b.Queue(begin, replicaID, milliseconds(lockTimeout)).QueryRow(func(row pgx.Row) error { return row.Scan(nil, &alive) })
 	var ends recorded
 	queueEndings(b, endings, &ends)
-	if promote == PromoteMarked && allPlain(endings) {
-		promote = PromoteNothing // they say themselves whether there is more than what they promote
+	if promote == PromoteNothing && !allPlain(endings) {
+		promote = PromoteMarked // plain ones promote by themselves, and say whether there is more
 	}
 	var seen int
 	var err error
