@@ -96,8 +96,8 @@ type Round struct {
 }
 
 // EndAndWork ends runs, promotes what they may have opened and claims, in one transaction and one round trip: what a
-// replica does when runs end that others may wait for. It ends what EndRuns would; it
-// claims as Work does, or with fresh as WorkPromoted. After an error nothing of it stands, but for ErrDead: what
+// replica does when runs end that others may wait for. It ends what EndRuns would, and promotes what that opens
+// whatever promote asks for beside, but for what Marked says; it claims as Work does, or with fresh as WorkPromoted. After an error nothing of it stands, but for ErrDead: what
 // was ended and promoted does; and what stands among the Claims beside an error is this replica's to run.
 func (s *Store) EndAndWork(ctx context.Context, replicaID string, endings []Ending, lockTimeout time.Duration, w Wants, promote Promotion, fresh bool, want int) (Round, error) {
 	claim := claimAny
