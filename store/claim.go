@@ -55,9 +55,7 @@ const (
        t.version, t.payload, t.manual, t.traceparent, t.timeout, t.progress_timeout, t.failure_log_level
 FROM said LEFT JOIN taken t ON true
 ORDER BY t.priority DESC, t.run_at, t.id`
-	fits = `(r.type NOT IN ('SQL', 'DATABASE_MIGRATE') OR r.database_id IS NULL OR r.database_id = ANY ($6::text[]))
-          AND (r.type <> 'COMMAND' OR jsonb_typeof(k.payload -> 'command') IS DISTINCT FROM 'string'
-               OR k.payload ->> 'command' = ANY ($7::text[]))`
+	fits = `rowrun.fits(r.type, r.database_id, k.payload, $6::text[], $7::text[])`
 )
 
 // The candidates are read first, by queue and type along their index; then the best of them are locked. Rows that

@@ -245,9 +245,7 @@ FROM kinds k CROSS JOIN LATERAL (
       AND (k.status = 'AVAILABLE' OR r.hold = 'REPLICA') LIMIT 1) one
 WHERE NOT EXISTS (
     SELECT FROM rowrun.replica_heartbeat h
-    WHERE h.state = 'ACTIVE' AND h.last_heartbeat + h.lease > clock_timestamp()
-      AND k.queue = ANY (h.queues) AND k.type = ANY (h.types)
-      AND (k.type NOT IN ('SQL', 'DATABASE_MIGRATE') OR k.database_id IS NULL OR k.database_id = ANY (h.databases)))
+    WHERE rowrun.takes(h, clock_timestamp(), k.queue, k.type, k.database_id, NULL))
 ORDER BY 1, 2, 3 LIMIT 100`
 	return collect(ctx, s, "look for runs without a replica", q, pgx.RowToStructByPos[Orphan])
 }

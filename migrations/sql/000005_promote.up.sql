@@ -11,6 +11,19 @@ WHERE NOT n.skipped
                   AND u.status IN ('PENDING', 'AVAILABLE', 'RUNNING')));
 COMMENT ON VIEW rowrun.unmet_dependency IS 'Internal: dependencies on tasks that are neither DONE nor SKIPPED.';
 
+-- Which runs a replica can take, by its lists: the one text of it, for gates, claims and whoever asks why a run waits.
+-- payload is the task's; one that names no command is anybody's, who fails it and says why. Inlined where it is called.
+CREATE FUNCTION rowrun.fits(type text, database_id text, payload jsonb, databases text[], commands text[]) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    RETURN (type NOT IN ('SQL', 'DATABASE_MIGRATE') OR database_id IS NULL OR database_id = ANY (databases))
+       AND (type <> 'COMMAND' OR jsonb_typeof(payload -> 'command') IS DISTINCT FROM 'string' OR payload ->> 'command' = ANY (commands));
+CREATE FUNCTION rowrun.takes(h rowrun.replica_heartbeat, t timestamptz, queue text, type text, database_id text, payload jsonb) RETURNS boolean
+    LANGUAGE sql STABLE
+    RETURN h.state = 'ACTIVE' AND h.last_heartbeat + h.lease > t AND queue = ANY (h.queues) AND type = ANY (h.types)
+       AND rowrun.fits(type, database_id, payload, h.databases, h.commands);
+COMMENT ON FUNCTION rowrun.fits(text, text, jsonb, text[], text[]) IS 'Internal: whether lists of databases and commands cover a run.';
+COMMENT ON FUNCTION rowrun.takes(rowrun.replica_heartbeat, timestamptz, text, text, text, jsonb) IS 'Internal: whether a replica is alive and could take a run.';
+
 -- The first gate that is closed for a PENDING run, but for those of its plan (limit, pause, STOP) and for mutual
 -- exclusion, which need to be asked of all candidates together. NULL: none of them. Inlined where it is called.
 CREATE FUNCTION rowrun.closed_gate(r rowrun.task_run, plan_limited boolean, t timestamptz) RETURNS TABLE (gate text)
@@ -33,12 +46,7 @@ CREATE FUNCTION rowrun.closed_gate(r rowrun.task_run, plan_limited boolean, t ti
               AND f.version_key < r.version_key AND f.outcome IN ('FAILED', 'CANCELED') AND NOT f.skipped
         ) THEN 'FAILURE'
         WHEN (r.database_id IS NOT NULL OR plan_limited) AND NOT EXISTS (
-            SELECT FROM rowrun.replica_heartbeat h
-            WHERE h.state = 'ACTIVE' AND h.last_heartbeat + h.lease > t
-              AND r.queue = ANY (h.queues) AND r.type = ANY (h.types)
-              AND (r.type NOT IN ('SQL', 'DATABASE_MIGRATE') OR r.database_id IS NULL OR r.database_id = ANY (h.databases))
-              AND (r.type <> 'COMMAND' OR jsonb_typeof(k.payload -> 'command') IS DISTINCT FROM 'string'
-                   OR k.payload ->> 'command' = ANY (h.commands))
+            SELECT FROM rowrun.replica_heartbeat h WHERE rowrun.takes(h, t, r.queue, r.type, r.database_id, k.payload)
         ) THEN 'REPLICA'
     END
     FROM rowrun.task k WHERE k.id = r.task_id
@@ -378,24 +386,20 @@ BEGIN
         ), fitting AS MATERIALIZED (
             SELECT k.* FROM kinds k
             WHERE EXISTS (SELECT FROM replica_heartbeat h
-                          WHERE h.state = 'ACTIVE' AND h.last_heartbeat + h.lease > t
-                            AND k.queue = ANY (h.queues) AND k.type = ANY (h.types)
-                            AND (k.type NOT IN ('SQL', 'DATABASE_MIGRATE') OR k.none OR k.database_id = ANY (h.databases)))
+                          WHERE rowrun.takes(h, t, k.queue, k.type, CASE WHEN NOT k.none THEN k.database_id END, NULL))
         )
         SELECT coalesce(array_agg(x.id), '{}') INTO part FROM (
             SELECT r.id FROM fitting f
             CROSS JOIN LATERAL (
-                SELECT q.id, q.type, q.task_id FROM task_run q WHERE q.status = 'PENDING' AND q.hold = 'REPLICA'
+                SELECT q.id, q.queue, q.type, q.database_id, q.task_id FROM task_run q WHERE q.status = 'PENDING' AND q.hold = 'REPLICA'
                    AND q.queue = f.queue AND q.type = f.type AND NOT f.none AND q.database_id = f.database_id
                 UNION ALL
-                SELECT q.id, q.type, q.task_id FROM task_run q WHERE q.status = 'PENDING' AND q.hold = 'REPLICA'
+                SELECT q.id, q.queue, q.type, q.database_id, q.task_id FROM task_run q WHERE q.status = 'PENDING' AND q.hold = 'REPLICA'
                    AND q.queue = f.queue AND q.type = f.type AND f.none AND q.database_id IS NULL
             ) r
             JOIN task k ON k.id = r.task_id
-            WHERE r.type <> 'COMMAND' OR EXISTS (
-                SELECT FROM replica_heartbeat h
-                WHERE h.state = 'ACTIVE' AND h.last_heartbeat + h.lease > t AND 'COMMAND' = ANY (h.types)
-                  AND (jsonb_typeof(k.payload -> 'command') IS DISTINCT FROM 'string' OR k.payload ->> 'command' = ANY (h.commands)))
+            WHERE r.type <> 'COMMAND'
+               OR EXISTS (SELECT FROM replica_heartbeat h WHERE rowrun.takes(h, t, r.queue, r.type, r.database_id, k.payload))
             LIMIT 2000) x;
         IF cardinality(part) = 2000 THEN
             INSERT INTO gate_mark (kind) VALUES ('REPLICA');
@@ -658,11 +662,8 @@ BEGIN
                     OR (SELECT count(*) FROM (SELECT FROM rowrun.task_run u WHERE u.database_id = d.id AND u.status = 'PENDING'
                                               AND u.version_key = r.version_key LIMIT 2) u) = 1)
                AND EXISTS (
-                   SELECT FROM rowrun.task k JOIN rowrun.replica_heartbeat h
-                       ON h.state = 'ACTIVE' AND h.last_heartbeat + h.lease > t AND r.queue = ANY (h.queues) AND r.type = ANY (h.types)
-                          AND (r.type NOT IN ('SQL', 'DATABASE_MIGRATE') OR r.database_id = ANY (h.databases))
-                          AND (r.type <> 'COMMAND' OR jsonb_typeof(k.payload -> 'command') IS DISTINCT FROM 'string'
-                               OR k.payload ->> 'command' = ANY (h.commands))
+                   SELECT FROM rowrun.task k
+                   JOIN rowrun.replica_heartbeat h ON rowrun.takes(h, t, r.queue, r.type, r.database_id, k.payload)
                    WHERE k.id = r.task_id AND NOT k.skipped AND NOT k.paused) AS simple,
                coalesce(a.version_key < r.version_key, false) AND NOT EXISTS (
                    SELECT FROM rowrun.task_run u WHERE u.database_id = d.id AND u.status = 'PENDING' AND u.version_key IS NULL) AS blocked

@@ -14,11 +14,7 @@ CREATE FUNCTION rowrun.able_replicas(r rowrun.task_run, t timestamptz) RETURNS T
     SELECT h.replica_id,
            h.concurrency - (SELECT count(*) FROM rowrun.task_run a WHERE a.replica_id = h.replica_id AND a.status = 'RUNNING')
     FROM rowrun.replica_heartbeat h CROSS JOIN (SELECT k.payload FROM rowrun.task k WHERE k.id = r.task_id) k
-    WHERE h.state = 'ACTIVE' AND h.last_heartbeat + h.lease > t
-      AND r.queue = ANY (h.queues) AND r.type = ANY (h.types)
-      AND (r.type NOT IN ('SQL', 'DATABASE_MIGRATE') OR r.database_id IS NULL OR r.database_id = ANY (h.databases))
-      AND (r.type <> 'COMMAND' OR jsonb_typeof(k.payload -> 'command') IS DISTINCT FROM 'string'
-           OR k.payload ->> 'command' = ANY (h.commands))
+    WHERE rowrun.takes(h, t, r.queue, r.type, r.database_id, k.payload)
 $$;
 COMMENT ON FUNCTION rowrun.able_replicas(rowrun.task_run, timestamptz) IS 'Internal: live replicas that could run a run, and their free slots.';
 

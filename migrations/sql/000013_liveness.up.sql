@@ -172,7 +172,7 @@ CREATE VIEW rowrun.orphan_task_run AS
 SELECT o.queue, o.type, o.database_id, o.command, o.pending, o.available, o.oldest
 FROM (
     SELECT r.queue, r.type, CASE WHEN r.type IN ('SQL', 'DATABASE_MIGRATE') THEN r.database_id END AS database_id,
-           CASE WHEN r.type = 'COMMAND' THEN k.payload ->> 'command' END AS command,
+           CASE WHEN r.type = 'COMMAND' AND jsonb_typeof(k.payload -> 'command') = 'string' THEN k.payload ->> 'command' END AS command,
            count(*) FILTER (WHERE r.status = 'PENDING') AS pending, count(*) FILTER (WHERE r.status = 'AVAILABLE') AS available,
            min(r.created_at) AS oldest
     FROM rowrun.task_run r JOIN rowrun.task k ON k.id = r.task_id
@@ -181,10 +181,7 @@ FROM (
 ) o
 WHERE NOT EXISTS (
     SELECT FROM rowrun.replica_heartbeat h
-    WHERE h.state = 'ACTIVE' AND h.last_heartbeat + h.lease > clock_timestamp()
-      AND o.queue = ANY (h.queues) AND o.type = ANY (h.types)
-      AND (o.database_id IS NULL OR o.database_id = ANY (h.databases))
-      AND (o.command IS NULL OR o.command = ANY (h.commands)));
+    WHERE rowrun.takes(h, clock_timestamp(), o.queue, o.type, o.database_id, jsonb_build_object('command', o.command)));
 COMMENT ON VIEW rowrun.orphan_task_run IS 'Runs that wait and that no live replica could run: by queue, type, target database and command. Reads every run that waits.';
 
 ALTER TABLE rowrun.deployment ADD COLUMN orphans_looked_at timestamptz;
@@ -239,7 +236,7 @@ BEGIN
          WHERE r.judge_at IS NOT NULL AND r.plan_id IS NULL AND r.database_id IS NULL ORDER BY r.judge_at LIMIT 2000)
     ), kind AS (
         SELECT w.queue, w.type, CASE WHEN w.type IN ('SQL', 'DATABASE_MIGRATE') THEN w.database_id END AS database_id,
-               CASE WHEN w.type = 'COMMAND' THEN k.payload ->> 'command' END AS command,
+               CASE WHEN w.type = 'COMMAND' AND jsonb_typeof(k.payload -> 'command') = 'string' THEN k.payload ->> 'command' END AS command,
                count(*) FILTER (WHERE w.status = 'PENDING') AS pending, count(*) FILTER (WHERE w.status = 'AVAILABLE') AS available
         FROM waits w JOIN rowrun.task k ON k.id = w.task_id
         GROUP BY 1, 2, 3, 4
@@ -247,10 +244,7 @@ BEGIN
         SELECT o.type, sum(o.pending)::bigint AS pending, sum(o.available)::bigint AS available FROM kind o
         WHERE NOT EXISTS (
             SELECT FROM rowrun.replica_heartbeat h
-            WHERE h.state = 'ACTIVE' AND h.last_heartbeat + h.lease > t
-              AND o.queue = ANY (h.queues) AND o.type = ANY (h.types)
-              AND (o.database_id IS NULL OR o.database_id = ANY (h.databases))
-              AND (o.command IS NULL OR o.command = ANY (h.commands)))
+            WHERE rowrun.takes(h, t, o.queue, o.type, o.database_id, jsonb_build_object('command', o.command)))
         GROUP BY o.type
     ), seen AS (
         INSERT INTO rowrun.orphan_type AS x (type, first_seen, pending, available)
