@@ -49,11 +49,13 @@ func (t *term) dispatch(ctx context.Context) {
 			return
 		case <-t.s.cfg.Wake:
 			woken = true
+			t.s.news.Store(true)
 			lost.woken()
 			signal(t.s.lookAtRuns)
 		case <-t.s.opened:
 			woken = true
 		case <-t.s.cfg.Available:
+			t.s.news.Store(true)
 			// An INSERT says "look", and that wakes both: what it inserted is promoted and claimed first, without the
 			// search that the other is about.
 			select {
@@ -69,6 +71,7 @@ func (t *term) dispatch(ctx context.Context) {
 			t.mayClaim = true
 		case <-t.claimable:
 			t.mayClaim = true
+			t.s.news.Store(true)
 		case <-t.s.freed:
 			t.gather(ctx)
 		case <-timer.C:
@@ -193,6 +196,10 @@ func (t *term) pass(ctx context.Context, promote store.Promotion) (next time.Dur
 		if p.NextDue > 0 {
 			next = min(next, p.NextDue)
 		}
+		if p.Behind > 0 {
+			next = min(next, p.Behind)
+			t.mayClaim = true
+		}
 		switch {
 		case backlogged(p):
 			signal(t.more)
@@ -220,6 +227,9 @@ func (t *term) trip(ctx context.Context, endings []ending, promote store.Promoti
 	var err error
 	t.passing.Lock()
 	rules := t.rules.Load()
+	if t.s.news.Swap(false) {
+		rules.wants.Searches.Told()
+	}
 	switch {
 	case len(endings) > 0:
 		round, err = st.EndAndWork(rt, t.id, endingsOf(endings), quickLock, rules.wants, promote, fresh, want)
@@ -229,6 +239,9 @@ func (t *term) trip(ctx context.Context, endings []ending, promote store.Promoti
 		round.Pass, err = st.Work(rt, t.id, rules.wants, promote, want)
 	}
 	t.passing.Unlock()
+	if round.Gated {
+		t.s.news.Store(true)
+	}
 	t.s.cfg.Observer.passed(round.Pass)
 	switch {
 	case len(endings) == 0:
@@ -253,6 +266,7 @@ func backlogged(p store.Pass) bool { return p.More || p.Promoted > manyPromoted 
 // promoteBacklog promotes what a pass has left, while dispatch claims what was promoted.
 func (t *term) promoteBacklog(ctx context.Context) {
 	errs := newOnce(t.s.cfg.Log, "promote a backlog")
+	var searches store.Searches
 	for {
 		select {
 		case <-ctx.Done():
@@ -262,7 +276,7 @@ func (t *term) promoteBacklog(ctx context.Context) {
 		t.backlog.Store(true)
 		for more := true; more && ctx.Err() == nil; {
 			rt, cancel := context.WithTimeout(context.WithoutCancel(ctx), passTimeout)
-			p, err := t.s.cfg.Store.Promote(rt, t.id)
+			p, err := t.s.cfg.Store.Promote(rt, t.id, &searches)
 			cancel()
 			if err != nil {
 				if !errors.Is(err, store.ErrDead) {
@@ -272,6 +286,9 @@ func (t *term) promoteBacklog(ctx context.Context) {
 				break                // the next sweep comes to it
 			}
 			errs.ok()
+			if p.Gated {
+				t.s.news.Store(true)
+			}
 			t.s.cfg.Observer.passed(p)
 			signal(t.s.promoted)
 			more = backlogged(p)

@@ -223,6 +223,7 @@ func (r *recorder) try(ctx context.Context, end endFunc, batch []ending, lock ti
 		signal(r.s.opened)
 	}
 	if opened.Promoted > 0 {
+		r.s.news.Store(true)
 		signal(r.s.promoted)
 	}
 	return nil

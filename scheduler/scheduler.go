@@ -80,6 +80,8 @@ type Scheduler struct {
 	freed    chan struct{} // a slot became free: claim
 	opened   chan struct{} // a gate may have opened through us: promote and claim
 	promoted chan struct{} // runs were promoted beside dispatch: claim
+	// news: there may be runs before those that the last searches have come to.
+	news atomic.Bool
 	// lookAtRuns passes wake-ups on to the watch: a cancel may have been asked for.
 	lookAtRuns chan struct{}
 

@@ -58,32 +58,51 @@ ORDER BY t.priority DESC, t.run_at, t.id`
 	fits = `rowrun.fits(r.type, r.database_id, k.payload, $6::text[], $7::text[])`
 )
 
+// The search for what is next, of one queue and type: all of it, or a part of what is behind the run $10.
+const (
+	searchAvailable = `(SELECT r.id, r.priority, r.run_at
+         FROM rowrun.task_run r
+         JOIN rowrun.task k ON k.id = r.task_id
+         LEFT JOIN rowrun.plan p ON p.id = r.plan_id
+         WHERE r.status = 'AVAILABLE' AND r.queue = q.queue AND r.type = y.type
+           AND NOT k.paused AND p.paused IS NOT TRUE
+           AND ` + fits + ` AND `
+	nextAvailable = `
+         ORDER BY r.priority DESC, r.run_at, r.id LIMIT $8)`
+)
+
 // The candidates are read first, by queue and type along their index; then the best of them are locked. Rows that
 // another replica is just taking are skipped; the count of candidates tells whether there were such. Where rows are
-// named by id, status is asked through coalesce, so that the planner takes the key and not a partial index.
-const claimRuns = `-- claim_runs
+// named by id, status is asked through coalesce, so that the planner takes the key and not a partial index. How long
+// the search took is measured before the locks.
+const (
+	claimRuns       = claimFrom + `(SELECT) b` + ofCandidates + searchAvailable + `true` + nextAvailable + claimThem
+	claimRunsBehind = claimFrom + placeOf + `$10` + orFirst + ofCandidates +
+		searchAvailable + `r.priority > b.priority` + nextAvailable + `
+        UNION ALL ` + searchAvailable + `r.priority = b.priority AND (r.run_at, r.id) > (b.run_at, b.id)` + nextAvailable + `
+        UNION ALL ` + searchAvailable + `r.priority < b.priority` + nextAvailable + claimThem
+
+	claimFrom = `-- claim_runs
 WITH me AS MATERIALIZED (
     SELECT paused_at FROM rowrun.replica_heartbeat WHERE replica_id = $1 AND state = 'ACTIVE' FOR KEY SHARE
 ), seen AS MATERIALIZED (
     SELECT c.id FROM me
+    CROSS JOIN `
+	ofCandidates = `
     CROSS JOIN unnest($4::text[]) q(queue)
     CROSS JOIN unnest($5::text[]) y(type)
     CROSS JOIN LATERAL (
-        SELECT r.id, r.priority, r.run_at
-        FROM rowrun.task_run r
-        JOIN rowrun.task k ON k.id = r.task_id
-        LEFT JOIN rowrun.plan p ON p.id = r.plan_id
-        WHERE r.status = 'AVAILABLE' AND r.queue = q.queue AND r.type = y.type
-          AND NOT k.paused AND p.paused IS NOT TRUE
-          AND ` + fits + `
-        ORDER BY r.priority DESC, r.run_at, r.id LIMIT $8
+        `
+	claimThem = `
     ) c
     WHERE me.paused_at IS NULL
     ORDER BY c.priority DESC, c.run_at, c.id LIMIT $8
+), looked AS MATERIALIZED (
+    SELECT count(*) AS n, extract(epoch FROM clock_timestamp() - statement_timestamp())::float8 AS took FROM seen
 ), picked AS MATERIALIZED (
     SELECT r.ctid AS place
     FROM rowrun.task_run r
-    WHERE r.id = ANY (ARRAY(SELECT id FROM seen)) AND coalesce(r.status, '') = 'AVAILABLE'
+    WHERE r.id = ANY (ARRAY(SELECT id FROM seen)) AND coalesce(r.status, '') = 'AVAILABLE' AND (SELECT n FROM looked) > 0
     ORDER BY r.priority DESC, r.run_at, r.id LIMIT $9
     FOR NO KEY UPDATE SKIP LOCKED
 ), taken AS (
@@ -91,7 +110,8 @@ WITH me AS MATERIALIZED (
 ), said AS (
     SELECT rowrun.announce(array_agg(item)) FROM taken
 )
-SELECT (SELECT count(*) FROM me) > 0, (SELECT count(*) FROM seen), ` + selectTaken
+SELECT (SELECT count(*) FROM me) > 0, (SELECT n FROM looked), (SELECT took FROM looked), ` + selectTaken
+)
 
 // What this very transaction promoted needs no search: rowrun.note_promoted has noted it, if it isn't more than $8. The
 // replica's row has been locked since the promotion began.
@@ -104,10 +124,10 @@ WITH taken AS (
 ), said AS (
     SELECT count(*) AS n, rowrun.announce(array_agg(item)) FROM taken
 )
-SELECT false, said.n, ` + selectTaken
+SELECT false, said.n, 0::float8, ` + selectTaken
 
 // collectClaims reads a claim's answer. The first used of the keys are taken.
-func collectClaims(rows pgx.Rows, keys []key) (claims []Claim, used int, alive bool, seen int, err error) {
+func collectClaims(rows pgx.Rows, keys []key) (claims []Claim, used int, alive bool, seen int, took time.Duration, err error) {
 	defer rows.Close()
 	for rows.Next() {
 		var (
@@ -120,11 +140,13 @@ func collectClaims(rows pgx.Rows, keys []key) (claims []Claim, used int, alive b
 			timeout, progressTO *float64
 			plan                *int64
 			trace, level        *string
+			spent               float64
 		)
-		if err := rows.Scan(&alive, &seen, &id, &n, &root, &task, &name, &plan, &attempt, &typ, &queue, &db, &version, &payload, &manual,
+		if err := rows.Scan(&alive, &seen, &spent, &id, &n, &root, &task, &name, &plan, &attempt, &typ, &queue, &db, &version, &payload, &manual,
 			&trace, &timeout, &progressTO, &level); err != nil {
-			return nil, 0, false, 0, err
+			return nil, 0, false, 0, 0, err
 		}
+		took = duration(spent)
 		if id == nil {
 			continue
 		}
@@ -141,5 +163,5 @@ func collectClaims(rows pgx.Rows, keys []key) (claims []Claim, used int, alive b
 			Timeout: fromSeconds(timeout), ProgressTimeout: fromSeconds(progressTO), FailureLogLevel: *level,
 		})
 	}
-	return claims, used, alive, seen, rows.Err()
+	return claims, used, alive, seen, took, rows.Err()
 }

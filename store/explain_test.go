@@ -59,6 +59,7 @@ func aRound(t *testing.T, log *storetest.Log, url string, ended, blocked int) *e
 	}
 	e.check(t, "a sweep", 1000, func() { x.work(store.PromoteSweep) })
 	e.check(t, "a sweep", 1000, func() { x.work(store.PromoteSweep) })
+	x.pinned(url)
 	e.check(t, "watch", 50, func() {
 		_, err := s.Watch(t.Context(), "r", []int64{x.gated[0].ID})
 		require.NoError(t, err)
@@ -257,6 +258,42 @@ func (x *explainedRound) lost() {
 		require.NoError(t, err)
 		require.Len(t, ended, 1)
 	})
+}
+
+// pinned has runs go through while a snapshot is held open, so that what they leave behind in the indexes stays there.
+func (x *explainedRound) pinned(url string) {
+	t := x.t
+	held := connect(t, url)
+	exec(t, held, `BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM rowrun.plan`)
+	defer exec(t, held, `ROLLBACK`)
+	var last int64
+	through := func(w store.Wants, n int) {
+		pass, err := x.s.Work(t.Context(), "r", w, store.PromoteDue, n)
+		require.NoError(t, err)
+		require.Len(t, pass.Claims, n)
+		last = pass.Claims[n-1].ID
+		endings := make([]store.Ending, n)
+		for i, c := range pass.Claims {
+			endings[i] = endingOf(c)
+		}
+		_, _, err = x.s.EndRuns(t.Context(), endings, time.Second)
+		require.NoError(t, err)
+	}
+	for range 4 {
+		exec(t, x.e.conn, `INSERT INTO rowrun.task_run (task_id) SELECT 1 FROM generate_series(1, 1000)`)
+		through(noop(), 1000)
+	}
+	w := noop()
+	for range 2 { // a connection has plans to make first
+		exec(t, x.e.conn, `INSERT INTO rowrun.task_run (task_id) VALUES (1)`)
+		w.Searches = store.SlowSearches(last, time.Now(), time.Hour)
+		x.e.check(t, "start with a search behind what a snapshot keeps", 60, func() { through(w, 1) })
+	}
+	exec(t, x.e.conn, `INSERT INTO rowrun.task_run (task_id) VALUES (1)`)
+	x.e.check(t, "the same from the first run", 60, func() { through(noop(), 1) })
+	pages := x.e.pages["start with a search behind what a snapshot keeps"]
+	require.Greater(t, x.e.pages["the same from the first run"], 3*pages, "the snapshot keeps nothing")
+	require.LessOrEqual(t, pages, x.e.pages["start with a search"]+x.e.pages["end, plain"]+30)
 }
 
 // fillForExplain makes runs that have ended, three databases on which a long row of versions waits for its first, on two of

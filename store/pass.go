@@ -17,6 +17,8 @@ type Wants struct {
 	Databases      []string
 	Commands       []string
 	DefaultTimeout time.Duration // of runs whose task has none; 0: none
+	// Searches are where searches begin; nil: each at the first run.
+	Searches *Searches
 }
 
 // Pass is what one round trip did.
@@ -26,13 +28,17 @@ type Pass struct {
 	Busy bool
 	// More: there is more to promote now.
 	More bool
+	// Gated: some of what was promoted may have waited long, and come before others in the order of claims.
+	Gated bool
 	// Marked: ends have left marks for the next pass.
 	Marked bool
 	// Contended: claims were lost to other replicas while runs may be left.
 	Contended bool
 	// NextDue is when the next PENDING run is due, 0: none is known.
 	NextDue time.Duration
-	Claims  []Claim
+	// Behind is when to look for runs that searches have gone past, 0: they haven't.
+	Behind time.Duration
+	Claims []Claim
 }
 
 // Promotion says what a pass promotes before it claims.
@@ -82,8 +88,8 @@ func (s *Store) WorkPromoted(ctx context.Context, replicaID string, w Wants, wan
 
 // Promote is Work without the claims, on another connection: for a backlog, so that promoting it and claiming what was
 // promoted go on side by side.
-func (s *Store) Promote(ctx context.Context, replicaID string) (Pass, error) {
-	pass, _, err := s.workOn(ctx, s.pool, replicaID, Wants{}, PromoteDue, claimNothing, 0, 0)
+func (s *Store) Promote(ctx context.Context, replicaID string, searches *Searches) (Pass, error) {
+	pass, _, err := s.workOn(ctx, s.pool, replicaID, Wants{Searches: searches}, PromoteDue, claimNothing, 0, 0)
 	return pass, err
 }
 
@@ -129,6 +135,7 @@ SELECT set_config('lock_timeout', $2, true),
 	r.Ended = ends.ended
 	r.Left = unended(endings, r.Ended)
 	r.Promoted += ends.opened.Promoted
+	r.Gated = r.Gated || ends.opened.Promoted > 0
 	r.Marked = ends.opened.Marked && promote == PromoteNothing
 	r.Contended = claim == claimAny && seen > len(r.Claims) && len(r.Claims) < want
 	if alive {
@@ -146,20 +153,32 @@ func (s *Store) workIn(ctx context.Context, b *pgx.Batch, pool *pgxpool.Pool, re
 	alive := false
 	held := 0 // free runs whose task is paused or skipped: the next whole pass puts them aside
 	if promote > PromoteMarked {
-		b.Queue(promoteFree, replicaID).QueryRow(func(row pgx.Row) error {
+		search := w.Searches.of(readyOf)
+		behind := int64(0)
+		if promote != PromoteSweep {
+			behind = search.from(time.Now())
+		}
+		q, args := promoteFree, []any{replicaID}
+		if behind != 0 {
+			q, args = promoteFreeBehind, append(args, behind)
+		}
+		b.Queue(q, args...).QueryRow(func(row pgx.Row) error {
 			var picked int
+			var last int64
+			var took float64
 			var next *float64
-			if err := row.Scan(&alive, &picked, &pass.Promoted, &next); err != nil {
+			if err := row.Scan(&alive, &picked, &last, &took, &pass.Promoted, &next); err != nil {
 				return err
 			}
 			held = picked - pass.Promoted
 			pass.More = pass.Promoted >= 1000
+			pass.behind(search.found(behind, duration(took), picked, 1000, last, time.Now()))
 			pass.due(next)
 			return nil
 		})
 	}
 	if promote != PromoteNothing {
-		b.Queue(promoteRuns, promote == PromoteSweep).QueryRow(func(row pgx.Row) error {
+		b.Queue(promoteRuns, promote == PromoteSweep, promote != PromoteDue).QueryRow(func(row pgx.Row) error {
 			var promoted int
 			var more bool
 			var next *float64
@@ -167,6 +186,7 @@ func (s *Store) workIn(ctx context.Context, b *pgx.Batch, pool *pgxpool.Pool, re
 			if errors.Is(err, pgx.ErrNoRows) {
 				return nil // nothing asked for it
 			}
+			pass.Gated = promoted > 0
 			pass.Promoted += promoted
 			pass.More = pass.More || more
 			pass.due(next)
@@ -178,17 +198,31 @@ func (s *Store) workIn(ctx context.Context, b *pgx.Batch, pool *pgxpool.Pool, re
 	}
 	keys, hashes := s.keys.take(want)
 	used := 0
+	search := w.Searches.of(availableOf)
+	behind := int64(0)
 	collect := func(rows pgx.Rows) error {
 		var sure bool
 		var err error
-		pass.Claims, used, sure, seen, err = collectClaims(rows, keys)
+		var took time.Duration
+		pass.Claims, used, sure, seen, took, err = collectClaims(rows, keys)
 		alive = alive || sure
+		if err == nil && claim == claimAny {
+			last := int64(0)
+			if n := len(pass.Claims); n > 0 {
+				last = pass.Claims[n-1].ID
+			}
+			pass.behind(search.found(behind, took, seen, look, last, time.Now()))
+		}
 		return err
 	}
 	args := []any{replicaID, hashes, seconds(w.DefaultTimeout), list(w.Queues), list(w.Types), list(w.Databases), list(w.Commands)}
 	switch claim {
 	case claimAny:
-		b.Queue(claimRuns, append(args, look, want)...).Query(collect)
+		q, args := claimRuns, append(args, look, want)
+		if behind = search.from(time.Now()); behind != 0 {
+			q, args = claimRunsBehind, append(args, behind)
+		}
+		b.Queue(q, args...).Query(collect)
 	case claimFresh:
 		b.Queue(claimPromoted, append(args, want)...).Query(collect)
 	}
@@ -203,13 +237,20 @@ func (s *Store) workIn(ctx context.Context, b *pgx.Batch, pool *pgxpool.Pool, re
 		var more bool
 		var next *float64
 		var promoted int
-		if err := pool.QueryRow(ctx, promoteRuns, true).Scan(&promoted, &pass.Busy, &more, &next); err != nil {
+		if err := pool.QueryRow(ctx, promoteRuns, true, true).Scan(&promoted, &pass.Busy, &more, &next); err != nil {
 			return pass, seen, fmt.Errorf("put paused runs aside: %w", err)
 		}
 		pass.Promoted += promoted
 		pass.More = pass.More || more
 	}
 	return pass, seen, nil
+}
+
+// behind notes when to look for runs that a search has gone past.
+func (p *Pass) behind(d time.Duration) {
+	if d > 0 && (p.Behind == 0 || d < p.Behind) {
+		p.Behind = d
+	}
 }
 
 // due notes when the next PENDING run is due, in ms from now.

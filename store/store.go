@@ -206,8 +206,10 @@ func fromSeconds(s *float64) time.Duration {
 	if s == nil {
 		return 0
 	}
-	return time.Duration(*s * float64(time.Second))
+	return duration(*s)
 }
+
+func duration(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
 
 // inTx runs fn in a READ COMMITTED transaction.
 func (s *Store) inTx(ctx context.Context, fn func(pgx.Tx) error) error {

@@ -1,4 +1,4 @@
-DROP FUNCTION rowrun.advance_databases(text[]), rowrun.promote_runs(boolean), rowrun.first_sequential(text, text, timestamptz), rowrun.note_promoted(bigint[]), rowrun.promoted_now(),
+DROP FUNCTION rowrun.advance_databases(text[]), rowrun.promote_runs(boolean, boolean), rowrun.first_sequential(text, text, timestamptz), rowrun.note_promoted(bigint[]), rowrun.promoted_now(),
     rowrun.plan_room(bigint),
     rowrun.closed_gate(rowrun.task_run, boolean, timestamptz),
     rowrun.takes(rowrun.replica_heartbeat, timestamptz, text, text, text, jsonb), rowrun.fits(text, text, jsonb, text[], text[]);

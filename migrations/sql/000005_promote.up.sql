@@ -121,7 +121,7 @@ COMMENT ON FUNCTION rowrun.note_promoted(bigint[]) IS 'Internal: notes what was 
 -- Where rows are named by id, status is asked as coalesce(status, ''): otherwise a partial index on that status, empty
 -- when the statistics were made, looks cheaper than the key, and each of its rows is compared with each id. The same
 -- goes for plan_id IS NOT NULL.
-CREATE FUNCTION rowrun.promote_runs(sweep boolean DEFAULT false,
+CREATE FUNCTION rowrun.promote_runs(sweep boolean DEFAULT false, free boolean DEFAULT true,
     OUT promoted integer, OUT busy boolean, OUT more boolean, OUT next_ms double precision)
     LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp
@@ -166,41 +166,43 @@ BEGIN
     promoted := 0;
     more := false;
 
-    -- Runs that only time and a pause may hold.
-    ids := ARRAY(SELECT r.id FROM task_run r
-                 WHERE r.status = 'PENDING' AND r.hold = 'READY' AND r.plan_id IS NULL
-                 ORDER BY r.plan_id, r.priority DESC, r.run_at, r.id LIMIT 1000 FOR NO KEY UPDATE SKIP LOCKED)
-        || ARRAY(SELECT r.id FROM task_run r
-                 WHERE r.judge_at <= t AND r.plan_id IS NULL AND r.database_id IS NULL AND r.status = 'PENDING'
-                 ORDER BY r.judge_at LIMIT 1000 FOR NO KEY UPDATE SKIP LOCKED);
-    IF cardinality(ids) > 0 THEN
-        more := cardinality(ids) >= 1000;
-        -- Some of them may have been inserted after t.
-        WITH changed AS (
-            UPDATE task_run r
-            SET status = 'AVAILABLE', prev_status = 'PENDING', available_at = greatest(t, r.run_at), updated_at = greatest(t, r.updated_at + interval '1 us'),
-                hold = NULL, judge_at = NULL
-            FROM task k
-            WHERE r.id = ANY (ids) AND k.id = r.task_id AND NOT k.paused AND NOT k.skipped AND (r.missed_at < t) IS NOT TRUE
-            RETURNING r.id, transition(r) AS item
-        )
-        SELECT count(*), array_agg(c.id), array_agg(c.item) INTO promoted, changed_ids, items FROM changed c;
-        PERFORM announce(items), note_promoted(changed_ids);
-        IF promoted < cardinality(ids) THEN
-            -- The lock on the task orders this against the user who unpauses it: either its mark is seen later, or
-            -- the task is not paused any more.
-            PERFORM FROM task k WHERE k.id IN (SELECT r.task_id FROM task_run r WHERE r.id = ANY (ids) AND coalesce(r.status, '') = 'PENDING')
-            ORDER BY k.id FOR SHARE SKIP LOCKED;
-            UPDATE task_run r SET hold = 'PAUSED', judge_at = NULL, prev_status = NULL
-            FROM task k
-            WHERE r.id = ANY (ids) AND coalesce(r.status, '') = 'PENDING' AND k.id = r.task_id AND k.paused AND NOT k.skipped;
-            UPDATE task_run r
-            SET status = 'CANCELED', prev_status = 'PENDING', finished_at = t, updated_at = t, hold = NULL, judge_at = NULL,
-                cancel_reason = 'task skipped', result = '{"code": "CANCELED", "detail": "Task run canceled: task skipped"}'
-            FROM task k
-            WHERE r.id = ANY (ids) AND coalesce(r.status, '') = 'PENDING' AND k.id = r.task_id AND k.skipped;
-            PERFORM rowrun.skip_missed(ARRAY(SELECT r.id FROM task_run r WHERE r.id = ANY (ids) AND coalesce(r.status, '') = 'PENDING'
-                                             AND r.missed_at < t AND r.hold IS DISTINCT FROM 'PAUSED'));
+    -- Runs that only time and a pause may hold, unless a statement of the same transaction has just looked for them.
+    IF free THEN
+        ids := ARRAY(SELECT r.id FROM task_run r
+                     WHERE r.status = 'PENDING' AND r.hold = 'READY' AND r.plan_id IS NULL
+                     ORDER BY r.plan_id, r.priority DESC, r.run_at, r.id LIMIT 1000 FOR NO KEY UPDATE SKIP LOCKED)
+            || ARRAY(SELECT r.id FROM task_run r
+                     WHERE r.judge_at <= t AND r.plan_id IS NULL AND r.database_id IS NULL AND r.status = 'PENDING'
+                     ORDER BY r.judge_at LIMIT 1000 FOR NO KEY UPDATE SKIP LOCKED);
+        IF cardinality(ids) > 0 THEN
+            more := cardinality(ids) >= 1000;
+            -- Some of them may have been inserted after t.
+            WITH changed AS (
+                UPDATE task_run r
+                SET status = 'AVAILABLE', prev_status = 'PENDING', available_at = greatest(t, r.run_at), updated_at = greatest(t, r.updated_at + interval '1 us'),
+                    hold = NULL, judge_at = NULL
+                FROM task k
+                WHERE r.id = ANY (ids) AND k.id = r.task_id AND NOT k.paused AND NOT k.skipped AND (r.missed_at < t) IS NOT TRUE
+                RETURNING r.id, transition(r) AS item
+            )
+            SELECT count(*), array_agg(c.id), array_agg(c.item) INTO promoted, changed_ids, items FROM changed c;
+            PERFORM announce(items), note_promoted(changed_ids);
+            IF promoted < cardinality(ids) THEN
+                -- The lock on the task orders this against the user who unpauses it: either its mark is seen later, or
+                -- the task is not paused any more.
+                PERFORM FROM task k WHERE k.id IN (SELECT r.task_id FROM task_run r WHERE r.id = ANY (ids) AND coalesce(r.status, '') = 'PENDING')
+                ORDER BY k.id FOR SHARE SKIP LOCKED;
+                UPDATE task_run r SET hold = 'PAUSED', judge_at = NULL, prev_status = NULL
+                FROM task k
+                WHERE r.id = ANY (ids) AND coalesce(r.status, '') = 'PENDING' AND k.id = r.task_id AND k.paused AND NOT k.skipped;
+                UPDATE task_run r
+                SET status = 'CANCELED', prev_status = 'PENDING', finished_at = t, updated_at = t, hold = NULL, judge_at = NULL,
+                    cancel_reason = 'task skipped', result = '{"code": "CANCELED", "detail": "Task run canceled: task skipped"}'
+                FROM task k
+                WHERE r.id = ANY (ids) AND coalesce(r.status, '') = 'PENDING' AND k.id = r.task_id AND k.skipped;
+                PERFORM rowrun.skip_missed(ARRAY(SELECT r.id FROM task_run r WHERE r.id = ANY (ids) AND coalesce(r.status, '') = 'PENDING'
+                                                 AND r.missed_at < t AND r.hold IS DISTINCT FROM 'PAUSED'));
+            END IF;
         END IF;
     END IF;
 
@@ -627,7 +629,7 @@ BEGIN
         more := more OR FOUND;
     END IF;
 END $$;
-COMMENT ON FUNCTION rowrun.promote_runs(boolean) IS 'Internal: one promote pass, PENDING to AVAILABLE.';
+COMMENT ON FUNCTION rowrun.promote_runs(boolean, boolean) IS 'Internal: one promote pass, PENDING to AVAILABLE.';
 
 -- What a pass would do for databases on which runs have just ended, where that is simple: nothing is active there, and the
 -- first that waits in the order of versions, priority and time is the only one that may start, held by its predecessor

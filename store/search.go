@@ -1,0 +1,99 @@
+package store
+
+import "time"
+
+// Searches is where the searches of one replica begin; for one goroutine.
+//
+// While a snapshot is held open anywhere on the server (a backup, a forgotten transaction), nothing removes the entries
+// that runs have left behind in the indexes of READY and AVAILABLE runs, and each search for the next ones passes by all
+// of them: after a million runs that takes half a second. So where two searches in a row were slow for what they found,
+// the next ones begin behind the last run that was found. They miss nothing of another priority, but runs of the same one
+// that came into the order before that place: these are found by a search from the first run, which follows after ten times
+// as long as the last of its kind took, and after twice as long where it was told that there may be such. The pile then
+// costs a part of the time that doesn't grow with it, and where there is none every search begins at the first run.
+type Searches struct {
+	ready, available search
+}
+
+const (
+	// A search is slow beyond quick, and quickEach for each run that it found.
+	quick     = 5 * time.Millisecond
+	quickEach = 20 * time.Microsecond
+	// untold and told are after how many times what a search from the first run took the next one follows.
+	untold = 10
+	told   = 2
+)
+
+// search is the search along one index.
+type search struct {
+	last  int64         // the run that it came to
+	whole time.Time     // when the last one from the first run ended
+	took  time.Duration // how long that one took
+	slow  int           // how many of these in a row were slow; 2 are enough
+	told  bool          // since the last of these
+}
+
+// Told says that there may be runs before those that searches have come to.
+func (s *Searches) Told() {
+	if s != nil {
+		s.ready.told, s.available.told = true, true
+	}
+}
+
+// of gives a search of s; of nil, which remembers nothing, none.
+func (s *Searches) of(pick func(*Searches) *search) *search {
+	if s == nil {
+		return nil
+	}
+	return pick(s)
+}
+
+func readyOf(s *Searches) *search     { return &s.ready }
+func availableOf(s *Searches) *search { return &s.available }
+
+// from is the run behind which to search now; 0: from the first.
+func (s *search) from(now time.Time) int64 {
+	if s == nil || s.slow < 2 || s.rest(now) <= 0 {
+		return 0
+	}
+	return s.last
+}
+
+// rest is for how long searches may go on behind a run.
+func (s *search) rest(now time.Time) time.Duration {
+	times := time.Duration(untold)
+	if s.told {
+		times = told
+	}
+	return times*s.took - now.Sub(s.whole)
+}
+
+// found notes what a search behind a run, 0: from the first, has found: n runs of at most so many, and the last of them.
+// It returns when to look again for what lies before, 0: there is no need.
+func (s *search) found(behind int64, took time.Duration, n, most int, last int64, now time.Time) time.Duration {
+	if s == nil {
+		return 0
+	}
+	if last == 0 {
+		last = s.last
+	}
+	switch {
+	case behind != 0:
+		s.last = last
+		if n < most {
+			return max(time.Millisecond, s.rest(now))
+		}
+	case took > quick+time.Duration(n)*quickEach:
+		*s = search{last: last, whole: now, took: took, slow: min(s.slow+1, 2)}
+	default:
+		*s = search{}
+	}
+	return 0
+}
+
+// The place of a run, whose id stands between these, in the order of searches; before the first one where it is gone.
+const (
+	placeOf = `(SELECT * FROM (SELECT b.priority, b.run_at, b.id FROM rowrun.task_run b WHERE b.id = `
+	orFirst = `
+                    UNION ALL SELECT 2147483647, '-infinity', 0) b LIMIT 1) b`
+)

@@ -1,0 +1,14 @@
+package store
+
+import "time"
+
+// SlowSearches are those of a replica that has twice met what a snapshot keeps, at a time: they go on behind last.
+func SlowSearches(last int64, at time.Time, took time.Duration) *Searches {
+	s := search{last: last, whole: at, took: took, slow: 2}
+	return &Searches{ready: s, available: s}
+}
+
+// AvailableSearch gives tests the search of AVAILABLE runs: where it would begin now, and what it notes.
+func (s *Searches) AvailableSearch() (from func(time.Time) int64, found func(behind int64, took time.Duration, n, most int, last int64, now time.Time) time.Duration) {
+	return s.available.from, s.available.found
+}

@@ -1,0 +1,93 @@
+package store_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/rowrun/rowrun/store"
+	"github.com/rowrun/rowrun/store/storetest"
+)
+
+// A quick search is followed by one from the first run. After two that were slow the next begin behind the runs that were
+// found, until one from the first run follows, ten times as long as it took after the last one.
+func TestASlowSearchIsGoneOnFrom(t *testing.T) {
+	t.Parallel()
+	searches := &store.Searches{}
+	from, found := searches.AvailableSearch()
+	now := time.Now()
+	after := func(ms int) time.Time { return now.Add(time.Duration(ms) * time.Millisecond) }
+	require.Zero(t, from(now))
+	for range 2 {
+		require.Zero(t, found(0, 5*time.Millisecond, 10, 10, 7, now))
+		require.Zero(t, from(now), "it was quick")
+		require.Zero(t, found(0, 20*time.Millisecond, 1000, 1000, 7, now))
+		require.Zero(t, from(now), "it was quick for what it found")
+	}
+	require.Zero(t, found(0, 20*time.Millisecond, 10, 10, 7, now))
+	require.Zero(t, from(now), "once may be an accident")
+	require.Zero(t, found(0, 20*time.Millisecond, 10, 10, 7, now))
+	require.Equal(t, int64(7), from(after(199)))
+	require.Zero(t, found(7, time.Millisecond, 10, 10, 9, after(50)), "there is more to find before it is time to look back")
+	require.Equal(t, int64(9), from(after(100)))
+	require.Equal(t, 100*time.Millisecond, found(9, time.Millisecond, 0, 10, 0, after(100)))
+	require.Equal(t, int64(9), from(after(100)))
+	require.Zero(t, from(after(200)), "time to look back")
+
+	searches.Told()
+	require.Equal(t, 30*time.Millisecond, found(9, time.Millisecond, 0, 10, 0, after(10)))
+	require.Equal(t, int64(9), from(after(39)))
+	require.Zero(t, from(after(40)), "there may be something before")
+	require.Zero(t, found(0, 30*time.Millisecond, 0, 10, 0, now))
+	require.Equal(t, int64(9), from(after(299)), "it found nothing, and was told of nothing since")
+	require.Zero(t, found(0, time.Millisecond, 0, 10, 0, now))
+	require.Zero(t, from(now), "the snapshot is gone")
+}
+
+// Behind a run are all that come later in the order, those of a lower priority, and those of a higher one; what is before
+// it is found by the next search from the first run.
+func TestSearchesBehindARun(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	conn, s := connect(t, url), open(t, url, time.Minute)
+	addReplica(t, conn, "r")
+	exec(t, conn, `INSERT INTO rowrun.task (id, type) VALUES (1, 'NOOP')`)
+	exec(t, conn, `INSERT INTO rowrun.task_run (id, task_id, priority, run_at)
+		SELECT id, 1, p, now() - ago * interval '1 minute' FROM (VALUES (1, 0, 9), (2, 0, 8), (3, 0, 8), (4, 0, 7), (5, 1, 1), (6, -1, 20)) v(id, p, ago)`)
+	w := noop()
+	// Of READY runs none is behind 4 but those of other priorities: 1, 2 and 3 are gone past.
+	w.Searches = store.SlowSearches(4, time.Now(), time.Hour)
+	pass, err := s.Work(t.Context(), "r", w, store.PromoteDue, 0)
+	require.NoError(t, err)
+	require.Equal(t, 2, pass.Promoted)
+	require.InDelta(t, 10*time.Hour, pass.Behind, float64(time.Minute))
+	w.Searches = store.SlowSearches(2, time.Now(), time.Hour)
+	pass, err = s.Work(t.Context(), "r", w, store.PromoteDue, 0)
+	require.NoError(t, err)
+	require.Equal(t, 2, pass.Promoted, "3, at the same time as 2, and 4")
+	pass, err = s.Promote(t.Context(), "r", nil)
+	require.NoError(t, err)
+	require.Equal(t, 2, pass.Promoted, "1 and 2")
+	require.Zero(t, pass.Behind)
+
+	w.Searches = store.SlowSearches(2, time.Now(), time.Hour)
+	pass, err = s.Work(t.Context(), "r", w, store.PromoteNothing, 3)
+	require.NoError(t, err)
+	require.Equal(t, []int64{5, 3, 4}, claimedIDs(pass.Claims))
+	require.Zero(t, pass.Behind, "there may be more")
+	pass, err = s.Work(t.Context(), "r", w, store.PromoteNothing, 3)
+	require.NoError(t, err)
+	require.Equal(t, []int64{6}, claimedIDs(pass.Claims))
+	require.InDelta(t, 10*time.Hour, pass.Behind, float64(time.Minute))
+	// The run behind which it would search may have been deleted.
+	w.Searches = store.SlowSearches(99, time.Now(), time.Hour)
+	pass, err = s.Work(t.Context(), "r", w, store.PromoteNothing, 1)
+	require.NoError(t, err)
+	require.Equal(t, []int64{1}, claimedIDs(pass.Claims))
+	w.Searches = store.SlowSearches(6, time.Now().Add(-time.Hour), time.Minute)
+	pass, err = s.Work(t.Context(), "r", w, store.PromoteNothing, 3)
+	require.NoError(t, err)
+	require.Equal(t, []int64{2}, claimedIDs(pass.Claims), "it is time to look back")
+	require.Zero(t, pass.Behind)
+}
