@@ -25,6 +25,8 @@ const (
 	// died while it was idle, and the pool has another by then.
 	replaced = 10 * time.Millisecond
 	forever  = time.Hour // the sweep comes before
+	// slowSearch is how long a search must take to be worth a warning.
+	slowSearch = 100 * time.Millisecond
 )
 
 // dispatch promotes and claims: woken by a notification, by a slot of ours that became free, by a run_at, or by the
@@ -239,6 +241,7 @@ func (t *term) trip(ctx context.Context, endings []ending, promote store.Promoti
 		round.Pass, err = st.Work(rt, t.id, rules.wants, promote, want)
 	}
 	t.passing.Unlock()
+	t.noteSearches(rules.wants.Searches.Slow())
 	if round.Gated {
 		t.s.news.Store(true)
 	}
@@ -257,6 +260,24 @@ func (t *term) trip(ctx context.Context, endings []ending, promote store.Promoti
 		t.claimedAt = time.Now()
 	}
 	return round.Pass, err
+}
+
+// noteSearches says when searches for runs begin to take long, and when they don't any more.
+func (t *term) noteSearches(took time.Duration) {
+	const text = "searches for runs pass by what ended ones have left behind, as long as something holds an old snapshot: rowrun doctor says who"
+	switch {
+	case took >= slowSearch && !t.warned:
+		t.slow, t.warned = true, true
+		t.s.cfg.Log.Warn().Dur("took_ms", took).Msg(text)
+	case took > 0 && !t.slow:
+		t.slow = true
+		t.s.cfg.Log.Debug().Dur("took_ms", took).Msg(text)
+	case took == 0 && t.slow:
+		if t.warned {
+			t.s.cfg.Log.Info().Msg("searches for runs are quick again")
+		}
+		t.slow, t.warned = false, false
+	}
 }
 
 // backlogged says whether more is likely to promote: after a pass for many, what ended meanwhile has left as many marks,

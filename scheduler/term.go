@@ -23,6 +23,8 @@ type term struct {
 
 	// mayClaim: as far as dispatch knows, runs may be AVAILABLE that it hasn't claimed.
 	mayClaim bool
+	// slow: searches are, and the log says so; warned: it does as a warning.
+	slow, warned bool
 	// claimedAt is when dispatch last started runs.
 	claimedAt time.Time
 	// rules are what is claimed; passing is held by a pass, so that they don't change under it. announced: the row says so

@@ -154,10 +154,7 @@ func (s *Store) workIn(ctx context.Context, b *pgx.Batch, pool *pgxpool.Pool, re
 	held := 0 // free runs whose task is paused or skipped: the next whole pass puts them aside
 	if promote > PromoteMarked {
 		search := w.Searches.of(readyOf)
-		behind := int64(0)
-		if promote != PromoteSweep {
-			behind = search.from(time.Now())
-		}
+		behind := search.from(time.Now())
 		q, args := promoteFree, []any{replicaID}
 		if behind != 0 {
 			q, args = promoteFreeBehind, append(args, behind)

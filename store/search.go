@@ -40,6 +40,17 @@ func (s *Searches) Told() {
 	}
 }
 
+// Slow is how long the last search from the first run took where the next begin behind one; 0: they don't.
+func (s *Searches) Slow() time.Duration {
+	var took time.Duration
+	for _, along := range []*search{&s.ready, &s.available} {
+		if along.slow >= 2 {
+			took = max(took, along.took)
+		}
+	}
+	return took
+}
+
 // of gives a search of s; of nil, which remembers nothing, none.
 func (s *Searches) of(pick func(*Searches) *search) *search {
 	if s == nil {

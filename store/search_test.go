@@ -71,6 +71,15 @@ func TestSearchesBehindARun(t *testing.T) {
 	require.Equal(t, 2, pass.Promoted, "1 and 2")
 	require.Zero(t, pass.Behind)
 
+	// A run for later is promoted when it is due.
+	exec(t, conn, `INSERT INTO rowrun.task_run (id, task_id, priority, run_at) VALUES (7, 1, -2, clock_timestamp() + interval '20 ms')`)
+	require.Eventually(t, func() bool {
+		w.Searches = store.SlowSearches(4, time.Now(), time.Hour)
+		pass, err = s.Work(t.Context(), "r", w, store.PromoteDue, 0)
+		return err != nil || pass.Promoted == 1
+	}, time.Minute, 5*time.Millisecond)
+	require.NoError(t, err)
+
 	w.Searches = store.SlowSearches(2, time.Now(), time.Hour)
 	pass, err = s.Work(t.Context(), "r", w, store.PromoteNothing, 3)
 	require.NoError(t, err)
@@ -78,7 +87,7 @@ func TestSearchesBehindARun(t *testing.T) {
 	require.Zero(t, pass.Behind, "there may be more")
 	pass, err = s.Work(t.Context(), "r", w, store.PromoteNothing, 3)
 	require.NoError(t, err)
-	require.Equal(t, []int64{6}, claimedIDs(pass.Claims))
+	require.Equal(t, []int64{6, 7}, claimedIDs(pass.Claims))
 	require.InDelta(t, 10*time.Hour, pass.Behind, float64(time.Minute))
 	// The run behind which it would search may have been deleted.
 	w.Searches = store.SlowSearches(99, time.Now(), time.Hour)

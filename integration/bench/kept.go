@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -12,44 +13,63 @@ import (
 // in all drains, once after the inserts.
 func (b *bench) kept(ctx context.Context) error {
 	return b.on(ctx, func(s *server) error {
-		finished, jobs, rounds := b.scale(100_000, 1_000_000), b.scale(15_000, 100_000), b.scale(3, 5)
 		fresh, err := b.pair(ctx, s, "fresh")
 		if err != nil {
 			return err
 		}
-		full, err := b.pair(ctx, s, "kept")
-		if err != nil {
-			return err
-		}
-		if err := alternate(ctx, s, 1, finished, full.adding(b, "history")); err != nil {
-			return err
-		}
-		base, beside := fresh.emptied(b), full.adding(b, fmt.Sprintf("beside %d that ended", finished))
-		if err := alternate(ctx, s, rounds, jobs, append(base, beside...)); err != nil {
-			return err
-		}
-		b.compare(rounds, jobs, base, beside, "≥ 0.90 × fresh")
-
-		pinned, err := b.pair(ctx, s, "pinned")
-		if err != nil {
-			return err
-		}
-		if err := pinned.hold(ctx, s); err != nil {
-			return err
-		}
-		held := time.Now()
-		for once := true; once || time.Since(held) < time.Duration(b.scale(0, 10))*time.Minute; once = false {
-			if err := alternate(ctx, s, 1, jobs, pinned.adding(b, "work while it is held")); err != nil {
+		for _, half := range []struct {
+			name    string
+			measure func(context.Context, *server, couple) error
+		}{{"ended", b.besideEnded}, {"snapshot", b.underSnapshot}} {
+			if !strings.Contains(half.name, b.shape) {
+				continue
+			}
+			if err := half.measure(ctx, s, fresh); err != nil {
 				return err
 			}
 		}
-		base, beside = fresh.emptied(b), pinned.adding(b, fmt.Sprintf("a snapshot held for %s", time.Since(held).Round(time.Second)))
-		if err := alternate(ctx, s, rounds, jobs, append(base, beside...)); err != nil {
-			return err
-		}
-		b.compare(rounds, jobs, base, beside, "≥ 0.70 × fresh")
 		return nil
 	})
+}
+
+func (b *bench) besideEnded(ctx context.Context, s *server, fresh couple) error {
+	finished, jobs, rounds := b.scale(100_000, 1_000_000), b.scale(15_000, 100_000), b.scale(3, 5)
+	full, err := b.pair(ctx, s, "kept")
+	if err != nil {
+		return err
+	}
+	if err := alternate(ctx, s, 1, finished, full.adding(b, "history")); err != nil {
+		return err
+	}
+	base, beside := fresh.emptied(b), full.adding(b, fmt.Sprintf("beside %d that ended", finished))
+	if err := alternate(ctx, s, rounds, jobs, append(base, beside...)); err != nil {
+		return err
+	}
+	b.compare(rounds, jobs, base, beside, "≥ 0.90 × fresh")
+	return nil
+}
+
+func (b *bench) underSnapshot(ctx context.Context, s *server, fresh couple) error {
+	jobs, rounds := b.scale(15_000, 100_000), b.scale(3, 5)
+	pinned, err := b.pair(ctx, s, "pinned")
+	if err != nil {
+		return err
+	}
+	if err := pinned.hold(ctx, s); err != nil {
+		return err
+	}
+	held := time.Now()
+	for once := true; once || time.Since(held) < time.Duration(b.scale(0, 10))*time.Minute; once = false {
+		if err := alternate(ctx, s, 1, jobs, pinned.adding(b, "work while it is held")); err != nil {
+			return err
+		}
+	}
+	base, beside := fresh.emptied(b), pinned.adding(b, fmt.Sprintf("a snapshot held for %s", time.Since(held).Round(time.Second)))
+	if err := alternate(ctx, s, rounds, jobs, append(base, beside...)); err != nil {
+		return err
+	}
+	b.compare(rounds, jobs, base, beside, "≥ 0.70 × fresh")
+	return nil
 }
 
 // compare shows each contender's rate beside its own with fresh tables; the goal is Rowrun's.

@@ -25,7 +25,7 @@ type bench struct {
 	version       string // of Rowrun
 	dir           string // of this invocation, removed at its end
 	full          bool
-	shape         string // of section blocked
+	shape         string // of sections blocked and kept
 	table         table
 }
 
@@ -45,7 +45,7 @@ func run(ctx context.Context) error {
 	flag.StringVar(&b.peers, "peers", "", "`path` of integration/peers' binary")
 	flag.StringVar(&b.graphile, "graphile", "", "`path` of integration/peers/graphile, its modules installed; default: without graphile-worker")
 	flag.BoolVar(&b.full, "full", false, "full sizes")
-	flag.StringVar(&b.shape, "shape", "", "of section blocked, only shapes whose `name` contains this")
+	flag.StringVar(&b.shape, "shape", "", "of section blocked only shapes, of section kept only halves (ended, snapshot) whose `name` contains this")
 	suite := flag.String("suite", ownSuite, "`name` of what is measured: own or peers")
 	only := flag.String("only", "", "`sections` of the suite, separated by commas; default all")
 	flag.Parse()
