@@ -7,7 +7,11 @@ import (
 	"time"
 )
 
-const clock = "15:04:05.000000 "
+// clock is how a time is told, stamp how the log has it.
+const (
+	clock = "15:04:05.000000 "
+	stamp = "2006-01-02 15:04:05.999999-07"
+)
 
 func (h *planHistory) wrong(at time.Time, plan int64, format string, args ...any) {
 	h.violations = append(h.violations, at.Format(clock)+fmt.Sprintf(format, args...))
@@ -119,6 +123,9 @@ func (h *planHistory) taskChanged(c changed, at time.Time) {
 	k.plan, k.version, k.database = c.number("plan_id"), c.number("version"), c.columns["database_id"]
 	k.sequential, k.skipped = c.columns["sequential"] == "true", c.columns["skipped"] == "true"
 	k.paused.set(c.columns["paused"] == "true", at)
+	if k.skipped {
+		k.skippedAt = at
+	}
 }
 
 func (h *planHistory) runChanged(c changed, at time.Time) (was string, now *seenRun) {
@@ -129,7 +136,7 @@ func (h *planHistory) runChanged(c changed, at time.Time) (was string, now *seen
 	}
 	was = now.status
 	now.status, now.retried = c.columns["status"], c.columns["retry_run_id"] != ""
-	now.availableAt, _ = time.Parse("2006-01-02 15:04:05.999999-07", c.columns["available_at"])
+	now.availableAt, _ = time.Parse(stamp, c.columns["available_at"])
 	edges := map[string]string{
 		"PENDING": "AVAILABLE CANCELED", "AVAILABLE": "RUNNING CANCELED", "RUNNING": "DONE FAILED CANCELED", "": "PENDING",
 	}
@@ -163,9 +170,14 @@ func (h *planHistory) derive(commit []changed, at time.Time) {
 	}
 }
 
-// checkEvent holds a row of the log against the plan.
+// checkEvent holds a row of the log against the plan, as it was when the event was decided: its transaction may have gone
+// on for some time after that.
 func (h *planHistory) checkEvent(c changed, at time.Time) {
 	plan, round, event := c.number("plan_id"), c.number("round"), c.columns["event_type"]
+	seen, err := time.Parse(stamp, c.columns["delivered_at"])
+	if err != nil {
+		h.wrong(at, plan, "when its event was decided: %v", err)
+	}
 	p, key := h.plans[plan], [2]int64{plan, round}
 	if before, twice := h.events[key]; twice {
 		h.wrong(at, plan, "round %d of plan %d has the event %s and then %s", round, plan, before, event)
@@ -181,17 +193,17 @@ func (h *planHistory) checkEvent(c changed, at time.Time) {
 			continue
 		}
 		tasks++
-		if !k.done.maybe(at) && k.born.Before(at.Add(-margin)) {
+		if !k.done.maybe(seen) && !k.skippedAt.Equal(at) && k.born.Before(seen.Add(-margin)) {
 			open = append(open, id)
 		}
-		failed = failed || k.lost.maybe(at)
+		failed = failed || k.lost.maybe(seen)
 	}
 	switch {
 	case event == "PIPELINE_FAILED" && !failed:
 		h.wrong(at, plan, "plan %d was announced as failed in round %d, and no task of it is", plan, round)
 	case event == "PIPELINE_COMPLETED" && (tasks == 0 || len(open) > 0):
 		h.wrong(at, plan, "plan %d was announced as completed in round %d with %d tasks, not done: %v", plan, round, tasks, open)
-	case event == "PIPELINE_COMPLETED" && p.paused.surely(at):
+	case event == "PIPELINE_COMPLETED" && p.paused.surely(seen):
 		h.wrong(at, plan, "plan %d was announced as completed in round %d while it was paused", plan, round)
 	}
 }

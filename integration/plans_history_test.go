@@ -53,7 +53,8 @@ type seenTask struct {
 	lost          fact // failed for good
 	canceled      fact
 	needs         map[int64]bool
-	outcome       string // of the run that ended last
+	skippedAt     time.Time // the last commit within which it was skipped: it may not be at its end
+	outcome       string    // of the run that ended last
 	born          time.Time
 }
 
@@ -153,7 +154,7 @@ func (h *planHistory) check(t *testing.T) {
 
 func parseTime(t *testing.T, text string) time.Time {
 	t.Helper()
-	at, err := time.Parse("2006-01-02 15:04:05.999999-07", text)
+	at, err := time.Parse(stamp, text)
 	require.NoError(t, err)
 	return at
 }

@@ -139,7 +139,12 @@ func (r *replica) wait(t *testing.T) int {
 	select {
 	case <-r.exited:
 	case <-time.After(patience):
-		require.FailNow(t, "the process did not end")
+		_ = r.cmd.Process.Signal(syscall.SIGQUIT) // its goroutines go to its log
+		select {
+		case <-r.exited:
+		case <-time.After(5 * time.Second):
+		}
+		require.FailNow(t, "the process did not end", "it said:\n%s", r.log.tail())
 	}
 	return r.cmd.ProcessState.ExitCode()
 }

@@ -132,7 +132,8 @@ func TestGoneDisablesTheWebhook(t *testing.T) {
 	var enabled int64
 	require.NoError(t, w.pool.QueryRow(t.Context(), "SELECT id FROM rowrun.webhook WHERE enabled").Scan(&enabled))
 	require.Equal(t, other, enabled)
-	require.Contains(t, w.log.String(), fmt.Sprintf(`"webhook_id":%d,"deliveries":10,`, gone))
+	said := fmt.Sprintf(`"webhook_id":%d,"deliveries":10,`, gone)
+	w.eventually("the line about it", func() bool { return strings.Contains(w.log.String(), said) })
 }
 
 // Whoever switches a webhook off by hand keeps what was for it.
