@@ -73,8 +73,8 @@ const (
 
 // The candidates are read first, by queue and type along their index; then the best of them are locked. Rows that
 // another replica is just taking are skipped; the count of candidates tells whether there were such. Where rows are
-// named by id, status is asked through coalesce, so that the planner takes the key and not a partial index. How long
-// the search took is measured before the locks.
+// named by id, status is asked through coalesce, so that the planner takes the key and not a partial index. What the search
+// cost is measured before the locks.
 const (
 	claimRuns       = claimFrom + `(SELECT) b` + ofCandidates + searchAvailable + `true` + nextAvailable + claimThem
 	claimRunsBehind = claimFrom + placeOf + `$10` + orFirst + ofCandidates +
@@ -84,7 +84,7 @@ const (
 
 	claimFrom = `-- claim_runs
 WITH me AS MATERIALIZED (
-    SELECT paused_at FROM rowrun.replica_heartbeat WHERE replica_id = $1 AND state = 'ACTIVE' FOR KEY SHARE
+    SELECT paused_at, ` + readAvailable + ` AS read FROM rowrun.replica_heartbeat WHERE replica_id = $1 AND state = 'ACTIVE' FOR KEY SHARE
 ), seen AS MATERIALIZED (
     SELECT c.id FROM me
     CROSS JOIN `
@@ -98,7 +98,9 @@ WITH me AS MATERIALIZED (
     WHERE me.paused_at IS NULL
     ORDER BY c.priority DESC, c.run_at, c.id LIMIT $8
 ), looked AS MATERIALIZED (
-    SELECT count(*) AS n, extract(epoch FROM clock_timestamp() - statement_timestamp())::float8 AS took FROM seen
+    SELECT count(*) AS n, extract(epoch FROM clock_timestamp() - statement_timestamp())::float8 AS took,
+           coalesce(` + readAvailable + ` - (SELECT read FROM me), 0) AS read
+    FROM seen
 ), picked AS MATERIALIZED (
     SELECT r.ctid AS place
     FROM rowrun.task_run r
@@ -110,7 +112,7 @@ WITH me AS MATERIALIZED (
 ), said AS (
     SELECT rowrun.announce(array_agg(item)) FROM taken
 )
-SELECT (SELECT count(*) FROM me) > 0, (SELECT n FROM looked), (SELECT took FROM looked), ` + selectTaken
+SELECT (SELECT count(*) FROM me) > 0, (SELECT n FROM looked), (SELECT took FROM looked), (SELECT read FROM looked), ` + selectTaken
 )
 
 // What this very transaction promoted needs no search: rowrun.note_promoted has noted it, if it isn't more than $8. The
@@ -124,10 +126,10 @@ WITH taken AS (
 ), said AS (
     SELECT count(*) AS n, rowrun.announce(array_agg(item)) FROM taken
 )
-SELECT false, said.n, 0::float8, ` + selectTaken
+SELECT false, said.n, 0::float8, 0::bigint, ` + selectTaken
 
 // collectClaims reads a claim's answer. The first used of the keys are taken.
-func collectClaims(rows pgx.Rows, keys []key) (claims []Claim, used int, alive bool, seen int, took time.Duration, err error) {
+func collectClaims(rows pgx.Rows, keys []key) (claims []Claim, used int, alive bool, seen int, cost cost, err error) {
 	defer rows.Close()
 	for rows.Next() {
 		var (
@@ -142,11 +144,11 @@ func collectClaims(rows pgx.Rows, keys []key) (claims []Claim, used int, alive b
 			trace, level        *string
 			spent               float64
 		)
-		if err := rows.Scan(&alive, &seen, &spent, &id, &n, &root, &task, &name, &plan, &attempt, &typ, &queue, &db, &version, &payload, &manual,
+		if err := rows.Scan(&alive, &seen, &spent, &cost.read, &id, &n, &root, &task, &name, &plan, &attempt, &typ, &queue, &db, &version, &payload, &manual,
 			&trace, &timeout, &progressTO, &level); err != nil {
-			return nil, 0, false, 0, 0, err
+			return nil, 0, false, 0, cost, err
 		}
-		took = duration(spent)
+		cost.took = duration(spent)
 		if id == nil {
 			continue
 		}
@@ -163,5 +165,5 @@ func collectClaims(rows pgx.Rows, keys []key) (claims []Claim, used int, alive b
 			Timeout: fromSeconds(timeout), ProgressTimeout: fromSeconds(progressTO), FailureLogLevel: *level,
 		})
 	}
-	return claims, used, alive, seen, took, rows.Err()
+	return claims, used, alive, seen, cost, rows.Err()
 }

@@ -163,13 +163,15 @@ func (s *Store) workIn(ctx context.Context, b *pgx.Batch, pool *pgxpool.Pool, re
 			var picked int
 			var last int64
 			var took float64
+			var c cost
 			var next *float64
-			if err := row.Scan(&alive, &picked, &last, &took, &pass.Promoted, &next); err != nil {
+			if err := row.Scan(&alive, &picked, &last, &took, &c.read, &pass.Promoted, &next); err != nil {
 				return err
 			}
+			c.took = duration(took)
 			held = picked - pass.Promoted
 			pass.More = pass.Promoted >= 1000
-			pass.behind(search.found(behind, duration(took), picked, 1000, last, time.Now()))
+			pass.behind(search.found(behind, c, picked, 1000, last, time.Now()))
 			pass.due(next)
 			return nil
 		})
@@ -200,15 +202,15 @@ func (s *Store) workIn(ctx context.Context, b *pgx.Batch, pool *pgxpool.Pool, re
 	collect := func(rows pgx.Rows) error {
 		var sure bool
 		var err error
-		var took time.Duration
-		pass.Claims, used, sure, seen, took, err = collectClaims(rows, keys)
+		var c cost
+		pass.Claims, used, sure, seen, c, err = collectClaims(rows, keys)
 		alive = alive || sure
 		if err == nil && claim == claimAny {
 			last := int64(0)
 			if n := len(pass.Claims); n > 0 {
 				last = pass.Claims[n-1].ID
 			}
-			pass.behind(search.found(behind, took, seen, look, last, time.Now()))
+			pass.behind(search.found(behind, c, seen, look, last, time.Now()))
 		}
 		return err
 	}

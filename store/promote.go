@@ -26,16 +26,17 @@ const (
 WITH me AS MATERIALIZED (
     SELECT FROM rowrun.replica_heartbeat WHERE replica_id = $1 AND state = 'ACTIVE' FOR KEY SHARE
 ), now AS MATERIALIZED (
-    SELECT statement_timestamp() AS t, (SELECT count(*) FROM me) AS alive
+    SELECT statement_timestamp() AS t, (SELECT count(*) FROM me) AS alive, ` + readReady + ` AS read
 ), picked AS MATERIALIZED (
-    SELECT s.ready || s.due AS ids, s.ready[cardinality(s.ready)] AS last, s.took
+    SELECT s.ready || s.due AS ids, s.ready[cardinality(s.ready)] AS last, s.took, s.read
     FROM (SELECT `
 	andDue = ` AS ready,
                  ARRAY(SELECT r.id FROM rowrun.task_run r
                        WHERE r.judge_at <= now.t AND r.plan_id IS NULL AND r.database_id IS NULL AND r.status = 'PENDING' AND `
 	nextDue = `
                        ORDER BY r.judge_at LIMIT 1000 FOR NO KEY UPDATE SKIP LOCKED) AS due,
-                 extract(epoch FROM clock_timestamp() - now.t)::float8 AS took
+                 extract(epoch FROM clock_timestamp() - now.t)::float8 AS took,
+                 coalesce(` + readReady + ` - now.read, 0) AS read
           FROM `
 	promoteThem = `now OFFSET 0) s
 ), promoted AS (
@@ -48,7 +49,7 @@ WITH me AS MATERIALIZED (
 ), said AS (
     SELECT count(*) AS n, rowrun.announce(array_agg(p.item)), rowrun.note_promoted(array_agg(p.id)) FROM promoted p
 )
-SELECT now.alive > 0, cardinality(picked.ids), coalesce(picked.last, 0), picked.took, said.n,
+SELECT now.alive > 0, cardinality(picked.ids), coalesce(picked.last, 0), picked.took, picked.read, said.n,
        (extract(epoch FROM least(
            (SELECT r.judge_at FROM rowrun.task_run r
             WHERE r.judge_at > now.t AND r.plan_id IS NULL AND r.database_id IS NULL ORDER BY r.judge_at LIMIT 1),

@@ -6,8 +6,8 @@ import "time"
 //
 // While a snapshot is held open anywhere on the server (a backup, a forgotten transaction), nothing removes the entries
 // that runs have left behind in the indexes of READY and AVAILABLE runs, and each search for the next ones passes by all
-// of them: after a million runs that takes half a second. So where two searches in a row were slow for what they found,
-// the next ones begin behind the last run that was found. They miss nothing of another priority, but runs of the same one
+// of them: after a million runs that takes half a second. So where a search read many more entries than it found runs, the
+// next ones begin behind the last run that was found. They miss nothing of another priority, but runs of the same one
 // that came into the order before that place: these are found by a search from the first run, which follows after ten times
 // as long as the last of its kind took, and after twice as long where it was told that there may be such. The pile then
 // costs a part of the time that doesn't grow with it, and where there is none every search begins at the first run.
@@ -16,9 +16,10 @@ type Searches struct {
 }
 
 const (
-	// A search is slow beyond quick, and quickEach for each run that it found.
-	quick     = 5 * time.Millisecond
-	quickEach = 20 * time.Microsecond
+	// A search is slow that reads more entries than these, and eachRead more for each run that it finds. What it takes
+	// would not do: on a busy machine any search takes long.
+	fewRead  = 10_000
+	eachRead = 10
 	// untold and told are after how many times what a search from the first run took the next one follows.
 	untold = 10
 	told   = 2
@@ -29,9 +30,21 @@ type search struct {
 	last  int64         // the run that it came to
 	whole time.Time     // when the last one from the first run ended
 	took  time.Duration // how long that one took
-	slow  int           // how many of these in a row were slow; 2 are enough
-	told  bool          // since the last of these
+	slow  bool          // it was
+	told  bool          // since then
 }
+
+// cost is what a search cost: how long it took, and how many entries of its index it read.
+type cost struct {
+	took time.Duration
+	read int64
+}
+
+// How many entries of an index this session has read, as far as it hasn't reported that; NULL where statistics are off.
+const (
+	readReady     = `pg_stat_get_xact_tuples_returned(to_regclass('rowrun.task_run_ready'))`
+	readAvailable = `pg_stat_get_xact_tuples_returned(to_regclass('rowrun.task_run_available'))`
+)
 
 // Told says that there may be runs before those that searches have come to.
 func (s *Searches) Told() {
@@ -44,7 +57,7 @@ func (s *Searches) Told() {
 func (s *Searches) Slow() time.Duration {
 	var took time.Duration
 	for _, along := range []*search{&s.ready, &s.available} {
-		if along.slow >= 2 {
+		if along.slow {
 			took = max(took, along.took)
 		}
 	}
@@ -64,7 +77,7 @@ func availableOf(s *Searches) *search { return &s.available }
 
 // from is the run behind which to search now; 0: from the first.
 func (s *search) from(now time.Time) int64 {
-	if s == nil || s.slow < 2 || s.rest(now) <= 0 {
+	if s == nil || !s.slow || s.rest(now) <= 0 {
 		return 0
 	}
 	return s.last
@@ -81,7 +94,7 @@ func (s *search) rest(now time.Time) time.Duration {
 
 // found notes what a search behind a run, 0: from the first, has found: n runs of at most so many, and the last of them.
 // It returns when to look again for what lies before, 0: there is no need.
-func (s *search) found(behind int64, took time.Duration, n, most int, last int64, now time.Time) time.Duration {
+func (s *search) found(behind int64, c cost, n, most int, last int64, now time.Time) time.Duration {
 	if s == nil {
 		return 0
 	}
@@ -94,8 +107,8 @@ func (s *search) found(behind int64, took time.Duration, n, most int, last int64
 		if n < most {
 			return max(time.Millisecond, s.rest(now))
 		}
-	case took > quick+time.Duration(n)*quickEach:
-		*s = search{last: last, whole: now, took: took, slow: min(s.slow+1, 2)}
+	case c.read > fewRead+int64(n)*eachRead:
+		*s = search{last: last, whole: now, took: c.took, slow: true}
 	default:
 		*s = search{}
 	}

@@ -2,13 +2,16 @@ package store
 
 import "time"
 
-// SlowSearches are those of a replica that has twice met what a snapshot keeps, at a time: they go on behind last.
+// SlowSearches are those of a replica that has met what a snapshot keeps, at a time: they go on behind last.
 func SlowSearches(last int64, at time.Time, took time.Duration) *Searches {
-	s := search{last: last, whole: at, took: took, slow: 2}
+	s := search{last: last, whole: at, took: took, slow: true}
 	return &Searches{ready: s, available: s}
 }
 
 // AvailableSearch gives tests the search of AVAILABLE runs: where it would begin now, and what it notes.
-func (s *Searches) AvailableSearch() (from func(time.Time) int64, found func(behind int64, took time.Duration, n, most int, last int64, now time.Time) time.Duration) {
-	return s.available.from, s.available.found
+func (s *Searches) AvailableSearch() (from func(time.Time) int64, found func(behind int64, took time.Duration, read int64, n, most int, last int64, now time.Time) time.Duration) {
+	found = func(behind int64, took time.Duration, read int64, n, most int, last int64, now time.Time) time.Duration {
+		return s.available.found(behind, cost{took, read}, n, most, last, now)
+	}
+	return s.available.from, found
 }
