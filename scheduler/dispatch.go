@@ -262,9 +262,9 @@ func (t *term) trip(ctx context.Context, endings []ending, promote store.Promoti
 	return round.Pass, err
 }
 
-// noteSearches says when searches for runs begin to take long, and when they don't any more.
+// noteSearches says when searches for runs begin to read much for what they find, and when they don't any more.
 func (t *term) noteSearches(took time.Duration) {
-	const text = "searches for runs pass by what ended ones have left behind, as long as something holds an old snapshot: rowrun doctor says who"
+	const text = "searches for runs pass by many that they can't take: ended ones, as long as something holds an old snapshot (rowrun doctor says who), or those of paused tasks"
 	switch {
 	case took >= slowSearch && !t.warned:
 		t.slow, t.warned = true, true

@@ -151,9 +151,12 @@ func (s *Store) workOn(ctx context.Context, pool *pgxpool.Pool, replicaID string
 // workIn adds the pass to a batch, and sends that.
 func (s *Store) workIn(ctx context.Context, b *pgx.Batch, pool *pgxpool.Pool, replicaID string, w Wants, promote Promotion, claim claiming, want, look int) (pass Pass, seen int, err error) {
 	alive := false
+	if w.Searches == nil {
+		w.Searches = &Searches{}
+	}
 	held := 0 // free runs whose task is paused or skipped: the next whole pass puts them aside
 	if promote > PromoteMarked {
-		search := w.Searches.of(readyOf)
+		search := &w.Searches.ready
 		behind := search.from(time.Now())
 		q, args := promoteFree, []any{replicaID}
 		if behind != 0 {
@@ -197,7 +200,7 @@ func (s *Store) workIn(ctx context.Context, b *pgx.Batch, pool *pgxpool.Pool, re
 	}
 	keys, hashes := s.keys.take(want)
 	used := 0
-	search := w.Searches.of(availableOf)
+	search := &w.Searches.available
 	behind := int64(0)
 	collect := func(rows pgx.Rows) error {
 		var sure bool

@@ -40,7 +40,8 @@ type cost struct {
 	read int64
 }
 
-// How many entries of an index this session has read, as far as it hasn't reported that; NULL where statistics are off.
+// How many entries of an index this session has read, as far as it hasn't reported that. 0 where track_counts is off, NULL
+// where there is no such index: no search is slow then.
 const (
 	readReady     = `pg_stat_get_xact_tuples_returned(to_regclass('rowrun.task_run_ready'))`
 	readAvailable = `pg_stat_get_xact_tuples_returned(to_regclass('rowrun.task_run_available'))`
@@ -48,9 +49,7 @@ const (
 
 // Told says that there may be runs before those that searches have come to.
 func (s *Searches) Told() {
-	if s != nil {
-		s.ready.told, s.available.told = true, true
-	}
+	s.ready.told, s.available.told = true, true
 }
 
 // Slow is how long the last search from the first run took where the next begin behind one; 0: they don't.
@@ -64,20 +63,9 @@ func (s *Searches) Slow() time.Duration {
 	return took
 }
 
-// of gives a search of s; of nil, which remembers nothing, none.
-func (s *Searches) of(pick func(*Searches) *search) *search {
-	if s == nil {
-		return nil
-	}
-	return pick(s)
-}
-
-func readyOf(s *Searches) *search     { return &s.ready }
-func availableOf(s *Searches) *search { return &s.available }
-
 // from is the run behind which to search now; 0: from the first.
 func (s *search) from(now time.Time) int64 {
-	if s == nil || !s.slow || s.rest(now) <= 0 {
+	if !s.slow || s.rest(now) <= 0 {
 		return 0
 	}
 	return s.last
@@ -95,9 +83,6 @@ func (s *search) rest(now time.Time) time.Duration {
 // found notes what a search behind a run, 0: from the first, has found: n runs of at most so many, and the last of them.
 // It returns when to look again for what lies before, 0: there is no need.
 func (s *search) found(behind int64, c cost, n, most int, last int64, now time.Time) time.Duration {
-	if s == nil {
-		return 0
-	}
 	if last == 0 {
 		last = s.last
 	}
