@@ -79,6 +79,15 @@ func (r *replica) requireKilled(t *testing.T) {
 	require.True(t, ok && status.Signaled() && status.Signal() == syscall.SIGKILL, "the fault: killed at its point; it said:\n%s", r.log.tail())
 }
 
+// requireLeft waits until the server has noticed that a killed replica is gone. A claim that it still carries out would
+// take runs of the next plan along, for as long as the dead one's lease.
+func (d *database) requireLeft(t *testing.T) {
+	t.Helper()
+	eventually(t, patience, "the end of the dead replica's sessions", func() bool {
+		return ask[int](t, d, "SELECT count(*)::int FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'rowrun%'") == 0
+	})
+}
+
 // The sidecar dies again and again between the end that decides an event and the record of its delivery. Each event
 // arrives, in copies that are the same and signed, and is decided once.
 func TestNoCrashLosesOrDoublesAnEvent(t *testing.T) {
@@ -94,6 +103,7 @@ func TestNoCrashLosesOrDoublesAnEvent(t *testing.T) {
 				plan := d.plan(t, `{"fail": "no"}`, `{}`)
 				d.exec(t, "SELECT rowrun.run_plan($1)", plan)
 				serveUntil(t, d.url, point).requireKilled(t)
+				d.requireLeft(t)
 			}
 			finish(t, d, hears, kills)
 			copies := 0
