@@ -34,8 +34,6 @@ func requireQuiet(t *testing.T, conn *pgx.Conn) int {
 	t.Helper()
 	// Longer than any of the schedulers' own second tries, far shorter than a sweep.
 	began := time.Now()
-	deadline := time.NewTimer(time.Minute)
-	defer deadline.Stop()
 	tick := time.NewTicker(25 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -46,9 +44,8 @@ func requireQuiet(t *testing.T, conn *pgx.Conn) int {
 			t.Logf("quiet after %d ms", time.Since(began).Milliseconds())
 			return len(runs)
 		}
-		select {
-		case <-deadline.C:
-		case <-tick.C:
+		if time.Since(began) < time.Minute {
+			<-tick.C
 			continue
 		}
 		var marks int

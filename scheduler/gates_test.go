@@ -69,7 +69,7 @@ func runWorld(t *testing.T, seed uint64) {
 	past := historian.read(t)
 	violations, promotions := past.check()
 	require.Empty(t, violations, "of %d promotions", promotions)
-	require.Greater(t, promotions, 20, "too little happened")
+	require.Greater(t, promotions, 10, "too little happened") // of some dozens; one history of a thousand has 18
 }
 
 // startSchedulers runs n of them, woken by notifications alone.

@@ -268,6 +268,17 @@ func TestPlanStatusReadsOnlyItsPlan(t *testing.T) {
 		(SELECT count(*), count(*) FILTER (WHERE status = 'PENDING'), count(*) FILTER (WHERE status = 'CANCELED') FROM rowrun.task_status s WHERE s.plan_id = p.plan_id)`))
 }
 
+// A person's session compiles large statements (jit), which would take longer than the answer.
+func TestWhoAsksWhatRunsWaitForHasASmallStatement(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, storetest.New(t))
+	rows, err := conn.Query(t.Context(), `EXPLAIN SELECT * FROM rowrun.waiting()`)
+	require.NoError(t, err)
+	plan, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	require.Less(t, len(plan), 20, "the causes are a part of it:\n%s", strings.Join(plan, "\n"))
+}
+
 // What people are told of runs that wait.
 func TestWaitingSpeaksToPeople(t *testing.T) {
 	t.Parallel()
