@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -50,8 +51,27 @@ func requireQuiet(t *testing.T, conn *pgx.Conn) int {
 		}
 		var marks int
 		require.NoError(t, conn.QueryRow(t.Context(), `SELECT count(*) FROM rowrun.gate_mark`).Scan(&marks))
-		require.Fail(t, "runs are left that no person holds", "%d marks\n%s", marks, strings.Join(forgotten, "\n"))
+		require.Fail(t, "runs are left that no person holds", "%d marks\n%s\nwhat happened on the databases:\n%s", marks,
+			strings.Join(forgotten, "\n"), strings.Join(recent(t, conn), "\n"))
 	}
+}
+
+// recent tells of the runs that changed last on databases where something waits, and of their tasks, in the order of change.
+func recent(t *testing.T, conn *pgx.Conn) []string {
+	t.Helper()
+	rows, err := conn.Query(t.Context(), `
+		SELECT concat_ws(' ', x.updated_at::time, 'run', x.id, x.status, 'hold', x.hold, 'xmin', x.xmin, 'judge_at', x.judge_at::time, 'run_at', x.run_at::time,
+		    'created', x.created_at::time, 'available', x.available_at::time, 'started', x.started_at::time, 'finished', x.finished_at::time,
+		    'db', x.database_id, 'v', x.version, 'seq', x.sequential, 'prio', x.priority, 'plan', x.plan_id, 'by_hand', x.by_hand,
+		    'reason', x.cancel_reason, x.result ->> 'code', 'task', k.id, 'paused', k.paused, 'skipped', k.skipped, 'task xmin', k.xmin)
+		FROM rowrun.task_run x JOIN rowrun.task k ON k.id = x.task_id
+		WHERE x.database_id IN (SELECT r.database_id FROM rowrun.task_run r WHERE r.status IN ('PENDING', 'AVAILABLE', 'RUNNING'))
+		ORDER BY x.updated_at DESC LIMIT 200`)
+	require.NoError(t, err)
+	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	slices.Reverse(lines)
+	return lines
 }
 
 // unfinished reads what has not ended, and the tasks that have no such run and are neither DONE nor SKIPPED.

@@ -3,6 +3,7 @@ package store_test
 import (
 	"testing"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rowrun/rowrun/store/storetest"
@@ -72,4 +73,43 @@ func TestNobodyWaitsBehindASequentialRunThatAVersionHolds(t *testing.T) {
 	run("1", false)
 	require.Equal(t, 2, promote(t, conn))
 	require.Equal(t, "AVAILABLE", query[string](t, conn, `SELECT status FROM rowrun.task_run WHERE id = $1`, behind))
+}
+
+// The same where the plan of the sequential run stops, and where that run comes to wait for a task.
+func TestNobodyWaitsBehindASequentialRunThatItsPlanHolds(t *testing.T) {
+	t.Parallel()
+	for name, closes := range map[string]func(t *testing.T, conn *pgx.Conn, sequential, other int64){
+		"failure": func(t *testing.T, conn *pgx.Conn, _, other int64) {
+			t.Helper()
+			run := newRun(t, conn, other)
+			claimed(t, conn, run)
+			require.Equal(t, "FAILED", query[string](t, conn, endOne, run, "FAILED", "no"))
+		},
+		"dependency": func(t *testing.T, conn *pgx.Conn, sequential, other int64) {
+			t.Helper()
+			exec(t, conn, `INSERT INTO rowrun.task_dependency (task_id, depends_on_id) VALUES ($1, $2)`, sequential, other)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn := connect(t, storetest.New(t))
+			addReplica(t, conn, "r")
+			onA := func(plan *int64, sequential bool) (task int64) {
+				return query[int64](t, conn, `INSERT INTO rowrun.task (plan_id, type, database_id, sequential)
+					VALUES ($1, 'NOOP', 'a', $2) RETURNING id`, plan, sequential)
+			}
+			claimed(t, conn, newRun(t, conn, onA(nil, false)))
+			plan, tasks := newPlan(t, conn, "other")
+			exec(t, conn, `UPDATE rowrun.plan SET on_failure = 'STOP' WHERE id = $1`, plan)
+			sequential := onA(&plan, true)
+			newRun(t, conn, sequential)
+			promote(t, conn)
+			behind := newRun(t, conn, onA(nil, false))
+			require.Zero(t, promote(t, conn))
+			require.Equal(t, "DATABASE_BUSY", query[string](t, conn, `SELECT cause FROM rowrun.waiting($1)`, behind))
+			closes(t, conn, sequential, tasks[0])
+			promote(t, conn)
+			require.Equal(t, "AVAILABLE", query[string](t, conn, `SELECT status FROM rowrun.task_run WHERE id = $1`, behind))
+		})
+	}
 }

@@ -89,13 +89,27 @@ CREATE FUNCTION rowrun.announce(transitions text[]) RETURNS boolean LANGUAGE sql
 
 -- What hangs on the end of runs with a plan or a database: the outcome of the plan's task, and marks for what may start.
 CREATE FUNCTION rowrun.mark_ended(run_ids bigint[]) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    failed_plans bigint[];
 BEGIN
-    UPDATE rowrun.task t
-    SET outcome = c.status, outcome_run_id = c.id,
-        outcome_round = CASE c.status WHEN 'FAILED' THEN greatest(c.round, (SELECT p.round FROM rowrun.plan p WHERE p.id = c.plan_id)) END
-    FROM rowrun.task_run c
-    WHERE c.id = ANY (run_ids) AND t.id = c.task_id AND num_nonnulls(c.plan_id) = 1
-      AND coalesce(c.status, '') IN ('DONE', 'FAILED', 'CANCELED') AND c.retry_run_id IS NULL;
+    WITH ended AS (
+        UPDATE rowrun.task t
+        SET outcome = c.status, outcome_run_id = c.id,
+            outcome_round = CASE c.status WHEN 'FAILED' THEN greatest(c.round, (SELECT p.round FROM rowrun.plan p WHERE p.id = c.plan_id)) END
+        FROM rowrun.task_run c
+        WHERE c.id = ANY (run_ids) AND t.id = c.task_id AND num_nonnulls(c.plan_id) = 1
+          AND coalesce(c.status, '') IN ('DONE', 'FAILED', 'CANCELED') AND c.retry_run_id IS NULL
+        RETURNING c.status, c.plan_id
+    )
+    SELECT array_agg(DISTINCT e.plan_id) FILTER (WHERE e.status = 'FAILED') INTO failed_plans FROM ended e;
+    IF failed_plans IS NOT NULL THEN
+        -- A plan that stops holds its sequential runs back, behind which others then needn't wait.
+        INSERT INTO rowrun.gate_mark (kind, database_id)
+        SELECT DISTINCT 'DATABASE', k.database_id
+        FROM rowrun.plan p JOIN rowrun.task k ON k.plan_id = p.id
+        WHERE p.id = ANY (failed_plans) AND p.on_failure = 'STOP'
+          AND k.database_id IS NOT NULL AND k.sequential AND k.outcome IS DISTINCT FROM 'DONE';
+    END IF;
     INSERT INTO rowrun.gate_mark (kind, database_id, plan_id, task_id)
     SELECT DISTINCT m.kind, m.database_id, m.plan_id, m.task_id
     FROM rowrun.task_run c

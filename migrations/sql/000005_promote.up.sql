@@ -137,6 +137,7 @@ DECLARE
     items text[];
     changed_ids bigint[];
     due bigint[];
+    freed_dbs text[];
     mark_runs bigint[];
     mark_dbs text[];
     mark_plans bigint[];
@@ -509,10 +510,12 @@ BEGIN
            bool_or(v.hold IS NULL AND v.plan_id IS NOT NULL),
            coalesce(array_agg(DISTINCT v.database_id) FILTER (WHERE v.crowded_out AND v.database_id IS NOT NULL), '{}')
                || coalesce(again_dbs, '{}'),
-           array_agg(DISTINCT v.database_id) FILTER (WHERE v.fresh)
-    INTO verdict_ids, verdict_holds, open_ids, of_plans, again_dbs, fresh_dbs
+           array_agg(DISTINCT v.database_id) FILTER (WHERE v.fresh),
+           array_agg(DISTINCT v.database_id) FILTER (WHERE v.could_go AND v.hold <> 'DATABASE' AND v.hold IS DISTINCT FROM v.held)
+    INTO verdict_ids, verdict_holds, open_ids, of_plans, again_dbs, fresh_dbs, freed_dbs
     FROM (
-        SELECT c.id, c.plan_id, c.database_id, c.held IS NULL AND c.version_key IS NOT NULL AS fresh,
+        SELECT c.id, c.plan_id, c.database_id, c.held, c.held IS NULL AND c.version_key IS NOT NULL AS fresh,
+               c.sequential AND c.database_id IS NOT NULL AND (c.held IS NULL OR c.held IN ('DATABASE', 'READY')) AS could_go,
                CASE WHEN c.gate IS NOT NULL THEN c.gate
                     WHEN NOT c.plan_open OR c.slots <= 0 THEN 'READY'
                     WHEN k.id IS NULL THEN 'DATABASE'
@@ -609,6 +612,13 @@ BEGIN
         WHERE EXISTS (SELECT FROM task_run w WHERE w.database_id = d AND w.version_key IS NULL AND NOT w.sequential
                       AND w.status = 'PENDING' AND w.hold = 'DATABASE')
           AND EXISTS (SELECT FROM task_run q WHERE q.database_id = d AND q.version_key IS NOT NULL AND q.sequential AND q.status = 'PENDING');
+        more := more OR FOUND;
+    END IF;
+    IF freed_dbs IS NOT NULL THEN
+        -- A sequential run that others waited behind, as mutual exclusion alone held it, and that something else holds now.
+        INSERT INTO gate_mark (kind, database_id)
+        SELECT 'DATABASE', d FROM unnest(freed_dbs) d
+        WHERE EXISTS (SELECT FROM task_run w WHERE w.database_id = d AND w.status = 'PENDING' AND w.hold = 'DATABASE');
         more := more OR FOUND;
     END IF;
     IF cardinality(again_dbs) > 0 AND EXISTS (
