@@ -223,7 +223,9 @@ func TestInsertsAreSilentWhileTheLogIsRead(t *testing.T) {
 	id := task(t, p, "t", "NOBODY")
 	var inserter uint32
 	require.NoError(t, p.QueryRow(t.Context(), "WITH r AS (INSERT INTO rowrun.task_run (task_id) VALUES ($1)) SELECT pg_backend_pid()", id).Scan(&inserter))
-	n, err := conn.WaitForNotification(t.Context())
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	defer cancel()
+	n, err := conn.WaitForNotification(ctx)
 	require.NoError(t, err)
 	require.NotEqual(t, inserter, n.PID, "the INSERT itself says nothing")
 	select {
@@ -236,7 +238,7 @@ func TestInsertsAreSilentWhileTheLogIsRead(t *testing.T) {
 	require.False(t, c.Waking())
 	require.NoError(t, p.QueryRow(t.Context(), "WITH r AS (INSERT INTO rowrun.task_run (task_id) VALUES ($1)) SELECT pg_backend_pid()", id).Scan(&inserter))
 	for {
-		n, err = conn.WaitForNotification(t.Context())
+		n, err = conn.WaitForNotification(ctx)
 		require.NoError(t, err)
 		if n.PID == inserter {
 			break
