@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,17 +25,26 @@ func TestGatesHoldAndNothingIsForgotten(t *testing.T) {
 	t.Parallel()
 	seed := uint64(storetest.Seed(t))
 	slots := make(chan struct{}, 2)
-	for i := range storetest.Count(12, 500) {
+	worlds := storetest.Count(12, 500)
+	var promotions atomic.Int64
+	t.Cleanup(func() {
+		t.Logf("%d promotions in %d worlds", promotions.Load(), worlds)
+		if !t.Failed() {
+			require.Greater(t, int(promotions.Load())/worlds, 25, "too little happened")
+		}
+	})
+	for i := range worlds {
 		t.Run(fmt.Sprintf("seed=%d", int64(seed)+int64(i)), func(t *testing.T) {
 			t.Parallel()
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			runWorld(t, seed+uint64(i))
+			promotions.Add(int64(runWorld(t, seed+uint64(i))))
 		})
 	}
 }
 
-func runWorld(t *testing.T, seed uint64) {
+// runWorld returns the number of promotions.
+func runWorld(t *testing.T, seed uint64) int {
 	url := storetest.New(t)
 	historian, stopProbing := newHistorian(t, url)
 	defer stopProbing()
@@ -70,6 +80,7 @@ func runWorld(t *testing.T, seed uint64) {
 	violations, promotions := past.check()
 	require.Empty(t, violations, "of %d promotions", promotions)
 	require.Greater(t, promotions, 10, "too little happened") // of some dozens; one history of a thousand has 18
+	return promotions
 }
 
 // startSchedulers runs n of them, woken by notifications alone.

@@ -78,16 +78,67 @@ func TestNobodyWaitsBehindASequentialRunThatAVersionHolds(t *testing.T) {
 // The same where the plan of the sequential run stops, and where that run comes to wait for a task.
 func TestNobodyWaitsBehindASequentialRunThatItsPlanHolds(t *testing.T) {
 	t.Parallel()
-	for name, closes := range map[string]func(t *testing.T, conn *pgx.Conn, sequential, other int64){
-		"failure": func(t *testing.T, conn *pgx.Conn, _, other int64) {
+	fails := func(t *testing.T, conn *pgx.Conn, other int64) {
+		t.Helper()
+		run := newRun(t, conn, other)
+		claimed(t, conn, run)
+		require.Equal(t, "FAILED", query[string](t, conn, endOne, run, "FAILED", "no"))
+	}
+	type step func(t *testing.T, conn *pgx.Conn, sequential, other int64)
+	for name, c := range map[string]struct{ before, closes step }{
+		"failure": {closes: func(t *testing.T, conn *pgx.Conn, _, other int64) {
 			t.Helper()
-			run := newRun(t, conn, other)
-			claimed(t, conn, run)
-			require.Equal(t, "FAILED", query[string](t, conn, endOne, run, "FAILED", "no"))
-		},
-		"dependency": func(t *testing.T, conn *pgx.Conn, sequential, other int64) {
+			fails(t, conn, other)
+		}},
+		"dependency": {closes: func(t *testing.T, conn *pgx.Conn, sequential, other int64) {
 			t.Helper()
 			exec(t, conn, `INSERT INTO rowrun.task_dependency (task_id, depends_on_id) VALUES ($1, $2)`, sequential, other)
+		}},
+		"pause": {closes: func(t *testing.T, conn *pgx.Conn, sequential, _ int64) {
+			t.Helper()
+			exec(t, conn, `UPDATE rowrun.plan SET paused = true WHERE id = (SELECT plan_id FROM rowrun.task WHERE id = $1)`, sequential)
+		}},
+		"pause of the task": {closes: func(t *testing.T, conn *pgx.Conn, sequential, _ int64) {
+			t.Helper()
+			exec(t, conn, `UPDATE rowrun.task SET paused = true WHERE id = $1`, sequential)
+		}},
+		"limit": {closes: func(t *testing.T, conn *pgx.Conn, sequential, other int64) {
+			t.Helper()
+			claimed(t, conn, newRun(t, conn, other))
+			exec(t, conn, `UPDATE rowrun.plan SET parallel_limit = 1 WHERE id = (SELECT plan_id FROM rowrun.task WHERE id = $1)`, sequential)
+		}},
+		"a failure stops the plan later": {
+			before: func(t *testing.T, conn *pgx.Conn, _, other int64) {
+				t.Helper()
+				exec(t, conn, `UPDATE rowrun.plan SET on_failure = 'CONTINUE'`)
+				fails(t, conn, other)
+			},
+			closes: func(t *testing.T, conn *pgx.Conn, _, _ int64) {
+				t.Helper()
+				exec(t, conn, `UPDATE rowrun.plan SET on_failure = 'STOP'`)
+			},
+		},
+		"a failure counts again": {
+			before: func(t *testing.T, conn *pgx.Conn, _, other int64) {
+				t.Helper()
+				fails(t, conn, other)
+				exec(t, conn, `UPDATE rowrun.task SET skipped = true WHERE id = $1`, other)
+			},
+			closes: func(t *testing.T, conn *pgx.Conn, _, other int64) {
+				t.Helper()
+				exec(t, conn, `UPDATE rowrun.task SET skipped = false WHERE id = $1`, other)
+			},
+		},
+		"a successor is deleted": {
+			before: func(t *testing.T, conn *pgx.Conn, _, other int64) {
+				t.Helper()
+				exec(t, conn, `UPDATE rowrun.task SET max_attempts = 2, retry_delay = '1 h' WHERE id = $1`, other)
+				fails(t, conn, other)
+			},
+			closes: func(t *testing.T, conn *pgx.Conn, _, other int64) {
+				t.Helper()
+				exec(t, conn, `DELETE FROM rowrun.task_run WHERE task_id = $1 AND status = 'PENDING'`, other)
+			},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -101,13 +152,16 @@ func TestNobodyWaitsBehindASequentialRunThatItsPlanHolds(t *testing.T) {
 			claimed(t, conn, newRun(t, conn, onA(nil, false)))
 			plan, tasks := newPlan(t, conn, "other")
 			exec(t, conn, `UPDATE rowrun.plan SET on_failure = 'STOP' WHERE id = $1`, plan)
+			if c.before != nil {
+				c.before(t, conn, 0, tasks[0])
+			}
 			sequential := onA(&plan, true)
 			newRun(t, conn, sequential)
 			promote(t, conn)
 			behind := newRun(t, conn, onA(nil, false))
 			require.Zero(t, promote(t, conn))
 			require.Equal(t, "DATABASE_BUSY", query[string](t, conn, `SELECT cause FROM rowrun.waiting($1)`, behind))
-			closes(t, conn, sequential, tasks[0])
+			c.closes(t, conn, sequential, tasks[0])
 			promote(t, conn)
 			require.Equal(t, "AVAILABLE", query[string](t, conn, `SELECT status FROM rowrun.task_run WHERE id = $1`, behind))
 		})

@@ -87,6 +87,16 @@ CREATE FUNCTION rowrun.announce(transitions text[]) RETURNS boolean LANGUAGE sql
                 WHEN octet_length(array_to_string(transitions, ',')) > 7898 THEN rowrun.announce_parts(transitions)
                 ELSE pg_notify('rowrun_task_run', '[' || array_to_string(transitions, ',') || ']') IS NULL END;
 
+-- Plans of which a task counts as failed. Where that stops them, it holds their sequential runs back, behind which others
+-- then needn't wait.
+CREATE FUNCTION rowrun.mark_stopped(plan_ids bigint[]) RETURNS void LANGUAGE sql AS $$
+    INSERT INTO rowrun.gate_mark (kind, database_id)
+    SELECT DISTINCT 'DATABASE', k.database_id
+    FROM rowrun.plan p JOIN rowrun.task k ON k.plan_id = p.id
+    WHERE p.id = ANY (plan_ids) AND p.on_failure = 'STOP'
+      AND k.database_id IS NOT NULL AND k.sequential AND k.outcome IS DISTINCT FROM 'DONE'
+$$;
+
 -- What hangs on the end of runs with a plan or a database: the outcome of the plan's task, and marks for what may start.
 CREATE FUNCTION rowrun.mark_ended(run_ids bigint[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
@@ -103,12 +113,7 @@ BEGIN
     )
     SELECT array_agg(DISTINCT e.plan_id) FILTER (WHERE e.status = 'FAILED') INTO failed_plans FROM ended e;
     IF failed_plans IS NOT NULL THEN
-        -- A plan that stops holds its sequential runs back, behind which others then needn't wait.
-        INSERT INTO rowrun.gate_mark (kind, database_id)
-        SELECT DISTINCT 'DATABASE', k.database_id
-        FROM rowrun.plan p JOIN rowrun.task k ON k.plan_id = p.id
-        WHERE p.id = ANY (failed_plans) AND p.on_failure = 'STOP'
-          AND k.database_id IS NOT NULL AND k.sequential AND k.outcome IS DISTINCT FROM 'DONE';
+        PERFORM rowrun.mark_stopped(failed_plans);
     END IF;
     INSERT INTO rowrun.gate_mark (kind, database_id, plan_id, task_id)
     SELECT DISTINCT m.kind, m.database_id, m.plan_id, m.task_id
@@ -192,8 +197,10 @@ END $$;
 
 CREATE FUNCTION rowrun.task_run_deleted() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
+#variable_conflict use_column
 DECLARE
     reopened boolean := false;
+    outcome text;
 BEGIN
     IF OLD.plan_id IS NOT NULL THEN
         -- The last ended run goes, or a successor that waits: the run that it followed has now failed for good, in the
@@ -210,8 +217,12 @@ BEGIN
             ORDER BY r.id = OLD.retry_of DESC, r.finished_at DESC, r.id DESC LIMIT 1)
         WHERE t.id = OLD.task_id
           AND CASE WHEN OLD.status = 'PENDING' THEN EXISTS (SELECT FROM rowrun.task_run p WHERE p.id = OLD.retry_of)
-                   ELSE coalesce(t.outcome_run_id, OLD.id) = OLD.id END;
+                   ELSE coalesce(t.outcome_run_id, OLD.id) = OLD.id END
+        RETURNING t.outcome INTO outcome;
         reopened := FOUND;
+        IF outcome = 'FAILED' THEN
+            PERFORM rowrun.mark_stopped(ARRAY[OLD.plan_id]);
+        END IF;
     END IF;
     IF OLD.retry_of IS NOT NULL THEN
         UPDATE rowrun.task_run SET retry_run_id = NULL WHERE id = OLD.retry_of AND retry_run_id = OLD.id;
@@ -248,6 +259,9 @@ BEGIN
         INSERT INTO rowrun.gate_mark (kind, plan_id, round, by_run)
         SELECT 'PLAN', p.id, CASE WHEN p.announced_round >= p.round THEN p.round + 1 END, false
         FROM rowrun.plan p WHERE p.id = NEW.plan_id;
+        IF OLD.skipped AND NEW.outcome = 'FAILED' THEN -- it counts again
+            PERFORM rowrun.mark_stopped(ARRAY[NEW.plan_id]);
+        END IF;
     END IF;
     IF NEW.paused IS DISTINCT FROM OLD.paused THEN
         INSERT INTO rowrun.gate_mark (kind, task_id) VALUES ('PAUSE', NEW.id);
@@ -351,6 +365,7 @@ COMMENT ON FUNCTION rowrun.transition(rowrun.task_run) IS 'Internal: the last ed
 COMMENT ON FUNCTION rowrun.announce(text[]) IS 'Internal: notifies transitions.';
 COMMENT ON FUNCTION rowrun.announce_parts(text[]) IS 'Internal: notifies transitions that one notification can''t hold, in as few as they fit.';
 COMMENT ON FUNCTION rowrun.mark_ended(bigint[]) IS 'Internal: outcome of tasks and marks of what may start, after the end of runs.';
+COMMENT ON FUNCTION rowrun.mark_stopped(bigint[]) IS 'Internal: marks of what may start where a failure stops plans.';
 COMMENT ON FUNCTION rowrun.task_run_by_hand() IS 'Trigger: announces an edge written by hand; marks what it may open.';
 COMMENT ON FUNCTION rowrun.note_edit(text, boolean) IS 'Internal: a PENDING run was moved, or a cancel asked of a RUNNING one.';
 COMMENT ON FUNCTION rowrun.note_ready(bigint) IS 'Internal: a plan has new runs that may be READY.';
