@@ -16,6 +16,8 @@ const (
 	quietLook = 50 * time.Millisecond
 	// relayPause merges what this replica passes on.
 	relayPause = 3 * time.Millisecond
+	// relayRetry is the pause after a try that reached nobody.
+	relayRetry = 100 * time.Millisecond
 )
 
 // silence has INSERTs say nothing while this replica sees them in the log, and
@@ -38,6 +40,11 @@ func (q *silence) seen() {
 		return
 	}
 	q.hub.Wake()
+	q.passOn()
+}
+
+// passOn has relay wake every replica.
+func (q *silence) passOn() {
 	select {
 	case q.inserted <- struct{}{}:
 	default:
@@ -52,29 +59,33 @@ func (q *silence) relay(ctx context.Context) {
 			return
 		case <-q.inserted:
 		}
-		q.look(ctx)
+		for !q.look(ctx) && pause(ctx, relayRetry) == nil {
+		}
 		_ = pause(ctx, relayPause)
 	}
 }
 
-// look wakes every replica. One that it doesn't reach looks at its next sweep.
-func (q *silence) look(ctx context.Context) {
+// look wakes every replica; false: not for sure.
+func (q *silence) look(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, time.Second/2)
 	defer cancel()
-	if err := q.store.Look(ctx); err != nil && ctx.Err() == nil {
+	err := q.store.Look(ctx)
+	if err != nil {
 		q.log.Debug().Err(err).Msg("replicas were not woken")
 	}
+	return err == nil
 }
 
 // keep silences INSERTs while the log says that they are seen, until ctx ends. It looks when that may have changed, and
-// every quietLook while it may change without a word or a turn has failed.
-func (q *silence) keep(ctx context.Context, log *WAL) {
+// every quietLook while it may change without a word or a turn has failed. A turn that has begun ends with the tenure:
+// cut off by ctx it would cost the connection, and the lock would go when the server has noticed.
+func (q *silence) keep(ctx, tenure context.Context, log *WAL) {
 	again := time.NewTimer(quietLook)
 	defer again.Stop()
 	for ctx.Err() == nil {
 		want := log.Reading()
 		if want != q.held.Load() {
-			q.turn(ctx, want)
+			q.turn(tenure, want)
 		}
 		again.Stop()
 		if log.unsure() || want != q.held.Load() {
@@ -99,7 +110,7 @@ func (q *silence) turn(ctx context.Context, on bool) {
 			return err
 		})
 		if q.held.Load() {
-			q.look(ctx) // whoever silenced them before may not have passed on all
+			q.passOn() // whoever silenced them before may not have passed on all
 			q.log.Info().Str("wake_source", "wal").Msg("inserts are seen in the write-ahead log")
 		}
 		return

@@ -20,7 +20,7 @@ func (e *Election) fromLog(ctx context.Context, t *tenure, before string) error 
 	if e.silence != nil {
 		wg.Go(func() { e.silence.relay(run) })
 		wg.Go(func() {
-			e.silence.keep(run, e.wal)
+			e.silence.keep(run, t.ctx, e.wal)
 			if t.ctx.Err() == nil && e.silence.held.Load() {
 				e.silence.turn(t.ctx, false)
 			}

@@ -236,13 +236,14 @@ func TestInsertsAreSilentWhileTheLogIsRead(t *testing.T) {
 
 	c.stop()
 	require.False(t, c.Waking())
+	eventually(t, "the silence is over", func() bool {
+		return queryID(t, p, `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND classid = 1920298607 AND objid = 3
+			AND mode = 'ExclusiveLock' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`) == 0
+	})
 	require.NoError(t, p.QueryRow(t.Context(), "WITH r AS (INSERT INTO rowrun.task_run (task_id) VALUES ($1)) SELECT pg_backend_pid()", id).Scan(&inserter))
-	for {
+	for n.PID != inserter {
 		n, err = conn.WaitForNotification(ctx)
-		require.NoError(t, err)
-		if n.PID == inserter {
-			break
-		}
+		require.NoError(t, err, "the first INSERT after it notifies")
 	}
 }
 
