@@ -9,8 +9,7 @@ import (
 )
 
 const (
-	// lookAgain is how long after a wake-up a second look follows: a transaction whose notification was merged with
-	// another one's may commit just behind it.
+	// lookAgain is how long after a wake-up the second look follows, where it may find more (see late).
 	lookAgain = 6 * time.Millisecond
 	// busyAgain is how long to leave the promotion to another replica that is at it.
 	busyAgain = 2 * time.Millisecond
@@ -94,10 +93,13 @@ func (t *term) dispatch(ctx context.Context) {
 			promote = store.PromoteSweep
 		case sweep && !woken: // nothing is due
 		case (woken || !now.Before(promoteAt)) && t.backlog.Load():
-			signal(t.more) // the backlog's passes find it
-			promoteAt = sweepAt
+			signal(t.more) // the backlog's passes find it, and its end is a wake-up
+			promoteAt, t.late = sweepAt, late{}
 		case woken, !now.Before(promoteAt):
 			promote = store.PromoteDue
+		}
+		if woken {
+			t.late.woken()
 		}
 		lost.look(now)
 		expected := woken || t.mayClaim || t.backlog.Load() || t.s.cfg.Wake == nil
@@ -142,9 +144,7 @@ func (t *term) dispatch(ctx context.Context) {
 		if sweep || promote != store.PromoteNothing || next < time.Until(promoteAt) {
 			promoteAt = time.Now().Add(next)
 		}
-		if woken && time.Until(promoteAt) > lookAgain {
-			promoteAt = time.Now().Add(lookAgain)
-		}
+		promoteAt = t.late.before(promoteAt)
 		if search {
 			t.mayClaim = true
 			signal(t.claimable)
@@ -246,6 +246,7 @@ func (t *term) trip(ctx context.Context, endings []ending, promote store.Promoti
 		t.s.news.Store(true)
 	}
 	t.s.cfg.Observer.passed(round.Pass)
+	t.late.looked(round.Unseen, time.Now())
 	switch {
 	case len(endings) == 0:
 	case err != nil && !errors.Is(err, store.ErrDead):

@@ -23,6 +23,7 @@ type term struct {
 
 	// mayClaim: as far as dispatch knows, runs may be AVAILABLE that it hasn't claimed.
 	mayClaim bool
+	late     late
 	// slow: searches are, and the log says so; warned: it does as a warning.
 	slow, warned bool
 	// claimedAt is when dispatch last started runs.

@@ -38,6 +38,8 @@ type Pass struct {
 	NextDue time.Duration
 	// Behind is when to look for runs that searches have gone past, 0: they haven't.
 	Behind time.Duration
+	// Unseen are the transactions that the pass can't have seen; zero where it promoted nothing but what marks name.
+	Unseen Unseen
 	Claims []Claim
 }
 
@@ -168,7 +170,12 @@ func (s *Store) workIn(ctx context.Context, b *pgx.Batch, pool *pgxpool.Pool, re
 			var took float64
 			var c cost
 			var next *float64
-			if err := row.Scan(&alive, &picked, &last, &took, &c.read, &pass.Promoted, &next); err != nil {
+			var snapshot string
+			err := row.Scan(&alive, &snapshot, &picked, &last, &took, &c.read, &pass.Promoted, &next)
+			if err == nil {
+				pass.Unseen, err = parseSnapshot(snapshot)
+			}
+			if err != nil {
 				return err
 			}
 			c.took = duration(took)

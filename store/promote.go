@@ -49,7 +49,7 @@ WITH me AS MATERIALIZED (
 ), said AS (
     SELECT count(*) AS n, rowrun.announce(array_agg(p.item)), rowrun.note_promoted(array_agg(p.id)) FROM promoted p
 )
-SELECT now.alive > 0, cardinality(picked.ids), coalesce(picked.last, 0), picked.took, picked.read, said.n,
+SELECT now.alive > 0, pg_current_snapshot()::text, cardinality(picked.ids), coalesce(picked.last, 0), picked.took, picked.read, said.n,
        (extract(epoch FROM least(
            (SELECT r.judge_at FROM rowrun.task_run r
             WHERE r.judge_at > now.t AND r.plan_id IS NULL AND r.database_id IS NULL ORDER BY r.judge_at LIMIT 1),

@@ -24,21 +24,18 @@ COMMENT ON COLUMN rowrun.gate_mark.round IS 'For PLAN: the round that has begun 
 COMMENT ON COLUMN rowrun.gate_mark.by_run IS 'Whether a run began it.';
 COMMENT ON COLUMN rowrun.gate_mark.wide IS 'For PLAN: the next of its runs may be held by more than the plan; look at more than it has slots.';
 
--- Says "look" to every replica, once per transaction; where several transactions commit within the same 5 ms, one
--- of them says it for all. The key holds a slice of the clock, so that one that keeps the lock for long (deferred
--- triggers made immediate) silences one slice only; replicas look again some ms after each wake-up, for those that
--- commit just behind the one that spoke.
+-- Says "look" to every replica, once per transaction.
 CREATE FUNCTION rowrun.notify_look() RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    IF coalesce(current_setting('rowrun.notify', true), '') <> 'off'
-       AND pg_try_advisory_xact_lock(1920298606, (extract(epoch FROM clock_timestamp()) * 200)::bigint::bit(32)::int)
-    THEN
+    IF coalesce(current_setting('rowrun.notify', true), '') <> 'off' THEN
         PERFORM pg_notify('rowrun_task_run', '[]');
     END IF;
 END $$;
 
--- The same, spelled out: it is part of every INSERT, and a call costs as much as what it does. The last condition
--- notifies; as an expression it needs no query.
+-- The same for an INSERT, where transactions that notify would commit one by one: of those that commit within the same
+-- 5 ms one says it for all. The key holds a slice of the clock, so that one that keeps the lock for long (deferred
+-- triggers made immediate) silences one slice only. Others may commit behind the one that spoke: replicas look again
+-- until all have ended that were open when they looked. The last condition notifies; as an expression it needs no query.
 CREATE FUNCTION rowrun.task_run_inserted() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF coalesce(current_setting('rowrun.notify', true), '') <> 'off'
@@ -359,7 +356,7 @@ CREATE TRIGGER replica_changed AFTER UPDATE ON rowrun.replica_heartbeat FOR EACH
                   IS DISTINCT FROM (OLD.state, OLD.queues, OLD.types, OLD.databases, OLD.commands)))
     EXECUTE FUNCTION rowrun.replica_changed();
 
-COMMENT ON FUNCTION rowrun.notify_look() IS 'Says "look" on rowrun_task_run, merged among transactions that commit together.';
+COMMENT ON FUNCTION rowrun.notify_look() IS 'Says "look" on rowrun_task_run.';
 COMMENT ON FUNCTION rowrun.task_run_inserted() IS 'Trigger, at commit: a new run says "look".';
 COMMENT ON FUNCTION rowrun.transition(rowrun.task_run) IS 'Internal: the last edge of a run as it is notified.';
 COMMENT ON FUNCTION rowrun.announce(text[]) IS 'Internal: notifies transitions.';

@@ -1,0 +1,46 @@
+package scheduler
+
+import (
+	"time"
+
+	"github.com/rowrun/rowrun/store"
+)
+
+// late says when to look again after a wake-up. A transaction for which another one's notification speaks may commit
+// behind that one; it was open then, so that a pass which sees the end of all that the first pass couldn't see has seen
+// it too. Something that stays open for long is looked for less and less often. It is for one goroutine.
+type late struct {
+	on    bool
+	until uint64        // the first transaction that is not waited for; 0: no pass has told
+	pause time.Duration // before the next look
+	at    time.Time     // of the next look
+}
+
+// woken begins anew: the next pass tells what is unseen.
+func (l *late) woken() { *l = late{on: true, pause: lookAgain} }
+
+// looked takes what a pass couldn't see.
+func (l *late) looked(unseen store.Unseen, now time.Time) {
+	if !l.on || unseen.Next == 0 {
+		return
+	}
+	if l.until == 0 {
+		l.until = unseen.Next
+	}
+	if unseen.Oldest >= l.until {
+		*l = late{}
+		return
+	}
+	if l.at.IsZero() || !now.Before(l.at) {
+		l.at = now.Add(l.pause)
+		l.pause *= 2
+	}
+}
+
+// before returns the next look, where it comes before t.
+func (l *late) before(t time.Time) time.Time {
+	if l.on && !l.at.IsZero() && l.at.Before(t) {
+		return l.at
+	}
+	return t
+}

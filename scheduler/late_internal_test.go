@@ -1,0 +1,47 @@
+package scheduler
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/rowrun/rowrun/store"
+)
+
+func TestLateLooksUntilAllHaveEndedThatWereOpen(t *testing.T) {
+	t.Parallel()
+	began := time.Now()
+	ms := func(n int) time.Time { return began.Add(time.Duration(n) * time.Millisecond) }
+	sweep := ms(60_000)
+	var l late
+	l.looked(store.Unseen{Oldest: 5, Next: 9}, ms(0))
+	require.Equal(t, sweep, l.before(sweep), "nothing woke it")
+
+	l.woken()
+	l.looked(store.Unseen{Oldest: 9, Next: 9}, ms(0))
+	require.Equal(t, sweep, l.before(sweep), "nothing is open")
+
+	l.woken()
+	l.looked(store.Unseen{Oldest: 5, Next: 9}, ms(0))
+	require.Equal(t, ms(6), l.before(sweep))
+	require.Equal(t, ms(3), l.before(ms(3)), "another look comes before")
+	l.looked(store.Unseen{}, ms(2))
+	l.looked(store.Unseen{Oldest: 5, Next: 12}, ms(3))
+	require.Equal(t, ms(6), l.before(sweep), "a look in between puts nothing off")
+	l.looked(store.Unseen{Oldest: 5, Next: 13}, ms(6))
+	require.Equal(t, ms(18), l.before(sweep))
+	l.looked(store.Unseen{Oldest: 8, Next: 14}, ms(18))
+	require.Equal(t, ms(42), l.before(sweep))
+	l.looked(store.Unseen{Oldest: 9, Next: 15}, ms(42))
+	require.Equal(t, sweep, l.before(sweep), "what is open now came later")
+
+	l.woken()
+	l.looked(store.Unseen{Oldest: 5, Next: 9}, ms(50))
+	l.looked(store.Unseen{Oldest: 5, Next: 9}, ms(56))
+	l.woken()
+	l.looked(store.Unseen{Oldest: 5, Next: 20}, ms(60))
+	require.Equal(t, ms(66), l.before(sweep), "another wake-up begins anew")
+	l.looked(store.Unseen{Oldest: 19, Next: 20}, ms(66))
+	require.Equal(t, ms(78), l.before(sweep), "with what is open by then")
+}

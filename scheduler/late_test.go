@@ -1,0 +1,54 @@
+package scheduler_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rowrun/rowrun/store"
+	"github.com/rowrun/rowrun/store/storetest"
+)
+
+// An INSERT for which another transaction's notification speaks is found however long after that one it commits, not
+// by a sweep.
+func TestAnInsertThatCommitsLongAfterItsNotificationIsFound(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	c, behind := newClient(t, url), newClient(t, url)
+	listener, err := pgx.Connect(t.Context(), url)
+	require.NoError(t, err)
+	defer func() { _ = listener.Close(context.WithoutCancel(t.Context())) }()
+	_, err = listener.Exec(t.Context(), `LISTEN `+store.Channel)
+	require.NoError(t, err)
+	task := c.int(`INSERT INTO rowrun.task (type) VALUES ('` + workType + `') RETURNING id`)
+	startReplica(t, url, done, nil)
+
+	// One that speaks for all that commit in these two seconds.
+	c.exec(`BEGIN`)
+	c.exec(`SELECT pg_advisory_xact_lock(1920298606, (extract(epoch FROM clock_timestamp()) * 200)::bigint::bit(32)::int + i) FROM generate_series(0, 400) i`)
+	behind.exec(`BEGIN`)
+	behind.exec(`SET CONSTRAINTS ALL IMMEDIATE`)
+	run := behind.int(`INSERT INTO rowrun.task_run (task_id) VALUES ($1) RETURNING id`, task)
+	c.exec(`SELECT pg_notify('` + store.Channel + `', '[]')`)
+	c.exec(`COMMIT`)
+	c.exec(`SELECT pg_sleep(0.1)`)
+	require.Zero(t, c.int(`SELECT count(*) FROM rowrun.task_run`))
+	behind.exec(`COMMIT`)
+	poll(t, "its end", func() bool {
+		return c.int(`SELECT count(*) FROM rowrun.task_run WHERE id = $1 AND status = 'DONE'`, run) == 1
+	})
+	spoke := false
+	for {
+		n, err := listener.WaitForNotification(t.Context())
+		require.NoError(t, err)
+		require.NotEqual(t, behind.conn.PgConn().PID(), n.PID, "it wasn't silent: nothing is tested")
+		spoke = spoke || n.PID == c.conn.PgConn().PID()
+		if strings.Contains(n.Payload, `"to":"AVAILABLE"`) {
+			break
+		}
+	}
+	require.True(t, spoke)
+}
