@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// lookAgain is how long after a wake-up the second look follows, where it may find more (see late).
+	// lookAgain is how long after a wake-up the second look follows (see late).
 	lookAgain = 6 * time.Millisecond
 	// busyAgain is how long to leave the promotion to another replica that is at it.
 	busyAgain = 2 * time.Millisecond

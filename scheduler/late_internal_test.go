@@ -20,7 +20,9 @@ func TestLateLooksUntilAllHaveEndedThatWereOpen(t *testing.T) {
 
 	l.woken()
 	l.looked(store.Unseen{Oldest: 9, Next: 9}, ms(0))
-	require.Equal(t, sweep, l.before(sweep), "nothing is open")
+	require.Equal(t, ms(6), l.before(sweep))
+	l.looked(store.Unseen{Oldest: 9, Next: 11}, ms(6))
+	require.Equal(t, sweep, l.before(sweep), "nothing was open")
 
 	l.woken()
 	l.looked(store.Unseen{Oldest: 5, Next: 9}, ms(0))
