@@ -138,19 +138,26 @@ BEGIN
     END IF;
 END $$;
 
--- The rounds that runs begin which are promoted now, or were by hand. A run that was inserted while its plan was just
--- being announced as completed carries the old round, and belongs to the next one. Where somebody holds the plan
--- (wait false), its runs are returned instead. A run that was promoted while somebody's skip of its task wasn't
--- committed yet begins none: the task counts as done.
+-- Plans whose next round runs belong to. A run that was inserted while its plan was just being announced as completed, or
+-- its task's failure was, carries the old round. A run that was promoted while somebody's skip of its task wasn't
+-- committed yet belongs to none: the task counts as done. Inlined where it is called.
+CREATE FUNCTION rowrun.next_rounds(run_ids bigint[]) RETURNS TABLE (plan_id bigint) LANGUAGE sql STABLE AS $$
+    SELECT DISTINCT p.id
+    FROM rowrun.task_run r JOIN rowrun.plan p ON p.id = r.plan_id JOIN rowrun.task k ON k.id = r.task_id
+    WHERE r.id = ANY (run_ids) AND NOT k.skipped
+      AND (r.round > p.round
+           OR p.announced_round = p.round
+              AND (k.outcome = 'FAILED' AND k.outcome_round = p.round
+                   OR EXISTS (SELECT FROM rowrun.webhook_delivery_log l
+                              WHERE l.plan_id = p.id AND l.round = p.round AND l.event_type = 'PIPELINE_COMPLETED')))
+$$;
+
+-- The rounds that runs begin which are promoted now, or were by hand. Where somebody holds the plan (wait false), its
+-- runs are returned instead.
 CREATE FUNCTION rowrun.begin_rounds(run_ids bigint[], wait boolean) RETURNS bigint[] LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
-    wanted bigint[] := ARRAY(
-        SELECT DISTINCT p.id FROM task_run r JOIN plan p ON p.id = r.plan_id JOIN task k ON k.id = r.task_id
-        WHERE r.id = ANY (run_ids) AND NOT k.skipped
-          AND (r.round > p.round
-               OR p.announced_round = p.round AND EXISTS (SELECT FROM webhook_delivery_log l WHERE l.plan_id = p.id AND l.round = p.round
-                                                          AND l.event_type = 'PIPELINE_COMPLETED')));
+    wanted bigint[] := ARRAY(SELECT n.plan_id FROM rowrun.next_rounds(run_ids) n);
     held bigint[];
 BEGIN
     IF cardinality(wanted) = 0 THEN
@@ -165,9 +172,7 @@ BEGIN
     PERFORM rowrun.begin_round(p.id, p.round + 1, true)
     FROM plan p
     WHERE p.id = ANY (held) AND p.announced_round = p.round
-      AND (EXISTS (SELECT FROM task_run r WHERE r.id = ANY (run_ids) AND r.plan_id = p.id AND r.round > p.round)
-           OR EXISTS (SELECT FROM webhook_delivery_log l WHERE l.plan_id = p.id AND l.round = p.round
-                      AND l.event_type = 'PIPELINE_COMPLETED'));
+      AND p.id IN (SELECT n.plan_id FROM rowrun.next_rounds(run_ids) n);
     RETURN ARRAY(SELECT r.id FROM task_run r WHERE r.id = ANY (run_ids) AND r.plan_id = ANY (wanted) AND r.plan_id <> ALL (held));
 END $$;
 
@@ -326,6 +331,7 @@ COMMENT ON FUNCTION rowrun.due_event(rowrun.plan) IS 'Internal: the event that a
 COMMENT ON FUNCTION rowrun.plan_message(rowrun.plan, text) IS 'Internal: what is said of an event.';
 COMMENT ON FUNCTION rowrun.announce_plans(bigint[]) IS 'Internal: decides the events of plans that the caller holds.';
 COMMENT ON FUNCTION rowrun.begin_round(bigint, integer, boolean) IS 'Internal: the next round of a plan that the caller holds.';
+COMMENT ON FUNCTION rowrun.next_rounds(bigint[]) IS 'Internal: plans whose next round runs belong to.';
 COMMENT ON FUNCTION rowrun.begin_rounds(bigint[], boolean) IS 'Internal: the rounds that runs begin.';
 COMMENT ON FUNCTION rowrun.settle_plans(bigint[], jsonb, boolean) IS 'Internal: events and rounds that marks name.';
 COMMENT ON FUNCTION rowrun.check_plan(bigint) IS 'Internal: the plan exists, and nobody else makes runs of it.';
