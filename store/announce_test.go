@@ -141,34 +141,6 @@ func TestSecondEndSeesTheFirst(t *testing.T) {
 	require.Equal(t, []string{"1 PIPELINE_COMPLETED: Pipeline completed successfully"}, told(t, conn, plan))
 }
 
-// A run that waits, at its INSERT, for the end of the task's failed one is filled in before that failure is announced. It
-// begins the next round all the same.
-func TestARunThatCameWhileItsTaskWasFailingBeginsTheNextRound(t *testing.T) {
-	t.Parallel()
-	url := storetest.New(t)
-	conn, other, watch := connect(t, url), connect(t, url), connect(t, url)
-	plan, tasks := newPlan(t, conn, "a")
-	failing := began(t, conn, tasks[0])
-
-	exec(t, conn, `BEGIN`)
-	end(t, conn, failing, "FAILED")
-	inserted := make(chan error, 1)
-	go func() {
-		_, err := other.Exec(t.Context(), `INSERT INTO rowrun.task_run (task_id) VALUES ($1)`, tasks[0])
-		inserted <- err
-	}()
-	require.Eventually(t, func() bool {
-		return query[bool](t, watch, `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE pid = $1 AND wait_event_type = 'Lock')`, int64(other.PgConn().PID()))
-	}, 20*time.Second, 5*time.Millisecond)
-	exec(t, conn, `COMMIT`)
-	require.NoError(t, <-inserted)
-	run := query[int64](t, conn, `SELECT id FROM rowrun.task_run WHERE task_id = $1 AND status = 'PENDING' AND round = 1`, tasks[0])
-	claimed(t, conn, run)
-	end(t, conn, run, "DONE")
-	require.Equal(t, []string{"1 PIPELINE_FAILED: Pipeline failed - Task a failed", "2 PIPELINE_COMPLETED: Pipeline completed successfully on retry"},
-		told(t, conn, plan))
-}
-
 // What is written by hand is settled by the next pass, without a sweep; a lost mark by the next sweep.
 func TestEndsByHandAreAnnouncedByThePass(t *testing.T) {
 	t.Parallel()
