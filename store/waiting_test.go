@@ -179,7 +179,8 @@ func (m *model) promoteAndCompare() {
 		left, pending := after[id]
 		switch {
 		case !pending && len(skipped) == 0:
-			require.Empty(m.t, causes, "run %d was promoted though it waited\n%s", id, m.story())
+			require.True(m.t, len(causes) == 0 || slices.Equal(causes, []string{"DATABASE_BUSY"}) && m.gaveWay(id),
+				"run %d was promoted though it waited: %v\n%s", id, causes, m.story())
 		case pending && len(left) == 0:
 			require.Fail(m.t, "left waiting for nothing", "run %d\n%s", id, m.story())
 		case pending && len(causes) == 0:
@@ -187,6 +188,16 @@ func (m *model) promoteAndCompare() {
 				"run %d waited for nothing and was not promoted, now: %v\n%s", id, left, m.story())
 		}
 	}
+}
+
+// gaveWay says that a sequential run on a run's database has come to wait for a slot of its plan: what a pass promotes
+// may take the last one, and who waited behind that run needn't any more.
+func (m *model) gaveWay(run int64) bool {
+	var did bool
+	require.NoError(m.t, m.conn.QueryRow(m.ctx, `SELECT EXISTS (
+		SELECT FROM rowrun.task_run r JOIN rowrun.task_run s ON s.database_id = r.database_id AND s.status = 'PENDING' AND s.sequential
+		WHERE r.id = $1 AND EXISTS (SELECT FROM rowrun.waiting(s.id) w WHERE w.cause = 'PLAN_LIMIT'))`, run).Scan(&did))
+	return did
 }
 
 // story is the state, for a report.
