@@ -84,6 +84,9 @@ func (t *term) dispatch(ctx context.Context) {
 		sweep := !now.Before(sweepAt)
 		var err error
 		var seen store.Survey
+		if woken {
+			t.late.woken()
+		}
 		if sweep {
 			t.s.recorder.carry(false) // until the next round
 			seen, err = t.survey(ctx)
@@ -97,9 +100,6 @@ func (t *term) dispatch(ctx context.Context) {
 			promoteAt, t.late = sweepAt, late{}
 		case woken, !now.Before(promoteAt):
 			promote = store.PromoteDue
-		}
-		if woken {
-			t.late.woken()
 		}
 		lost.look(now)
 		expected := woken || t.mayClaim || t.backlog.Load() || t.s.cfg.Wake == nil

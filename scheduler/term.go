@@ -23,7 +23,8 @@ type term struct {
 
 	// mayClaim: as far as dispatch knows, runs may be AVAILABLE that it hasn't claimed.
 	mayClaim bool
-	late     late
+	// late says when dispatch looks again after a wake-up.
+	late late
 	// slow: searches are, and the log says so; warned: it does as a warning.
 	slow, warned bool
 	// claimedAt is when dispatch last started runs.

@@ -194,10 +194,9 @@ END $$;
 
 CREATE FUNCTION rowrun.task_run_deleted() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
-#variable_conflict use_column
 DECLARE
     reopened boolean := false;
-    outcome text;
+    counts_as text;
 BEGIN
     IF OLD.plan_id IS NOT NULL THEN
         -- The last ended run goes, or a successor that waits: the run that it followed has now failed for good, in the
@@ -215,9 +214,9 @@ BEGIN
         WHERE t.id = OLD.task_id
           AND CASE WHEN OLD.status = 'PENDING' THEN EXISTS (SELECT FROM rowrun.task_run p WHERE p.id = OLD.retry_of)
                    ELSE coalesce(t.outcome_run_id, OLD.id) = OLD.id END
-        RETURNING t.outcome INTO outcome;
+        RETURNING t.outcome INTO counts_as;
         reopened := FOUND;
-        IF outcome = 'FAILED' THEN
+        IF counts_as = 'FAILED' THEN
             PERFORM rowrun.mark_stopped(ARRAY[OLD.plan_id]);
         END IF;
     END IF;

@@ -173,13 +173,18 @@ func TestReaderOfEventsThatStopsReadingIsDropped(t *testing.T) {
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return h.Stats().Readers == 1 }, 10*time.Second, time.Millisecond)
 	line := []byte(`{"x":"` + strings.Repeat("x", 100<<10) + `"}`)
-	deadline := time.Now().Add(30 * time.Second)
+	deadline, slow := time.Now().Add(30*time.Second), 0
 	for h.Stats().Readers == 1 {
 		require.True(t, time.Now().Before(deadline), "still there")
 		begun := time.Now()
 		h.Append("", line)
-		require.Less(t, time.Since(begun), 5*time.Second, "as long as who stops reading is waited for at least")
+		took := time.Since(begun)
+		require.Less(t, took, 5*time.Second, "half of what a reader is waited for")
+		if took > time.Second {
+			slow++
+		}
 	}
+	require.LessOrEqual(t, slow, 1, "a machine may stand still once")
 }
 
 func TestTwoHundredReadersGetEveryEvent(t *testing.T) {
