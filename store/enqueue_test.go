@@ -74,7 +74,7 @@ func TestEnqueueManyRefusesWhatIsWrong(t *testing.T) {
 	require.Zero(t, query[int](t, conn, `SELECT count(*) FROM rowrun.task_run`))
 }
 
-func TestReplaceRunReplacesThePendingRunWithTheKey(t *testing.T) {
+func TestReplaceRunReplacesARunUntilItIsClaimed(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, storetest.New(t))
 	addReplica(t, conn, "r")
@@ -86,7 +86,13 @@ func TestReplaceRunReplacesThePendingRunWithTheKey(t *testing.T) {
 	require.NotEqual(t, first, query[int64](t, conn, `SELECT rowrun.replace_run((SELECT id FROM rowrun.task), 'doc 6')`))
 
 	exec(t, conn, `UPDATE rowrun.task_run SET status = 'AVAILABLE' WHERE id = $1`, first)
-	_, err := conn.Exec(t.Context(), `SELECT rowrun.replace_run('index', 'doc 5')`)
+	require.Equal(t, first, query[int64](t, conn, `SELECT rowrun.replace_run('index', 'doc 5', '{"v": 3}', priority => 4)`))
+	require.Equal(t, "3 2090 4", query[string](t, conn, `SELECT concat_ws(' ', input ->> 'v', extract(year FROM run_at AT TIME ZONE 'UTC'), priority) FROM rowrun.task_run WHERE id = $1`, first),
+		"an AVAILABLE run keeps its run_at, which was due")
+	_, err := conn.Exec(t.Context(), `SELECT rowrun.replace_run('index', 'doc 5', '{}', '2100-01-01')`)
+	require.Equal(t, "RR004", store.SQLState(err), "it can't be put off")
+	exec(t, conn, `UPDATE rowrun.task_run SET status = 'RUNNING', replica_id = 'r' WHERE id = $1`, first)
+	_, err = conn.Exec(t.Context(), `SELECT rowrun.replace_run('index', 'doc 5')`)
 	require.Equal(t, "RR004", store.SQLState(err))
 	_, err = conn.Exec(t.Context(), `SELECT rowrun.replace_run('index', NULL)`)
 	require.Equal(t, "RR003", store.SQLState(err))

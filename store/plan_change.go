@@ -56,8 +56,14 @@ UPDATE rowrun.plan SET paused = $2 WHERE id = $1`
 // RUNNING. ErrNotFound: there is none of that id.
 func (s *Store) DeletePlan(ctx context.Context, id int64) error {
 	const q = `-- delete_plan
-DELETE FROM rowrun.plan WHERE id = $1`
-	return s.changeOne(ctx, q, id)
+SELECT rowrun.delete_plan($1)`
+	_, err := s.pool.Exec(ctx, q, id)
+	if SQLState(err) == "P0002" {
+		return fmt.Errorf("delete plan %d: %w", id, ErrNotFound)
+	} else if err != nil {
+		return fmt.Errorf("delete plan: %w", err)
+	}
+	return nil
 }
 
 // changeOne changes the row that its first argument names.

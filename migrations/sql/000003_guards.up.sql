@@ -3,9 +3,33 @@
 -- may not give, RR004 a state in which that can't be done, RR005 a column that is fixed while a run is unfinished,
 -- RR006 a row that can't be deleted yet.
 
-CREATE FUNCTION rowrun.plan_fill() RETURNS trigger LANGUAGE plpgsql AS $$
+-- Who executes a statement decides what is believed: inside of a SECURITY DEFINER function that is its owner, in a
+-- statement of a replica the role that the replica signed in with. Settings are anybody's, and decide nothing. (The roles
+-- come with a later migration.)
+CREATE FUNCTION rowrun.is_owner() RETURNS boolean LANGUAGE sql STABLE
+    RETURN pg_has_role(current_user, (SELECT c.relowner FROM pg_catalog.pg_class c WHERE c.oid = 'rowrun.task_run'::regclass), 'USAGE');
+CREATE FUNCTION rowrun.is_trusted() RETURNS boolean LANGUAGE sql STABLE
+    RETURN rowrun.is_owner() OR pg_has_role(current_user, 'rowrun_replica', 'USAGE');
+-- Types whose tasks are for authors: their payload is executed on targets or on the sidecar's machine.
+CREATE FUNCTION rowrun.is_authors(type text) RETURNS boolean LANGUAGE sql IMMUTABLE
+    RETURN type IN ('SQL', 'DATABASE_MIGRATE', 'COMMAND');
+CREATE FUNCTION rowrun.is_author() RETURNS boolean LANGUAGE sql STABLE
+    RETURN rowrun.is_trusted() OR pg_has_role(current_user, 'rowrun_author', 'USAGE');
+
+-- Ids are drawn by the database. One that is ahead of its sequence would fail the INSERT that draws it, years later.
+CREATE FUNCTION rowrun.check_id(id bigint, sequence regclass) RETURNS void LANGUAGE plpgsql
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+BEGIN
+    IF (id >= 1 AND id <= pg_sequence_last_value(sequence)) IS NOT TRUE AND NOT is_owner() THEN
+        RAISE EXCEPTION 'id % was not drawn from %', id, sequence
+            USING ERRCODE = 'RR003', HINT = 'Leave id out, or draw it: SELECT nextval(''' || sequence || ''').';
+    END IF;
+END $$;
+
+CREATE FUNCTION rowrun.plan_fill() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
 BEGIN
     NEW.id := coalesce(NEW.id, nextval('rowrun.plan_id_seq'));
+    PERFORM rowrun.check_id(NEW.id, 'rowrun.plan_id_seq');
     NEW.project := coalesce(NEW.project, 'default');
     NEW.name := coalesce(NEW.name, '');
     NEW.on_failure := coalesce(NEW.on_failure, 'STOP_DATABASE');
@@ -18,7 +42,7 @@ BEGIN
 END $$;
 CREATE TRIGGER plan_fill BEFORE INSERT ON rowrun.plan FOR EACH ROW EXECUTE FUNCTION rowrun.plan_fill();
 
-CREATE FUNCTION rowrun.task_fill() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION rowrun.task_fill() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
 BEGIN
     NEW.id := coalesce(NEW.id, nextval('rowrun.task_id_seq'));
     NEW.name := coalesce(NEW.name, '');
@@ -34,21 +58,11 @@ BEGIN
     NEW.labels := coalesce(NEW.labels, '{}');
 
     IF TG_OP = 'INSERT' THEN
+        PERFORM rowrun.check_id(NEW.id, 'rowrun.task_id_seq');
         NEW.created_at := now();
         NEW.outcome := NULL;
         NEW.outcome_round := NULL;
         NEW.outcome_run_id := NULL;
-    END IF;
-    IF (NEW.type IN ('SQL', 'DATABASE_MIGRATE', 'COMMAND')
-        OR (TG_OP = 'UPDATE' AND OLD.type IN ('SQL', 'DATABASE_MIGRATE', 'COMMAND')))
-       AND (TG_OP = 'INSERT'
-            OR (NEW.type, NEW.queue, NEW.payload, NEW.database_id, NEW.version, NEW.plan_id)
-               IS DISTINCT FROM (OLD.type, OLD.queue, OLD.payload, OLD.database_id, OLD.version, OLD.plan_id))
-       AND NOT pg_has_role(current_user, (SELECT c.relowner FROM pg_catalog.pg_class c WHERE c.oid = TG_RELID), 'USAGE')
-       AND NOT pg_has_role(current_user, 'rowrun_author', 'USAGE')
-    THEN
-        RAISE EXCEPTION 'only members of rowrun_author may write tasks of type %', NEW.type
-            USING ERRCODE = 'insufficient_privilege', HINT = 'GRANT rowrun_author TO the role, or let an author define the task.';
     END IF;
     IF TG_OP = 'UPDATE' THEN
         IF NEW.id <> OLD.id THEN
@@ -91,6 +105,35 @@ END $$;
 CREATE TRIGGER task_fill BEFORE INSERT OR UPDATE OF id, plan_id, name, type, queue, database_id, version, sequential, payload,
     priority, timeout, progress_timeout, max_attempts, retry_delay, on_stale, paused, skipped, skip_reason, labels, created_at
     ON rowrun.task FOR EACH ROW EXECUTE FUNCTION rowrun.task_fill();
+
+-- Tasks of SQL, DATABASE_MIGRATE and COMMAND are for authors, whatever is to be changed of them: when they run, how often
+-- and in which order is as much part of them as their text. Asked at every UPDATE that names a column which a client may
+-- write (columns that come later bring triggers of their own), not of what the end of a run writes.
+CREATE FUNCTION rowrun.task_author_check() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
+BEGIN
+    IF (is_authors(NEW.type) OR TG_OP = 'UPDATE' AND is_authors(OLD.type)) AND NOT is_author() THEN
+        RAISE EXCEPTION 'only members of rowrun_author may write tasks of type %',
+            CASE WHEN TG_OP = 'UPDATE' AND is_authors(OLD.type) THEN OLD.type ELSE NEW.type END
+            USING ERRCODE = 'insufficient_privilege', HINT = 'GRANT rowrun_author TO the role, or let an author define the task.';
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER task_author_insert BEFORE INSERT ON rowrun.task FOR EACH ROW EXECUTE FUNCTION rowrun.task_author_check();
+CREATE TRIGGER task_author_update BEFORE UPDATE OF id, plan_id, name, type, queue, database_id, version, sequential, payload, priority,
+    timeout, progress_timeout, max_attempts, retry_delay, on_stale, on_failure_task, paused, skipped, skip_reason, retention, labels,
+    created_at ON rowrun.task FOR EACH ROW EXECUTE FUNCTION rowrun.task_author_check();
+
+-- What an author's task waits for is the author's, too.
+CREATE FUNCTION rowrun.task_dependency_author() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
+BEGIN
+    IF EXISTS (SELECT FROM rowrun.task k WHERE k.id = NEW.task_id AND is_authors(k.type)) AND NOT is_author() THEN
+        RAISE EXCEPTION 'only members of rowrun_author may say what task % waits for', NEW.task_id
+            USING ERRCODE = 'insufficient_privilege', HINT = 'It is of a type that authors write. GRANT rowrun_author TO the role, or let an author do it.';
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER task_dependency_author BEFORE INSERT ON rowrun.task_dependency
+    FOR EACH ROW EXECUTE FUNCTION rowrun.task_dependency_author();
 
 -- Edges of a plan are changed under its row: of two that would close a cycle together the second sees the first.
 CREATE FUNCTION rowrun.task_dependency_check() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
@@ -231,7 +274,7 @@ CREATE TRIGGER task_dependency_moved AFTER UPDATE ON rowrun.task_dependency REFE
 
 -- Bounds of what users and executors give a run: a document is a JSON object of at most 1 MiB (compression makes at
 -- most 255 of 1, so that what is stored in less than 2,000 bytes needs no look).
-CREATE FUNCTION rowrun.task_run_bounds(r rowrun.task_run) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION rowrun.task_run_bounds(r rowrun.task_run) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
 BEGIN
     IF jsonb_typeof(r.input) <> 'object' OR (pg_column_size(r.input) >= 2000 AND octet_length(r.input::text) > 1048576) THEN
         RAISE EXCEPTION 'input of a run is a JSON object of at most 1 MiB'
@@ -250,11 +293,16 @@ BEGIN
     END IF;
 END $$;
 
--- Fills a new run from its task; rowrun.note_ready comes with the signals (next migration). A successor (retry_of) is only taken from the functions that make them, which say so
--- in rowrun.retrying; what a user gives there is overwritten like everything else that isn't the user's to say.
+-- Fills a new run from its task; rowrun.note_ready comes with the signals (next migration). A successor (retry_of) is one
+-- that its predecessor names, and that a function of ours or a replica inserts; what anybody else gives there is
+-- overwritten like everything else that isn't the user's to say. A tick is taken from the same, where they say that it is
+-- a schedule's (rowrun.scheduling), so that an owner's plain INSERT has none.
 -- Its plans are made at the first row of a session, where the tables may be empty and vacuumed: reading them from end to
 -- end then costs nothing, and would go on with the thousands of rows of the same statement.
-CREATE FUNCTION rowrun.task_run_fill() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan = off AS $$
+CREATE FUNCTION rowrun.is_scheduling() RETURNS boolean LANGUAGE sql STABLE
+    RETURN coalesce(current_setting('rowrun.scheduling', true), '') = 'on' AND rowrun.is_trusted();
+CREATE FUNCTION rowrun.task_run_fill() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan = off
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     t record;
 BEGIN
@@ -270,6 +318,15 @@ BEGIN
             USING ERRCODE = 'RR003', HINT = 'Leave status out.';
     END IF;
     NEW.id := coalesce(NEW.id, nextval('rowrun.task_run_id_seq'));
+    IF NEW.id IS DISTINCT FROM pg_sequence_last_value('rowrun.task_run_id_seq') THEN -- given, or another session has drawn one since
+        PERFORM rowrun.check_id(NEW.id, 'rowrun.task_run_id_seq');
+        IF EXISTS (SELECT FROM rowrun.task_run c WHERE c.root_id = NEW.id AND c.attempt > 0 AND c.retry_run_id IS NULL)
+           AND NOT rowrun.is_owner()
+        THEN
+            RAISE EXCEPTION 'id % is that of a chain of retries whose first run is gone', NEW.id
+                USING ERRCODE = 'RR003', HINT = 'Leave id out.';
+        END IF;
+    END IF;
     NEW.status := 'PENDING';
     NEW.run_at := coalesce(NEW.run_at, now());
     NEW.input := coalesce(NEW.input, '{}');
@@ -285,7 +342,9 @@ BEGIN
     NEW.created_at := now();
     NEW.updated_at := now();
     NEW.result := '{}';
-    IF NEW.retry_of IS NULL OR coalesce(current_setting('rowrun.retrying', true), '') <> 'on' THEN
+    IF NEW.retry_of IS NULL OR NOT rowrun.is_trusted()
+       OR NOT EXISTS (SELECT FROM rowrun.task_run p WHERE p.id = NEW.retry_of AND p.retry_run_id = NEW.id)
+    THEN
         NEW.attempt := 0;
         NEW.retry_of := NULL;
         NEW.root_id := NEW.id;
@@ -293,8 +352,8 @@ BEGIN
         NEW.failures := 0;
         NEW.recoveries := 0;
         NEW.round := NULL;
-        IF NEW.tick IS NOT NULL AND coalesce(current_setting('rowrun.scheduling', true), '') <> 'on' THEN
-            NEW.tick := NULL; -- only a schedule makes it
+        IF NEW.tick IS NOT NULL AND NOT rowrun.is_scheduling() THEN
+            NEW.tick := NULL;
         END IF;
     END IF;
     IF NEW.tick IS NULL AND NEW.missed_at IS NOT NULL THEN
@@ -342,7 +401,10 @@ BEGIN
         -- Most likely only its plan holds it, which the pass looks at; the other gates are asked when its turn comes.
         NEW.hold := 'READY';
         NEW.judge_at := NULL;
-        IF strpos(coalesce(current_setting('rowrun.ready_plans', true), ''), ',' || t.plan_id || ',') = 0 THEN
+        -- One mark for all that a transaction inserts: it has left one if the plan's newest PENDING run is its own, too.
+        IF (SELECT u.created_at = now() AND u.hold IS NOT DISTINCT FROM 'READY' FROM rowrun.task_run u
+            WHERE u.plan_id = t.plan_id AND u.status = 'PENDING' ORDER BY u.id DESC LIMIT 1) IS NOT TRUE
+        THEN
             PERFORM rowrun.note_ready(t.plan_id);
         END IF;
     ELSE
@@ -369,46 +431,18 @@ CREATE TRIGGER task_run_fill BEFORE INSERT ON rowrun.task_run FOR EACH ROW EXECU
 
 -- The state machine. What replicas write is complete and passes the WHEN clause of the trigger without a call; what is
 -- written by hand gets here, is completed or refused. rowrun.note_edit comes with the signals (next migration).
-CREATE FUNCTION rowrun.task_run_guard() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION rowrun.task_run_guard() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     t timestamptz := clock_timestamp();
     ended boolean;
 BEGIN
-    IF (NEW.id, NEW.task_id, NEW.root_id, NEW.retry_of, NEW.attempt, NEW.created_at, NEW.plan_id, NEW.type, NEW.queue,
-        NEW.database_id, NEW.version, NEW.idempotency_key, NEW.round)
-       IS DISTINCT FROM
-       (OLD.id, OLD.task_id, OLD.root_id, OLD.retry_of, OLD.attempt, OLD.created_at, OLD.plan_id, OLD.type, OLD.queue,
-        OLD.database_id, OLD.version, OLD.idempotency_key, OLD.round)
-    THEN
-        RAISE EXCEPTION 'run %: what it is does not change; only run_at, priority and input of a PENDING run do', OLD.id
-            USING ERRCODE = 'RR003', HINT = 'Cancel the run and insert another one.';
-    END IF;
-
-    IF (NEW.tick, NEW.missed_at) IS DISTINCT FROM (OLD.tick, OLD.missed_at)
-       AND coalesce(current_setting('rowrun.scheduling', true), '') <> 'on'
-    THEN
-        RAISE EXCEPTION 'run %: its tick is its schedule''s to say', OLD.id
-            USING ERRCODE = 'RR003', HINT = 'Change run_at, or the schedule of the task.';
-    END IF;
-
-    NEW.input := coalesce(NEW.input, '{}');
     NEW.result := coalesce(NEW.result, '{}');
     PERFORM rowrun.task_run_bounds(NEW);
-    IF (NEW.run_at, NEW.priority, NEW.input) IS DISTINCT FROM (OLD.run_at, OLD.priority, OLD.input) THEN
-        IF OLD.status <> 'PENDING' THEN
-            RAISE EXCEPTION 'run % is %: run_at, priority and input change while it is PENDING', OLD.id, OLD.status
-                USING ERRCODE = 'RR003';
-        END IF;
-        NEW.run_at := coalesce(NEW.run_at, now());
-        NEW.priority := coalesce(NEW.priority, (SELECT k.priority FROM rowrun.task k WHERE k.id = OLD.task_id));
-        IF OLD.type IN ('SQL', 'DATABASE_MIGRATE', 'COMMAND') AND NEW.input ?| '{sql,transaction,command}' THEN
-            RAISE EXCEPTION 'input of a % task may not name sql, transaction or command', OLD.type
-                USING ERRCODE = 'RR003', HINT = 'They belong to the task''s payload.';
-        END IF;
+    IF (NEW.run_at, NEW.priority) IS DISTINCT FROM (OLD.run_at, OLD.priority) THEN
         IF NEW.missed_at = OLD.missed_at THEN -- somebody put it off or brought it forward
             NEW.missed_at := OLD.missed_at + (NEW.run_at - OLD.run_at);
         END IF;
-        IF NEW.status = 'PENDING' AND (NEW.run_at, NEW.priority) IS DISTINCT FROM (OLD.run_at, OLD.priority) THEN
+        IF NEW.status = 'PENDING' THEN
             PERFORM rowrun.note_edit(NEW.database_id, NEW.run_at < OLD.run_at);
             IF OLD.plan_id IS NULL AND OLD.database_id IS NULL AND NEW.run_at <= t THEN
                 NEW.hold := 'READY';
@@ -417,6 +451,18 @@ BEGIN
                 NEW.hold := NULL;
                 NEW.judge_at := NEW.run_at;
             END IF;
+        END IF;
+    END IF;
+
+    IF (NEW.cancel_requested_at, NEW.cancel_reason) IS DISTINCT FROM (OLD.cancel_requested_at, OLD.cancel_reason) THEN
+        IF OLD.status IN ('DONE', 'FAILED', 'CANCELED') THEN
+            RAISE EXCEPTION 'run % is %: there is nothing to cancel any more', OLD.id, OLD.status
+                USING ERRCODE = 'RR004', HINT = 'What followed it is canceled by rowrun.cancel_run.';
+        ELSIF OLD.cancel_requested_at IS NOT NULL THEN
+            RAISE EXCEPTION 'run %: a cancel that was asked for stays', OLD.id
+                USING ERRCODE = 'RR003', HINT = 'When it has ended, rowrun.retry_run makes a successor.';
+        ELSIF NEW.cancel_requested_at IS NOT NULL THEN
+            NEW.cancel_requested_at := t; -- whatever moment was given
         END IF;
     END IF;
 
@@ -476,15 +522,56 @@ BEGIN
 END $$;
 -- A call costs more than the update itself, so that what replicas write passes without one: their statements are
 -- complete, say in prev_status which edge they take, and announce it themselves (rowrun.announce); a judgement changes
--- hold and nothing else. Whoever updates by hand leaves prev_status as the last edge set it. The clause is short because
--- it is parsed anew for each statement.
+-- hold and no status. Whoever updates by hand leaves prev_status as the last edge set it. The clause is short because
+-- it is parsed anew for each statement. What such a statement never names has a trigger of its own (task_run_fixed).
 CREATE TRIGGER task_run_guard BEFORE UPDATE ON rowrun.task_run FOR EACH ROW
     WHEN ((NEW.prev_status = OLD.status AND NEW.updated_at > OLD.updated_at
-           AND OLD.status || NEW.status IN ('PENDINGAVAILABLE', 'AVAILABLERUNNING', 'RUNNINGDONE', 'RUNNINGFAILED', 'RUNNINGCANCELED')
-           OR NEW.hold <> coalesce(OLD.hold, '')) IS NOT TRUE)
+           AND OLD.status || NEW.status IN ('PENDINGAVAILABLE', 'PENDINGCANCELED', 'AVAILABLERUNNING', 'RUNNINGDONE', 'RUNNINGFAILED', 'RUNNINGCANCELED')
+           OR NEW.hold <> coalesce(OLD.hold, '') AND NEW.status = OLD.status) IS NOT TRUE)
     EXECUTE FUNCTION rowrun.task_run_guard();
 
-CREATE FUNCTION rowrun.task_run_keep() RETURNS trigger LANGUAGE plpgsql AS $$
+-- What a run is, and what users may change of it: asked of every statement that names one of these columns, whatever
+-- else it says. Those that take a run through its life name none, so that it costs them nothing. It goes before the
+-- guard, by its name.
+CREATE FUNCTION rowrun.task_run_fixed() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
+BEGIN
+    IF (NEW.id, NEW.task_id, NEW.root_id, NEW.retry_of, NEW.attempt, NEW.created_at, NEW.plan_id, NEW.type, NEW.queue,
+        NEW.database_id, NEW.version, NEW.version_key, NEW.sequential, NEW.idempotency_key, NEW.round, NEW.creator, NEW.failures,
+        NEW.recoveries, NEW.own_retention)
+       IS DISTINCT FROM
+       (OLD.id, OLD.task_id, OLD.root_id, OLD.retry_of, OLD.attempt, OLD.created_at, OLD.plan_id, OLD.type, OLD.queue,
+        OLD.database_id, OLD.version, OLD.version_key, OLD.sequential, OLD.idempotency_key, OLD.round, OLD.creator, OLD.failures,
+        OLD.recoveries, OLD.own_retention)
+    THEN
+        RAISE EXCEPTION 'run %: what it is does not change; only run_at, priority and input do until it is claimed', OLD.id
+            USING ERRCODE = 'RR003', HINT = 'Cancel the run and insert another one.';
+    END IF;
+    IF (NEW.tick, NEW.missed_at) IS DISTINCT FROM (OLD.tick, OLD.missed_at) AND NOT rowrun.is_scheduling() THEN
+        RAISE EXCEPTION 'run %: its tick is its schedule''s to say', OLD.id
+            USING ERRCODE = 'RR003', HINT = 'Change run_at, or the schedule of the task.';
+    END IF;
+    NEW.run_at := coalesce(NEW.run_at, now());
+    NEW.input := coalesce(NEW.input, '{}');
+    NEW.priority := coalesce(NEW.priority, (SELECT k.priority FROM rowrun.task k WHERE k.id = OLD.task_id));
+    IF (NEW.run_at, NEW.priority, NEW.input) IS DISTINCT FROM (OLD.run_at, OLD.priority, OLD.input) THEN
+        -- What has been claimed has its input; a run that is AVAILABLE was due, and stays so.
+        IF OLD.status <> 'PENDING' AND (OLD.status <> 'AVAILABLE' OR NEW.run_at <> OLD.run_at) THEN
+            RAISE EXCEPTION 'run % is %: run_at changes while it is PENDING, priority and input until it is claimed', OLD.id, OLD.status
+                USING ERRCODE = 'RR003', HINT = 'Cancel the run and insert another one.';
+        END IF;
+        PERFORM rowrun.task_run_bounds(NEW);
+        IF OLD.type IN ('SQL', 'DATABASE_MIGRATE', 'COMMAND') AND NEW.input ?| '{sql,transaction,command}' THEN
+            RAISE EXCEPTION 'input of a % task may not name sql, transaction or command', OLD.type
+                USING ERRCODE = 'RR003', HINT = 'They belong to the task''s payload.';
+        END IF;
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER task_run_fixed BEFORE UPDATE OF id, task_id, root_id, retry_of, attempt, created_at, plan_id, type, queue, database_id,
+    version, version_key, sequential, idempotency_key, round, creator, failures, recoveries, own_retention, tick, missed_at,
+    run_at, priority, input ON rowrun.task_run FOR EACH ROW EXECUTE FUNCTION rowrun.task_run_fixed();
+
+CREATE FUNCTION rowrun.task_run_keep() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
 BEGIN
     RAISE EXCEPTION 'run % is %: it can''t be deleted, nor its task or plan', OLD.id, OLD.status
         USING ERRCODE = 'RR006', HINT = 'Cancel it and wait for its end.';
@@ -492,7 +579,7 @@ END $$;
 CREATE TRIGGER task_run_keep BEFORE DELETE ON rowrun.task_run FOR EACH ROW
     WHEN (OLD.status IN ('AVAILABLE', 'RUNNING')) EXECUTE FUNCTION rowrun.task_run_keep();
 
-CREATE FUNCTION rowrun.replica_heartbeat_fill() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION rowrun.replica_heartbeat_fill() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
 BEGIN
     NEW.name := coalesce(NEW.name, '');
     NEW.hostname := coalesce(NEW.hostname, '');
@@ -511,6 +598,14 @@ END $$;
 CREATE TRIGGER replica_heartbeat_fill BEFORE INSERT ON rowrun.replica_heartbeat
     FOR EACH ROW EXECUTE FUNCTION rowrun.replica_heartbeat_fill();
 
+COMMENT ON FUNCTION rowrun.is_owner() IS 'Internal: whether the role that executes owns the tables.';
+COMMENT ON FUNCTION rowrun.is_trusted() IS 'Internal: whether the role that executes owns the tables or is a replica''s.';
+COMMENT ON FUNCTION rowrun.is_authors(text) IS 'Internal: whether tasks of a type are for authors.';
+COMMENT ON FUNCTION rowrun.is_author() IS 'Internal: whether the role that executes may write tasks for authors.';
+COMMENT ON FUNCTION rowrun.is_scheduling() IS 'Internal: whether a statement that makes or moves ticks is the schedule''s.';
+COMMENT ON FUNCTION rowrun.check_id(bigint, regclass) IS 'Internal: refuses ids that no sequence has drawn.';
+COMMENT ON FUNCTION rowrun.task_author_check() IS 'Trigger: tasks of SQL, DATABASE_MIGRATE and COMMAND are for authors.';
+COMMENT ON FUNCTION rowrun.task_dependency_author() IS 'Trigger: what an author''s task waits for is the author''s to say.';
 COMMENT ON FUNCTION rowrun.plan_fill() IS 'Trigger: NULLs get their defaults.';
 COMMENT ON FUNCTION rowrun.task_fill() IS 'Trigger: NULLs get their defaults; who may write which type; what is fixed while a run is unfinished.';
 COMMENT ON FUNCTION rowrun.task_dependency_check() IS 'Trigger: both tasks are of one plan, and the one that waits isn''t under way.';
@@ -518,6 +613,7 @@ COMMENT ON FUNCTION rowrun.task_dependency_acyclic() IS 'Trigger: no task waits 
 COMMENT ON FUNCTION rowrun.task_run_bounds(rowrun.task_run) IS 'Internal: refuses what is too large or out of range.';
 COMMENT ON FUNCTION rowrun.task_run_fill() IS 'Trigger: fills a new run from its task.';
 COMMENT ON FUNCTION rowrun.task_run_guard() IS 'Trigger: the state machine; completes what is written by hand.';
+COMMENT ON FUNCTION rowrun.task_run_fixed() IS 'Trigger: what a run is stays; what users may change of it, and how long.';
 COMMENT ON FUNCTION rowrun.task_run_keep() IS 'Trigger: runs that are AVAILABLE or RUNNING stay.';
 COMMENT ON FUNCTION rowrun.replica_heartbeat_fill() IS 'Trigger: NULLs get their defaults.';
 

@@ -25,21 +25,23 @@ COMMENT ON COLUMN rowrun.gate_mark.by_run IS 'Whether a run began it.';
 COMMENT ON COLUMN rowrun.gate_mark.wide IS 'For PLAN: the next of its runs may be held by more than the plan; look at more than it has slots.';
 
 -- Says "look" to every replica, once per transaction.
-CREATE FUNCTION rowrun.notify_look() RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION rowrun.notify_look() RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
 BEGIN
-    IF coalesce(current_setting('rowrun.notify', true), '') <> 'off' THEN
-        PERFORM pg_notify('rowrun_task_run', '[]');
-    END IF;
+    PERFORM pg_notify('rowrun_task_run', '[]');
 END $$;
+
+-- Whether the session keeps quiet about what it inserts itself, because it will PREPARE the transaction. Of runs that are
+-- not its own it can silence nothing.
+CREATE FUNCTION rowrun.is_quiet() RETURNS boolean LANGUAGE sql STABLE
+    RETURN coalesce(current_setting('rowrun.notify', true), '') = 'off';
 
 -- The same for an INSERT, where transactions that notify would commit one by one: of those that commit within the same
 -- 5 ms one says it for all. The key holds a slice of the clock, so that one that keeps the lock for long (deferred
 -- triggers made immediate) silences one slice only. Others may commit behind the one that spoke: replicas look again
 -- until all have ended that were open when they looked. The last condition notifies; as an expression it needs no query.
-CREATE FUNCTION rowrun.task_run_inserted() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION rowrun.task_run_inserted() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
 BEGIN
-    IF coalesce(current_setting('rowrun.notify', true), '') <> 'off'
-       AND pg_try_advisory_xact_lock(1920298606, (extract(epoch FROM clock_timestamp()) * 200)::bigint::bit(32)::int)
+    IF NOT rowrun.is_quiet() AND pg_try_advisory_xact_lock(1920298606, (extract(epoch FROM clock_timestamp()) * 200)::bigint::bit(32)::int)
        AND pg_notify('rowrun_task_run', '[]') IS NULL
     THEN
         NULL;
@@ -56,7 +58,8 @@ CREATE FUNCTION rowrun.transition(r rowrun.task_run) RETURNS text LANGUAGE sql S
         || ',"replica_id":' || coalesce(to_json(r.replica_id)::text, 'null') || '}';
 
 -- Notifies changes of status that one notification can't hold. It has no query, because expressions take less.
-CREATE FUNCTION rowrun.announce_parts(transitions text[]) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE FUNCTION rowrun.announce_parts(transitions text[]) RETURNS boolean LANGUAGE plpgsql
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     payload text := '[' || array_to_string(transitions, ',') || ']';
     said integer := 0;
@@ -80,22 +83,23 @@ END $$;
 -- in PL/pgSQL would be planned anew whenever it is called under another search_path than the last time, as a round of a
 -- replica does.
 CREATE FUNCTION rowrun.announce(transitions text[]) RETURNS boolean LANGUAGE sql VOLATILE
-    RETURN CASE WHEN cardinality(transitions) IS NULL OR coalesce(current_setting('rowrun.notify', true), '') = 'off' THEN false
+    RETURN CASE WHEN cardinality(transitions) IS NULL THEN false
                 WHEN octet_length(array_to_string(transitions, ',')) > 7898 THEN rowrun.announce_parts(transitions)
                 ELSE pg_notify('rowrun_task_run', '[' || array_to_string(transitions, ',') || ']') IS NULL END;
 
 -- Plans of which a task counts as failed. Where that stops them, it holds their sequential runs back, behind which others
 -- then needn't wait.
-CREATE FUNCTION rowrun.mark_stopped(plan_ids bigint[]) RETURNS void LANGUAGE sql AS $$
+CREATE FUNCTION rowrun.mark_stopped(plan_ids bigint[]) RETURNS void LANGUAGE sql
+BEGIN ATOMIC
     INSERT INTO rowrun.gate_mark (kind, database_id)
     SELECT DISTINCT 'DATABASE', k.database_id
     FROM rowrun.plan p JOIN rowrun.task k ON k.plan_id = p.id
     WHERE p.id = ANY (plan_ids) AND p.on_failure = 'STOP'
-      AND k.database_id IS NOT NULL AND k.sequential AND k.outcome IS DISTINCT FROM 'DONE'
-$$;
+      AND k.database_id IS NOT NULL AND k.sequential AND k.outcome IS DISTINCT FROM 'DONE';
+END;
 
 -- What hangs on the end of runs with a plan or a database: the outcome of the plan's task, and marks for what may start.
-CREATE FUNCTION rowrun.mark_ended(run_ids bigint[]) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION rowrun.mark_ended(run_ids bigint[]) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     failed_plans bigint[];
 BEGIN
@@ -135,7 +139,9 @@ BEGIN
     IF NEW.status = OLD.status THEN -- asked here, because the clause is parsed anew for each statement
         RETURN NULL;
     END IF;
-    PERFORM announce(ARRAY[transition(NEW)]);
+    IF NOT (NEW.created_at = now() AND is_quiet()) THEN -- nobody else has seen what this transaction inserted
+        PERFORM announce(ARRAY[transition(NEW)]);
+    END IF;
     IF NEW.status = 'AVAILABLE' AND NEW.round > 1 THEN -- the promote pass begins the round before it gets here
         INSERT INTO gate_mark (kind, plan_id, round, by_run)
         SELECT 'PLAN', p.id, NEW.round, true FROM plan p WHERE p.id = NEW.plan_id AND NEW.round > p.round;
@@ -143,9 +149,7 @@ BEGIN
     IF (NEW.plan_id IS NOT NULL OR NEW.database_id IS NOT NULL) AND NEW.status IN ('DONE', 'FAILED', 'CANCELED') THEN
         PERFORM mark_ended(ARRAY[NEW.id]);
     END IF;
-    IF NEW.tick IS NOT NULL AND NEW.status IN ('DONE', 'FAILED', 'CANCELED')
-       AND coalesce(current_setting('rowrun.scheduling', true), '') <> 'on'
-    THEN
+    IF NEW.tick IS NOT NULL AND NEW.status IN ('DONE', 'FAILED', 'CANCELED') THEN
         PERFORM schedule_after(ARRAY[NEW.id]);
     END IF;
     RETURN NULL;
@@ -181,15 +185,11 @@ BEGIN
     END IF;
 END $$;
 
--- New runs of a plan that are READY. It is called for the first that a transaction inserts: the fill trigger looks into
--- the list of plans that have their mark, ",1,2,", which is kept as long as it is short.
+-- New runs of a plan that are READY. The fill trigger calls it for the first that a transaction inserts.
 CREATE FUNCTION rowrun.note_ready(plan_id bigint) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
-DECLARE
-    marked text := coalesce(nullif(current_setting('rowrun.ready_plans', true), ''), ',');
 BEGIN
     INSERT INTO gate_mark (kind, plan_id) VALUES ('PLAN', note_ready.plan_id);
-    PERFORM set_config('rowrun.ready_plans', CASE WHEN length(marked) < 4000 THEN marked ELSE ',' END || note_ready.plan_id || ',', true);
 END $$;
 
 CREATE FUNCTION rowrun.task_run_deleted() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
@@ -356,6 +356,7 @@ CREATE TRIGGER replica_changed AFTER UPDATE ON rowrun.replica_heartbeat FOR EACH
     EXECUTE FUNCTION rowrun.replica_changed();
 
 COMMENT ON FUNCTION rowrun.notify_look() IS 'Says "look" on rowrun_task_run.';
+COMMENT ON FUNCTION rowrun.is_quiet() IS 'Internal: whether the session keeps quiet about what it inserts.';
 COMMENT ON FUNCTION rowrun.task_run_inserted() IS 'Trigger, at commit: a new run says "look".';
 COMMENT ON FUNCTION rowrun.transition(rowrun.task_run) IS 'Internal: the last edge of a run as it is notified.';
 COMMENT ON FUNCTION rowrun.announce(text[]) IS 'Internal: notifies transitions.';

@@ -27,7 +27,8 @@ COMMENT ON FUNCTION rowrun.takes(rowrun.replica_heartbeat, timestamptz, text, te
 -- The first gate that is closed for a PENDING run, but for those of its plan (limit, pause, STOP) and for mutual
 -- exclusion, which need to be asked of all candidates together. NULL: none of them. Inlined where it is called.
 CREATE FUNCTION rowrun.closed_gate(r rowrun.task_run, plan_limited boolean, t timestamptz) RETURNS TABLE (gate text)
-    LANGUAGE sql STABLE AS $$
+    LANGUAGE sql STABLE
+BEGIN ATOMIC
     SELECT CASE
         WHEN r.run_at > t THEN 'TIME'
         WHEN k.skipped THEN 'SKIPPED'
@@ -49,15 +50,16 @@ CREATE FUNCTION rowrun.closed_gate(r rowrun.task_run, plan_limited boolean, t ti
             SELECT FROM rowrun.replica_heartbeat h WHERE rowrun.takes(h, t, r.queue, r.type, r.database_id, k.payload)
         ) THEN 'REPLICA'
     END
-    FROM rowrun.task k WHERE k.id = r.task_id
-$$;
+    FROM rowrun.task k WHERE k.id = r.task_id;
+END;
 COMMENT ON FUNCTION rowrun.closed_gate(rowrun.task_run, boolean, timestamptz) IS 'Internal: the first closed gate of a PENDING run, but for its plan and mutual exclusion.';
 
 -- Whether a plan lets runs through at all, and how many more. Inlined where it is called, and evaluated once there
 -- whatever is asked of it (OFFSET 0). What is counted is asked for in the order of its index, and by a status that isn't
 -- spelled out: with statistics of an empty table any other index looks as good, that of all AVAILABLE runs too.
 CREATE FUNCTION rowrun.plan_room(plan_id bigint) RETURNS TABLE (open boolean, slots bigint)
-    LANGUAGE sql STABLE AS $$
+    LANGUAGE sql STABLE
+BEGIN ATOMIC
     SELECT NOT p.paused AND NOT (p.on_failure = 'STOP' AND EXISTS (
                SELECT FROM rowrun.task f
                WHERE f.plan_id = p.id AND f.outcome = 'FAILED' AND NOT f.skipped
@@ -69,8 +71,8 @@ CREATE FUNCTION rowrun.plan_room(plan_id bigint) RETURNS TABLE (open boolean, sl
                                  CROSS JOIN LATERAL (SELECT FROM rowrun.task_run a
                                                      WHERE a.plan_id = p.id AND a.status = w.status AND a.status IN ('AVAILABLE', 'RUNNING')
                                                      ORDER BY a.id OFFSET 0) a), 0) END
-    FROM rowrun.plan p WHERE p.id = plan_room.plan_id OFFSET 0
-$$;
+    FROM rowrun.plan p WHERE p.id = plan_room.plan_id OFFSET 0;
+END;
 COMMENT ON FUNCTION rowrun.plan_room(bigint) IS 'Internal: whether a plan lets runs through, and how many more.';
 
 -- Of a database the first sequential PENDING run that mutual exclusion alone holds. A function of its own, and not in
@@ -78,7 +80,7 @@ COMMENT ON FUNCTION rowrun.plan_room(bigint) IS 'Internal: whether a plan lets r
 -- what a pass takes for one run. It is called where there is a sequential run at all.
 CREATE FUNCTION rowrun.first_sequential(database_id text, smallest text, t timestamptz)
     RETURNS TABLE (id bigint, priority integer, run_at timestamptz)
-    LANGUAGE plpgsql STABLE AS $$
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rowrun, pg_temp AS $$
 #variable_conflict use_column
 BEGIN
     RETURN QUERY
@@ -101,12 +103,13 @@ END $$;
 COMMENT ON FUNCTION rowrun.first_sequential(text, text, timestamptz) IS 'Internal: the first sequential run of a database that mutual exclusion alone holds.';
 
 -- What the transaction has promoted so far, so that its next statement can claim it without a search; more than a
--- hundred at once aren't noted.
+-- hundred at once aren't noted. The transaction's id stands before them: what a role or a database has set is no note.
 CREATE FUNCTION rowrun.promoted_now() RETURNS bigint[] LANGUAGE sql STABLE
-    RETURN coalesce(nullif(current_setting('rowrun.promoted', true), ''), '{}')::bigint[];
+    RETURN CASE WHEN split_part(current_setting('rowrun.promoted', true), ' ', 1) = pg_current_xact_id_if_assigned()::text
+                THEN split_part(current_setting('rowrun.promoted', true), ' ', 2)::bigint[] ELSE '{}' END;
 CREATE FUNCTION rowrun.note_promoted(ids bigint[]) RETURNS text LANGUAGE sql VOLATILE
     RETURN CASE WHEN cardinality(ids) <= 100
-                THEN set_config('rowrun.promoted', (rowrun.promoted_now() || ids)::text, true) END;
+                THEN set_config('rowrun.promoted', pg_current_xact_id()::text || ' ' || (rowrun.promoted_now() || ids)::text, true) END;
 COMMENT ON FUNCTION rowrun.promoted_now() IS 'Internal: what the transaction has promoted so far.';
 COMMENT ON FUNCTION rowrun.note_promoted(bigint[]) IS 'Internal: notes what was promoted, for the claim in the same transaction.';
 
@@ -197,8 +200,7 @@ BEGIN
                 FROM task k
                 WHERE r.id = ANY (ids) AND coalesce(r.status, '') = 'PENDING' AND k.id = r.task_id AND k.paused AND NOT k.skipped;
                 UPDATE task_run r
-                SET status = 'CANCELED', prev_status = 'PENDING', finished_at = t, updated_at = t, hold = NULL, judge_at = NULL,
-                    cancel_reason = 'task skipped', result = '{"code": "CANCELED", "detail": "Task run canceled: task skipped"}'
+                SET status = 'CANCELED', cancel_reason = 'task skipped'
                 FROM task k
                 WHERE r.id = ANY (ids) AND coalesce(r.status, '') = 'PENDING' AND k.id = r.task_id AND k.skipped;
                 PERFORM rowrun.skip_missed(ARRAY(SELECT r.id FROM task_run r WHERE r.id = ANY (ids) AND coalesce(r.status, '') = 'PENDING'
@@ -242,9 +244,6 @@ BEGIN
     INTO found_marks, mark_runs, mark_dbs, mark_plans, mark_wide, mark_dependents, mark_tasks, mark_paused, mark_failures, mark_replica, mark_rounds
     FROM taken k;
     more := more OR found_marks = 1000;
-    IF current_setting('rowrun.ready_plans', true) <> '' THEN
-        PERFORM set_config('rowrun.ready_plans', '', true); -- those marks are taken: what this transaction inserts yet needs one
-    END IF;
     IF sweep OR cardinality(mark_plans) > 0 THEN
         PERFORM rowrun.settle_plans(mark_plans, mark_rounds, sweep);
     END IF;
@@ -524,7 +523,9 @@ BEGIN
         FROM candidate c LEFT JOIN ranked k ON k.id = c.id
     ) v;
 
-    -- 5. Promote, and note what holds the others.
+    -- 5. Promote, and note what holds the others. Not before the ends that were seen: their times would suggest that more
+    -- ran at once than did.
+    t := clock_timestamp();
     IF of_plans THEN
         -- The first run of a round begins it, with the plan's row held; where somebody else holds that, it waits.
         late := rowrun.begin_rounds(open_ids, false);
@@ -597,8 +598,7 @@ BEGIN
     END IF;
     IF 'SKIPPED' = ANY (verdict_holds) THEN
         UPDATE task_run r
-        SET status = 'CANCELED', prev_status = 'PENDING', finished_at = t, updated_at = t, hold = NULL, judge_at = NULL,
-            cancel_reason = 'task skipped', result = '{"code": "CANCELED", "detail": "Task run canceled: task skipped"}'
+        SET status = 'CANCELED', cancel_reason = 'task skipped'
         FROM unnest(verdict_ids, verdict_holds) v(id, hold)
         WHERE r.id = v.id AND v.hold = 'SKIPPED';
         more := true; -- their ends have left marks
@@ -648,7 +648,7 @@ COMMENT ON FUNCTION rowrun.promote_runs(boolean, boolean) IS 'Internal: one prom
 -- pass, unless all that waits is behind a smaller version that is still active. It promotes under the lock of the passes,
 -- and judges as they do (rowrun.closed_gate, rowrun.promote_runs); the ends were written by a statement before.
 CREATE FUNCTION rowrun.advance_databases(databases text[], OUT promoted integer, OUT marked integer)
-    LANGUAGE plpgsql AS $$
+    LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     t timestamptz;
     patience text := current_setting('lock_timeout');
@@ -693,9 +693,9 @@ BEGIN
         FOR NO KEY UPDATE SKIP LOCKED
     ), changed AS (
         UPDATE rowrun.task_run r
-        SET status = 'AVAILABLE', prev_status = 'PENDING', available_at = t, updated_at = greatest(t, r.updated_at + interval '1 us'),
+        SET status = 'AVAILABLE', prev_status = 'PENDING', available_at = n.t, updated_at = greatest(n.t, r.updated_at + interval '1 us'),
             hold = NULL, judge_at = NULL
-        FROM locked l WHERE r.ctid = l.place
+        FROM locked l, (SELECT clock_timestamp() AS t OFFSET 0) n WHERE r.ctid = l.place
         RETURNING r.id, rowrun.transition(r) AS item
     ), said AS MATERIALIZED (
         SELECT count(*) AS n, rowrun.announce(array_agg(c.item)), rowrun.note_promoted(array_agg(c.id)) FROM changed c

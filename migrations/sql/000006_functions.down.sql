@@ -1,5 +1,8 @@
 DROP VIEW rowrun.failed_run, rowrun.replica_status, rowrun.plan_status, rowrun.task_status, rowrun.job;
-DROP FUNCTION rowrun.fail_run(bigint, uuid, text), rowrun.complete_run(bigint, uuid, jsonb),
+DROP FUNCTION rowrun.delete_dependency(bigint, bigint), rowrun.remove_any_dependency(bigint, bigint), rowrun.remove_dependency(bigint, bigint),
+    rowrun.delete_plan(bigint), rowrun.remove_any_plan(bigint), rowrun.remove_plan(bigint),
+    rowrun.delete_task(bigint), rowrun.remove_any_task(bigint), rowrun.remove_task(bigint),
+    rowrun.fail_run(bigint, uuid, text), rowrun.complete_run(bigint, uuid, jsonb),
     rowrun.report_progress(bigint, uuid, jsonb), rowrun.abandon_run(bigint, text), rowrun.retry_run(bigint),
     rowrun.cancel_run(bigint, text), rowrun.run_tasks(bigint[], timestamptz),
     rowrun.run_task(text, jsonb, timestamptz, integer, text), rowrun.run_task(bigint, jsonb, timestamptz, integer, text),

@@ -10,6 +10,7 @@ CREATE FUNCTION rowrun.end_runs(run_ids bigint[], claims uuid[], statuses text[]
     plan_tasks bigint[] DEFAULT NULL)
     RETURNS TABLE (run_id bigint, status text, retry_run_id bigint)
     LANGUAGE plpgsql
+    SET search_path = pg_catalog, rowrun, pg_temp
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -120,7 +121,6 @@ BEGIN
     END IF;
 
     IF array_remove(successors, NULL) <> '{}' THEN
-        PERFORM set_config('rowrun.retrying', 'on', true);
         INSERT INTO rowrun.task_run (id, task_id, retry_of, root_id, attempt, input, priority, creator, round, tick, run_at, failures, recoveries)
         SELECT r.retry_run_id, r.task_id, r.id, r.root_id, r.attempt + 1, r.input, r.priority, r.creator, r.round, r.tick,
                CASE i.retry WHEN 'STALE' THEN t
@@ -132,7 +132,6 @@ BEGIN
         JOIN rowrun.task_run r ON r.id = i.id
         JOIN rowrun.task k ON k.id = r.task_id
         WHERE r.retry_run_id = ANY (successors);
-        PERFORM set_config('rowrun.retrying', 'off', true);
     END IF;
     IF handled THEN
         PERFORM rowrun.handle_ended(run_ids, retries, ended);
@@ -147,7 +146,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION rowrun.end_runs(bigint[], uuid[], text[], jsonb[], text[], bigint[]) IS 'Internal: ends RUNNING runs and makes their successors.';
 
-CREATE FUNCTION rowrun.check_isolation() RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION rowrun.check_isolation() RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
 BEGIN
     IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
         RAISE EXCEPTION 'rowrun''s functions need READ COMMITTED, this transaction is %', upper(current_setting('transaction_isolation'))
@@ -160,7 +159,7 @@ CREATE FUNCTION rowrun.define_task(name text, type text, payload jsonb DEFAULT '
     database_id text DEFAULT NULL, version text DEFAULT NULL, sequential boolean DEFAULT NULL, priority integer DEFAULT NULL,
     timeout interval DEFAULT NULL, progress_timeout interval DEFAULT NULL, max_attempts integer DEFAULT NULL,
     retry_delay interval DEFAULT NULL, on_stale text DEFAULT NULL, labels jsonb DEFAULT NULL)
-    RETURNS bigint LANGUAGE plpgsql AS $$
+    RETURNS bigint LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
     made bigint;
@@ -195,7 +194,7 @@ COMMENT ON FUNCTION rowrun.define_task IS 'Makes a task without a plan, or bring
 
 CREATE FUNCTION rowrun.run_task(task bigint, input jsonb DEFAULT '{}', run_at timestamptz DEFAULT now(),
     priority integer DEFAULT NULL, idempotency_key text DEFAULT NULL)
-    RETURNS bigint LANGUAGE plpgsql AS $$
+    RETURNS bigint LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
     made bigint;
@@ -222,7 +221,7 @@ COMMENT ON FUNCTION rowrun.run_task(bigint, jsonb, timestamptz, integer, text) I
 
 CREATE FUNCTION rowrun.run_task(task text, input jsonb DEFAULT '{}', run_at timestamptz DEFAULT now(),
     priority integer DEFAULT NULL, idempotency_key text DEFAULT NULL)
-    RETURNS bigint LANGUAGE plpgsql AS $$
+    RETURNS bigint LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
     found_id bigint;
@@ -237,7 +236,8 @@ END $$;
 COMMENT ON FUNCTION rowrun.run_task(text, jsonb, timestamptz, integer, text) IS 'The same, by the name of a task without a plan.';
 
 CREATE FUNCTION rowrun.run_tasks(task_ids bigint[], run_at timestamptz DEFAULT now()) RETURNS SETOF bigint
-    LANGUAGE sql AS $$
+    LANGUAGE sql
+BEGIN ATOMIC
     INSERT INTO rowrun.task_run (task_id, run_at)
     SELECT k.id, run_tasks.run_at
     FROM (SELECT DISTINCT u.id FROM unnest(run_tasks.task_ids) u(id)) w JOIN rowrun.task k ON k.id = w.id
@@ -247,8 +247,8 @@ CREATE FUNCTION rowrun.run_tasks(task_ids bigint[], run_at timestamptz DEFAULT n
                AND u.status IN ('PENDING', 'AVAILABLE', 'RUNNING')))
     ORDER BY k.id
     ON CONFLICT (task_id) WHERE plan_id IS NOT NULL AND status IN ('PENDING', 'AVAILABLE', 'RUNNING') DO NOTHING
-    RETURNING id
-$$;
+    RETURNING id;
+END;
 COMMENT ON FUNCTION rowrun.run_tasks(bigint[], timestamptz) IS 'A run for each of these tasks, but for a plan''s tasks that are skipped or have an unfinished run; the runs made.';
 
 CREATE FUNCTION rowrun.cancel_run(run_id bigint, reason text DEFAULT NULL) RETURNS text
@@ -315,11 +315,11 @@ BEGIN
     END IF;
     made := nextval('rowrun.task_run_id_seq');
     UPDATE task_run r SET retry_run_id = made WHERE r.id = run.id;
-    PERFORM set_config('rowrun.retrying', 'on', true);
     INSERT INTO task_run (id, task_id, retry_of, root_id, attempt, input, priority, creator)
     VALUES (made, run.task_id, run.id, run.root_id, run.attempt + 1, run.input, run.priority, session_user);
-    PERFORM set_config('rowrun.retrying', 'off', true);
-    PERFORM notify_look();
+    IF NOT is_quiet() THEN
+        PERFORM notify_look();
+    END IF;
     RETURN made;
 END $$;
 COMMENT ON FUNCTION rowrun.retry_run(bigint) IS 'A successor for a FAILED or CANCELED run; its id, or that of the one it has.';
@@ -397,6 +397,101 @@ BEGIN
     RETURN ended;
 END $$;
 COMMENT ON FUNCTION rowrun.fail_run(bigint, uuid, text) IS 'For the app that an HTTP task called: the run FAILED; it may be retried.';
+
+-- Deleting. The right to DELETE from a table would be one to LOCK it as well, so that others have functions. What they
+-- may delete follows from who may execute which: rowrun_client what isn't for authors, rowrun_author everything. The
+-- functions that people call run with their caller's rights, and name what is missing.
+CREATE FUNCTION rowrun.remove_task(task_id bigint) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, rowrun, pg_temp AS $$
+BEGIN
+    DELETE FROM task k WHERE k.id = remove_task.task_id AND NOT is_authors(k.type);
+    RETURN FOUND;
+END $$;
+CREATE FUNCTION rowrun.remove_any_task(task_id bigint) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, rowrun, pg_temp AS $$
+BEGIN
+    DELETE FROM task k WHERE k.id = remove_any_task.task_id;
+    RETURN FOUND;
+END $$;
+CREATE FUNCTION rowrun.delete_task(task_id bigint) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
+DECLARE
+    found_type text;
+BEGIN
+    SELECT k.type INTO found_type FROM task k WHERE k.id = delete_task.task_id;
+    IF is_authors(found_type) AND NOT is_author() THEN
+        RAISE EXCEPTION 'only members of rowrun_author may delete tasks of type %', found_type
+            USING ERRCODE = 'insufficient_privilege', HINT = 'GRANT rowrun_author TO the role, or let an author delete the task.';
+    ELSIF NOT (CASE WHEN is_authors(found_type) THEN remove_any_task(delete_task.task_id) ELSE remove_task(delete_task.task_id) END) THEN
+        RAISE EXCEPTION 'task % does not exist', coalesce(delete_task.task_id::text, 'NULL')
+            USING ERRCODE = 'no_data_found', HINT = 'Look for its id in rowrun.task.';
+    END IF;
+END $$;
+COMMENT ON FUNCTION rowrun.remove_task(bigint) IS 'Internal: deletes a task that isn''t for authors.';
+COMMENT ON FUNCTION rowrun.remove_any_task(bigint) IS 'Internal: deletes a task.';
+COMMENT ON FUNCTION rowrun.delete_task(bigint) IS 'Deletes a task with its runs; refused while one is AVAILABLE or RUNNING.';
+
+-- A plan is locked before its tasks are looked at, so that none comes in between.
+CREATE FUNCTION rowrun.remove_plan(plan_id bigint) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, rowrun, pg_temp AS $$
+BEGIN
+    PERFORM FROM plan p WHERE p.id = remove_plan.plan_id FOR UPDATE;
+    DELETE FROM plan p WHERE p.id = remove_plan.plan_id
+        AND NOT EXISTS (SELECT FROM task k WHERE k.plan_id = remove_plan.plan_id AND is_authors(k.type));
+    RETURN FOUND;
+END $$;
+CREATE FUNCTION rowrun.remove_any_plan(plan_id bigint) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, rowrun, pg_temp AS $$
+BEGIN
+    DELETE FROM plan p WHERE p.id = remove_any_plan.plan_id;
+    RETURN FOUND;
+END $$;
+CREATE FUNCTION rowrun.delete_plan(plan_id bigint) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
+DECLARE
+    authors boolean := EXISTS (SELECT FROM task k WHERE k.plan_id = delete_plan.plan_id AND is_authors(k.type));
+BEGIN
+    IF authors AND NOT is_author() THEN
+        RAISE EXCEPTION 'plan % has tasks that only members of rowrun_author may delete', delete_plan.plan_id
+            USING ERRCODE = 'insufficient_privilege', HINT = 'GRANT rowrun_author TO the role, or let an author delete the plan.';
+    ELSIF NOT (CASE WHEN authors THEN remove_any_plan(delete_plan.plan_id) ELSE remove_plan(delete_plan.plan_id) END) THEN
+        RAISE EXCEPTION 'plan % does not exist', coalesce(delete_plan.plan_id::text, 'NULL')
+            USING ERRCODE = 'no_data_found', HINT = 'Look for its id in rowrun.plan.';
+    END IF;
+END $$;
+COMMENT ON FUNCTION rowrun.remove_plan(bigint) IS 'Internal: deletes a plan without tasks for authors.';
+COMMENT ON FUNCTION rowrun.remove_any_plan(bigint) IS 'Internal: deletes a plan.';
+COMMENT ON FUNCTION rowrun.delete_plan(bigint) IS 'Deletes a plan with its tasks and runs; refused while a run is AVAILABLE or RUNNING.';
+
+CREATE FUNCTION rowrun.remove_dependency(task_id bigint, depends_on_id bigint) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, rowrun, pg_temp AS $$
+BEGIN
+    DELETE FROM task_dependency d WHERE d.task_id = remove_dependency.task_id AND d.depends_on_id = remove_dependency.depends_on_id
+        AND NOT EXISTS (SELECT FROM task k WHERE k.id = d.task_id AND is_authors(k.type));
+    RETURN FOUND;
+END $$;
+CREATE FUNCTION rowrun.remove_any_dependency(task_id bigint, depends_on_id bigint) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, rowrun, pg_temp AS $$
+BEGIN
+    DELETE FROM task_dependency d
+    WHERE d.task_id = remove_any_dependency.task_id AND d.depends_on_id = remove_any_dependency.depends_on_id;
+    RETURN FOUND;
+END $$;
+CREATE FUNCTION rowrun.delete_dependency(task_id bigint, depends_on_id bigint) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
+DECLARE
+    authors boolean := EXISTS (SELECT FROM task k WHERE k.id = delete_dependency.task_id AND is_authors(k.type));
+BEGIN
+    IF authors AND NOT is_author() THEN
+        RAISE EXCEPTION 'only members of rowrun_author may say what task % waits for', delete_dependency.task_id
+            USING ERRCODE = 'insufficient_privilege', HINT = 'It is of a type that authors write. GRANT rowrun_author TO the role, or let an author do it.';
+    ELSIF NOT (CASE WHEN authors THEN remove_any_dependency(delete_dependency.task_id, delete_dependency.depends_on_id)
+                   ELSE remove_dependency(delete_dependency.task_id, delete_dependency.depends_on_id) END) THEN
+        RAISE EXCEPTION 'task % does not depend on task %', coalesce(delete_dependency.task_id::text, 'NULL'), coalesce(delete_dependency.depends_on_id::text, 'NULL')
+            USING ERRCODE = 'no_data_found', HINT = 'Look for it in rowrun.task_dependency.';
+    END IF;
+END $$;
+COMMENT ON FUNCTION rowrun.remove_dependency(bigint, bigint) IS 'Internal: deletes a dependency of a task that isn''t for authors.';
+COMMENT ON FUNCTION rowrun.remove_any_dependency(bigint, bigint) IS 'Internal: deletes a dependency.';
+COMMENT ON FUNCTION rowrun.delete_dependency(bigint, bigint) IS 'The task doesn''t wait for the other any more.';
 
 -- Views. A chain ends with the run that has no successor.
 CREATE VIEW rowrun.job AS

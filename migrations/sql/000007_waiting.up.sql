@@ -1,21 +1,23 @@
 -- Why a run is not running. The same gates as in promote_runs, told to people: all causes that hold, not the first.
 
-CREATE FUNCTION rowrun.ago(d interval) RETURNS text LANGUAGE sql STABLE AS $$
+CREATE FUNCTION rowrun.ago(d interval) RETURNS text LANGUAGE sql STABLE
+BEGIN ATOMIC
     SELECT CASE WHEN d >= interval '1 day' THEN extract(day FROM justify_hours(d))::int || ' d ' || extract(hour FROM justify_hours(d))::int || ' h'
                 WHEN d >= interval '1 hour' THEN floor(extract(epoch FROM d) / 3600)::int || ' h ' || extract(minute FROM d)::int || ' min'
                 WHEN d >= interval '1 minute' THEN floor(extract(epoch FROM d) / 60)::int || ' min ' || floor(extract(second FROM d))::int || ' s'
-                ELSE round(extract(epoch FROM d), 1) || ' s' END
-$$;
+                ELSE round(extract(epoch FROM d), 1) || ' s' END;
+END;
 COMMENT ON FUNCTION rowrun.ago(interval) IS 'Internal: a duration for people.';
 
 -- Live replicas that could run a run of this kind.
 CREATE FUNCTION rowrun.able_replicas(r rowrun.task_run, t timestamptz) RETURNS TABLE (replica_id text, free bigint)
-    LANGUAGE sql STABLE AS $$
+    LANGUAGE sql STABLE
+BEGIN ATOMIC
     SELECT h.replica_id,
            h.concurrency - (SELECT count(*) FROM rowrun.task_run a WHERE a.replica_id = h.replica_id AND a.status = 'RUNNING')
     FROM rowrun.replica_heartbeat h CROSS JOIN (SELECT k.payload FROM rowrun.task k WHERE k.id = r.task_id) k
-    WHERE rowrun.takes(h, t, r.queue, r.type, r.database_id, k.payload)
-$$;
+    WHERE rowrun.takes(h, t, r.queue, r.type, r.database_id, k.payload);
+END;
 COMMENT ON FUNCTION rowrun.able_replicas(rowrun.task_run, timestamptz) IS 'Internal: live replicas that could run a run, and their free slots.';
 
 -- Each cause is a statement of its own, which is asked only of runs that it may hold: half of what one of them takes is
@@ -25,6 +27,7 @@ CREATE FUNCTION rowrun.waits_for(r rowrun.task_run) RETURNS TABLE (cause text, m
     SET jit = off
     SET plan_cache_mode = force_generic_plan
     SET enable_seqscan = off -- a session that first asked while the tables were empty goes on by index
+    SET search_path = pg_catalog, rowrun, pg_temp
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -155,15 +158,14 @@ COMMENT ON FUNCTION rowrun.waits_for(rowrun.task_run) IS 'Internal: all causes t
 
 CREATE FUNCTION rowrun.waiting(run_id bigint DEFAULT NULL)
     RETURNS TABLE (run_id bigint, cause text, message text, detail jsonb)
-    LANGUAGE sql STABLE AS $$
-    SELECT r.id, c.cause, c.message, c.detail
-    FROM (
-        SELECT x.* FROM rowrun.task_run x WHERE waiting.run_id IS NOT NULL AND x.id = waiting.run_id AND x.status IN ('PENDING', 'AVAILABLE')
-        UNION ALL
-        SELECT x.* FROM rowrun.task_run x WHERE waiting.run_id IS NULL AND x.status IN ('PENDING', 'AVAILABLE')
-    ) r
-    CROSS JOIN LATERAL rowrun.waits_for(r) c
-$$;
+    LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT r.id, c.cause, c.message, c.detail FROM rowrun.task_run r CROSS JOIN LATERAL rowrun.waits_for(r) c
+    WHERE waiting.run_id IS NOT NULL AND r.id = waiting.run_id AND r.status IN ('PENDING', 'AVAILABLE')
+    UNION ALL
+    SELECT r.id, c.cause, c.message, c.detail FROM rowrun.task_run r CROSS JOIN LATERAL rowrun.waits_for(r) c
+    WHERE waiting.run_id IS NULL AND r.status IN ('PENDING', 'AVAILABLE');
+END;
 COMMENT ON FUNCTION rowrun.waiting(bigint) IS 'Why a run is not running: all causes that hold; NULL: of every run that waits.';
 
 INSERT INTO rowrun.migration (version) VALUES (7);

@@ -85,11 +85,14 @@ COMMENT ON COLUMN rowrun.webhook_delivery.leased_until IS 'Internal: until when 
 COMMENT ON COLUMN rowrun.webhook_delivery.lease_token IS 'Internal: which sender that is.';
 
 -- What is wrong is said without the row: the message of a CHECK would show the URL to whoever reads the server's log.
-CREATE FUNCTION rowrun.webhook_fill() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION rowrun.webhook_fill() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     unknown text;
 BEGIN
     NEW.id := coalesce(NEW.id, nextval('rowrun.webhook_id_seq'));
+    IF TG_OP = 'INSERT' THEN
+        PERFORM rowrun.check_id(NEW.id, 'rowrun.webhook_id_seq');
+    END IF;
     NEW.project := coalesce(NEW.project, 'default');
     NEW.name := coalesce(NEW.name, '');
     NEW.events := coalesce(NEW.events, '{PIPELINE_FAILED,PIPELINE_COMPLETED}');
@@ -152,6 +155,16 @@ BEGIN
 END $$;
 CREATE TRIGGER webhook_deleted AFTER DELETE ON rowrun.webhook FOR EACH ROW EXECUTE FUNCTION rowrun.webhook_deleted();
 
+CREATE FUNCTION rowrun.delete_webhook(webhook_id bigint) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, rowrun, pg_temp AS $$
+BEGIN
+    DELETE FROM webhook w WHERE w.id = delete_webhook.webhook_id;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'webhook % does not exist', coalesce(delete_webhook.webhook_id::text, 'NULL')
+            USING ERRCODE = 'no_data_found', HINT = 'Look for its id in rowrun.webhook.';
+    END IF;
+END $$;
+COMMENT ON FUNCTION rowrun.delete_webhook(bigint) IS 'Deletes a webhook with what is addressed to it.';
 COMMENT ON FUNCTION rowrun.webhook_deleted() IS 'Trigger: nothing is addressed to a webhook that is gone.';
 COMMENT ON FUNCTION rowrun.webhook_fill() IS 'Trigger: NULLs get their defaults; what no webhook can be is refused.';
 COMMENT ON FUNCTION rowrun.webhook_changed() IS 'Trigger: deliveries that waited may be sent.';

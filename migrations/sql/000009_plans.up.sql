@@ -6,7 +6,8 @@
 -- The event that a plan's round is due, NULL: none, or it was decided. Inlined where it is called. What is asked at
 -- every end of a run costs the same with any number of tasks: the open task is looked for from the newest on, because
 -- the entries of those that were done first are still passed by a look from the other side.
-CREATE FUNCTION rowrun.due_event(p rowrun.plan) RETURNS TABLE (event text) LANGUAGE sql STABLE AS $$
+CREATE FUNCTION rowrun.due_event(p rowrun.plan) RETURNS TABLE (event text) LANGUAGE sql STABLE
+BEGIN ATOMIC
     SELECT CASE
         WHEN p.announced_round >= p.round THEN NULL
         WHEN EXISTS (
@@ -25,8 +26,8 @@ CREATE FUNCTION rowrun.due_event(p rowrun.plan) RETURNS TABLE (event text) LANGU
         ) THEN NULL
         WHEN EXISTS (SELECT FROM rowrun.task k WHERE k.plan_id = p.id) THEN 'PIPELINE_COMPLETED'
     END
-    FROM (SELECT) one
-$$;
+    FROM (SELECT) one;
+END;
 
 -- What is said of an event: the text, and the body in each of the two formats. failed_tasks is cut so that a body stays
 -- below 20,000 bytes; failed_task_count isn't. Its failures are those of this round.
@@ -141,7 +142,8 @@ END $$;
 -- Plans whose next round runs belong to. A run that was inserted while its plan was just being announced as completed, or
 -- its task's failure was, carries the old round. A run that was promoted while somebody's skip of its task wasn't
 -- committed yet belongs to none: the task counts as done. Inlined where it is called.
-CREATE FUNCTION rowrun.next_rounds(run_ids bigint[]) RETURNS TABLE (plan_id bigint) LANGUAGE sql STABLE AS $$
+CREATE FUNCTION rowrun.next_rounds(run_ids bigint[]) RETURNS TABLE (plan_id bigint) LANGUAGE sql STABLE
+BEGIN ATOMIC
     SELECT DISTINCT p.id
     FROM rowrun.task_run r JOIN rowrun.plan p ON p.id = r.plan_id JOIN rowrun.task k ON k.id = r.task_id
     WHERE r.id = ANY (run_ids) AND NOT k.skipped
@@ -149,8 +151,8 @@ CREATE FUNCTION rowrun.next_rounds(run_ids bigint[]) RETURNS TABLE (plan_id bigi
            OR p.announced_round = p.round
               AND (k.outcome = 'FAILED' AND k.outcome_round = p.round
                    OR EXISTS (SELECT FROM rowrun.webhook_delivery_log l
-                              WHERE l.plan_id = p.id AND l.round = p.round AND l.event_type = 'PIPELINE_COMPLETED')))
-$$;
+                              WHERE l.plan_id = p.id AND l.round = p.round AND l.event_type = 'PIPELINE_COMPLETED')));
+END;
 
 -- The rounds that runs begin which are promoted now, or were by hand. Where somebody holds the plan (wait false), its
 -- runs are returned instead.
@@ -213,7 +215,7 @@ BEGIN
     PERFORM rowrun.announce_plans(held);
 END $$;
 
-CREATE FUNCTION rowrun.check_plan(plan_id bigint) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION rowrun.check_plan(plan_id bigint) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
 BEGIN
     PERFORM rowrun.check_isolation();
     IF NOT EXISTS (SELECT FROM rowrun.plan p WHERE p.id = check_plan.plan_id) THEN
@@ -225,7 +227,7 @@ BEGIN
     PERFORM pg_advisory_xact_lock(1920298605, hashint8(check_plan.plan_id));
 END $$;
 
-CREATE FUNCTION rowrun.run_plan(plan_id bigint) RETURNS SETOF bigint LANGUAGE plpgsql AS $$
+CREATE FUNCTION rowrun.run_plan(plan_id bigint) RETURNS SETOF bigint LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
 #variable_conflict use_column
 BEGIN
     PERFORM rowrun.check_plan(run_plan.plan_id);
@@ -263,14 +265,12 @@ BEGIN
         RETURNING r.id
     )
     SELECT coalesce(array_agg(id), '{}') INTO retried FROM again;
-    PERFORM set_config('rowrun.retrying', 'on', true);
     RETURN QUERY
     INSERT INTO task_run AS made (id, task_id, retry_of, root_id, attempt, input, priority, creator)
     SELECT r.retry_run_id, r.task_id, r.id, r.root_id, r.attempt + 1, r.input, r.priority, session_user
     FROM task_run r WHERE r.id = ANY (retried) ORDER BY r.id
     RETURNING made.id;
-    PERFORM set_config('rowrun.retrying', 'off', true);
-    IF cardinality(retried) > 0 THEN
+    IF cardinality(retried) > 0 AND NOT is_quiet() THEN
         PERFORM notify_look();
     END IF;
 END $$;

@@ -9,10 +9,9 @@ SELECT h.replica_id, h.name, h.hostname, h.version, h.state, h.started_at, h.las
 FROM rowrun.replica_heartbeat h;
 COMMENT ON VIEW rowrun.replica_status IS 'The replicas, whether they are alive and what they run.';
 GRANT SELECT ON rowrun.replica_status TO rowrun_client, rowrun_viewer, rowrun_replica;
-CREATE OR REPLACE FUNCTION rowrun.task_run_inserted() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION rowrun.task_run_inserted() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
 BEGIN
-    IF coalesce(current_setting('rowrun.notify', true), '') <> 'off'
-       AND pg_try_advisory_xact_lock(1920298606, (extract(epoch FROM clock_timestamp()) * 200)::bigint::bit(32)::int)
+    IF NOT rowrun.is_quiet() AND pg_try_advisory_xact_lock(1920298606, (extract(epoch FROM clock_timestamp()) * 200)::bigint::bit(32)::int)
        AND pg_notify('rowrun_task_run', '[]') IS NULL
     THEN
         NULL;

@@ -29,10 +29,9 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON rowrun.stream_position TO rowrun_replica
 
 -- An INSERT says nothing while a replica is woken by the log, and passes it on: that replica's session holds the lock
 -- (1920298607, 3). Only who would notify asks for it, so that it costs the others nothing.
-CREATE OR REPLACE FUNCTION rowrun.task_run_inserted() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION rowrun.task_run_inserted() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
 BEGIN
-    IF coalesce(current_setting('rowrun.notify', true), '') <> 'off'
-       AND pg_try_advisory_xact_lock(1920298606, (extract(epoch FROM clock_timestamp()) * 200)::bigint::bit(32)::int)
+    IF NOT rowrun.is_quiet() AND pg_try_advisory_xact_lock(1920298606, (extract(epoch FROM clock_timestamp()) * 200)::bigint::bit(32)::int)
        AND pg_try_advisory_xact_lock_shared(1920298607, 3)
        AND pg_notify('rowrun_task_run', '[]') IS NULL
     THEN

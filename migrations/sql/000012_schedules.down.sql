@@ -1,3 +1,4 @@
+DROP TRIGGER task_author_schedule ON rowrun.task;
 DROP TRIGGER task_schedule_fill ON rowrun.task;
 DROP TRIGGER task_schedule_refill ON rowrun.task;
 DROP TRIGGER task_scheduled ON rowrun.task;
@@ -5,6 +6,7 @@ DROP TRIGGER task_rescheduled ON rowrun.task;
 DROP FUNCTION rowrun.schedule_sweep(bigint, integer);
 DROP FUNCTION rowrun.skip_missed(bigint[]);
 DROP FUNCTION rowrun.task_scheduled();
+DROP FUNCTION rowrun.cancel_tick(bigint, text);
 DROP FUNCTION rowrun.schedule_task(bigint, boolean, boolean);
 DROP FUNCTION rowrun.schedule_ended(bigint[], bigint[]);
 DROP FUNCTION rowrun.schedule_after(bigint[]);

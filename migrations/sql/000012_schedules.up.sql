@@ -33,7 +33,7 @@ CREATE INDEX task_schedule_error ON rowrun.task (id) WHERE schedule_error IS NOT
 
 -- A field of a cron expression as a set of bits.
 CREATE FUNCTION rowrun.cron_field(field text, what text, lowest integer, highest integer, names text[] DEFAULT '{}') RETURNS bigint
-    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     bits bigint := 0;
     item text;
@@ -72,7 +72,8 @@ BEGIN
 END $$;
 
 -- A duration as Go writes it: 10m, 1h30m, 1.5s.
-CREATE FUNCTION rowrun.go_duration(duration text) RETURNS interval LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+CREATE FUNCTION rowrun.go_duration(duration text) RETURNS interval LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     seconds numeric;
 BEGIN
@@ -92,7 +93,7 @@ END $$;
 -- The first minute at or after a local time that the fields let through, date by date; NULL where none comes within
 -- 41 years: even a 29 February on one weekday comes again after 40.
 CREATE FUNCTION rowrun.cron_local(minutes bigint, hours bigint, days bigint, months bigint, weekdays bigint, either boolean, since timestamp)
-    RETURNS timestamp LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+    RETURNS timestamp LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     start timestamp := date_trunc('minute', since + interval '59.999999 s');
     year integer := extract(year FROM start);
@@ -142,7 +143,7 @@ CREATE FUNCTION rowrun.utc_offset(zone text, at timestamptz) RETURNS interval LA
 
 -- When a zone's clock was put to the offset that it has at until, if it had another one at since: to the second.
 CREATE FUNCTION rowrun.clock_change(zone text, since timestamptz, until timestamptz) RETURNS timestamptz
-    LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     before bigint := floor(extract(epoch FROM since));
     reached bigint := ceil(extract(epoch FROM until));
@@ -162,7 +163,8 @@ END $$;
 
 -- What a schedule says, read once: the five fields of a cron expression as sets of bits, whether either of the days is
 -- enough, and whether its times are fixed; the microseconds of @every; those of @after and a 0; nothing for "-".
-CREATE FUNCTION rowrun.parse_schedule(schedule text) RETURNS bigint[] LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+CREATE FUNCTION rowrun.parse_schedule(schedule text) RETURNS bigint[] LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     word text := lower(btrim(schedule, E' \t\n\r'));
     field text[];
@@ -199,7 +201,7 @@ END $$;
 -- where minute and hour are fixed, and both times where one of them has a * or a step. A clock is put forward or back
 -- by at most a day.
 CREATE FUNCTION rowrun.tick_after(parts bigint[], zone text, after timestamptz, grid timestamptz) RETURNS timestamptz
-    LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     day CONSTANT interval := '25 hours';
     fixed boolean;
@@ -279,7 +281,7 @@ COMMENT ON FUNCTION rowrun.next_tick(text, text, timestamptz, timestamptz) IS 'T
 
 -- What a task is told of its schedule is read, checked and refused here. A zone is one of the IANA's: PostgreSQL would
 -- also take POSIX rules, which are the wrong way round (UTC+3 is behind UTC), and abbreviations.
-CREATE FUNCTION rowrun.task_schedule_fill() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION rowrun.task_schedule_fill() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     resumed boolean := TG_OP = 'UPDATE' AND OLD.paused AND NOT NEW.paused AND OLD.schedule_error IS NOT NULL;
     changed boolean := TG_OP = 'INSERT';
@@ -320,7 +322,7 @@ BEGIN
     RETURN NEW;
 END $$;
 
-CREATE FUNCTION rowrun.known_zone(zone text) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+CREATE FUNCTION rowrun.known_zone(zone text) RETURNS boolean LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rowrun, pg_temp AS $$
 BEGIN
     RETURN now() AT TIME ZONE zone IS NOT NULL;
 EXCEPTION WHEN invalid_parameter_value THEN
@@ -331,7 +333,7 @@ END $$;
 -- could start (misfire says what becomes of it) or passed while the run was under way (overlap does); those that had
 -- passed when the run became due are the rest of a queue. run is NULL where there was none.
 CREATE FUNCTION rowrun.tick_that_follows(k rowrun.task, run rowrun.task_run, that timestamptz) RETURNS timestamptz
-    LANGUAGE plpgsql STABLE AS $$
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     -- One tick of @every, @after and cron in one way: what begins later has its first tick then.
     grid CONSTANT timestamptz := coalesce(k.starts_at, k.created_at);
@@ -369,7 +371,8 @@ CREATE FUNCTION rowrun.missed_at(k rowrun.task, due timestamptz) RETURNS timesta
 
 -- A schedule that can't be followed any more pauses its task, and nothing else suffers: the end of a run least of all.
 -- The table of notes comes with the next migration.
-CREATE FUNCTION rowrun.pause_schedule(task_id bigint, reason text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION rowrun.pause_schedule(task_id bigint, reason text) RETURNS void LANGUAGE plpgsql
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
 BEGIN
     UPDATE rowrun.task k SET paused = true, schedule_error = left(pause_schedule.reason, 1000) WHERE k.id = pause_schedule.task_id;
     INSERT INTO rowrun.stream_note (level, event, message, detail)
@@ -382,6 +385,7 @@ END $$;
 -- schedule meanwhile either finds the new run or is seen here.
 CREATE FUNCTION rowrun.schedule_after(run_ids bigint[]) RETURNS void LANGUAGE plpgsql
     SET enable_seqscan = off -- the table may have grown since statistics were made, by this very statement
+    SET search_path = pg_catalog, rowrun, pg_temp
 AS $$
 DECLARE
     t timestamptz := clock_timestamp();
@@ -426,6 +430,7 @@ END $$;
 -- tick that get no successor.
 CREATE FUNCTION rowrun.schedule_ended(kept bigint[], over bigint[]) RETURNS void LANGUAGE plpgsql
     SET enable_seqscan = off
+    SET search_path = pg_catalog, rowrun, pg_temp
 AS $$
 BEGIN
     IF kept IS NOT NULL THEN
@@ -440,11 +445,36 @@ BEGIN
     END IF;
 END $$;
 
+-- Cancels a PENDING run whose tick is not to be run, and says so; what follows it, the caller sees to. An edge that is
+-- written out needs no trigger, which would make the run that follows.
+CREATE FUNCTION rowrun.cancel_tick(run_id bigint, reason text) RETURNS boolean LANGUAGE plpgsql
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+DECLARE
+    t timestamptz := clock_timestamp();
+    run rowrun.task_run;
+BEGIN
+    UPDATE rowrun.task_run r
+    SET status = 'CANCELED', prev_status = 'PENDING', by_hand = NULL, finished_at = t, updated_at = greatest(t, r.updated_at + interval '1 us'),
+        hold = NULL, judge_at = NULL, cancel_reason = reason,
+        result = jsonb_build_object('code', 'CANCELED', 'detail', 'Task run canceled: ' || reason)
+    WHERE r.id = cancel_tick.run_id AND coalesce(r.status, '') = 'PENDING'
+    RETURNING r.* INTO run;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    PERFORM announce(ARRAY[transition(run)]);
+    IF run.database_id IS NOT NULL THEN
+        INSERT INTO rowrun.gate_mark (kind, database_id) VALUES ('DATABASE', run.database_id);
+    END IF;
+    RETURN true;
+END $$;
+
 -- Brings the waiting run of a task in line with its schedule: makes it, moves it, or cancels it. A run that is
 -- AVAILABLE or RUNNING, or a retry, is left alone: its end makes the next. anew: the run carries what has changed of the task, and
 -- is replaced.
 CREATE FUNCTION rowrun.schedule_task(task_id bigint, moved boolean, anew boolean) RETURNS boolean LANGUAGE plpgsql
     SET enable_seqscan = off
+    SET search_path = pg_catalog, rowrun, pg_temp
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -470,10 +500,7 @@ BEGIN
     END IF;
     PERFORM set_config('rowrun.scheduling', 'on', true);
     IF run.id IS NOT NULL AND (wanted IS NULL OR anew AND run.attempt = 0) THEN
-        UPDATE rowrun.task_run r
-        SET status = 'CANCELED', cancel_reason = CASE WHEN wanted IS NULL THEN 'its schedule ended' ELSE 'its task was changed' END
-        WHERE r.id = run.id AND coalesce(r.status, '') = 'PENDING';
-        IF NOT FOUND THEN
+        IF NOT rowrun.cancel_tick(run.id, CASE WHEN wanted IS NULL THEN 'its schedule ended' ELSE 'its task was changed' END) THEN
             wanted := NULL;
         END IF;
         run := nothing;
@@ -516,6 +543,7 @@ END $$;
 -- Moves runs whose tick was missed, and is to be skipped, to the next tick. The caller holds them.
 CREATE FUNCTION rowrun.skip_missed(run_ids bigint[]) RETURNS void LANGUAGE plpgsql
     SET enable_seqscan = off
+    SET search_path = pg_catalog, rowrun, pg_temp
 AS $$
 DECLARE
     t timestamptz := clock_timestamp();
@@ -541,7 +569,7 @@ BEGIN
         IF coming IS NOT NULL THEN
             UPDATE rowrun.task_run r SET tick = coming, run_at = coming, missed_at = rowrun.missed_at(k, coming) WHERE r.id = run.id;
         ELSE
-            UPDATE rowrun.task_run r SET status = 'CANCELED', cancel_reason = 'its tick was missed, and no other comes' WHERE r.id = run.id;
+            PERFORM rowrun.cancel_tick(run.id, 'its tick was missed, and no other comes');
         END IF;
         IF problem IS NOT NULL THEN
             PERFORM rowrun.pause_schedule(k.id, problem);
@@ -554,6 +582,7 @@ END $$;
 -- deleted or restored). Returns the last task looked at, NULL behind the last, and how many runs were made.
 CREATE FUNCTION rowrun.schedule_sweep(after_id bigint, most integer, OUT last_id bigint, OUT made integer) LANGUAGE plpgsql
     SET enable_seqscan = off
+    SET search_path = pg_catalog, rowrun, pg_temp
 AS $$
 DECLARE
     due record;
@@ -585,6 +614,8 @@ BEGIN
     HAVING count(*) = most;
 END $$;
 
+CREATE TRIGGER task_author_schedule BEFORE UPDATE OF schedule, time_zone, misfire, starts_at, ends_at, overlap, state ON rowrun.task
+    FOR EACH ROW EXECUTE FUNCTION rowrun.task_author_check();
 CREATE TRIGGER task_schedule_fill BEFORE INSERT ON rowrun.task FOR EACH ROW
     WHEN (NEW.schedule IS NOT NULL OR num_nulls(NEW.time_zone, NEW.misfire, NEW.overlap) > 0)
     EXECUTE FUNCTION rowrun.task_schedule_fill();
@@ -607,16 +638,16 @@ COMMENT ON FUNCTION rowrun.missed_at(rowrun.task, timestamptz) IS 'Internal: whe
 COMMENT ON FUNCTION rowrun.pause_schedule(bigint, text) IS 'Internal: pauses a task whose schedule can''t be followed.';
 COMMENT ON FUNCTION rowrun.schedule_after(bigint[]) IS 'Internal: the next runs after these.';
 COMMENT ON FUNCTION rowrun.schedule_ended(bigint[], bigint[]) IS 'Internal: state and next run of tasks whose runs have ended.';
+COMMENT ON FUNCTION rowrun.cancel_tick(bigint, text) IS 'Internal: cancels a waiting run for its schedule.';
 COMMENT ON FUNCTION rowrun.schedule_task(bigint, boolean, boolean) IS 'Internal: makes, moves or cancels the waiting run of a schedule.';
 COMMENT ON FUNCTION rowrun.task_scheduled() IS 'Trigger: the waiting run follows its task''s schedule.';
 COMMENT ON FUNCTION rowrun.skip_missed(bigint[]) IS 'Internal: moves runs whose tick was missed to the next one.';
 COMMENT ON FUNCTION rowrun.schedule_sweep(bigint, integer) IS 'Internal: runs for schedules that have none.';
 
-GRANT UPDATE (schedule, time_zone, misfire, starts_at, ends_at, overlap, state) ON rowrun.task TO rowrun_client;
 REVOKE ALL ON FUNCTION rowrun.pause_schedule(bigint, text), rowrun.schedule_after(bigint[]), rowrun.schedule_ended(bigint[], bigint[]),
-    rowrun.schedule_task(bigint, boolean, boolean), rowrun.task_scheduled(), rowrun.skip_missed(bigint[]), rowrun.schedule_sweep(bigint, integer)
+    rowrun.cancel_tick(bigint, text), rowrun.schedule_task(bigint, boolean, boolean), rowrun.task_scheduled(), rowrun.skip_missed(bigint[]), rowrun.schedule_sweep(bigint, integer)
     FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION rowrun.pause_schedule(bigint, text), rowrun.schedule_after(bigint[]), rowrun.schedule_ended(bigint[], bigint[]),
-    rowrun.schedule_task(bigint, boolean, boolean), rowrun.skip_missed(bigint[]), rowrun.schedule_sweep(bigint, integer) TO rowrun_replica;
+    rowrun.cancel_tick(bigint, text), rowrun.schedule_task(bigint, boolean, boolean), rowrun.skip_missed(bigint[]), rowrun.schedule_sweep(bigint, integer) TO rowrun_replica;
 
 INSERT INTO rowrun.migration (version) VALUES (12);

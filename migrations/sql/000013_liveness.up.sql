@@ -50,17 +50,18 @@ CREATE FUNCTION rowrun.recovery_function(named text) RETURNS TABLE (function oid
 $$;
 COMMENT ON FUNCTION rowrun.recovery_function(text) IS 'Internal: the function that on_stale names, and how it is called.';
 
-CREATE FUNCTION rowrun.handler_task(named text) RETURNS bigint LANGUAGE sql STABLE AS $$
+CREATE FUNCTION rowrun.handler_task(named text) RETURNS bigint LANGUAGE sql STABLE
+BEGIN ATOMIC
     SELECT h.id FROM (
         SELECT k.id, 0 AS place FROM rowrun.task k WHERE k.name = named AND k.name <> '' AND k.plan_id IS NULL
         UNION ALL
         SELECT k.id, 1 FROM rowrun.task k
         WHERE k.id = CASE WHEN named ~ '^[0-9]{1,18}$' THEN named::bigint END AND k.plan_id IS NULL) h
-    ORDER BY h.place LIMIT 1
-$$;
+    ORDER BY h.place LIMIT 1;
+END;
 COMMENT ON FUNCTION rowrun.handler_task(text) IS 'Internal: the task that on_failure_task names, by name or id.';
 
-CREATE FUNCTION rowrun.task_recovery_check() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION rowrun.task_recovery_check() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     named text := substr(NEW.on_stale, 10);
     f     record;
@@ -102,7 +103,8 @@ CREATE TRIGGER task_recovery_check BEFORE INSERT OR UPDATE OF on_stale, on_failu
 
 -- Called by end_runs, only where a task of these runs names a function or a handler. What goes wrong here may cost the
 -- handler's run, never the end; but a lock that is waited for too long is for the caller to try again.
-CREATE FUNCTION rowrun.handle_ended(run_ids bigint[], retries text[], ended bigint[]) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION rowrun.handle_ended(run_ids bigint[], retries text[], ended bigint[]) RETURNS void LANGUAGE plpgsql
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     failed record;
     handler bigint;
@@ -204,7 +206,8 @@ COMMENT ON COLUMN rowrun.orphan_type.available IS 'How many are AVAILABLE.';
 -- that long: between two replicas of a rolling restart nobody runs it for a moment. However many replicas ask, it
 -- looks once in "every". What is read is bounded: of each queue and type 500 AVAILABLE runs, and of PENDING ones 2,000
 -- that wait for a replica and 2,000 that are due first.
-CREATE FUNCTION rowrun.note_orphans(patience interval, every interval) RETURNS integer LANGUAGE plpgsql AS $$
+CREATE FUNCTION rowrun.note_orphans(patience interval, every interval) RETURNS integer LANGUAGE plpgsql
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
     t     timestamptz := clock_timestamp();
@@ -291,7 +294,7 @@ COMMENT ON FUNCTION rowrun.purge_type(text, interval, bigint, integer) IS 'Cance
 
 -- Many runs of one task. The array's elements are their inputs; keys, where given, are their idempotency_keys.
 CREATE FUNCTION rowrun.insert_many(task bigint, inputs jsonb, idempotency_keys text[], on_conflict text, run_at timestamptz, priority integer)
-    RETURNS SETOF bigint LANGUAGE plpgsql AS $$
+    RETURNS SETOF bigint LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
 #variable_conflict use_column
 BEGIN
     IF jsonb_typeof(inputs) IS DISTINCT FROM 'array' THEN
@@ -319,7 +322,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION rowrun.insert_many(bigint, jsonb, text[], text, timestamptz, integer) IS 'Internal: the one text of enqueue_many.';
 
-CREATE FUNCTION rowrun.task_named(task text) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
+CREATE FUNCTION rowrun.task_named(task text) RETURNS bigint LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     found_id bigint;
 BEGIN
@@ -342,7 +345,7 @@ BEGIN
         FOR inputs IN SELECT * FROM (VALUES ('jsonb', 'inputs'), ('jsonb[]', 'to_jsonb(inputs)'), ('text', 'inputs::jsonb')) v(type, expression) LOOP
             EXECUTE format('CREATE FUNCTION rowrun.enqueue_many(task %s, inputs %s, idempotency_keys text[] DEFAULT NULL, '
                 'on_conflict text DEFAULT ''FAIL'', run_at timestamptz DEFAULT now(), priority integer DEFAULT NULL) RETURNS SETOF bigint '
-                'LANGUAGE sql AS $$ SELECT rowrun.insert_many(%s, %s, idempotency_keys, on_conflict, run_at, priority) $$',
+                'LANGUAGE sql BEGIN ATOMIC SELECT rowrun.insert_many(%s, %s, idempotency_keys, on_conflict, run_at, priority); END',
                 task.type, inputs.type, task.expression, inputs.expression);
             EXECUTE format('COMMENT ON FUNCTION rowrun.enqueue_many(%s, %s, text[], text, timestamptz, integer) IS '
                 '''A run for each of these inputs, in one statement: all or nothing, or (on_conflict SKIP) without those whose key exists; the runs made.''',
@@ -353,7 +356,7 @@ END $do$;
 
 CREATE FUNCTION rowrun.replace_run(task bigint, idempotency_key text, input jsonb DEFAULT '{}', run_at timestamptz DEFAULT now(),
     priority integer DEFAULT NULL)
-    RETURNS bigint LANGUAGE plpgsql AS $$
+    RETURNS bigint LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
     made bigint;
@@ -370,26 +373,35 @@ BEGIN
         IF made IS NOT NULL THEN
             RETURN made;
         END IF;
+        -- A run that is AVAILABLE was due: it stays where it is, and gets what is to be done.
         UPDATE rowrun.task_run r
-        SET input = replace_run.input, run_at = replace_run.run_at, priority = replace_run.priority
-        WHERE r.task_id = replace_run.task AND r.idempotency_key = replace_run.idempotency_key AND r.status = 'PENDING'
+        SET input = replace_run.input, priority = replace_run.priority,
+            run_at = CASE r.status WHEN 'PENDING' THEN replace_run.run_at ELSE r.run_at END
+        WHERE r.task_id = replace_run.task AND r.idempotency_key = replace_run.idempotency_key
+          AND (r.status = 'PENDING' OR r.status = 'AVAILABLE' AND coalesce(replace_run.run_at, now()) <= clock_timestamp())
         RETURNING r.id INTO made;
         IF made IS NOT NULL THEN
             RETURN made;
         END IF;
         SELECT r.id, r.status INTO old FROM rowrun.task_run r
         WHERE r.task_id = replace_run.task AND r.idempotency_key = replace_run.idempotency_key;
-        IF FOUND AND old.status <> 'PENDING' THEN
-            RAISE EXCEPTION 'run % has this key and is %: only a PENDING run is replaced', old.id, old.status
+        IF FOUND AND old.status = 'AVAILABLE' AND replace_run.run_at > clock_timestamp() THEN
+            RAISE EXCEPTION 'run % has this key and is AVAILABLE: it can''t be put off any more', old.id
+                USING ERRCODE = 'RR004', HINT = 'Cancel it, and use another key; or leave run_at out, and it gets this input.';
+        ELSIF FOUND AND old.status NOT IN ('PENDING', 'AVAILABLE') THEN
+            RAISE EXCEPTION 'run % has this key and is %: a run is replaced until it is claimed', old.id, old.status
                 USING ERRCODE = 'RR004', HINT = 'Use another key, for instance with a counter or a time in it.';
         END IF;
     END LOOP;
     RAISE EXCEPTION 'the run with this key keeps changing' USING ERRCODE = 'serialization_failure', HINT = 'Try again.';
 END $$;
-COMMENT ON FUNCTION rowrun.replace_run(bigint, text, jsonb, timestamptz, integer) IS 'A run with this key: the PENDING one that has it gets this input, run_at and priority, otherwise a new one; its id.';
+COMMENT ON FUNCTION rowrun.replace_run(bigint, text, jsonb, timestamptz, integer) IS 'A run with this key: the one that has it and is not claimed yet gets this input, priority and (PENDING) run_at, otherwise a new one; its id.';
 CREATE FUNCTION rowrun.replace_run(task text, idempotency_key text, input jsonb DEFAULT '{}', run_at timestamptz DEFAULT now(),
     priority integer DEFAULT NULL)
-    RETURNS bigint LANGUAGE sql AS $$ SELECT rowrun.replace_run(rowrun.task_named(task), idempotency_key, input, run_at, priority) $$;
+    RETURNS bigint LANGUAGE sql
+BEGIN ATOMIC
+    SELECT rowrun.replace_run(rowrun.task_named(task), idempotency_key, input, run_at, priority);
+END;
 COMMENT ON FUNCTION rowrun.replace_run(text, text, jsonb, timestamptz, integer) IS 'The same, by the name of a task without a plan.';
 
 INSERT INTO rowrun.migration (version) VALUES (13);

@@ -11,9 +11,9 @@ SELECT h.replica_id, h.name, h.hostname, h.version, h.state, h.started_at, h.las
 FROM rowrun.replica_heartbeat h;
 COMMENT ON VIEW rowrun.replica_status IS 'The replicas, whether they are alive and what they run.';
 GRANT SELECT ON rowrun.replica_status TO rowrun_client, rowrun_viewer, rowrun_replica;
+DROP TRIGGER task_author_operations ON rowrun.task;
 DROP TRIGGER task_operations_fill ON rowrun.task;
 DROP FUNCTION rowrun.task_operations_fill();
 ALTER TABLE rowrun.task DROP COLUMN failure_log_level;
 DROP INDEX rowrun.task_run_own_retention, rowrun.task_retention;
-REVOKE UPDATE (retention) ON rowrun.task FROM rowrun_client;
 DELETE FROM rowrun.migration WHERE version = 14;

@@ -8,12 +8,14 @@ CREATE INDEX task_run_own_retention ON rowrun.task_run (task_id, finished_at)
 ALTER TABLE rowrun.task ADD COLUMN failure_log_level text NOT NULL DEFAULT 'info'
     CHECK (failure_log_level IN ('debug', 'info', 'warn', 'error'));
 COMMENT ON COLUMN rowrun.task.failure_log_level IS 'The level of the lines that say that a run of it FAILED: debug, info, warn or error.';
-CREATE FUNCTION rowrun.task_operations_fill() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION rowrun.task_operations_fill() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
 BEGIN
     NEW.failure_log_level := 'info';
     RETURN NEW;
 END $$;
 COMMENT ON FUNCTION rowrun.task_operations_fill() IS 'Trigger: an explicit NULL in failure_log_level gets its default.';
+CREATE TRIGGER task_author_operations BEFORE UPDATE OF failure_log_level ON rowrun.task
+    FOR EACH ROW EXECUTE FUNCTION rowrun.task_author_check();
 CREATE TRIGGER task_operations_fill BEFORE INSERT OR UPDATE OF failure_log_level ON rowrun.task
     FOR EACH ROW WHEN (NEW.failure_log_level IS NULL) EXECUTE FUNCTION rowrun.task_operations_fill();
 
@@ -30,7 +32,8 @@ SELECT h.replica_id, h.name, h.hostname, h.version, h.state, h.started_at, h.las
        h.wake_source, h.paused_at
 FROM rowrun.replica_heartbeat h;
 
-CREATE FUNCTION rowrun.set_replica_paused(replica text, pause boolean) RETURNS SETOF text LANGUAGE plpgsql AS $$
+CREATE FUNCTION rowrun.set_replica_paused(replica text, pause boolean) RETURNS SETOF text LANGUAGE plpgsql
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
     one text;
@@ -61,7 +64,6 @@ CREATE FUNCTION rowrun.resume_replica(replica text) RETURNS SETOF text
     AS $$ SELECT rowrun.set_replica_paused(replica, false) $$;
 COMMENT ON FUNCTION rowrun.resume_replica(text) IS 'The live replicas of this id or name claim again; their ids.';
 
-GRANT UPDATE (retention, failure_log_level) ON rowrun.task TO rowrun_client;
 REVOKE ALL ON FUNCTION rowrun.set_replica_paused(text, boolean), rowrun.pause_replica(text), rowrun.resume_replica(text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION rowrun.pause_replica(text), rowrun.resume_replica(text) TO rowrun_operator;
 

@@ -13,15 +13,19 @@ GRANT SELECT ON rowrun.unmet_dependency TO rowrun_client, rowrun_viewer, rowrun_
 -- Where messages go, and what signs them, is for those who write it and for the sidecar.
 GRANT SELECT (id, project, name, events, format, enabled, created_at) ON rowrun.webhook TO rowrun_client, rowrun_viewer;
 
-GRANT INSERT, DELETE ON rowrun.plan, rowrun.task, rowrun.task_dependency TO rowrun_client;
-GRANT INSERT ON rowrun.task_run TO rowrun_client;
+-- Nobody but the owner and replicas updates or deletes in a whole table: who may can LOCK it as well. What an older version
+-- granted there is taken back.
+REVOKE UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER ON ALL TABLES IN SCHEMA rowrun
+    FROM PUBLIC, rowrun_client, rowrun_author, rowrun_operator, rowrun_viewer;
+GRANT INSERT ON rowrun.plan, rowrun.task, rowrun.task_dependency, rowrun.task_run TO rowrun_client;
 GRANT UPDATE (name, type, queue, database_id, version, sequential, payload, priority, timeout, progress_timeout,
-    max_attempts, retry_delay, on_stale, on_failure_task, labels) ON rowrun.task TO rowrun_client;
+    max_attempts, retry_delay, on_stale, on_failure_task, labels, retention, failure_log_level,
+    schedule, time_zone, misfire, starts_at, ends_at, overlap, state) ON rowrun.task TO rowrun_client;
 GRANT UPDATE (name, project) ON rowrun.plan TO rowrun_client;
 GRANT UPDATE (run_at, priority, input, cancel_requested_at, cancel_reason) ON rowrun.task_run TO rowrun_client;
 GRANT USAGE ON SEQUENCE rowrun.plan_id_seq, rowrun.task_id_seq, rowrun.task_run_id_seq TO rowrun_client, rowrun_replica;
 
-GRANT SELECT, INSERT, UPDATE, DELETE ON rowrun.webhook TO rowrun_author;
+GRANT SELECT, INSERT, UPDATE (project, name, url, secret_ref, events, format, enabled) ON rowrun.webhook TO rowrun_author;
 GRANT UPDATE (status, attempts, next_attempt_at, delivered_at, leased_until, lease_token) ON rowrun.webhook_delivery TO rowrun_author;
 GRANT USAGE ON SEQUENCE rowrun.webhook_id_seq TO rowrun_author;
 
@@ -43,8 +47,13 @@ REVOKE ALL ON FUNCTION rowrun.cancel_run(bigint, text), rowrun.retry_run(bigint)
     rowrun.task_gate_changed(), rowrun.task_left_plan(), rowrun.plan_gate_changed(), rowrun.task_dependency_changed(), rowrun.replica_changed(), rowrun.note_edit(text, boolean), rowrun.note_ready(bigint),
     rowrun.announce_plans(bigint[]), rowrun.begin_round(bigint, integer, boolean), rowrun.begin_rounds(bigint[], boolean),
     rowrun.settle_plans(bigint[], jsonb, boolean), rowrun.set_skipped(bigint, boolean, text), rowrun.webhook_changed(), rowrun.webhook_deleted(),
-    rowrun.retry_plan(bigint), rowrun.cancel_plan(bigint, text), rowrun.skip_task(bigint, text), rowrun.unskip_task(bigint)
+    rowrun.retry_plan(bigint), rowrun.cancel_plan(bigint, text), rowrun.skip_task(bigint, text), rowrun.unskip_task(bigint),
+    rowrun.remove_task(bigint), rowrun.remove_any_task(bigint), rowrun.remove_plan(bigint), rowrun.remove_any_plan(bigint),
+    rowrun.remove_dependency(bigint, bigint), rowrun.remove_any_dependency(bigint, bigint), rowrun.delete_webhook(bigint)
     FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION rowrun.remove_task(bigint), rowrun.remove_plan(bigint), rowrun.remove_dependency(bigint, bigint) TO rowrun_client;
+GRANT EXECUTE ON FUNCTION rowrun.remove_any_task(bigint), rowrun.remove_any_plan(bigint), rowrun.remove_any_dependency(bigint, bigint),
+    rowrun.delete_webhook(bigint) TO rowrun_author;
 GRANT EXECUTE ON FUNCTION rowrun.announce_plans(bigint[]), rowrun.begin_round(bigint, integer, boolean),
     rowrun.begin_rounds(bigint[], boolean), rowrun.settle_plans(bigint[], jsonb, boolean) TO rowrun_replica;
 GRANT EXECUTE ON FUNCTION rowrun.retry_plan(bigint), rowrun.cancel_plan(bigint, text) TO rowrun_client, rowrun_replica;
@@ -60,7 +69,7 @@ GRANT EXECUTE ON FUNCTION rowrun.end_runs(bigint[], uuid[], text[], jsonb[], tex
 GRANT SELECT ON rowrun.orphan_task_run, rowrun.orphan_type, rowrun.task_type, rowrun.stream_note TO rowrun_client, rowrun_viewer, rowrun_replica;
 GRANT SELECT, INSERT, UPDATE, DELETE ON rowrun.stream_note, rowrun.recovery_call, rowrun.orphan_type TO rowrun_replica;
 GRANT UPDATE (orphans_looked_at) ON rowrun.deployment TO rowrun_replica;
-GRANT INSERT, UPDATE, DELETE ON rowrun.task_type TO rowrun_operator;
+GRANT INSERT, UPDATE (draining, alias_of, mapping, changed_at) ON rowrun.task_type TO rowrun_operator;
 REVOKE ALL ON FUNCTION rowrun.handle_ended(bigint[], text[], bigint[]), rowrun.note_orphans(interval, interval),
     rowrun.purge_type(text, interval, bigint, integer) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION rowrun.handle_ended(bigint[], text[], bigint[]), rowrun.note_orphans(interval, interval) TO rowrun_replica;
