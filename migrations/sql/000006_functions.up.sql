@@ -416,12 +416,18 @@ END $$;
 CREATE FUNCTION rowrun.delete_task(task_id bigint) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     found_type text;
+    gone boolean;
 BEGIN
     SELECT k.type INTO found_type FROM task k WHERE k.id = delete_task.task_id;
     IF is_authors(found_type) AND NOT is_author() THEN
         RAISE EXCEPTION 'only members of rowrun_author may delete tasks of type %', found_type
             USING ERRCODE = 'insufficient_privilege', HINT = 'GRANT rowrun_author TO the role, or let an author delete the task.';
-    ELSIF NOT (CASE WHEN is_authors(found_type) THEN remove_any_task(delete_task.task_id) ELSE remove_task(delete_task.task_id) END) THEN
+    ELSIF is_authors(found_type) THEN
+        gone := remove_any_task(delete_task.task_id);
+    ELSE
+        gone := remove_task(delete_task.task_id);
+    END IF;
+    IF NOT gone THEN
         RAISE EXCEPTION 'task % does not exist', coalesce(delete_task.task_id::text, 'NULL')
             USING ERRCODE = 'no_data_found', HINT = 'Look for its id in rowrun.task.';
     END IF;
@@ -448,11 +454,17 @@ END $$;
 CREATE FUNCTION rowrun.delete_plan(plan_id bigint) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     authors boolean := EXISTS (SELECT FROM task k WHERE k.plan_id = delete_plan.plan_id AND is_authors(k.type));
+    gone boolean;
 BEGIN
     IF authors AND NOT is_author() THEN
         RAISE EXCEPTION 'plan % has tasks that only members of rowrun_author may delete', delete_plan.plan_id
             USING ERRCODE = 'insufficient_privilege', HINT = 'GRANT rowrun_author TO the role, or let an author delete the plan.';
-    ELSIF NOT (CASE WHEN authors THEN remove_any_plan(delete_plan.plan_id) ELSE remove_plan(delete_plan.plan_id) END) THEN
+    ELSIF authors THEN
+        gone := remove_any_plan(delete_plan.plan_id);
+    ELSE
+        gone := remove_plan(delete_plan.plan_id);
+    END IF;
+    IF NOT gone THEN
         RAISE EXCEPTION 'plan % does not exist', coalesce(delete_plan.plan_id::text, 'NULL')
             USING ERRCODE = 'no_data_found', HINT = 'Look for its id in rowrun.plan.';
     END IF;
@@ -479,12 +491,17 @@ CREATE FUNCTION rowrun.delete_dependency(task_id bigint, depends_on_id bigint) R
     LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     authors boolean := EXISTS (SELECT FROM task k WHERE k.id = delete_dependency.task_id AND is_authors(k.type));
+    gone boolean;
 BEGIN
     IF authors AND NOT is_author() THEN
         RAISE EXCEPTION 'only members of rowrun_author may say what task % waits for', delete_dependency.task_id
             USING ERRCODE = 'insufficient_privilege', HINT = 'It is of a type that authors write. GRANT rowrun_author TO the role, or let an author do it.';
-    ELSIF NOT (CASE WHEN authors THEN remove_any_dependency(delete_dependency.task_id, delete_dependency.depends_on_id)
-                   ELSE remove_dependency(delete_dependency.task_id, delete_dependency.depends_on_id) END) THEN
+    ELSIF authors THEN
+        gone := remove_any_dependency(delete_dependency.task_id, delete_dependency.depends_on_id);
+    ELSE
+        gone := remove_dependency(delete_dependency.task_id, delete_dependency.depends_on_id);
+    END IF;
+    IF NOT gone THEN
         RAISE EXCEPTION 'task % does not depend on task %', coalesce(delete_dependency.task_id::text, 'NULL'), coalesce(delete_dependency.depends_on_id::text, 'NULL')
             USING ERRCODE = 'no_data_found', HINT = 'Look for it in rowrun.task_dependency.';
     END IF;
