@@ -36,7 +36,7 @@ COMMENT ON COLUMN rowrun.recovery_call.not_before IS 'Until then a call that was
 
 -- The function that on_stale names. It takes the run as rowrun.task_run, its id as bigint, or the run as jsonb. It must
 -- not lend anybody the sidecar's rights: it runs with its owner's (SECURITY DEFINER), or its owner is Rowrun's.
-CREATE FUNCTION rowrun.recovery_function(named text) RETURNS TABLE (function oid, safe boolean, call text) LANGUAGE sql STABLE AS $$
+CREATE FUNCTION rowrun.recovery_function(named text) RETURNS TABLE (function oid, safe boolean, call text) LANGUAGE sql STABLE SET search_path = pg_catalog, rowrun, pg_temp AS $$
     SELECT p.oid, p.prosecdef OR pg_has_role(p.proowner, c.relowner, 'USAGE'),
            format('SELECT %I.%I(%s) FROM rowrun.task_run r WHERE r.id = $1', n.nspname, p.proname,
                   CASE p.proargtypes[0] WHEN 'bigint'::regtype THEN 'r.id' WHEN 'jsonb'::regtype THEN 'to_jsonb(r) - ''claim_hash''' ELSE 'r' END)
