@@ -305,6 +305,9 @@ CREATE FUNCTION rowrun.task_run_fill() RETURNS trigger LANGUAGE plpgsql SET enab
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     t record;
+    current_round integer;
+    depends boolean;
+    marked boolean;
 BEGIN
     SELECT k.type, k.queue, k.database_id, k.version, k.version_key, k.sequential, k.priority, k.plan_id,
            nullif(k.retention IS NOT NULL, false) AS own_retention
@@ -342,11 +345,13 @@ BEGIN
     NEW.created_at := now();
     NEW.updated_at := now();
     NEW.result := '{}';
-    IF NEW.retry_of IS NULL OR NOT rowrun.is_trusted()
-       OR NOT EXISTS (SELECT FROM rowrun.task_run p WHERE p.id = NEW.retry_of AND p.retry_run_id = NEW.id)
-    THEN
+    IF NEW.retry_of IS NOT NULL THEN -- asked by itself: a query in the condition below would be one for each INSERT
+        IF NOT rowrun.is_trusted() OR NOT EXISTS (SELECT FROM rowrun.task_run p WHERE p.id = NEW.retry_of AND p.retry_run_id = NEW.id) THEN
+            NEW.retry_of := NULL;
+        END IF;
+    END IF;
+    IF NEW.retry_of IS NULL THEN
         NEW.attempt := 0;
-        NEW.retry_of := NULL;
         NEW.root_id := NEW.id;
         NEW.creator := current_user;
         NEW.failures := 0;
@@ -359,11 +364,18 @@ BEGIN
     IF NEW.tick IS NULL AND NEW.missed_at IS NOT NULL THEN
         NEW.missed_at := NULL;
     END IF;
-    -- The round that is current, or the next one where that has its event; an automatic retry says its predecessor's.
     IF t.plan_id IS NULL THEN
         NEW.round := NULL;
-    ELSIF NEW.round IS NULL THEN
-        NEW.round := (SELECT p.round + (p.announced_round >= p.round)::int FROM rowrun.plan p WHERE p.id = t.plan_id);
+    ELSE
+        -- One look at all that its plan says. The round is the current one, or the next where that has its event; an
+        -- automatic retry says its predecessor's. One mark is enough for what a transaction inserts: it has left one where
+        -- the plan's newest PENDING run is its own, too.
+        SELECT p.round + (p.announced_round >= p.round)::int,
+               EXISTS (SELECT FROM rowrun.task_dependency d WHERE d.task_id = NEW.task_id),
+               (SELECT u.created_at = now() AND u.hold IS NOT DISTINCT FROM 'READY' FROM rowrun.task_run u
+                WHERE u.plan_id = t.plan_id AND u.status = 'PENDING' ORDER BY u.id DESC LIMIT 1)
+        INTO current_round, depends, marked FROM rowrun.plan p WHERE p.id = t.plan_id;
+        NEW.round := coalesce(NEW.round, current_round);
     END IF;
     IF NOT (ROW(NEW.available_at, NEW.started_at, NEW.finished_at, NEW.deadline, NEW.cancel_requested_at, NEW.cancel_reason,
                 NEW.progress, NEW.progress_at, NEW.replica_id, NEW.claim_hash, NEW.prev_status, NEW.by_hand, NEW.retry_run_id) IS NULL)
@@ -395,16 +407,11 @@ BEGIN
     IF t.plan_id IS NULL AND t.database_id IS NULL AND NEW.run_at <= clock_timestamp() THEN
         NEW.hold := 'READY';
         NEW.judge_at := NULL;
-    ELSIF t.plan_id IS NOT NULL AND t.database_id IS NULL AND NEW.run_at <= clock_timestamp()
-          AND NOT EXISTS (SELECT FROM rowrun.task_dependency d WHERE d.task_id = NEW.task_id)
-    THEN
+    ELSIF t.plan_id IS NOT NULL AND t.database_id IS NULL AND NEW.run_at <= clock_timestamp() AND NOT depends THEN
         -- Most likely only its plan holds it, which the pass looks at; the other gates are asked when its turn comes.
         NEW.hold := 'READY';
         NEW.judge_at := NULL;
-        -- One mark for all that a transaction inserts: it has left one if the plan's newest PENDING run is its own, too.
-        IF (SELECT u.created_at = now() AND u.hold IS NOT DISTINCT FROM 'READY' FROM rowrun.task_run u
-            WHERE u.plan_id = t.plan_id AND u.status = 'PENDING' ORDER BY u.id DESC LIMIT 1) IS NOT TRUE
-        THEN
+        IF marked IS NOT TRUE THEN
             PERFORM rowrun.note_ready(t.plan_id);
         END IF;
     ELSE
