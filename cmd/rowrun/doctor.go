@@ -46,28 +46,38 @@ type doctor struct {
 	hearsErr error
 	server   store.ServerFacts
 	schema   int64
+	owner    string                  // of the tables; set by checkRole
+	targets  map[string]fileDatabase // of --config
+	lookup   func(string) (string, bool)
 	findings []finding
 }
 
 func newDoctor(env environment) *cobra.Command {
 	c := client{lookup: env.lookup}
 	d := doctor{now: time.Now}
+	var configPath string
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Look for what is wrong or will be: server, schema, roles, pooler, replicas",
 		Long: "Looks at the server's version and settings, privileges, poolers, the schema and its triggers, clocks, vacuum,\n" +
 			"replication slots, the notification queue, the replicas, and runs that nobody can take. Changes nothing.\n" +
 			"Each finding names the command that mends it. Exit code 1: there are warnings, which will hurt.\n\n" +
-			"Give it the role of a sidecar: it looks at what that role may do.",
+			"Give it the role of a sidecar, and its --config: it looks at what that role may do, and those of the target databases.",
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if d.snapshotAge < 0 {
 				return usagef("--snapshot-age: %s is not accepted; accepted: a duration such as 5m", d.snapshotAge)
 			}
+			file, err := readFile(configPath)
+			if err != nil {
+				return err
+			}
+			d.targets, d.lookup = file.Databases, c.lookup
 			return d.run(cmd, &c)
 		},
 	}
 	c.register(cmd.Flags())
+	cmd.Flags().StringVar(&configPath, "config", "", "the sidecars' YAML `file`, for a look at its target databases")
 	cmd.Flags().DurationVar(&d.snapshotAge, "snapshot-age", 5*time.Minute, "how long a transaction may keep dead rows from being removed")
 	return cmd
 }
@@ -134,6 +144,9 @@ func (d *doctor) examine(ctx context.Context) error {
 		ask  func(ctx context.Context) error
 	}{
 		{"privileges", d.checkPrivileges},
+		{"role", d.checkRole},
+		{"attached", d.checkAttachments},
+		{"target", d.checkTargets},
 		{"drift", d.checkDrift},
 		{"vacuum", d.checkVacuum},
 		{"snapshot", d.checkSnapshots},
