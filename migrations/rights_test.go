@@ -204,3 +204,48 @@ func dropLater(t *testing.T, url, role string) {
 		require.NoError(t, err)
 	})
 }
+
+// Who may create in the database may be there first, with a schema of our name.
+func TestMigrationsTouchNothingThatAStrangerPlanted(t *testing.T) {
+	t.Parallel()
+	url, conn := fresh(t)
+	suffix := fmt.Sprint(time.Now().UnixNano())
+	stranger, owner := "planter_"+suffix, "owner_"+suffix
+	run(t, conn, `CREATE ROLE `+stranger+`; CREATE ROLE `+owner+` LOGIN`)
+	dropLater(t, url, stranger)
+	dropLater(t, url, owner)
+	database := pgx.Identifier{conn.Config().Database}.Sanitize()
+	run(t, conn, `GRANT CREATE ON DATABASE `+database+` TO `+stranger+`, `+owner+`; SET ROLE `+stranger+`;
+		CREATE SCHEMA rowrun; CREATE TABLE rowrun.migration (version bigint PRIMARY KEY);
+		CREATE TABLE rowrun.schema_migrations (version bigint NOT NULL PRIMARY KEY, dirty boolean NOT NULL);
+		CREATE FUNCTION rowrun.took() RETURNS trigger LANGUAGE plpgsql AS $f$ BEGIN
+			EXECUTE 'COMMENT ON DATABASE `+database+` IS ''taken'''; RETURN NEW; END $f$;
+		CREATE TRIGGER took BEFORE INSERT ON rowrun.schema_migrations FOR EACH ROW EXECUTE FUNCTION rowrun.took();
+		GRANT ALL ON SCHEMA rowrun TO PUBLIC; GRANT ALL ON ALL TABLES IN SCHEMA rowrun TO PUBLIC; RESET ROLE`)
+	taken := `SELECT shobj_description(oid, 'pg_database') FROM pg_database WHERE datname = current_database()`
+	asOwner := conn.Config().Copy()
+	for _, config := range []migrations.Config{{URL: url}, {URL: urlAs(asOwner, owner)}} {
+		_, err := migrations.Up(t.Context(), config)
+		require.ErrorContains(t, err, "schema rowrun belongs to "+stranger)
+		require.Nil(t, ask[*string](t, conn, taken))
+	}
+
+	run(t, conn, `DROP SCHEMA rowrun CASCADE; CREATE SCHEMA rowrun; GRANT CREATE, USAGE ON SCHEMA rowrun TO `+stranger+`;
+		SET ROLE `+stranger+`; CREATE FUNCTION rowrun.same(bigint, integer) RETURNS boolean LANGUAGE sql AS 'SELECT true';
+		CREATE OPERATOR rowrun.= (LEFTARG = bigint, RIGHTARG = integer, FUNCTION = rowrun.same); RESET ROLE`)
+	_, err := migrations.Up(t.Context(), migrations.Config{URL: url})
+	require.ErrorContains(t, err, "belongs to "+stranger)
+	run(t, conn, `DROP OPERATOR rowrun.= (bigint, integer); DROP FUNCTION rowrun.same(bigint, integer)`)
+
+	// A member of the schema's owner, who is no superuser, migrates as ever; roles are another matter (10).
+	run(t, conn, `DROP SCHEMA rowrun; REVOKE CREATE ON DATABASE `+database+` FROM `+stranger+`; CREATE SCHEMA rowrun AUTHORIZATION `+stranger+`; GRANT `+stranger+` TO `+owner)
+	_, err = migrations.UpTo(t.Context(), migrations.Config{URL: urlAs(asOwner, owner)}, 9)
+	require.NoError(t, err)
+	_, err = migrations.Down(t.Context(), migrations.Config{URL: urlAs(asOwner, owner)}, 1000)
+	require.NoError(t, err)
+}
+
+// urlAs is the same database for another role.
+func urlAs(config *pgx.ConnConfig, role string) string {
+	return fmt.Sprintf("host=%s port=%d dbname=%s user=%s", config.Host, config.Port, config.Database, role)
+}

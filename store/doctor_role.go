@@ -89,6 +89,16 @@ UNION ALL
 SELECT format('rule %s on %s rewrites what the sidecar does', w.rulename, w.ev_class::regclass), format('DROP RULE %I ON %s;', w.rulename, w.ev_class::regclass)
 FROM pg_rewrite w JOIN ours o ON o.oid = w.ev_class
 WHERE w.rulename <> '_RETURN'
+UNION ALL
+SELECT format('%s, in schema rowrun, belongs to %s', o.what, o.owner::regrole), format('DROP %s; -- once you have looked at it', o.what)
+FROM pg_namespace n CROSS JOIN LATERAL (
+    SELECT 'FUNCTION ' || f.oid::regprocedure, f.proowner FROM pg_proc f WHERE f.pronamespace = n.oid
+    UNION ALL
+    SELECT 'OPERATOR ' || p.oid::regoperator, p.oprowner FROM pg_operator p WHERE p.oprnamespace = n.oid
+    UNION ALL
+    SELECT 'DOMAIN ' || t.oid::regtype, t.typowner FROM pg_type t WHERE t.typnamespace = n.oid AND t.typtype = 'd'
+) o(what, owner) JOIN pg_roles r ON r.oid = o.owner
+WHERE n.nspname = 'rowrun' AND NOT r.rolsuper AND NOT pg_has_role(o.owner, n.nspowner, 'MEMBER')
 ORDER BY 1 LIMIT 100`
 	return collect(ctx, s, "look for what is attached to the tables", q, pgx.RowToStructByPos[Attachment])
 }

@@ -68,6 +68,7 @@ func TestDoctorFindsWhatOthersAttached(t *testing.T) {
 		GRANT TRIGGER, REFERENCES ON rowrun.task TO app; GRANT REFERENCES (id) ON rowrun.task_run TO PUBLIC; GRANT USAGE, CREATE ON SCHEMA rowrun TO app;
 		CREATE TABLE app.child (id bigint REFERENCES rowrun.task_run ON DELETE CASCADE); ALTER TABLE app.child OWNER TO app;
 		CREATE TABLE app."odd one" () INHERITS (rowrun.gate_mark); ALTER TABLE app."odd one" OWNER TO app;
+		SET ROLE app; CREATE FUNCTION rowrun.took(int) RETURNS int LANGUAGE sql AS 'SELECT 1'; RESET ROLE;
 		CREATE RULE also AS ON DELETE TO rowrun.task_run_log DO ALSO NOTIFY x`)
 	code, findings := diagnosis(t, dsn)
 	require.Equal(t, exitFailed, code)
@@ -77,12 +78,12 @@ func TestDoctorFindsWhatOthersAttached(t *testing.T) {
 		texts = append(texts, f.Text)
 		fixes = append(fixes, f.Fix)
 	}
-	require.Len(t, some, 6, texts)
+	require.Len(t, some, 7, texts)
 	all := strings.Join(texts, "\n")
 	for _, text := range []string{
 		"app has REFERENCES, TRIGGER on table rowrun.task:", "PUBLIC has REFERENCES (id) on table rowrun.task_run:", "app has CREATE on schema rowrun:",
 		"a foreign key of table app.child, which app owns, leads to rowrun.task_run:", `table app."odd one", which app owns, inherits from rowrun.gate_mark:`,
-		"rule also on rowrun.task_run_log",
+		"rule also on rowrun.task_run_log", "FUNCTION rowrun.took(integer), in schema rowrun, belongs to app",
 	} {
 		require.Contains(t, all, text)
 	}
