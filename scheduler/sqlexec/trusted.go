@@ -27,14 +27,16 @@ BEGIN
 END $$`
 
 	// ledgerDoubt says why the ledger can't be written to, or nothing. Who owns its schema or itself, or may attach
-	// something to it, has code of his run as the role of this session: that must be nobody who isn't that role, a role
-	// that it is a member of, or a superuser.
+	// something to it, has code of his run as the role of this session. That may be this role itself, one that it is a
+	// member of, the database's owner (who may have made it for a role that can't) or a superuser; where this role is a
+	// superuser, only another one.
 	ledgerDoubt = `-- rowrun_ledger_doubt
 WITH me AS MATERIALIZED (
     SELECT r.oid, r.rolsuper, r.rolname FROM pg_catalog.pg_roles r WHERE r.rolname = current_user
 ), doubted AS MATERIALIZED (
-    SELECT r.oid, r.rolname FROM pg_catalog.pg_roles r CROSS JOIN me
-    WHERE NOT r.rolsuper AND r.oid <> me.oid AND (me.rolsuper OR NOT pg_catalog.pg_has_role(me.oid, r.oid, 'MEMBER'))
+    SELECT r.oid, r.rolname FROM pg_catalog.pg_roles r CROSS JOIN me CROSS JOIN pg_catalog.pg_database b
+    WHERE b.datname = pg_catalog.current_database() AND NOT r.rolsuper AND r.oid <> me.oid
+      AND (me.rolsuper OR NOT (pg_catalog.pg_has_role(me.oid, r.oid, 'MEMBER') OR pg_catalog.pg_has_role(r.oid, b.datdba, 'MEMBER')))
 ), ledger AS MATERIALIZED (
     SELECT c.oid, c.relowner, c.relacl, c.relkind, n.nspowner, n.nspacl
     FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace

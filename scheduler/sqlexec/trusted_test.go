@@ -71,6 +71,30 @@ func TestLedgerIsItsMakersAlone(t *testing.T) {
 	require.False(t, value[bool](t, conn, `SELECT has_schema_privilege('`+stranger+`', 'rowrun_migration', 'CREATE')`))
 }
 
+// A ledger that the owner of the target made for a role that may make none is used.
+func TestLedgerOfTheDatabasesOwnerIsUsed(t *testing.T) {
+	t.Parallel()
+	target, conn, owner := withStranger(t)
+	user := owner + "_user"
+	execute(t, conn, `CREATE ROLE `+user+` LOGIN`)
+	execute(t, conn, `ALTER DATABASE `+pgx.Identifier{conn.Config().Database}.Sanitize()+` OWNER TO `+owner)
+	_, err := migrate(t, target, newRun(t, "SELECT 1", true))
+	require.NoError(t, err)
+	config := conn.Config()
+	target = fmt.Sprintf("host=%s port=%d dbname=%s user=%s", config.Host, config.Port, config.Database, user)
+	again := newRun(t, "SELECT 2", true)
+	again.TaskID = 4
+	_, err = migrate(t, target, again)
+	require.Contains(t, failure(t, err).Detail, "permission denied")
+	execute(t, conn, `ALTER SCHEMA rowrun_migration OWNER TO `+owner+`; ALTER TABLE rowrun_migration.ledger OWNER TO `+owner+`;
+		GRANT USAGE ON SCHEMA rowrun_migration TO `+user+`; GRANT SELECT, INSERT, UPDATE, DELETE ON rowrun_migration.ledger TO `+user)
+	_, err = migrate(t, target, again)
+	require.NoError(t, err)
+	again.TaskID = 5
+	_, err = migrate(t, conn.Config().ConnString(), again)
+	require.Contains(t, failure(t, err).Detail, "its schema belongs to "+owner, "a superuser lends the owner nothing")
+}
+
 // What a run's statements leave in their session is over before anything of Rowrun's depends on it: a deferred trigger,
 // prepared statements, temporary objects, settings and roles.
 func TestWhatStatementsLeaveBehindChangesNoLedger(t *testing.T) {
