@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rowrun/rowrun/store"
 	"github.com/rowrun/rowrun/store/storetest"
 )
 
@@ -152,5 +153,42 @@ func TestDoctorsCommandsAreNoPlaceForOthersCode(t *testing.T) {
 		require.Equal(t, []string{"serve", "--queues"}, words[:2])
 		require.Equal(t, "T"+words[2], words[4], f.Fix)
 		require.False(t, slices.Contains(words, "taken"))
+	}
+}
+
+// The roles of deploy/roles.sql, made by an owner who is no superuser, may what they are for and no more.
+func TestRolesOfAnInstallation(t *testing.T) {
+	t.Parallel()
+	cluster := ownServer(t, map[string]string{"wal_level": "logical", "max_slot_wal_keep_size": "1GB"})
+	dsn := cluster.SocketURL("postgres")
+	root := connect(t, dsn)
+	change(t, root, `CREATE ROLE owner LOGIN CREATEROLE; GRANT CREATE ON DATABASE `+quoteIdentifier(root.Config().Database)+` TO owner`)
+	asOwner := withUser(t, dsn, "owner")
+	got := rowrun(t.Context(), t, map[string]string{"DATABASE_URL": asOwner}, "migrate", "up")
+	require.Equal(t, exitDone, got.code, got.stderr)
+	text, err := os.ReadFile("../../deploy/roles.sql")
+	require.NoError(t, err)
+	owner := connect(t, asOwner)
+	change(t, owner, string(text))
+	change(t, owner, aliveReplica)
+	code, findings := diagnosis(t, withUser(t, dsn, "rowrun_sidecar"))
+	for _, check := range []string{"privileges", "role", "attached"} {
+		require.Contains(t, checks(findings), check)
+		require.Empty(t, of(findings, check))
+	}
+	require.Equal(t, exitFailed, code, "the server of tests has no fsync")
+
+	for role, may := range map[string][4]bool{ // a harmless task, an SQL task, a skip, a look
+		"rowrun_sidecar": {false, false, true, true}, "app": {true, false, false, true}, "app_deploy": {true, true, false, true},
+		"ops": {true, true, true, true}, "dashboards": {false, false, false, true},
+	} {
+		conn := connect(t, withUser(t, dsn, role))
+		for i, text := range []string{
+			`SELECT rowrun.define_task('harmless', 'NOOP')`, `SELECT rowrun.define_task('sql', 'SQL', '{"sql": "SELECT 1"}', database_id => 'orders')`,
+			`SELECT rowrun.skip_task(0)`, `SELECT count(*) FROM rowrun.task_run`,
+		} {
+			_, err := conn.Exec(t.Context(), text)
+			require.Equal(t, may[i], store.SQLState(err) != "42501", "%s: %s: %v", role, text, err)
+		}
 	}
 }
