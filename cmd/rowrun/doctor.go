@@ -41,13 +41,13 @@ type doctor struct {
 	now      func() time.Time
 	// snapshotAge is how long a snapshot may be held.
 	snapshotAge time.Duration
+	configPath  string
 
 	hears    bool // notifications arrive where replicas listen
 	hearsErr error
 	server   store.ServerFacts
 	schema   int64
-	owner    string                  // of the tables; set by checkRole
-	targets  map[string]fileDatabase // of --config
+	owner    string // of the tables; set by checkRole
 	lookup   func(string) (string, bool)
 	findings []finding
 }
@@ -55,7 +55,6 @@ type doctor struct {
 func newDoctor(env environment) *cobra.Command {
 	c := client{lookup: env.lookup}
 	d := doctor{now: time.Now}
-	var configPath string
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Look for what is wrong or will be: server, schema, roles, pooler, replicas",
@@ -68,16 +67,12 @@ func newDoctor(env environment) *cobra.Command {
 			if d.snapshotAge < 0 {
 				return usagef("--snapshot-age: %s is not accepted; accepted: a duration such as 5m", d.snapshotAge)
 			}
-			file, err := readFile(configPath)
-			if err != nil {
-				return err
-			}
-			d.targets, d.lookup = file.Databases, c.lookup
+			d.lookup = c.lookup
 			return d.run(cmd, &c)
 		},
 	}
 	c.register(cmd.Flags())
-	cmd.Flags().StringVar(&configPath, "config", "", "the sidecars' YAML `file`, for a look at its target databases")
+	cmd.Flags().StringVar(&d.configPath, "config", "", "YAML `file` of the sidecars, to look at too")
 	cmd.Flags().DurationVar(&d.snapshotAge, "snapshot-age", 5*time.Minute, "how long a transaction may keep dead rows from being removed")
 	return cmd
 }

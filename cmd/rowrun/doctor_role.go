@@ -62,8 +62,13 @@ func (d *doctor) checkAttachments(ctx context.Context) error {
 
 // checkTargets looks whether who writes SQL tasks gets Rowrun's own rights by a target database of --config.
 func (d *doctor) checkTargets(ctx context.Context) error {
-	for _, name := range slices.Sorted(maps.Keys(d.targets)) {
-		url, err := databaseURL("databases."+name+".url", d.targets[name].URL, d.lookup)
+	file, err := readFile(d.configPath)
+	if err != nil {
+		d.add("target", note, "the target databases were not looked at: "+err.Error(), "rowrun doctor --config FILE  # the one that the sidecars have")
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(file.Databases)) {
+		url, err := databaseURL("databases."+name+".url", file.Databases[name].URL, d.lookup)
 		if err != nil {
 			d.add("target", note, "database "+name+" was not looked at: "+err.Error(), "rowrun doctor --config FILE  # where the sidecar's variables and files are")
 			continue
@@ -103,9 +108,9 @@ func shortName(name string) string {
 	return name[:min(len(name), 50)]
 }
 
-// shellWord makes any text one word of a shell's command line, and none that ends it: what stands in rows is written by
+// oneWord makes any text one word of a shell's command line, and none that ends it: what stands in rows is written by
 // who may insert, and read by who is about to paste it.
-func shellWord(text string) string {
+func oneWord(text string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_./:@%+,-", r)
 	}
