@@ -249,3 +249,23 @@ func TestMigrationsTouchNothingThatAStrangerPlanted(t *testing.T) {
 func urlAs(config *pgx.ConnConfig, role string) string {
 	return fmt.Sprintf("host=%s port=%d dbname=%s user=%s", config.Host, config.Port, config.Database, role)
 }
+
+// A cast belongs to who owns one of its types: columns and arguments have types of PostgreSQL's own, or rows of ours.
+func TestNoTypeOfOursInvitesACast(t *testing.T) {
+	t.Parallel()
+	url, conn := fresh(t)
+	_, err := migrations.Up(t.Context(), migrations.Config{URL: url})
+	require.NoError(t, err)
+	require.Nil(t, ask[*string](t, conn, `SELECT string_agg(used.by || ' ' || t.oid::regtype, ', ')
+		FROM (SELECT c.oid::regclass || '.' || a.attname, a.atttypid FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+		      WHERE c.relnamespace = 'rowrun'::regnamespace AND a.attnum > 0 AND NOT a.attisdropped
+		      UNION ALL
+		      SELECT f.oid::regprocedure::text, unnest(f.prorettype || f.proargtypes::oid[] || f.proallargtypes) FROM pg_proc f
+		      WHERE f.pronamespace = 'rowrun'::regnamespace) used(by, type)
+		JOIN pg_type t ON t.oid = used.type
+		WHERE t.typnamespace <> 'pg_catalog'::regnamespace
+		  AND NOT (t.typtype = 'c' AND t.typnamespace = 'rowrun'::regnamespace)
+		  AND NOT EXISTS (SELECT FROM pg_type e WHERE e.oid = t.typelem AND e.typtype = 'c' AND e.typnamespace = 'rowrun'::regnamespace)`))
+	require.Zero(t, ask[int](t, conn, `SELECT count(*) FROM pg_cast k JOIN pg_type s ON s.oid = k.castsource JOIN pg_type d ON d.oid = k.casttarget
+		WHERE 'rowrun'::regnamespace IN (s.typnamespace, d.typnamespace)`))
+}
