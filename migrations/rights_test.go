@@ -65,7 +65,7 @@ func TestNobodyButTheOwnerMayAttachCode(t *testing.T) {
 	_, err := migrations.Up(t.Context(), migrations.Config{URL: url})
 	require.NoError(t, err)
 	require.Empty(t, rights(t, conn, attaches))
-	require.Empty(t, rights(t, conn, func(grantee, privilege, object string) bool {
+	require.Empty(t, rights(t, conn, func(grantee, privilege, _ string) bool {
 		return grantee == "PUBLIC" && privilege != "EXECUTE"
 	}))
 }

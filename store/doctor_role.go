@@ -130,7 +130,7 @@ SELECT pg_postmaster_start_time()::text`
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
-		return TargetRole{}, err //nolint:wrapcheck // the caller puts it into words
+		return TargetRole{}, fmt.Errorf("connect to the target: %w", err)
 	}
 	defer func() {
 		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)

@@ -64,13 +64,13 @@ func (d *doctor) checkAttachments(ctx context.Context) error {
 func (d *doctor) checkTargets(ctx context.Context) error {
 	file, err := readFile(d.configPath)
 	if err != nil {
-		d.add("target", note, "the target databases were not looked at: "+err.Error(), "rowrun doctor --config FILE  # the one that the sidecars have")
+		d.add("target", note, "the target databases were not looked at: "+inWords(err).Error(), "rowrun doctor --config FILE  # the one that the sidecars have")
 		return nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(file.Databases)) {
 		url, err := databaseURL("databases."+name+".url", file.Databases[name].URL, d.lookup)
 		if err != nil {
-			d.add("target", note, "database "+name+" was not looked at: "+err.Error(), "rowrun doctor --config FILE  # where the sidecar's variables and files are")
+			d.add("target", note, "database "+name+" was not looked at: "+inWords(err).Error(), "rowrun doctor --config FILE  # where the sidecar's variables and files are")
 			continue
 		}
 		again := "rowrun doctor --config FILE  # once databases." + name + ".url leads there"
