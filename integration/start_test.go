@@ -127,7 +127,9 @@ func TestServeAsAMemberOfTheReplicaRole(t *testing.T) {
 	stalled := d.job(t, "HTTP", `{"path": "/wait"}`, columns{"progress_timeout": "1 s"})
 	canceled := d.job(t, "HTTP", `{"path": "/wait"}`, nil)
 	stray := d.giveTo(t, d.task(t, "NOOP", `{}`, columns{"on_stale": "RETRY"}), r.id(t))
-	stale := d.giveTo(t, d.task(t, "NOOP", `{}`, nil), "never there")
+	handler := d.task(t, "NOOP", `{}`, columns{"name": "handler"})
+	stale := d.giveTo(t, d.task(t, "NOOP", `{}`, columns{"on_failure_task": "handler"}), "never there")
+	d.task(t, "NOOP", `{}`, columns{"name": "each moment", "schedule": "@every 100ms"})
 	w.await(t, canceled)
 	d.exec(t, "SELECT rowrun.cancel_run($1)", canceled)
 
@@ -141,6 +143,9 @@ func TestServeAsAMemberOfTheReplicaRole(t *testing.T) {
 	require.Equal(t, "LOST_CONTACT", lost.Code)
 	d.await(t, *lost.RetryRunID, "DONE")
 	require.Equal(t, "STALE", d.await(t, stale, "FAILED").Code)
+	eventually(t, patience, "its handler and three ticks", func() bool {
+		return ask[bool](t, d, "SELECT count(*) FILTER (WHERE task_id = $1) = 1 AND count(*) FILTER (WHERE task_id <> $1 AND tick IS NOT NULL) >= 3 FROM rowrun.task_run WHERE status = 'DONE'", handler)
+	})
 	d.exec(t, "SET session_replication_role = replica; UPDATE rowrun.task_run SET finished_at = now() - interval '2 h', created_at = now() - interval '3 h' WHERE id = "+strconv.FormatInt(stale, 10)+"; RESET session_replication_role")
 	eventually(t, patience, "retention", func() bool {
 		return !ask[bool](t, d, "SELECT EXISTS (SELECT FROM rowrun.task_run WHERE id = $1)", stale)

@@ -180,6 +180,9 @@ func (s *session) prepare(ctx context.Context) error {
 			return fmt.Errorf("create schema rowrun: %w", err)
 		}
 	}
+	if err := s.refusePlanted(ctx); err != nil {
+		return err
+	}
 	opened, err := driver.WithInstance(s.db, &driver.Config{
 		MigrationsTable:       `"rowrun"."schema_migrations"`,
 		MigrationsTableQuoted: true,

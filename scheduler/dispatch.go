@@ -371,7 +371,6 @@ func (t *term) endStrays(ctx context.Context, owned []int64, before map[int64]bo
 		return missing
 	}
 	signal(t.s.opened)
-	signal(t.s.lost)
 	t.s.cfg.Log.Warn().Int("count", len(ended)).Str("replica_id", t.id).Msg("runs under this replica's name that it doesn't run were failed")
 	return missing
 }

@@ -26,9 +26,6 @@ func (c client) lost(columns, values string) int64 {
 	return run
 }
 
-const recoverySchema = `CREATE SCHEMA app;
-CREATE TABLE app.called (id bigint GENERATED ALWAYS AS IDENTITY, run_id bigint, status text);`
-
 func TestOnStaleCancelEndsALostRunCanceled(t *testing.T) {
 	t.Parallel()
 	url := storetest.New(t)
@@ -39,78 +36,49 @@ func TestOnStaleCancelEndsALostRunCanceled(t *testing.T) {
 	require.Equal(t, "Task run abandoned: owning replica stopped responding", c.text(`SELECT result ->> 'detail' FROM rowrun.task_run WHERE id = $1`, run))
 }
 
-// Whichever form of the run the function takes, it is called once, after the run was settled, and what it inserts runs.
-func TestOnStaleFunctionIsCalledOnceWithTheLostRun(t *testing.T) {
+// The task that on_failure_task names runs once, with the lost run as its input, however the run was lost: its replica
+// fell silent, its claim's answer never came, its replica was shut down. Where a successor follows, or on_stale is CANCEL,
+// there is no failure to handle.
+func TestHandlerRunsAfterALostRun(t *testing.T) {
 	t.Parallel()
 	url := storetest.New(t)
 	c := newClient(t, url)
-	c.exec(recoverySchema)
-	c.exec(`INSERT INTO rowrun.task (name, type) VALUES ('repair', '` + workType + `')`)
-	forms := map[string]string{"of_row": "rowrun.task_run", "of_id": "bigint", "of_json": "jsonb"}
-	runs := map[string]int64{}
-	for name, form := range forms {
-		id := map[string]string{"of_row": "$1.id", "of_id": "$1", "of_json": "($1 ->> 'id')::bigint"}[name]
-		c.exec(fmt.Sprintf(`CREATE FUNCTION app.%s(%s) RETURNS void LANGUAGE sql AS $f$
-			INSERT INTO app.called (run_id, status) SELECT r.id, r.status FROM rowrun.task_run r WHERE r.id = %s;
-			SELECT rowrun.run_task('repair', jsonb_build_object('of', %s)); $f$`, name, form, id, id))
-		runs[name] = c.lost("on_stale", "'FUNCTION:app."+name+"'")
+	c.exec(`INSERT INTO rowrun.task (name, type, payload) VALUES ('handler', 'NOOP', '{}')`)
+	lost := func(on string) int64 {
+		return c.lost("name, max_attempts, on_stale, on_failure_task", "'"+on+" stale', 3, '"+on+"', 'handler'")
 	}
-	for range 3 {
-		startReplica(t, url, done, func(c *scheduler.Config) { c.StaleSweepInterval = 20 * time.Millisecond })
+	stale, again, canceled := lost("FAIL"), lost("RETRY"), lost("CANCEL")
+	quick := func(c *scheduler.Config) {
+		c.StaleSweepInterval, c.SweepInterval, c.DrainTimeout = 50*time.Millisecond, 50*time.Millisecond, time.Second
+		c.Executors["NOOP"] = executorFunc(done)
 	}
-	for name, run := range runs {
-		require.Equal(t, []string{"FAILED STALE"}, c.chain(run), name)
-	}
-	poll(t, "all calls", func() bool { return c.int(`SELECT count(*) FROM rowrun.recovery_call`) == 0 })
-	require.EqualValues(t, 3, c.int(`SELECT count(*) FROM app.called WHERE status = 'FAILED'`))
-	require.EqualValues(t, 3, c.int(`SELECT count(DISTINCT run_id) FROM app.called`))
-	poll(t, "the recoveries", func() bool {
-		return c.int(`SELECT count(*) FROM rowrun.task_run r JOIN rowrun.task k ON k.id = r.task_id WHERE k.name = 'repair' AND r.status = 'DONE'`) == 3
-	})
-}
+	r := startReplica(t, url, func(ctx context.Context, _ *scheduler.Run) (scheduler.Result, error) {
+		<-ctx.Done()
+		return scheduler.Result{}, ctx.Err()
+	}, quick)
+	require.Equal(t, "FAILED STALE", c.ends(stale))
+	require.Equal(t, "FAILED STALE", c.ends(again))
+	require.Equal(t, "CANCELED STALE", c.ends(canceled))
 
-// A function that fails, or takes longer than 5 s, leaves nothing but its error in the run's detail.
-func TestErrorOfAnOnStaleFunctionGoesIntoTheDetail(t *testing.T) {
-	t.Parallel()
-	url := storetest.New(t)
-	c := newClient(t, url)
-	c.exec(recoverySchema)
-	c.exec(`CREATE FUNCTION app.fails(run bigint) RETURNS void LANGUAGE plpgsql AS $f$ BEGIN
-		INSERT INTO app.called (run_id) VALUES (run); RAISE EXCEPTION 'no way out'; END $f$`)
-	c.exec(`CREATE FUNCTION app.hangs(run bigint) RETURNS void LANGUAGE plpgsql AS $f$ BEGIN
-		INSERT INTO app.called (run_id) VALUES (run); PERFORM pg_sleep(60); END $f$`)
-	c.exec(`CREATE FUNCTION app.gone(run bigint) RETURNS void LANGUAGE sql AS ''`)
-	fails, hangs, gone := c.lost("on_stale", "'FUNCTION:app.fails'"), c.lost("on_stale", "'FUNCTION:app.hangs'"), c.lost("on_stale", "'FUNCTION:app.gone'")
-	c.exec(`DROP FUNCTION app.gone(bigint)`)
-	startReplica(t, url, done, func(c *scheduler.Config) { c.StaleSweepInterval = 50 * time.Millisecond })
-	detail := func(run int64) string {
-		return c.text(`SELECT result ->> 'detail' FROM rowrun.task_run WHERE id = $1`, run)
-	}
-	poll(t, "all calls", func() bool {
-		return c.int(`SELECT count(*) FROM rowrun.task_run WHERE status = 'FAILED'`) == 3 && c.int(`SELECT count(*) FROM rowrun.recovery_call`) == 0
-	})
-	const stale = "Task run abandoned: owning replica stopped responding (on_stale: "
-	require.Equal(t, stale+"no way out (SQLSTATE P0001))", detail(fails))
-	require.Equal(t, stale+"canceling statement due to statement timeout (SQLSTATE 57014))", detail(hangs))
-	require.Equal(t, stale+"function app.gone does not exist)", detail(gone))
-	require.Zero(t, c.int(`SELECT count(*) FROM app.called`), "what they wrote is rolled back")
-}
+	stray := c.int(`INSERT INTO rowrun.task (type, queue, on_failure_task) VALUES ('` + workType + `', 'nobody serves it', 'handler') RETURNING id`)
+	stray = c.int(`INSERT INTO rowrun.task_run (task_id) VALUES ($1) RETURNING id`, stray)
+	poll(t, "the stray's promotion", func() bool { return c.text(`SELECT status FROM rowrun.task_run WHERE id = $1`, stray) == "AVAILABLE" })
+	c.exec(`UPDATE rowrun.task_run SET status = 'RUNNING', replica_id = $2 WHERE id = $1`, stray, r.Status().ReplicaID)
+	require.Equal(t, "FAILED LOST_CONTACT", c.ends(stray))
 
-// A call whose connection dies is made again, and one that always takes it along is given up.
-func TestOnStaleFunctionThatKillsItsConnectionIsGivenUp(t *testing.T) {
-	t.Parallel()
-	url := storetest.New(t)
-	c := newClient(t, url)
-	c.exec(recoverySchema)
-	c.exec(`CREATE FUNCTION app.kills(run bigint) RETURNS void LANGUAGE plpgsql AS $f$ BEGIN
-		PERFORM pg_terminate_backend(pg_backend_pid()); PERFORM pg_sleep(1); END $f$`)
-	run := c.lost("on_stale", "'FUNCTION:app.kills'")
-	startReplica(t, url, done, func(c *scheduler.Config) { c.StaleSweepInterval = 20 * time.Millisecond })
-	poll(t, "the end of the calls", func() bool {
-		c.exec(`UPDATE rowrun.recovery_call SET not_before = clock_timestamp() WHERE not_before > clock_timestamp()`) // instead of waiting half a minute
-		return c.int(`SELECT count(*) FROM rowrun.task_run WHERE id = $1 AND result ->> 'detail' LIKE '%given up after 5 calls%'`, run) == 1
+	drained := c.run("on_failure_task", "'handler'")
+	poll(t, "the start", func() bool { return c.text(`SELECT status FROM rowrun.task_run WHERE id = $1`, drained) == "RUNNING" })
+	r.stop()
+	require.Equal(t, "FAILED DRAINED", c.ends(drained))
+
+	startReplica(t, url, done, quick)
+	handled := `SELECT string_agg(concat_ws(' ', input -> 'failed_run' ->> 'run_id', input -> 'failed_run' ->> 'code', status), ', ' ORDER BY id)
+		FROM rowrun.task_run WHERE task_id = (SELECT id FROM rowrun.task WHERE name = 'handler')`
+	poll(t, "the handlers' ends", func() bool {
+		return c.int(`SELECT count(*) FROM rowrun.task_run r JOIN rowrun.task k ON k.id = r.task_id WHERE k.name = 'handler' AND r.status = 'DONE'`) >= 3
 	})
-	require.Zero(t, c.int(`SELECT count(*) FROM rowrun.recovery_call`))
+	require.Equal(t, fmt.Sprintf("%d STALE DONE, %d LOST_CONTACT DONE, %d DRAINED DONE", stale, stray, drained), c.text(handled))
+	require.EqualValues(t, 1, c.int(`SELECT count(*) FROM rowrun.task_run WHERE retry_of = $1`, again))
 }
 
 // Eight sweep the same dead replica with 200 runs: each run is settled once, with one successor, and nobody waits for

@@ -241,9 +241,6 @@ func (r *recorder) recorded(batch []ending, endings []store.Ending, ended []stor
 		ids[i] = endings[i].ID
 	}
 	r.settle(ids...)
-	if slices.ContainsFunc(endings, func(e store.Ending) bool { return e.Retry == store.RetryStale }) {
-		signal(r.s.lost)
-	}
 	// A successor's time is not announced to the replica that made it.
 	if slices.ContainsFunc(ended, func(e store.Ended) bool { return e.RetryRunID != nil }) {
 		signal(r.s.opened)

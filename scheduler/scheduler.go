@@ -98,7 +98,6 @@ type Scheduler struct {
 	current   atomic.Pointer[term]
 	draining  atomic.Bool
 
-	lost   chan struct{}           // runs were settled as lost: their tasks may name a function
 	giveUp context.CancelCauseFunc // asks for a drain; set by Run
 }
 
@@ -150,7 +149,7 @@ func New(c Config) (*Scheduler, error) {
 	if c.Concurrency < 0 || c.MaxBatch < 0 || c.TaskTimeout < 0 || c.StuckLimit < 0 {
 		return nil, errors.New("scheduler: concurrency, max batch, task timeout and stuck limit may not be negative")
 	}
-	s := &Scheduler{cfg: c, freed: make(chan struct{}, 1), opened: make(chan struct{}, 1), promoted: make(chan struct{}, 1), lookAtRuns: make(chan struct{}, 1), lost: make(chan struct{}, 1), running: map[int64]*running{}}
+	s := &Scheduler{cfg: c, freed: make(chan struct{}, 1), opened: make(chan struct{}, 1), promoted: make(chan struct{}, 1), lookAtRuns: make(chan struct{}, 1), running: map[int64]*running{}}
 	for t := range c.Executors {
 		s.types = append(s.types, t)
 	}

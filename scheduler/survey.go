@@ -13,14 +13,14 @@ const wholeEvery = time.Minute
 
 // surveyed is what the loops of a term learn from its surveys, so that those which find nothing send nothing.
 type surveyed struct {
-	overdue, recovery, rules told
+	overdue, rules told
 	// rulesNow is what the last survey saw of the rules, rulesDone what was followed. A change of the first asks for the other.
 	rulesNow, rulesDone atomic.Pointer[string]
 	queueFull           bool // dispatch only
 }
 
 func newSurveyed() *surveyed {
-	s := &surveyed{overdue: make(told, 1), recovery: make(told, 1), rules: make(told, 1)}
+	s := &surveyed{overdue: make(told, 1), rules: make(told, 1)}
 	s.rulesNow.Store(new(string))
 	s.rulesDone.Store(new(string))
 	return s
@@ -73,7 +73,6 @@ func (t *term) survey(ctx context.Context) (store.Survey, error) {
 		return v, err
 	}
 	t.seen.overdue.tell(v.Overdue)
-	t.seen.recovery.tell(v.Recovery)
 	t.seen.rulesNow.Store(&v.Rules)
 	t.seen.rules.tell(v.Rules != *t.seen.rulesDone.Load())
 	if t.s.cfg.Surveyed != nil {

@@ -50,7 +50,6 @@ func (t *term) failStale(ctx context.Context) error {
 		if len(ended) > 0 {
 			c.Log.Warn().Int("count", len(ended)).Str("dead_replica_id", id).Msg("stale runs failed")
 			signal(t.s.opened)
-			signal(t.s.lost)
 		}
 	}
 	return failed

@@ -109,7 +109,6 @@ func (t *term) serve(ctx, base context.Context) error {
 	loops.Go(func() { t.watch(live) })
 	loops.Go(func() { t.sweepStale(live) })
 	loops.Go(func() { t.sweepOverdue(live) })
-	loops.Go(func() { t.recoverLost(live) })
 	loops.Go(func() { t.sweepOrphans(live) })
 	loops.Go(func() { t.sweepSchedules(live) })
 	loops.Go(func() { t.watchTypes(taking) })

@@ -15,8 +15,7 @@ func (s *Store) removeEarly(ctx context.Context, keep time.Duration) (int64, err
 	const window = `-- retention_tasks
 SELECT coalesce(max(w.id), 0) FROM (
     SELECT k.id FROM rowrun.task k WHERE k.retention IS NOT NULL AND k.id > $1 ORDER BY k.id LIMIT 1000) w`
-	// The subquery is asked for each task of the window: the index on (task_id, finished_at) answers it. A lost run is
-	// still to be handed to the function that its task names.
+	// The subquery is asked for each task of the window: the index on (task_id, finished_at) answers it.
 	const remove = `-- remove_early_runs
 WITH RECURSIVE due AS (
     SELECT x.id, x.retry_of
@@ -24,7 +23,6 @@ WITH RECURSIVE due AS (
         SELECT r.id, r.retry_of FROM rowrun.task_run r
         WHERE r.task_id = t.id AND r.own_retention AND r.status IN ('DONE', 'FAILED', 'CANCELED')
           AND r.finished_at < clock_timestamp() - t.retention
-          AND NOT EXISTS (SELECT FROM rowrun.recovery_call c WHERE c.run_id = r.id)
           AND CASE WHEN r.plan_id IS NULL THEN r.retry_run_id IS NULL ELSE ` + notTheLast + ` END
         ORDER BY r.finished_at LIMIT $4) x
     WHERE t.id > $1 AND t.id <= $2 AND t.retention > interval '0' AND t.retention < make_interval(secs => $3)

@@ -16,8 +16,6 @@ type Survey struct {
 	Owned []int64
 	// Overdue: EndOverdue would find a run, as far as nobody holds it.
 	Overdue bool
-	// Recovery: a recovery function is to be called.
-	Recovery bool
 	// Deliveries: a webhook delivery is due, or being tried.
 	Deliveries bool
 	// Notes: there is something that the stream has not said.
@@ -62,7 +60,6 @@ SELECT EXISTS (SELECT FROM me),
        (SELECT true FROM rowrun.task_run r JOIN rowrun.task k ON k.id = r.task_id
         WHERE r.status = 'RUNNING' AND r.replica_id IS NULL
           AND (r.deadline < now.t OR coalesce(r.progress_at, r.started_at) + k.progress_timeout < now.t) LIMIT 1) IS TRUE,
-       (SELECT true FROM rowrun.recovery_call c WHERE c.not_before <= now.t LIMIT 1) IS TRUE,
        (SELECT true FROM rowrun.webhook_delivery d WHERE d.status = 'PENDING' AND d.next_attempt_at <= now.t
         ORDER BY d.next_attempt_at LIMIT 1) IS TRUE,
        (SELECT true FROM rowrun.stream_note n WHERE n.printed_at IS NULL ORDER BY n.id LIMIT 1) IS TRUE,
@@ -77,7 +74,7 @@ func (s *Store) Survey(ctx context.Context, replicaID string, w Wants) (Survey, 
 	var alive bool
 	var next *float64
 	err := s.passes.QueryRow(ctx, survey, replicaID, list(w.Queues), list(w.Types)).Scan(&alive, &v.Work, &next,
-		&v.Owned, &v.Overdue, &v.Recovery, &v.Deliveries, &v.Notes, &v.Rules, &v.NotifyQueue)
+		&v.Owned, &v.Overdue, &v.Deliveries, &v.Notes, &v.Rules, &v.NotifyQueue)
 	if err != nil {
 		return Survey{}, fmt.Errorf("survey: %w", err)
 	}

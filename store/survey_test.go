@@ -162,12 +162,6 @@ func TestASurveySeesWhatTheOtherSweepsAreFor(t *testing.T) {
 	require.Len(t, ended, 1)
 	require.False(t, s.look(t).Overdue)
 
-	require.False(t, s.look(t).Recovery)
-	exec(t, s.conn, `INSERT INTO rowrun.recovery_call (run_id, function) VALUES (1, 'a.b')`)
-	require.True(t, s.look(t).Recovery)
-	exec(t, s.conn, `UPDATE rowrun.recovery_call SET not_before = now() + interval '1 hour'`)
-	require.False(t, s.look(t).Recovery, "somebody is at it")
-
 	require.False(t, s.look(t).Notes)
 	exec(t, s.conn, `INSERT INTO rowrun.stream_note (event, message) VALUES ('x', 'x')`)
 	require.True(t, s.look(t).Notes)

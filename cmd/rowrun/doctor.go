@@ -41,11 +41,14 @@ type doctor struct {
 	now      func() time.Time
 	// snapshotAge is how long a snapshot may be held.
 	snapshotAge time.Duration
+	configPath  string
 
 	hears    bool // notifications arrive where replicas listen
 	hearsErr error
 	server   store.ServerFacts
 	schema   int64
+	owner    string // of the tables; set by checkRole
+	lookup   func(string) (string, bool)
 	findings []finding
 }
 
@@ -58,16 +61,18 @@ func newDoctor(env environment) *cobra.Command {
 		Long: "Looks at the server's version and settings, privileges, poolers, the schema and its triggers, clocks, vacuum,\n" +
 			"replication slots, the notification queue, the replicas, and runs that nobody can take. Changes nothing.\n" +
 			"Each finding names the command that mends it. Exit code 1: there are warnings, which will hurt.\n\n" +
-			"Give it the role of a sidecar: it looks at what that role may do.",
+			"Give it the role of a sidecar, and its --config: it looks at what that role may do, and those of the target databases.",
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if d.snapshotAge < 0 {
 				return usagef("--snapshot-age: %s is not accepted; accepted: a duration such as 5m", d.snapshotAge)
 			}
+			d.lookup = c.lookup
 			return d.run(cmd, &c)
 		},
 	}
 	c.register(cmd.Flags())
+	cmd.Flags().StringVar(&d.configPath, "config", "", "YAML `file` of the sidecars, to look at too")
 	cmd.Flags().DurationVar(&d.snapshotAge, "snapshot-age", 5*time.Minute, "how long a transaction may keep dead rows from being removed")
 	return cmd
 }
@@ -134,6 +139,9 @@ func (d *doctor) examine(ctx context.Context) error {
 		ask  func(ctx context.Context) error
 	}{
 		{"privileges", d.checkPrivileges},
+		{"role", d.checkRole},
+		{"attached", d.checkAttachments},
+		{"target", d.checkTargets},
 		{"drift", d.checkDrift},
 		{"vacuum", d.checkVacuum},
 		{"snapshot", d.checkSnapshots},

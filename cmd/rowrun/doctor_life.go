@@ -133,7 +133,7 @@ func (d *doctor) checkOrphans(ctx context.Context) error {
 		return err
 	}
 	for _, o := range orphans {
-		target, serve := "", fmt.Sprintf("rowrun serve --queues %s --types %s", o.Queue, o.Type)
+		target, serve := "", fmt.Sprintf("rowrun serve --queues %s --types %s", oneWord(o.Queue), oneWord(o.Type))
 		if o.Database != "" {
 			target = " on database " + o.Database
 		}

@@ -55,13 +55,14 @@ VALUES ('alive', clock_timestamp(), '1 hour', '{NOOP,SQL}', '{orders}', 5)`
 func TestDoctorFindsNothingWhereNothingIsWrong(t *testing.T) {
 	t.Parallel()
 	dsn := storetest.On(t, ownServer(t, map[string]string{"wal_level": "logical", "fsync": "on", "full_page_writes": "on"}))
-	change(t, connect(t, dsn), aliveReplica)
+	change(t, connect(t, dsn), aliveReplica+`; CREATE ROLE sidecar LOGIN REPLICATION IN ROLE rowrun_replica, pg_read_all_stats`)
+	dsn = withUser(t, dsn, "sidecar")
 	code, findings := diagnosis(t, dsn)
 	for _, f := range findings {
 		require.NotEqual(t, warning, f.Severity, f.Text)
 	}
 	require.Equal(t, exitDone, code)
-	for _, check := range []string{"server", "connections", "wal_level", "notify", "pooler", "clock", "schema", "privileges", "drift", "vacuum", "snapshot", "replicas", "orphans"} {
+	for _, check := range []string{"server", "connections", "wal_level", "notify", "pooler", "clock", "schema", "privileges", "role", "attached", "drift", "vacuum", "snapshot", "replicas", "orphans"} {
 		require.Contains(t, checks(findings), check)
 	}
 	one(t, findings, "wal_level", note) // the bound of slots is not set there

@@ -79,8 +79,7 @@ CREATE TABLE rowrun.task (
     progress_timeout interval CHECK (progress_timeout > interval '0' AND progress_timeout <= interval '100 years'),
     max_attempts     integer NOT NULL DEFAULT 1 CHECK (max_attempts >= 1),
     retry_delay      interval NOT NULL DEFAULT '10 s' CHECK (retry_delay >= interval '0' AND retry_delay <= interval '100 years'),
-    on_stale         text NOT NULL DEFAULT 'FAIL' 
-        CHECK (on_stale IN ('FAIL', 'RETRY', 'CANCEL') OR on_stale ~ '^FUNCTION:[A-Za-z_][A-Za-z0-9_$]{0,62}\.[A-Za-z_][A-Za-z0-9_$]{0,62}$'),
+    on_stale         text NOT NULL DEFAULT 'FAIL' CHECK (on_stale IN ('FAIL', 'RETRY', 'CANCEL')),
     on_failure_task  text CHECK (on_failure_task <> '' AND octet_length(on_failure_task) <= 200),
     paused           boolean NOT NULL DEFAULT false,
     skipped          boolean NOT NULL DEFAULT false,
@@ -119,8 +118,8 @@ COMMENT ON COLUMN rowrun.task.timeout IS 'How long a run may take from started_a
 COMMENT ON COLUMN rowrun.task.progress_timeout IS 'How long a run may go without reporting progress; NULL: no limit.';
 COMMENT ON COLUMN rowrun.task.max_attempts IS 'How many failures in a row, since the last retry that a person asked for, end the chain.';
 COMMENT ON COLUMN rowrun.task.retry_delay IS 'Wait before the first automatic retry; doubles per attempt, at most 1 h, +-20 %.';
-COMMENT ON COLUMN rowrun.task.on_stale IS 'What becomes of a run that is lost with its replica. FAIL: it is FAILED; RETRY: and gets a successor at once (at most 5 in a row); CANCEL: it is CANCELED; FUNCTION:schema.name: it is FAILED, and that function is called once with it.';
-COMMENT ON COLUMN rowrun.task.on_failure_task IS 'Name or id of a task without a plan that is run, with the failed run as input, when a run has failed for good.';
+COMMENT ON COLUMN rowrun.task.on_stale IS 'What becomes of a run that is lost with its replica. FAIL: it is FAILED; RETRY: and gets a successor at once (at most 5 in a row); CANCEL: it is CANCELED. on_failure_task names a task to run when it is FAILED without a successor.';
+COMMENT ON COLUMN rowrun.task.on_failure_task IS 'Name or id of a task without a plan that is run, with the failed run as input, when a run has failed for good, also when it was lost (STALE, LOST_CONTACT, DRAINED).';
 COMMENT ON COLUMN rowrun.task.paused IS 'While true none of its runs is promoted or claimed.';
 COMMENT ON COLUMN rowrun.task.skipped IS 'Counts as done; refused while a run is AVAILABLE or RUNNING; cancels a PENDING run.';
 COMMENT ON COLUMN rowrun.task.skip_reason IS 'Why it was skipped, for people.';

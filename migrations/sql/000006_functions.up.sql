@@ -81,7 +81,7 @@ BEGIN
                        CASE WHEN i.status = 'FAILED' AND x.cancel_requested_at IS NOT NULL THEN 'CANCELED'
                             WHEN i.status = 'FAILED' AND i.retry = 'STALE' AND k.on_stale = 'CANCEL' THEN 'CANCELED'
                             ELSE i.status END AS status,
-                       i.status = 'FAILED' AND (k.on_failure_task IS NOT NULL OR k.on_stale LIKE 'FUNCTION:%') AS handled,
+                       i.status = 'FAILED' AND k.on_failure_task IS NOT NULL AS handled,
                        CASE WHEN i.status = 'FAILED' AND x.cancel_requested_at IS NOT NULL THEN
                                 coalesce(i.result, '{}') || jsonb_build_object('code', 'CANCELED', 'detail',
                                     'Task run canceled' || coalesce(': ' || x.cancel_reason, '')
@@ -134,7 +134,7 @@ BEGIN
         WHERE r.retry_run_id = ANY (successors);
     END IF;
     IF handled THEN
-        PERFORM rowrun.handle_ended(run_ids, retries, ended);
+        PERFORM rowrun.handle_ended(ended);
     END IF;
     IF kept IS NOT NULL OR over IS NOT NULL THEN
         PERFORM rowrun.schedule_ended(kept, over);

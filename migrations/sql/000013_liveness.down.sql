@@ -11,7 +11,6 @@ DROP VIEW rowrun.orphan_task_run;
 DROP TABLE rowrun.orphan_type, rowrun.task_type;
 ALTER TABLE rowrun.deployment DROP COLUMN orphans_looked_at;
 DROP TRIGGER task_recovery_check ON rowrun.task;
-DROP FUNCTION rowrun.task_recovery_check(), rowrun.handle_ended(bigint[], text[], bigint[]), rowrun.handler_task(text),
-    rowrun.recovery_function(text);
-DROP TABLE rowrun.recovery_call, rowrun.stream_note;
+DROP FUNCTION rowrun.task_recovery_check(), rowrun.handle_ended(bigint[]), rowrun.handler_task(text);
+DROP TABLE rowrun.stream_note;
 DELETE FROM rowrun.migration WHERE version = 13;

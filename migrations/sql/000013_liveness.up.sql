@@ -20,36 +20,6 @@ COMMENT ON COLUMN rowrun.stream_note.message IS 'The line''s message.';
 COMMENT ON COLUMN rowrun.stream_note.detail IS 'The line''s other members.';
 COMMENT ON COLUMN rowrun.stream_note.printed_at IS 'When the replica that writes the stream wrote it.';
 
--- Lost runs whose task names a function (on_stale). A row is written in the transaction that settles the run, and goes
--- in the one that calls the function.
-CREATE TABLE rowrun.recovery_call (
-    run_id     bigint PRIMARY KEY,
-    function   text NOT NULL,
-    tries      integer NOT NULL DEFAULT 0,
-    not_before timestamptz NOT NULL DEFAULT clock_timestamp()
-);
-COMMENT ON TABLE rowrun.recovery_call IS 'Internal: functions that are still to be called for lost runs.';
-COMMENT ON COLUMN rowrun.recovery_call.run_id IS 'The run that was lost.';
-COMMENT ON COLUMN rowrun.recovery_call.function IS 'schema.name, as on_stale named it when the run was settled.';
-COMMENT ON COLUMN rowrun.recovery_call.tries IS 'How often a call was begun; it is given up after 5 that took their connection along.';
-COMMENT ON COLUMN rowrun.recovery_call.not_before IS 'Until then a call that was begun may be under way.';
-
--- The function that on_stale names. It takes the run as rowrun.task_run, its id as bigint, or the run as jsonb. It must
--- not lend anybody the sidecar's rights: it runs with its owner's (SECURITY DEFINER), or its owner is Rowrun's.
-CREATE FUNCTION rowrun.recovery_function(named text) RETURNS TABLE (function oid, safe boolean, call text) LANGUAGE sql STABLE SET search_path = pg_catalog, rowrun, pg_temp AS $$
-    SELECT p.oid, p.prosecdef OR pg_has_role(p.proowner, c.relowner, 'USAGE'),
-           format('SELECT %I.%I(%s) FROM rowrun.task_run r WHERE r.id = $1', n.nspname, p.proname,
-                  CASE p.proargtypes[0] WHEN 'bigint'::regtype THEN 'r.id' WHEN 'jsonb'::regtype THEN 'to_jsonb(r) - ''claim_hash''' ELSE 'r' END)
-    FROM pg_catalog.pg_proc p
-    JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
-    JOIN pg_catalog.pg_class c ON c.oid = 'rowrun.task'::regclass
-    WHERE n.nspname = split_part(named, '.', 1) AND p.proname = split_part(named, '.', 2) AND p.prokind = 'f' AND p.pronargs = 1
-      AND p.proargtypes[0] IN ('rowrun.task_run'::regtype, 'bigint'::regtype, 'jsonb'::regtype)
-    ORDER BY array_position(ARRAY['rowrun.task_run'::regtype, 'bigint'::regtype, 'jsonb'::regtype]::oid[], p.proargtypes[0])
-    LIMIT 1
-$$;
-COMMENT ON FUNCTION rowrun.recovery_function(text) IS 'Internal: the function that on_stale names, and how it is called.';
-
 CREATE FUNCTION rowrun.handler_task(named text) RETURNS bigint LANGUAGE sql STABLE
 BEGIN ATOMIC
     SELECT h.id FROM (
@@ -62,31 +32,12 @@ END;
 COMMENT ON FUNCTION rowrun.handler_task(text) IS 'Internal: the task that on_failure_task names, by name or id.';
 
 CREATE FUNCTION rowrun.task_recovery_check() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
-DECLARE
-    named text := substr(NEW.on_stale, 10);
-    f     record;
 BEGIN
-    IF NEW.on_stale LIKE 'FUNCTION:%' AND (TG_OP = 'INSERT' OR NEW.on_stale IS DISTINCT FROM OLD.on_stale) THEN
-        IF NOT pg_has_role(current_user, (SELECT c.relowner FROM pg_catalog.pg_class c WHERE c.oid = TG_RELID), 'USAGE')
-           AND NOT pg_has_role(current_user, 'rowrun_author', 'USAGE')
-        THEN
-            RAISE EXCEPTION 'only members of rowrun_author may name a function in on_stale'
-                USING ERRCODE = 'insufficient_privilege', HINT = 'GRANT rowrun_author TO the role, or let an author define the task.';
-        END IF;
-        SELECT * INTO f FROM rowrun.recovery_function(named);
-        IF named !~ '^[A-Za-z_][A-Za-z0-9_$]{0,62}\.[A-Za-z_][A-Za-z0-9_$]{0,62}$' THEN
-            RAISE EXCEPTION 'on_stale: "%" is not the name of a function with its schema', left(named, 200)
-                USING ERRCODE = 'RR003', HINT = 'Write FUNCTION:schema.name, without quotes and arguments.';
-        ELSIF f IS NULL THEN
-            RAISE EXCEPTION 'on_stale: there is no function %(rowrun.task_run), %(bigint) or %(jsonb)', named, named, named
-                USING ERRCODE = 'RR003', HINT = 'Create it first; its one argument is the run, its id, or the run as jsonb.';
-        ELSIF NOT f.safe THEN
-            RAISE EXCEPTION 'on_stale: function % would run with the sidecar''s rights', named
-                USING ERRCODE = 'RR003', HINT = 'Make it SECURITY DEFINER: it then runs with the rights of its owner.';
-        ELSIF NOT has_function_privilege(current_user, f.function, 'EXECUTE') THEN
-            RAISE EXCEPTION 'on_stale: % may not execute function %', current_user, named
-                USING ERRCODE = 'insufficient_privilege', HINT = 'GRANT EXECUTE ON FUNCTION … TO the role.';
-        END IF;
+    -- A function would run in a session of the sidecar's: a deferred trigger of its author's fires at the COMMIT, with
+    -- the sidecar's rights, whatever role the function itself ran under.
+    IF NEW.on_stale ILIKE 'FUNCTION%' THEN
+        RAISE EXCEPTION 'on_stale is FAIL, RETRY or CANCEL, not "%": a function is no longer called for lost runs', left(NEW.on_stale, 200)
+            USING ERRCODE = 'RR003', HINT = 'Name a task in on_failure_task: it is run with the failed run as its input, also when that was lost (code STALE, LOST_CONTACT or DRAINED).';
     END IF;
     IF NEW.on_failure_task IS NOT NULL AND (TG_OP = 'INSERT' OR NEW.on_failure_task IS DISTINCT FROM OLD.on_failure_task)
        AND rowrun.handler_task(NEW.on_failure_task) IS NULL
@@ -96,27 +47,20 @@ BEGIN
     END IF;
     RETURN NEW;
 END $$;
-COMMENT ON FUNCTION rowrun.task_recovery_check() IS 'Trigger: what on_stale and on_failure_task name exists, and may be named.';
+COMMENT ON FUNCTION rowrun.task_recovery_check() IS 'Trigger: on_stale names no function, and the task that on_failure_task names exists.';
 CREATE TRIGGER task_recovery_check BEFORE INSERT OR UPDATE OF on_stale, on_failure_task ON rowrun.task
-    FOR EACH ROW WHEN (NEW.on_stale LIKE 'FUNCTION:%' OR NEW.on_failure_task IS NOT NULL)
+    FOR EACH ROW WHEN (NEW.on_stale ILIKE 'FUNCTION%' OR NEW.on_failure_task IS NOT NULL)
     EXECUTE FUNCTION rowrun.task_recovery_check();
 
--- Called by end_runs, only where a task of these runs names a function or a handler. What goes wrong here may cost the
+-- Called by end_runs, only where a task of these runs names a handler. What goes wrong here may cost the
 -- handler's run, never the end; but a lock that is waited for too long is for the caller to try again.
-CREATE FUNCTION rowrun.handle_ended(run_ids bigint[], retries text[], ended bigint[]) RETURNS void LANGUAGE plpgsql
+CREATE FUNCTION rowrun.handle_ended(ended bigint[]) RETURNS void LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     failed record;
     handler bigint;
     input   jsonb;
 BEGIN
-    INSERT INTO rowrun.recovery_call (run_id, function)
-    SELECT r.id, substr(k.on_stale, 10)
-    FROM unnest(run_ids, retries) AS i(id, retry)
-    JOIN rowrun.task_run r ON r.id = i.id
-    JOIN rowrun.task k ON k.id = r.task_id
-    WHERE i.retry = 'STALE' AND r.id = ANY (ended) AND r.status = 'FAILED' AND k.on_stale LIKE 'FUNCTION:%';
-
     FOR failed IN
         SELECT r.id, r.root_id, r.task_id, k.name, r.type, r.attempt, r.input, r.result, k.on_failure_task
         FROM rowrun.task_run r JOIN rowrun.task k ON k.id = r.task_id
@@ -148,7 +92,7 @@ BEGIN
         END;
     END LOOP;
 END $$;
-COMMENT ON FUNCTION rowrun.handle_ended(bigint[], text[], bigint[]) IS 'Internal: what tasks ask for when their runs are lost or fail for good.';
+COMMENT ON FUNCTION rowrun.handle_ended(bigint[]) IS 'Internal: the runs of on_failure_task, when runs have failed for good.';
 
 -- How a type of task goes: nothing new of it is claimed, or another type's executor runs it. Replicas read this at
 -- each sweep and announce what they run in replica_heartbeat.types.

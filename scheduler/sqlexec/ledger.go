@@ -93,21 +93,21 @@ func (k *ledgerKey) row(more ...string) []string {
 // entry is a row of the ledger.
 type entry struct{ status, hash, run, at string }
 
-// createLedger makes sure that the target has its ledger, with many at once.
+// createLedger makes sure that the target has its ledger, with many at once, and that it is nobody else's.
 func (s *session) createLedger(ctx context.Context) error {
 	rows, err := s.query(ctx, ledgerExists)
 	if err != nil {
 		return fmt.Errorf("look for the ledger rowrun_migration.ledger: %w", err)
 	}
 	if rows[0][0] == "t" {
-		return nil
+		return s.trustLedger(ctx)
 	}
-	for _, sql := range []string{"BEGIN", ledgerLock, ledgerSchema, ledgerTable, ledgerComment, "COMMIT"} {
+	for _, sql := range []string{"BEGIN", ledgerLock, ledgerSchema, ledgerTable, ledgerComment, ledgerPrivate, "COMMIT"} {
 		if _, err := s.exec(ctx, sql); err != nil {
 			return fmt.Errorf("create the ledger rowrun_migration.ledger: %w", err)
 		}
 	}
-	return nil
+	return s.trustLedger(ctx)
 }
 
 // record writes the row with a status. Where it exists already, that one is

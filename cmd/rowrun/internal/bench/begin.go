@@ -73,8 +73,7 @@ func (b *Bench) checkCompany(ctx context.Context) error {
 	}
 	const q = `-- bench_company
 SELECT (SELECT count(*) FROM rowrun.replica_heartbeat WHERE state <> 'DEAD' AND last_heartbeat + lease > clock_timestamp()),
-       (SELECT count(*) FROM (SELECT FROM rowrun.task_run WHERE status IN ('PENDING', 'AVAILABLE', 'RUNNING') LIMIT 10000) r)
-     + (SELECT count(*) FROM rowrun.recovery_call),
+       (SELECT count(*) FROM (SELECT FROM rowrun.task_run WHERE status IN ('PENDING', 'AVAILABLE', 'RUNNING') LIMIT 10000) r),
        (SELECT count(*) FROM (SELECT FROM rowrun.webhook_delivery WHERE status = 'PENDING' LIMIT 10000) d)`
 	var replicas, runs, deliveries int64
 	if err := b.ask(ctx, q, nil, &replicas, &runs, &deliveries); err != nil {

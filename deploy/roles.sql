@@ -1,0 +1,21 @@
+-- The roles of an installation: run it once with psql, behind `rowrun migrate up`, as the role that migrated.
+-- Rowrun's own roles (rowrun_client, rowrun_author, rowrun_operator, rowrun_viewer, rowrun_replica) have no login; what they
+-- may do is said in docs/security.md. Change the names here to yours, leave out what you don't need, and set passwords with
+-- psql's \password, so that they stand in no history.
+
+-- The sidecars: what `rowrun serve` needs, and no more. Not the role that migrates, no superuser, not the app's.
+CREATE ROLE rowrun_sidecar LOGIN IN ROLE rowrun_replica;
+-- Optional. To see how old the transactions of other roles are, for `rowrun doctor`; granted by a superuser:
+-- GRANT pg_read_all_stats TO rowrun_sidecar;
+-- Optional. The stream from the write-ahead log; it lets this role read the log of the whole server. Set by a superuser:
+-- ALTER ROLE rowrun_sidecar REPLICATION;
+
+-- The application: defines tasks of harmless types and inserts runs.
+CREATE ROLE app LOGIN IN ROLE rowrun_client;
+
+-- Deployments, migration files: tasks of the types SQL, DATABASE_MIGRATE and COMMAND, webhooks.
+CREATE ROLE app_deploy LOGIN IN ROLE rowrun_author;
+
+-- People: operators act, viewers read.
+CREATE ROLE ops LOGIN IN ROLE rowrun_operator;
+CREATE ROLE dashboards LOGIN IN ROLE rowrun_viewer;

@@ -1,0 +1,23 @@
+package scheduler
+
+import "context"
+
+// sweepOrphans looks for runs that no live replica could run. A type is announced when two looks have found it.
+func (t *term) sweepOrphans(ctx context.Context) {
+	c := t.s.cfg
+	errs := newOnce(c.Log, "orphans")
+	for {
+		sleep(ctx, c.StaleSweepInterval)
+		if ctx.Err() != nil {
+			return
+		}
+		pass, cancel := context.WithTimeout(ctx, passTimeout)
+		_, err := c.Store.NoteOrphans(pass, c.StaleSweepInterval/2, c.StaleSweepInterval*3/4)
+		cancel()
+		if err == nil {
+			errs.ok()
+		} else if ctx.Err() == nil {
+			errs.failed(err)
+		}
+	}
+}
