@@ -2,7 +2,7 @@
 
 CREATE TABLE rowrun.replica_heartbeat (
     replica_id     text PRIMARY KEY CHECK (replica_id <> '' AND octet_length(replica_id) <= 100),
-    last_heartbeat timestamptz NOT NULL,
+    last_heartbeat timestamptz NOT NULL CHECK (last_heartbeat >= '1900-01-01 00:00+00' AND last_heartbeat < '9999-01-01 00:00+00'),
     name           text NOT NULL DEFAULT '' CHECK (octet_length(name) <= 200),
     hostname       text NOT NULL DEFAULT '',
     version        text NOT NULL DEFAULT '',
