@@ -80,6 +80,9 @@ func (p boundedPlan) Scan(src []byte, dst any) error {
 	return nil
 }
 
+// Milliseconds is so many as a duration; beyond what that holds (292 years) it is the longest one.
+func Milliseconds(ms float64) time.Duration { return duration(ms / 1000) }
+
 // duration is so many seconds; beyond what a time.Duration holds (292 years) it is the longest one.
 func duration(seconds float64) time.Duration {
 	switch nanoseconds := seconds * float64(time.Second); {
