@@ -126,3 +126,55 @@ func TestCountersThatAreFullStopNothing(t *testing.T) {
 		return ask[string](t, d, `SELECT status FROM rowrun.webhook_delivery WHERE message_id = 'full'`) == "EXHAUSTED"
 	})
 }
+
+// A run whose end the database refuses (here by a trigger of its owner's) holds no other up: neither where a replica
+// records the end of its runs, nor in the sweeps that end those of others. It ends as soon as it may.
+func TestRunThatMayNotEndHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
+	d := newDatabase(t)
+	noop := d.task(t, "NOOP", `{}`, nil)
+	d.exec(t, `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'run % may not end', OLD.id; END $$`)
+	d.exec(t, `CREATE TRIGGER refuse BEFORE UPDATE ON rowrun.task_run FOR EACH ROW
+		WHEN (OLD.status = 'RUNNING' AND NEW.status <> 'RUNNING' AND OLD.input ? 'refused') EXECUTE FUNCTION refuse()`)
+	refused := func(run int64) int64 {
+		d.exec(t, `UPDATE rowrun.task_run SET input = '{"refused": true}' WHERE id = $1`, run)
+		return run
+	}
+	var lost, overdue, own []int64
+	asked := func() int64 {
+		return ask[int64](t, d, `INSERT INTO rowrun.task_run (task_id, run_at) VALUES ($1, now() + interval '1 day') RETURNING id`, noop)
+	}
+	for i := range 4 {
+		run := asked()
+		if i == 0 {
+			refused(run)
+		}
+		lost = append(lost, run)
+		run = asked()
+		if i == 0 {
+			refused(run)
+		}
+		overdue = append(overdue, run)
+	}
+	d.exec(t, `UPDATE rowrun.task_run SET status = 'AVAILABLE' WHERE status = 'PENDING'`)
+	d.exec(t, `UPDATE rowrun.task_run SET status = 'RUNNING', replica_id = 'gone' WHERE status = 'AVAILABLE'`)
+	d.exec(t, `UPDATE rowrun.task_run SET replica_id = NULL, deadline = now() - interval '1 s' WHERE id = ANY ($1)`, overdue)
+	serve(t, d.url, quickLease(), []string{"--sweep-interval", "500ms"})
+	for i := range 20 {
+		own = append(own, ask[int64](t, d, `INSERT INTO rowrun.task_run (task_id, input) VALUES ($1, $2) RETURNING id`, noop,
+			map[bool]string{true: `{"refused": true}`, false: `{}`}[i == 0]))
+	}
+	for _, run := range own[1:] {
+		d.await(t, run, "DONE")
+	}
+	for _, run := range append(lost[1:len(lost):len(lost)], overdue[1:]...) {
+		d.await(t, run, "FAILED")
+	}
+	for _, run := range []int64{own[0], lost[0], overdue[0]} {
+		require.Equal(t, "RUNNING", d.look(t, run).Status)
+	}
+	d.exec(t, `DROP TRIGGER refuse ON rowrun.task_run`)
+	d.await(t, own[0], "DONE")
+	d.await(t, lost[0], "FAILED")
+	d.await(t, overdue[0], "FAILED")
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -179,7 +180,7 @@ WHERE o.ids IS NOT NULL`
 	const stalledOf = stalledNote + ` AND r.result ->> 'code' = 'PROGRESS_TIMEOUT'`
 	var all []Ended
 	var refused error
-	for after, more := int64(0), true; more; {
+	for after, more := int64(math.MinInt64), true; more; {
 		rows, err := s.pool.Query(ctx, find, after, overdue)
 		if err != nil {
 			return all, fmt.Errorf("find overdue runs: %w", err)
