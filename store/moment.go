@@ -8,16 +8,12 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// The first and the last moment that a time from the database is told as: what JSON and people can read. A row may hold
-// infinity, and years from 4714 BC to 294276.
-var (
-	firstMoment = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)
-	lastMoment  = time.Date(9999, 12, 31, 23, 59, 59, 999_999_000, time.UTC)
-)
-
 // bounded is a time as this program works with it: what lies outside of the years 1 to 9999, infinity too, becomes the
-// nearest moment that doesn't.
+// nearest moment that doesn't. That is what JSON and people can read; a row may hold infinity, and years from 4714 BC to
+// 294276.
 func bounded(t pgtype.Timestamptz) time.Time {
+	firstMoment := time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)
+	lastMoment := time.Date(9999, 12, 31, 23, 59, 59, 999_999_000, time.UTC)
 	switch {
 	case t.InfinityModifier == pgtype.Infinity || t.InfinityModifier == pgtype.Finite && t.Time.After(lastMoment):
 		return lastMoment
