@@ -19,7 +19,7 @@ func schedule() [9]time.Duration {
 	}
 }
 
-// judge says what follows an answer to the given try; the first is 1.
+// judge says what follows an answer to the given try; the first is 1, and what a row may say below that counts as it.
 func judge(attempt int, answer Answer) store.Try {
 	try := store.Try{Status: "DELIVERED", Code: answer.Code, Problem: answer.Problem}
 	if answer.Problem == "" {
@@ -32,7 +32,7 @@ func judge(attempt int, answer Answer) store.Try {
 	}
 	try.Status = "PENDING"
 	// A tenth more or less keeps apart what failed together.
-	try.RetryIn = jitter(pauses[attempt-1], 0.9, 1.1)
+	try.RetryIn = jitter(pauses[max(attempt-1, 0)], 0.9, 1.1)
 	// Never before the receiver wants it, and not sooner than without its wish: one that asks for a second each time
 	// would have used all tries up within ten.
 	if asked := min(answer.RetryAfter, maxRetryAfter); asked > 0 {

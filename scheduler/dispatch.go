@@ -366,8 +366,18 @@ func (t *term) endStrays(ctx context.Context, owned []int64, before map[int64]bo
 		return missing
 	}
 	ended, _, err := t.s.cfg.Store.EndRuns(rt, endings, time.Second)
+	if err != nil && store.OneByOne(err) && len(endings) > 1 {
+		err = nil
+		for _, e := range endings { // so that one that is refused holds no other up
+			one, _, refused := t.s.cfg.Store.EndRuns(rt, []store.Ending{e}, time.Second)
+			ended = append(ended, one...)
+			err = errors.Join(err, refused)
+		}
+	}
 	if err != nil {
 		errs.failed(err)
+	}
+	if len(ended) == 0 {
 		return missing
 	}
 	signal(t.s.opened)

@@ -15,7 +15,12 @@ const (
 
 // document marshals what an executor hands over into a JSON object that PostgreSQL's jsonb takes: no NUL, no lone
 // surrogates, at most 1 MiB.
-func document(v any) (json.RawMessage, error) {
+func document(v any) (doc json.RawMessage, err error) {
+	defer func() {
+		if p := recover(); p != nil { // what marshals itself is the executor's code
+			doc, err = nil, fmt.Errorf("not a JSON document: it panicked: %v", p)
+		}
+	}()
 	if v == nil {
 		return json.RawMessage("{}"), nil
 	}

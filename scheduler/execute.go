@@ -35,8 +35,11 @@ var errLost = errors.New("the run ended or was given away")
 func (s *Scheduler) Claimed(runID int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.claimed[runID%int64(len(s.claimed))] == runID
+	return s.claimed[s.slotOf(runID)] == runID
 }
+
+// slotOf is a run's place in claimed. Ids below 0 are the owner's of the table to write.
+func (s *Scheduler) slotOf(runID int64) uint64 { return uint64(runID) % uint64(len(s.claimed)) }
 
 // holds says whether a run executes here or has an ending that is still to be recorded.
 func (s *Scheduler) holds(id int64) bool {
@@ -53,7 +56,7 @@ func (t *term) execute(c store.Claim, rules *typeRules) {
 	r := &running{claim: c, term: t, rules: rules, started: time.Now(), cancel: cancel, ctx: ctx}
 	s.mu.Lock()
 	s.running[c.ID] = r
-	s.claimed[c.ID%int64(len(s.claimed))] = c.ID
+	s.claimed[s.slotOf(c.ID)] = c.ID
 	s.mu.Unlock()
 	s.executing.Add(1)
 	s.logRun("run claimed", &c, "")
@@ -92,6 +95,9 @@ func (r *running) call(ctx context.Context) (out Result, err error) {
 			err = &Failure{Code: CodePanic, Detail: fmt.Sprintf("the executor panicked: %v", p), Retryable: true}
 		}
 	}()
+	if r.claim.Unfit != "" {
+		return Result{}, BadInput("%s", r.claim.Unfit)
+	}
 	ex, ok := r.term.s.cfg.Executors[r.claim.Type]
 	if a, aliased := r.rules.aliases[r.claim.Type]; !ok && aliased {
 		ex, ok = r.term.s.cfg.Executors[a.of]

@@ -26,6 +26,7 @@ type ending struct {
 	replica  string
 	handOver bool
 	loud     zerolog.Level // of the line that says that it FAILED
+	refusals int           // how often the database refused this very row
 }
 
 // recorder writes endings: the first at once, those that come while a batch is being written as the next batch. It
@@ -40,6 +41,7 @@ type recorder struct {
 	back    []ending         // that dispatch could not write
 	stuck   []ending         // behind a row that somebody holds
 	held    chan struct{}    // some are
+	refused []ending         // that the database doesn't take, however little they say
 	pending map[int64]string // run → replica id, of all that isn't settled
 	settled chan struct{}    // closed and replaced whenever something settles
 
@@ -108,6 +110,7 @@ func (r *recorder) run(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	wg.Go(func() { r.runStuck(ctx) })
+	wg.Go(func() { r.runRefused(ctx) })
 	for {
 		select {
 		case <-ctx.Done():
@@ -145,7 +148,8 @@ func cutOff(queue *[]ending, most int) []ending {
 }
 
 // write records a batch, however long the database takes to answer; what a user's lock holds back goes to the stuck
-// ones, what can't be stored is stored without its result.
+// ones. What can't be stored is stored without its result or its successor; and what even then isn't taken is set aside,
+// so that it holds no other ending up.
 func (r *recorder) write(ctx context.Context, batch []ending, lock time.Duration) {
 	for wait := 50 * time.Millisecond; len(batch) > 0; {
 		err := r.try(ctx, r.s.cfg.Store.EndRuns, batch, lock)
@@ -162,23 +166,63 @@ func (r *recorder) write(ctx context.Context, batch []ending, lock time.Duration
 			return
 		case code == "40P01" || code == "40001":
 			continue
-		case len(code) == 5 && (code[:2] == "22" || code[:2] == "23" || code[:2] == "54"):
-			if len(batch) > 1 {
-				for _, e := range batch {
-					r.write(ctx, []ending{e}, lock)
-				}
+		case store.OneByOne(err) && len(batch) > 1:
+			for _, e := range batch {
+				r.write(ctx, []ending{e}, lock)
+			}
+			return
+		case store.OneByOne(err):
+			r.errs.failed(err)
+			if !store.RefusedRow(err) || !batch[0].lighten(err) {
+				r.setAside(batch[0])
 				return
 			}
-			r.errs.failed(err)
-			batch[0].store.Result = result(CodeError, "the result could not be stored: "+err.Error(), nil)
-			if store.SQLState(err) == "23505" { // not the result: a successor that somebody else made
-				batch[0].store.Retry = store.RetryNone
-			}
+			continue
 		default:
 			r.errs.failed(err)
 		}
 		sleep(ctx, wait)
 		wait = min(2*wait, time.Second)
+	}
+}
+
+// lighten takes out of an ending what the database may have refused it for: its result, or the successor that it asks
+// for; false: neither was it.
+func (e *ending) lighten(err error) bool {
+	e.refusals++
+	successor := e.store.Retry == store.RetryFailure || e.store.Retry == store.RetryStale
+	switch code := store.SQLState(err); {
+	case e.refusals > 2:
+		return false
+	case successor && (e.refusals == 2 || code == "23505" || code[:2] == "RR" || code[:2] == "P0"):
+		e.store.Retry = store.RetryNone
+	default:
+		e.store.Result = result(CodeError, "the result could not be stored: "+err.Error(), nil)
+	}
+	return true
+}
+
+// refusedAgain is how often endings are tried again that the database doesn't take: a person has to see to it.
+const refusedAgain = 2 * time.Second
+
+func (r *recorder) setAside(e ending) {
+	r.mu.Lock()
+	r.refused = append(r.refused, e)
+	r.mu.Unlock()
+}
+
+// runRefused tries again what was set aside, each by itself, beside the others.
+func (r *recorder) runRefused(ctx context.Context) {
+	for sleep(ctx, refusedAgain); ctx.Err() == nil; sleep(ctx, refusedAgain) {
+		r.mu.Lock()
+		refused := r.refused
+		r.refused = nil
+		r.mu.Unlock()
+		for _, e := range refused {
+			if err := r.try(ctx, r.s.cfg.Store.EndHeldRuns, []ending{e}, slowLock); err != nil {
+				r.setAside(e)
+			}
+		}
 	}
 }
 

@@ -44,7 +44,6 @@ func (t *term) failStale(ctx context.Context) error {
 		ended, err := c.Store.EndDeadReplica(pass, id)
 		if err != nil {
 			failed = err // its row is locked, perhaps: the next one may not be
-			continue
 		}
 		found += len(ended)
 		if len(ended) > 0 {
@@ -76,15 +75,12 @@ func (t *term) endOverdue(ctx context.Context) error {
 	pass, cancel := context.WithTimeout(ctx, passTimeout)
 	defer cancel()
 	ended, err := c.Store.EndOverdue(pass)
-	if err != nil {
-		return err
-	}
 	c.Observer.swept(SweepOverdue, len(ended))
 	if len(ended) > 0 {
 		c.Log.Warn().Int("count", len(ended)).Msg("runs that the app took over ran out of time")
 		signal(t.s.opened)
 	}
-	return nil
+	return err
 }
 
 // cleanup removes what is old.

@@ -22,6 +22,8 @@ type Claim struct {
 	Payload    json.RawMessage
 	Claim      string
 	Manual     bool
+	// Unfit says why the run must not be executed, "": it may. Its Payload is then {}.
+	Unfit string
 	// TraceParent is that of the run's input, otherwise of its task's labels, "" where there is none. Not checked.
 	TraceParent string
 	// Timeout is what is left of the run's time, 0: no limit. By the database's clock at the claim.
@@ -46,16 +48,37 @@ const (
     WHERE k.id = r.task_id AND `
 	returnTaken = `
     RETURNING r.id, i.n, r.root_id, r.task_id, k.name, r.plan_id, r.attempt, r.type, r.queue, coalesce(r.database_id, '') AS database_id,
-        coalesce(r.version, '') AS version, CASE WHEN k.state IS NULL THEN k.payload || r.input ELSE jsonb_build_object('state', k.state) || k.payload || r.input END AS payload,
+        coalesce(r.version, '') AS version, CASE WHEN k.state IS NULL THEN k.payload ELSE jsonb_build_object('state', k.state) || k.payload END || ` + input + ` AS payload,
+        ` + unfit + ` AS unfit,
         r.failures = 0 AND r.recoveries = 0 AS manual,
         coalesce(r.input ->> 'traceparent', k.labels ->> 'traceparent') AS traceparent,
         extract(epoch FROM r.deadline - now.t)::float8 AS timeout, extract(epoch FROM k.progress_timeout)::float8 AS progress_timeout,
         nullif(k.failure_log_level, 'info') AS failure_log_level, r.priority, r.run_at, rowrun.transition(r) AS item`
 	selectTaken = `t.id, t.n, t.root_id, t.task_id, t.name, t.plan_id, t.attempt, t.type, t.queue, t.database_id,
-       t.version, t.payload, t.manual, t.traceparent, t.timeout, t.progress_timeout, t.failure_log_level
+       t.version, t.payload, t.unfit, t.manual, t.traceparent, t.timeout, t.progress_timeout, t.failure_log_level
 FROM said LEFT JOIN taken t ON true
 ORDER BY t.priority DESC, t.run_at, t.id`
-	fits = `rowrun.fits(r.type, r.database_id, k.payload, $6::text[], $7::text[])`
+	// A run whose task is no COMMAND any more is taken by whoever runs commands, to say so.
+	fits = `(rowrun.fits(r.type, r.database_id, k.payload, $6::text[], $7::text[]) OR r.type = 'COMMAND' AND k.type <> 'COMMAND')`
+)
+
+// What is laid over the task's payload, and why a run must not be executed: its input was written for what its task was
+// when it was inserted, and for nothing that the task's author has made of it since. Type, target and payload are read
+// from one version of the task's row. A type that was renamed says so in rowrun.task_type.
+const (
+	input = `CASE WHEN r.type IN ('SQL', 'DATABASE_MIGRATE', 'COMMAND') THEN r.input - '{sql,transaction,command}'::text[] ELSE r.input END`
+	unfit = `CASE
+            WHEN r.type <> k.type AND NOT EXISTS (SELECT FROM rowrun.task_type a WHERE a.type = r.type AND a.alias_of = k.type)
+                THEN format('task type changed from %s to %s after the run was inserted: insert it again', r.type, k.type)
+            WHEN r.type NOT IN ('SQL', 'DATABASE_MIGRATE', 'COMMAND') THEN NULL
+            WHEN r.type <> 'COMMAND' AND r.database_id IS DISTINCT FROM k.database_id
+                THEN format('the task''s database_id changed from %s to %s after the run was inserted: insert it again',
+                            coalesce(r.database_id, 'none'), coalesce(k.database_id, 'none'))
+            WHEN r.type = 'DATABASE_MIGRATE' AND r.version IS DISTINCT FROM k.version
+                THEN format('the task''s version changed from %s to %s after the run was inserted: insert it again', r.version, k.version)
+            WHEN r.input ?| '{sql,transaction,command}'
+                THEN format('the input of a %s run names sql, transaction or command, which belong to the task''s payload: insert it again without', r.type)
+        END`
 )
 
 // The search for what is next, of one queue and type: all of it, or a part of what is behind the run $10.
@@ -138,13 +161,14 @@ func collectClaims(rows pgx.Rows, keys []key) (claims []Claim, used int, alive b
 			db, version         *string
 			attempt             *int
 			payload             []byte
+			unfit               *string
 			manual              *bool
 			timeout, progressTO *float64
 			plan                *int64
 			trace, level        *string
 			spent               float64
 		)
-		if err := rows.Scan(&alive, &seen, &spent, &cost.read, &id, &n, &root, &task, &name, &plan, &attempt, &typ, &queue, &db, &version, &payload, &manual,
+		if err := rows.Scan(&alive, &seen, &spent, &cost.read, &id, &n, &root, &task, &name, &plan, &attempt, &typ, &queue, &db, &version, &payload, &unfit, &manual,
 			&trace, &timeout, &progressTO, &level); err != nil {
 			return nil, 0, false, 0, cost, err
 		}
@@ -159,9 +183,14 @@ func collectClaims(rows pgx.Rows, keys []key) (claims []Claim, used int, alive b
 		if level == nil {
 			level = new(string)
 		}
+		if unfit == nil {
+			unfit = new(string)
+		} else {
+			payload = []byte(`{}`)
+		}
 		claims = append(claims, Claim{
 			ID: *id, RootID: *root, TaskID: *task, TaskName: *name, PlanID: plan, Attempt: *attempt, Type: *typ, Queue: *queue,
-			DatabaseID: *db, Version: *version, Payload: payload, Claim: keys[*n-1].claim.String(), Manual: *manual, TraceParent: *trace,
+			DatabaseID: *db, Version: *version, Payload: payload, Unfit: *unfit, Claim: keys[*n-1].claim.String(), Manual: *manual, TraceParent: *trace,
 			Timeout: fromSeconds(timeout), ProgressTimeout: fromSeconds(progressTO), FailureLogLevel: *level,
 		})
 	}

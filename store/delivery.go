@@ -131,7 +131,7 @@ type Try struct {
 func (s *Store) RecordTry(ctx context.Context, d Delivery, try Try) error {
 	const q = `-- record_delivery
 UPDATE rowrun.webhook_delivery
-SET status = $3, attempts = attempts + 1, response_code = nullif($4::int, 0), last_error = nullif($5, ''),
+SET status = $3, attempts = least(attempts, 2147483646) + 1, response_code = nullif($4::int, 0), last_error = nullif($5, ''),
     next_attempt_at = CASE WHEN $3 = 'PENDING' THEN clock_timestamp() + make_interval(secs => $6) END,
     delivered_at = CASE WHEN $3 = 'DELIVERED' THEN clock_timestamp() END,
     leased_until = NULL, lease_token = NULL
@@ -175,7 +175,7 @@ WITH off AS (
 )
 UPDATE rowrun.webhook_delivery d
 SET status = 'DISABLED', next_attempt_at = NULL, leased_until = NULL, lease_token = NULL,
-    attempts = d.attempts + CASE WHEN d.id = $1 THEN 1 ELSE 0 END,
+    attempts = least(d.attempts, 2147483646) + CASE WHEN d.id = $1 THEN 1 ELSE 0 END,
     response_code = CASE WHEN d.id = $1 THEN $4::int ELSE d.response_code END,
     last_error = $5
 FROM off WHERE d.webhook_id = off.id AND d.status = 'PENDING'`

@@ -246,11 +246,18 @@ WHERE id = $1 AND status = 'RUNNING' AND claim_hash = sha256(uuid_send($2::uuid)
 	return tag.RowsAffected() == 1, nil
 }
 
-// AppendLog adds a row to a run's log. detail is JSON of at most 1 MiB.
+// AppendLog adds a row to a run's log. detail is JSON of at most 1 MiB. An id that is taken, by rows that were restored
+// ahead of the sequence, is passed by.
 func (s *Store) AppendLog(ctx context.Context, id int64, replicaID, kind string, detail json.RawMessage) error {
 	const q = `-- append_log
 INSERT INTO rowrun.task_run_log (task_run_id, replica_id, type, detail) VALUES ($1, $2, $3, $4)`
-	if _, err := s.pool.Exec(ctx, q, id, replicaID, kind, string(detail)); err != nil {
+	const behind = `-- append_log_behind
+INSERT INTO rowrun.task_run_log (id, task_run_id, replica_id, type, detail) VALUES (rowrun.next_log_id(), $1, $2, $3, $4)`
+	_, err := s.pool.Exec(ctx, q, id, replicaID, kind, string(detail))
+	if SQLState(err) == uniqueViolation {
+		_, err = s.pool.Exec(ctx, behind, id, replicaID, kind, string(detail))
+	}
+	if err != nil {
 		return fmt.Errorf("append to run log: %w", err)
 	}
 	return nil

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -35,7 +36,7 @@ const notTheLast = `r.plan_id IS NOT NULL
 // transactions, so that it holds nothing up.
 func (s *Store) RemoveOld(ctx context.Context, keep time.Duration) (Removed, error) {
 	const window = `-- retention_window
-SELECT coalesce(max(w.id), 0), coalesce(bool_or(w.created_at < clock_timestamp() - make_interval(secs => $2)), false)
+SELECT coalesce(max(w.id), $1), coalesce(bool_or(w.created_at < clock_timestamp() - make_interval(secs => $2)), false)
 FROM (SELECT id, created_at FROM rowrun.task_run WHERE id > $1 ORDER BY id LIMIT 5000) w`
 	const chains = `-- remove_old_chains
 WITH RECURSIVE chain AS (
@@ -79,14 +80,14 @@ DELETE FROM rowrun.webhook_delivery d
 WHERE d.status = 'PENDING' AND d.created_at < clock_timestamp() - make_interval(secs => $1)
   AND NOT EXISTS (SELECT FROM rowrun.webhook w WHERE w.id = d.webhook_id)`
 	var gone Removed
-	after := int64(0)
+	after := int64(math.MinInt64)
 	for {
 		var upTo int64
 		var old bool
 		if err := s.pool.QueryRow(ctx, window, after, seconds(keep)).Scan(&upTo, &old); err != nil {
 			return gone, fmt.Errorf("remove old runs: %w", err)
 		}
-		if upTo == 0 || !old {
+		if upTo == after || !old {
 			break
 		}
 		b := &pgx.Batch{}

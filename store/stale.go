@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -41,7 +42,8 @@ WHERE r.status = 'RUNNING' AND r.replica_id IS NOT NULL
 // EndDeadReplica declares a replica dead, if its lease is still over when its row is locked, and fails its runs, in
 // one transaction. Of several that sweep at once one does it, the others pass by (SKIP LOCKED). A claim that is under way
 // holds the row, so that it is either seen by the next sweep or comes too late. Runs whose row, task or plan somebody
-// holds are left to the next sweep too: DeadReplicas goes on naming their replica.
+// holds are left to the next sweep too: DeadReplicas goes on naming their replica. One that the database refuses to end
+// holds no other up: what was ended stands beside the error that tells of it.
 func (s *Store) EndDeadReplica(ctx context.Context, replicaID string) ([]Ended, error) {
 	const declare = `-- declare_dead
 UPDATE rowrun.replica_heartbeat SET state = 'DEAD'
@@ -59,8 +61,9 @@ SELECT e.run_id, e.status, e.retry_run_id
 FROM rowrun.end_runs($1::bigint[], array_fill(NULL::uuid, ARRAY[cardinality($1::bigint[])]),
     array_fill('FAILED'::text, ARRAY[cardinality($1::bigint[])]),
     array_fill(jsonb_build_object('code', 'STALE', 'detail', $2::text), ARRAY[cardinality($1::bigint[])]),
-    array_fill('STALE'::text, ARRAY[cardinality($1::bigint[])])) e`
+    array_fill($3::text, ARRAY[cardinality($1::bigint[])])) e`
 	var ended []Ended
+	var refused error
 	err := s.inTx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `SET LOCAL lock_timeout = '1s'`); err != nil {
 			return err
@@ -97,14 +100,20 @@ FROM rowrun.end_runs($1::bigint[], array_fill(NULL::uuid, ARRAY[cardinality($1::
 		if runs, err = lockFree(ctx, tx, runs); err != nil || len(runs) == 0 {
 			return err
 		}
-		if rows, err = tx.Query(ctx, end, runs, DetailStale); err != nil {
-			return err
-		}
-		ended, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Ended])
+		ended, refused, err = endEach(ctx, tx, runs, RetryStale, func(tx pgx.Tx, runs []int64, retry Retry, also string) ([]Ended, error) {
+			rows, err := tx.Query(ctx, end, runs, DetailStale+also, string(retry))
+			if err != nil {
+				return nil, err
+			}
+			return pgx.CollectRows(rows, pgx.RowToStructByPos[Ended])
+		})
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("end runs of dead replica: %w", err)
+	}
+	if refused != nil {
+		return ended, fmt.Errorf("end runs of dead replica: %w", refused)
 	}
 	return ended, nil
 }
@@ -147,7 +156,8 @@ ORDER BY r.id FOR NO KEY UPDATE SKIP LOCKED`
 const overdue = 500
 
 // EndOverdue ends runs that the app took over (HTTP 202) and that ran out of time or stalled: no replica holds them,
-// so that every replica's sweep does. What somebody holds is left to the next one.
+// so that every replica's sweep does. What somebody holds is left to the next one, and so is one that the database
+// refuses to end: the error tells of it, and all others are ended.
 func (s *Store) EndOverdue(ctx context.Context) ([]Ended, error) {
 	const find = `-- overdue_runs
 SELECT r.id FROM rowrun.task_run r JOIN rowrun.task k ON k.id = r.task_id
@@ -157,19 +167,20 @@ ORDER BY r.id LIMIT $2`
 	const end = `-- end_overdue_runs
 WITH overdue AS MATERIALIZED (
     SELECT r.id, CASE WHEN r.deadline < clock_timestamp()
-                THEN jsonb_build_object('code', 'TIMEOUT', 'detail', 'Task run timed out after ' || rowrun.ago(r.deadline - r.started_at))
-                ELSE jsonb_build_object('code', 'PROGRESS_TIMEOUT', 'detail', 'Task run stalled: no progress for ' || rowrun.ago(k.progress_timeout)) END AS result
+                THEN jsonb_build_object('code', 'TIMEOUT', 'detail', 'Task run timed out after ' || rowrun.ago(r.deadline - r.started_at) || $3::text)
+                ELSE jsonb_build_object('code', 'PROGRESS_TIMEOUT', 'detail', 'Task run stalled: no progress for ' || rowrun.ago(k.progress_timeout) || $3::text) END AS result
     FROM rowrun.task_run r JOIN rowrun.task k ON k.id = r.task_id
     WHERE r.id = ANY ($1) AND coalesce(r.status, '') = 'RUNNING' AND r.replica_id IS NULL
       AND (r.deadline < clock_timestamp() OR coalesce(r.progress_at, r.started_at) + k.progress_timeout < clock_timestamp())
 ), o AS (SELECT array_agg(id) AS ids, array_agg(result) AS results FROM overdue)
 SELECT e.run_id, e.status, e.retry_run_id
 FROM o CROSS JOIN LATERAL rowrun.end_runs(o.ids, array_fill(NULL::uuid, ARRAY[cardinality(o.ids)]),
-    array_fill('FAILED'::text, ARRAY[cardinality(o.ids)]), o.results, array_fill('FAILURE'::text, ARRAY[cardinality(o.ids)])) e
+    array_fill('FAILED'::text, ARRAY[cardinality(o.ids)]), o.results, array_fill($2::text, ARRAY[cardinality(o.ids)])) e
 WHERE o.ids IS NOT NULL`
 	const stalledOf = stalledNote + ` AND r.result ->> 'code' = 'PROGRESS_TIMEOUT'`
 	var all []Ended
-	for after, more := int64(0), true; more; {
+	var refused error
+	for after, more := int64(math.MinInt64), true; more; {
 		rows, err := s.pool.Query(ctx, find, after, overdue)
 		if err != nil {
 			return all, fmt.Errorf("find overdue runs: %w", err)
@@ -182,20 +193,25 @@ WHERE o.ids IS NOT NULL`
 			after = runs[overdue-1]
 		}
 		if len(runs) == 0 {
-			return all, nil // most often: no transaction is begun for it
+			return all, refused // most often: no transaction is begun for it
 		}
 		err = s.inTx(ctx, func(tx pgx.Tx) error {
 			runs, err := lockFree(ctx, tx, runs)
 			if err != nil || len(runs) == 0 {
 				return err
 			}
-			rows, err := tx.Query(ctx, end, runs)
+			ended, bad, err := endEach(ctx, tx, runs, RetryFailure, func(tx pgx.Tx, runs []int64, retry Retry, also string) ([]Ended, error) {
+				rows, err := tx.Query(ctx, end, runs, string(retry), also)
+				if err != nil {
+					return nil, err
+				}
+				return pgx.CollectRows(rows, pgx.RowToStructByPos[Ended])
+			})
 			if err != nil {
 				return err
 			}
-			ended, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Ended])
-			if err != nil {
-				return err
+			if bad != nil {
+				refused = errors.Join(refused, fmt.Errorf("end overdue runs: %w", bad))
 			}
 			all = append(all, ended...)
 			_, err = tx.Exec(ctx, stalledOf, runs)
@@ -205,5 +221,5 @@ WHERE o.ids IS NOT NULL`
 			return all, fmt.Errorf("end overdue runs: %w", err)
 		}
 	}
-	return all, nil
+	return all, refused
 }

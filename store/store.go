@@ -91,11 +91,14 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		}
 	}
 	s := &Store{}
-	if !c.Pooled {
-		pc.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
+	pc.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
+		useBoundedTimes(conn.TypeMap())
+		if !c.Pooled {
 			s.sessions.Store(conn.PgConn().PID(), true)
-			return nil
 		}
+		return nil
+	}
+	if !c.Pooled {
 		pc.BeforeClose = func(conn *pgx.Conn) { s.sessions.Delete(conn.PgConn().PID()) }
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, pc)
@@ -183,6 +186,9 @@ var (
 	ErrNotFound = errors.New("not found")
 )
 
+// uniqueViolation is the SQLSTATE of a key that is taken.
+const uniqueViolation = "23505"
+
 // SQLState is the SQLSTATE of the error that the server answered with, "" for any other error.
 func SQLState(err error) string {
 	var pg *pgconn.PgError
@@ -208,8 +214,6 @@ func fromSeconds(s *float64) time.Duration {
 	}
 	return duration(*s)
 }
-
-func duration(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
 
 // inTx runs fn in a READ COMMITTED transaction.
 func (s *Store) inTx(ctx context.Context, fn func(pgx.Tx) error) error {

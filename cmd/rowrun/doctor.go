@@ -58,7 +58,7 @@ func newDoctor(env environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Look for what is wrong or will be: server, schema, roles, pooler, replicas",
-		Long: "Looks at the server's version and settings, privileges, poolers, the schema and its triggers, clocks, vacuum,\n" +
+		Long: "Looks at the server's version and settings, privileges, poolers, the schema and its triggers, sequences, clocks, vacuum,\n" +
 			"replication slots, the notification queue, the replicas, and runs that nobody can take. Changes nothing.\n" +
 			"Each finding names the command that mends it. Exit code 1: there are warnings, which will hurt.\n\n" +
 			"Give it the role of a sidecar, and its --config: it looks at what that role may do, and those of the target databases.",
@@ -143,6 +143,7 @@ func (d *doctor) examine(ctx context.Context) error {
 		{"attached", d.checkAttachments},
 		{"target", d.checkTargets},
 		{"drift", d.checkDrift},
+		{"sequence", d.checkSequences},
 		{"vacuum", d.checkVacuum},
 		{"snapshot", d.checkSnapshots},
 		{"slot", d.checkSlots},

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/rowrun/rowrun/store"
 )
 
 const (
@@ -50,7 +52,7 @@ func (d *doctor) checkSnapshots(ctx context.Context) error {
 		if h.Seconds == nil || *h.Seconds < d.snapshotAge.Seconds() {
 			continue
 		}
-		held := time.Duration(*h.Seconds * float64(time.Second)).Round(time.Second)
+		held := store.Milliseconds(*h.Seconds * 1000).Round(time.Second)
 		fix := "SELECT pg_terminate_backend(" + h.Name + ");"
 		if h.Kind == "prepared" {
 			fix = "ROLLBACK PREPARED " + quoteLiteral(h.Name) + "; -- or COMMIT PREPARED"

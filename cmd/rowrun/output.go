@@ -1,14 +1,18 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 	"text/tabwriter"
 	"unicode"
+	"unicode/utf16"
 
 	"github.com/spf13/pflag"
+
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/stream"
 )
 
 // output is the form in which a command shows what it found.
@@ -28,7 +32,7 @@ type table struct {
 // write shows value as indented JSON, or t as a table.
 func (o *output) write(w io.Writer, value any, t table) error {
 	if o.format == "json" {
-		encoder := json.NewEncoder(w)
+		encoder := json.NewEncoder(escaped{w})
 		encoder.SetEscapeHTML(false)
 		encoder.SetIndent("", "  ")
 		if err := encoder.Encode(value); err != nil {
@@ -56,16 +60,37 @@ func (o *output) write(w io.Writer, value any, t table) error {
 	return nil
 }
 
+// escaped writes JSON with whatever is not printable as \u: it means the same, and a terminal shows it instead of obeying.
+type escaped struct{ to io.Writer }
+
+func (e escaped) Write(document []byte) (int, error) {
+	var safe bytes.Buffer
+	for _, r := range string(document) { // what is not printable stands in strings only
+		switch {
+		case r == '\n' || unicode.IsPrint(r):
+			safe.WriteRune(r)
+		case r > 0xFFFF:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&safe, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&safe, `\u%04x`, r)
+		}
+	}
+	if _, err := e.to.Write(safe.Bytes()); err != nil {
+		return 0, err
+	}
+	return len(document), nil
+}
+
 // printable keeps a value on its line and out of the terminal's control: names
 // and details come from users and from programs that were run.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return ' '
-		case !unicode.IsPrint(r):
-			return unicode.ReplacementChar
-		}
-		return r
-	}, text)
+func printable(text string) string { return stream.OneLine(text) }
+
+// printableLines is printable for each line of a text.
+func printableLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = printable(lines[i])
+	}
+	return strings.Join(lines, "\n")
 }

@@ -32,14 +32,14 @@ func exitCode(ctx context.Context, err error, stderr io.Writer) int {
 	}
 	var wrong *usageError
 	if errors.As(err, &wrong) {
-		_, _ = fmt.Fprintf(stderr, "rowrun: %v\n", err)
+		_, _ = fmt.Fprintf(stderr, "rowrun: %s\n", printableLines(err.Error()))
 		return exitUsage
 	}
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		_, _ = fmt.Fprintln(stderr, "rowrun: interrupted")
 		return exitFailed
 	}
-	_, _ = fmt.Fprintf(stderr, "rowrun: %v\n", err)
+	_, _ = fmt.Fprintf(stderr, "rowrun: %s\n", printableLines(err.Error()))
 	return exitFailed
 }
 

@@ -83,7 +83,7 @@ func (c *client) about(what string, cmd *cobra.Command, do func(context.Context,
 // rowID reads the ID of a run, plan or task.
 func rowID(cmd *cobra.Command, what, text string) (int64, error) {
 	id, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || id < 1 {
+	if err != nil || id == 0 { // ids below 1 are not drawn, but the owner of the tables may have written some
 		return 0, usagef("%s: %q is not accepted; accepted: the id of a %s, a whole number", cmd.CommandPath(), text, what)
 	}
 	return id, nil

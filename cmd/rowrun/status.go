@@ -108,7 +108,7 @@ func replicaTable(replicas []store.ReplicaStatus) table {
 		if !r.Live && state != "DEAD" {
 			state += ", silent for too long"
 		}
-		silent := time.Duration(max(r.SilentMS, 0) * float64(time.Millisecond)).Round(100 * time.Millisecond)
+		silent := store.Milliseconds(max(r.SilentMS, 0)).Round(100 * time.Millisecond)
 		t.rows = append(t.rows, []string{
 			r.ReplicaID, r.Name, r.Version, state, silent.String() + " ago", fmt.Sprintf("%d of %d", r.Running, r.Concurrency),
 			strings.Join(r.Queues, ","), strings.Join(r.Types, ","), strings.Join(r.Databases, ","), strings.Join(r.Commands, ","),

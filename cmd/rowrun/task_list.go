@@ -4,7 +4,6 @@ import (
 	"context"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -71,5 +70,5 @@ func milliseconds(ms *float64, zero string) string {
 	case *ms == 0:
 		return zero
 	}
-	return time.Duration(*ms * float64(time.Millisecond)).String()
+	return store.Milliseconds(*ms).String()
 }

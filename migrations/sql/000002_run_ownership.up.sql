@@ -2,17 +2,17 @@
 
 CREATE TABLE rowrun.replica_heartbeat (
     replica_id     text PRIMARY KEY CHECK (replica_id <> '' AND octet_length(replica_id) <= 100),
-    last_heartbeat timestamptz NOT NULL,
+    last_heartbeat timestamptz NOT NULL CHECK (last_heartbeat >= '1900-01-01 00:00+00' AND last_heartbeat < '9999-01-01 00:00+00'),
     name           text NOT NULL DEFAULT '' CHECK (octet_length(name) <= 200),
     hostname       text NOT NULL DEFAULT '',
     version        text NOT NULL DEFAULT '',
     started_at     timestamptz NOT NULL DEFAULT now(),
     state          text NOT NULL DEFAULT 'ACTIVE' CHECK (state IN ('ACTIVE', 'DRAINING', 'DEAD')),
     lease          interval NOT NULL DEFAULT '60 s' CHECK (lease > interval '0' AND lease <= interval '1 year'),
-    queues         text[] NOT NULL DEFAULT '{default}',
-    types          text[] NOT NULL DEFAULT '{}',
-    databases      text[] NOT NULL DEFAULT '{}',
-    commands       text[] NOT NULL DEFAULT '{}',
+    queues         text[] NOT NULL DEFAULT '{default}' CHECK (array_position(queues, NULL) IS NULL),
+    types          text[] NOT NULL DEFAULT '{}' CHECK (array_position(types, NULL) IS NULL),
+    databases      text[] NOT NULL DEFAULT '{}' CHECK (array_position(databases, NULL) IS NULL),
+    commands       text[] NOT NULL DEFAULT '{}' CHECK (array_position(commands, NULL) IS NULL),
     concurrency    integer NOT NULL DEFAULT 0 CHECK (concurrency >= 0),
     running        integer NOT NULL DEFAULT 0 CHECK (running >= 0)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 200);

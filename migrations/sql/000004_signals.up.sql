@@ -253,7 +253,7 @@ BEGIN
     END IF;
     IF NEW.skipped IS DISTINCT FROM OLD.skipped AND NEW.plan_id IS NOT NULL THEN
         INSERT INTO rowrun.gate_mark (kind, plan_id, round, by_run)
-        SELECT 'PLAN', p.id, CASE WHEN p.announced_round >= p.round THEN p.round + 1 END, false
+        SELECT 'PLAN', p.id, CASE WHEN p.announced_round >= p.round THEN least(p.round, 2147483646) + 1 END, false
         FROM rowrun.plan p WHERE p.id = NEW.plan_id;
         IF OLD.skipped AND NEW.outcome = 'FAILED' THEN -- it counts again
             PERFORM rowrun.mark_stopped(ARRAY[NEW.plan_id]);

@@ -1,6 +1,39 @@
 -- What psql users and replicas both do: one text of each rule. SQLSTATEs RR001 to RR006 as in the guards; RR002: the
 -- claim is wrong or outdated.
 
+-- Ids for rows that the sidecar makes: the next of the sequence that is free. Rows that were restored may be ahead of it,
+-- and what stands as the root of a chain whose first run is gone is no new run's. Asked only where a row is made beside
+-- others that must not fail with it; an INSERT of a user's draws its id as ever.
+CREATE FUNCTION rowrun.next_run_id() RETURNS bigint LANGUAGE plpgsql VOLATILE
+    SET search_path = pg_catalog, rowrun, pg_temp
+    SET enable_seqscan = off
+AS $$
+DECLARE
+    drawn bigint;
+BEGIN
+    LOOP
+        drawn := nextval('rowrun.task_run_id_seq');
+        EXIT WHEN NOT EXISTS (SELECT FROM rowrun.task_run r WHERE r.id = drawn)
+              AND NOT EXISTS (SELECT FROM rowrun.task_run r WHERE r.root_id = drawn AND r.attempt > 0 AND r.retry_run_id IS NULL);
+    END LOOP;
+    RETURN drawn;
+END $$;
+CREATE FUNCTION rowrun.next_log_id() RETURNS bigint LANGUAGE plpgsql VOLATILE
+    SET search_path = pg_catalog, rowrun, pg_temp
+    SET enable_seqscan = off
+AS $$
+DECLARE
+    drawn bigint;
+BEGIN
+    LOOP
+        drawn := nextval('rowrun.task_run_log_id_seq');
+        EXIT WHEN NOT EXISTS (SELECT FROM rowrun.task_run_log l WHERE l.id = drawn);
+    END LOOP;
+    RETURN drawn;
+END $$;
+COMMENT ON FUNCTION rowrun.next_run_id() IS 'Internal: the next free id of a run.';
+COMMENT ON FUNCTION rowrun.next_log_id() IS 'Internal: the next free id of a row in a run''s log.';
+
 -- Ends RUNNING runs, as one statement's worth of work: compare-and-set on (id, RUNNING, claim), successors, and by
 -- the triggers what hangs on it. claims[i] NULL asks for no claim. statuses[i] is DONE or FAILED; a run of which a
 -- cancel was asked for ends CANCELED instead of FAILED. retries[i]: FAILURE (counts against max_attempts), STALE
@@ -60,7 +93,7 @@ BEGIN
             WHERE r.id = i.id AND coalesce(r.status, '') = 'RUNNING'
               AND (i.claim IS NULL OR r.claim_hash = sha256(uuid_send(i.claim)))
             RETURNING r.id, r.status, r.plan_id, r.database_id, r.tick, r.result ? 'state' AS kept, rowrun.transition(r) AS item,
-                jsonb_typeof(r.result) <> 'object' OR (pg_column_size(r.result) >= 2000 AND octet_length(r.result::text) > 1048576) AS bad
+                jsonb_typeof(r.result) <> 'object' OR (pg_column_size(r.result) >= 2000 AND (octet_length(r.result::text) > 1048576 OR rowrun.too_deep(r.result))) AS bad
         )
         SELECT array_agg(d.id), array_agg(d.status), array_agg(NULL::bigint), array_agg(d.item),
                array_agg(DISTINCT d.database_id) FILTER (WHERE d.database_id IS NOT NULL), bool_or(d.plan_id IS NOT NULL),
@@ -75,7 +108,7 @@ BEGIN
             SET status = v.status, prev_status = 'RUNNING', by_hand = NULL, finished_at = t, updated_at = t,
                 claim_hash = CASE WHEN v.status = 'CANCELED' THEN r.claim_hash END,
                 result = v.result,
-                retry_run_id = CASE WHEN v.again THEN nextval('rowrun.task_run_id_seq') END
+                retry_run_id = CASE WHEN v.again THEN rowrun.next_run_id() END
             FROM (
                 SELECT i.id,
                        CASE WHEN i.status = 'FAILED' AND x.cancel_requested_at IS NOT NULL THEN 'CANCELED'
@@ -89,7 +122,9 @@ BEGIN
                                             ELSE ' (' || (i.result ->> 'code') || ': ' || coalesce(i.result ->> 'detail', '') || ')' END)
                             ELSE coalesce(i.result, '{}') END AS result,
                        i.status = 'FAILED' AND x.cancel_requested_at IS NULL AND NOT k.skipped
-                           AND ((i.retry = 'FAILURE' AND x.failures + 1 < k.max_attempts)
+                           -- Its input was not written for statements or a command.
+                           AND (k.type = x.type OR k.type NOT IN ('SQL', 'DATABASE_MIGRATE', 'COMMAND'))
+                           AND ((i.retry = 'FAILURE' AND x.failures < k.max_attempts - 1)
                                 OR (i.retry = 'STALE' AND k.on_stale = 'RETRY' AND x.recoveries < 5)) AS again
                 FROM unnest(run_ids, claims, statuses, results, retries) AS i(id, claim, status, result, retry)
                 JOIN rowrun.task_run x ON x.id = i.id
@@ -99,7 +134,7 @@ BEGIN
             WHERE r.id = v.id
             RETURNING r.id, r.status, r.retry_run_id, r.plan_id, r.database_id, r.tick,
                 r.status = 'DONE' AND r.result ? 'state' AS kept, rowrun.transition(r) AS item,
-                jsonb_typeof(r.result) <> 'object' OR (pg_column_size(r.result) >= 2000 AND octet_length(r.result::text) > 1048576) AS bad,
+                jsonb_typeof(r.result) <> 'object' OR (pg_column_size(r.result) >= 2000 AND (octet_length(r.result::text) > 1048576 OR rowrun.too_deep(r.result))) AS bad,
                 v.handled
         )
         SELECT array_agg(c.id), array_agg(c.status), array_agg(c.retry_run_id), array_agg(c.item),
@@ -110,7 +145,7 @@ BEGIN
         FROM changed c;
     END IF;
     IF refused THEN
-        RAISE EXCEPTION 'result of a run is a JSON object of at most 1 MiB'
+        RAISE EXCEPTION 'result of a run is a JSON object of at most 1 MiB and 1,000 levels'
             USING ERRCODE = 'check_violation', HINT = 'Keep large data elsewhere and leave a reference.';
     END IF;
     PERFORM rowrun.announce(items);
@@ -122,12 +157,12 @@ BEGIN
 
     IF array_remove(successors, NULL) <> '{}' THEN
         INSERT INTO rowrun.task_run (id, task_id, retry_of, root_id, attempt, input, priority, creator, round, tick, run_at, failures, recoveries)
-        SELECT r.retry_run_id, r.task_id, r.id, r.root_id, r.attempt + 1, r.input, r.priority, r.creator, r.round, r.tick,
+        SELECT r.retry_run_id, r.task_id, r.id, r.root_id, least(r.attempt, 2147483646) + 1, r.input, r.priority, r.creator, r.round, r.tick,
                CASE i.retry WHEN 'STALE' THEN t
                     ELSE t + least(interval '1 hour', least(k.retry_delay, interval '1 hour')
                                    * power(2, least(r.failures, 20)) * (0.8 + 0.4 * random())) END,
-               r.failures + CASE i.retry WHEN 'STALE' THEN 0 ELSE 1 END,
-               CASE i.retry WHEN 'STALE' THEN r.recoveries + 1 ELSE 0 END
+               least(r.failures, 2147483646) + CASE i.retry WHEN 'STALE' THEN 0 ELSE 1 END,
+               CASE i.retry WHEN 'STALE' THEN least(r.recoveries, 2147483646) + 1 ELSE 0 END
         FROM unnest(run_ids, retries) AS i(id, retry)
         JOIN rowrun.task_run r ON r.id = i.id
         JOIN rowrun.task k ON k.id = r.task_id
@@ -313,10 +348,10 @@ BEGIN
     IF EXISTS (SELECT FROM task k WHERE k.id = run.task_id AND k.skipped) THEN
         RAISE EXCEPTION 'task % is skipped', run.task_id USING ERRCODE = 'RR004', HINT = 'Unskip it first.';
     END IF;
-    made := nextval('rowrun.task_run_id_seq');
+    made := next_run_id();
     UPDATE task_run r SET retry_run_id = made WHERE r.id = run.id;
     INSERT INTO task_run (id, task_id, retry_of, root_id, attempt, input, priority, creator)
-    VALUES (made, run.task_id, run.id, run.root_id, run.attempt + 1, run.input, run.priority, session_user);
+    VALUES (made, run.task_id, run.id, run.root_id, least(run.attempt, 2147483646) + 1, run.input, run.priority, session_user);
     IF NOT is_quiet() THEN
         PERFORM notify_look();
     END IF;
@@ -516,7 +551,7 @@ SELECT r.id AS root_id, r.task_id, r.status, r.id AS last_run_id, 1 AS attempts,
        r.started_at, r.finished_at, r.progress, r.result
 FROM rowrun.task_run r WHERE r.attempt = 0 AND r.retry_run_id IS NULL
 UNION ALL
-SELECT r.root_id, r.task_id, r.status, r.id, r.attempt + 1, r.plan_id, r.created_at, r.run_at,
+SELECT r.root_id, r.task_id, r.status, r.id, least(r.attempt, 2147483646) + 1, r.plan_id, r.created_at, r.run_at,
        r.started_at, r.finished_at, r.progress, r.result
 FROM rowrun.task_run r WHERE r.attempt > 0 AND r.retry_run_id IS NULL;
 COMMENT ON VIEW rowrun.job IS 'One row per chain of retries: its first run''s id and how its last run stands.';

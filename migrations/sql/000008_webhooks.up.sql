@@ -50,13 +50,13 @@ CREATE TABLE rowrun.webhook_delivery (
     message_id      text NOT NULL UNIQUE,
     payload         text NOT NULL,
     status          text NOT NULL DEFAULT 'PENDING' CHECK (status IN ('PENDING', 'DELIVERED', 'EXHAUSTED', 'DISABLED')),
-    attempts        integer NOT NULL DEFAULT 0,
-    next_attempt_at timestamptz DEFAULT now(),
+    attempts        integer NOT NULL DEFAULT 0 CHECK (attempts >= 0),
+    next_attempt_at timestamptz DEFAULT now() CHECK (next_attempt_at >= '1900-01-01 00:00+00' AND next_attempt_at < '9999-01-01 00:00+00'),
     response_code   integer,
     last_error      text,
     created_at      timestamptz NOT NULL DEFAULT now(),
-    delivered_at    timestamptz,
-    leased_until    timestamptz,
+    delivered_at    timestamptz CHECK (delivered_at >= '1900-01-01 00:00+00' AND delivered_at < '9999-01-01 00:00+00'),
+    leased_until    timestamptz CHECK (leased_until >= '1900-01-01 00:00+00' AND leased_until < '9999-01-01 00:00+00'),
     lease_token     uuid,
     CONSTRAINT webhook_delivery_once UNIQUE (webhook_id, plan_id, round),
     CONSTRAINT webhook_delivery_has_time CHECK (status <> 'PENDING' OR next_attempt_at IS NOT NULL)
@@ -83,6 +83,23 @@ COMMENT ON COLUMN rowrun.webhook_delivery.created_at IS 'When the event was deci
 COMMENT ON COLUMN rowrun.webhook_delivery.delivered_at IS 'When a receiver took it.';
 COMMENT ON COLUMN rowrun.webhook_delivery.leased_until IS 'Internal: until when its sender is trusted to be at it.';
 COMMENT ON COLUMN rowrun.webhook_delivery.lease_token IS 'Internal: which sender that is.';
+
+-- The next free id of a delivery: rows that were restored may be ahead of the sequence, and an event must not wait for
+-- somebody to see that.
+CREATE FUNCTION rowrun.next_delivery_id() RETURNS bigint LANGUAGE plpgsql VOLATILE
+    SET search_path = pg_catalog, rowrun, pg_temp
+    SET enable_seqscan = off
+AS $$
+DECLARE
+    drawn bigint;
+BEGIN
+    LOOP
+        drawn := nextval('rowrun.webhook_delivery_id_seq');
+        EXIT WHEN NOT EXISTS (SELECT FROM rowrun.webhook_delivery d WHERE d.id = drawn);
+    END LOOP;
+    RETURN drawn;
+END $$;
+COMMENT ON FUNCTION rowrun.next_delivery_id() IS 'Internal: the next free id of a delivery.';
 
 -- What is wrong is said without the row: the message of a CHECK would show the URL to whoever reads the server's log.
 CREATE FUNCTION rowrun.webhook_fill() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$

@@ -114,8 +114,8 @@ BEGIN
         made := made + 1;
         IF EXISTS (SELECT FROM webhook w WHERE w.project = p.project AND w.enabled AND what = ANY (w.events)) THEN
             SELECT * INTO said FROM plan_message(p, what);
-            INSERT INTO webhook_delivery (webhook_id, plan_id, round, event_type, message_id, payload)
-            SELECT w.id, p.id, p.round, what, 'msg_' || replace(gen_random_uuid()::text, '-', ''),
+            INSERT INTO webhook_delivery (id, webhook_id, plan_id, round, event_type, message_id, payload)
+            SELECT next_delivery_id(), w.id, p.id, p.round, what, 'msg_' || replace(gen_random_uuid()::text, '-', ''),
                    CASE w.format WHEN 'slack' THEN said.slack ELSE said.standard END
             FROM webhook w WHERE w.project = p.project AND w.enabled AND what = ANY (w.events) ORDER BY w.id
             ON CONFLICT (webhook_id, plan_id, round) DO NOTHING;
@@ -132,7 +132,7 @@ END $$;
 CREATE FUNCTION rowrun.begin_round(plan_id bigint, next integer, by_run boolean) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 BEGIN
-    UPDATE plan p SET round = begin_round.next, retry_count = p.retry_count + begin_round.by_run::int
+    UPDATE plan p SET round = begin_round.next, retry_count = least(p.retry_count, 2147483646) + begin_round.by_run::int
     WHERE p.id = begin_round.plan_id AND p.round < begin_round.next;
     IF FOUND THEN
         DELETE FROM webhook_delivery_log l WHERE l.plan_id = begin_round.plan_id;
@@ -171,7 +171,7 @@ BEGIN
     ELSE
         held := ARRAY(SELECT p.id FROM plan p WHERE p.id = ANY (wanted) ORDER BY p.id FOR NO KEY UPDATE SKIP LOCKED);
     END IF;
-    PERFORM rowrun.begin_round(p.id, p.round + 1, true)
+    PERFORM rowrun.begin_round(p.id, least(p.round, 2147483646) + 1, true)
     FROM plan p
     WHERE p.id = ANY (held) AND p.announced_round = p.round
       AND p.id IN (SELECT n.plan_id FROM rowrun.next_rounds(run_ids) n);
@@ -260,14 +260,14 @@ BEGIN
                                     AND u.status IN ('PENDING', 'AVAILABLE', 'RUNNING')));
     PERFORM FROM task_run r WHERE r.id = ANY (runs) ORDER BY r.id FOR NO KEY UPDATE;
     WITH again AS (
-        UPDATE task_run r SET retry_run_id = nextval('rowrun.task_run_id_seq')
+        UPDATE task_run r SET retry_run_id = next_run_id()
         WHERE r.id = ANY (runs) AND coalesce(r.status, '') IN ('FAILED', 'CANCELED') AND r.retry_run_id IS NULL
         RETURNING r.id
     )
     SELECT coalesce(array_agg(id), '{}') INTO retried FROM again;
     RETURN QUERY
     INSERT INTO task_run AS made (id, task_id, retry_of, root_id, attempt, input, priority, creator)
-    SELECT r.retry_run_id, r.task_id, r.id, r.root_id, r.attempt + 1, r.input, r.priority, session_user
+    SELECT r.retry_run_id, r.task_id, r.id, r.root_id, least(r.attempt, 2147483646) + 1, r.input, r.priority, session_user
     FROM task_run r WHERE r.id = ANY (retried) ORDER BY r.id
     RETURNING made.id;
     IF cardinality(retried) > 0 AND NOT is_quiet() THEN
@@ -316,7 +316,7 @@ BEGIN
     WHERE k.id = set_skipped.task_id AND k.skipped <> skip;
     IF FOUND AND of_plan IS NOT NULL THEN
         IF before.announced_round >= before.round THEN
-            PERFORM begin_round(of_plan, before.round + 1, false);
+            PERFORM begin_round(of_plan, least(before.round, 2147483646) + 1, false);
         END IF;
         PERFORM announce_plans(ARRAY[of_plan]);
     END IF;

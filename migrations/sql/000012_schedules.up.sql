@@ -9,7 +9,7 @@ ALTER TABLE rowrun.task
     ADD COLUMN starts_at      timestamptz CHECK (starts_at >= '1900-01-01 00:00+00' AND starts_at < '9999-01-01 00:00+00'),
     ADD COLUMN ends_at        timestamptz CHECK (ends_at >= '1900-01-01 00:00+00' AND ends_at < '9999-01-01 00:00+00'),
     ADD COLUMN overlap        text NOT NULL DEFAULT 'SKIP' CHECK (overlap IN ('SKIP', 'QUEUE')),
-    ADD COLUMN state          jsonb CHECK (pg_column_size(state) < 2000 OR octet_length(state::text) <= 1048576),
+    ADD COLUMN state          jsonb CHECK (pg_column_size(state) < 2000 OR (octet_length(state::text) <= 1048576 AND NOT rowrun.too_deep(state))),
     ADD COLUMN schedule_error text,
     ADD COLUMN scheduled_at   timestamptz,
     ADD COLUMN schedule_parts bigint[],
@@ -419,8 +419,8 @@ BEGIN
     END LOOP;
     IF tasks <> '{}' THEN
         PERFORM set_config('rowrun.scheduling', 'on', true);
-        INSERT INTO rowrun.task_run (task_id, tick, run_at, missed_at)
-        SELECT n.task_id, n.tick, n.due, n.missed FROM unnest(tasks, ticks, dues, missed) n(task_id, tick, due, missed)
+        INSERT INTO rowrun.task_run (id, task_id, tick, run_at, missed_at)
+        SELECT rowrun.next_run_id(), n.task_id, n.tick, n.due, n.missed FROM unnest(tasks, ticks, dues, missed) n(task_id, tick, due, missed)
         ON CONFLICT DO NOTHING;
         PERFORM set_config('rowrun.scheduling', 'off', true);
     END IF;
@@ -509,7 +509,7 @@ BEGIN
         UPDATE rowrun.task_run r SET tick = wanted, run_at = due, missed_at = rowrun.missed_at(k, due)
         WHERE r.id = run.id AND coalesce(r.status, '') = 'PENDING';
     ELSIF run.id IS NULL AND wanted IS NOT NULL THEN
-        INSERT INTO rowrun.task_run (task_id, tick, run_at, missed_at) VALUES (k.id, wanted, due, rowrun.missed_at(k, due))
+        INSERT INTO rowrun.task_run (id, task_id, tick, run_at, missed_at) VALUES (rowrun.next_run_id(), k.id, wanted, due, rowrun.missed_at(k, due))
         ON CONFLICT DO NOTHING;
     END IF;
     PERFORM set_config('rowrun.scheduling', 'off', true);
@@ -528,7 +528,7 @@ BEGIN
         coming := tick_that_follows(NEW, nothing, clock_timestamp());
         IF coming IS NOT NULL THEN
             PERFORM set_config('rowrun.scheduling', 'on', true);
-            INSERT INTO task_run (task_id, tick, run_at, missed_at) VALUES (NEW.id, coming, coming, missed_at(NEW, coming));
+            INSERT INTO task_run (id, task_id, tick, run_at, missed_at) VALUES (next_run_id(), NEW.id, coming, coming, missed_at(NEW, coming));
             PERFORM set_config('rowrun.scheduling', 'off', true);
         END IF;
     ELSE

@@ -79,8 +79,8 @@ BEGIN
                                         OR octet_length(failed.input::text) + octet_length(failed.result::text) <= 1000000
                 THEN jsonb_build_object('input', failed.input, 'result', failed.result)
                 ELSE jsonb_build_object('truncated', true, 'result', jsonb_build_object('detail', left(failed.result ->> 'detail', 4096))) END;
-            INSERT INTO rowrun.task_run (task_id, input, idempotency_key)
-            VALUES (handler, jsonb_build_object('failed_run', input), 'on_failure:' || failed.id)
+            INSERT INTO rowrun.task_run (id, task_id, input, idempotency_key)
+            VALUES (rowrun.next_run_id(), handler, jsonb_build_object('failed_run', input), 'on_failure:' || failed.id)
             ON CONFLICT DO NOTHING;
         EXCEPTION
             WHEN lock_not_available OR deadlock_detected OR serialization_failure THEN

@@ -25,6 +25,9 @@ GRANT UPDATE (name, project) ON rowrun.plan TO rowrun_client;
 GRANT UPDATE (run_at, priority, input, cancel_requested_at, cancel_reason) ON rowrun.task_run TO rowrun_client;
 GRANT USAGE ON SEQUENCE rowrun.plan_id_seq, rowrun.task_id_seq, rowrun.task_run_id_seq TO rowrun_client, rowrun_replica;
 
+GRANT USAGE ON SEQUENCE rowrun.task_run_log_id_seq TO rowrun_replica; -- next_log_id() asks for it by name
+GRANT SELECT ON ALL SEQUENCES IN SCHEMA rowrun TO rowrun_viewer, rowrun_replica; -- doctor compares them with their tables
+
 GRANT SELECT, INSERT, UPDATE (project, name, url, secret_ref, events, format, enabled) ON rowrun.webhook TO rowrun_author;
 GRANT UPDATE (status, attempts, next_attempt_at, delivered_at, leased_until, lease_token) ON rowrun.webhook_delivery TO rowrun_author;
 GRANT USAGE ON SEQUENCE rowrun.webhook_id_seq TO rowrun_author;

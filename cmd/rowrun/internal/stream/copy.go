@@ -85,4 +85,4 @@ func (c *copied) line() line {
 	return l
 }
 
-func duration(ms float64) time.Duration { return time.Duration(ms * float64(time.Millisecond)) }
+func duration(ms float64) time.Duration { return store.Milliseconds(ms) }

@@ -103,5 +103,5 @@ func noteText(to *bytes.Buffer, n *store.Note, detail map[string]json.RawMessage
 	for _, name := range slices.Sorted(maps.Keys(detail)) {
 		what = append(what, name+"="+string(detail[name]))
 	}
-	fmt.Fprintf(to, "%s  %s… %s: %s%s\n", n.At.UTC().Format(clockLayout), on, oneLine(n.Message), oneLine(strings.Join(what, " ")), off)
+	fmt.Fprintf(to, "%s  %s… %s: %s%s\n", n.At.UTC().Format(clockLayout), on, OneLine(n.Message), OneLine(strings.Join(what, " ")), off)
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/rowrun/rowrun/store"
 )
 
 const (
@@ -41,13 +43,13 @@ func (l *line) text(to *bytes.Buffer, color bool) {
 	fmt.Fprintf(to, "%s  run %-8d %s%-9s%s", l.at.UTC().Format(clockLayout), l.RunID, on, l.To, off)
 	var what []string
 	if row := l.row; row != nil {
-		what = append(what, fmt.Sprintf("%-16s", row.Type), fmt.Sprintf("%-20s", oneLine(row.TaskName)))
+		what = append(what, fmt.Sprintf("%-16s", OneLine(row.Type)), fmt.Sprintf("%-20s", OneLine(row.TaskName)))
 		if row.DatabaseID != nil {
 			place := *row.DatabaseID
 			if row.Version != nil {
 				place += " " + *row.Version
 			}
-			what = append(what, oneLine(place))
+			what = append(what, OneLine(place))
 		}
 	} else {
 		what = append(what, fmt.Sprintf("task %d", l.TaskID))
@@ -60,7 +62,7 @@ func (l *line) text(to *bytes.Buffer, color bool) {
 	}
 	if name, ms, ok := l.duration(); ok {
 		verb := map[string]string{"wait_ms": "waited", "run_ms": "took"}[name]
-		what = append(what, verb+" "+time.Duration(ms*float64(time.Millisecond)).Round(10*time.Microsecond).String())
+		what = append(what, verb+" "+store.Milliseconds(ms).Round(10*time.Microsecond).String())
 	}
 	if l.To == "FAILED" || l.To == "CANCELED" {
 		what = append(what, l.outcome())
@@ -75,10 +77,10 @@ func (l *line) outcome() string {
 	}
 	var s string
 	if l.row.Code != nil {
-		s = oneLine(*l.row.Code)
+		s = OneLine(*l.row.Code)
 	}
 	if detail := cut(l.row.Detail); detail != nil {
-		s += ": " + oneLine(*detail)
+		s += ": " + OneLine(*detail)
 	}
 	if l.row.RetryRunID != nil {
 		s += fmt.Sprintf(" (run %d follows)", *l.row.RetryRunID)
@@ -94,9 +96,9 @@ func gapText(to *bytes.Buffer, at time.Time, reason string, color bool) {
 	fmt.Fprintf(to, "%s  %s… transitions may be missing here: %s%s\n", at.UTC().Format(clockLayout), on, reason, off)
 }
 
-// oneLine keeps text on its line and out of the terminal's control: it comes
+// OneLine keeps text on its line and out of the terminal's control: it comes
 // from users and from programs that were run.
-func oneLine(s string) string {
+func OneLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' || r == '\t':
