@@ -3,7 +3,7 @@
 
 CREATE TABLE rowrun.gate_mark (
     id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    kind        text NOT NULL CHECK (kind IN ('RUN', 'DEPENDENT', 'DATABASE', 'PLAN', 'TASK', 'FAILURE', 'PAUSE', 'REPLICA')),
+    kind        text NOT NULL CHECK (kind IN ('RUN', 'DEPENDENT', 'DATABASE', 'PLAN', 'GATE', 'TASK', 'FAILURE', 'PAUSE', 'REPLICA')),
     run_id      bigint,
     database_id text,
     plan_id     bigint,
@@ -15,10 +15,10 @@ CREATE TABLE rowrun.gate_mark (
         autovacuum_vacuum_insert_threshold = 1000, autovacuum_vacuum_insert_scale_factor = 0);
 COMMENT ON TABLE rowrun.gate_mark IS 'Where a gate may have opened: written by whatever opens one, taken by the next promote pass.';
 COMMENT ON COLUMN rowrun.gate_mark.id IS 'Key; taken in this order.';
-COMMENT ON COLUMN rowrun.gate_mark.kind IS 'RUN: judge it. DEPENDENT: judge the run of a task that waits for less. DATABASE: a run there ended. PLAN: it has new runs, a slot or the plan became free, or its round may have its event. TASK: it is done or skipped. FAILURE: a failed version of the plan and database was mended. PAUSE: a task goes on. REPLICA: one came that may fit.';
+COMMENT ON COLUMN rowrun.gate_mark.kind IS 'RUN: judge it. DEPENDENT: judge the run of a task that waits for less. DATABASE: a run there ended. PLAN: it has new runs, a slot or the plan became free, or its round may have its event. GATE: a PLAN that was paused, resumed or given another limit, so that others on its databases may go on too. TASK: it is done or skipped. FAILURE: a failed version of the plan and database was mended. PAUSE: a task goes on. REPLICA: one came that may fit.';
 COMMENT ON COLUMN rowrun.gate_mark.run_id IS 'For RUN.';
 COMMENT ON COLUMN rowrun.gate_mark.database_id IS 'For DATABASE and FAILURE.';
-COMMENT ON COLUMN rowrun.gate_mark.plan_id IS 'For PLAN and FAILURE.';
+COMMENT ON COLUMN rowrun.gate_mark.plan_id IS 'For PLAN, GATE and FAILURE.';
 COMMENT ON COLUMN rowrun.gate_mark.task_id IS 'For DEPENDENT, TASK and PAUSE.';
 COMMENT ON COLUMN rowrun.gate_mark.round IS 'For PLAN: the round that has begun with what left the mark.';
 COMMENT ON COLUMN rowrun.gate_mark.by_run IS 'Whether a run began it.';
@@ -287,14 +287,12 @@ CREATE TRIGGER task_deleted AFTER DELETE ON rowrun.task FOR EACH ROW WHEN (OLD.p
 CREATE TRIGGER task_moved AFTER UPDATE OF plan_id ON rowrun.task FOR EACH ROW
     WHEN (OLD.plan_id IS NOT NULL AND NEW.plan_id IS DISTINCT FROM OLD.plan_id) EXECUTE FUNCTION rowrun.task_left_plan();
 
--- A plan that goes on, or has more room. Its sequential runs may also hold back others on their databases, or no more.
+-- A plan that goes on, or has more room. Its sequential runs may also hold back others on their databases, or no more:
+-- the pass finds out which databases those are, so that thousands of plans are paused and resumed by one UPDATE.
 CREATE FUNCTION rowrun.plan_gate_changed() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 BEGIN
-    INSERT INTO rowrun.gate_mark (kind, plan_id) VALUES ('PLAN', NEW.id);
-    INSERT INTO rowrun.gate_mark (kind, database_id)
-    SELECT DISTINCT 'DATABASE', t.database_id FROM rowrun.task t
-    WHERE t.plan_id = NEW.id AND t.database_id IS NOT NULL AND t.outcome IS DISTINCT FROM 'DONE';
+    INSERT INTO rowrun.gate_mark (kind, plan_id) VALUES ('GATE', NEW.id);
     IF NEW.on_failure <> OLD.on_failure THEN
         INSERT INTO rowrun.gate_mark (kind, plan_id, database_id)
         SELECT DISTINCT 'FAILURE', NEW.id, t.database_id FROM rowrun.task t
@@ -306,7 +304,13 @@ BEGIN
         SELECT 'RUN', r.id FROM rowrun.task t JOIN rowrun.task_run r ON r.task_id = t.id AND r.plan_id IS NOT NULL
         WHERE t.plan_id = NEW.id AND t.database_id IS NULL AND r.status = 'PENDING';
     END IF;
-    IF OLD.paused AND NOT NEW.paused THEN -- the UPDATE holds the plan
+    -- A plan that waited for nothing but this is complete; the UPDATE holds it. One with an open task isn't: that is
+    -- looked up along the index of open tasks, as due_event does, because the whole question takes a hundred times as long.
+    IF OLD.paused AND NOT NEW.paused AND NEW.announced_round < NEW.round
+       AND (SELECT o.id FROM rowrun.task o
+            WHERE o.plan_id = NEW.id AND o.plan_id IS NOT NULL AND NOT o.skipped AND o.outcome IS DISTINCT FROM 'DONE'
+            ORDER BY o.plan_id DESC, o.id DESC LIMIT 1) IS NULL
+    THEN
         PERFORM rowrun.announce_plans(ARRAY[NEW.id]);
     END IF;
     PERFORM rowrun.notify_look();
