@@ -9,7 +9,7 @@ import (
 // survey finds one, and at each stale sweep. It is no part of that sweep, which must not wait for what users write.
 func (t *term) recoverLost(ctx context.Context) {
 	c := t.s.cfg
-	errs := newOnce(c.Log, "recovery functions")
+	errs := t.s.newOnce("recovery functions")
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -47,7 +47,7 @@ func (t *term) recoverLost(ctx context.Context) {
 // sweepOrphans looks for runs that no live replica could run. A type is announced when two looks have found it.
 func (t *term) sweepOrphans(ctx context.Context) {
 	c := t.s.cfg
-	errs := newOnce(c.Log, "orphans")
+	errs := t.s.newOnce("orphans")
 	for {
 		sleep(ctx, c.StaleSweepInterval)
 		if ctx.Err() != nil {

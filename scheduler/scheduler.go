@@ -216,7 +216,7 @@ func (s *Scheduler) terms(ctx context.Context) error {
 	defer wg.Wait()
 	defer stopRecording()
 
-	errs := newOnce(s.cfg.Log, "register")
+	errs := s.newOnce("register")
 	for ctx.Err() == nil {
 		t := newTerm(s)
 		if err := t.register(ctx); err != nil {

@@ -40,8 +40,9 @@ type Store struct {
 	// pass and of the endings, whose first planning takes some 100 ms, are each planned on one connection only.
 	beats, passes, ends *pgxpool.Pool
 	// sessions are the server processes behind the connections; none where a pooler stands between.
-	sessions sync.Map
-	keys     keyring
+	sessions                           sync.Map
+	keys                               keyring
+	passSize, retentionSize, staleSize Batch
 }
 
 // Own says whether a server process serves one of the store's connections.

@@ -24,10 +24,17 @@ COMMENT ON COLUMN rowrun.gate_mark.round IS 'For PLAN: the round that has begun 
 COMMENT ON COLUMN rowrun.gate_mark.by_run IS 'Whether a run began it.';
 COMMENT ON COLUMN rowrun.gate_mark.wide IS 'For PLAN: the next of its runs may be held by more than the plan; look at more than it has slots.';
 
+-- Whether the server's queue of notifications takes more. One that is full has every transaction with a NOTIFY fail when
+-- it commits, where nothing can be done about it any more: from half full on, as the server begins to warn, nothing is
+-- said; sweeps and the log find everything. The other half is for what speaks at the same moment, and for other programs.
+-- Looking also has the server forget what everybody has read. Inlined where it is called.
+CREATE FUNCTION rowrun.may_notify() RETURNS boolean LANGUAGE sql VOLATILE
+    RETURN pg_notification_queue_usage() < 0.5;
+
 -- Says "look" to every replica, once per transaction.
 CREATE FUNCTION rowrun.notify_look() RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    IF coalesce(current_setting('rowrun.notify', true), '') <> 'off' THEN
+    IF coalesce(current_setting('rowrun.notify', true), '') <> 'off' AND rowrun.may_notify() THEN
         PERFORM pg_notify('rowrun_task_run', '[]');
     END IF;
 END $$;
@@ -40,6 +47,7 @@ CREATE FUNCTION rowrun.task_run_inserted() RETURNS trigger LANGUAGE plpgsql AS $
 BEGIN
     IF coalesce(current_setting('rowrun.notify', true), '') <> 'off'
        AND pg_try_advisory_xact_lock(1920298606, (extract(epoch FROM clock_timestamp()) * 200)::bigint::bit(32)::int)
+       AND rowrun.may_notify()
        AND pg_notify('rowrun_task_run', '[]') IS NULL
     THEN
         NULL;
@@ -80,7 +88,8 @@ END $$;
 -- in PL/pgSQL would be planned anew whenever it is called under another search_path than the last time, as a round of a
 -- replica does.
 CREATE FUNCTION rowrun.announce(transitions text[]) RETURNS boolean LANGUAGE sql VOLATILE
-    RETURN CASE WHEN cardinality(transitions) IS NULL OR coalesce(current_setting('rowrun.notify', true), '') = 'off' THEN false
+    RETURN CASE WHEN cardinality(transitions) IS NULL OR coalesce(current_setting('rowrun.notify', true), '') = 'off'
+                     OR NOT rowrun.may_notify() THEN false
                 WHEN octet_length(array_to_string(transitions, ',')) > 7898 THEN rowrun.announce_parts(transitions)
                 ELSE pg_notify('rowrun_task_run', '[' || array_to_string(transitions, ',') || ']') IS NULL END;
 
@@ -359,6 +368,7 @@ CREATE TRIGGER replica_changed AFTER UPDATE ON rowrun.replica_heartbeat FOR EACH
                   IS DISTINCT FROM (OLD.state, OLD.queues, OLD.types, OLD.databases, OLD.commands)))
     EXECUTE FUNCTION rowrun.replica_changed();
 
+COMMENT ON FUNCTION rowrun.may_notify() IS 'Internal: whether the server''s queue of notifications takes more.';
 COMMENT ON FUNCTION rowrun.notify_look() IS 'Says "look" on rowrun_task_run.';
 COMMENT ON FUNCTION rowrun.task_run_inserted() IS 'Trigger, at commit: a new run says "look".';
 COMMENT ON FUNCTION rowrun.transition(rowrun.task_run) IS 'Internal: the last edge of a run as it is notified.';

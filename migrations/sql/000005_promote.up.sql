@@ -88,7 +88,8 @@ COMMENT ON FUNCTION rowrun.sequential_open(bigint, timestamptz) IS 'Internal: wh
 -- plain SQL, because its text would be part of the judgement otherwise, which has it started up for each pass: a third of
 -- what a pass takes for one run. It is called where there is a sequential run at all. Gates are asked one run after the
 -- other, in the order of the index, and the first that is open ends it: asked in one statement with its LIMIT, the
--- planner has thousands asked, and sorts them. A run that isn't judged yet and not due is none of them.
+-- planner has thousands asked, and sorts them. A run that isn't judged yet and not due is none of them. The arguments
+-- of a call share a collation, here that of versions: with it no index on database_id would do.
 CREATE FUNCTION rowrun.first_sequential(database_id text, smallest text, t timestamptz)
     RETURNS TABLE (id bigint, priority integer, run_at timestamptz)
     LANGUAGE plpgsql STABLE AS $$
@@ -98,7 +99,7 @@ DECLARE
 BEGIN
     FOR c IN
         SELECT r.id, r.priority, r.run_at FROM rowrun.task_run r
-        WHERE r.database_id = first_sequential.database_id AND r.version_key IS NULL AND r.sequential AND r.status = 'PENDING'
+        WHERE r.database_id = (first_sequential.database_id COLLATE "default") AND r.version_key IS NULL AND r.sequential AND r.status = 'PENDING'
           AND (r.hold IS NULL OR r.hold IN ('DATABASE', 'READY')) AND r.run_at <= t
         ORDER BY r.database_id, r.version_key, r.sequential, r.priority DESC, r.run_at, r.id
     LOOP
@@ -112,7 +113,7 @@ BEGIN
     END IF;
     FOR c IN
         SELECT r.id, r.priority, r.run_at FROM rowrun.task_run r
-        WHERE r.database_id = first_sequential.database_id AND r.version_key = first_sequential.smallest AND r.sequential AND r.status = 'PENDING'
+        WHERE r.database_id = (first_sequential.database_id COLLATE "default") AND r.version_key = first_sequential.smallest AND r.sequential AND r.status = 'PENDING'
           AND (r.hold IS NULL OR r.hold IN ('DATABASE', 'READY')) AND r.run_at <= t
         ORDER BY r.database_id, r.version_key, r.sequential, r.priority DESC, r.run_at, r.id
     LOOP

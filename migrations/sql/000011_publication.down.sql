@@ -13,6 +13,7 @@ CREATE OR REPLACE FUNCTION rowrun.task_run_inserted() RETURNS trigger LANGUAGE p
 BEGIN
     IF coalesce(current_setting('rowrun.notify', true), '') <> 'off'
        AND pg_try_advisory_xact_lock(1920298606, (extract(epoch FROM clock_timestamp()) * 200)::bigint::bit(32)::int)
+       AND rowrun.may_notify()
        AND pg_notify('rowrun_task_run', '[]') IS NULL
     THEN
         NULL;
