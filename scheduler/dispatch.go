@@ -232,6 +232,7 @@ func (t *term) trip(ctx context.Context, endings []ending, promote store.Promoti
 	defer cancel()
 	var round store.Round
 	var err error
+	defer t.s.holdUps.begin()()
 	t.passing.Lock()
 	rules := t.rules.Load()
 	if t.s.news.Swap(false) {
@@ -303,7 +304,9 @@ func (t *term) promoteBacklog(ctx context.Context) {
 		t.backlog.Store(true)
 		for more := true; more && ctx.Err() == nil; {
 			rt, cancel := context.WithTimeout(context.WithoutCancel(ctx), passTimeout)
+			answered := t.s.holdUps.begin()
 			p, err := t.s.cfg.Store.Promote(rt, t.id, &searches)
+			answered()
 			cancel()
 			if err != nil {
 				if !errors.Is(err, store.ErrDead) {

@@ -170,6 +170,8 @@ func (r *recorder) write(ctx context.Context, batch []ending, lock time.Duration
 			return
 		case code == "40P01" || code == "40001":
 			continue
+		case store.NotifyQueueFull(err): // no fault of any ending
+			r.errs.failed(err)
 		case len(code) == 5 && (code[:2] == "22" || code[:2] == "23" || code[:2] == "54"):
 			if len(batch) > 1 {
 				for _, e := range batch {
@@ -221,7 +223,9 @@ func (r *recorder) try(ctx context.Context, end endFunc, batch []ending, lock ti
 	if len(endings) == 0 {
 		return nil
 	}
+	answered := r.s.holdUps.begin()
 	ended, opened, err := end(rt, endings, lock)
+	answered()
 	if err != nil {
 		return err
 	}

@@ -29,6 +29,7 @@ GRANT UPDATE (paused, skipped, skip_reason) ON rowrun.task TO rowrun_operator;
 GRANT UPDATE (paused, parallel_limit, on_failure) ON rowrun.plan TO rowrun_operator;
 
 GRANT SELECT, INSERT, UPDATE, DELETE ON rowrun.task_run, rowrun.replica_heartbeat, rowrun.gate_mark, rowrun.task_run_log TO rowrun_replica;
+GRANT SELECT ON rowrun.promotion_lock TO rowrun_client, rowrun_viewer; -- waiting() asks who holds it
 GRANT SELECT, INSERT, UPDATE ON rowrun.promotion_lock TO rowrun_replica;
 GRANT UPDATE ON rowrun.task, rowrun.plan TO rowrun_replica;
 GRANT DELETE ON rowrun.plan, rowrun.task, rowrun.task_dependency TO rowrun_replica;
