@@ -23,7 +23,7 @@ type holdUps struct {
 	mu        sync.Mutex
 	since     map[int64]time.Time // by process id: what the last survey found
 	confirmed []store.HoldUp      // what has been found for long enough
-	blocked   []store.HoldUp // what statements of this replica wait for
+	blocked   []store.HoldUp      // what statements of this replica wait for
 	blockedAt time.Time
 	said      []store.HoldUp
 	underWay  map[int]time.Time // statements of passes and endings

@@ -1,6 +1,8 @@
 package store_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -16,18 +18,23 @@ import (
 // stranger is a session of a role that has no right of ours.
 func stranger(t *testing.T, url string) (conn *pgx.Conn, pid int64, role string) {
 	t.Helper()
-	conn = connect(t, url)
+	owner := connect(t, url)
 	role = fmt.Sprintf("stranger_%d", time.Now().UnixNano())
-	exec(t, conn, `CREATE ROLE `+role)
+	exec(t, owner, `CREATE ROLE `+role+` LOGIN`)
 	t.Cleanup(func() {
-		// Not by its own connection, which may be in a transaction.
-		other, err := pgx.Connect(t.Context(), url)
-		if err == nil {
-			_, _ = other.Exec(t.Context(), `DROP ROLE IF EXISTS `+role)
-		}
+		ctx := context.WithoutCancel(t.Context())
+		own, err := pgx.Connect(ctx, url)
+		require.NoError(t, err)
+		_, err = own.Exec(ctx, `DROP ROLE `+role)
+		require.NoError(t, errors.Join(err, own.Close(ctx)))
 	})
+	config, err := pgx.ParseConfig(url)
+	require.NoError(t, err)
+	config.User = role
+	conn, err = pgx.ConnectConfig(t.Context(), config)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) })
 	pid = query[int64](t, conn, `SELECT pg_backend_pid()`)
-	exec(t, conn, `SET SESSION AUTHORIZATION `+role)
 	return conn, pid, role
 }
 
