@@ -83,7 +83,7 @@ const holdUps = `
 
 // holdUpsText is the same as one JSON text.
 const holdUpsText = `coalesce((SELECT json_agg(json_build_object('PID', h.pid, 'User', coalesce(a.usename, '?'), 'What', h.what) ORDER BY h.pid, h.what)
-    FROM (SELECT h.* FROM (` + holdUps + `) h LIMIT 20) h LEFT JOIN pg_stat_activity a ON a.pid = h.pid), '[]')::text`
+    FROM (SELECT h.* FROM (` + holdUps + `) h LIMIT 20) h LEFT JOIN pg_stat_activity a ON a.pid = h.pid)::text, 'null')`
 
 // HoldUps looks for sessions that hold up a deployment, at most 20.
 func (s *Store) HoldUps(ctx context.Context) ([]HoldUp, error) {
