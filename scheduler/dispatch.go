@@ -23,7 +23,9 @@ const (
 	// replaced is when a pass is tried again that failed after one that didn't: what fails first is a connection that
 	// died while it was idle, and the pool has another by then.
 	replaced = 10 * time.Millisecond
-	forever  = time.Hour // the sweep comes before
+	// smallerAgain is when a pass that took too long is followed by a smaller one.
+	smallerAgain = 50 * time.Millisecond
+	forever      = time.Hour // the sweep comes before
 	// slowSearch is how long a search must take to be worth a warning.
 	slowSearch = 100 * time.Millisecond
 )
@@ -31,7 +33,7 @@ const (
 // dispatch promotes and claims: woken by a notification, by a slot of ours that became free, by a run_at, or by the
 // sweep.
 func (t *term) dispatch(ctx context.Context) {
-	errs := newOnce(t.s.cfg.Log, "promote and claim")
+	errs := t.s.newOnce("promote and claim")
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	var strays map[int64]bool
@@ -118,6 +120,9 @@ func (t *term) dispatch(ctx context.Context) {
 			again := time.Second
 			switch {
 			case errors.Is(err, store.ErrDead):
+			case store.TookTooLong(err): // the next one is for fewer
+				errs.failed(err)
+				again = smallerAgain
 			case failing:
 				errs.failed(err)
 			default:
@@ -227,6 +232,7 @@ func (t *term) trip(ctx context.Context, endings []ending, promote store.Promoti
 	defer cancel()
 	var round store.Round
 	var err error
+	defer t.s.holdUps.begin()()
 	t.passing.Lock()
 	rules := t.rules.Load()
 	if t.s.news.Swap(false) {
@@ -287,7 +293,7 @@ func backlogged(p store.Pass) bool { return p.More || p.Promoted > manyPromoted 
 
 // promoteBacklog promotes what a pass has left, while dispatch claims what was promoted.
 func (t *term) promoteBacklog(ctx context.Context) {
-	errs := newOnce(t.s.cfg.Log, "promote a backlog")
+	errs := t.s.newOnce("promote a backlog")
 	var searches store.Searches
 	for {
 		select {
@@ -298,14 +304,20 @@ func (t *term) promoteBacklog(ctx context.Context) {
 		t.backlog.Store(true)
 		for more := true; more && ctx.Err() == nil; {
 			rt, cancel := context.WithTimeout(context.WithoutCancel(ctx), passTimeout)
+			answered := t.s.holdUps.begin()
 			p, err := t.s.cfg.Store.Promote(rt, t.id, &searches)
+			answered()
 			cancel()
 			if err != nil {
 				if !errors.Is(err, store.ErrDead) {
 					errs.failed(err)
 				}
 				signal(t.s.promoted) // it may stand, and is announced to others only
-				break                // the next sweep comes to it
+				if store.TookTooLong(err) {
+					sleep(ctx, smallerAgain)
+					continue
+				}
+				break // the next sweep comes to it
 			}
 			errs.ok()
 			if p.Gated {

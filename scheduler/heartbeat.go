@@ -13,7 +13,7 @@ import (
 // others may soon begin to run it.
 func (t *term) heartbeat(ctx context.Context) error {
 	c := t.s.cfg
-	errs := newOnce(c.Log, "heartbeat")
+	errs := t.s.newOnce("heartbeat")
 	trust := c.StaleAfter * 2 / 3
 	wait := c.HeartbeatInterval
 	for {

@@ -29,6 +29,16 @@ type Observer struct {
 	Stuck func(kind string)
 	// LostWakeUp is told that a sweep found work which a wake-up should have brought.
 	LostWakeUp func()
+	// PassFailed is told of each failure of a pass that goes on trying: which of Passes it was.
+	PassFailed func(pass string)
+}
+
+// Passes are the names of all that PassFailed is told of.
+func Passes() []string {
+	return []string{
+		"cleanup", "heartbeat", "orphans", "overdue sweep", "promote a backlog", "promote and claim", "record endings",
+		"recovery functions", "register", "schedule sweep", "stale sweep", "types", "watch",
+	}
 }
 
 // Sweep names one of the passes that nothing has to announce.

@@ -5,7 +5,7 @@ import "context"
 // sweepOrphans looks for runs that no live replica could run. A type is announced when two looks have found it.
 func (t *term) sweepOrphans(ctx context.Context) {
 	c := t.s.cfg
-	errs := newOnce(c.Log, "orphans")
+	errs := t.s.newOnce("orphans")
 	for {
 		sleep(ctx, c.StaleSweepInterval)
 		if ctx.Err() != nil {

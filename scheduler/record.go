@@ -46,11 +46,13 @@ type recorder struct {
 	settled chan struct{}    // closed and replaced whenever something settles
 
 	carrying bool // gated endings are dispatch's to write
+
+	size store.Batch // of what is written at once
 }
 
 func newRecorder(s *Scheduler) *recorder {
 	return &recorder{
-		s: s, errs: newOnce(s.cfg.Log, "record endings"), wake: make(chan struct{}, 1), held: make(chan struct{}, 1),
+		s: s, errs: s.newOnce("record endings"), wake: make(chan struct{}, 1), held: make(chan struct{}, 1),
 		pending: map[int64]string{}, settled: make(chan struct{}),
 	}
 }
@@ -131,9 +133,9 @@ func (r *recorder) take() []ending {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.back) > 0 {
-		return cutOff(&r.back, r.s.cfg.MaxBatch)
+		return cutOff(&r.back, r.size.Most(r.s.cfg.MaxBatch))
 	}
-	return cutOff(&r.queue, r.s.cfg.MaxBatch)
+	return cutOff(&r.queue, r.size.Most(r.s.cfg.MaxBatch))
 }
 
 // cutOff takes the first of a queue.
@@ -153,6 +155,7 @@ func cutOff(queue *[]ending, most int) []ending {
 func (r *recorder) write(ctx context.Context, batch []ending, lock time.Duration) {
 	for wait := 50 * time.Millisecond; len(batch) > 0; {
 		err := r.try(ctx, r.s.cfg.Store.EndRuns, batch, lock)
+		smaller := r.size.Done(len(batch), err)
 		if err == nil {
 			r.errs.ok()
 			return
@@ -161,11 +164,18 @@ func (r *recorder) write(ctx context.Context, batch []ending, lock time.Duration
 			return
 		}
 		switch code := store.SQLState(err); {
+		case smaller: // all of it again would run out of time again
+			r.errs.failed(err)
+			r.write(ctx, batch[:len(batch)/2], lock)
+			batch = batch[len(batch)/2:]
+			continue
 		case code == "55P03":
 			r.park(ctx, batch)
 			return
 		case code == "40P01" || code == "40001":
 			continue
+		case store.NotifyQueueFull(err): // no fault of any ending
+			r.errs.failed(err)
 		case store.OneByOne(err) && len(batch) > 1:
 			for _, e := range batch {
 				r.write(ctx, []ending{e}, lock)
@@ -257,7 +267,9 @@ func (r *recorder) try(ctx context.Context, end endFunc, batch []ending, lock ti
 	if len(endings) == 0 {
 		return nil
 	}
+	answered := r.s.holdUps.begin()
 	ended, opened, err := end(rt, endings, lock)
+	answered()
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,8 @@ package scheduler
 
 import (
 	"context"
+
+	"github.com/rowrun/rowrun/store"
 )
 
 // scheduleWindow is how many recurring tasks one pass of the sweep looks at: a few milliseconds.
@@ -11,12 +13,15 @@ const scheduleWindow = 1000
 // themselves; what this finds was deleted or restored by hand, and may wait.
 func (t *term) sweepSchedules(ctx context.Context) {
 	c := t.s.cfg
-	errs := newOnce(c.Log, "schedule sweep")
+	errs := t.s.newOnce("schedule sweep")
 	after := int64(0)
+	var size store.Batch
 	for ctx.Err() == nil {
 		pass, cancel := context.WithTimeout(ctx, passTimeout)
-		last, made, err := c.Store.SweepSchedules(pass, after, scheduleWindow)
+		most := size.Most(scheduleWindow)
+		last, made, err := c.Store.SweepSchedules(pass, after, most)
 		cancel()
+		size.Done(most, err)
 		switch {
 		case err == nil:
 			errs.ok()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"sort"
@@ -98,6 +99,9 @@ type Scheduler struct {
 	current   atomic.Pointer[term]
 	draining  atomic.Bool
 
+	holdUps     holdUps
+	notifyQueue atomic.Uint64 // how full the queue of notifications is, as bits of a float64
+
 	giveUp context.CancelCauseFunc // asks for a drain; set by Run
 }
 
@@ -176,6 +180,11 @@ type Status struct {
 	HeartbeatFailures int64
 	// Stalled executors have a run that reported no progress in time, Stuck ones ignore their cancel; both now.
 	Stalled, Stuck int64
+	// HoldUps are sessions of others that hold locks which this replica goes without or waits for.
+	HoldUps []store.HoldUp
+	// NotifyQueue is how full the server's queue of notifications was when it was last looked at, 0 to 1. From
+	// store.NotifyQueueLimit on nothing is notified.
+	NotifyQueue float64
 }
 
 // Status never asks the database.
@@ -184,6 +193,7 @@ func (s *Scheduler) Status() Status {
 		Name: s.cfg.Name, Draining: s.draining.Load(), Executing: int(s.executing.Load()),
 		Completed: s.completed.Load(), Failed: s.failed.Load(),
 		HeartbeatFailures: s.missed.Load(), Stalled: s.stalled.Load(), Stuck: s.stuck.Load(),
+		HoldUps: s.holdUps.all(), NotifyQueue: math.Float64frombits(s.notifyQueue.Load()),
 	}
 	if t := s.current.Load(); t != nil {
 		st.ReplicaID = t.id
@@ -215,7 +225,7 @@ func (s *Scheduler) terms(ctx context.Context) error {
 	defer wg.Wait()
 	defer stopRecording()
 
-	errs := newOnce(s.cfg.Log, "register")
+	errs := s.newOnce("register")
 	for ctx.Err() == nil {
 		t := newTerm(s)
 		if err := t.register(ctx); err != nil {

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -68,7 +69,9 @@ func (t *term) patience(every time.Duration) time.Duration {
 func (t *term) survey(ctx context.Context) (store.Survey, error) {
 	rt, cancel := context.WithTimeout(ctx, passTimeout)
 	defer cancel()
+	end := t.s.holdUps.begin()
 	v, err := t.s.cfg.Store.Survey(rt, t.id, t.rules.Load().wants)
+	end()
 	if err != nil {
 		return v, err
 	}
@@ -78,11 +81,16 @@ func (t *term) survey(ctx context.Context) (store.Survey, error) {
 	if t.s.cfg.Surveyed != nil {
 		t.s.cfg.Surveyed(v)
 	}
-	if full := v.NotifyQueue > 0.5; full != t.seen.queueFull {
-		t.seen.queueFull = full
-		if full {
+	t.s.holdUps.surveyed(v.HoldUps)
+	t.s.notifyQueue.Store(math.Float64bits(v.NotifyQueue))
+	if full := v.NotifyQueue >= store.NotifyQueueLimit; full != t.seen.queueFull {
+		if t.seen.queueFull = full; full {
 			t.s.cfg.Log.Warn().Float64("usage", v.NotifyQueue).
-				Msg("the server's notification queue is more than half full: look for a session that listens in a long transaction")
+				Msg("the server's notification queue is more than half full: nothing is notified until it drains, sweeps find what is to do; " +
+					"look for a session that listens in a long transaction: SELECT pid, usename, application_name, xact_start FROM pg_stat_activity " +
+					"WHERE state LIKE 'idle in transaction%' ORDER BY xact_start")
+		} else {
+			t.s.cfg.Log.Info().Float64("usage", v.NotifyQueue).Msg("the server's notification queue has drained: everything is notified again")
 		}
 	}
 	return v, nil

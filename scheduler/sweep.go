@@ -3,6 +3,8 @@ package scheduler
 import (
 	"context"
 	"time"
+
+	"github.com/rowrun/rowrun/store"
 )
 
 const heartbeatKeep = time.Hour // rows of replicas that were not heard of for longer are removed
@@ -12,7 +14,7 @@ const heartbeatKeep = time.Hour // rows of replicas that were not heard of for l
 // dead replica's row first does it.
 func (t *term) sweepStale(ctx context.Context) {
 	c := t.s.cfg
-	errs := newOnce(c.Log, "stale sweep")
+	errs := t.s.newOnce("stale sweep")
 	firstWindow := t.began.Add(c.StaleAfter + 50*time.Millisecond)
 	for ctx.Err() == nil {
 		if err := t.failStale(ctx); err != nil && ctx.Err() == nil {
@@ -41,14 +43,19 @@ func (t *term) failStale(ctx context.Context) error {
 	found := 0
 	defer func() { c.Observer.swept(SweepStale, found) }()
 	for _, id := range dead {
-		ended, err := c.Store.EndDeadReplica(pass, id)
-		if err != nil {
-			failed = err // its row is locked, perhaps: the next one may not be
-		}
-		found += len(ended)
-		if len(ended) > 0 {
-			c.Log.Warn().Int("count", len(ended)).Str("dead_replica_id", id).Msg("stale runs failed")
-			signal(t.s.opened)
+		tries := 0
+		for more := true; more; {
+			ended, err := c.Store.EndDeadReplica(pass, id)
+			if err != nil {
+				failed = err // its row is locked, perhaps: the next one may not be
+				tries++      // fewer at once, down to one
+			}
+			found += len(ended)
+			more = len(ended) > 0 || store.TookTooLong(err) && tries <= 10
+			if len(ended) > 0 {
+				c.Log.Warn().Int("count", len(ended)).Str("dead_replica_id", id).Msg("stale runs failed")
+				signal(t.s.opened)
+			}
 		}
 	}
 	return failed
@@ -57,7 +64,7 @@ func (t *term) failStale(ctx context.Context) error {
 // sweepOverdue ends runs that the app took over and that ran out of time.
 func (t *term) sweepOverdue(ctx context.Context) {
 	c := t.s.cfg
-	errs := newOnce(c.Log, "overdue sweep")
+	errs := t.s.newOnce("overdue sweep")
 	for ctx.Err() == nil {
 		err := t.endOverdue(ctx)
 		if err == nil {
@@ -86,7 +93,7 @@ func (t *term) endOverdue(ctx context.Context) error {
 // cleanup removes what is old.
 func (t *term) cleanup(ctx context.Context) {
 	c := t.s.cfg
-	errs := newOnce(c.Log, "cleanup")
+	errs := t.s.newOnce("cleanup")
 	for {
 		sleep(ctx, c.CleanupInterval)
 		if ctx.Err() != nil {

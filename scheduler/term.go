@@ -107,6 +107,7 @@ func (t *term) serve(ctx, base context.Context) error {
 	dispatch.Go(func() { t.dispatch(taking) })
 	dispatch.Go(func() { t.promoteBacklog(taking) })
 	loops.Go(func() { t.watch(live) })
+	loops.Go(func() { t.watchHoldUps(live) })
 	loops.Go(func() { t.sweepStale(live) })
 	loops.Go(func() { t.sweepOverdue(live) })
 	loops.Go(func() { t.sweepOrphans(live) })

@@ -112,7 +112,7 @@ func (t *term) applyTypes(ctx context.Context) error {
 
 // watchTypes follows the rules where a survey finds that they have changed.
 func (t *term) watchTypes(ctx context.Context) {
-	errs := newOnce(t.s.cfg.Log, "types")
+	errs := t.s.newOnce("types")
 	for {
 		t.seen.rules.wait(ctx, t.patience(min(t.s.cfg.SweepInterval, maxTypeLook)))
 		if ctx.Err() != nil {

@@ -13,7 +13,7 @@ const watchPause = 25 * time.Millisecond
 // watch finds runs that were canceled, ended by hand or given away, and stops their executors: at each wake-up, and at
 // each sweep.
 func (t *term) watch(ctx context.Context) {
-	errs := newOnce(t.s.cfg.Log, "watch")
+	errs := t.s.newOnce("watch")
 	for ctx.Err() == nil {
 		timer := time.NewTimer(t.s.cfg.SweepInterval)
 		woken := false

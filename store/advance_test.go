@@ -106,7 +106,7 @@ func TestAnEndWaitsForThePassesOfOthers(t *testing.T) {
 	conn, s, other := connect(t, url), open(t, url, time.Minute), connect(t, url)
 	chains(t, conn)
 	first := startChains(t, s)
-	exec(t, other, `BEGIN; SELECT pg_advisory_xact_lock(1920298607, 1)`)
+	exec(t, other, `BEGIN; SELECT FROM rowrun.promotion_lock FOR UPDATE`)
 	_, opened, err := s.EndRuns(t.Context(), []store.Ending{first[1]}, time.Second)
 	require.NoError(t, err)
 	require.Equal(t, store.Opened{Marked: true}, opened)
@@ -120,13 +120,13 @@ func TestAnEndWaitsForThePassesOfOthers(t *testing.T) {
 		pass, err := s.Work(t.Context(), "r", noop(), store.PromoteDue, 1)
 		require.NoError(t, err)
 		require.Len(t, pass.Claims, 1)
-		exec(t, other, `BEGIN; SELECT pg_advisory_xact_lock(1920298607, 1)`)
+		exec(t, other, `BEGIN; SELECT FROM rowrun.promotion_lock FOR UPDATE`)
 		var over atomic.Bool
 		released := make(chan error, 1)
 		go func() {
 			for waits := false; !waits && !over.Load(); {
-				if err := conn.QueryRow(t.Context(), `SELECT count(*) > 0 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
-					AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`).Scan(&waits); err != nil {
+				if err := conn.QueryRow(t.Context(), `SELECT count(*) > 0 FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE NOT l.granted
+					AND a.datname = current_database()`).Scan(&waits); err != nil {
 					released <- err
 					return
 				}

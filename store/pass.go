@@ -76,7 +76,7 @@ func (s *Store) Work(ctx context.Context, replicaID string, w Wants, promote Pro
 		var again Pass
 		again, _, err = s.workOn(ctx, s.passes, replicaID, w, PromoteNothing, claimAny, want-len(pass.Claims), 4*want+100)
 		pass.Claims = append(pass.Claims, again.Claims...)
-		pass.Contended = len(pass.Claims) < want
+		pass.Contended = pass.Contended || len(pass.Claims) < want
 	}
 	return pass, err
 }
@@ -139,7 +139,7 @@ SELECT set_config('lock_timeout', $2, true),
 	r.Promoted += ends.opened.Promoted
 	r.Gated = r.Gated || ends.opened.Promoted > 0
 	r.Marked = ends.opened.Marked && promote == PromoteNothing
-	r.Contended = claim == claimAny && seen > len(r.Claims) && len(r.Claims) < want
+	r.Contended = r.Contended || claim == claimAny && seen > len(r.Claims) && len(r.Claims) < want
 	if alive {
 		err = nil
 	}
@@ -152,10 +152,21 @@ func (s *Store) workOn(ctx context.Context, pool *pgxpool.Pool, replicaID string
 
 // workIn adds the pass to a batch, and sends that.
 func (s *Store) workIn(ctx context.Context, b *pgx.Batch, pool *pgxpool.Pool, replicaID string, w Wants, promote Promotion, claim claiming, want, look int) (pass Pass, seen int, err error) {
-	alive := false
+	alive, gated := false, true
 	if w.Searches == nil {
 		w.Searches = &Searches{}
 	}
+	// All of it is one transaction: whichever part ran out of time, the next pass is for fewer in each.
+	most := s.passSize.Most(fullBatch)
+	if s.passSize.Hopeless() && promote != PromoteNothing {
+		// What has gates is left out of this one: free runs and claims go on.
+		if promote == PromoteMarked {
+			promote = PromoteNothing
+		}
+		gated = false
+	}
+	cut := want > most
+	want, look = min(want, most), min(look, max(most, want))
 	held := 0 // free runs whose task is paused or skipped: the next whole pass puts them aside
 	if promote > PromoteMarked {
 		search := &w.Searches.ready
@@ -164,7 +175,7 @@ func (s *Store) workIn(ctx context.Context, b *pgx.Batch, pool *pgxpool.Pool, re
 		if behind != 0 {
 			q, args = promoteFreeBehind, append(args, behind)
 		}
-		b.Queue(q, args...).QueryRow(func(row pgx.Row) error {
+		b.Queue(limited(q, most), args...).QueryRow(func(row pgx.Row) error {
 			var picked int
 			var last int64
 			var took float64
@@ -180,14 +191,14 @@ func (s *Store) workIn(ctx context.Context, b *pgx.Batch, pool *pgxpool.Pool, re
 			}
 			c.took = duration(took)
 			held = picked - pass.Promoted
-			pass.More = pass.Promoted >= 1000
-			pass.behind(search.found(behind, c, picked, 1000, last, time.Now()))
+			pass.More = pass.Promoted >= most
+			pass.behind(search.found(behind, c, picked, most, last, time.Now()))
 			pass.due(next)
 			return nil
 		})
 	}
-	if promote != PromoteNothing {
-		b.Queue(promoteRuns, promote == PromoteSweep, promote != PromoteDue).QueryRow(func(row pgx.Row) error {
+	if promote != PromoteNothing && gated {
+		b.Queue(promoteRuns, promote == PromoteSweep, promote != PromoteDue, most).QueryRow(func(row pgx.Row) error {
 			var promoted int
 			var more bool
 			var next *float64
@@ -235,9 +246,12 @@ func (s *Store) workIn(ctx context.Context, b *pgx.Batch, pool *pgxpool.Pool, re
 	case claimFresh:
 		b.Queue(claimPromoted, append(args, want)...).Query(collect)
 	}
-	if err := pool.SendBatch(ctx, b).Close(); err != nil {
+	err = pool.SendBatch(ctx, b).Close()
+	s.passSize.Done(most, err)
+	if err != nil {
 		return Pass{}, 0, fmt.Errorf("promote and claim: %w", err)
 	}
+	pass.Contended = cut && len(pass.Claims) == want && claim == claimAny // there may be more
 	s.keys.giveBack(keys[used:])
 	if !alive {
 		return pass, seen, ErrDead
@@ -246,7 +260,7 @@ func (s *Store) workIn(ctx context.Context, b *pgx.Batch, pool *pgxpool.Pool, re
 		var more bool
 		var next *float64
 		var promoted int
-		if err := pool.QueryRow(ctx, promoteRuns, true, true).Scan(&promoted, &pass.Busy, &more, &next); err != nil {
+		if err := pool.QueryRow(ctx, promoteRuns, true, true, most).Scan(&promoted, &pass.Busy, &more, &next); err != nil {
 			return pass, seen, fmt.Errorf("put paused runs aside: %w", err)
 		}
 		pass.Promoted += promoted

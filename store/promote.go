@@ -1,5 +1,10 @@
 package store
 
+import (
+	"strconv"
+	"strings"
+)
+
 // The whole pass is rowrun.promote_runs. What most wake-ups are about is a run without plan and database, which only
 // time and a pause may hold; for these the pass is spelled out here as one statement, which takes half the time of a
 // call, and the function is called where a mark, a due run with gates, or the sweep asks for it.
@@ -58,10 +63,19 @@ SELECT now.alive > 0, pg_current_snapshot()::text, cardinality(picked.ids), coal
 FROM picked, now, said`
 )
 
-// $1: a sweep; $2: runs without gates too.
+// $1: a sweep; $2: runs without gates too; $3: how many runs and marks at once.
 const promoteRuns = `-- promote_runs
 SELECT p.promoted, p.busy, p.more, p.next_ms
 FROM (SELECT WHERE $1 OR EXISTS (SELECT FROM rowrun.gate_mark)
           OR EXISTS (SELECT FROM rowrun.task_run r
                      WHERE r.judge_at <= clock_timestamp() AND (r.plan_id IS NOT NULL OR r.database_id IS NOT NULL))) asked
-CROSS JOIN LATERAL rowrun.promote_runs($1, $2) p`
+CROSS JOIN LATERAL rowrun.promote_runs($1, $2, $3) p`
+
+// limited is a statement of promoteFree's for fewer runs. The limit stands in its text, because the planner takes a
+// parameter there for a tenth of the table.
+func limited(q string, most int) string {
+	if most >= fullBatch {
+		return q
+	}
+	return strings.ReplaceAll(q, "LIMIT 1000 ", "LIMIT "+strconv.Itoa(most)+" ")
+}

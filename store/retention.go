@@ -17,6 +17,9 @@ type Removed struct {
 	Deliveries int64
 }
 
+// retentionWindow is how many ids one step of retention walks.
+const retentionWindow = 5000
+
 // keptLonger says that the task of r keeps its runs by itself, and not only until $3 seconds after their end.
 const keptLonger = `EXISTS (SELECT FROM rowrun.task k WHERE k.id = r.task_id AND k.retention IS NOT NULL
                       AND (k.retention = interval '0' OR r.finished_at >= clock_timestamp() - k.retention))`
@@ -37,7 +40,7 @@ const notTheLast = `r.plan_id IS NOT NULL
 func (s *Store) RemoveOld(ctx context.Context, keep time.Duration) (Removed, error) {
 	const window = `-- retention_window
 SELECT coalesce(max(w.id), $1), coalesce(bool_or(w.created_at < clock_timestamp() - make_interval(secs => $2)), false)
-FROM (SELECT id, created_at FROM rowrun.task_run WHERE id > $1 ORDER BY id LIMIT 5000) w`
+FROM (SELECT id, created_at FROM rowrun.task_run WHERE id > $1 ORDER BY id LIMIT $3) w`
 	const chains = `-- remove_old_chains
 WITH RECURSIVE chain AS (
     SELECT r.id, r.retry_of FROM rowrun.task_run r
@@ -84,7 +87,8 @@ WHERE d.status = 'PENDING' AND d.created_at < clock_timestamp() - make_interval(
 	for {
 		var upTo int64
 		var old bool
-		if err := s.pool.QueryRow(ctx, window, after, seconds(keep)).Scan(&upTo, &old); err != nil {
+		most := s.retentionSize.Most(retentionWindow)
+		if err := s.pool.QueryRow(ctx, window, after, seconds(keep), most).Scan(&upTo, &old); err != nil {
 			return gone, fmt.Errorf("remove old runs: %w", err)
 		}
 		if upTo == after || !old {
@@ -97,7 +101,11 @@ WHERE d.status = 'PENDING' AND d.created_at < clock_timestamp() - make_interval(
 				return nil
 			})
 		}
-		if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
+		err := s.pool.SendBatch(ctx, b).Close()
+		if s.retentionSize.Done(most, err) && ctx.Err() == nil {
+			continue // fewer at once
+		}
+		if err != nil {
 			return gone, fmt.Errorf("remove old runs: %w", err)
 		}
 		after = upTo

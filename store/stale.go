@@ -40,7 +40,7 @@ WHERE r.status = 'RUNNING' AND r.replica_id IS NOT NULL
 }
 
 // EndDeadReplica declares a replica dead, if its lease is still over when its row is locked, and fails its runs, in
-// one transaction. Of several that sweep at once one does it, the others pass by (SKIP LOCKED). A claim that is under way
+// one transaction: at most 1,000, fewer after one that took too long; none: it has no more. Of several that sweep at once one does it, the others pass by (SKIP LOCKED). A claim that is under way
 // holds the row, so that it is either seen by the next sweep or comes too late. Runs whose row, task or plan somebody
 // holds are left to the next sweep too: DeadReplicas goes on naming their replica. One that the database refuses to end
 // holds no other up: what was ended stands beside the error that tells of it.
@@ -64,6 +64,7 @@ FROM rowrun.end_runs($1::bigint[], array_fill(NULL::uuid, ARRAY[cardinality($1::
     array_fill($3::text, ARRAY[cardinality($1::bigint[])])) e`
 	var ended []Ended
 	var refused error
+	most := s.staleSize.Most(fullBatch)
 	err := s.inTx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `SET LOCAL lock_timeout = '1s'`); err != nil {
 			return err
@@ -97,6 +98,7 @@ FROM rowrun.end_runs($1::bigint[], array_fill(NULL::uuid, ARRAY[cardinality($1::
 		if err != nil {
 			return err
 		}
+		runs = runs[:min(len(runs), most)]
 		if runs, err = lockFree(ctx, tx, runs); err != nil || len(runs) == 0 {
 			return err
 		}
@@ -109,6 +111,7 @@ FROM rowrun.end_runs($1::bigint[], array_fill(NULL::uuid, ARRAY[cardinality($1::
 		})
 		return err
 	})
+	s.staleSize.Done(most, err)
 	if err != nil {
 		return nil, fmt.Errorf("end runs of dead replica: %w", err)
 	}

@@ -17,6 +17,8 @@ type Status struct {
 	// StreamWriter is the replica that last began to write the stream, "" where none ever did. It does so no longer
 	// where it isn't among the live replicas.
 	StreamWriter string
+	// NotifyQueue is how full the server's queue of notifications is, 0 to 1.
+	NotifyQueue float64
 	// Replicas are those whose row is there, the oldest first.
 	Replicas []ReplicaStatus
 }
@@ -56,7 +58,7 @@ SELECT (SELECT count(*) FROM (` + pendingRuns + `) p),
        (SELECT count(*) FROM (SELECT FROM rowrun.task_run f
                               WHERE f.status = 'FAILED' AND f.retry_run_id IS NULL AND f.finished_at > now() - interval '24 hours'
                               ORDER BY f.finished_at DESC LIMIT 10000) f),
-       (SELECT coalesce(d.stream_replica_id, '') FROM rowrun.deployment d)`
+       (SELECT coalesce(d.stream_replica_id, '') FROM rowrun.deployment d), pg_notification_queue_usage()`
 
 // Status reads how the deployment stands. It reads no run that ended before the last day.
 func (s *Store) Status(ctx context.Context) (Status, error) {
@@ -67,7 +69,7 @@ SELECT replica_id, name, hostname, version, state, live, started_at, last_heartb
        queues, types, databases, commands, concurrency, running, coalesce(stream, false) AS stream, paused_at
 FROM rowrun.replica_status ORDER BY started_at, replica_id`
 	var st Status
-	err := s.pool.QueryRow(ctx, statusCounts).Scan(&st.Pending, &st.Available, &st.Running, &st.FailedLastDay, &st.StreamWriter)
+	err := s.pool.QueryRow(ctx, statusCounts).Scan(&st.Pending, &st.Available, &st.Running, &st.FailedLastDay, &st.StreamWriter, &st.NotifyQueue)
 	if err != nil {
 		return Status{}, fmt.Errorf("count runs: %w", err)
 	}

@@ -16,6 +16,9 @@ import (
 // Channel is where the database announces changes of status.
 const Channel = "rowrun_task_run"
 
+// NotifyQueueLimit is how full the server's queue of notifications may be for rowrun.may_notify to say yes.
+const NotifyQueueLimit = 0.5
+
 // Config says how to reach the database.
 type Config struct {
 	// URL is a connection string as pgx takes it. Required.
@@ -40,8 +43,9 @@ type Store struct {
 	// pass and of the endings, whose first planning takes some 100 ms, are each planned on one connection only.
 	beats, passes, ends *pgxpool.Pool
 	// sessions are the server processes behind the connections; none where a pooler stands between.
-	sessions sync.Map
-	keys     keyring
+	sessions                           sync.Map
+	keys                               keyring
+	passSize, retentionSize, staleSize Batch
 }
 
 // Own says whether a server process serves one of the store's connections.
@@ -196,6 +200,13 @@ func SQLState(err error) string {
 		return pg.Code
 	}
 	return ""
+}
+
+// NotifyQueueFull says that a transaction could not commit because the server's queue of notifications is full: it may
+// be tried again, and says nothing then.
+func NotifyQueueFull(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && pg.Code == "54000" && pg.Routine == "PreCommit_Notify"
 }
 
 // Reason is an error's text for logs: a failed connection is told without the user and database that it was for.

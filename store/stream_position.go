@@ -114,7 +114,7 @@ SELECT id, name, failure_log_level FROM rowrun.task WHERE id = ANY ($1)`
 // the commit waits for no disk.
 func (s *Store) Look(ctx context.Context) error {
 	const q = `-- look
-SELECT set_config('synchronous_commit', 'off', true), pg_notify('rowrun_task_run', '[]')`
+SELECT set_config('synchronous_commit', 'off', true), CASE WHEN rowrun.may_notify() THEN pg_notify('rowrun_task_run', '[]') END`
 	if _, err := s.pool.Exec(ctx, q); err != nil {
 		return fmt.Errorf("wake replicas: %w", err)
 	}

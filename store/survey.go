@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 )
@@ -24,6 +25,8 @@ type Survey struct {
 	Rules string
 	// NotifyQueue is how full the server's notification queue is, 0 to 1. Reading it also frees a queue that got stuck.
 	NotifyQueue float64
+	// HoldUps are sessions that hold locks which something of ours goes without; those that a second look still finds.
+	HoldUps []HoldUp
 }
 
 // What makes a whole pass necessary is what promote_runs(true) and settle_plans look for. Each is asked for along its own
@@ -65,7 +68,8 @@ SELECT EXISTS (SELECT FROM me),
        (SELECT true FROM rowrun.stream_note n WHERE n.printed_at IS NULL ORDER BY n.id LIMIT 1) IS TRUE,
        coalesce((SELECT me.paused_at::text FROM me), '')
        || (SELECT md5(coalesce(string_agg(rule::text, E'\n' ORDER BY rule.type), '')) FROM (SELECT * FROM rowrun.task_type ORDER BY type LIMIT 1000) rule),
-       pg_notification_queue_usage()
+       pg_notification_queue_usage(),
+       ` + holdUpsText + `
 FROM now, due`
 
 // Survey looks once at what the sweeps of a replica are for. ErrDead: the replica may not claim any more.
@@ -73,8 +77,12 @@ func (s *Store) Survey(ctx context.Context, replicaID string, w Wants) (Survey, 
 	var v Survey
 	var alive bool
 	var next *float64
+	var holdUps string
 	err := s.passes.QueryRow(ctx, survey, replicaID, list(w.Queues), list(w.Types)).Scan(&alive, &v.Work, &next,
-		&v.Owned, &v.Overdue, &v.Deliveries, &v.Notes, &v.Rules, &v.NotifyQueue)
+		&v.Owned, &v.Overdue, &v.Deliveries, &v.Notes, &v.Rules, &v.NotifyQueue, &holdUps)
+	if err == nil {
+		err = json.Unmarshal([]byte(holdUps), &v.HoldUps)
+	}
 	if err != nil {
 		return Survey{}, fmt.Errorf("survey: %w", err)
 	}

@@ -56,7 +56,7 @@ func TestOrphansAreNotedAtTheChangeAndDaily(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, [2]int64{1, 3}, [2]int64{h.OrphanTypes, h.Orphans})
 
-	exec(t, conn, `BEGIN; SELECT pg_advisory_xact_lock(1920298607, 4)`)
+	exec(t, conn, `BEGIN; SELECT FROM rowrun.deployment FOR UPDATE`)
 	exec(t, conn, `UPDATE rowrun.replica_heartbeat SET types = '{NOOP,OLD}'`)
 	look(0) // somebody else is at it
 	exec(t, conn, `COMMIT`)

@@ -149,6 +149,7 @@ func (d *doctor) examine(ctx context.Context) error {
 		{"slot", d.checkSlots},
 		{"replicas", d.checkReplicas},
 		{"orphans", d.checkOrphans},
+		{"locks", d.checkLocks},
 	} {
 		if err := d.try(ctx, check.name, check.ask); err != nil {
 			return err

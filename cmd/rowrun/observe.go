@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -94,6 +95,8 @@ func readiness(s *store.Store, replica *scheduler.Scheduler, lease time.Duration
 		}},
 		{Name: "executors", Ask: func(context.Context) error { return nil }, Tell: func() string { return hung(replica.Status()) }},
 		{Name: "claims", Ask: func(context.Context) error { return nil }, Tell: func() string { return claims(replica.Status()) }},
+		{Name: "locks", Ask: func(context.Context) error { return nil }, Tell: func() string { return heldUp(replica.Status()) }},
+		{Name: "notifications", Ask: func(context.Context) error { return nil }, Tell: func() string { return silent(replica.Status()) }},
 		{Name: "wake", Ask: func(context.Context) error { return nil }, Tell: wake},
 	}
 }
@@ -104,6 +107,24 @@ func claims(s scheduler.Status) string {
 		return "paused: nothing new is claimed"
 	}
 	return ""
+}
+
+// heldUp names the sessions whose locks this replica goes without or waits for, "": none. Restarting the replica would
+// not help, so that it is ready all the same.
+func heldUp(s scheduler.Status) string {
+	var all []string
+	for _, h := range s.HoldUps {
+		all = append(all, h.String())
+	}
+	return strings.Join(all, "; ")
+}
+
+// silent says that nothing is notified, "": it is.
+func silent(s scheduler.Status) string {
+	if s.NotifyQueue < store.NotifyQueueLimit {
+		return ""
+	}
+	return fmt.Sprintf("the server's notification queue is %.0f %% full: nothing is notified until it drains, runs are found by sweeps", s.NotifyQueue*100)
 }
 
 // hung says which executors don't do what they should, "": all do. That is for people and alerts: a replica whose other

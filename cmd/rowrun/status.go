@@ -59,11 +59,13 @@ func statusDocument(schema int64, status store.Status) any {
 		Stream        streamStatus          `json:"stream"`
 		Runs          runCounts             `json:"runs"`
 		Replicas      []store.ReplicaStatus `json:"replicas"`
+		NotifyQueue   float64               `json:"notify_queue"` // how full the server's is, 0 to 1; from 0.5 on nothing is notified
 	}{
 		schema, migrations.Version(),
 		streamStatus{status.StreamWriter, writer(status) != nil},
 		runCounts{status.Pending, status.Available, status.Running, status.FailedLastDay},
 		status.Replicas,
+		status.NotifyQueue,
 	}
 }
 
@@ -90,6 +92,12 @@ func writeDeployment(w io.Writer, out *output, schema int64, status store.Status
 		schema, migrations.Version(), printable(stream), status.Pending, status.Available, status.Running, failed)
 	if err != nil {
 		return err
+	}
+	if status.NotifyQueue >= store.NotifyQueueLimit {
+		if _, err := fmt.Fprintf(w, "the server's notification queue is %.0f %% full: nothing is notified until it drains, runs are found by sweeps\n\n",
+			status.NotifyQueue*100); err != nil {
+			return err
+		}
 	}
 	if len(status.Replicas) == 0 {
 		_, err := fmt.Fprintln(w, "no replica: start one with `rowrun serve`")

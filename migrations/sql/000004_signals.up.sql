@@ -3,7 +3,7 @@
 
 CREATE TABLE rowrun.gate_mark (
     id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    kind        text NOT NULL CHECK (kind IN ('RUN', 'DEPENDENT', 'DATABASE', 'PLAN', 'TASK', 'FAILURE', 'PAUSE', 'REPLICA')),
+    kind        text NOT NULL CHECK (kind IN ('RUN', 'DEPENDENT', 'DATABASE', 'PLAN', 'GATE', 'TASK', 'FAILURE', 'PAUSE', 'REPLICA')),
     run_id      bigint,
     database_id text,
     plan_id     bigint,
@@ -15,19 +15,28 @@ CREATE TABLE rowrun.gate_mark (
         autovacuum_vacuum_insert_threshold = 1000, autovacuum_vacuum_insert_scale_factor = 0);
 COMMENT ON TABLE rowrun.gate_mark IS 'Where a gate may have opened: written by whatever opens one, taken by the next promote pass.';
 COMMENT ON COLUMN rowrun.gate_mark.id IS 'Key; taken in this order.';
-COMMENT ON COLUMN rowrun.gate_mark.kind IS 'RUN: judge it. DEPENDENT: judge the run of a task that waits for less. DATABASE: a run there ended. PLAN: it has new runs, a slot or the plan became free, or its round may have its event. TASK: it is done or skipped. FAILURE: a failed version of the plan and database was mended. PAUSE: a task goes on. REPLICA: one came that may fit.';
+COMMENT ON COLUMN rowrun.gate_mark.kind IS 'RUN: judge it. DEPENDENT: judge the run of a task that waits for less. DATABASE: a run there ended. PLAN: it has new runs, a slot or the plan became free, or its round may have its event. GATE: a PLAN that was paused, resumed or given another limit, so that others on its databases may go on too. TASK: it is done or skipped. FAILURE: a failed version of the plan and database was mended. PAUSE: a task goes on. REPLICA: one came that may fit.';
 COMMENT ON COLUMN rowrun.gate_mark.run_id IS 'For RUN.';
 COMMENT ON COLUMN rowrun.gate_mark.database_id IS 'For DATABASE and FAILURE.';
-COMMENT ON COLUMN rowrun.gate_mark.plan_id IS 'For PLAN and FAILURE.';
+COMMENT ON COLUMN rowrun.gate_mark.plan_id IS 'For PLAN, GATE and FAILURE.';
 COMMENT ON COLUMN rowrun.gate_mark.task_id IS 'For DEPENDENT, TASK and PAUSE.';
 COMMENT ON COLUMN rowrun.gate_mark.round IS 'For PLAN: the round that has begun with what left the mark.';
 COMMENT ON COLUMN rowrun.gate_mark.by_run IS 'Whether a run began it.';
 COMMENT ON COLUMN rowrun.gate_mark.wide IS 'For PLAN: the next of its runs may be held by more than the plan; look at more than it has slots.';
 
+-- Whether the server's queue of notifications takes more. One that is full has every transaction with a NOTIFY fail when
+-- it commits, where nothing can be done about it any more: from half full on, as the server begins to warn, nothing is
+-- said; sweeps and the log find everything. The other half is for what speaks at the same moment, and for other programs.
+-- Looking also has the server forget what everybody has read. Inlined where it is called.
+CREATE FUNCTION rowrun.may_notify() RETURNS boolean LANGUAGE sql VOLATILE
+    RETURN pg_notification_queue_usage() < 0.5;
+
 -- Says "look" to every replica, once per transaction.
 CREATE FUNCTION rowrun.notify_look() RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
 BEGIN
-    PERFORM pg_notify('rowrun_task_run', '[]');
+    IF rowrun.may_notify() THEN
+        PERFORM pg_notify('rowrun_task_run', '[]');
+    END IF;
 END $$;
 
 -- Whether the session keeps quiet about what it inserts itself, because it will PREPARE the transaction. Of runs that are
@@ -42,6 +51,7 @@ CREATE FUNCTION rowrun.is_quiet() RETURNS boolean LANGUAGE sql STABLE
 CREATE FUNCTION rowrun.task_run_inserted() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
 BEGIN
     IF NOT rowrun.is_quiet() AND pg_try_advisory_xact_lock(1920298606, (extract(epoch FROM clock_timestamp()) * 200)::bigint::bit(32)::int)
+       AND rowrun.may_notify()
        AND pg_notify('rowrun_task_run', '[]') IS NULL
     THEN
         NULL;
@@ -83,7 +93,7 @@ END $$;
 -- in PL/pgSQL would be planned anew whenever it is called under another search_path than the last time, as a round of a
 -- replica does.
 CREATE FUNCTION rowrun.announce(transitions text[]) RETURNS boolean LANGUAGE sql VOLATILE
-    RETURN CASE WHEN cardinality(transitions) IS NULL THEN false
+    RETURN CASE WHEN cardinality(transitions) IS NULL OR NOT rowrun.may_notify() THEN false
                 WHEN octet_length(array_to_string(transitions, ',')) > 7898 THEN rowrun.announce_parts(transitions)
                 ELSE pg_notify('rowrun_task_run', '[' || array_to_string(transitions, ',') || ']') IS NULL END;
 
@@ -287,14 +297,12 @@ CREATE TRIGGER task_deleted AFTER DELETE ON rowrun.task FOR EACH ROW WHEN (OLD.p
 CREATE TRIGGER task_moved AFTER UPDATE OF plan_id ON rowrun.task FOR EACH ROW
     WHEN (OLD.plan_id IS NOT NULL AND NEW.plan_id IS DISTINCT FROM OLD.plan_id) EXECUTE FUNCTION rowrun.task_left_plan();
 
--- A plan that goes on, or has more room. Its sequential runs may also hold back others on their databases, or no more.
+-- A plan that goes on, or has more room. Its sequential runs may also hold back others on their databases, or no more:
+-- the pass finds out which databases those are, so that thousands of plans are paused and resumed by one UPDATE.
 CREATE FUNCTION rowrun.plan_gate_changed() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 BEGIN
-    INSERT INTO rowrun.gate_mark (kind, plan_id) VALUES ('PLAN', NEW.id);
-    INSERT INTO rowrun.gate_mark (kind, database_id)
-    SELECT DISTINCT 'DATABASE', t.database_id FROM rowrun.task t
-    WHERE t.plan_id = NEW.id AND t.database_id IS NOT NULL AND t.outcome IS DISTINCT FROM 'DONE';
+    INSERT INTO rowrun.gate_mark (kind, plan_id) VALUES ('GATE', NEW.id);
     IF NEW.on_failure <> OLD.on_failure THEN
         INSERT INTO rowrun.gate_mark (kind, plan_id, database_id)
         SELECT DISTINCT 'FAILURE', NEW.id, t.database_id FROM rowrun.task t
@@ -306,7 +314,13 @@ BEGIN
         SELECT 'RUN', r.id FROM rowrun.task t JOIN rowrun.task_run r ON r.task_id = t.id AND r.plan_id IS NOT NULL
         WHERE t.plan_id = NEW.id AND t.database_id IS NULL AND r.status = 'PENDING';
     END IF;
-    IF OLD.paused AND NOT NEW.paused THEN -- the UPDATE holds the plan
+    -- A plan that waited for nothing but this is complete; the UPDATE holds it. One with an open task isn't: that is
+    -- looked up along the index of open tasks, as due_event does, because the whole question takes a hundred times as long.
+    IF OLD.paused AND NOT NEW.paused AND NEW.announced_round < NEW.round
+       AND (SELECT o.id FROM rowrun.task o
+            WHERE o.plan_id = NEW.id AND o.plan_id IS NOT NULL AND NOT o.skipped AND o.outcome IS DISTINCT FROM 'DONE'
+            ORDER BY o.plan_id DESC, o.id DESC LIMIT 1) IS NULL
+    THEN
         PERFORM rowrun.announce_plans(ARRAY[NEW.id]);
     END IF;
     PERFORM rowrun.notify_look();
@@ -355,6 +369,7 @@ CREATE TRIGGER replica_changed AFTER UPDATE ON rowrun.replica_heartbeat FOR EACH
                   IS DISTINCT FROM (OLD.state, OLD.queues, OLD.types, OLD.databases, OLD.commands)))
     EXECUTE FUNCTION rowrun.replica_changed();
 
+COMMENT ON FUNCTION rowrun.may_notify() IS 'Internal: whether the server''s queue of notifications takes more.';
 COMMENT ON FUNCTION rowrun.notify_look() IS 'Says "look" on rowrun_task_run.';
 COMMENT ON FUNCTION rowrun.is_quiet() IS 'Internal: whether the session keeps quiet about what it inserts.';
 COMMENT ON FUNCTION rowrun.task_run_inserted() IS 'Trigger, at commit: a new run says "look".';

@@ -75,30 +75,55 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION rowrun.plan_room(bigint) IS 'Internal: whether a plan lets runs through, and how many more.';
 
+-- Whether every gate of a run is open but for mutual exclusion.
+CREATE FUNCTION rowrun.sequential_open(run_id bigint, t timestamptz) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (SELECT g.gate IS NULL AND coalesce(room.open AND room.slots > 0, true)
+            FROM rowrun.task_run r
+            CROSS JOIN LATERAL rowrun.closed_gate(r, false, t) g
+            LEFT JOIN LATERAL rowrun.plan_room(r.plan_id) room ON true
+            WHERE r.id = sequential_open.run_id);
+END $$;
+COMMENT ON FUNCTION rowrun.sequential_open(bigint, timestamptz) IS 'Internal: whether mutual exclusion alone may hold a run.';
+
 -- Of a database the first sequential PENDING run that mutual exclusion alone holds. A function of its own, and not in
 -- plain SQL, because its text would be part of the judgement otherwise, which has it started up for each pass: a third of
--- what a pass takes for one run. It is called where there is a sequential run at all.
+-- what a pass takes for one run. It is called where there is a sequential run at all. Gates are asked one run after the
+-- other, in the order of the index, and the first that is open ends it: asked in one statement with its LIMIT, the
+-- planner has thousands asked, and sorts them. A run that isn't judged yet and not due is none of them. The arguments
+-- of a call share a collation, here that of versions: with it no index on database_id would do.
 CREATE FUNCTION rowrun.first_sequential(database_id text, smallest text, t timestamptz)
     RETURNS TABLE (id bigint, priority integer, run_at timestamptz)
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rowrun, pg_temp AS $$
 #variable_conflict use_column
+DECLARE
+    c record;
 BEGIN
-    RETURN QUERY
-    (SELECT r.id, r.priority, r.run_at FROM rowrun.task_run r
-     CROSS JOIN LATERAL rowrun.closed_gate(r, false, t) g
-     LEFT JOIN LATERAL rowrun.plan_room(r.plan_id) room ON true
-     WHERE r.database_id = first_sequential.database_id AND r.version_key IS NULL AND r.sequential AND r.status = 'PENDING'
-       AND (r.hold IS NULL OR r.hold IN ('DATABASE', 'READY'))
-       AND g.gate IS NULL AND coalesce(room.open AND room.slots > 0, true)
-     ORDER BY r.version_key, r.sequential, r.priority DESC, r.run_at, r.id LIMIT 1)
-    UNION ALL
-    (SELECT r.id, r.priority, r.run_at FROM rowrun.task_run r
-     CROSS JOIN LATERAL rowrun.closed_gate(r, false, t) g
-     LEFT JOIN LATERAL rowrun.plan_room(r.plan_id) room ON true
-     WHERE r.database_id = first_sequential.database_id AND r.version_key = first_sequential.smallest AND r.sequential AND r.status = 'PENDING'
-       AND (r.hold IS NULL OR r.hold IN ('DATABASE', 'READY'))
-       AND g.gate IS NULL AND coalesce(room.open AND room.slots > 0, true)
-     ORDER BY r.priority DESC, r.run_at, r.id LIMIT 1);
+    FOR c IN
+        SELECT r.id, r.priority, r.run_at FROM rowrun.task_run r
+        WHERE r.database_id = (first_sequential.database_id COLLATE "default") AND r.version_key IS NULL AND r.sequential AND r.status = 'PENDING'
+          AND (r.hold IS NULL OR r.hold IN ('DATABASE', 'READY')) AND r.run_at <= t
+        ORDER BY r.database_id, r.version_key, r.sequential, r.priority DESC, r.run_at, r.id
+    LOOP
+        IF rowrun.sequential_open(c.id, t) THEN
+            RETURN QUERY SELECT c.id, c.priority, c.run_at;
+            EXIT;
+        END IF;
+    END LOOP;
+    IF smallest IS NULL THEN
+        RETURN;
+    END IF;
+    FOR c IN
+        SELECT r.id, r.priority, r.run_at FROM rowrun.task_run r
+        WHERE r.database_id = (first_sequential.database_id COLLATE "default") AND r.version_key = first_sequential.smallest AND r.sequential AND r.status = 'PENDING'
+          AND (r.hold IS NULL OR r.hold IN ('DATABASE', 'READY')) AND r.run_at <= t
+        ORDER BY r.database_id, r.version_key, r.sequential, r.priority DESC, r.run_at, r.id
+    LOOP
+        IF rowrun.sequential_open(c.id, t) THEN
+            RETURN QUERY SELECT c.id, c.priority, c.run_at;
+            EXIT;
+        END IF;
+    END LOOP;
 END $$;
 COMMENT ON FUNCTION rowrun.first_sequential(text, text, timestamptz) IS 'Internal: the first sequential run of a database that mutual exclusion alone holds.';
 
@@ -113,18 +138,30 @@ CREATE FUNCTION rowrun.note_promoted(ids bigint[]) RETURNS text LANGUAGE sql VOL
 COMMENT ON FUNCTION rowrun.promoted_now() IS 'Internal: what the transaction has promoted so far.';
 COMMENT ON FUNCTION rowrun.note_promoted(bigint[]) IS 'Internal: notes what was promoted, for the claim in the same transaction.';
 
+-- Who holds this row is the one who judges. A row, because what locks it needs the right to update it: anybody may take
+-- an advisory lock on any key, and keep it. It is never written: a lock leaves no version behind.
+CREATE TABLE rowrun.promotion_lock (
+    id smallint PRIMARY KEY CHECK (id = 1)
+);
+COMMENT ON TABLE rowrun.promotion_lock IS 'Internal: one row; who holds its lock judges the gates.';
+COMMENT ON COLUMN rowrun.promotion_lock.id IS 'Key, 1.';
+INSERT INTO rowrun.promotion_lock VALUES (1);
+
 -- One promote pass: PENDING -> AVAILABLE for what has every gate open. Returns how many were promoted, whether another
 -- replica was at it (look again in some ms), whether there is more to do now, and how many ms until the next run_at.
+-- "most" is how many runs and marks it takes on at once: a replica whose pass took longer than its statements may asks
+-- for fewer, because the same pass would fail again, for ever. Lists are read as far as ever and cut then: a limit that
+-- the planner doesn't know would have it choose other indexes.
 --
 -- Runs without plan and database have no gate to be exact about: any number of replicas promotes them side by side,
--- SKIP LOCKED. All others are judged under one advisory lock, held by this one statement's transaction: what it
+-- SKIP LOCKED. All others are judged under one lock (rowrun.promotion_lock), held by this one statement's transaction: what it
 -- counts can then only fall behind the truth by runs that end, which opens gates and closes none. Each inner statement
 -- has a snapshot of its own, taken after the lock.
 --
 -- Where rows are named by id, status is asked as coalesce(status, ''): otherwise a partial index on that status, empty
 -- when the statistics were made, looks cheaper than the key, and each of its rows is compared with each id. The same
 -- goes for plan_id IS NOT NULL.
-CREATE FUNCTION rowrun.promote_runs(sweep boolean DEFAULT false, free boolean DEFAULT true,
+CREATE FUNCTION rowrun.promote_runs(sweep boolean DEFAULT false, free boolean DEFAULT true, most integer DEFAULT 1000,
     OUT promoted integer, OUT busy boolean, OUT more boolean, OUT next_ms double precision)
     LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp
@@ -144,6 +181,7 @@ DECLARE
     mark_runs bigint[];
     mark_dbs text[];
     mark_plans bigint[];
+    mark_gates bigint[];
     mark_wide bigint[];
     mark_dependents bigint[];
     mark_rounds jsonb;
@@ -163,6 +201,8 @@ DECLARE
     open_ids bigint[];
     plan_runs bigint[];
     again_dbs text[];
+    gate_dbs text[];
+    bound integer := 2 * most;
     fresh_dbs text[];
     part bigint[];
     run bigint;
@@ -179,7 +219,8 @@ BEGIN
                      WHERE r.judge_at <= t AND r.plan_id IS NULL AND r.database_id IS NULL AND r.status = 'PENDING'
                      ORDER BY r.judge_at LIMIT 1000 FOR NO KEY UPDATE SKIP LOCKED);
         IF cardinality(ids) > 0 THEN
-            more := cardinality(ids) >= 1000;
+            more := cardinality(ids) >= least(most, 1000);
+            ids := ids[1:2 * most];
             -- Some of them may have been inserted after t.
             WITH changed AS (
                 UPDATE task_run r
@@ -219,7 +260,11 @@ BEGIN
                OR EXISTS (SELECT FROM task_run r WHERE r.judge_at <= t AND (r.plan_id IS NOT NULL OR r.database_id IS NOT NULL))
     INTO next_ms, asked;
     IF asked THEN
-        busy := NOT pg_try_advisory_xact_lock(1920298607, 1);
+        PERFORM FROM promotion_lock l WHERE l.id = 1 FOR UPDATE SKIP LOCKED;
+        busy := NOT FOUND;
+        IF busy AND sweep THEN -- the row may be missing, after a restore of parts
+            INSERT INTO promotion_lock (id) VALUES (1) ON CONFLICT DO NOTHING;
+        END IF;
     END IF;
     IF busy IS NOT FALSE THEN
         busy := coalesce(busy, false);
@@ -229,11 +274,12 @@ BEGIN
 
     -- 1. What the marks name.
     WITH taken AS (
-        DELETE FROM gate_mark WHERE id = ANY (ARRAY(SELECT m.id FROM gate_mark m ORDER BY m.id LIMIT 1000)) RETURNING *
+        DELETE FROM gate_mark WHERE id = ANY (ARRAY(SELECT m.id FROM gate_mark m ORDER BY m.id LIMIT most)) RETURNING *
     )
     SELECT count(*), coalesce(array_agg(DISTINCT k.run_id) FILTER (WHERE k.kind = 'RUN'), '{}'),
            coalesce(array_agg(DISTINCT k.database_id) FILTER (WHERE k.kind = 'DATABASE'), '{}'),
-           coalesce(array_agg(DISTINCT k.plan_id) FILTER (WHERE k.kind = 'PLAN'), '{}'),
+           coalesce(array_agg(DISTINCT k.plan_id) FILTER (WHERE k.kind IN ('PLAN', 'GATE')), '{}'),
+           coalesce(array_agg(DISTINCT k.plan_id) FILTER (WHERE k.kind = 'GATE'), '{}'),
            coalesce(array_agg(DISTINCT k.plan_id) FILTER (WHERE k.wide), '{}'),
            coalesce(array_agg(DISTINCT k.task_id) FILTER (WHERE k.kind = 'DEPENDENT'), '{}'),
            coalesce(array_agg(DISTINCT k.task_id) FILTER (WHERE k.kind = 'TASK'), '{}'),
@@ -241,11 +287,22 @@ BEGIN
            jsonb_agg(DISTINCT jsonb_build_object('plan_id', k.plan_id, 'database_id', k.database_id)) FILTER (WHERE k.kind = 'FAILURE'),
            coalesce(bool_or(k.kind = 'REPLICA'), false),
            jsonb_agg(DISTINCT jsonb_build_object('plan_id', k.plan_id, 'round', k.round, 'by_run', k.by_run)) FILTER (WHERE k.round IS NOT NULL)
-    INTO found_marks, mark_runs, mark_dbs, mark_plans, mark_wide, mark_dependents, mark_tasks, mark_paused, mark_failures, mark_replica, mark_rounds
+    INTO found_marks, mark_runs, mark_dbs, mark_plans, mark_gates, mark_wide, mark_dependents, mark_tasks, mark_paused, mark_failures, mark_replica, mark_rounds
     FROM taken k;
-    more := more OR found_marks = 1000;
+    more := more OR found_marks = most;
     IF sweep OR cardinality(mark_plans) > 0 THEN
         PERFORM rowrun.settle_plans(mark_plans, mark_rounds, sweep);
+    END IF;
+    IF cardinality(mark_gates) > 0 THEN
+        -- The sequential runs of these plans hold others back on their databases, or no more.
+        gate_dbs := ARRAY(SELECT DISTINCT k.database_id FROM task k
+                          WHERE k.plan_id = ANY (mark_gates) AND k.database_id IS NOT NULL AND k.outcome IS DISTINCT FROM 'DONE'
+                            AND k.database_id <> ALL (mark_dbs));
+        mark_dbs := mark_dbs || gate_dbs[1:most];
+        IF cardinality(gate_dbs) > most THEN
+            INSERT INTO gate_mark (kind, database_id) SELECT 'DATABASE', unnest(gate_dbs[most + 1:]);
+            more := true;
+        END IF;
     END IF;
 
     IF sweep THEN
@@ -261,7 +318,7 @@ BEGIN
         FROM (SELECT d.database_id FROM d WHERE d.database_id IS NOT NULL
                 AND d.database_id <> ALL (mark_dbs)
                 AND NOT EXISTS (SELECT FROM task_run a WHERE a.database_id = d.database_id AND a.status IN ('AVAILABLE', 'RUNNING'))
-              ORDER BY random() LIMIT 2000) q;
+              ORDER BY random() LIMIT bound) q;
         WITH RECURSIVE p AS (
             (SELECT r.plan_id FROM task_run r WHERE r.status = 'PENDING' AND r.hold = 'READY' AND r.plan_id > 0 ORDER BY r.plan_id LIMIT 1)
             UNION ALL
@@ -271,19 +328,22 @@ BEGIN
         )
         SELECT mark_plans || coalesce(array_agg(q.plan_id), '{}') INTO mark_plans
         FROM (SELECT p.plan_id FROM p WHERE p.plan_id IS NOT NULL AND p.plan_id <> ALL (mark_plans)
-              ORDER BY random() LIMIT 2000) q;
+              ORDER BY random() LIMIT bound) q;
     END IF;
 
     -- 2. Whom to judge. Every list is bounded; where a bound is met, the rest keeps its mark.
     due := ARRAY(SELECT r.id FROM task_run r
                  WHERE r.judge_at <= t AND (r.plan_id IS NOT NULL OR r.database_id IS NOT NULL)
                  ORDER BY r.judge_at LIMIT 1000);
-    more := more OR cardinality(due) = 1000;
+    due := due[1:most];
+    more := more OR cardinality(due) >= least(most, 1000);
     candidates := due || mark_runs;
 
     IF cardinality(mark_dbs) > 0 THEN
-        -- Of each database those that the order lets through: without a version, or of the smallest unfinished one.
-        SELECT candidates || coalesce(array_agg(c.id), '{}'), coalesce(array_agg(DISTINCT c.database_id) FILTER (WHERE c.n = 200), '{}')
+        -- Of each database those that the order lets through: without a version, or of the smallest unfinished one. Behind
+        -- a sequential run nothing starts, so that some of these end the list. Where something else holds them now, they
+        -- are passed over, and their database keeps a mark (freed_dbs).
+        SELECT candidates || coalesce(array_agg(c.id), '{}'), coalesce(array_agg(DISTINCT c.database_id) FILTER (WHERE c.n = least(most, 200)), '{}')
         INTO candidates, again_dbs
         FROM unnest(mark_dbs) d(database_id)
         CROSS JOIN LATERAL (
@@ -294,16 +354,19 @@ BEGIN
                    AND r.version_key IS NOT NULL ORDER BY r.version_key LIMIT 1)) AS smallest
         ) m
         CROSS JOIN LATERAL (
-            SELECT x.id, d.database_id, row_number() OVER () AS n FROM (
-                SELECT r.id FROM task_run r
+            SELECT x.id, d.database_id, row_number() OVER () AS n,
+                   count(*) FILTER (WHERE x.sequential) OVER (ROWS UNBOUNDED PRECEDING) - x.sequential::int AS before FROM (
+                SELECT r.id, r.sequential FROM task_run r
                 WHERE r.status = 'PENDING' AND r.hold = 'DATABASE' AND r.database_id = d.database_id AND r.version_key IS NULL
                 ORDER BY r.version_key, r.priority DESC, r.run_at, r.id LIMIT 200) x
             UNION ALL
-            SELECT x.id, d.database_id, row_number() OVER () AS n FROM (
-                SELECT r.id FROM task_run r
+            SELECT x.id, d.database_id, row_number() OVER () AS n,
+                   count(*) FILTER (WHERE x.sequential) OVER (ROWS UNBOUNDED PRECEDING) - x.sequential::int AS before FROM (
+                SELECT r.id, r.sequential FROM task_run r
                 WHERE r.status = 'PENDING' AND r.hold = 'DATABASE' AND r.database_id = d.database_id AND r.version_key = m.smallest
                 ORDER BY r.priority DESC, r.run_at, r.id LIMIT 200) x
-        ) c;
+        ) c
+        WHERE c.n <= most AND c.before < 5;
     END IF;
 
     IF cardinality(mark_dependents) > 0 THEN
@@ -326,7 +389,8 @@ BEGIN
                       WHERE (r.hold = 'DEPENDENCY' OR r.hold IS NULL)
                         AND NOT EXISTS (SELECT FROM unmet_dependency d WHERE d.task_id = w.task_id OFFSET 0)
                       LIMIT 2000);
-        IF cardinality(part) = 2000 THEN
+        IF cardinality(part) >= least(bound, 2000) THEN
+            part := part[1:bound];
             INSERT INTO gate_mark (kind, task_id) SELECT 'TASK', unnest(mark_tasks);
             more := true;
         END IF;
@@ -337,7 +401,8 @@ BEGIN
         part := ARRAY(SELECT r.id FROM task_run r JOIN task k ON k.id = r.task_id
                       WHERE r.task_id = ANY (mark_paused) AND r.status = 'PENDING' AND r.hold = 'PAUSED' AND NOT k.paused
                       LIMIT 2000);
-        IF cardinality(part) = 2000 THEN
+        IF cardinality(part) >= least(bound, 2000) THEN
+            part := part[1:bound];
             INSERT INTO gate_mark (kind, task_id) SELECT 'PAUSE', unnest(mark_paused);
             more := true;
         END IF;
@@ -353,7 +418,8 @@ BEGIN
                                           AND p.on_failure = 'STOP_DATABASE' AND x.version_key < r.version_key
                                           AND x.outcome IN ('FAILED', 'CANCELED') AND NOT x.skipped)
                       LIMIT 2000);
-        IF cardinality(part) = 2000 THEN
+        IF cardinality(part) >= least(bound, 2000) THEN
+            part := part[1:bound];
             INSERT INTO gate_mark (kind, plan_id, database_id)
             SELECT 'FAILURE', f.plan_id, f.database_id FROM jsonb_to_recordset(mark_failures) AS f(plan_id bigint, database_id text);
             more := true;
@@ -403,7 +469,8 @@ BEGIN
             WHERE r.type <> 'COMMAND'
                OR EXISTS (SELECT FROM replica_heartbeat h WHERE rowrun.takes(h, t, r.queue, r.type, r.database_id, k.payload))
             LIMIT 2000) x;
-        IF cardinality(part) = 2000 THEN
+        IF cardinality(part) >= least(bound, 2000) THEN
+            part := part[1:bound];
             INSERT INTO gate_mark (kind) VALUES ('REPLICA');
             more := true;
         END IF;
@@ -422,7 +489,7 @@ BEGIN
             CROSS JOIN LATERAL rowrun.plan_room(p.id) room
             CROSS JOIN LATERAL (
                 SELECT r.id FROM task_run r WHERE r.plan_id = p.id AND r.status = 'PENDING' AND r.hold = 'READY'
-                ORDER BY r.priority DESC, r.run_at, r.id LIMIT CASE WHEN p.id = ANY (mark_wide) THEN 1000 ELSE least(room.slots, 1000) END) x
+                ORDER BY r.priority DESC, r.run_at, r.id LIMIT CASE WHEN p.id = ANY (mark_wide) THEN most ELSE least(room.slots, most) END) x
             WHERE room.open AND room.slots > 0);
         candidates := candidates || plan_runs;
     ELSE
@@ -458,15 +525,20 @@ BEGIN
         LEFT JOIN room p ON p.plan_id = r.plan_id
         CROSS JOIN LATERAL rowrun.closed_gate(r, coalesce(p.limited, false), t) g
         WHERE r.id = ANY (locked)
+    ), target AS MATERIALIZED (
+        -- What is AVAILABLE or RUNNING there: asked once, because with an old snapshot each answer passes by all that ended.
+        SELECT d.database_id,
+               CASE WHEN d.sequential THEN EXISTS (SELECT FROM task_run a WHERE a.database_id = d.database_id
+                                                   AND a.status IN ('AVAILABLE', 'RUNNING')) END AS active,
+               CASE WHEN d.others THEN EXISTS (SELECT FROM task_run a WHERE a.database_id = d.database_id AND a.sequential
+                                               AND a.status IN ('AVAILABLE', 'RUNNING')) END AS active_sequential
+        FROM (SELECT c.database_id, bool_or(c.sequential) AS sequential, bool_or(NOT c.sequential) AS others
+              FROM candidate c WHERE c.gate IS NULL AND c.plan_open AND c.slots > 0 AND c.database_id IS NOT NULL GROUP BY 1) d
     ), open AS MATERIALIZED (
-        -- Mutual exclusion with what is AVAILABLE or RUNNING.
-        SELECT c.*,
-               CASE WHEN c.database_id IS NULL THEN false
-                    WHEN c.sequential THEN EXISTS (SELECT FROM task_run a WHERE a.database_id = c.database_id
-                                                   AND a.status IN ('AVAILABLE', 'RUNNING'))
-                    ELSE EXISTS (SELECT FROM task_run a WHERE a.database_id = c.database_id AND a.sequential
-                                 AND a.status IN ('AVAILABLE', 'RUNNING')) END AS busy
-        FROM candidate c WHERE c.gate IS NULL AND c.plan_open AND c.slots > 0
+        -- Mutual exclusion with that.
+        SELECT c.*, coalesce(CASE WHEN c.sequential THEN d.active ELSE d.active_sequential END, false) AS busy
+        FROM candidate c LEFT JOIN target d ON d.database_id = c.database_id
+        WHERE c.gate IS NULL AND c.plan_open AND c.slots > 0
     ), base AS MATERIALIZED (
         -- A run whose gates are open has the smallest version there is.
         SELECT d.database_id, coalesce(d.version_key, least(
@@ -639,7 +711,7 @@ BEGIN
         more := more OR FOUND;
     END IF;
 END $$;
-COMMENT ON FUNCTION rowrun.promote_runs(boolean, boolean) IS 'Internal: one promote pass, PENDING to AVAILABLE.';
+COMMENT ON FUNCTION rowrun.promote_runs(boolean, boolean, integer) IS 'Internal: one promote pass, PENDING to AVAILABLE.';
 
 -- What a pass would do for databases on which runs have just ended, where that is simple: nothing is active there, and the
 -- first that waits in the order of versions, priority and time is the only one that may start, held by its predecessor
@@ -653,10 +725,16 @@ DECLARE
     t timestamptz;
     patience text := current_setting('lock_timeout');
 BEGIN
-    IF NOT pg_try_advisory_xact_lock(1920298607, 1) THEN
+    PERFORM FROM rowrun.promotion_lock l WHERE l.id = 1 FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
         -- Marks would need another pass, which would hold the lock when the next ends come.
         BEGIN
-            PERFORM set_config('lock_timeout', '20ms', true), pg_advisory_xact_lock(1920298607, 1), set_config('lock_timeout', patience, true);
+            PERFORM set_config('lock_timeout', '20ms', true);
+            PERFORM FROM rowrun.promotion_lock l WHERE l.id = 1 FOR UPDATE;
+            IF NOT FOUND THEN -- no row, no lock: the next sweep puts it back
+                RAISE EXCEPTION USING ERRCODE = 'lock_not_available';
+            END IF;
+            PERFORM set_config('lock_timeout', patience, true);
         EXCEPTION WHEN lock_not_available THEN
             INSERT INTO rowrun.gate_mark (kind, database_id) SELECT 'DATABASE', unnest(databases);
             promoted := 0;

@@ -38,6 +38,7 @@ DECLARE
     plan_paused boolean := false;
     parallel_limit integer;
     on_failure text;
+    told boolean := false;
 BEGIN
     SELECT k.paused, CASE r.type WHEN 'COMMAND' THEN k.payload ->> 'command' END INTO task_paused, command
     FROM rowrun.task k WHERE k.id = r.task_id;
@@ -48,6 +49,7 @@ BEGIN
 
     IF pending AND r.run_at > t THEN
         RETURN QUERY SELECT 'RUN_AT', 'due in ' || rowrun.ago(r.run_at - t), jsonb_build_object('run_at', r.run_at);
+        told := told OR FOUND;
     END IF;
     IF pending AND r.version_key IS NOT NULL THEN
         RETURN QUERY
@@ -66,6 +68,7 @@ BEGIN
             SELECT count(DISTINCT o.version_key) AS n, coalesce(to_jsonb((array_agg(o.id ORDER BY o.version_key, o.id))[1:100]), '[]') AS ids
             FROM rowrun.task_run o WHERE o.database_id = r.database_id AND o.version_key < r.version_key
               AND o.version_key <> f.version_key AND o.status = 'PENDING') w;
+        told := told OR FOUND;
     END IF;
     IF pending AND r.database_id IS NOT NULL
        AND (EXISTS (SELECT FROM rowrun.task_run u
@@ -86,6 +89,7 @@ BEGIN
                     AND (-u.priority::bigint, u.run_at, u.id) < (-r.priority::bigint, r.run_at, r.id)
                     AND g.gate IS NULL AND coalesce(room.open AND room.slots > 0, true)) u
               ORDER BY u.status DESC, u.id LIMIT 1) a;
+        told := told OR FOUND;
     END IF;
     IF pending AND parallel_limit IS NOT NULL THEN
         RETURN QUERY
@@ -94,6 +98,7 @@ BEGIN
                    SELECT a.id FROM rowrun.task_run a WHERE a.plan_id = r.plan_id AND a.status IN ('AVAILABLE', 'RUNNING') ORDER BY a.id LIMIT 100)))
         FROM rowrun.plan_room(r.plan_id) room
         WHERE room.slots <= 0;
+        told := told OR FOUND;
     END IF;
     IF pending AND r.plan_id IS NOT NULL AND EXISTS (SELECT FROM rowrun.task_dependency d WHERE d.task_id = r.task_id) THEN
         RETURN QUERY
@@ -105,11 +110,14 @@ BEGIN
               FROM rowrun.task_dependency d JOIN rowrun.task_status s ON s.task_id = d.depends_on_id
               WHERE d.task_id = r.task_id AND s.status NOT IN ('DONE', 'SKIPPED')) w
         WHERE w.total > 0;
+        told := told OR FOUND;
     END IF;
     IF task_paused THEN
         RETURN QUERY SELECT 'PAUSED', 'task ' || r.task_id || ' is paused', jsonb_build_object('task_id', r.task_id);
+        told := told OR FOUND;
     ELSIF plan_paused THEN
         RETURN QUERY SELECT 'PAUSED', 'plan ' || r.plan_id || ' is paused', jsonb_build_object('plan_id', r.plan_id);
+        told := told OR FOUND;
     END IF;
     IF pending AND on_failure IN ('STOP', 'STOP_DATABASE') THEN
         RETURN QUERY
@@ -124,6 +132,7 @@ BEGIN
           AND NOT EXISTS (SELECT FROM rowrun.task_run u WHERE u.task_id = f.id AND u.plan_id IS NOT NULL
                           AND u.status IN ('PENDING', 'AVAILABLE', 'RUNNING'))
         ORDER BY f.version_key, f.id LIMIT 1;
+        told := told OR FOUND;
     END IF;
     IF (NOT pending OR r.database_id IS NOT NULL OR parallel_limit IS NOT NULL) AND NOT EXISTS (SELECT FROM rowrun.able_replicas(r, t)) THEN
         RETURN QUERY
@@ -131,6 +140,7 @@ BEGIN
                    || CASE WHEN r.type IN ('SQL', 'DATABASE_MIGRATE') THEN ' on ' || coalesce(r.database_id, '?')
                            WHEN r.type = 'COMMAND' THEN ' ' || coalesce(command, '?') ELSE '' END,
                jsonb_build_object('type', r.type, 'queue', r.queue, 'database_id', r.database_id);
+        told := told OR FOUND;
     END IF;
     IF NOT pending THEN
         RETURN QUERY
@@ -139,6 +149,7 @@ BEGIN
         FROM (SELECT count(*) AS replicas, max(a.free) AS free, to_jsonb((array_agg(a.replica_id ORDER BY a.replica_id))[1:100]) AS ids
               FROM rowrun.able_replicas(r, t) a) c
         WHERE c.replicas > 0 AND c.free <= 0;
+        told := told OR FOUND;
     ELSIF EXISTS (SELECT FROM rowrun.task_run u WHERE u.database_id = r.database_id AND u.status = 'AVAILABLE')
           OR parallel_limit IS NOT NULL AND EXISTS (SELECT FROM rowrun.task_run u WHERE u.plan_id = r.plan_id AND u.status = 'AVAILABLE') THEN
         RETURN QUERY
@@ -151,6 +162,24 @@ BEGIN
                   UNION ALL
                   SELECT u.* FROM rowrun.task_run u WHERE parallel_limit IS NOT NULL AND u.plan_id = r.plan_id AND u.status IN ('AVAILABLE', 'RUNNING')) u
               WHERE u.status = 'AVAILABLE' AND NOT EXISTS (SELECT FROM rowrun.able_replicas(u, t)) LIMIT 1) a;
+        told := told OR FOUND;
+    END IF;
+    IF NOT told AND greatest(r.created_at, r.run_at, r.available_at) < t - interval '2 s' THEN
+        -- Nothing but a lock: the passes go by a row that somebody holds.
+        RETURN QUERY
+        SELECT 'NO_REPLICA', 'replicas pass it by: session ' || l.pid || coalesce(' of ' || a.usename, '') || ' holds ' || min(x.what)
+                   || '; to end it: SELECT pg_terminate_backend(' || l.pid || ')',
+               jsonb_build_object('pid', l.pid, 'user', a.usename)
+        FROM (SELECT u.xmax AS holder, 'the run' AS what FROM rowrun.task_run u WHERE u.id = r.id
+              UNION ALL SELECT p.xmax, 'plan ' || p.id FROM rowrun.plan p WHERE p.id = r.plan_id
+              UNION ALL SELECT p.xmax, 'the lock of the gates' FROM rowrun.promotion_lock p
+              WHERE pending AND (r.plan_id IS NOT NULL OR r.database_id IS NOT NULL)) x
+        JOIN pg_locks l ON l.locktype = 'transactionid' AND l.transactionid = x.holder AND l.mode = 'ExclusiveLock' AND l.granted
+        LEFT JOIN pg_stat_activity a ON a.pid = l.pid
+        WHERE x.holder <> '0'::xid AND l.pid <> pg_backend_pid() AND (a.xact_start > t - interval '2 s') IS NOT TRUE
+          -- Whose transactions this role may not see the start of may be passes of a moment.
+          AND (a.xact_start IS NOT NULL OR pg_has_role(a.usesysid, 'rowrun_replica', 'MEMBER') IS NOT TRUE)
+        GROUP BY l.pid, a.usename;
     END IF;
 END
 $$;

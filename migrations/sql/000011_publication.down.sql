@@ -12,6 +12,7 @@ GRANT SELECT ON rowrun.replica_status TO rowrun_client, rowrun_viewer, rowrun_re
 CREATE OR REPLACE FUNCTION rowrun.task_run_inserted() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
 BEGIN
     IF NOT rowrun.is_quiet() AND pg_try_advisory_xact_lock(1920298606, (extract(epoch FROM clock_timestamp()) * 200)::bigint::bit(32)::int)
+       AND rowrun.may_notify()
        AND pg_notify('rowrun_task_run', '[]') IS NULL
     THEN
         NULL;

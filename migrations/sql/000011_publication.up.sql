@@ -33,6 +33,7 @@ CREATE OR REPLACE FUNCTION rowrun.task_run_inserted() RETURNS trigger LANGUAGE p
 BEGIN
     IF NOT rowrun.is_quiet() AND pg_try_advisory_xact_lock(1920298606, (extract(epoch FROM clock_timestamp()) * 200)::bigint::bit(32)::int)
        AND pg_try_advisory_xact_lock_shared(1920298607, 3)
+       AND rowrun.may_notify()
        AND pg_notify('rowrun_task_run', '[]') IS NULL
     THEN
         NULL;

@@ -157,7 +157,8 @@ DECLARE
     t     timestamptz := clock_timestamp();
     noted integer;
 BEGIN
-    IF NOT pg_try_advisory_xact_lock(1920298607, 4) THEN
+    PERFORM FROM rowrun.deployment FOR NO KEY UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
         RETURN 0; -- another replica is at it
     END IF;
     UPDATE rowrun.deployment d SET orphans_looked_at = t WHERE (d.orphans_looked_at > t - every) IS NOT TRUE;

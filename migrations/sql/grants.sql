@@ -36,6 +36,8 @@ GRANT UPDATE (paused, skipped, skip_reason) ON rowrun.task TO rowrun_operator;
 GRANT UPDATE (paused, parallel_limit, on_failure) ON rowrun.plan TO rowrun_operator;
 
 GRANT SELECT, INSERT, UPDATE, DELETE ON rowrun.task_run, rowrun.replica_heartbeat, rowrun.gate_mark, rowrun.task_run_log TO rowrun_replica;
+GRANT SELECT ON rowrun.promotion_lock TO rowrun_client, rowrun_viewer; -- waiting() asks who holds it
+GRANT SELECT, INSERT, UPDATE ON rowrun.promotion_lock TO rowrun_replica;
 GRANT UPDATE ON rowrun.task, rowrun.plan TO rowrun_replica;
 GRANT DELETE ON rowrun.plan, rowrun.task, rowrun.task_dependency TO rowrun_replica;
 GRANT UPDATE (stream_replica_id) ON rowrun.deployment TO rowrun_replica;
@@ -45,7 +47,7 @@ GRANT UPDATE, DELETE ON rowrun.webhook_delivery TO rowrun_replica;
 -- Functions that write with their owner's rights, and internal ones, are for those named here and nobody else.
 REVOKE ALL ON FUNCTION rowrun.cancel_run(bigint, text), rowrun.retry_run(bigint), rowrun.abandon_run(bigint, text),
     rowrun.report_progress(bigint, uuid, jsonb), rowrun.complete_run(bigint, uuid, jsonb), rowrun.fail_run(bigint, uuid, text),
-    rowrun.end_runs(bigint[], uuid[], text[], jsonb[], text[], bigint[]), rowrun.promote_runs(boolean, boolean), rowrun.advance_databases(text[]),
+    rowrun.end_runs(bigint[], uuid[], text[], jsonb[], text[], bigint[]), rowrun.promote_runs(boolean, boolean, integer), rowrun.advance_databases(text[]),
     rowrun.mark_ended(bigint[]), rowrun.mark_stopped(bigint[]), rowrun.task_run_by_hand(), rowrun.task_outcome_changed(), rowrun.task_run_deleted(),
     rowrun.task_gate_changed(), rowrun.task_left_plan(), rowrun.plan_gate_changed(), rowrun.task_dependency_changed(), rowrun.replica_changed(), rowrun.note_edit(text, boolean), rowrun.note_ready(bigint),
     rowrun.announce_plans(bigint[]), rowrun.begin_round(bigint, integer, boolean), rowrun.begin_rounds(bigint[], boolean),
@@ -65,7 +67,7 @@ GRANT EXECUTE ON FUNCTION rowrun.note_edit(text, boolean), rowrun.note_ready(big
 GRANT EXECUTE ON FUNCTION rowrun.cancel_run(bigint, text), rowrun.retry_run(bigint), rowrun.report_progress(bigint, uuid, jsonb),
     rowrun.complete_run(bigint, uuid, jsonb), rowrun.fail_run(bigint, uuid, text) TO rowrun_client, rowrun_replica;
 GRANT EXECUTE ON FUNCTION rowrun.abandon_run(bigint, text) TO rowrun_operator, rowrun_replica;
-GRANT EXECUTE ON FUNCTION rowrun.end_runs(bigint[], uuid[], text[], jsonb[], text[], bigint[]), rowrun.promote_runs(boolean, boolean), rowrun.advance_databases(text[]),
+GRANT EXECUTE ON FUNCTION rowrun.end_runs(bigint[], uuid[], text[], jsonb[], text[], bigint[]), rowrun.promote_runs(boolean, boolean, integer), rowrun.advance_databases(text[]),
     rowrun.mark_ended(bigint[]), rowrun.mark_stopped(bigint[]) TO rowrun_replica;
 
 -- Liveness: notes for the stream, lost runs, types that go.

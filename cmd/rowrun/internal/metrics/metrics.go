@@ -71,6 +71,7 @@ type Metrics struct {
 	sweeps    *prometheus.CounterVec   // sweep
 	found     *prometheus.CounterVec   // sweep
 	lost      prometheus.Counter
+	failures  *prometheus.CounterVec // pass
 	stalled   *prometheus.CounterVec // type
 	stuck     *prometheus.CounterVec // type
 	webhooks  *prometheus.CounterVec // result
@@ -95,7 +96,7 @@ func New(config Config) (*Metrics, error) {
 	m := &Metrics{config: config, registry: prometheus.NewRegistry(), wake: make(chan struct{}, 1)}
 	m.make()
 	own := []prometheus.Collector{
-		m.runs, m.promoted, m.claimSize, m.endSize, m.toStart, m.duration, m.sweeps, m.found, m.lost, m.stalled, m.stuck, m.webhooks,
+		m.runs, m.promoted, m.claimSize, m.endSize, m.toStart, m.duration, m.sweeps, m.found, m.lost, m.failures, m.stalled, m.stuck, m.webhooks,
 		newReplica(config), newDatabase(config), newPool(config.Store),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	}
@@ -126,6 +127,7 @@ func (m *Metrics) make() {
 	m.found = prometheus.NewCounterVec(counter("scheduler_sweep_found_runs_total",
 		"Runs that sweeps found: work to promote or claim, stale, overdue and stray runs that they ended."), []string{"sweep"})
 	m.lost = prometheus.NewCounter(counter("scheduler_lost_wakeups_total", "Sweeps that found work which a wake-up should have brought."))
+	m.failures = prometheus.NewCounterVec(counter("scheduler_failed_passes_total", "Passes that failed and are tried again, by pass."), []string{"pass"})
 	m.stalled = prometheus.NewCounterVec(counter("scheduler_stalled_runs_total", "Runs that were stopped because they reported no progress in time."), []string{"type"})
 	m.stuck = prometheus.NewCounterVec(counter("scheduler_ignored_cancels_total", "Executors that did not return when they were told to stop."), []string{"type"})
 	m.webhooks = prometheus.NewCounterVec(counter("notifier_webhook_attempts_total", "Attempts of this replica to deliver a webhook."), []string{"result"})
@@ -137,6 +139,9 @@ func (m *Metrics) make() {
 		m.duration.WithLabelValues(kind)
 		m.stalled.WithLabelValues(kind)
 		m.stuck.WithLabelValues(kind)
+	}
+	for _, pass := range scheduler.Passes() {
+		m.failures.WithLabelValues(pass)
 	}
 	for _, sweep := range scheduler.Sweeps() {
 		m.sweeps.WithLabelValues(string(sweep))
@@ -167,10 +172,11 @@ func (m *Metrics) Observer() scheduler.Observer {
 		Executed: func(kind string, took time.Duration) {
 			m.duration.WithLabelValues(m.kind(kind)).Observe(took.Seconds())
 		},
-		Recorded: func(endings int) { m.endSize.Observe(float64(endings)) },
-		Stalled:  func(kind string) { m.stalled.WithLabelValues(m.kind(kind)).Inc() },
-		Stuck:    func(kind string) { m.stuck.WithLabelValues(m.kind(kind)).Inc() },
-		Ended:    func(kind, status string) { m.runs.WithLabelValues(status, m.kind(kind)).Inc() },
+		Recorded:   func(endings int) { m.endSize.Observe(float64(endings)) },
+		Stalled:    func(kind string) { m.stalled.WithLabelValues(m.kind(kind)).Inc() },
+		Stuck:      func(kind string) { m.stuck.WithLabelValues(m.kind(kind)).Inc() },
+		Ended:      func(kind, status string) { m.runs.WithLabelValues(status, m.kind(kind)).Inc() },
+		PassFailed: func(pass string) { m.failures.WithLabelValues(pass).Inc() },
 		Swept: func(sweep scheduler.Sweep, runs int) {
 			m.sweeps.WithLabelValues(string(sweep)).Inc()
 			m.found.WithLabelValues(string(sweep)).Add(float64(runs))

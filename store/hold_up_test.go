@@ -1,0 +1,204 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rowrun/rowrun/store"
+	"github.com/rowrun/rowrun/store/storetest"
+)
+
+// stranger is a session of a role that has no right of ours.
+func stranger(t *testing.T, url string) (conn *pgx.Conn, pid int64, role string) {
+	t.Helper()
+	owner := connect(t, url)
+	role = fmt.Sprintf("stranger_%d", time.Now().UnixNano())
+	exec(t, owner, `CREATE ROLE `+role+` LOGIN`)
+	t.Cleanup(func() {
+		ctx := context.WithoutCancel(t.Context())
+		own, err := pgx.Connect(ctx, url)
+		require.NoError(t, err)
+		_, err = own.Exec(ctx, `DROP ROLE `+role)
+		require.NoError(t, errors.Join(err, own.Close(ctx)))
+	})
+	config, err := pgx.ParseConfig(url)
+	require.NoError(t, err)
+	config.User = role
+	conn, err = pgx.ConnectConfig(t.Context(), config)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) })
+	pid = query[int64](t, conn, `SELECT pg_backend_pid()`)
+	return conn, pid, role
+}
+
+// Whoever holds every advisory lock that we ever took holds up neither gated promotions nor the look for orphans: what
+// they lock is rows, which a stranger can't.
+func TestAStrangerCantHoldTheLockOfTheGates(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	conn := connect(t, url)
+	other, _, _ := stranger(t, url)
+	addReplica(t, conn, "r")
+	task := query[int64](t, conn, `INSERT INTO rowrun.task (type, database_id) VALUES ('NOOP', 'db') RETURNING id`)
+	exec(t, conn, `INSERT INTO rowrun.task_run (task_id) VALUES ($1)`, task)
+	exec(t, other, `SELECT pg_advisory_lock(1920298607, n) FROM generate_series(1, 10) n`)
+	_, err := other.Exec(t.Context(), `SELECT FROM rowrun.promotion_lock FOR UPDATE`)
+	require.ErrorContains(t, err, "permission denied")
+	require.Equal(t, 1, query[int](t, conn, `SELECT promoted FROM rowrun.promote_runs()`))
+
+	exec(t, conn, `INSERT INTO rowrun.task (id, type) VALUES (1000, 'NOBODYS')`)
+	exec(t, conn, `INSERT INTO rowrun.task_run (task_id) VALUES (1000)`)
+	exec(t, conn, `SELECT rowrun.promote_runs()`)
+	exec(t, conn, `SELECT rowrun.note_orphans('0', '0')`)
+	require.Equal(t, 1, query[int](t, conn, `SELECT count(*) FROM rowrun.orphan_type`))
+}
+
+// A pass without its row promotes nothing gated, as nobody could say who is at it; a sweep puts the row back.
+func TestTheLockOfTheGatesIsPutBack(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, storetest.New(t))
+	addReplica(t, conn, "r")
+	task := query[int64](t, conn, `INSERT INTO rowrun.task (type, database_id) VALUES ('NOOP', 'db') RETURNING id`)
+	exec(t, conn, `INSERT INTO rowrun.task_run (task_id) VALUES ($1)`, task)
+	exec(t, conn, `DELETE FROM rowrun.promotion_lock`)
+	require.Zero(t, query[int](t, conn, `SELECT promoted FROM rowrun.promote_runs(true)`))
+	require.Equal(t, 1, query[int](t, conn, `SELECT promoted FROM rowrun.promote_runs(true)`))
+}
+
+// Locks that anybody may hold are found, with who holds them and what that keeps from happening.
+func TestHoldUpsAreFound(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	s := open(t, url, time.Minute)
+	conn := connect(t, url)
+	task := query[int64](t, conn, `INSERT INTO rowrun.task (type, database_id) VALUES ('NOOP', 'db') RETURNING id`)
+	run := query[int64](t, conn, `INSERT INTO rowrun.task_run (task_id, run_at) VALUES ($1, now() - interval '1 minute') RETURNING id`, task)
+	plan := query[int64](t, conn, `INSERT INTO rowrun.plan (name) VALUES ('p') RETURNING id`)
+	found, err := s.HoldUps(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, found)
+	for what, c := range map[string]struct{ lock, want string }{
+		"inserts":                   {`SELECT pg_advisory_lock(1920298607, 3)`, "INSERTs"},
+		"slices":                    {`SELECT pg_advisory_lock(1920298606, (extract(epoch FROM clock_timestamp()) * 200 + 5000 + i)::bigint::bit(32)::int) FROM generate_series(1, 500) i`, "INSERTs"},
+		"stream":                    {`SELECT pg_advisory_lock(1920298607, 2)`, "the stream"},
+		"migrations":                {`SELECT pg_advisory_lock(x'726f7772756e6d67'::bigint)`, "migrations"},
+		"a run":                     {fmt.Sprintf(`BEGIN; SELECT FROM rowrun.task_run WHERE id = %d FOR UPDATE`, run), fmt.Sprint("holds run ", run)},
+		"the gates":                 {`BEGIN; SELECT FROM rowrun.promotion_lock FOR UPDATE`, "the lock of the gates"},
+		"a plan":                    {fmt.Sprintf(`BEGIN; SELECT FROM rowrun.plan WHERE id = %d FOR SHARE`, plan), fmt.Sprint("holds plan ", plan)},
+		"what a plan is waited for": {fmt.Sprintf(`SELECT pg_advisory_lock(1920298605, hashint8(%d))`, plan), "run_plan"},
+	} {
+		var holder *pgx.Conn
+		var pid int64
+		if strings.Contains(c.lock, "rowrun.") {
+			holder = connect(t, url)
+			pid = query[int64](t, holder, `SELECT pg_backend_pid()`)
+		} else {
+			holder, pid, _ = stranger(t, url)
+		}
+		exec(t, conn, `INSERT INTO rowrun.gate_mark (kind, plan_id) VALUES ('PLAN', $1)`, plan)
+		exec(t, holder, c.lock)
+		waits := make(chan error, 1)
+		if c.want == "run_plan" {
+			waiter := connect(t, url)
+			go func() {
+				_, err := waiter.Exec(t.Context(), `SELECT rowrun.run_plan($1)`, plan)
+				waits <- err
+			}()
+			require.Eventually(t, func() bool {
+				return query[bool](t, conn, `SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND classid = 1920298605 AND NOT granted)`)
+			}, 10*time.Second, 5*time.Millisecond)
+		} else {
+			waits <- nil
+		}
+		found, err := s.HoldUps(t.Context())
+		require.NoError(t, err)
+		require.Len(t, found, 1, what)
+		require.Equal(t, pid, found[0].PID, what)
+		require.Contains(t, found[0].String(), c.want, what)
+		require.Contains(t, found[0].String(), fmt.Sprintf("SELECT pg_terminate_backend(%d)", pid), what)
+		require.NoError(t, holder.Close(t.Context()))
+		require.NoError(t, <-waits)
+		require.Eventually(t, func() bool {
+			found, err := s.HoldUps(t.Context())
+			return err == nil && len(found) == 0
+		}, 10*time.Second, 5*time.Millisecond, what)
+	}
+}
+
+// A run whose gates are all open, and that somebody's lock keeps from being promoted, says who and how to end it.
+func TestWaitingNamesWhoHoldsARun(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	conn, holder := connect(t, url), connect(t, url)
+	addReplica(t, conn, "r")
+	task := query[int64](t, conn, `INSERT INTO rowrun.task (type, database_id) VALUES ('NOOP', 'db') RETURNING id`)
+	run := query[int64](t, conn, `INSERT INTO rowrun.task_run (task_id) VALUES ($1) RETURNING id`, task)
+	pid := query[int64](t, holder, `SELECT pg_backend_pid()`)
+	exec(t, holder, `BEGIN`)
+	exec(t, holder, `SELECT FROM rowrun.task_run FOR UPDATE`)
+	require.Eventually(t, func() bool {
+		return query[bool](t, conn, `SELECT EXISTS (SELECT FROM rowrun.waiting($1) WHERE cause = 'NO_REPLICA'
+			AND message LIKE '%SELECT pg_terminate_backend(' || $2::bigint || ')' AND (detail ->> 'pid')::bigint = $2)`, run, pid)
+	}, 20*time.Second, 100*time.Millisecond)
+	require.Zero(t, query[int](t, conn, `SELECT promoted FROM rowrun.promote_runs(true)`))
+	exec(t, holder, `COMMIT`)
+	require.Zero(t, query[int](t, conn, `SELECT count(*) FROM rowrun.waiting($1)`, run))
+	require.Equal(t, 1, query[int](t, conn, `SELECT promoted FROM rowrun.promote_runs(true)`))
+}
+
+// Where the server's queue of notifications takes no more, nothing that writes asks for it: every way from an INSERT to
+// an end commits, in silence. Whether it does is asked in one place.
+func TestNothingIsNotifiedWhileTheQueueIsFull(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	conn, s := connect(t, url), open(t, url, time.Minute)
+	addReplica(t, conn, "r")
+	require.True(t, query[bool](t, conn, `SELECT rowrun.may_notify()`))
+	exec(t, conn, `CREATE OR REPLACE FUNCTION rowrun.may_notify() RETURNS boolean LANGUAGE sql VOLATILE RETURN false`)
+	l := newListener(t, url)
+	plan := query[int64](t, conn, `INSERT INTO rowrun.plan (name) VALUES ('p') RETURNING id`)
+	exec(t, conn, `INSERT INTO rowrun.task (type, plan_id, name) VALUES ('NOOP', $1, 'a'), ('NOOP', NULL, 'b'), ('NOOP', $1, 'c')`, plan)
+	exec(t, conn, `INSERT INTO rowrun.task_run (task_id) SELECT id FROM rowrun.task`)
+	exec(t, conn, `UPDATE rowrun.plan SET paused = true; UPDATE rowrun.plan SET paused = false`)
+	exec(t, conn, `UPDATE rowrun.task_run SET cancel_requested_at = now() WHERE task_id = (SELECT id FROM rowrun.task WHERE name = 'c')`)
+	pass, err := s.Work(t.Context(), "r", noop(), store.PromoteSweep, 10)
+	require.NoError(t, err)
+	require.Len(t, pass.Claims, 2)
+	endings := []store.Ending{endingOf(pass.Claims[0]), endingOf(pass.Claims[1])}
+	_, _, err = s.EndRuns(t.Context(), endings, time.Second)
+	require.NoError(t, err)
+	require.NoError(t, s.Look(t.Context()))
+	require.Empty(t, l.heard(t))
+	require.Equal(t, 2, query[int](t, conn, `SELECT count(*) FROM rowrun.task_run WHERE status = 'DONE'`))
+	exec(t, conn, `CREATE OR REPLACE FUNCTION rowrun.may_notify() RETURNS boolean LANGUAGE sql VOLATILE RETURN true`)
+	exec(t, conn, `INSERT INTO rowrun.task_run (task_id) SELECT id FROM rowrun.task WHERE plan_id IS NULL`)
+	require.NotEmpty(t, l.heard(t))
+}
+
+// Resuming thousands of plans leaves one mark for each, whatever hangs on them: the passes do the rest.
+func TestResumingPlansLeavesOneMarkEach(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, storetest.New(t))
+	addReplica(t, conn, "r")
+	plans := storetest.Count(200, 4000)
+	exec(t, conn, `INSERT INTO rowrun.plan (name, paused) SELECT 'p' || i, true FROM generate_series(1, $1::int) i`, plans)
+	exec(t, conn, `INSERT INTO rowrun.task (plan_id, type, name, database_id) SELECT p.id, 'NOOP', 't' || i, 'db' || i FROM rowrun.plan p, generate_series(1, 5) i`)
+	exec(t, conn, `INSERT INTO rowrun.task_run (task_id) SELECT id FROM rowrun.task`)
+	for query[bool](t, conn, `SELECT more FROM rowrun.promote_runs(true)`) {
+	}
+	exec(t, conn, `DELETE FROM rowrun.gate_mark`)
+	began := time.Now()
+	exec(t, conn, `UPDATE rowrun.plan SET paused = false`)
+	t.Logf("%d plans in %s", plans, time.Since(began))
+	require.Equal(t, plans, query[int](t, conn, `SELECT count(*) FROM rowrun.gate_mark`))
+	for query[bool](t, conn, `SELECT more FROM rowrun.promote_runs()`) {
+	}
+	require.Equal(t, 5*plans, query[int](t, conn, `SELECT count(*) FROM rowrun.task_run WHERE status = 'AVAILABLE'`))
+}
