@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // Retry says whether a failure may get a successor.
@@ -88,7 +87,7 @@ func (s *Store) EndHeldRuns(ctx context.Context, endings []Ending, lockTimeout t
 	return endRunsOn(ctx, s.pool, endings, lockTimeout)
 }
 
-func endRunsOn(ctx context.Context, pool *pgxpool.Pool, endings []Ending, lockTimeout time.Duration) ([]Ended, Opened, error) {
+func endRunsOn(ctx context.Context, pool *pool, endings []Ending, lockTimeout time.Duration) ([]Ended, Opened, error) {
 	r, err := sendEndings(ctx, pool, endings, lockTimeout, queueEndings)
 	if err != nil {
 		return nil, Opened{}, err
@@ -108,7 +107,7 @@ type recorded struct {
 }
 
 // sendEndings writes endings by one of two ways, in a transaction of its own.
-func sendEndings(ctx context.Context, pool *pgxpool.Pool, endings []Ending, lockTimeout time.Duration,
+func sendEndings(ctx context.Context, pool *pool, endings []Ending, lockTimeout time.Duration,
 	queue func(*pgx.Batch, []Ending, *recorded),
 ) (r recorded, err error) {
 	b := &pgx.Batch{}

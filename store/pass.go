@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // Wants says which runs a replica can take.
@@ -146,12 +145,12 @@ SELECT set_config('lock_timeout', $2, true),
 	return r, err
 }
 
-func (s *Store) workOn(ctx context.Context, pool *pgxpool.Pool, replicaID string, w Wants, promote Promotion, claim claiming, want, look int) (pass Pass, seen int, err error) {
+func (s *Store) workOn(ctx context.Context, pool *pool, replicaID string, w Wants, promote Promotion, claim claiming, want, look int) (pass Pass, seen int, err error) {
 	return s.workIn(ctx, &pgx.Batch{}, pool, replicaID, w, promote, claim, want, look)
 }
 
 // workIn adds the pass to a batch, and sends that.
-func (s *Store) workIn(ctx context.Context, b *pgx.Batch, pool *pgxpool.Pool, replicaID string, w Wants, promote Promotion, claim claiming, want, look int) (pass Pass, seen int, err error) {
+func (s *Store) workIn(ctx context.Context, b *pgx.Batch, pool *pool, replicaID string, w Wants, promote Promotion, claim claiming, want, look int) (pass Pass, seen int, err error) {
 	alive := false
 	if w.Searches == nil {
 		w.Searches = &Searches{}

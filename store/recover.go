@@ -47,7 +47,7 @@ func (s *Store) CallRecovery(ctx context.Context) (*Recovery, error) {
 		defer cancel()
 		_ = conn.Conn().Close(end) // it is gone either way
 	}()
-	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return callRecovery(ctx, tx, r, tries) })
+	err = pgx.BeginTxFunc(ctx, conn, s.pool.transaction(pgx.TxOptions{}), func(tx pgx.Tx) error { return callRecovery(ctx, tx, r, tries) })
 	if errors.Is(err, errNotMine) {
 		return nil, nil
 	}
