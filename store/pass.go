@@ -123,6 +123,7 @@ SELECT set_config('lock_timeout', $2, true),
        (SELECT true FROM rowrun.replica_heartbeat WHERE replica_id = $1 AND state = 'ACTIVE' FOR KEY SHARE) IS TRUE`
 	b.Queue(begin, replicaID, milliseconds(lockTimeout)).QueryRow(func(row pgx.Row) error { return row.Scan(nil, &alive) })
 	var ends recorded
+	fitEndings(endings, s.holds())
 	queueEndings(b, endings, &ends)
 	if promote == PromoteNothing && !allPlain(endings) {
 		promote = PromoteMarked // plain ones promote by themselves, and say whether there is more

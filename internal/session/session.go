@@ -28,23 +28,31 @@ const (
 	SetPathLocally = "SET LOCAL search_path = " + SearchPath
 )
 
-// Encode asks for UTF-8 on the connections of config. Poolers pass it on: client_encoding is one of the settings that they track.
-func Encode(config *pgx.ConnConfig) {
-	if config.RuntimeParams == nil {
-		config.RuntimeParams = map[string]string{}
-	}
-	config.RuntimeParams["client_encoding"] = "UTF8"
-}
+// Encode asks for UTF-8 on the connections of config. Poolers pass it on: client_encoding is one of the settings that
+// they track. A database in SQL_ASCII converts nothing: with another client_encoding it would only refuse to hand out
+// rows that hold other bytes, and the rows beside them. There bytes come as they are, to be judged where they are used.
+func Encode(config *pgx.ConnConfig) { prepare(config, "") }
 
 // Pin is Encode, and sets the search path on each connection before anybody else uses it. The way must lead to the server
 // itself or through a pooler in session mode. A statement and no start-up parameter: poolers refuse those that they don't
 // know, or drop them.
-func Pin(config *pgx.ConnConfig) {
-	Encode(config)
+func Pin(config *pgx.ConnConfig) { prepare(config, SetPath) }
+
+func prepare(config *pgx.ConnConfig, settings string) {
+	if config.RuntimeParams == nil {
+		config.RuntimeParams = map[string]string{}
+	}
+	config.RuntimeParams["client_encoding"] = "UTF8"
 	before := config.AfterConnect
 	config.AfterConnect = func(ctx context.Context, conn *pgconn.PgConn) error {
-		if _, err := conn.Exec(ctx, SetPath).ReadAll(); err != nil {
-			return fmt.Errorf("set the search path: %w", err)
+		all := settings
+		if conn.ParameterStatus("server_encoding") == "SQL_ASCII" {
+			all = "SET client_encoding = 'SQL_ASCII'; " + all
+		}
+		if all != "" {
+			if _, err := conn.Exec(ctx, all).ReadAll(); err != nil {
+				return fmt.Errorf("set up the session: %w", err)
+			}
 		}
 		if before == nil {
 			return nil

@@ -84,7 +84,7 @@ BEGIN
                 USING ERRCODE = 'RR003', HINT = 'Make it SECURITY DEFINER: it then runs with the rights of its owner.';
         ELSIF NOT has_function_privilege(current_user, f.function, 'EXECUTE') THEN
             RAISE EXCEPTION 'on_stale: % may not execute function %', current_user, named
-                USING ERRCODE = 'insufficient_privilege', HINT = 'GRANT EXECUTE ON FUNCTION … TO the role.';
+                USING ERRCODE = 'insufficient_privilege', HINT = 'GRANT EXECUTE ON FUNCTION ... TO the role.';
         END IF;
     END IF;
     IF NEW.on_failure_task IS NOT NULL AND (TG_OP = 'INSERT' OR NEW.on_failure_task IS DISTINCT FROM OLD.on_failure_task)
