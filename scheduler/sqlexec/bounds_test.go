@@ -44,7 +44,7 @@ func TestMessagesOfATargetAreBounded(t *testing.T) {
 	}
 }
 
-// A notice is kept at 1 KiB, and with it no more than that.
+// As many runs as a replica has slots by default, with all kinds of large messages at once.
 func TestTwentyRunsWithLargeMessagesStayBelowTheirBound(t *testing.T) { //nolint:paralleltest // measures the process
 	url := storetest.Empty(t)
 	x := executor(t, sqlexec.Target{URL: url})

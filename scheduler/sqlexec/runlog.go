@@ -2,7 +2,6 @@ package sqlexec
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -60,17 +59,14 @@ func (l *runLog) notice(n *pgconn.Notice) {
 	l.pending = append(l.pending, noticeRow{
 		Severity: n.Severity,
 		Code:     n.Code,
-		Message:  kept(n.Message),
-		Detail:   kept(n.Detail),
-		Hint:     kept(n.Hint),
+		Message:  cut(n.Message, maxNoticeText),
+		Detail:   cut(n.Detail, maxNoticeText),
+		Hint:     cut(n.Hint, maxNoticeText),
 	})
 	if l.notices == maxNotices {
 		l.pending = append(l.pending, noticeRow{Severity: "LOG", Message: "further notices of this run are not kept"})
 	}
 }
-
-// kept is a copy: a piece of a text keeps all of it in memory.
-func kept(text string) string { return strings.Clone(cut(text, maxNoticeText)) }
 
 func (l *runLog) flush(ctx context.Context) {
 	for _, row := range l.pending {
