@@ -21,7 +21,7 @@ import (
 // hearer is who is told of plans: it keeps every message, and refuses some at their first try.
 type hearer struct {
 	url, secretRef, config string
-	key            []byte
+	key                    []byte
 
 	mu     sync.Mutex
 	bodies map[string][]string // by message id, those that were taken
