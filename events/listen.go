@@ -9,6 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/rs/zerolog"
+
+	"github.com/rowrun/rowrun/internal/session"
 )
 
 // GapUndecodable is the reason of a gap where a notification had a payload that
@@ -121,6 +123,7 @@ func NewListener(config ListenConfig) (*Listener, error) {
 		config.AppName = "rowrun listen"
 	}
 	config.ConnConfig.RuntimeParams["application_name"] = config.AppName
+	session.Encode(config.ConnConfig)
 	return &Listener{config: config}, nil
 }
 

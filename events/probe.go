@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/rowrun/rowrun/internal/session"
 )
 
 // probeTimeout is how long a notification may take from one connection to the
@@ -24,6 +26,8 @@ var ErrNoNotify = errors.New("notifications do not arrive on this connection")
 // answer is nil within some milliseconds, or ErrNoNotify after 3 s. Any other
 // error means that the question could not be asked: not connected, refused, ctx over.
 func ProbeListen(ctx context.Context, config *pgx.ConnConfig) error {
+	config = config.Copy()
+	session.Encode(config)
 	hears, err := dial(ctx, config, probeTimeout)
 	if err != nil {
 		return fmt.Errorf("probe notifications: %w", err)

@@ -14,6 +14,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"github.com/rowrun/rowrun/internal/session"
 )
 
 var (
@@ -125,6 +127,7 @@ func OpenReplication(ctx context.Context, config ReplicateConfig) (*Replication,
 	if config.ConnConfig.RuntimeParams == nil {
 		config.ConnConfig.RuntimeParams = map[string]string{}
 	}
+	session.Encode(config.ConnConfig)
 	config.ConnConfig.RuntimeParams["replication"] = "database"
 	config.ConnConfig.RuntimeParams["application_name"] = config.AppName
 	k, err := dial(ctx, config.ConnConfig, config.ConnectTimeout)
@@ -150,7 +153,7 @@ func (r *Replication) Close() { r.link.close() }
 // start sets the session up and begins to read. Values come in forms that don't depend on the server's settings.
 func (r *Replication) start(ctx context.Context) error {
 	conn := r.link.conn.PgConn()
-	settings := "SET wal_sender_timeout = " + strconv.FormatInt(r.config.SenderTimeout.Milliseconds(), 10) +
+	settings := session.SetPath + "; SET wal_sender_timeout = " + strconv.FormatInt(r.config.SenderTimeout.Milliseconds(), 10) +
 		"; SET statement_timeout = 0; SET idle_session_timeout = 0; SET datestyle = 'ISO'; SET timezone = 'UTC'"
 	if _, err := conn.Exec(ctx, settings).ReadAll(); err != nil {
 		return fmt.Errorf("set up the session: %w", err)

@@ -20,8 +20,8 @@ import (
 
 // hearer is who is told of plans: it keeps every message, and refuses some at their first try.
 type hearer struct {
-	url, secretRef string
-	key            []byte
+	url, secretRef, config string
+	key                    []byte
 
 	mu     sync.Mutex
 	bodies map[string][]string // by message id, those that were taken
@@ -34,7 +34,8 @@ func newHearer(t *testing.T) *hearer {
 	h := &hearer{key: []byte("a secret of thirty-two bytes, eh"), bodies: map[string][]string{}, tries: map[string]int{}}
 	file := filepath.Join(t.TempDir(), "secret")
 	require.NoError(t, os.WriteFile(file, []byte("whsec_"+base64.StdEncoding.EncodeToString(h.key)+"\n"), 0o600))
-	h.secretRef = "file:" + file
+	h.secretRef, h.config = "file:"+file, filepath.Join(filepath.Dir(file), "rowrun.yaml")
+	require.NoError(t, os.WriteFile(h.config, []byte("webhook_secrets: ['"+h.secretRef+"']\n"), 0o600))
 	server := httptest.NewServer(http.HandlerFunc(h.serve))
 	t.Cleanup(func() {
 		server.CloseClientConnections()
@@ -43,6 +44,9 @@ func newHearer(t *testing.T) *hearer {
 	h.url = server.URL + "/hook"
 	return h
 }
+
+// knows are the flags of a replica that may sign for it, and call it.
+func (h *hearer) knows() []string { return append(loopback(), "--config", h.config) }
 
 func (h *hearer) serve(w http.ResponseWriter, req *http.Request) {
 	body, err := io.ReadAll(req.Body)

@@ -37,8 +37,8 @@ func runPlans(t *testing.T, seed uint64) {
 	w := newPlanWorld(t, d, rnd)
 
 	// What a killed replica was just delivering is found by a sweep, once its lease of 25 s is over.
-	flags := []string{"--sweep-interval", "2s", "--webhook-allow-cidr", "127.0.0.0/8"}
-	start := func() *replica { return launch(t, d.url, quickLease(), flags) }
+	flags := []string{"--sweep-interval", "2s"}
+	start := func() *replica { return launch(t, d.url, quickLease(), hears.knows(), flags) }
 	replicas := []*replica{start(), start(), start()}
 	for _, r := range replicas {
 		r.log.await(t, 1, logListening)

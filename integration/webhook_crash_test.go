@@ -41,10 +41,10 @@ func crashingProgram(t *testing.T) string {
 }
 
 // serveUntil starts a replica that kills itself at a point.
-func serveUntil(t *testing.T, url, point string) *replica {
+func serveUntil(t *testing.T, url, point string, flags []string) *replica {
 	t.Helper()
 	r := &replica{
-		cmd:    exec.Command(crashingProgram(t), append([]string{"serve", "--http-addr", "off"}, loopback()...)...), //nolint:noctx // killed by cleanup
+		cmd:    exec.Command(crashingProgram(t), append([]string{"serve", "--http-addr", "off"}, flags...)...), //nolint:noctx // killed by cleanup
 		exited: make(chan struct{}),
 		meant:  true,
 	}
@@ -102,7 +102,7 @@ func TestNoCrashLosesOrDoublesAnEvent(t *testing.T) {
 			for range kills {
 				plan := d.plan(t, `{"fail": "no"}`, `{}`)
 				d.exec(t, "SELECT rowrun.run_plan($1)", plan)
-				serveUntil(t, d.url, point).requireKilled(t)
+				serveUntil(t, d.url, point, hears.knows()).requireKilled(t)
 				d.requireLeft(t)
 			}
 			finish(t, d, hears, kills)
@@ -124,7 +124,7 @@ func TestNoKillLosesOrDoublesAnEvent(t *testing.T) {
 	d.exec(t, "INSERT INTO rowrun.webhook (url, secret_ref) VALUES ($1, $2)", hears.url, hears.secretRef)
 	kills := storetest.Count(5, 100)
 	for range kills {
-		r := serve(t, d.url, loopback())
+		r := serve(t, d.url, hears.knows())
 		d.exec(t, "SELECT rowrun.run_plan($1)", d.plan(t, `{"fail": "no"}`, `{}`))
 		pause(t, time.Duration(rng.IntN(30))*time.Millisecond)
 		r.kill(t)
@@ -137,7 +137,7 @@ func TestNoKillLosesOrDoublesAnEvent(t *testing.T) {
 // the server still had.
 func finish(t *testing.T, d *database, hears *hearer, plans int) {
 	t.Helper()
-	alive := serve(t, d.url, loopback()).id(t)
+	alive := serve(t, d.url, hears.knows()).id(t)
 	eventually(t, patience, "the end of every run", func() bool {
 		for _, run := range list[int64](t, d, "SELECT id FROM rowrun.task_run WHERE status = 'RUNNING' AND replica_id <> $1", alive) {
 			_, err := d.pool.Exec(t.Context(), "SELECT rowrun.abandon_run($1, 'its replica was killed')", run)

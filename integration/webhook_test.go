@@ -26,7 +26,7 @@ func announced(t *testing.T, n int, args ...[]string) (*database, *hearer, []*re
 	d.exec(t, "INSERT INTO rowrun.webhook (url, secret_ref) VALUES ($1, $2)", hears.url+"/hunter2?token=hunter2", hears.secretRef)
 	var replicas []*replica
 	for range n {
-		replicas = append(replicas, serve(t, d.url, append([][]string{loopback()}, args...)...))
+		replicas = append(replicas, serve(t, d.url, append([][]string{hears.knows()}, args...)...))
 	}
 	return d, hears, replicas
 }
@@ -133,7 +133,7 @@ func TestSkippingAllTasksCompletesAPlan(t *testing.T) {
 	query := as.Query()
 	query.Set("options", "-c role=rowrun_replica")
 	as.RawQuery = strings.ReplaceAll(query.Encode(), "+", "%20")
-	serve(t, as.String(), loopback())
+	serve(t, as.String(), hears.knows())
 	plan := d.plan(t, `{}`, `{}`)
 	d.exec(t, "SELECT rowrun.skip_task(id) FROM rowrun.task WHERE plan_id = $1", plan)
 	require.Equal(t, []string{"PIPELINE_COMPLETED 1 Pipeline completed successfully"}, d.awaitEvents(t, plan, 1))
@@ -147,7 +147,7 @@ func TestARunOfAKilledReplicaIsAnnounced(t *testing.T) {
 	run := ask[int64](t, d, "SELECT rowrun.run_plan($1)", plan)
 	d.await(t, run, "RUNNING")
 	replicas[0].kill(t)
-	serve(t, d.url, quickLease(), loopback())
+	serve(t, d.url, quickLease(), hears.knows())
 	require.Equal(t, []string{"PIPELINE_FAILED 1 Pipeline failed - Task a failed"}, d.awaitEvents(t, plan, 1))
 	hears.requireAll(t, d)
 	require.Equal(t, "STALE", d.look(t, run).Code)

@@ -4,9 +4,14 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+
+	pinned "github.com/rowrun/rowrun/internal/session"
 )
 
-const bookkeeping = `CREATE SCHEMA IF NOT EXISTS rowrun;
+// The first two lines are for whoever's session it is applied in: the text is UTF-8, and names are the server's own.
+const bookkeeping = `SET client_encoding = 'UTF8';
+` + pinned.SetPath + `;
+CREATE SCHEMA IF NOT EXISTS rowrun;
 CREATE TABLE IF NOT EXISTS rowrun.schema_migrations (version bigint NOT NULL PRIMARY KEY, dirty boolean NOT NULL);
 `
 

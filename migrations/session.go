@@ -12,6 +12,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/rs/zerolog"
+
+	pinned "github.com/rowrun/rowrun/internal/session"
 )
 
 const (
@@ -86,6 +88,7 @@ func open(ctx context.Context, config Config) (*session, error) {
 	} {
 		conn.RuntimeParams[name] = value
 	}
+	pinned.Pin(conn)
 	s := &session{files: files, log: config.Log}
 	s.db = stdlib.OpenDB(*conn, stdlib.OptionAfterConnect(func(_ context.Context, conn *pgx.Conn) error {
 		if s.conn != nil {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	pinned "github.com/rowrun/rowrun/internal/session"
 )
 
 // Status is where a database stands.
@@ -56,6 +58,7 @@ func readStatus(ctx context.Context, config Config) (Status, error) {
 	if err != nil {
 		return Status{}, errors.New("not a connection string")
 	}
+	pinned.Pin(connConfig)
 	conn, err := pgx.ConnectConfig(ctx, connConfig)
 	if err != nil {
 		return Status{}, err

@@ -73,7 +73,7 @@ func (w *world) start(change func(*notifier.Config)) *running {
 	w.Helper()
 	s, err := store.Open(w.Context(), store.Config{URL: w.url, Lease: time.Minute})
 	require.NoError(w, err)
-	sender, err := webhook.New(webhook.Config{Lookup: w.lookup, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+	sender, err := webhook.New(webhook.Config{Lookup: w.lookup, References: []string{"env:FINE", "env:LATER"}, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 	require.NoError(w, err)
 	r := &running{t: w.T, wake: make(chan struct{}, 1), ended: make(chan struct{})}
 	cfg := notifier.Config{Store: s, Send: sender.Send, SweepInterval: 100 * time.Millisecond, Wake: r.wake, Log: zerolog.New(&w.log)}

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/rs/zerolog"
 
@@ -97,6 +98,10 @@ func (r *running) call(ctx context.Context) (out Result, err error) {
 	}()
 	if r.claim.Unfit != "" {
 		return Result{}, BadInput("%s", r.claim.Unfit)
+	}
+	if !utf8.Valid(r.claim.Payload) {
+		// Only a database in SQL_ASCII has such. Decoded they would become other text, which nobody wrote.
+		return Result{}, BadInput("the task's payload or the run's input holds bytes that are not UTF-8: write them again, with the client_encoding that they are in")
 	}
 	ex, ok := r.term.s.cfg.Executors[r.claim.Type]
 	if a, aliased := r.rules.aliases[r.claim.Type]; !ok && aliased {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // Retry says whether a failure may get a successor.
@@ -80,15 +79,35 @@ type Opened struct {
 // 55P03, nothing is recorded, and the caller tries again in smaller parts. lockTimeout 0: no limit of its own. The
 // slice is put in the order of ids.
 func (s *Store) EndRuns(ctx context.Context, endings []Ending, lockTimeout time.Duration) ([]Ended, Opened, error) {
-	return endRunsOn(ctx, s.ends, endings, lockTimeout)
+	return s.endRunsOn(ctx, s.ends, endings, lockTimeout)
 }
 
 // EndHeldRuns is EndRuns for endings that wait behind somebody's lock: on another connection, so that others don't.
 func (s *Store) EndHeldRuns(ctx context.Context, endings []Ending, lockTimeout time.Duration) ([]Ended, Opened, error) {
-	return endRunsOn(ctx, s.pool, endings, lockTimeout)
+	return s.endRunsOn(ctx, s.pool, endings, lockTimeout)
 }
 
-func endRunsOn(ctx context.Context, pool *pgxpool.Pool, endings []Ending, lockTimeout time.Duration) ([]Ended, Opened, error) {
+// endRunsOn ends runs whose texts the database can't hold with texts that it can.
+func (s *Store) endRunsOn(ctx context.Context, pool *pool, endings []Ending, lockTimeout time.Duration) ([]Ended, Opened, error) {
+	fitEndings(endings, s.holds())
+	ended, opened, err := endRunsAsTheyAre(ctx, pool, endings, lockTimeout)
+	if unstorable(err) {
+		fitEndings(endings, s.holdsSurely())
+		ended, opened, err = endRunsAsTheyAre(ctx, pool, endings, lockTimeout)
+	}
+	return ended, opened, err
+}
+
+func fitEndings(endings []Ending, can held) {
+	if can == nil {
+		return
+	}
+	for i := range endings {
+		endings[i].Result = json.RawMessage(fitJSON(string(endings[i].Result), can))
+	}
+}
+
+func endRunsAsTheyAre(ctx context.Context, pool *pool, endings []Ending, lockTimeout time.Duration) ([]Ended, Opened, error) {
 	r, err := sendEndings(ctx, pool, endings, lockTimeout, queueEndings)
 	if err != nil {
 		return nil, Opened{}, err
@@ -108,7 +127,7 @@ type recorded struct {
 }
 
 // sendEndings writes endings by one of two ways, in a transaction of its own.
-func sendEndings(ctx context.Context, pool *pgxpool.Pool, endings []Ending, lockTimeout time.Duration,
+func sendEndings(ctx context.Context, pool *pool, endings []Ending, lockTimeout time.Duration,
 	queue func(*pgx.Batch, []Ending, *recorded),
 ) (r recorded, err error) {
 	b := &pgx.Batch{}
@@ -239,7 +258,7 @@ func (s *Store) ReportProgress(ctx context.Context, id int64, claim string, prog
 	const q = `-- report_progress
 UPDATE rowrun.task_run SET progress = $3, progress_at = clock_timestamp()
 WHERE id = $1 AND status = 'RUNNING' AND claim_hash = sha256(uuid_send($2::uuid))`
-	tag, err := s.pool.Exec(ctx, q, id, claim, string(progress))
+	tag, err := s.execFitting(ctx, q, string(progress), id, claim)
 	if err != nil {
 		return false, fmt.Errorf("report progress: %w", err)
 	}
@@ -253,9 +272,9 @@ func (s *Store) AppendLog(ctx context.Context, id int64, replicaID, kind string,
 INSERT INTO rowrun.task_run_log (task_run_id, replica_id, type, detail) VALUES ($1, $2, $3, $4)`
 	const behind = `-- append_log_behind
 INSERT INTO rowrun.task_run_log (id, task_run_id, replica_id, type, detail) VALUES (rowrun.next_log_id(), $1, $2, $3, $4)`
-	_, err := s.pool.Exec(ctx, q, id, replicaID, kind, string(detail))
+	_, err := s.execFitting(ctx, q, string(detail), id, replicaID, kind)
 	if SQLState(err) == uniqueViolation {
-		_, err = s.pool.Exec(ctx, behind, id, replicaID, kind, string(detail))
+		_, err = s.execFitting(ctx, behind, string(detail), id, replicaID, kind)
 	}
 	if err != nil {
 		return fmt.Errorf("append to run log: %w", err)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // MaxWaitingCount is where counting the runs that wait ends, for each of PENDING and AVAILABLE.
@@ -176,7 +175,7 @@ type PoolStats struct {
 // PoolStats never asks the database.
 func (s *Store) PoolStats() PoolStats {
 	var sum PoolStats
-	for i, pool := range []*pgxpool.Pool{s.pool, s.beats, s.passes, s.ends} {
+	for i, pool := range []*pool{s.pool, s.beats, s.passes, s.ends} {
 		if i > 0 && pool == s.pool {
 			continue // a command has but one
 		}

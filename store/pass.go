@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // Wants says which runs a replica can take.
@@ -124,6 +123,7 @@ SELECT set_config('lock_timeout', $2, true),
        (SELECT true FROM rowrun.replica_heartbeat WHERE replica_id = $1 AND state = 'ACTIVE' FOR KEY SHARE) IS TRUE`
 	b.Queue(begin, replicaID, milliseconds(lockTimeout)).QueryRow(func(row pgx.Row) error { return row.Scan(nil, &alive) })
 	var ends recorded
+	fitEndings(endings, s.holds())
 	queueEndings(b, endings, &ends)
 	if promote == PromoteNothing && !allPlain(endings) {
 		promote = PromoteMarked // plain ones promote by themselves, and say whether there is more
@@ -146,12 +146,12 @@ SELECT set_config('lock_timeout', $2, true),
 	return r, err
 }
 
-func (s *Store) workOn(ctx context.Context, pool *pgxpool.Pool, replicaID string, w Wants, promote Promotion, claim claiming, want, look int) (pass Pass, seen int, err error) {
+func (s *Store) workOn(ctx context.Context, pool *pool, replicaID string, w Wants, promote Promotion, claim claiming, want, look int) (pass Pass, seen int, err error) {
 	return s.workIn(ctx, &pgx.Batch{}, pool, replicaID, w, promote, claim, want, look)
 }
 
 // workIn adds the pass to a batch, and sends that.
-func (s *Store) workIn(ctx context.Context, b *pgx.Batch, pool *pgxpool.Pool, replicaID string, w Wants, promote Promotion, claim claiming, want, look int) (pass Pass, seen int, err error) {
+func (s *Store) workIn(ctx context.Context, b *pgx.Batch, pool *pool, replicaID string, w Wants, promote Promotion, claim claiming, want, look int) (pass Pass, seen int, err error) {
 	alive, gated := false, true
 	if w.Searches == nil {
 		w.Searches = &Searches{}

@@ -189,7 +189,7 @@ func TestDependenciesInACircleAreRefused(t *testing.T) {
 	require.NoError(t, err)
 	code, message = refused(t, conn, depend, all[0], all[len(all)-1])
 	require.Equal(t, "RR003", code)
-	require.Contains(t, message, "-> … (")
+	require.Contains(t, message, "-> ... (")
 	require.Less(t, len(message), 400)
 }
 

@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/rowrun/rowrun/internal/session"
 )
 
 // Channel is where the database announces changes of status.
@@ -31,21 +34,23 @@ type Config struct {
 	// connections in less than a third of it, so that a replica that was stopped in the middle can't hold up the one
 	// that declares it dead. Zero: no such limits (commands that a person runs).
 	Lease time.Duration
-	// Pooled says that URL leads through a connection pooler: session settings are then left to the server's roles, and
-	// no statement is prepared under a name.
+	// Pooled says that URL leads through a connection pooler: session settings are then left to the server's roles,
+	// each statement comes in a transaction that sets its search path, and none is prepared under a name.
 	Pooled bool
 }
 
 // Store runs statements on Rowrun's tables. Safe for use by many goroutines.
 type Store struct {
-	pool *pgxpool.Pool
+	pool *pool
 	// A replica keeps three connections apart: heartbeats never queue behind other work, and the statements of the
 	// pass and of the endings, whose first planning takes some 100 ms, are each planned on one connection only.
-	beats, passes, ends *pgxpool.Pool
+	beats, passes, ends *pool
 	// sessions are the server processes behind the connections; none where a pooler stands between.
 	sessions                           sync.Map
-	keys                               keyring
 	passSize, retentionSize, staleSize Batch
+	// encoding is how the database stores text, a string; nothing before the first connection.
+	encoding atomic.Value
+	keys     keyring
 }
 
 // Own says whether a server process serves one of the store's connections.
@@ -76,10 +81,12 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	pc.ShouldPing = mustPing
 	pc.ConnConfig.ConnectTimeout = 5 * time.Second
 	if c.Pooled {
+		session.Encode(pc.ConnConfig)
 		// A pooler in transaction mode hands each statement to another connection, which knows nothing of one that was
 		// prepared before.
 		pc.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	} else {
+		session.Pin(pc.ConnConfig)
 		params := pc.ConnConfig.RuntimeParams
 		params["application_name"] = c.AppName
 		params["jit"] = "off"
@@ -97,6 +104,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	s := &Store{}
 	pc.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
 		useBoundedTimes(conn.TypeMap())
+		s.encoding.Store(conn.PgConn().ParameterStatus("server_encoding"))
 		if !c.Pooled {
 			s.sessions.Store(conn.PgConn().PID(), true)
 		}
@@ -105,19 +113,19 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if !c.Pooled {
 		pc.BeforeClose = func(conn *pgx.Conn) { s.sessions.Delete(conn.PgConn().PID()) }
 	}
-	pool, err := pgxpool.NewWithConfig(ctx, pc)
+	shared, err := newPool(ctx, pc, c.Pooled)
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
-	s.pool, s.beats, s.passes, s.ends = pool, pool, pool, pool
+	s.pool, s.beats, s.passes, s.ends = shared, shared, shared, shared
 	if c.Lease == 0 {
 		return s, nil
 	}
-	for _, own := range []**pgxpool.Pool{&s.beats, &s.passes, &s.ends} {
+	for _, own := range []**pool{&s.beats, &s.passes, &s.ends} {
 		one := pc.Copy()
 		one.MaxConns, one.MinConns = 1, 0
 		one.MaxConnLifetime = 24 * time.Hour
-		if *own, err = pgxpool.NewWithConfig(ctx, one); err != nil {
+		if *own, err = newPool(ctx, one, c.Pooled); err != nil {
 			s.Close()
 			return nil, fmt.Errorf("open store: %w", err)
 		}
@@ -130,7 +138,7 @@ func sessionLimit(lease time.Duration) time.Duration { return lease * 3 / 10 }
 
 // Close ends all connections.
 func (s *Store) Close() {
-	for _, own := range []*pgxpool.Pool{s.beats, s.passes, s.ends} {
+	for _, own := range []*pool{s.beats, s.passes, s.ends} {
 		if own != nil && own != s.pool {
 			own.Close()
 		}
@@ -139,7 +147,7 @@ func (s *Store) Close() {
 }
 
 // Pool gives tests and the commands of a person a way to the connections.
-func (s *Store) Pool() *pgxpool.Pool { return s.pool }
+func (s *Store) Pool() *pgxpool.Pool { return s.pool.Pool }
 
 // Ping asks the database whether it takes writes: an error names a standby.
 func (s *Store) Ping(ctx context.Context) error {

@@ -85,7 +85,7 @@ func (s *Store) openStream(ctx context.Context, from func(now time.Time) *Stream
 	var start StreamStart
 	// One snapshot for both: what the history doesn't have comes later. WITH HOLD lets the server keep the answer, so
 	// that a slow reader holds no snapshot.
-	err = pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
+	err = pgx.BeginTxFunc(ctx, conn, s.pool.transaction(pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}), func(tx pgx.Tx) error {
 		if start, err = streamStart(ctx, tx); err != nil {
 			return err
 		}

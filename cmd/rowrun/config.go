@@ -77,7 +77,7 @@ func (c *serveConfig) register(flags *pflag.FlagSet) {
 	list(flags, &c.Types, "types", nil, "task types that this replica runs (default: all that are configured)")
 	flags.StringVar(&c.AppURL, "app-url", "", "base `URL` of the app that HTTP tasks call")
 	flags.StringVar(&c.AppSecret, "app-secret", "", "whsec_… `secret` that signs calls to the app, several separated by spaces; env:NAME or file:PATH")
-	flags.StringVar(&c.configPath, "config", "", "YAML `file` with databases and commands")
+	flags.StringVar(&c.configPath, "config", "", "YAML `file` with databases, commands and webhook_secrets")
 	flags.BoolVar(&c.Migrate, "migrate", false, "bring the schema up to date first")
 	flags.IntVar(&c.DatabaseConns, "db-max-conns", 10, "most connections of the pool to the database")
 

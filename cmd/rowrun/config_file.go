@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/rowrun/rowrun/notifier/webhook"
 )
 
 // fileConfig is the YAML file of --config: what does not fit into flags.
@@ -18,6 +20,8 @@ type fileConfig struct {
 	Databases map[string]fileDatabase `yaml:"databases"`
 	// Commands are what COMMAND tasks may run, by name.
 	Commands map[string]fileCommand `yaml:"commands"`
+	// WebhookSecrets are the env:NAME and file:PATH that rows of webhook may name as secret_ref or url.
+	WebhookSecrets []string `yaml:"webhook_secrets"`
 }
 
 // fileDatabase is one target. A timeout of 0 leaves the server's own.
@@ -68,6 +72,12 @@ func readFile(path string) (fileConfig, error) {
 			return config, usagef("--config %s: commands.%s.path is missing; accepted: an absolute path", path, name)
 		}
 	}
+	for _, reference := range config.WebhookSecrets {
+		if !webhook.IsReference(reference) {
+			return config, usagef("--config %s: webhook_secrets: an entry is neither env:NAME nor file:PATH; "+
+				"accepted: what webhooks name as secret_ref or url, never the secret itself", path)
+		}
+	}
 	return config, nil
 }
 
@@ -89,7 +99,7 @@ func (c *fileConfig) resolve(lookup func(string) (string, bool)) error {
 
 func (c *fileConfig) UnmarshalYAML(node *yaml.Node) error {
 	type plain fileConfig
-	if err := onlyKeys(node, "databases", "commands"); err != nil {
+	if err := onlyKeys(node, "databases", "commands", "webhook_secrets"); err != nil {
 		return err
 	}
 	return node.Decode((*plain)(c))

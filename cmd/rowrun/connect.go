@@ -9,6 +9,8 @@ import (
 	"github.com/cenkalti/backoff/v5"
 	"github.com/jackc/pgx/v5"
 	"github.com/rs/zerolog"
+
+	"github.com/rowrun/rowrun/internal/session"
 )
 
 const (
@@ -70,15 +72,20 @@ var (
 func tryDatabase(ctx context.Context, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
-	conn, err := pgx.Connect(ctx, url)
+	config, err := pgx.ParseConfig(url)
+	if err != nil {
+		return err
+	}
+	session.Encode(config)
+	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		return err
 	}
 	defer closeConn(ctx, conn)
 	var number int
 	var standby bool
-	// Unprepared: there may be a pooler in between, and this comes before anybody has looked.
-	err = conn.QueryRow(ctx, "SELECT current_setting('server_version_num')::int, pg_is_in_recovery()", pgx.QueryExecModeExec).Scan(&number, &standby)
+	// Unprepared, and no search path set: there may be a pooler in between, and this comes before anybody has looked.
+	err = conn.QueryRow(ctx, "SELECT pg_catalog.current_setting('server_version_num')::int, pg_catalog.pg_is_in_recovery()", pgx.QueryExecModeExec).Scan(&number, &standby)
 	switch {
 	case err != nil:
 		return err

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/rowrun/rowrun/internal/session"
 	"github.com/rowrun/rowrun/migrations"
 	"github.com/rowrun/rowrun/store/embeddedpg"
 )
@@ -184,7 +185,12 @@ func prepare(ctx context.Context, cluster *embeddedpg.Cluster, sample bool, log 
 func ensureDatabase(ctx context.Context, cluster *embeddedpg.Cluster, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, answerPatience)
 	defer cancel()
-	conn, err := pgx.Connect(ctx, cluster.SocketURL("postgres"))
+	config, err := pgx.ParseConfig(cluster.SocketURL("postgres"))
+	if err != nil {
+		return err
+	}
+	session.Pin(config)
+	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		return err
 	}

@@ -69,6 +69,7 @@ func (s *sample) addTarget(c *serveConfig, cluster *embeddedpg.Cluster, types []
 		LockTimeout:      fileDuration(5 * time.Second),
 		StatementTimeout: fileDuration(time.Minute),
 	}
+	c.File.WebhookSecrets = append(c.File.WebhookSecrets, "env:"+sampleWebhookURL, "env:"+sampleWebhookSecret)
 	c.Types = types
 	return c.validateTypes()
 }

@@ -124,6 +124,7 @@ func (d *doctor) examine(ctx context.Context) error {
 		ask  func(ctx context.Context) error
 	}{
 		{"pooler", d.checkPoolers},
+		{"encryption", d.checkEncryption},
 		{"clock", d.checkClock},
 		{"schema", d.checkSchema},
 	} {

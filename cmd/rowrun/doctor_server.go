@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/rowrun/rowrun/events"
+	"github.com/rowrun/rowrun/internal/session"
 )
 
 const (
@@ -95,6 +96,7 @@ func (d *doctor) checkPooledSessions(ctx context.Context) error {
 	if err != nil {
 		return errors.New("not a connection string") // resolve has parsed it before
 	}
+	session.Encode(config)
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec // a statement may meet another session
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
@@ -104,7 +106,8 @@ func (d *doctor) checkPooledSessions(ctx context.Context) error {
 	var role string
 	var statement, idle bool
 	const q = `-- doctor_pooled
-SELECT current_user::text, current_setting('statement_timeout') <> '0', current_setting('idle_in_transaction_session_timeout') <> '0'`
+SELECT current_user::pg_catalog.text, pg_catalog.current_setting('statement_timeout') OPERATOR(pg_catalog.<>) '0',
+       pg_catalog.current_setting('idle_in_transaction_session_timeout') OPERATOR(pg_catalog.<>) '0'`
 	if err := conn.QueryRow(ctx, q).Scan(&role, &statement, &idle); err != nil {
 		return err
 	}

@@ -9,8 +9,6 @@ package main
 import (
 	"context"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -28,9 +26,7 @@ func main() {
 	zerolog.TimeFieldFormat = "2006-01-02T15:04:05.000000Z07:00"
 	zerolog.TimestampFunc = func() time.Time { return time.Now().UTC() }
 
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// A second signal ends the process at once: the first one asked nicely.
-	context.AfterFunc(ctx, stop)
+	ctx, stop := untilSignal(context.Background())
 
 	code := run(ctx, os.Args[1:], environment{
 		stdin:  os.Stdin,

@@ -17,6 +17,7 @@ func TestMain(m *testing.M) {
 	cmdexec.MaybeSupervise()
 	maybeServeDeaf()
 	maybeBench()
+	maybeSignalTwice()
 	storetest.Main(m)
 }
 

@@ -181,7 +181,7 @@ func tell(c chan bool, found bool) {
 
 // newNotifier wires what delivers announcements.
 func newNotifier(c *serveConfig, s *store.Store, counted *metrics.Metrics, wake <-chan struct{}, looked <-chan bool, log zerolog.Logger) (*notifier.Notifier, error) {
-	sender, err := webhook.New(webhook.Config{Lookup: c.lookup, Allow: c.WebhookAllow})
+	sender, err := webhook.New(webhook.Config{Lookup: c.lookup, References: c.File.WebhookSecrets, Allow: c.WebhookAllow})
 	if err != nil {
 		return nil, err
 	}

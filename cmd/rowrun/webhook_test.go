@@ -5,6 +5,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -138,6 +140,12 @@ func TestWebhookTestSendsASignedSample(t *testing.T) {
 	signed, slack := insertWebhook(t, conn, "env:HOOK", "env:SECRET", "standard"), insertWebhook(t, conn, server.URL+"/hunter2", "", "slack")
 
 	out := rowrun(t.Context(), t, variables, "webhook", "test", asText(signed))
+	require.Equal(t, exitFailed, out.code)
+	require.Equal(t, "rowrun: nothing was sent to webhook 1: url: env:HOOK is not among the webhook_secrets of this environment's --config: add it there\n", out.stderr)
+	config := filepath.Join(t.TempDir(), "rowrun.yaml")
+	require.NoError(t, os.WriteFile(config, []byte("webhook_secrets: [env:HOOK, env:SECRET]\n"), 0o600))
+	variables["ROWRUN_CONFIG"] = config
+	out = rowrun(t.Context(), t, variables, "webhook", "test", asText(signed))
 	require.Equal(t, exitFailed, out.code)
 	require.Equal(t, "rowrun: webhook 1: the address is not public, and --webhook-allow-cidr does not name it\n", out.stderr)
 	variables["ROWRUN_WEBHOOK_ALLOW_CIDR"] = "127.0.0.0/8"

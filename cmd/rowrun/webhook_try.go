@@ -19,12 +19,14 @@ import (
 
 func (w *webhookCommand) test() *cobra.Command {
 	var allow []string
+	var configPath string
 	cmd := &cobra.Command{
 		Use:   "test ID",
 		Short: "Send a signed sample to a webhook and show what came back",
 		Long: "Send a signed sample to a webhook and show what came back. Its type is TEST, so that no receiver takes it\n" +
-			"for an event. It goes out from here, not from a replica: env: and file: are read here, and an address\n" +
-			"that is not public is refused unless --webhook-allow-cidr names it.",
+			"for an event. It goes out from here, not from a replica: the env: and file: that webhook_secrets of\n" +
+			"--config lists are read here, and an address that is not public is refused unless --webhook-allow-cidr\n" +
+			"names it.",
 		Args: arguments("ID"),
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -36,7 +38,11 @@ func (w *webhookCommand) test() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		sender, err := webhook.New(webhook.Config{Lookup: w.lookup, Allow: prefixes})
+		file, err := readFile(configPath)
+		if err != nil {
+			return err
+		}
+		sender, err := webhook.New(webhook.Config{Lookup: w.lookup, References: file.WebhookSecrets, Allow: prefixes})
 		if err != nil {
 			return err
 		}
@@ -52,6 +58,7 @@ func (w *webhookCommand) test() *cobra.Command {
 		})
 	}
 	registerWebhookAllow(cmd.Flags(), &allow)
+	cmd.Flags().StringVar(&configPath, "config", "", "YAML `file` whose webhook_secrets lists the env: and file: that may be read")
 	return cmd
 }
 

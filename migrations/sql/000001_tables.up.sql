@@ -281,7 +281,7 @@ COMMENT ON COLUMN rowrun.task_run_log.id IS 'Key; ascending in the order of writ
 COMMENT ON COLUMN rowrun.task_run_log.task_run_id IS 'The run.';
 COMMENT ON COLUMN rowrun.task_run_log.created_at IS 'When it was written.';
 COMMENT ON COLUMN rowrun.task_run_log.replica_id IS 'Who wrote it.';
-COMMENT ON COLUMN rowrun.task_run_log.type IS 'What it is: statement, notice, response, output, …';
+COMMENT ON COLUMN rowrun.task_run_log.type IS 'What it is: statement, notice, response, output, ...';
 COMMENT ON COLUMN rowrun.task_run_log.detail IS 'The rest, by type.';
 
 INSERT INTO rowrun.migration (version) VALUES (1);

@@ -259,7 +259,7 @@ BEGIN
     walk := walk[array_position(walk, step):];
     n := array_position(walk, (SELECT min(w) FROM unnest(walk) w));
     walk := walk[n:] || walk[1:n - 1] || walk[n];
-    SELECT string_agg(CASE WHEN w.n = 12 AND cardinality(walk) > 20 THEN '… (' || cardinality(walk) - 14 || ' more)'
+    SELECT string_agg(CASE WHEN w.n = 12 AND cardinality(walk) > 20 THEN '... (' || cardinality(walk) - 14 || ' more)'
                            ELSE w.id || CASE k.name WHEN '' THEN '' ELSE ' (' || k.name || ')' END END, ' -> ' ORDER BY w.n)
     INTO told
     FROM unnest(walk) WITH ORDINALITY w(id, n) JOIN rowrun.task k ON k.id = w.id

@@ -129,7 +129,7 @@ BEGIN
        OR (NEW.url !~ '^env:[A-Za-z_][A-Za-z0-9_]*$' AND NEW.url !~ '^file:[^[:cntrl:]]+$'
            AND NEW.url !~* '^https?://[^/?#@\\:[:space:][:cntrl:]][^/?#@\\[:space:][:cntrl:]]*([/?#][^[:space:][:cntrl:]]*)?$')
     THEN
-        RAISE EXCEPTION 'url of a webhook is http://… or https://…, env:NAME or file:PATH, of at most 2,000 bytes'
+        RAISE EXCEPTION 'url of a webhook is http://... or https://..., env:NAME or file:PATH, of at most 2,000 bytes'
             USING ERRCODE = 'check_violation';
     END IF;
     IF octet_length(NEW.secret_ref) > 2000

@@ -1,3 +1,14 @@
+DO $$
+DECLARE
+    t record;
+BEGIN
+    FOR t IN
+        SELECT c.conrelid::regclass AS name, c.conname FROM pg_catalog.pg_constraint c
+        WHERE c.connamespace = 'rowrun'::regnamespace AND c.contype = 'c' AND c.conname LIKE '%\_in\_utf8'
+    LOOP
+        EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', t.name, t.conname);
+    END LOOP;
+END $$;
 DROP FUNCTION rowrun.resume_replica(text), rowrun.pause_replica(text), rowrun.set_replica_paused(text, boolean);
 DROP VIEW rowrun.replica_status;
 ALTER TABLE rowrun.replica_heartbeat DROP COLUMN paused_at;

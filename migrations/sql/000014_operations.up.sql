@@ -67,4 +67,25 @@ COMMENT ON FUNCTION rowrun.resume_replica(text) IS 'The live replicas of this id
 REVOKE ALL ON FUNCTION rowrun.set_replica_paused(text, boolean), rowrun.pause_replica(text), rowrun.resume_replica(text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION rowrun.pause_replica(text), rowrun.resume_replica(text) TO rowrun_operator;
 
+-- Sidecars read and write UTF-8. In most other encodings a row can hold bytes that have no equivalent there (0x81 in
+-- WIN1252), and a statement that reads it fails for the other rows too: such text is refused where it comes in. UTF8 has
+-- none, and SQL_ASCII hands bytes on as they are, so that a run of such ends by itself.
+DO $$
+DECLARE
+    t record;
+BEGIN
+    IF pg_catalog.getdatabaseencoding() IN ('UTF8', 'SQL_ASCII') THEN
+        RETURN;
+    END IF;
+    FOR t IN
+        SELECT c.relname, string_agg(format('pg_catalog.octet_length(pg_catalog.convert_to(coalesce(%I::text, ''''), ''UTF8'')) >= 0', a.attname), ' AND ') AS readable
+        FROM pg_catalog.pg_class c JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid
+        WHERE c.relnamespace = 'rowrun'::regnamespace AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped
+          AND a.attgenerated = '' AND a.atttypid IN ('text'::regtype, 'jsonb'::regtype, 'text[]'::regtype)
+        GROUP BY c.relname
+    LOOP
+        EXECUTE format('ALTER TABLE rowrun.%I ADD CONSTRAINT %I CHECK (%s)', t.relname, t.relname || '_in_utf8', t.readable);
+    END LOOP;
+END $$;
+
 INSERT INTO rowrun.migration (version) VALUES (14);

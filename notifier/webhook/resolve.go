@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
@@ -40,8 +41,19 @@ func (s *Sender) resolve(m notifier.Message) (*url.URL, []*standardwebhooks.Webh
 	return target, signers, err
 }
 
-// dereference reads what env:NAME or file:PATH names, and gives any other value as it is. name is the column's.
+// IsReference says whether a text is env:NAME or file:PATH.
+func IsReference(text string) bool {
+	variable, isEnv := strings.CutPrefix(text, "env:")
+	path, isFile := strings.CutPrefix(text, "file:")
+	return isEnv && variable != "" || isFile && path != ""
+}
+
+// dereference reads what env:NAME or file:PATH names, and gives any other value as it is. name is the column's. Of a
+// reference that isn't allowed it says nothing more: not whether it exists.
 func (s *Sender) dereference(name, value string) (string, error) {
+	if (strings.HasPrefix(value, "env:") || strings.HasPrefix(value, "file:")) && !slices.Contains(s.cfg.References, value) {
+		return "", fmt.Errorf("%s: %s is not among the webhook_secrets of this replica's --config: add it there", name, value)
+	}
 	if variable, ok := strings.CutPrefix(value, "env:"); ok {
 		text, _ := s.cfg.Lookup(variable)
 		if text = strings.TrimSpace(text); text == "" {

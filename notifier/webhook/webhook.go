@@ -42,6 +42,9 @@ const (
 type Config struct {
 	// Lookup reads a variable of the environment. Required.
 	Lookup func(name string) (string, bool)
+	// References are the env:NAME and file:PATH that rows may name as url or secret_ref, exactly as rows spell them. Who
+	// writes such a row is not who configures this process: whatever else it can read is not theirs to use.
+	References []string
 	// Allow are networks that may be called though they are not public.
 	Allow []netip.Prefix
 	// Timeout bounds a try; 0: 15 s, which is also the most.
@@ -61,6 +64,11 @@ func New(cfg Config) (*Sender, error) {
 	}
 	if cfg.Timeout == 0 {
 		cfg.Timeout = defaultTimeout
+	}
+	for _, reference := range cfg.References {
+		if !IsReference(reference) {
+			return nil, errors.New("what webhooks may refer to is env:NAME or file:PATH")
+		}
 	}
 	for _, prefix := range cfg.Allow {
 		if !prefix.IsValid() || prefix.Addr().Is4In6() {

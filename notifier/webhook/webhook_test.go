@@ -28,16 +28,20 @@ const (
 	someBody    = `{"type":"PIPELINE_FAILED"}`
 )
 
-// newSender makes one that may call loopback and sees these variables.
-func newSender(t *testing.T, timeout time.Duration, variables map[string]string) *Sender {
+// newSender makes one that may call loopback and sees these variables; rows may name them and these other references.
+func newSender(t *testing.T, timeout time.Duration, variables map[string]string, references ...string) *Sender {
 	t.Helper()
+	for name := range variables {
+		references = append(references, "env:"+name)
+	}
 	s, err := New(Config{
 		Lookup: func(name string) (string, bool) {
 			value, ok := variables[name]
 			return value, ok
 		},
-		Allow:   []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
-		Timeout: timeout,
+		References: references,
+		Allow:      []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+		Timeout:    timeout,
 	})
 	require.NoError(t, err)
 	return s
@@ -68,6 +72,8 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 		{},
 		{Lookup: lookup, Timeout: -1},
 		{Lookup: lookup, Timeout: 16 * time.Second},
+		{Lookup: lookup, References: []string{"env:"}},
+		{Lookup: lookup, References: []string{"whsec_" + "eA=="}},
 		{Lookup: lookup, Allow: []netip.Prefix{{}}},
 		{Lookup: lookup, Allow: []netip.Prefix{netip.MustParsePrefix("::ffff:10.0.0.0/104")}},
 	} {
@@ -123,7 +129,7 @@ func TestFilesAreReadAtEachTry(t *testing.T) {
 	url, got := receiver(t)
 	dir := t.TempDir()
 	path := filepath.Join(dir, "secret")
-	s := newSender(t, 0, nil)
+	s := newSender(t, 0, nil, "file:"+path)
 	m := notifier.Message{ID: "msg_1", Body: someBody, URL: url, SecretRef: "file:" + path}
 	for _, secret := range []string{oneSecret, otherSecret} {
 		require.NoError(t, os.WriteFile(path, []byte(secret+"\n"), 0o600))
@@ -146,7 +152,7 @@ func TestWhatDoesNotResolveIsNotSent(t *testing.T) {
 	s := newSender(t, 0, map[string]string{
 		"EMPTY": "", "HOOK": "ftp://hunter2.example/", "USER": "https://me:hunter2@a.example/", "NOHOST": "http://:80/hunter2",
 		"BAD": "http://a.example/%zz hunter2\x7f", "PLAIN": "hunter2", "NOKEY": "whsec_", "NOBASE": "whsec_hunter2!", "SECOND": oneSecret + " hunter2",
-	})
+	}, "env:NOWHERE", "file:"+dir, "file:"+dir+"/none", "file:"+dir+"/pipe", "file:"+dir+"/empty", "file:"+dir+"/big")
 	for _, c := range []struct{ url, secret, says string }{
 		{"env:NOWHERE", "", "url: env:NOWHERE is not set in this replica"},
 		{"env:EMPTY", "", "url: env:EMPTY is not set in this replica"},
@@ -174,6 +180,37 @@ func TestWhatDoesNotResolveIsNotSent(t *testing.T) {
 		require.Zero(t, answer.Code)
 	}
 	require.Empty(t, got)
+}
+
+// Who may write a webhook's row may not thereby use, or learn of, whatever else the process can read.
+func TestOnlyListedReferencesAreRead(t *testing.T) {
+	t.Parallel()
+	url, got := receiver(t)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "secret")
+	require.NoError(t, os.WriteFile(file, []byte(oneSecret), 0o600))
+	asked := ""
+	s, err := New(Config{
+		Lookup:     func(name string) (string, bool) { asked += name; return oneSecret, true },
+		References: []string{"env:HOOK_SECRET", "file:" + dir + "/other"},
+		Allow:      []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+	})
+	require.NoError(t, err)
+	for _, reference := range []string{
+		"env:DATABASE_URL", "env:HOOK_SECRET ", "env:", "file:" + file, "file:" + dir + "/none", "file:" + dir + "/./other", "file:",
+	} {
+		for column, m := range map[string]notifier.Message{
+			"secret_ref": {URL: url, SecretRef: reference},
+			"url":        {URL: reference},
+		} {
+			answer := s.Send(t.Context(), m)
+			require.True(t, answer.Unready, reference)
+			require.Equal(t, column+": "+reference+" is not among the webhook_secrets of this replica's --config: add it there", answer.Problem)
+		}
+	}
+	require.Empty(t, asked, "it isn't even looked at")
+	require.Empty(t, got)
+	require.Empty(t, s.Send(t.Context(), notifier.Message{ID: "msg_1", Body: someBody, URL: url, SecretRef: "env:HOOK_SECRET"}).Problem)
 }
 
 func TestATryThatIsBrokenOffSaysSo(t *testing.T) {

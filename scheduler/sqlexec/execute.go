@@ -12,7 +12,7 @@ import (
 )
 
 const currentTransaction = `-- rowrun_current_transaction
-SELECT pg_catalog.pg_current_xact_id_if_assigned()::text`
+SELECT pg_catalog.pg_current_xact_id_if_assigned()::pg_catalog.text`
 
 const transactionStatus = `-- rowrun_transaction_status
 SELECT pg_catalog.pg_xact_status($1::xid8),
@@ -27,6 +27,9 @@ func (x *Executor) Execute(ctx context.Context, run *scheduler.Run) (scheduler.R
 	}
 	err = j.onTarget(ctx, func(s *session) error {
 		if err := s.limit(ctx); err != nil {
+			return err
+		}
+		if err := s.handOver(ctx); err != nil {
 			return err
 		}
 		if j.transaction {
@@ -147,8 +150,8 @@ func (j *job) commit(ctx context.Context, s *session, committed func(context.Con
 	case unsettled != nil:
 		return &scheduler.Failure{
 			Code: unknownOutcome,
-			Detail: fmt.Sprintf("COMMIT: the answer was lost (%v) and could not be found out (%v): "+
-				"it is unknown whether the statements took effect", err, unsettled),
+			Detail: fmt.Sprintf("COMMIT: the answer was lost (%s) and could not be found out (%s): "+
+				"it is unknown whether the statements took effect", brief(err), brief(unsettled)),
 			Retryable: true,
 		}
 	case !done:

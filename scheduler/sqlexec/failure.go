@@ -15,8 +15,8 @@ import (
 const unknownOutcome = "08007"
 
 const (
-	maxMessage   = 1 << 10 // bytes of each of the server's texts in a failure
-	maxStatement = 200     // bytes of the statement in a failure
+	maxMessage  = 1 << 10 // bytes of the server's message in a failure
+	maxLoggedBy = 4 << 10 // bytes of each of the server's texts in the run's log
 )
 
 // errEndedTransaction is for a statement that ended the transaction although
@@ -33,11 +33,35 @@ type statementError struct {
 func (e *statementError) Error() string { return fmt.Sprintf("statement %d: %v", e.index+1, e.err) }
 func (e *statementError) Unwrap() error { return e.err }
 
+// errorRow is what the run's log keeps of a failure. The statement, and what the server says beyond the first line of
+// its message (values of rows, the text of functions), stand nowhere else: detail travels in the stream and in webhooks.
+type errorRow struct {
+	Code    string `json:"code"`
+	Detail  string `json:"detail"`
+	SQL     string `json:"sql,omitempty"`
+	Message string `json:"message,omitempty"`
+	More    string `json:"server_detail,omitempty"`
+	Hint    string `json:"hint,omitempty"`
+	Context string `json:"context,omitempty"`
+}
+
 // fail turns what went wrong into the run's failure and logs it.
 func (j *job) fail(ctx context.Context, err error) error {
 	f := j.failure(err)
 	j.log.flush(ctx)
-	j.log.add(ctx, "error", map[string]string{"code": f.Code, "detail": f.Detail})
+	row := errorRow{Code: f.Code, Detail: f.Detail}
+	if server, ok := errors.AsType[*pgconn.PgError](err); ok {
+		row.Message, row.More = cut(server.Message, maxLoggedBy), cut(server.Detail, maxLoggedBy)
+		row.Hint, row.Context = cut(server.Hint, maxLoggedBy), cut(server.Where, maxLoggedBy)
+	}
+	if failed, ok := errors.AsType[*statementError](err); ok {
+		statement := &j.statements[failed.index]
+		row.SQL = statement.shown(maxLoggedSQL)
+		if statement.mayHoldSecret() {
+			row.Context = "" // it quotes the statement
+		}
+	}
+	j.log.add(ctx, "error", row)
 	return f
 }
 
@@ -46,11 +70,13 @@ func (j *job) failure(err error) *scheduler.Failure {
 	if errors.As(err, &f) {
 		return f
 	}
-	f = &scheduler.Failure{Code: scheduler.CodeError, Detail: err.Error(), Retryable: true}
+	f = &scheduler.Failure{Code: scheduler.CodeError, Detail: brief(err), Retryable: true}
 	var server *pgconn.PgError
 	if errors.As(err, &server) {
 		f.Code = server.Code
-		f.Detail += serverMore(server)
+	}
+	if why := tooLong(err); why != "" {
+		f.Code, f.Retryable = scheduler.CodeBadInput, false
 	}
 	var failed *statementError
 	if errors.As(err, &failed) {
@@ -63,21 +89,21 @@ func (j *job) failure(err error) *scheduler.Failure {
 func (j *job) describe(e *statementError) string {
 	s := &j.statements[e.index]
 	at := s.place
-	text := e.err.Error()
+	text := brief(e.err)
 	var server *pgconn.PgError
 	if errors.As(e.err, &server) {
-		text = serverText(server)
 		if server.Position > 0 {
 			at = placeOf(j.text, s.offset+byteOffset(s.text, int(server.Position)-1))
 		}
 	} else if !errors.Is(e.err, errEndedTransaction) && !isStopped(e.err) {
-		text = "the connection was lost: " + text
+		if tooLong(e.err) == "" {
+			text = "the connection was lost: " + text
+		}
 		if !j.transaction {
 			text += "; whether the statement took effect is unknown"
 		}
 	}
-	return fmt.Sprintf("statement %d of %d (line %d, character %d): %s; statement: %s",
-		e.index+1, len(j.statements), at.line, at.char, text, s.shown(maxStatement))
+	return fmt.Sprintf("statement %d of %d (line %d, character %d): %s", e.index+1, len(j.statements), at.line, at.char, text)
 }
 
 func isStopped(err error) bool {
@@ -85,21 +111,23 @@ func isStopped(err error) bool {
 	return errors.As(err, &stopped)
 }
 
-func serverText(e *pgconn.PgError) string {
-	return fmt.Sprintf("%s: %s (SQLSTATE %s)", e.Severity, cut(e.Message, maxMessage), e.Code) + serverMore(e)
-}
-
-// serverMore is what the server said beside its message.
-func serverMore(e *pgconn.PgError) string {
-	var out strings.Builder
-	for _, part := range []struct{ name, text string }{
-		{"detail", e.Detail}, {"hint", e.Hint}, {"context", e.Where},
-	} {
-		if part.text != "" {
-			fmt.Fprintf(&out, "; %s: %s", part.name, cut(part.text, maxMessage/2))
-		}
+// brief is an error's text with the first line of what the server said.
+func brief(err error) string {
+	if why := tooLong(err); why != "" {
+		return why
 	}
-	return out.String()
+	text := err.Error()
+	var server *pgconn.PgError
+	if errors.As(err, &server) {
+		line, _, _ := strings.Cut(strings.TrimSpace(server.Message), "\n")
+		said := fmt.Sprintf("%s: %s (SQLSTATE %s)", server.Severity, cut(strings.TrimRight(line, "\r"), maxMessage), server.Code)
+		before, after, found := strings.Cut(text, server.Error())
+		if !found {
+			return said
+		}
+		text = before + said + after
+	}
+	return text
 }
 
 // byteOffset returns where the n-th character (from 0) begins.

@@ -89,6 +89,9 @@ func (g *migration) together(ctx context.Context, s *session) error {
 	if err := s.limit(ctx); err != nil {
 		return err
 	}
+	if err := s.handOver(ctx); err != nil {
+		return err
+	}
 	if err := g.each(ctx, s); err != nil {
 		return err
 	}
@@ -147,6 +150,9 @@ func (g *migration) separately(ctx context.Context, s *session) error {
 	}
 	unbegun := true
 	if err = s.limit(ctx); err == nil {
+		err = s.handOver(ctx)
+	}
+	if err == nil {
 		err = g.job.separately(ctx, s)
 		unbegun = g.unbegun(err)
 	}
@@ -233,8 +239,8 @@ func (g *migration) finish(ctx context.Context) error {
 	if err != nil {
 		return &scheduler.Failure{
 			Code: scheduler.CodeError,
-			Detail: fmt.Sprintf("all statements were executed, but the ledger could not be marked DONE (%v): "+
-				"look at the database before you retry, since all statements run again", err),
+			Detail: fmt.Sprintf("all statements were executed, but the ledger could not be marked DONE (%s): "+
+				"look at the database before you retry, since all statements run again", brief(err)),
 		}
 	}
 	return nil

@@ -2,12 +2,15 @@ package sqlexec
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	rowrun "github.com/rowrun/rowrun/internal/session"
 )
 
 const (
@@ -29,6 +32,9 @@ SELECT pg_catalog.set_config('client_connection_check_interval', '2s', false)`
 
 const setTimeout = `-- rowrun_timeout
 SELECT pg_catalog.set_config($1, $2, false)`
+
+const ownPath = `-- rowrun_own_path
+RESET search_path`
 
 const unlockAll = `-- rowrun_unlock
 SELECT pg_catalog.pg_advisory_unlock_all()`
@@ -52,7 +58,8 @@ func (t *target) open(ctx context.Context, name string, onNotice func(*pgconn.No
 	defer cancel()
 	config := t.conn.Copy()
 	config.RuntimeParams["application_name"] = name
-	config.RuntimeParams["client_encoding"] = "UTF8"
+	rowrun.Pin(config)
+	config.BuildFrontend = boundedFrontend
 	// A statement may be silent for hours: only keepalives find out that its host is gone.
 	config.DialFunc = (&net.Dialer{KeepAliveConfig: net.KeepAliveConfig{
 		Enable: true, Idle: 15 * time.Second, Interval: 15 * time.Second, Count: 4,
@@ -62,6 +69,10 @@ func (t *target) open(ctx context.Context, name string, onNotice func(*pgconn.No
 	}
 	conn, err := pgconn.ConnectConfig(ctx, &config.Config)
 	if err != nil {
+		// The outer error names the login and the database behind the target's name.
+		if outer, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+			err = outer.Unwrap()
+		}
 		return nil, fmt.Errorf("connect to database %q: %w", t.name, err)
 	}
 	s := &session{conn: conn, target: t, name: name}
@@ -102,6 +113,15 @@ func (s *session) limit(ctx context.Context) error {
 		if _, err := s.query(ctx, setTimeout, t.name, strconv.FormatInt(ms, 10)); err != nil {
 			return fmt.Errorf("set %s: %w", t.name, err)
 		}
+	}
+	return nil
+}
+
+// handOver gives the session the search path that its role or URL says, for the statements of a run. Until then it is
+// Rowrun's; what Rowrun sends after it names its functions with their schema and uses no operator.
+func (s *session) handOver(ctx context.Context) error {
+	if _, err := s.exec(ctx, ownPath); err != nil {
+		return fmt.Errorf("reset the search path: %w", err)
 	}
 	return nil
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/rowrun/rowrun/internal/session"
 )
 
 const (
@@ -33,7 +35,8 @@ func (b *Bench) connect(ctx context.Context) error {
 	config.ConnConfig.RuntimeParams["application_name"] = "rowrun bench"
 	config.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = "0" // pinned holds one open
 	config.ConnConfig.RuntimeParams["statement_timeout"] = "0"                   // patience bounds statements; the role's may be short
-	config.MaxConns = int32(max(b.cfg.Writers, b.inserters()) + spare)           //nolint:gosec // New has bounded both
+	session.Pin(config.ConnConfig)
+	config.MaxConns = int32(max(b.cfg.Writers, b.inserters()) + spare) //nolint:gosec // New has bounded both
 	if b.guard, err = pgx.ConnectConfig(ctx, config.ConnConfig.Copy()); err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
