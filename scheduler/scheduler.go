@@ -62,6 +62,9 @@ type Config struct {
 	// Surveyed, where not nil, is told what each sweep's look at the database saw, for those who would have to look
 	// themselves. One goroutine calls it; it must return at once.
 	Surveyed func(store.Survey)
+	// Identified, where not nil, is told the deployment's identity before each term: a person may have given a copied
+	// database another one while this replica waited.
+	Identified func(deployment string)
 	// Observer is told what happens; its zero value isn't.
 	Observer Observer
 	// Trace, where not nil, is called before each executor: the context that it returns is the executor's, and end is
@@ -97,6 +100,7 @@ type Scheduler struct {
 	failed    atomic.Int64
 	current   atomic.Pointer[term]
 	draining  atomic.Bool
+	elsewhere atomic.Pointer[string] // why the database is not this deployment's; empty: it is
 
 	lost   chan struct{}           // runs were settled as lost: their tasks may name a function
 	giveUp context.CancelCauseFunc // asks for a drain; set by Run
@@ -177,6 +181,8 @@ type Status struct {
 	HeartbeatFailures int64
 	// Stalled executors have a run that reported no progress in time, Stuck ones ignore their cancel; both now.
 	Stalled, Stuck int64
+	// Elsewhere says why nothing is done: the database is a copy of another deployment's. "": it isn't.
+	Elsewhere string
 }
 
 // Status never asks the database.
@@ -185,6 +191,7 @@ func (s *Scheduler) Status() Status {
 		Name: s.cfg.Name, Draining: s.draining.Load(), Executing: int(s.executing.Load()),
 		Completed: s.completed.Load(), Failed: s.failed.Load(),
 		HeartbeatFailures: s.missed.Load(), Stalled: s.stalled.Load(), Stuck: s.stuck.Load(),
+		Elsewhere: s.waits(),
 	}
 	if t := s.current.Load(); t != nil {
 		st.ReplicaID = t.id
@@ -218,6 +225,13 @@ func (s *Scheduler) terms(ctx context.Context) error {
 
 	errs := newOnce(s.cfg.Log, "register")
 	for ctx.Err() == nil {
+		if err := s.settle(ctx); err != nil {
+			if !errors.Is(err, store.ErrElsewhere) { // that is said in full
+				errs.failed(err)
+			}
+			sleep(ctx, time.Second)
+			continue
+		}
 		t := newTerm(s)
 		if err := t.register(ctx); err != nil {
 			errs.failed(err)

@@ -133,6 +133,7 @@ func (d *doctor) examine(ctx context.Context) error {
 		name string
 		ask  func(ctx context.Context) error
 	}{
+		{"deployment", d.checkDeployment},
 		{"privileges", d.checkPrivileges},
 		{"drift", d.checkDrift},
 		{"vacuum", d.checkVacuum},

@@ -76,6 +76,12 @@ func readiness(s *store.Store, replica *scheduler.Scheduler, lease time.Duration
 			return errors.New(diagnose(err).text)
 		}},
 		{Name: "schema", Ask: func(ctx context.Context) error { return checkSchema(ctx, s) }},
+		{Name: "deployment", Ask: func(context.Context) error {
+			if why := replica.Status().Elsewhere; why != "" {
+				return errors.New(why)
+			}
+			return nil
+		}},
 		{Name: "heartbeat", Ask: func(context.Context) error {
 			status := replica.Status()
 			switch {
