@@ -115,6 +115,7 @@ func (t *term) dispatch(ctx context.Context) {
 			if ctx.Err() != nil {
 				return
 			}
+			t.s.unable.failed(err)
 			again := time.Second
 			switch {
 			case errors.Is(err, store.ErrDead):
@@ -130,6 +131,7 @@ func (t *term) dispatch(ctx context.Context) {
 			continue
 		}
 		failing = false
+		t.s.unable.ok()
 		errs.ok()
 		if sweep {
 			sweepAt = now.Add(t.s.cfg.SweepInterval)

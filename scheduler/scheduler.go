@@ -100,6 +100,7 @@ type Scheduler struct {
 	failed    atomic.Int64
 	current   atomic.Pointer[term]
 	draining  atomic.Bool
+	unable    unable
 	elsewhere atomic.Pointer[string] // why the database is not this deployment's; empty: it is
 
 	lost   chan struct{}           // runs were settled as lost: their tasks may name a function
@@ -183,6 +184,9 @@ type Status struct {
 	Stalled, Stuck int64
 	// Elsewhere says why nothing is done: the database is a copy of another deployment's. "": it isn't.
 	Elsewhere string
+	// Unable is for how long every pass that promotes and claims has failed, 0: the last one didn't; UnableWhy says why.
+	Unable    time.Duration
+	UnableWhy string
 }
 
 // Status never asks the database.
@@ -193,6 +197,7 @@ func (s *Scheduler) Status() Status {
 		HeartbeatFailures: s.missed.Load(), Stalled: s.stalled.Load(), Stuck: s.stuck.Load(),
 		Elsewhere: s.waits(),
 	}
+	st.Unable, st.UnableWhy = s.unable.read()
 	if t := s.current.Load(); t != nil {
 		st.ReplicaID = t.id
 		st.Silent = time.Since(t.lastBeat())

@@ -131,6 +131,24 @@ func (s *Store) Close() {
 	s.pool.Close()
 }
 
+// Fill opens one connection of each kind that a replica works with, all at once, so that a limit on connections shows
+// when it starts and not when there is work.
+func (s *Store) Fill(ctx context.Context) error {
+	seen := map[*pgxpool.Pool]bool{}
+	for _, pool := range []*pgxpool.Pool{s.pool, s.beats, s.passes, s.ends} {
+		if seen[pool] {
+			continue
+		}
+		seen[pool] = true
+		conn, err := pool.Acquire(ctx)
+		if err != nil {
+			return fmt.Errorf("open connection %d of %d: %w", len(seen), 4, err)
+		}
+		defer conn.Release()
+	}
+	return nil
+}
+
 // Pool gives tests and the commands of a person a way to the connections.
 func (s *Store) Pool() *pgxpool.Pool { return s.pool }
 

@@ -136,6 +136,7 @@ func (d *doctor) examine(ctx context.Context) error {
 		{"deployment", d.checkDeployment},
 		{"privileges", d.checkPrivileges},
 		{"drift", d.checkDrift},
+		{"settings", d.checkTraps},
 		{"vacuum", d.checkVacuum},
 		{"snapshot", d.checkSnapshots},
 		{"slot", d.checkSlots},

@@ -1,3 +1,4 @@
+DROP TABLE rowrun.schema_object;
 DROP FUNCTION rowrun.renew_deployment(boolean), rowrun.deployment_elsewhere();
 ALTER TABLE rowrun.deployment DROP COLUMN system_identifier, DROP COLUMN database_oid, DROP COLUMN timeline;
 DROP FUNCTION rowrun.server_identity();

@@ -96,4 +96,16 @@ COMMENT ON FUNCTION rowrun.renew_deployment(boolean) IS 'Internal: the deploymen
 SELECT rowrun.renew_deployment(false);
 REVOKE ALL ON FUNCTION rowrun.renew_deployment(boolean) FROM PUBLIC;
 
+CREATE TABLE rowrun.schema_object (
+    kind text NOT NULL,
+    name text NOT NULL,
+    hash text NOT NULL,
+    PRIMARY KEY (kind, name)
+);
+COMMENT ON TABLE rowrun.schema_object IS 'What the schema was made of, for `rowrun doctor`; written by `rowrun migrate up` and `repair`.';
+COMMENT ON COLUMN rowrun.schema_object.kind IS 'function, view, trigger, constraint, index, publication or grants.';
+COMMENT ON COLUMN rowrun.schema_object.name IS 'Which one.';
+COMMENT ON COLUMN rowrun.schema_object.hash IS 'Of its definition, as the server told it then.';
+GRANT SELECT ON rowrun.schema_object TO rowrun_client, rowrun_viewer, rowrun_replica;
+
 INSERT INTO rowrun.migration (version) VALUES (14);
