@@ -41,6 +41,7 @@ type doctor struct {
 	now      func() time.Time
 	// snapshotAge is how long a snapshot may be held.
 	snapshotAge time.Duration
+	configPath  string
 
 	hears    bool // notifications arrive where replicas listen
 	hearsErr error
@@ -67,19 +68,28 @@ func newDoctor(env environment) *cobra.Command {
 			return d.run(cmd, &c)
 		},
 	}
-	c.register(cmd.Flags())
+	c.registerPatience(cmd.Flags(), quickPatience)
+	cmd.Flags().StringVar(&d.configPath, "config", "", "YAML `file` of the sidecars, to look at too")
 	cmd.Flags().DurationVar(&d.snapshotAge, "snapshot-age", 5*time.Minute, "how long a transaction may keep dead rows from being removed")
 	return cmd
 }
 
 func (d *doctor) run(cmd *cobra.Command, c *client) error {
-	if err := c.database.resolve(c.lookup); err != nil {
+	if err := c.resolve(); err != nil {
 		return err
 	}
 	d.database = &c.database
-	log := c.log.logger(cmd.ErrOrStderr())
-	if err := waitForDatabase(cmd.Context(), c.database.DirectURL, c.database.source, promptPatience, log); err != nil {
-		return err
+	d.checkConfig(c.lookup)
+	// Beside the wait, so that both are within its time.
+	reached := startReach(cmd.Context(), c.database.DirectURL, c.patience)
+	err := waitForDatabase(cmd.Context(), c.database.DirectURL, c.database.source, c.patience, c.log.forPerson(cmd))
+	looked := reached(err != nil)
+	if cmd.Context().Err() != nil {
+		return cmd.Context().Err()
+	}
+	if err != nil {
+		d.reportDead(err, looked, c.lookup)
+		return d.conclude(cmd, c)
 	}
 	probe, cancel := context.WithTimeout(cmd.Context(), answerPatience)
 	d.hears, d.hearsErr = hears(probe, c.database.DirectURL)
@@ -93,6 +103,11 @@ func (d *doctor) run(cmd *cobra.Command, c *client) error {
 	if err := d.examine(cmd.Context()); err != nil {
 		return inWords(err)
 	}
+	return d.conclude(cmd, c)
+}
+
+// conclude shows the findings. Warnings are an error.
+func (d *doctor) conclude(cmd *cobra.Command, c *client) error {
 	if err := d.show(cmd.OutOrStdout(), &c.out); err != nil {
 		return err
 	}
