@@ -86,7 +86,10 @@ FROM (SELECT pg_catalog.to_regclass('rowrun.schema_object') AS oid) c`
 // (fresh) as they stand there, otherwise as they would be made now.
 func (s *session) note(ctx context.Context, fresh bool) error {
 	has, current, err := s.recordsObjects(ctx)
-	if err != nil || !has || current {
+	if err != nil || !has {
+		return err
+	}
+	if err := s.notePlace(ctx); err != nil || current {
 		return err
 	}
 	var objects []object
@@ -105,6 +108,20 @@ func (s *session) note(ctx context.Context, fresh bool) error {
 		}
 	}
 	return s.writeObjects(ctx, objects)
+}
+
+// notePlace records where the deployment belongs, where nobody could tell before.
+func (s *session) notePlace(ctx context.Context) error {
+	const sql = `SELECT rowrun.renew_deployment(false) FROM rowrun.deployment d
+WHERE (d.system_identifier IS NULL OR d.database_oid IS NULL) AND NOT rowrun.deployment_elsewhere()`
+	err := s.patiently(ctx, func() error {
+		_, err := s.conn.Exec(ctx, sql)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("record where the deployment belongs: %w", err)
+	}
+	return nil
 }
 
 func (s *session) writeObjects(ctx context.Context, objects []object) error {

@@ -106,3 +106,34 @@ func TestUpRecordsWhatTheSchemaShouldBe(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []migrations.Difference{{Kind: "trigger", Name: "plan_fill ON rowrun.plan", How: "missing"}}, drift(t, config).Differences)
 }
+
+func TestUpRecordsWhereTheDeploymentBelongsOnce(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	conn := connect(t, url)
+	const place = `SELECT (system_identifier, database_oid) = (SELECT s.system_identifier, s.database_oid FROM rowrun.server_identity() s) IS TRUE FROM rowrun.deployment`
+	run(t, conn, `UPDATE rowrun.deployment SET system_identifier = NULL, database_oid = NULL`)
+	_, err := migrations.Up(t.Context(), migrations.Config{URL: url})
+	require.NoError(t, err)
+	require.True(t, ask[bool](t, conn, place))
+	run(t, conn, `UPDATE rowrun.deployment SET system_identifier = NULL, database_oid = 1`)
+	_, err = migrations.Up(t.Context(), migrations.Config{URL: url})
+	require.NoError(t, err)
+	require.False(t, ask[bool](t, conn, place), "a copy stays one")
+	require.True(t, ask[bool](t, conn, `SELECT rowrun.deployment_elsewhere()`))
+}
+
+// A dump that is restored on another server has brought no roles along.
+func TestGrantsMakeTheRolesThatAreMissing(t *testing.T) {
+	t.Parallel()
+	url := storetest.On(t, storetest.OwnCluster(t))
+	conn := connect(t, url)
+	for _, role := range []string{"rowrun_operator", "rowrun_author", "rowrun_client", "rowrun_viewer", "rowrun_replica"} {
+		run(t, conn, `DROP OWNED BY `+role+`; DROP ROLE `+role)
+	}
+	require.NoError(t, migrations.Grants(t.Context(), migrations.Config{URL: url}))
+	require.True(t, ask[bool](t, conn, `SELECT has_table_privilege('rowrun_replica', 'rowrun.task_run', 'UPDATE')`))
+	_, err := migrations.Repair(t.Context(), migrations.Config{URL: url})
+	require.NoError(t, err)
+	require.Empty(t, drift(t, migrations.Config{URL: url}).Differences)
+}

@@ -84,6 +84,7 @@ func TestDoctorsCommandsMendTheSchema(t *testing.T) {
 		{`DELETE FROM rowrun.schema_object; COMMENT ON TABLE rowrun.schema_object IS NULL`, "drift", "isn't recorded"},
 		{`DROP SCHEMA rowrun CASCADE; DROP PUBLICATION rowrun_stream`, "schema", "no schema of Rowrun's"},
 		{`UPDATE rowrun.deployment SET database_oid = database_oid + 1`, "deployment", "belongs to another place"},
+		{`UPDATE rowrun.deployment SET system_identifier = system_identifier - 1`, "deployment", "belongs to another place (server"},
 		{`UPDATE rowrun.deployment SET timeline = timeline + 1`, "deployment", "was promoted"},
 	} {
 		t.Run(c.text, func(t *testing.T) {
