@@ -73,7 +73,7 @@ func compare(want, found []object) []Difference {
 	for _, o := range want {
 		got, there := is[o.key()]
 		delete(is, o.key())
-		how := ""
+		var how string
 		switch {
 		case !there && o.Kind == "grants" && o.Name != "SCHEMA rowrun":
 			continue // of an object that is missing, which is said

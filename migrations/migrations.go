@@ -149,7 +149,10 @@ func Grants(ctx context.Context, config Config) error {
 		if s.files.grants == "" {
 			return fmt.Errorf("%s: %w", grantsFile, fs.ErrNotExist)
 		}
-		return s.grant(ctx)
+		if err := s.grant(ctx); err != nil {
+			return err
+		}
+		return s.regrant(ctx)
 	})
 }
 

@@ -79,6 +79,34 @@ func (s *session) repair(ctx context.Context) ([]Difference, error) {
 	return repaired, s.writeObjects(ctx, want)
 }
 
+// regrant repeats what single migrations have granted beside the repeatable file.
+func (s *session) regrant(ctx context.Context) error {
+	if has, _, err := s.recordsObjects(ctx); err != nil || !has {
+		return err
+	}
+	want, err := s.reference(ctx)
+	if err != nil {
+		return err
+	}
+	return s.patiently(ctx, func() error {
+		return pgx.BeginFunc(ctx, s.conn, func(tx pgx.Tx) error {
+			found, err := catalog(ctx, tx)
+			if err != nil {
+				return err
+			}
+			for _, w := range wrong(want, found) {
+				if w.Kind != "grants" {
+					continue
+				}
+				if err := remake(ctx, tx, w.object, w.How); err != nil {
+					return fmt.Errorf("grants of %s: %w", w.Name, err)
+				}
+			}
+			return nil
+		})
+	}, "XX000")
+}
+
 // fault is an object as it should be, and how it isn't.
 type fault struct {
 	object
@@ -124,13 +152,13 @@ func remake(ctx context.Context, tx pgx.Tx, o object, how string) error {
 		}
 		return do(ctx, tx, "ALTER PUBLICATION "+o.Name+" SET "+tables, "ALTER PUBLICATION "+o.Name+" SET "+options)
 	case "grants":
-		return do(ctx, tx, regrant(o)...)
+		return do(ctx, tx, rights(o)...)
 	}
 	return fmt.Errorf("no way to repair a %s", o.Kind)
 }
 
-// regrant takes everything from Rowrun's roles and PUBLIC, and gives them what they should have.
-func regrant(o object) []string {
+// rights takes everything from Rowrun's roles and PUBLIC, and gives them what they should have.
+func rights(o object) []string {
 	const everybody = "PUBLIC, rowrun_client, rowrun_author, rowrun_operator, rowrun_viewer, rowrun_replica"
 	statements := []string{"REVOKE ALL ON " + o.Name + " FROM " + everybody} // takes the rights on columns along
 	for right := range strings.SplitSeq(o.Statement, ", ") {

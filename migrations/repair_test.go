@@ -17,8 +17,7 @@ func TestRepairMakesAnewWhatIsMissingOrDifferent(t *testing.T) {
 	for _, c := range []struct{ harm, kind, name, how string }{
 		{`DROP TRIGGER plan_fill ON rowrun.plan`, "trigger", "plan_fill ON rowrun.plan", "missing"},
 		{`ALTER TABLE rowrun.task_run DISABLE TRIGGER task_run_guard`, "trigger", "task_run_guard ON rowrun.task_run", "disabled"},
-		{`DROP TRIGGER plan_fill ON rowrun.plan; CREATE TRIGGER plan_fill AFTER INSERT ON rowrun.plan FOR EACH ROW EXECUTE FUNCTION rowrun.plan_fill()`,
-			"trigger", "plan_fill ON rowrun.plan", "different"},
+		{`DROP TRIGGER plan_fill ON rowrun.plan; CREATE TRIGGER plan_fill AFTER INSERT ON rowrun.plan FOR EACH ROW EXECUTE FUNCTION rowrun.plan_fill()`, "trigger", "plan_fill ON rowrun.plan", "different"},
 		{`CREATE OR REPLACE FUNCTION rowrun.plan_fill() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'`, "function", "rowrun.plan_fill()", "different"},
 		{`CREATE OR REPLACE FUNCTION rowrun.pause_replica(replica text) RETURNS SETOF text LANGUAGE sql AS 'SELECT replica'`, "function", "rowrun.pause_replica(text)", "different"},
 		{`DROP FUNCTION rowrun.run_tasks(bigint[], timestamptz)`, "function", "rowrun.run_tasks(bigint[],timestamp with time zone)", "missing"},
@@ -133,7 +132,40 @@ func TestGrantsMakeTheRolesThatAreMissing(t *testing.T) {
 	}
 	require.NoError(t, migrations.Grants(t.Context(), migrations.Config{URL: url}))
 	require.True(t, ask[bool](t, conn, `SELECT has_table_privilege('rowrun_replica', 'rowrun.task_run', 'UPDATE')`))
-	_, err := migrations.Repair(t.Context(), migrations.Config{URL: url})
-	require.NoError(t, err)
+	require.Empty(t, drift(t, migrations.Config{URL: url}).Differences)
+}
+
+// What the server tells of an object makes the same object again: so a dump that was restored, and a repair, differ in
+// nothing from what the migrations make. (Rows that are compared as rows come back as other conditions: spell these out.)
+func TestDefinitionsComeBackAsTheyWere(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	run(t, connect(t, url), `DO $$
+DECLARE
+    o record;
+BEGIN
+    SET LOCAL check_function_bodies = off;
+    FOR o IN SELECT t.tgname, t.tgrelid::regclass AS tab, pg_get_triggerdef(t.oid) AS def FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
+             WHERE c.relnamespace = 'rowrun'::regnamespace AND NOT t.tgisinternal LOOP
+        EXECUTE format('DROP TRIGGER %I ON %s', o.tgname, o.tab);
+        EXECUTE o.def;
+    END LOOP;
+    FOR o IN SELECT c.oid::regclass AS view, coalesce(' WITH (' || array_to_string(c.reloptions, ', ') || ')', '') AS options, pg_get_viewdef(c.oid) AS def
+             FROM pg_class c WHERE c.relnamespace = 'rowrun'::regnamespace AND c.relkind = 'v' LOOP
+        EXECUTE format('CREATE OR REPLACE VIEW %s%s AS %s', o.view, o.options, o.def);
+    END LOOP;
+    FOR o IN SELECT pg_get_functiondef(f.oid) AS def FROM pg_proc f WHERE f.pronamespace = 'rowrun'::regnamespace AND f.prokind IN ('f', 'p') LOOP
+        EXECUTE o.def;
+    END LOOP;
+    FOR o IN SELECT k.conname, k.conrelid::regclass AS tab, pg_get_constraintdef(k.oid) AS def FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid
+             WHERE c.relnamespace = 'rowrun'::regnamespace AND k.contype IN ('c', 'f') LOOP
+        EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I, ADD CONSTRAINT %2$I %3$s', o.tab, o.conname, o.def);
+    END LOOP;
+    FOR o IN SELECT i.indexrelid::regclass AS name, pg_get_indexdef(i.indexrelid) AS def FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid
+             WHERE c.relnamespace = 'rowrun'::regnamespace AND c.relkind = 'r' AND NOT EXISTS (SELECT FROM pg_constraint k WHERE k.conindid = i.indexrelid) LOOP
+        EXECUTE format('DROP INDEX %s', o.name);
+        EXECUTE o.def;
+    END LOOP;
+END $$`)
 	require.Empty(t, drift(t, migrations.Config{URL: url}).Differences)
 }

@@ -61,8 +61,9 @@ FROM rowrun.task_run r JOIN rowrun.task t ON t.id = r.task_id`).Scan(&text))
 
 const untouched = "runs RUNNING, waits AVAILABLE; 0 attempts, 1 replicas, slots 0"
 
-var quickly = []string{
-	"--heartbeat-interval", "100ms", "--stale-after", "1s", "--stale-sweep-interval", "100ms", "--sweep-interval", "100ms", "--stream-source", "wal",
+// quickly are the arguments of a replica that does everything soon, and these.
+func quickly(more ...string) []string {
+	return append([]string{"--heartbeat-interval", "100ms", "--stale-after", "1s", "--stale-sweep-interval", "100ms", "--sweep-interval", "100ms"}, more...)
 }
 
 // A copy does nothing of its origin's work, takes no slot and fails no run, until a person has said what it is.
@@ -80,7 +81,7 @@ func TestCopiedDatabaseWaitsForAPerson(t *testing.T) {
 			closeConn(t.Context(), conn)
 			second := copyOf(t, first)
 			conn = connect(t, second)
-			replica := startServing(t, second, quickly...)
+			replica := startServing(t, second, quickly("--stream-source", "wal")...)
 
 			var text string
 			eventually(t, "readyz names the command", func() bool {
@@ -129,7 +130,7 @@ func TestCopyWritesALedgerOfItsOwn(t *testing.T) {
 	conn := connect(t, second)
 	path := filepath.Join(t.TempDir(), "target")
 	require.NoError(t, os.WriteFile(path, []byte(target), 0o600))
-	replica := startServing(t, second, append([]string{"--config", configFile(t, "databases: {orders: {url: 'file:"+path+"'}}")}, quickly[:8]...)...)
+	replica := startServing(t, second, quickly("--config", configFile(t, "databases: {orders: {url: 'file:"+path+"'}}"))...)
 	eventually(t, "it waits", func() bool {
 		_, text := replica.status(t, "/readyz")
 		return strings.Contains(text, "rowrun migrate deployment")
@@ -150,7 +151,7 @@ func TestCopyUnderARunningReplicaIsNoticed(t *testing.T) {
 	t.Parallel()
 	url := storetest.New(t)
 	conn := connect(t, url)
-	replica := startServing(t, url, quickly[:8]...)
+	replica := startServing(t, url, quickly()...)
 	replica.awaitReady(t)
 	change(t, conn, `UPDATE rowrun.deployment SET database_oid = database_oid + 1`)
 	eventually(t, "readyz says so", func() bool {

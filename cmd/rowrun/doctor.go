@@ -176,13 +176,21 @@ func (d *doctor) try(ctx context.Context, name string, question func(ctx context
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case store.SQLState(err) == "42501":
-		d.add(name, warning, "this role may not look: "+inWords(err).Error(), "GRANT rowrun_replica TO "+quoteIdentifier(d.server.Role)+";")
+		d.add(name, warning, "this role may not look: "+inWords(err).Error(), d.grants())
 		return nil
 	case store.SQLState(err) != "":
 		d.add(name, warning, "could not be looked at: "+inWords(err).Error(), "rowrun migrate status")
 		return nil
 	}
 	return err
+}
+
+// grants gives the role what a sidecar needs.
+func (d *doctor) grants() string {
+	if d.server.Member || !d.server.Known {
+		return "rowrun migrate grants  # as the owner of the schema"
+	}
+	return "GRANT rowrun_replica TO " + quoteIdentifier(d.server.Role) + ";"
 }
 
 func (d *doctor) add(check string, s severity, text, fix string) {

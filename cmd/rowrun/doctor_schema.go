@@ -45,11 +45,7 @@ func (d *doctor) checkPrivileges(ctx context.Context) error {
 		d.add("privileges", fine, "role "+d.server.Role+" may do what a sidecar needs", "")
 		return nil
 	}
-	fix := "GRANT rowrun_replica TO " + quoteIdentifier(d.server.Role) + ";"
-	if d.server.Member || !d.server.Known {
-		fix = "rowrun migrate grants  # as the owner of the schema"
-	}
-	d.add("privileges", warning, fmt.Sprintf("role %s lacks %d privileges that a sidecar needs: %s", d.server.Role, len(missing), firstFew(missing)), fix)
+	d.add("privileges", warning, fmt.Sprintf("role %s lacks %d privileges that a sidecar needs: %s", d.server.Role, len(missing), firstFew(missing)), d.grants())
 	return nil
 }
 
@@ -77,13 +73,13 @@ func (d *doctor) checkDrift(ctx context.Context) error {
 	var changed []string
 	for _, o := range drift.Differences {
 		name := o.Kind + " " + o.Name
-		switch {
-		case o.How == "foreign":
+		switch o.How {
+		case "foreign":
 			d.add("drift", note, name+" is not Rowrun's", "DROP TRIGGER "+o.Name+"; -- unless you want it")
-		case o.How == "disabled":
+		case "disabled":
 			trigger, table, _ := strings.Cut(o.Name, " ON ")
 			d.add("drift", warning, name+" is disabled: statuses or notifications go wrong", "ALTER TABLE "+table+" ENABLE TRIGGER "+trigger+";")
-		case o.How == "missing", o.How == "invalid":
+		case "missing", "invalid":
 			changed = append(changed, name+" is "+o.How)
 		default:
 			changed = append(changed, name+" is not as the migrations make it")

@@ -41,7 +41,7 @@ func TestReplicaThatCanNotClaimIsNotReady(t *testing.T) {
 	url := storetest.New(t)
 	conn := connect(t, url)
 	role, as := sidecar(t, conn, url)
-	replica := startServing(t, as, quickly[:8]...)
+	replica := startServing(t, as, quickly()...)
 	defer replica.end()
 	replica.awaitReady(t)
 	change(t, conn, `ALTER ROLE `+role+` CONNECTION LIMIT 1`)
