@@ -102,8 +102,8 @@ func TestDoctorsCommandsMendRolesAndSettings(t *testing.T) {
 	for _, c := range []fault{
 		{`REVOKE rowrun_replica FROM ROLE`, "privileges", "lacks"},
 		{`REVOKE UPDATE ON rowrun.webhook_delivery FROM rowrun_replica`, "privileges", "UPDATE on rowrun.webhook_delivery"},
-		{`REVOKE SELECT ON rowrun.schema_object, rowrun.stream_position FROM rowrun_replica`, "privileges", "SELECT on rowrun.schema_object"},
-		{`REVOKE SELECT ON rowrun.schema_object FROM rowrun_replica`, "drift", "this role may not look"},
+		{`REVOKE SELECT ON rowrun.schema_object, rowrun.stream_position FROM rowrun_replica, rowrun_viewer`, "privileges", "SELECT on rowrun.schema_object"},
+		{`REVOKE SELECT ON rowrun.schema_object FROM rowrun_replica, rowrun_viewer`, "drift", "this role may not look"},
 		{`ALTER TABLE rowrun.task_run ENABLE ROW LEVEL SECURITY`, "settings", "row level security is on for rowrun.task_run"},
 		{`ALTER ROLE ROLE SET session_replication_role = replica`, "settings", "is replica for role"},
 		{`ALTER ROLE ROLE IN DATABASE DATABASE SET session_replication_role = replica`, "settings", "is replica for role"},
