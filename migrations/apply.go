@@ -140,12 +140,30 @@ func (s *session) granted(ctx context.Context) (bool, error) {
 // grant runs the repeatable file in one transaction. Roles belong to the whole
 // server: another database's grants may run at the same moment.
 func (s *session) grant(ctx context.Context) error {
+	if err := s.makeRoles(ctx); err != nil {
+		return err
+	}
 	run := func() error { return s.driver.Run(strings.NewReader(s.files.grants + s.files.grantsMark())) }
 	// The role's row came in between, or was changed ("tuple concurrently updated").
 	if err := s.patiently(ctx, run, "23505", "42710", "XX000"); err != nil {
 		return fmt.Errorf("grants: %w", err)
 	}
 	s.log.Info().Msg("grants applied")
+	return nil
+}
+
+// makeRoles makes the roles that are missing, as the migration that first did: a dump that was restored on another server
+// has brought none along.
+func (s *session) makeRoles(ctx context.Context) error {
+	for _, f := range s.files.list {
+		if f.name != "roles" {
+			continue
+		}
+		text, _, _ := strings.Cut(f.up, "INSERT INTO rowrun.migration")
+		if err := s.patiently(ctx, func() error { return s.driver.Run(strings.NewReader(text)) }); err != nil {
+			return fmt.Errorf("roles: %w", err)
+		}
+	}
 	return nil
 }
 

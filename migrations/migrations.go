@@ -71,6 +71,7 @@ func UpTo(ctx context.Context, config Config, version int) (applied int, err err
 			s.log.Warn().Int("version", current).Int("known", latest).Msg("schema is newer than this binary, left as it is")
 			return nil
 		}
+		fresh := current == 0
 		for _, f := range s.files.after(current) {
 			if version != 0 && f.version > version {
 				break
@@ -85,10 +86,13 @@ func UpTo(ctx context.Context, config Config, version int) (applied int, err err
 			return nil
 		}
 		granted, err := s.granted(ctx)
-		if err != nil || granted {
+		if err == nil && !granted {
+			err = s.grant(ctx)
+		}
+		if err != nil {
 			return err
 		}
-		return s.grant(ctx)
+		return s.note(ctx, fresh)
 	})
 	return applied, err
 }
@@ -145,7 +149,10 @@ func Grants(ctx context.Context, config Config) error {
 		if s.files.grants == "" {
 			return fmt.Errorf("%s: %w", grantsFile, fs.ErrNotExist)
 		}
-		return s.grant(ctx)
+		if err := s.grant(ctx); err != nil {
+			return err
+		}
+		return s.regrant(ctx)
 	})
 }
 

@@ -117,6 +117,7 @@ func (t *term) dispatch(ctx context.Context) {
 			if ctx.Err() != nil {
 				return
 			}
+			t.s.unable.failed(err)
 			again := time.Second
 			switch {
 			case errors.Is(err, store.ErrDead):
@@ -135,6 +136,7 @@ func (t *term) dispatch(ctx context.Context) {
 			continue
 		}
 		failing = false
+		t.s.unable.ok()
 		errs.ok()
 		if sweep {
 			sweepAt = now.Add(t.s.cfg.SweepInterval)

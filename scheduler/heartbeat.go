@@ -9,6 +9,7 @@ import (
 )
 
 // heartbeat renews the lease until ctx ends. It returns store.ErrDead where another replica declared this one dead,
+// store.ErrElsewhere where a copy has taken the database's place,
 // errFenced where it could not write for two thirds of its lease: by then it must have stopped what it runs, because
 // others may soon begin to run it.
 func (t *term) heartbeat(ctx context.Context) error {
@@ -38,7 +39,7 @@ func (t *term) heartbeat(ctx context.Context) error {
 			wait = c.HeartbeatInterval
 		case ctx.Err() != nil:
 			return nil //nolint:nilerr // a clean stop
-		case errors.Is(err, store.ErrDead):
+		case errors.Is(err, store.ErrDead), errors.Is(err, store.ErrElsewhere):
 			return err
 		default:
 			errs.failed(err)

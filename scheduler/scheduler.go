@@ -63,6 +63,9 @@ type Config struct {
 	// Surveyed, where not nil, is told what each sweep's look at the database saw, for those who would have to look
 	// themselves. One goroutine calls it; it must return at once.
 	Surveyed func(store.Survey)
+	// Identified, where not nil, is told the deployment's identity before each term: a person may have given a copied
+	// database another one while this replica waited.
+	Identified func(deployment string)
 	// Observer is told what happens; its zero value isn't.
 	Observer Observer
 	// Trace, where not nil, is called before each executor: the context that it returns is the executor's, and end is
@@ -98,6 +101,8 @@ type Scheduler struct {
 	failed    atomic.Int64
 	current   atomic.Pointer[term]
 	draining  atomic.Bool
+	unable    unable
+	elsewhere atomic.Pointer[string] // why the database is not this deployment's; empty: it is
 
 	holdUps     holdUps
 	notifyQueue atomic.Uint64 // how full the queue of notifications is, as bits of a float64
@@ -185,6 +190,11 @@ type Status struct {
 	// NotifyQueue is how full the server's queue of notifications was when it was last looked at, 0 to 1. From
 	// store.NotifyQueueLimit on nothing is notified.
 	NotifyQueue float64
+	// Elsewhere says why nothing is done: the database is a copy of another deployment's. "": it isn't.
+	Elsewhere string
+	// Unable is for how long every pass that promotes and claims has failed, 0: the last one didn't; UnableWhy says why.
+	Unable    time.Duration
+	UnableWhy string
 }
 
 // Status never asks the database.
@@ -194,7 +204,9 @@ func (s *Scheduler) Status() Status {
 		Completed: s.completed.Load(), Failed: s.failed.Load(),
 		HeartbeatFailures: s.missed.Load(), Stalled: s.stalled.Load(), Stuck: s.stuck.Load(),
 		HoldUps: s.holdUps.all(), NotifyQueue: math.Float64frombits(s.notifyQueue.Load()),
+		Elsewhere: s.waits(),
 	}
+	st.Unable, st.UnableWhy = s.unable.read()
 	if t := s.current.Load(); t != nil {
 		st.ReplicaID = t.id
 		st.Silent = time.Since(t.lastBeat())
@@ -227,6 +239,13 @@ func (s *Scheduler) terms(ctx context.Context) error {
 
 	errs := s.newOnce("register")
 	for ctx.Err() == nil {
+		if err := s.settle(ctx); err != nil {
+			if !errors.Is(err, store.ErrElsewhere) { // that is said in full
+				errs.failed(err)
+			}
+			sleep(ctx, time.Second)
+			continue
+		}
 		t := newTerm(s)
 		if err := t.register(ctx); err != nil {
 			errs.failed(err)

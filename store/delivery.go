@@ -45,7 +45,8 @@ const claimDeliveries = `-- claim_deliveries
 WITH now AS MATERIALIZED (
     SELECT clock_timestamp() AS t
 ), due AS MATERIALIZED (
-    SELECT EXISTS (SELECT FROM rowrun.webhook_delivery d WHERE d.status = 'PENDING' AND d.next_attempt_at <= now.t) AS found FROM now
+    SELECT EXISTS (SELECT FROM rowrun.webhook_delivery d WHERE d.status = 'PENDING' AND d.next_attempt_at <= now.t)
+        AND NOT (SELECT rowrun.deployment_elsewhere()) AS found FROM now -- a copy's messages are its origin's to send
 ), seen AS MATERIALIZED (
     SELECT d.id
     FROM rowrun.webhook w

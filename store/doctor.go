@@ -22,6 +22,8 @@ type ServerFacts struct {
 	Connections       int64 // open now
 	Role              string
 	Replication       bool // the role may open a replication connection
+	Known             bool // the server has the role rowrun_replica
+	Member            bool // the role has its rights
 	SeesOtherSessions bool // the role may read the state of other roles' sessions
 	Standby           bool
 	ReadOnly          bool // default_transaction_read_only
@@ -40,6 +42,7 @@ SELECT current_setting('server_version') AS version, current_setting('server_ver
        (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend') AS connections,
        current_user::text AS role,
        (SELECT r.rolsuper OR r.rolreplication FROM pg_roles r WHERE r.rolname = current_user) AS replication,
+       to_regrole('rowrun_replica') IS NOT NULL AS known, coalesce(pg_has_role(current_user, to_regrole('rowrun_replica'), 'USAGE'), false) AS member,
        pg_has_role(current_user, 'pg_read_all_stats', 'USAGE') AS sees_other_sessions,
        pg_is_in_recovery() AS standby, current_setting('default_transaction_read_only')::boolean AS read_only,
        pg_notification_queue_usage() AS notify_queue`
@@ -73,7 +76,7 @@ func (s *Store) MissingPrivileges(ctx context.Context) ([]string, error) {
 WITH replica AS (SELECT to_regrole('rowrun_replica')::oid AS role)
 SELECT p.privilege || ' on ' || p.tab
 FROM (VALUES
-    ('rowrun.deployment', 'SELECT'), ('rowrun.migration', 'SELECT'), ('rowrun.plan', 'UPDATE'), ('rowrun.task', 'UPDATE'),
+    ('rowrun.deployment', 'SELECT'), ('rowrun.migration', 'SELECT'), ('rowrun.schema_object', 'SELECT'), ('rowrun.plan', 'UPDATE'), ('rowrun.task', 'UPDATE'),
     ('rowrun.task_run', 'INSERT'), ('rowrun.task_run', 'UPDATE'), ('rowrun.replica_heartbeat', 'INSERT'),
     ('rowrun.replica_heartbeat', 'UPDATE'), ('rowrun.webhook', 'SELECT'), ('rowrun.webhook_delivery', 'UPDATE')) p(tab, privilege)
 WHERE to_regclass(p.tab) IS NOT NULL AND NOT has_table_privilege(to_regclass(p.tab), p.privilege)
@@ -94,42 +97,6 @@ FROM replica, pg_proc f
 WHERE f.pronamespace = 'rowrun'::regnamespace AND has_function_privilege(replica.role, f.oid, 'EXECUTE') AND NOT has_function_privilege(f.oid, 'EXECUTE')
 ORDER BY 1`
 	return collect[string](ctx, s, "read privileges", q, pgx.RowTo[string])
-}
-
-// Published are the columns of task_run that the publication of the stream holds; none: there is no such publication,
-// or one without inserts or updates.
-func (s *Store) Published(ctx context.Context) ([]string, error) {
-	const q = `-- doctor_publication
-SELECT unnest(t.attnames)::text FROM pg_publication p JOIN pg_publication_tables t USING (pubname)
-WHERE p.pubname = 'rowrun_stream' AND p.pubinsert AND p.pubupdate AND t.schemaname = 'rowrun' AND t.tablename = 'task_run'`
-	return collect[string](ctx, s, "read the publication", q, pgx.RowTo[string])
-}
-
-// Trigger is one of ours as the database has it.
-type Trigger struct {
-	Table, Name string // without the schema
-	Enabled     bool   // fires in ordinary sessions
-}
-
-// Triggers lists the triggers on Rowrun's tables, those that PostgreSQL made for itself left aside.
-func (s *Store) Triggers(ctx context.Context) ([]Trigger, error) {
-	const q = `-- doctor_triggers
-SELECT c.relname AS "table", t.tgname AS name, t.tgenabled IN ('O', 'A') AS enabled
-FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE n.nspname = 'rowrun' AND NOT t.tgisinternal ORDER BY 1, 2`
-	return collect(ctx, s, "read triggers", q, pgx.RowToStructByPos[Trigger])
-}
-
-// Function is one of ours as the database has it.
-type Function struct{ Name, Body string }
-
-// Functions lists the functions of the schema that are written in PL/pgSQL.
-func (s *Store) Functions(ctx context.Context) ([]Function, error) {
-	const q = `-- doctor_functions
-SELECT f.proname, f.prosrc
-FROM pg_proc f JOIN pg_namespace n ON n.oid = f.pronamespace JOIN pg_language l ON l.oid = f.prolang
-WHERE n.nspname = 'rowrun' AND l.lanname = 'plpgsql' ORDER BY 1, 2`
-	return collect(ctx, s, "read functions", q, pgx.RowToStructByPos[Function])
 }
 
 // TableDebt is what autovacuum has still to do on a table.
@@ -153,8 +120,8 @@ FROM pg_stat_user_tables WHERE schemaname = 'rowrun' ORDER BY relname`
 type SnapshotHolder struct {
 	Kind string // session, prepared or slot
 	Name string // its process id, its transaction's name, or its own
-	Who  string // application and role
-	// Seconds is for how long; nil of a slot, which has no clock.
+	Who  string // application and role; of a slot who reads it
+	// Seconds is for how long; nil of a slot, or of a standby that holds one, which have no clock.
 	Seconds      *float64
 	Transactions int64 // how many transactions have begun since
 }
@@ -173,8 +140,11 @@ SELECT kind, name, who, seconds, transactions FROM (
     SELECT 'prepared', p.gid, 'a prepared transaction of ' || p.owner, extract(epoch FROM clock_timestamp() - p.prepared)::float8, age(p.transaction)::bigint
     FROM pg_prepared_xacts p WHERE p.database = current_database()
     UNION ALL
-    SELECT 'slot', r.slot_name, 'a replication slot', NULL, age(r.xmin)::bigint
-    FROM pg_replication_slots r WHERE r.xmin IS NOT NULL
+    SELECT 'slot', r.slot_name, coalesce('read by ' || coalesce(nullif(a.application_name, ''), 'a session') || ' of ' || a.usename || ', pid ' || r.active_pid, 'read by nobody')
+               || coalesce(', of database ' || r.database, ''),
+           NULL, greatest(age(r.xmin), age(r.catalog_xmin))::bigint
+    FROM pg_replication_slots r LEFT JOIN pg_stat_activity a ON a.pid = r.active_pid
+    WHERE coalesce(r.xmin, r.catalog_xmin) IS NOT NULL
 ) h ORDER BY transactions DESC NULLS LAST, seconds DESC NULLS LAST LIMIT 5`
 	return collect(ctx, s, "read who holds snapshots", q, pgx.RowToStructByPos[SnapshotHolder])
 }

@@ -15,6 +15,13 @@ const MaxWaitingCount = 10000
 // ErrReadOnly says that the server is a primary, and its sessions take no writes all the same.
 var ErrReadOnly = errors.New("the database takes no writes: default_transaction_read_only is on")
 
+var (
+	// ErrTriggersOff says that Rowrun's triggers don't fire in the sessions of this role.
+	ErrTriggersOff = errors.New("session_replication_role is replica: no trigger fires, statuses and notifications go wrong (rowrun doctor)")
+	// ErrRowsHidden says that this role doesn't see all rows.
+	ErrRowsHidden = errors.New("row level security hides rows of Rowrun's tables from this role (rowrun doctor)")
+)
+
 // WaitingRuns counts the runs of one status and type that wait, as far as counting goes.
 type WaitingRuns struct {
 	Status string // PENDING or AVAILABLE
@@ -127,12 +134,15 @@ FROM rowrun.task_run WHERE id = ANY ($1) AND started_at IS NOT NULL`
 	return delays, nil
 }
 
-// Writable asks whether the database takes writes: ErrStandby, ErrReadOnly.
+// Writable asks whether the database takes writes, and does with them what it should: ErrStandby, ErrReadOnly,
+// ErrTriggersOff, ErrRowsHidden.
 func (s *Store) Writable(ctx context.Context) error {
 	const q = `-- writable
-SELECT pg_is_in_recovery(), current_setting('transaction_read_only')::boolean`
-	var standby, readOnly bool
-	if err := s.pool.QueryRow(ctx, q).Scan(&standby, &readOnly); err != nil {
+SELECT pg_is_in_recovery(), current_setting('transaction_read_only')::boolean, current_setting('session_replication_role') = 'replica',
+       EXISTS (SELECT FROM pg_class c WHERE c.oid = ANY (ARRAY[to_regclass('rowrun.task_run'), to_regclass('rowrun.task'), to_regclass('rowrun.plan'),
+               to_regclass('rowrun.replica_heartbeat')]) AND c.relrowsecurity AND row_security_active(c.oid))`
+	var standby, readOnly, silent, hidden bool
+	if err := s.pool.QueryRow(ctx, q).Scan(&standby, &readOnly, &silent, &hidden); err != nil {
 		return fmt.Errorf("ask whether the database is writable: %w", err)
 	}
 	switch {
@@ -140,6 +150,10 @@ SELECT pg_is_in_recovery(), current_setting('transaction_read_only')::boolean`
 		return ErrStandby
 	case readOnly:
 		return ErrReadOnly
+	case silent:
+		return ErrTriggersOff
+	case hidden:
+		return ErrRowsHidden
 	}
 	return nil
 }

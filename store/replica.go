@@ -2,8 +2,11 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // Replica is what a replica says of itself.
@@ -43,16 +46,20 @@ func list(s []string) []string {
 }
 
 // Heartbeat renews a replica's lease and vouches for all its runs. ErrDead: it was declared dead, or its row is gone.
+// ErrElsewhere: the database behind the address is another one by now, a copy.
 func (s *Store) Heartbeat(ctx context.Context, replicaID string, running int) error {
 	const q = `-- heartbeat
 UPDATE rowrun.replica_heartbeat SET last_heartbeat = clock_timestamp(), running = $2
-WHERE replica_id = $1 AND state <> 'DEAD'`
-	tag, err := s.beats.Exec(ctx, q, replicaID, running)
-	if err != nil {
-		return fmt.Errorf("heartbeat: %w", err)
-	}
-	if tag.RowsAffected() == 0 {
+WHERE replica_id = $1 AND state <> 'DEAD' RETURNING rowrun.deployment_elsewhere()`
+	var elsewhere bool
+	err := s.beats.QueryRow(ctx, q, replicaID, running).Scan(&elsewhere)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
 		return ErrDead
+	case err != nil:
+		return fmt.Errorf("heartbeat: %w", err)
+	case elsewhere:
+		return ErrElsewhere
 	}
 	return nil
 }

@@ -19,15 +19,18 @@ const (
 
 // DeadReplicas lists who must be looked at: replicas whose lease has run out, as far as this replica was itself in
 // unbroken contact for that long (after an outage every heartbeat is old, and nobody is dead); and names under which
-// runs are RUNNING though no live row vouches for them.
+// runs are RUNNING though no live row vouches for them. In a copy of another deployment nobody is listed: what runs
+// there runs in its origin.
 func (s *Store) DeadReplicas(ctx context.Context, contact time.Duration) ([]string, error) {
 	const q = `-- dead_replicas
 SELECT h.replica_id FROM rowrun.replica_heartbeat h
 WHERE h.state <> 'DEAD' AND h.last_heartbeat + h.lease < clock_timestamp() AND h.lease <= make_interval(secs => $1)
+  AND NOT (SELECT rowrun.deployment_elsewhere())
 UNION
 SELECT r.replica_id FROM rowrun.task_run r
 WHERE r.status = 'RUNNING' AND r.replica_id IS NOT NULL
-  AND NOT EXISTS (SELECT FROM rowrun.replica_heartbeat h WHERE h.replica_id = r.replica_id AND h.state <> 'DEAD')`
+  AND NOT EXISTS (SELECT FROM rowrun.replica_heartbeat h WHERE h.replica_id = r.replica_id AND h.state <> 'DEAD')
+  AND NOT (SELECT rowrun.deployment_elsewhere())`
 	rows, err := s.pool.Query(ctx, q, seconds(contact))
 	if err != nil {
 		return nil, fmt.Errorf("list dead replicas: %w", err)

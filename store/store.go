@@ -146,6 +146,24 @@ func (s *Store) Close() {
 	s.pool.Close()
 }
 
+// Fill opens one connection of each kind that a replica works with, all at once, so that a limit on connections shows
+// when it starts and not when there is work.
+func (s *Store) Fill(ctx context.Context) error {
+	seen := map[*pool]bool{}
+	for _, p := range []*pool{s.pool, s.beats, s.passes, s.ends} {
+		if seen[p] {
+			continue
+		}
+		seen[p] = true
+		conn, err := p.Acquire(ctx)
+		if err != nil {
+			return fmt.Errorf("open connection %d of %d: %w", len(seen), 4, err)
+		}
+		defer conn.Release()
+	}
+	return nil
+}
+
 // Pool gives tests and the commands of a person a way to the connections.
 func (s *Store) Pool() *pgxpool.Pool { return s.pool.Pool }
 

@@ -201,10 +201,10 @@ type StreamClaim struct {
 }
 
 // ClaimStream tries, on a session of the caller's own, to take the lock whose holder writes the stream; on success
-// replicaID is recorded as the writer. The lock lasts as long as the session. Not to be called by a session that has it.
+// replicaID is recorded as the writer. In a copy of another deployment nobody gets it. The lock lasts as long as the session. Not to be called by a session that has it.
 func ClaimStream(ctx context.Context, conn *pgx.Conn, replicaID string) (StreamClaim, error) {
 	const q = `-- claim_stream
-SELECT pg_try_advisory_lock(1920298607, 2), coalesce(stream_replica_id, '') FROM rowrun.deployment`
+SELECT CASE WHEN rowrun.deployment_elsewhere() THEN false ELSE pg_try_advisory_lock(1920298607, 2) END, coalesce(stream_replica_id, '') FROM rowrun.deployment`
 	var c StreamClaim
 	if err := conn.QueryRow(ctx, q).Scan(&c.Held, &c.Writer); err != nil {
 		return StreamClaim{}, fmt.Errorf("claim stream: %w", err)

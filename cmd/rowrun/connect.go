@@ -32,7 +32,12 @@ func waitForDatabase(ctx context.Context, url, source string, patience time.Dura
 	pause.MaxInterval = maxConnectPause
 	start, said := time.Now(), ""
 	for {
-		err := tryDatabase(ctx, url)
+		try, cancel := ctx, context.CancelFunc(func() {})
+		if patience > 0 {
+			try, cancel = context.WithDeadline(ctx, start.Add(patience))
+		}
+		err := tryDatabase(try, url)
+		cancel()
 		if err == nil {
 			if said != "" {
 				log.Info().Str("database", place(url)).Msg("database reached")
@@ -46,7 +51,8 @@ func waitForDatabase(ctx context.Context, url, source string, patience time.Dura
 		if !trouble.wait {
 			return fmt.Errorf("%s (%s): %s", place(url), source, trouble.text)
 		}
-		if patience > 0 && time.Since(start) > patience {
+		next := pause.NextBackOff()
+		if patience > 0 && time.Since(start)+next >= patience {
 			return fmt.Errorf("%s (%s): gave up after %s: %s", place(url), source, patience, trouble.text)
 		}
 		if trouble.text != said {
@@ -56,7 +62,7 @@ func waitForDatabase(ctx context.Context, url, source string, patience time.Dura
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(pause.NextBackOff()):
+		case <-time.After(next):
 		}
 	}
 }

@@ -71,20 +71,28 @@ func newDoctor(env environment) *cobra.Command {
 			return d.run(cmd, &c)
 		},
 	}
-	c.register(cmd.Flags())
+	c.registerPatience(cmd.Flags(), quickPatience)
 	cmd.Flags().StringVar(&d.configPath, "config", "", "YAML `file` of the sidecars, to look at too")
 	cmd.Flags().DurationVar(&d.snapshotAge, "snapshot-age", 5*time.Minute, "how long a transaction may keep dead rows from being removed")
 	return cmd
 }
 
 func (d *doctor) run(cmd *cobra.Command, c *client) error {
-	if err := c.database.resolve(c.lookup); err != nil {
+	if err := c.resolve(); err != nil {
 		return err
 	}
 	d.database = &c.database
-	log := c.log.logger(cmd.ErrOrStderr())
-	if err := waitForDatabase(cmd.Context(), c.database.DirectURL, c.database.source, promptPatience, log); err != nil {
-		return err
+	d.checkConfig(c.lookup)
+	// Beside the wait, so that both are within its time.
+	reached := startReach(cmd.Context(), c.database.DirectURL, c.patience)
+	err := waitForDatabase(cmd.Context(), c.database.DirectURL, c.database.source, c.patience, c.log.forPerson(cmd))
+	looked := reached(err != nil)
+	if cmd.Context().Err() != nil {
+		return cmd.Context().Err()
+	}
+	if err != nil {
+		d.reportDead(err, looked, c.lookup)
+		return d.conclude(cmd, c)
 	}
 	probe, cancel := context.WithTimeout(cmd.Context(), answerPatience)
 	d.hears, d.hearsErr = hears(probe, c.database.DirectURL)
@@ -98,6 +106,11 @@ func (d *doctor) run(cmd *cobra.Command, c *client) error {
 	if err := d.examine(cmd.Context()); err != nil {
 		return inWords(err)
 	}
+	return d.conclude(cmd, c)
+}
+
+// conclude shows the findings. Warnings are an error.
+func (d *doctor) conclude(cmd *cobra.Command, c *client) error {
 	if err := d.show(cmd.OutOrStdout(), &c.out); err != nil {
 		return err
 	}
@@ -139,12 +152,14 @@ func (d *doctor) examine(ctx context.Context) error {
 		name string
 		ask  func(ctx context.Context) error
 	}{
+		{"deployment", d.checkDeployment},
 		{"privileges", d.checkPrivileges},
 		{"role", d.checkRole},
 		{"attached", d.checkAttachments},
 		{"target", d.checkTargets},
 		{"drift", d.checkDrift},
 		{"sequence", d.checkSequences},
+		{"settings", d.checkTraps},
 		{"vacuum", d.checkVacuum},
 		{"snapshot", d.checkSnapshots},
 		{"slot", d.checkSlots},
@@ -170,13 +185,21 @@ func (d *doctor) try(ctx context.Context, name string, question func(ctx context
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case store.SQLState(err) == "42501":
-		d.add(name, warning, "this role may not look: "+inWords(err).Error(), "GRANT rowrun_replica TO "+quoteIdentifier(d.server.Role)+";")
+		d.add(name, warning, "this role may not look: "+inWords(err).Error(), d.grants())
 		return nil
 	case store.SQLState(err) != "":
 		d.add(name, warning, "could not be looked at: "+inWords(err).Error(), "rowrun migrate status")
 		return nil
 	}
 	return err
+}
+
+// grants gives the role what a sidecar needs.
+func (d *doctor) grants() string {
+	if d.server.Member || !d.server.Known {
+		return "rowrun migrate grants  # as the owner of the schema"
+	}
+	return "GRANT rowrun_replica TO " + quoteIdentifier(d.server.Role) + ";"
 }
 
 func (d *doctor) add(check string, s severity, text, fix string) {

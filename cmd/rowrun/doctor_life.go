@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/rowrun/rowrun/store"
@@ -42,14 +43,11 @@ func (d *doctor) checkSnapshots(ctx context.Context) error {
 	}
 	before := len(d.findings)
 	for _, h := range holders {
-		if h.Kind == "slot" {
-			if h.Transactions > manyDead {
-				d.add("snapshot", warning, fmt.Sprintf("replication slot %s holds a snapshot of %d transactions ago", h.Name, h.Transactions),
-					"SELECT pg_drop_replication_slot("+quoteLiteral(h.Name)+"); -- if nobody needs it")
-			}
+		if h.Seconds == nil {
+			d.checkHorizon(h)
 			continue
 		}
-		if h.Seconds == nil || *h.Seconds < d.snapshotAge.Seconds() {
+		if *h.Seconds < d.snapshotAge.Seconds() {
 			continue
 		}
 		held := store.Milliseconds(*h.Seconds * 1000).Round(time.Second)
@@ -67,6 +65,29 @@ func (d *doctor) checkSnapshots(ctx context.Context) error {
 		d.add("snapshot", fine, "no transaction is older than "+d.snapshotAge.String(), "")
 	}
 	return nil
+}
+
+// checkHorizon judges who holds a snapshot and can't say for how long: a slot, of whichever database of the server, also
+// one that only keeps the catalog's rows, or a standby that asks for its own. Index pages that were emptied are used again
+// only behind all of them.
+func (d *doctor) checkHorizon(h store.SnapshotHolder) {
+	if h.Transactions <= manyDead {
+		return
+	}
+	const effect = ": emptied index pages are not used again, and indexes grow"
+	switch {
+	case h.Kind == "session":
+		d.add("snapshot", warning, fmt.Sprintf("%s (%s) holds a snapshot of %d transactions ago for a standby%s", h.Who, h.Name, h.Transactions, effect),
+			"SELECT pg_terminate_backend("+h.Name+"); -- and end the long query there, or set hot_standby_feedback = off on the standby")
+	case strings.HasPrefix(h.Who, "read by nobody"):
+		d.add("snapshot", warning, fmt.Sprintf("replication slot %s (%s) holds a snapshot of %d transactions ago%s", h.Name, h.Who, h.Transactions, effect),
+			"SELECT pg_drop_replication_slot("+quoteLiteral(h.Name)+"); -- if nobody needs it")
+	default:
+		d.add("snapshot", warning, fmt.Sprintf("replication slot %s (%s) holds a snapshot of %d transactions ago%s: its reader doesn't confirm what it has read",
+			h.Name, h.Who, h.Transactions, effect),
+			"SELECT pg_terminate_backend(active_pid) FROM pg_replication_slots WHERE slot_name = "+quoteLiteral(h.Name)+
+				"; -- then, if nobody needs it: SELECT pg_drop_replication_slot("+quoteLiteral(h.Name)+");")
+	}
 }
 
 func (d *doctor) checkSlots(ctx context.Context) error {
@@ -135,14 +156,46 @@ func (d *doctor) checkOrphans(ctx context.Context) error {
 		return err
 	}
 	for _, o := range orphans {
-		target, serve := "", fmt.Sprintf("rowrun serve --queues %s --types %s", oneWord(o.Queue), oneWord(o.Type))
+		target := ""
 		if o.Database != "" {
 			target = " on database " + o.Database
 		}
-		d.add("orphans", warning, fmt.Sprintf("no live replica takes runs of type %s in queue %s%s, such as run %d", o.Type, o.Queue, target, o.RunID), serve)
+		d.add("orphans", warning, fmt.Sprintf("no live replica takes runs of type %s in queue %s%s, such as run %d", o.Type, o.Queue, target, o.RunID), taker(o))
 	}
 	if len(orphans) == 0 {
 		d.add("orphans", fine, "every run that waits can be taken by a live replica", "")
 	}
 	return nil
+}
+
+// taker says what takes such runs: they are somebody's work, so that none is purged.
+func taker(o store.Orphan) string {
+	serve := "rowrun serve --queues " + shellWord(o.Queue)
+	switch o.Type {
+	case "SQL", "DATABASE_MIGRATE":
+		name := o.Database
+		if name == "" {
+			name = "NAME"
+		}
+		return serve + " --types " + o.Type + " --config FILE  # which has, under databases: " + name + ": {url: env:NAME_OF_A_VARIABLE}"
+	case "COMMAND":
+		return serve + " --types COMMAND --config FILE  # which has, under commands, what the tasks name"
+	case "HTTP":
+		return serve + " --types HTTP --app-url http://127.0.0.1:8080  # where the app is"
+	case "NOOP":
+		return serve + " --types NOOP"
+	}
+	return "start the Go program whose scheduler.Config has " + quoted(o.Type) + " in Executors and " + quoted(o.Queue) +
+		" in Queues  # see docs/embedding.md; renamed: rowrun type alias"
+}
+
+// shellWord makes any text one word of a shell's command line, and none that ends it: what stands in rows is written by who
+// may insert, and read by who is about to paste it.
+func shellWord(name string) string {
+	if strings.IndexFunc(name, func(r rune) bool {
+		return r != '_' && r != '-' && r != '.' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	}) < 0 && name != "" {
+		return name
+	}
+	return quoted(name)
 }

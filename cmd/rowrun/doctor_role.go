@@ -107,15 +107,3 @@ func shortName(name string) string {
 	}, strings.ToLower(name))
 	return name[:min(len(name), 50)]
 }
-
-// oneWord makes any text one word of a shell's command line, and none that ends it: what stands in rows is written by
-// who may insert, and read by who is about to paste it.
-func oneWord(text string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_./:@%+,-", r)
-	}
-	if text != "" && strings.IndexFunc(text, func(r rune) bool { return !plain(r) }) < 0 {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
-}

@@ -3,10 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"regexp"
-	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/rowrun/rowrun/migrations"
 )
@@ -48,8 +45,7 @@ func (d *doctor) checkPrivileges(ctx context.Context) error {
 		d.add("privileges", fine, "role "+d.server.Role+" may do what a sidecar needs", "")
 		return nil
 	}
-	d.add("privileges", warning, fmt.Sprintf("role %s lacks %d privileges that a sidecar needs: %s", d.server.Role, len(missing), firstFew(missing)),
-		"rowrun migrate grants; GRANT rowrun_replica TO "+quoteIdentifier(d.server.Role)+";")
+	d.add("privileges", warning, fmt.Sprintf("role %s lacks %d privileges that a sidecar needs: %s", d.server.Role, len(missing), firstFew(missing)), d.grants())
 	return nil
 }
 
@@ -61,114 +57,39 @@ func firstFew(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// checkDrift compares triggers and functions with those of the migrations.
+// checkDrift compares the schema with what the migrations made.
 func (d *doctor) checkDrift(ctx context.Context) error {
 	if d.schema > int64(migrations.Version()) {
-		return nil // what they should be is not known here
+		return nil // what it should be is not known here
 	}
-	want, err := migratedObjects()
-	if err != nil {
+	drift, err := migrations.ReadDrift(ctx, migrations.Config{URL: d.database.DirectURL})
+	switch {
+	case err != nil:
 		return err
+	case !drift.Known:
+		d.add("drift", note, "what the schema should be isn't recorded, the migrations were applied by hand", "rowrun migrate up")
+		return nil
 	}
-	before := len(d.findings)
-	triggers, err := d.store.Triggers(ctx)
-	if err != nil {
-		return err
-	}
-	found := map[string]bool{}
-	for _, t := range triggers {
-		name := t.Table + "." + t.Name
-		found[name] = true
-		switch {
-		case !want.triggers[name]:
-			d.add("drift", note, "trigger "+t.Name+" on rowrun."+t.Table+" is not Rowrun's", "DROP TRIGGER "+quoteIdentifier(t.Name)+" ON rowrun."+quoteIdentifier(t.Table)+"; -- unless you want it")
-		case !t.Enabled:
-			d.add("drift", warning, "trigger "+t.Name+" on rowrun."+t.Table+" is disabled: statuses or notifications go wrong",
-				"ALTER TABLE rowrun."+quoteIdentifier(t.Table)+" ENABLE TRIGGER "+quoteIdentifier(t.Name)+";")
+	var changed []string
+	for _, o := range drift.Differences {
+		name := o.Kind + " " + o.Name
+		switch o.How {
+		case "foreign":
+			d.add("drift", note, name+" is not Rowrun's", "DROP TRIGGER "+o.Name+"; -- unless you want it")
+		case "disabled":
+			trigger, table, _ := strings.Cut(o.Name, " ON ")
+			d.add("drift", warning, name+" is disabled: statuses or notifications go wrong", "ALTER TABLE "+table+" ENABLE TRIGGER "+trigger+";")
+		case "missing", "invalid":
+			changed = append(changed, name+" is "+o.How)
+		default:
+			changed = append(changed, name+" is not as the migrations make it")
 		}
 	}
-	for _, name := range want.names() {
-		if !found[name] {
-			table, trigger, _ := strings.Cut(name, ".")
-			d.add("drift", warning, "trigger "+trigger+" on rowrun."+table+" is missing", "rowrun migrate sql  # find its CREATE TRIGGER and run that")
-		}
+	if len(changed) > 0 {
+		d.add("drift", warning, firstFew(changed), "rowrun migrate repair  # as the owner of the schema")
 	}
-	functions, err := d.store.Functions(ctx)
-	if err != nil {
-		return err
-	}
-	for _, f := range functions {
-		if bodies := want.functions[f.Name]; len(bodies) > 0 && !slices.Contains(bodies, strings.TrimSpace(f.Body)) {
-			d.add("drift", warning, "function rowrun."+f.Name+" is not that of the migrations", "rowrun migrate sql  # find its CREATE FUNCTION and run that with OR REPLACE")
-		}
-	}
-	if err := d.checkPublication(ctx, want.published); err != nil {
-		return err
-	}
-	if len(d.findings) == before {
-		d.add("drift", fine, fmt.Sprintf("%d triggers and %d functions are those of the migrations", len(want.triggers), len(functions)), "")
+	if len(drift.Differences) == 0 {
+		d.add("drift", fine, fmt.Sprintf("%d functions, views, triggers, constraints, indexes and grants are those of the migrations", drift.Objects), "")
 	}
 	return nil
-}
-
-func (d *doctor) checkPublication(ctx context.Context, want []string) error {
-	published, err := d.store.Published(ctx)
-	if err != nil {
-		return err
-	}
-	var missing []string
-	for _, column := range want {
-		if !slices.Contains(published, column) {
-			missing = append(missing, column)
-		}
-	}
-	if len(missing) > 0 {
-		d.add("drift", warning, "publication rowrun_stream is missing, or lacks inserts, updates or the columns "+firstFew(missing)+": the stream can't be read from the log",
-			"DROP PUBLICATION IF EXISTS rowrun_stream; -- then rowrun migrate sql, and run its CREATE PUBLICATION")
-	}
-	return nil
-}
-
-// migrated are the triggers, PL/pgSQL functions and published columns that the migrations leave behind.
-type migrated struct {
-	triggers  map[string]bool     // table.name
-	functions map[string][]string // bodies by name; several where one is replaced or overloaded
-	published []string            // columns of task_run that the stream reads
-}
-
-func (m *migrated) names() []string {
-	var names []string
-	for name := range m.triggers {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
-
-// migratedObjects reads the text of the migrations: what the database should
-// hold is written down nowhere else.
-func migratedObjects() (*migrated, error) {
-	text, err := migrations.SQL(0)
-	if err != nil {
-		return nil, err
-	}
-	statement := regexp.MustCompile(`(?is)\b(CREATE|DROP)\s+(?:OR\s+REPLACE\s+)?(?:CONSTRAINT\s+)?TRIGGER\s+(?:IF\s+EXISTS\s+)?(\w+)\s[^;]*?\bON\s+rowrun\.(\w+)`)
-	m := &migrated{triggers: map[string]bool{}, functions: map[string][]string{}}
-	bare := regexp.MustCompile(`(?m)--.*$`).ReplaceAllString(text, "")
-	for _, s := range statement.FindAllStringSubmatch(bare, -1) {
-		if strings.EqualFold(s[1], "CREATE") {
-			m.triggers[s[3]+"."+s[2]] = true
-		} else {
-			delete(m.triggers, s[3]+"."+s[2])
-		}
-	}
-	function := regexp.MustCompile(`(?is)\bCREATE\s+(?:OR\s+REPLACE\s+)?FUNCTION\s+rowrun\.(\w+)\s*\([^$;]*?\bAS\s+\$\$(.*?)\$\$`)
-	for _, s := range function.FindAllStringSubmatch(text, -1) {
-		m.functions[s[1]] = append(m.functions[s[1]], strings.TrimSpace(s[2]))
-	}
-	publication := regexp.MustCompile(`(?is)\bCREATE\s+PUBLICATION\s+rowrun_stream\s+FOR\s+TABLE\s+rowrun\.task_run\s*\(([^)]*)\)`)
-	for _, s := range publication.FindAllStringSubmatch(bare, -1) {
-		m.published = strings.FieldsFunc(s[1], func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
-	}
-	return m, nil
 }

@@ -81,51 +81,6 @@ func checks(findings []finding) []string {
 	return names
 }
 
-// Each repair that doctor names for a trigger is one that works.
-func TestDoctorFindsTriggersThatDrifted(t *testing.T) {
-	t.Parallel()
-	dsn := storetest.New(t)
-	conn := connect(t, dsn)
-	change(t, conn, aliveReplica)
-	change(t, conn, `ALTER TABLE rowrun.task_run DISABLE TRIGGER task_run_guard`)
-	code, findings := diagnosis(t, dsn)
-	require.Equal(t, exitFailed, code)
-	f := one(t, findings, "drift", warning)
-	require.Contains(t, f.Text, "task_run_guard")
-	change(t, conn, f.Fix)
-	_, findings = diagnosis(t, dsn)
-	require.Empty(t, of(findings, "drift"))
-
-	change(t, conn, `CREATE TRIGGER mine BEFORE DELETE ON rowrun.plan FOR EACH ROW EXECUTE FUNCTION rowrun.plan_fill()`)
-	_, findings = diagnosis(t, dsn)
-	require.Contains(t, one(t, findings, "drift", note).Text, "mine")
-	change(t, conn, `DROP TRIGGER mine ON rowrun.plan; DROP TRIGGER plan_fill ON rowrun.plan`)
-	_, findings = diagnosis(t, dsn)
-	require.Contains(t, one(t, findings, "drift", warning).Text, "plan_fill on rowrun.plan is missing")
-	change(t, conn, `CREATE TRIGGER plan_fill BEFORE INSERT ON rowrun.plan FOR EACH ROW EXECUTE FUNCTION rowrun.plan_fill();
-CREATE OR REPLACE FUNCTION rowrun.plan_fill() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'`)
-	_, findings = diagnosis(t, dsn)
-	require.Contains(t, one(t, findings, "drift", warning).Text, "function rowrun.plan_fill")
-}
-
-func TestDoctorFindsAPublicationThatDrifted(t *testing.T) {
-	t.Parallel()
-	dsn := storetest.New(t)
-	conn := connect(t, dsn)
-	change(t, conn, aliveReplica)
-	change(t, conn, `ALTER PUBLICATION rowrun_stream SET (publish = 'insert')`)
-	code, findings := diagnosis(t, dsn)
-	require.Equal(t, exitFailed, code)
-	require.Contains(t, one(t, findings, "drift", warning).Text, "publication rowrun_stream")
-	change(t, conn, `ALTER PUBLICATION rowrun_stream SET (publish = 'insert, update')`)
-	change(t, conn, `ALTER PUBLICATION rowrun_stream SET TABLE rowrun.task_run (id, status)`)
-	_, findings = diagnosis(t, dsn)
-	require.Contains(t, one(t, findings, "drift", warning).Text, "columns task_id, ")
-	change(t, conn, `DROP PUBLICATION rowrun_stream`)
-	_, findings = diagnosis(t, dsn)
-	require.Contains(t, one(t, findings, "drift", warning).Text, "is missing")
-}
-
 func TestDoctorJudgesWhatTheServerTells(t *testing.T) {
 	t.Parallel()
 	for text, facts := range map[string]store.ServerFacts{
@@ -330,27 +285,5 @@ func TestDoctorMeasuresTheClocks(t *testing.T) {
 		require.NoError(t, d.checkClock(t.Context()))
 		require.Len(t, d.findings, 1)
 		require.Equal(t, want, d.findings[0].Severity, d.findings[0].Text)
-	}
-}
-
-func TestWhatTheMigrationsLeaveBehindIsRead(t *testing.T) {
-	t.Parallel()
-	want, err := migratedObjects()
-	require.NoError(t, err)
-	conn := connect(t, storetest.New(t))
-	rows, err := conn.Query(t.Context(), `SELECT c.relname || '.' || t.tgname FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
-WHERE c.relnamespace = 'rowrun'::regnamespace AND NOT t.tgisinternal ORDER BY 1`)
-	require.NoError(t, err)
-	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	require.NoError(t, err)
-	require.ElementsMatch(t, names, want.names())
-	rows, err = conn.Query(t.Context(), `SELECT DISTINCT f.proname FROM pg_proc f JOIN pg_language l ON l.oid = f.prolang
-WHERE f.pronamespace = 'rowrun'::regnamespace AND l.lanname = 'plpgsql'`)
-	require.NoError(t, err)
-	functions, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	require.NoError(t, err)
-	require.NotEmpty(t, functions)
-	for _, name := range functions {
-		require.NotEmpty(t, want.functions[name], name)
 	}
 }

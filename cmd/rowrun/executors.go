@@ -18,6 +18,7 @@ type executors struct {
 	byType              map[string]scheduler.Executor
 	databases, commands []string
 	http                *httpexec.Executor // nil where no app is called
+	sql                 *sqlexec.Executor  // nil before addSQL
 }
 
 // newExecutors makes those that need no database; what they refuse is wrong use.
@@ -64,6 +65,7 @@ func (x *executors) addSQL(c *serveConfig, deployment string, log zerolog.Logger
 	if err != nil {
 		return usagef("--config %s: %w", c.configPath, err)
 	}
+	x.sql = sql
 	if slices.Contains(c.Types, "SQL") {
 		x.byType["SQL"], x.databases = sql, sql.Databases()
 	}

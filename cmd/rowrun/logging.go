@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"github.com/rs/zerolog"
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/stream"
@@ -27,6 +28,15 @@ func (c *logConfig) logger(w io.Writer) zerolog.Logger {
 		level = zerolog.InfoLevel
 	}
 	return zerolog.New(c.writer(w)).Level(level).With().Timestamp().Logger()
+}
+
+// forPerson is the log of a command of a person's: at a terminal it is for reading, unless --log-format says otherwise.
+func (c *logConfig) forPerson(cmd *cobra.Command) zerolog.Logger {
+	out, form := cmd.ErrOrStderr(), *c
+	if flag := cmd.Flags().Lookup("log-format"); flag != nil && !flag.Changed && isDevice(out) {
+		form.Format = "console"
+	}
+	return form.logger(out)
 }
 
 // writer puts the chosen form before w. What is written to it are JSON lines.

@@ -20,7 +20,7 @@ func newMigrate(env environment) *cobra.Command {
 	})
 	m.database.register(cmd.PersistentFlags())
 	m.log.register(cmd.PersistentFlags())
-	cmd.AddCommand(m.up(), m.down(), m.status(), m.force(), m.sql(), m.grants())
+	cmd.AddCommand(m.up(), m.down(), m.status(), m.force(), m.sql(), m.grants(), m.repair(), m.deployment())
 	return cmd
 }
 

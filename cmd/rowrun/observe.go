@@ -63,6 +63,9 @@ func newTracer(ctx context.Context, c *serveConfig, log zerolog.Logger) (*tracin
 	return tracing.New(ctx, tracing.Config{Exporter: exporter, Replica: c.ReplicaName, Version: version, Log: log})
 }
 
+// unablePatience is how long a replica may be unable to claim before it isn't ready.
+const unablePatience = 10 * time.Second
+
 // readiness says when a replica takes work: the database takes writes and has
 // the schema, and this replica's lease is in force. How it is woken is told,
 // and no condition: sweeps find everything, only later.
@@ -71,12 +74,19 @@ func readiness(s *store.Store, replica *scheduler.Scheduler, lease time.Duration
 		{Name: "database", Ask: func(ctx context.Context) error {
 			err := s.Writable(ctx)
 			switch {
-			case err == nil, errors.Is(err, store.ErrStandby), errors.Is(err, store.ErrReadOnly), errors.Is(err, context.DeadlineExceeded):
+			case err == nil, errors.Is(err, store.ErrStandby), errors.Is(err, store.ErrReadOnly), errors.Is(err, context.DeadlineExceeded),
+				errors.Is(err, store.ErrTriggersOff), errors.Is(err, store.ErrRowsHidden):
 				return err
 			}
 			return errors.New(diagnose(err).text)
 		}},
 		{Name: "schema", Ask: func(ctx context.Context) error { return checkSchema(ctx, s) }},
+		{Name: "deployment", Ask: func(context.Context) error {
+			if why := replica.Status().Elsewhere; why != "" {
+				return errors.New(why)
+			}
+			return nil
+		}},
 		{Name: "heartbeat", Ask: func(context.Context) error {
 			status := replica.Status()
 			switch {
@@ -94,11 +104,20 @@ func readiness(s *store.Store, replica *scheduler.Scheduler, lease time.Duration
 			return nil
 		}},
 		{Name: "executors", Ask: func(context.Context) error { return nil }, Tell: func() string { return hung(replica.Status()) }},
-		{Name: "claims", Ask: func(context.Context) error { return nil }, Tell: func() string { return claims(replica.Status()) }},
+		{Name: "claims", Ask: func(context.Context) error { return unable(replica.Status()) }, Tell: func() string { return claims(replica.Status()) }},
 		{Name: "locks", Ask: func(context.Context) error { return nil }, Tell: func() string { return heldUp(replica.Status()) }},
 		{Name: "notifications", Ask: func(context.Context) error { return nil }, Tell: func() string { return silent(replica.Status()) }},
 		{Name: "wake", Ask: func(context.Context) error { return nil }, Tell: wake},
 	}
+}
+
+// unable says that a replica lives and hasn't been able to claim for a while: its other connections are refused, say, or
+// each of its passes runs into a limit.
+func unable(s scheduler.Status) error {
+	if s.Unable < unablePatience {
+		return nil
+	}
+	return fmt.Errorf("nothing could be claimed for %s: %s", s.Unable.Round(time.Second), s.UnableWhy)
 }
 
 // claims says that a replica is paused, "": it isn't. It is ready all the same: restarting it would undo the pause.

@@ -136,6 +136,11 @@ func newReplica(c *serveConfig, s *store.Store, x *executors, traces *tracing.Tr
 		Ended:              ended,
 		LogRuns:            logRuns,
 		Observer:           counted.Observer(),
+		Identified: func(deployment string) {
+			if err := x.sql.SetDeployment(deployment); err != nil {
+				log.Error().Err(err).Msg("the deployment's identity can't be used") // a column of type uuid
+			}
+		},
 		Surveyed: func(seen store.Survey) {
 			tell(due, seen.Deliveries)
 			tell(noted, seen.Notes)

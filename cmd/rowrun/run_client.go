@@ -25,9 +25,20 @@ type client struct {
 	log      logConfig
 	out      output
 	lookup   func(string) (string, bool)
+	// patience is how long a database that can't be reached is waited for.
+	patience time.Duration
 }
 
 func (c *client) register(flags *pflag.FlagSet) {
+	c.registerPatience(flags, promptPatience)
+}
+
+// quickPatience is for the commands that are asked when something is wrong.
+const quickPatience = 5 * time.Second
+
+// registerPatience is register with how long a database that can't be reached is waited for.
+func (c *client) registerPatience(flags *pflag.FlagSet, patience time.Duration) {
+	flags.DurationVar(&c.patience, "connect-timeout", patience, "how long to wait for a database that can't be reached")
 	c.database.register(flags)
 	c.log.register(flags)
 	c.out.register(flags)
@@ -36,11 +47,11 @@ func (c *client) register(flags *pflag.FlagSet) {
 // open waits for the database and looks at its schema. A pooler is gone
 // around where there is a way: a person's few questions don't need it.
 func (c *client) open(cmd *cobra.Command) (*store.Store, error) {
-	if err := c.database.resolve(c.lookup); err != nil {
+	if err := c.resolve(); err != nil {
 		return nil, err
 	}
-	ctx, log := cmd.Context(), c.log.logger(cmd.ErrOrStderr())
-	if err := waitForDatabase(ctx, c.database.DirectURL, c.database.source, promptPatience, log); err != nil {
+	ctx, log := cmd.Context(), c.log.forPerson(cmd)
+	if err := waitForDatabase(ctx, c.database.DirectURL, c.database.source, c.patience, log); err != nil {
 		return nil, err
 	}
 	s, err := store.Open(ctx, store.Config{URL: c.database.DirectURL, MaxConns: 2})
@@ -52,6 +63,14 @@ func (c *client) open(cmd *cobra.Command) (*store.Store, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// resolve finds the database and checks what it is waited for.
+func (c *client) resolve() error {
+	if c.patience <= 0 {
+		return usagef("--connect-timeout: %s is not accepted; accepted: a duration above 0", c.patience)
+	}
+	return c.database.resolve(c.lookup)
 }
 
 // ask opens the database, asks one question of it within answerPatience, and

@@ -75,6 +75,7 @@ func serveWith(ctx context.Context, c *serveConfig, executors *executors, out io
 	if err != nil {
 		return stopped(ctx, err)
 	}
+	tryConnections(ctx, opened, log)
 	if err := executors.addSQL(c, deployment, log); err != nil {
 		return err
 	}
@@ -90,6 +91,15 @@ func serveWith(ctx context.Context, c *serveConfig, executors *executors, out io
 		return err
 	}
 	return r.Run(ctx)
+}
+
+// tryConnections says so where the replica gets fewer connections than it works with: it lives, and may be unable to claim.
+func tryConnections(ctx context.Context, s *store.Store, log zerolog.Logger) {
+	ask, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	if err := s.Fill(ask); err != nil && ctx.Err() == nil {
+		log.Warn().Str("cause", store.Reason(err)).Msg("not all connections that a replica needs can be opened: look at CONNECTION LIMIT of role and database, and at max_connections")
+	}
 }
 
 // stopped makes an asked-for stop before the start was over a clean one.

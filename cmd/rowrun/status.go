@@ -37,7 +37,7 @@ func newStatus(env environment) *cobra.Command {
 			})
 		},
 	}
-	c.register(cmd.Flags())
+	c.registerPatience(cmd.Flags(), quickPatience)
 	return cmd
 }
 

@@ -190,9 +190,11 @@ func probe(ctx context.Context, config *pgx.ConnConfig, url string) error {
 }
 
 // isTerminal says that what is written to w is seen by a person who hasn't asked for plain text.
-func isTerminal(w io.Writer) bool {
+func isTerminal(w io.Writer) bool { return os.Getenv("NO_COLOR") == "" && isDevice(w) }
+
+func isDevice(w io.Writer) bool {
 	file, ok := w.(*os.File)
-	if !ok || os.Getenv("NO_COLOR") != "" {
+	if !ok {
 		return false
 	}
 	info, err := file.Stat()

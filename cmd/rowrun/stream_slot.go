@@ -70,11 +70,14 @@ func dropSlot(ctx context.Context, c *databaseConfig, out io.Writer, log zerolog
 	}
 	ctx, cancel := context.WithTimeout(ctx, slotTimeout)
 	defer cancel()
-	deployment, err := opened.Deployment(ctx)
+	where, err := opened.Whereabouts(ctx)
 	if err != nil {
 		return err
 	}
-	name := store.StreamSlotName(deployment)
+	if where.Elsewhere {
+		return errors.New("the slot is the origin's: " + where.Why())
+	}
+	name := store.StreamSlotName(where.ID)
 	dropped, err := opened.DropStreamSlot(ctx, name, true)
 	switch {
 	case store.SQLState(err) == "55006":

@@ -365,8 +365,8 @@ CREATE TRIGGER replica_came AFTER INSERT ON rowrun.replica_heartbeat
 CREATE TRIGGER replica_changed AFTER UPDATE ON rowrun.replica_heartbeat FOR EACH ROW
     WHEN (NEW.state = 'ACTIVE'
           AND (OLD.last_heartbeat + OLD.lease < NEW.last_heartbeat
-               OR (NEW.state, NEW.queues, NEW.types, NEW.databases, NEW.commands)
-                  IS DISTINCT FROM (OLD.state, OLD.queues, OLD.types, OLD.databases, OLD.commands)))
+               OR NEW.state IS DISTINCT FROM OLD.state OR NEW.queues IS DISTINCT FROM OLD.queues OR NEW.types IS DISTINCT FROM OLD.types
+               OR NEW.databases IS DISTINCT FROM OLD.databases OR NEW.commands IS DISTINCT FROM OLD.commands))
     EXECUTE FUNCTION rowrun.replica_changed();
 
 COMMENT ON FUNCTION rowrun.may_notify() IS 'Internal: whether the server''s queue of notifications takes more.';

@@ -626,9 +626,10 @@ CREATE TRIGGER task_scheduled AFTER INSERT ON rowrun.task FOR EACH ROW
     WHEN (NEW.schedule IS NOT NULL) EXECUTE FUNCTION rowrun.task_scheduled();
 CREATE TRIGGER task_rescheduled AFTER UPDATE ON rowrun.task FOR EACH ROW
     WHEN ((NEW.schedule IS NOT NULL OR OLD.schedule IS NOT NULL)
-          AND (NEW.scheduled_at, NEW.misfire, NEW.ends_at, NEW.skipped, NEW.type, NEW.queue, NEW.database_id, NEW.version, NEW.sequential, NEW.priority)
-              IS DISTINCT FROM
-              (OLD.scheduled_at, OLD.misfire, OLD.ends_at, OLD.skipped, OLD.type, OLD.queue, OLD.database_id, OLD.version, OLD.sequential, OLD.priority))
+          AND (NEW.scheduled_at IS DISTINCT FROM OLD.scheduled_at OR NEW.misfire IS DISTINCT FROM OLD.misfire OR NEW.ends_at IS DISTINCT FROM OLD.ends_at
+               OR NEW.skipped IS DISTINCT FROM OLD.skipped OR NEW.type IS DISTINCT FROM OLD.type OR NEW.queue IS DISTINCT FROM OLD.queue
+               OR NEW.database_id IS DISTINCT FROM OLD.database_id OR NEW.version IS DISTINCT FROM OLD.version OR NEW.sequential IS DISTINCT FROM OLD.sequential
+               OR NEW.priority IS DISTINCT FROM OLD.priority))
     EXECUTE FUNCTION rowrun.task_scheduled();
 
 COMMENT ON FUNCTION rowrun.task_schedule_fill() IS 'Trigger: reads a task''s schedule, refuses what can''t be followed.';

@@ -9,6 +9,10 @@ BEGIN
         EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', t.name, t.conname);
     END LOOP;
 END $$;
+DROP TABLE rowrun.schema_object;
+DROP FUNCTION rowrun.renew_deployment(boolean), rowrun.deployment_elsewhere();
+ALTER TABLE rowrun.deployment DROP COLUMN system_identifier, DROP COLUMN database_oid, DROP COLUMN timeline;
+DROP FUNCTION rowrun.server_identity();
 DROP FUNCTION rowrun.resume_replica(text), rowrun.pause_replica(text), rowrun.set_replica_paused(text, boolean);
 DROP VIEW rowrun.replica_status;
 ALTER TABLE rowrun.replica_heartbeat DROP COLUMN paused_at;

@@ -67,6 +67,49 @@ COMMENT ON FUNCTION rowrun.resume_replica(text) IS 'The live replicas of this id
 REVOKE ALL ON FUNCTION rowrun.set_replica_paused(text, boolean), rowrun.pause_replica(text), rowrun.resume_replica(text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION rowrun.pause_replica(text), rowrun.resume_replica(text) TO rowrun_operator;
 
+-- Which server and database this is. A copy by dump, by template or by pg_upgrade brings along where its origin stood.
+CREATE FUNCTION rowrun.server_identity(OUT system_identifier bigint, OUT database_oid bigint, OUT timeline integer)
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rowrun, pg_temp AS $$
+BEGIN
+    SELECT d.oid::bigint INTO database_oid FROM pg_catalog.pg_database d WHERE d.datname = current_database();
+    SELECT s.system_identifier INTO system_identifier FROM pg_catalog.pg_control_system() s;
+    SELECT c.timeline_id INTO timeline FROM pg_catalog.pg_control_checkpoint() c;
+EXCEPTION WHEN insufficient_privilege THEN
+    NULL; -- somebody took EXECUTE from PUBLIC: what can't be known isn't compared
+END $$;
+COMMENT ON FUNCTION rowrun.server_identity() IS 'Where this database stands; NULL: the role may not know.';
+ALTER TABLE rowrun.deployment ADD COLUMN system_identifier bigint, ADD COLUMN database_oid bigint, ADD COLUMN timeline integer;
+COMMENT ON COLUMN rowrun.deployment.system_identifier IS 'The server that the deployment belongs to, as pg_control_system() says; NULL: not known.';
+COMMENT ON COLUMN rowrun.deployment.database_oid IS 'The database there.';
+COMMENT ON COLUMN rowrun.deployment.timeline IS 'The history of that server which was current then: a promotion begins another.';
+CREATE FUNCTION rowrun.deployment_elsewhere() RETURNS boolean
+    LANGUAGE sql STABLE SET search_path = pg_catalog, rowrun, pg_temp
+    AS $$ SELECT coalesce((SELECT d.system_identifier <> s.system_identifier OR d.database_oid <> s.database_oid
+                           FROM rowrun.deployment d, rowrun.server_identity() s), false) $$;
+COMMENT ON FUNCTION rowrun.deployment_elsewhere() IS 'Whether the deployment belongs to another server or database, of which this one is a copy.';
+CREATE FUNCTION rowrun.renew_deployment(copy boolean) RETURNS uuid
+    LANGUAGE sql SET search_path = pg_catalog, rowrun, pg_temp AS $$
+    UPDATE rowrun.deployment d
+    SET id = CASE WHEN renew_deployment.copy THEN gen_random_uuid() ELSE d.id END,
+        stream_replica_id = CASE WHEN renew_deployment.copy THEN NULL ELSE d.stream_replica_id END,
+        system_identifier = s.system_identifier, database_oid = s.database_oid, timeline = s.timeline
+    FROM rowrun.server_identity() s RETURNING d.id $$;
+COMMENT ON FUNCTION rowrun.renew_deployment(boolean) IS 'Internal: the deployment belongs here from now on; with copy it is another one than its origin.';
+SELECT rowrun.renew_deployment(false);
+REVOKE ALL ON FUNCTION rowrun.renew_deployment(boolean) FROM PUBLIC;
+
+CREATE TABLE rowrun.schema_object (
+    kind text NOT NULL,
+    name text NOT NULL,
+    hash text NOT NULL,
+    PRIMARY KEY (kind, name)
+);
+COMMENT ON TABLE rowrun.schema_object IS 'What the schema was made of, for `rowrun doctor`; written by `rowrun migrate up` and `repair`.';
+COMMENT ON COLUMN rowrun.schema_object.kind IS 'function, view, trigger, constraint, index, publication or grants.';
+COMMENT ON COLUMN rowrun.schema_object.name IS 'Which one.';
+COMMENT ON COLUMN rowrun.schema_object.hash IS 'Of its definition, as the server told it then.';
+GRANT SELECT ON rowrun.schema_object TO rowrun_client, rowrun_viewer, rowrun_replica;
+
 -- Sidecars read and write UTF-8. In most other encodings a row can hold bytes that have no equivalent there (0x81 in
 -- WIN1252), and a statement that reads it fails for the other rows too: such text is refused where it comes in. UTF8 has
 -- none, and SQL_ASCII hands bytes on as they are, so that a run of such ends by itself.

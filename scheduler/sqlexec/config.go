@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -46,7 +47,7 @@ type target struct {
 // Executor executes SQL tasks. It holds no connection between runs.
 type Executor struct {
 	targets    map[string]*target
-	deployment string
+	deployment atomic.Pointer[string]
 	log        zerolog.Logger
 }
 
@@ -57,7 +58,8 @@ func New(c Config) (*Executor, error) {
 	if err := id.Scan(c.Deployment); err != nil || !id.Valid {
 		return nil, errors.New("sqlexec: Deployment must be a uuid")
 	}
-	x := &Executor{targets: make(map[string]*target, len(c.Targets)), deployment: id.String(), log: c.Log}
+	x := &Executor{targets: make(map[string]*target, len(c.Targets)), log: c.Log}
+	x.deployment.Store(new(id.String()))
 	for name, t := range c.Targets {
 		switch {
 		case name == "":
@@ -83,6 +85,17 @@ func New(c Config) (*Executor, error) {
 		}
 	}
 	return x, nil
+}
+
+// SetDeployment gives the executor another deployment's uuid, for runs that begin after it: scheduler.Config.Identified
+// tells it. Anything but a uuid is an error.
+func (x *Executor) SetDeployment(deployment string) error {
+	var id pgtype.UUID
+	if err := id.Scan(deployment); err != nil || !id.Valid {
+		return errors.New("sqlexec: a deployment must be a uuid")
+	}
+	x.deployment.Store(new(id.String()))
+	return nil
 }
 
 // Databases returns the names of the targets, sorted.

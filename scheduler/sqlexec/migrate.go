@@ -48,7 +48,7 @@ func (m *Migrator) Execute(ctx context.Context, run *scheduler.Run) (scheduler.R
 	}
 	hash := sha256.Sum256([]byte(j.text))
 	g := &migration{job: j, key: ledgerKey{
-		deployment: m.sql.deployment,
+		deployment: *m.sql.deployment.Load(),
 		task:       strconv.FormatInt(run.TaskID, 10),
 		version:    normalVersion(run.Version),
 		hash:       hex.EncodeToString(hash[:]),

@@ -26,8 +26,8 @@ func New(t testing.TB) string {
 	url := clone(t, migrated{})
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	// Databases are copies; slots belong to the server, and are named after this.
-	if err := exec(ctx, url, "UPDATE rowrun.deployment SET id = gen_random_uuid()"); err != nil {
+	// Databases are copies, and know it; slots belong to the server, and are named after the deployment.
+	if err := exec(ctx, url, "SELECT rowrun.renew_deployment(true)"); err != nil {
 		t.Fatalf("storetest: %v", err)
 	}
 	return url
