@@ -140,6 +140,8 @@ func (d *doctor) examine(ctx context.Context) error {
 		{"slot", d.checkSlots},
 		{"replicas", d.checkReplicas},
 		{"orphans", d.checkOrphans},
+		{"webhooks", d.checkWebhooks},
+		{"schedules", d.checkSchedules},
 	} {
 		if err := d.try(ctx, check.name, check.ask); err != nil {
 			return err

@@ -27,25 +27,41 @@ import (
 
 func TestMain(m *testing.M) { storetest.Main(m) }
 
+const deployment = "0123abcd-89ab-4cde-8123-456789abcdef"
+
 func newMetrics(t *testing.T, url string) *metrics.Metrics {
 	t.Helper()
 	s, err := store.Open(t.Context(), store.Config{URL: url})
 	require.NoError(t, err)
 	t.Cleanup(s.Close)
 	m, err := metrics.New(metrics.Config{
-		Store: s, Types: []string{"NOOP", "SQL"}, Concurrency: 20, Version: "v1",
+		Store: s, Deployment: deployment, Types: []string{"NOOP", "SQL"}, Concurrency: 20, Version: "v1",
 		Replica: func() scheduler.Status {
 			return scheduler.Status{ReplicaID: "one-1", Executing: 3, Silent: time.Second}
 		},
-		Wake:   func() metrics.Wake { return metrics.Wake{Source: "notify", Connected: true, Reconnects: 2} },
-		Stream: func() metrics.Stream { return metrics.Stream{Writing: true, Lines: 10, Gaps: 1, Readers: 4, Slow: 5} },
-		Log:    zerolog.Nop(),
+		Wake: func() metrics.Wake { return metrics.Wake{Source: "notify", Connected: true, Reconnects: 2} },
+		Stream: func() metrics.Stream {
+			return metrics.Stream{Writing: true, Lines: 10, Gaps: 1, LastGap: time.UnixMilli(1_700_000_000_500), Readers: 4, Slow: 5}
+		},
+		Log: zerolog.Nop(),
 	})
 	require.NoError(t, err)
 	return m
 }
 
+// scrape is what Prometheus gets, without the deployment that stands on each series.
 func scrape(t *testing.T, m *metrics.Metrics) string {
+	t.Helper()
+	text := raw(t, m)
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "#") {
+			require.Regexp(t, `[{,]deployment="0123abcd"[,}]`, line)
+		}
+	}
+	return strings.ReplaceAll(regexp.MustCompile(`deployment="0123abcd",?`).ReplaceAllString(text, ""), "{} ", " ")
+}
+
+func raw(t *testing.T, m *metrics.Metrics) string {
 	t.Helper()
 	w := httptest.NewRecorder()
 	m.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/metrics", nil))
@@ -108,6 +124,7 @@ func TestWhatASchedulerTellsIsCounted(t *testing.T) {
 		`rowrun_events_wake_source{source="poll"} 0`,
 		`rowrun_events_reconnects_total 2`,
 		`rowrun_stream_gaps_total 1`,
+		`rowrun_stream_last_gap_timestamp_seconds 1.7000000005e+09`,
 		`rowrun_stream_dropped_readers_total 5`,
 		`rowrun_build_info{version="v1"} 1`,
 		`go_goroutines`, `process_cpu_seconds_total`,
@@ -131,6 +148,8 @@ INSERT INTO rowrun.replica_heartbeat (replica_id, last_heartbeat, lease) VALUES 
 		`rowrun_store_waiting_runs{status="AVAILABLE",type="other"} 2`,
 		`rowrun_store_waiting_runs{status="PENDING",type="SQL"} 0`,
 		`rowrun_store_live_replicas 1`,
+		`rowrun_store_oldest_pending_delivery_seconds{reason="unready"} 0`,
+		`rowrun_store_stopped_schedules 0`,
 	} {
 		require.Contains(t, text, want)
 	}
