@@ -271,6 +271,10 @@ func TestStatusAndMetricsTellOfTheReplica(t *testing.T) {
 	} {
 		require.Contains(t, text, want)
 	}
+	_, whole := s.status(t, "/metrics")
+	var deployment string
+	require.NoError(t, conn.QueryRow(t.Context(), `SELECT left(id::text, 8) FROM rowrun.deployment`).Scan(&deployment))
+	require.Contains(t, whole, `rowrun_store_live_replicas{deployment="`+deployment+`"} 1`)
 	_, body := s.status(t, "/readyz")
 	for _, check := range []string{"database", "schema", "heartbeat", "draining", "wake"} {
 		require.Contains(t, body, `"`+check+`":{"ok":true`)
