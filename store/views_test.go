@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -59,4 +60,27 @@ INSERT INTO rowrun.task (name, type) VALUES ('work', 'NOOP'); INSERT INTO rowrun
 	}
 	exec(t, conn, `GRANT SELECT ON rowrun.task_run, rowrun.task TO `+role+`; ALTER TABLE rowrun.task_run ENABLE ROW LEVEL SECURITY; SET ROLE `+role)
 	require.Zero(t, query[int](t, conn, `SELECT count(*) FROM rowrun.job`))
+}
+
+// Whose rights a view is read with changes nothing of how it is read: by indexes, whoever asks.
+func TestViewsAreReadByIndexesWhoeverAsks(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, storetest.New(t))
+	exec(t, conn, `INSERT INTO rowrun.task (name, type) SELECT 'task ' || n, 'NOOP' FROM generate_series(1, 200) n;
+SET session_replication_role = replica;
+INSERT INTO rowrun.task_run (id, task_id, root_id, status, priority, creator, type, queue, sequential, finished_at)
+SELECT n, 1 + n % 200, n, CASE WHEN n % 10 = 0 THEN 'FAILED' ELSE 'DONE' END, 0, 'x', 'NOOP', 'default', false, now() FROM generate_series(1, 20000) n;
+SET session_replication_role = origin; ANALYZE rowrun.task_run, rowrun.task`)
+	for _, q := range []string{
+		`SELECT * FROM rowrun.job WHERE root_id = 5`, `SELECT * FROM rowrun.failed_run LIMIT 20`,
+		`SELECT * FROM rowrun.task_status WHERE task_id = 7`, `SELECT * FROM rowrun.replica_status`,
+	} {
+		own := all[string](t, conn, `EXPLAIN (COSTS off) `+q)
+		require.NotContains(t, strings.Join(own, "\n"), "Seq Scan on task_run", q)
+		for _, role := range []string{"rowrun_client", "rowrun_viewer", "rowrun_replica"} {
+			exec(t, conn, `SET ROLE `+role)
+			require.Equal(t, own, all[string](t, conn, `EXPLAIN (COSTS off) `+q), "%s as %s", q, role)
+			exec(t, conn, `RESET ROLE`)
+		}
+	}
 }
