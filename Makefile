@@ -33,7 +33,7 @@ run: ## a private PostgreSQL, rowrun and a sample plan; Ctrl-C ends it
 	@exec bin/rowrun dev --sample
 
 test: ## all tests with the race detector, on a real PostgreSQL
-	@.ci/ensure postgres cc
+	@.ci/ensure postgres cc promtool
 	$(GOTEST) -p $(TEST_JOBS) -timeout $(TEST_TIMEOUT) ./...
 
 test-unbatched: ## the tests of scheduler and integration with each run claimed and ended by itself
@@ -44,7 +44,7 @@ test-matrix: ## all tests on PostgreSQL 15, 16, 17 and 18
 	@.ci/matrix
 
 soak: ## the same tests with full counts; output in bin/soak.log
-	@.ci/ensure postgres cc
+	@.ci/ensure postgres cc promtool
 	@.ci/soak $(SOAK_LOG)
 
 race: ## scheduler and store again and again, in random order

@@ -135,7 +135,7 @@ UPDATE rowrun.webhook_delivery
 SET status = $3, attempts = least(attempts, 2147483646) + 1, response_code = nullif($4::int, 0), last_error = nullif($5, ''),
     next_attempt_at = CASE WHEN $3 = 'PENDING' THEN clock_timestamp() + make_interval(secs => $6) END,
     delivered_at = CASE WHEN $3 = 'DELIVERED' THEN clock_timestamp() END,
-    leased_until = NULL, lease_token = NULL
+    leased_until = NULL, lease_token = NULL, unready_since = NULL
 WHERE id = $1 AND status = 'PENDING' AND lease_token = $2`
 	tag, err := s.pool.Exec(ctx, q, d.ID, d.Token, try.Status, try.Code, try.Problem, seconds(try.RetryIn))
 	if err != nil {
@@ -147,11 +147,13 @@ WHERE id = $1 AND status = 'PENDING' AND lease_token = $2`
 	return nil
 }
 
-// ReleaseDelivery gives a lease back without a try, and leaves the reason behind where there is one. ErrStale as for
-// RecordTry.
+// ReleaseDelivery gives a lease back without a try; reason says what this replica lacks for one, "": nothing. ErrStale as
+// for RecordTry.
 func (s *Store) ReleaseDelivery(ctx context.Context, d Delivery, reason string) error {
 	const q = `-- release_delivery
-UPDATE rowrun.webhook_delivery SET leased_until = NULL, lease_token = NULL, last_error = coalesce(nullif($3, ''), last_error)
+UPDATE rowrun.webhook_delivery
+SET leased_until = NULL, lease_token = NULL, last_error = coalesce(nullif($3, ''), last_error),
+    unready_since = CASE WHEN $3 <> '' THEN coalesce(unready_since, clock_timestamp()) ELSE unready_since END
 WHERE id = $1 AND status = 'PENDING' AND lease_token = $2`
 	tag, err := s.pool.Exec(ctx, q, d.ID, d.Token, reason)
 	if err != nil {
@@ -175,7 +177,7 @@ WITH off AS (
     RETURNING w.id
 )
 UPDATE rowrun.webhook_delivery d
-SET status = 'DISABLED', next_attempt_at = NULL, leased_until = NULL, lease_token = NULL,
+SET status = 'DISABLED', next_attempt_at = NULL, leased_until = NULL, lease_token = NULL, unready_since = NULL,
     attempts = least(d.attempts, 2147483646) + CASE WHEN d.id = $1 THEN 1 ELSE 0 END,
     response_code = CASE WHEN d.id = $1 THEN $4::int ELSE d.response_code END,
     last_error = $5

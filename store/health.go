@@ -46,6 +46,11 @@ type Health struct {
 	// OrphanTypes counts the task types of which runs wait that no live replica could run, Orphans these runs, as the
 	// last look of a replica has counted them.
 	OrphanTypes, Orphans int64
+	// OldestDelivery is, for each reason of DeliveryReasons, for how long the oldest delivery has been PENDING that waits for
+	// it; 0: none does.
+	OldestDelivery map[string]time.Duration
+	// StoppedSchedules counts the tasks whose schedule was paused by itself, as it can't be followed any more.
+	StoppedSchedules int64
 	// SlotLag is how many bytes the deployment's replication slot is behind; nil: there is no such slot.
 	SlotLag *int64
 }
@@ -58,6 +63,11 @@ SELECT (SELECT count(*) FROM (` + overdueRuns + `) o),
        coalesce((SELECT extract(epoch FROM clock_timestamp() - min(o.due)) FROM (` + overdueRuns + `) o), 0)::float8,
        (SELECT count(*) FROM rowrun.replica_heartbeat h WHERE h.state <> 'DEAD' AND h.last_heartbeat + h.lease > clock_timestamp()),
        pg_notification_queue_usage(),
+       (SELECT array_agg(coalesce(x.age, 0) ORDER BY v.n)
+        FROM unnest($1::text[]) WITH ORDINALITY v(reason, n)
+        LEFT JOIN (SELECT b.reason, extract(epoch FROM clock_timestamp() - min(b.since))::float8 AS age
+                   FROM (` + webhookBacklogs + `) b GROUP BY b.reason) x ON x.reason = v.reason),
+       (SELECT count(*) FROM rowrun.task k WHERE k.schedule_error IS NOT NULL),
        (SELECT count(*) FROM rowrun.orphan_type), (SELECT coalesce(sum(o.pending + o.available), 0)::bigint FROM rowrun.orphan_type o),
        (SELECT CASE WHEN NOT pg_is_in_recovery() THEN pg_wal_lsn_diff(pg_current_wal_lsn(), s.confirmed_flush_lsn)::bigint END
         FROM pg_replication_slots s WHERE s.slot_name = ` + slotName + `)`
@@ -90,11 +100,17 @@ FROM (SELECT r.type, r.available_at FROM rowrun.task_run r WHERE r.status = 'AVA
 func (s *Store) Health(ctx context.Context) (Health, error) {
 	var h Health
 	b := &pgx.Batch{}
-	b.Queue(healthGauges).QueryRow(func(row pgx.Row) error {
+	reasons := DeliveryReasons()
+	b.Queue(healthGauges, reasons).QueryRow(func(row pgx.Row) error {
 		var overdue float64
-		err := row.Scan(&h.Overdue, &overdue, &h.LiveReplicas, &h.NotifyQueue, &h.OrphanTypes, &h.Orphans, &h.SlotLag)
+		var oldest []float64
+		err := row.Scan(&h.Overdue, &overdue, &h.LiveReplicas, &h.NotifyQueue, &oldest, &h.StoppedSchedules, &h.OrphanTypes, &h.Orphans, &h.SlotLag)
 		h.Overdue = min(h.Overdue, MaxWaitingCount)
 		h.OverdueFor = fromSeconds(&overdue)
+		h.OldestDelivery = make(map[string]time.Duration, len(reasons))
+		for i, age := range oldest {
+			h.OldestDelivery[reasons[i]] = fromSeconds(&age)
+		}
 		return err
 	})
 	b.Queue(healthWaiting).Query(func(rows pgx.Rows) error {

@@ -166,6 +166,8 @@ func (d *doctor) examine(ctx context.Context) error {
 		{"replicas", d.checkReplicas},
 		{"orphans", d.checkOrphans},
 		{"locks", d.checkLocks},
+		{"webhooks", d.checkWebhooks},
+		{"schedules", d.checkSchedules},
 	} {
 		if err := d.try(ctx, check.name, check.ask); err != nil {
 			return err

@@ -62,7 +62,7 @@ func TestDoctorFindsNothingWhereNothingIsWrong(t *testing.T) {
 		require.NotEqual(t, warning, f.Severity, f.Text)
 	}
 	require.Equal(t, exitDone, code)
-	for _, check := range []string{"server", "connections", "wal_level", "notify", "pooler", "clock", "schema", "privileges", "role", "attached", "drift", "vacuum", "snapshot", "replicas", "orphans"} {
+	for _, check := range []string{"server", "connections", "wal_level", "notify", "pooler", "clock", "schema", "privileges", "role", "attached", "drift", "vacuum", "snapshot", "replicas", "orphans", "webhooks", "schedules"} {
 		require.Contains(t, checks(findings), check)
 	}
 	one(t, findings, "wal_level", note) // the bound of slots is not set there

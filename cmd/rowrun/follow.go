@@ -48,6 +48,8 @@ type follower struct {
 	left    time.Time     // when the last reader went
 	ready   chan struct{} // closed while lines flow
 	last    string        // who appended last
+	lost    uint64        // gap lines among those written
+	lostAt  time.Time     // when the last of them was
 }
 
 func newFollower(s *store.Store, hub *events.Hub, connected, writing func() bool, kept *history.History, log zerolog.Logger) *follower {
@@ -58,7 +60,23 @@ func newFollower(s *store.Store, hub *events.Hub, connected, writing func() bool
 }
 
 // written keeps a line of the stream that this replica writes.
-func (f *follower) written(position string, line []byte) { f.append(asWriter, position, line) }
+func (f *follower) written(position string, line []byte) {
+	f.append(asWriter, position, line)
+	if history.IsGap(line) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.lost++
+		f.lostAt = time.Now()
+	}
+}
+
+// gaps is how many gap lines this replica wrote into the stream, and when the last. Those that only its readers of
+// /events get are not among them: the stream lacks nothing there.
+func (f *follower) gaps() (count uint64, last time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.lost, f.lostAt
+}
 
 func (f *follower) append(source, position string, line []byte) {
 	f.mu.Lock()

@@ -51,3 +51,27 @@ func TestReadersHearWhenTheWriterTakesOver(t *testing.T) {
 		})
 	}
 }
+
+// Gap lines that the writer put into the stream are counted; those that only readers of /events get are none of the
+// stream's, which lacks nothing there.
+func TestOnlyGapsOfTheStreamAreCounted(t *testing.T) {
+	t.Parallel()
+	kept, err := history.New(history.Config{})
+	require.NoError(t, err)
+	writes := false
+	f := newFollower(nil, nil, nil, func() bool { return writes }, kept, zerolog.Nop())
+	f.begin()
+	f.append(asFollower, "", history.GapLine("connection lost"))
+	f.append(asFollower, "", []byte(`{"level":"info"}`))
+	writes = true
+	f.end() // the readers are told that another source follows
+	f.written("", []byte(`{"level":"info"}`))
+	require.EqualValues(t, 2, kept.Stats().Gaps)
+	count, last := f.gaps()
+	require.Zero(t, count)
+	require.True(t, last.IsZero())
+	f.written("", history.GapLine("the replica that wrote the stream is gone"))
+	count, last = f.gaps()
+	require.EqualValues(t, 1, count)
+	require.WithinDuration(t, time.Now(), last, time.Minute)
+}

@@ -19,13 +19,14 @@ import (
 )
 
 // newMetrics counts what a replica does; listener is asked for at each scrape.
-func (r *replica) newMetrics(c *serveConfig, s *store.Store, x *executors, kept *history.History, listener func() *events.Listener, log zerolog.Logger) (*metrics.Metrics, error) {
+func (r *replica) newMetrics(c *serveConfig, s *store.Store, deployment string, x *executors, kept *history.History, follower *follower, listener func() *events.Listener, log zerolog.Logger) (*metrics.Metrics, error) {
 	var types []string
 	for name := range x.byType {
 		types = append(types, name)
 	}
 	return metrics.New(metrics.Config{
 		Store:       s,
+		Deployment:  deployment,
 		Types:       types,
 		Concurrency: c.Concurrency,
 		Version:     version,
@@ -40,8 +41,9 @@ func (r *replica) newMetrics(c *serveConfig, s *store.Store, x *executors, kept 
 		},
 		Stream: func() metrics.Stream {
 			stats := kept.Stats()
+			gaps, last := follower.gaps()
 			return metrics.Stream{
-				Writing: r.stream != nil && r.stream.Holding(), Lines: stats.Lines, Gaps: stats.Gaps,
+				Writing: r.stream != nil && r.stream.Holding(), Lines: stats.Lines, Gaps: gaps, LastGap: last,
 				Readers: stats.Readers, Slow: stats.Slow,
 			}
 		},

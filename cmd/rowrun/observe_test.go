@@ -255,7 +255,7 @@ func TestStatusAndMetricsTellOfTheReplica(t *testing.T) {
 
 	var text string
 	eventually(t, "the sample of starts", func() bool {
-		_, text = s.status(t, "/metrics")
+		text = s.metrics(t)
 		return strings.Contains(text, "rowrun_scheduler_insert_to_start_seconds_count 3")
 	})
 	for _, want := range []string{
@@ -271,6 +271,10 @@ func TestStatusAndMetricsTellOfTheReplica(t *testing.T) {
 	} {
 		require.Contains(t, text, want)
 	}
+	_, whole := s.status(t, "/metrics")
+	var deployment string
+	require.NoError(t, conn.QueryRow(t.Context(), `SELECT left(id::text, 8) FROM rowrun.deployment`).Scan(&deployment))
+	require.Contains(t, whole, `rowrun_store_live_replicas{deployment="`+deployment+`"} 1`)
 	_, body := s.status(t, "/readyz")
 	for _, check := range []string{"database", "schema", "heartbeat", "draining", "wake"} {
 		require.Contains(t, body, `"`+check+`":{"ok":true`)
@@ -290,7 +294,7 @@ func TestAttemptsOfWebhooksAreCounted(t *testing.T) {
 	require.NoError(t, err)
 	change(t, conn, `INSERT INTO rowrun.plan (id) VALUES (900); INSERT INTO rowrun.task (plan_id, name, type) VALUES (900, 'a', 'NOOP'); SELECT rowrun.run_plan(900)`)
 	eventually(t, "the delivery is counted", func() bool {
-		_, text := s.status(t, "/metrics")
+		text := s.metrics(t)
 		return strings.Contains(text, `rowrun_notifier_webhook_attempts_total{result="delivered"} 1`)
 	})
 }
@@ -302,14 +306,14 @@ func TestWorkThatOnlyASweepFindsIsALostWakeUp(t *testing.T) {
 	s := startServing(t, url, "--sweep-interval", "500ms", "--stream-source", "off")
 	s.awaitReady(t)
 	eventually(t, "it listens, and the wake-ups of the start are over", func() bool {
-		_, text := s.status(t, "/metrics")
+		text := s.metrics(t)
 		return strings.Contains(text, "\nrowrun_events_connected 1\n") && regexp.MustCompile(`sweeps_total{sweep="work"} ([4-9]|\d\d)`).MatchString(text)
 	})
 	conn := connect(t, url)
 	change(t, conn, "ALTER TABLE rowrun.task_run DISABLE TRIGGER task_run_inserted")
 	awaitStatus(t, conn, insertRun(t, conn, "NOOP", "{}", nil), "DONE")
 	eventually(t, "the lost wake-up is counted", func() bool {
-		_, text := s.status(t, "/metrics")
+		text := s.metrics(t)
 		return strings.Contains(text, "rowrun_scheduler_lost_wakeups_total 1")
 	})
 }

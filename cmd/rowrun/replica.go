@@ -38,7 +38,7 @@ type replica struct {
 }
 
 // newReplica wires a replica. It binds the HTTP address, and starts nothing.
-func newReplica(c *serveConfig, s *store.Store, x *executors, traces *tracing.Tracer, out io.Writer, log zerolog.Logger) (*replica, error) {
+func newReplica(c *serveConfig, s *store.Store, deployment string, x *executors, traces *tracing.Tracer, out io.Writer, log zerolog.Logger) (*replica, error) {
 	hub := events.NewHub()
 	config, err := pgx.ParseConfig(c.Database.DirectURL)
 	if err != nil {
@@ -68,7 +68,7 @@ func newReplica(c *serveConfig, s *store.Store, x *executors, traces *tracing.Tr
 	}
 	follower := newFollower(s, hub, func() bool { return listener.Connected() },
 		func() bool { return r.stream != nil && r.stream.Holding() }, kept, log)
-	counted, err := r.newMetrics(c, s, x, kept, func() *events.Listener { return listener }, log)
+	counted, err := r.newMetrics(c, s, deployment, x, kept, follower, func() *events.Listener { return listener }, log)
 	if err != nil {
 		return nil, err
 	}

@@ -86,7 +86,7 @@ func serveWith(ctx context.Context, c *serveConfig, executors *executors, out io
 	if traces != nil {
 		defer traces.Close() // after the drain
 	}
-	r, err := newReplica(c, opened, executors, traces, out, log)
+	r, err := newReplica(c, opened, deployment, executors, traces, out, log)
 	if err != nil {
 		return err
 	}

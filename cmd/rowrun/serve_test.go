@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"maps"
 	"net"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -27,6 +29,14 @@ type serving struct {
 // startServing runs `rowrun serve` until the test ends or stop is called.
 func startServing(t *testing.T, url string, args ...string) *serving {
 	t.Helper()
+	return startServingWith(t, url, nil, args...)
+}
+
+// startServingWith is startServing with these variables in its environment.
+func startServingWith(t *testing.T, url string, variables map[string]string, args ...string) *serving {
+	t.Helper()
+	env := map[string]string{"DATABASE_URL": url}
+	maps.Copy(env, variables)
 	ctx, stop := context.WithCancel(context.Background())
 	s := &serving{stop: stop, code: make(chan int, 1)}
 	logs, stderr := io.Pipe()
@@ -44,7 +54,7 @@ func startServing(t *testing.T, url string, args ...string) *serving {
 	go func() {
 		code := run(ctx, args, environment{
 			stdin: strings.NewReader(""), stdout: io.Discard, stderr: stderr,
-			lookup: lookupIn(map[string]string{"DATABASE_URL": url}),
+			lookup: lookupIn(env),
 		})
 		_ = stderr.Close()
 		s.code <- code
@@ -75,11 +85,25 @@ func (s *serving) status(t *testing.T, path string) (int, string) {
 	return resp.StatusCode, string(body)
 }
 
+// metrics is what a scrape gets, without the deployment that stands on each series.
+func (s *serving) metrics(t *testing.T) string {
+	t.Helper()
+	code, text := s.status(t, "/metrics")
+	require.Equal(t, http.StatusOK, code)
+	var bare strings.Builder
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "#") {
+			require.Regexp(t, `[{,]deployment="[0-9a-f]{8}"[,}]`, line)
+		}
+		bare.WriteString(line)
+	}
+	return strings.ReplaceAll(regexp.MustCompile(`deployment="[0-9a-f]{8}",?`).ReplaceAllString(bare.String(), ""), "{} ", " ")
+}
+
 // writes says that the replica writes the stream.
 func (s *serving) writes(t *testing.T) bool {
 	t.Helper()
-	_, text := s.status(t, "/metrics")
-	return strings.Contains(text, "\nrowrun_stream_writing 1\n")
+	return strings.Contains(s.metrics(t), "\nrowrun_stream_writing 1\n")
 }
 
 func (s *serving) awaitReady(t *testing.T) {

@@ -189,7 +189,8 @@ CREATE TABLE rowrun.task_run (
     round               integer,
     tick                timestamptz,
     missed_at           timestamptz,
-    own_retention       boolean
+    own_retention       boolean,
+    handles             bigint
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000,
         autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
 
@@ -265,6 +266,7 @@ COMMENT ON COLUMN rowrun.task_run.retry_run_id IS 'Internal: the run that follow
 COMMENT ON COLUMN rowrun.task_run.tick IS 'The moment of its task''s schedule that it stands for; NULL: somebody asked for it.';
 COMMENT ON COLUMN rowrun.task_run.missed_at IS 'Internal: when its tick counts as missed, where missed ticks are skipped.';
 COMMENT ON COLUMN rowrun.task_run.own_retention IS 'Internal: its task had a retention when it was inserted; NULL: it had none.';
+COMMENT ON COLUMN rowrun.task_run.handles IS 'Internal: the failed run for which this is the run of its task''s on_failure_task.';
 COMMENT ON COLUMN rowrun.task_run.round IS 'Internal: the round of its plan that it belongs to.';
 
 CREATE TABLE rowrun.task_run_log (

@@ -369,6 +369,12 @@ BEGIN
             NEW.tick := NULL;
         END IF;
     END IF;
+    -- What is a handler's run follows from who inserts it: a key or a setting could be anybody's.
+    IF NEW.handles IS NOT NULL AND NOT pg_has_role(current_user, (SELECT c.relowner FROM pg_catalog.pg_class c WHERE c.oid = TG_RELID), 'USAGE')
+       AND NOT pg_has_role(current_user, 'rowrun_replica', 'USAGE')
+    THEN
+        NEW.handles := NULL;
+    END IF;
     IF NEW.tick IS NULL AND NEW.missed_at IS NOT NULL THEN
         NEW.missed_at := NULL;
     END IF;

@@ -2,7 +2,7 @@
 -- have two opinions about a gate. rowrun.waiting() (next migration) explains the same gates to people.
 
 -- What tasks still wait for.
-CREATE VIEW rowrun.unmet_dependency AS
+CREATE VIEW rowrun.unmet_dependency WITH (security_invoker = true) AS
 SELECT d.task_id, d.depends_on_id
 FROM rowrun.task_dependency d JOIN rowrun.task n ON n.id = d.depends_on_id
 WHERE NOT n.skipped

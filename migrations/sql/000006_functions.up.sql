@@ -546,7 +546,7 @@ COMMENT ON FUNCTION rowrun.remove_any_dependency(bigint, bigint) IS 'Internal: d
 COMMENT ON FUNCTION rowrun.delete_dependency(bigint, bigint) IS 'The task doesn''t wait for the other any more.';
 
 -- Views. A chain ends with the run that has no successor.
-CREATE VIEW rowrun.job AS
+CREATE VIEW rowrun.job WITH (security_invoker = true) AS
 SELECT r.id AS root_id, r.task_id, r.status, r.id AS last_run_id, 1 AS attempts, r.plan_id, r.created_at, r.run_at,
        r.started_at, r.finished_at, r.progress, r.result
 FROM rowrun.task_run r WHERE r.attempt = 0 AND r.retry_run_id IS NULL
@@ -556,7 +556,7 @@ SELECT r.root_id, r.task_id, r.status, r.id, least(r.attempt, 2147483646) + 1, r
 FROM rowrun.task_run r WHERE r.attempt > 0 AND r.retry_run_id IS NULL;
 COMMENT ON VIEW rowrun.job IS 'One row per chain of retries: its first run''s id and how its last run stands.';
 
-CREATE VIEW rowrun.task_status AS
+CREATE VIEW rowrun.task_status WITH (security_invoker = true) AS
 SELECT k.id AS task_id, k.plan_id, k.name, k.type,
        CASE WHEN k.skipped THEN 'SKIPPED' ELSE coalesce(n.status, 'NOT_STARTED') END AS status,
        n.id AS last_run_id, n.result
@@ -584,7 +584,7 @@ COMMENT ON VIEW rowrun.task_status IS 'A task''s status is that of its newest ru
 -- For plans of 10,000 tasks: counted from what the tasks remember, with one look at the plan's unfinished runs of each
 -- status (as IN, which is hashed; a join may be planned as a nested loop), each status by its place in the order of
 -- display: numbers are compared faster than words.
-CREATE VIEW rowrun.plan_status AS
+CREATE VIEW rowrun.plan_status WITH (security_invoker = true) AS
 SELECT p.id AS plan_id, p.project, p.name, p.round, p.paused,
        CASE WHEN s.failed > 0 THEN 'FAILED' WHEN s.running > 0 THEN 'RUNNING' WHEN s.available > 0 THEN 'AVAILABLE'
             WHEN s.pending > 0 THEN 'PENDING' WHEN s.canceled > 0 THEN 'CANCELED'
@@ -612,7 +612,7 @@ CROSS JOIN LATERAL (
 ) s;
 COMMENT ON VIEW rowrun.plan_status IS 'A plan''s status, first that fits: FAILED, RUNNING, AVAILABLE, PENDING, CANCELED, DONE, NOT_STARTED; and how many tasks have which.';
 
-CREATE VIEW rowrun.replica_status AS
+CREATE VIEW rowrun.replica_status WITH (security_invoker = true) AS
 SELECT h.replica_id, h.name, h.hostname, h.version, h.state, h.started_at, h.last_heartbeat, h.lease,
        h.state <> 'DEAD' AND h.last_heartbeat + h.lease > clock_timestamp() AS live,
        h.queues, h.types, h.databases, h.commands, h.concurrency,
@@ -621,7 +621,7 @@ SELECT h.replica_id, h.name, h.hostname, h.version, h.state, h.started_at, h.las
 FROM rowrun.replica_heartbeat h;
 COMMENT ON VIEW rowrun.replica_status IS 'The replicas, whether they are alive and what they run.';
 
-CREATE VIEW rowrun.failed_run AS
+CREATE VIEW rowrun.failed_run WITH (security_invoker = true) AS
 SELECT r.id AS run_id, r.root_id, r.task_id, k.name AS task, r.plan_id, r.type, r.queue, r.database_id, r.version, r.attempt,
        r.finished_at, r.replica_id, r.result ->> 'code' AS code, r.result ->> 'detail' AS detail
 FROM rowrun.task_run r JOIN rowrun.task k ON k.id = r.task_id

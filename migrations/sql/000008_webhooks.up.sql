@@ -58,11 +58,13 @@ CREATE TABLE rowrun.webhook_delivery (
     delivered_at    timestamptz CHECK (delivered_at >= '1900-01-01 00:00+00' AND delivered_at < '9999-01-01 00:00+00'),
     leased_until    timestamptz CHECK (leased_until >= '1900-01-01 00:00+00' AND leased_until < '9999-01-01 00:00+00'),
     lease_token     uuid,
+    unready_since   timestamptz,
     CONSTRAINT webhook_delivery_once UNIQUE (webhook_id, plan_id, round),
     CONSTRAINT webhook_delivery_has_time CHECK (status <> 'PENDING' OR next_attempt_at IS NOT NULL)
 );
 CREATE INDEX webhook_delivery_due ON rowrun.webhook_delivery (next_attempt_at) WHERE status = 'PENDING';
 CREATE INDEX webhook_delivery_waiting ON rowrun.webhook_delivery (webhook_id, next_attempt_at, id) WHERE status = 'PENDING';
+CREATE INDEX webhook_delivery_oldest ON rowrun.webhook_delivery (webhook_id, created_at) WHERE status = 'PENDING';
 CREATE INDEX webhook_delivery_leased ON rowrun.webhook_delivery (leased_until) WHERE status = 'PENDING' AND leased_until IS NOT NULL;
 CREATE INDEX webhook_delivery_plan ON rowrun.webhook_delivery (plan_id);
 CREATE INDEX webhook_delivery_settled ON rowrun.webhook_delivery (created_at) WHERE status <> 'PENDING';
@@ -83,6 +85,7 @@ COMMENT ON COLUMN rowrun.webhook_delivery.created_at IS 'When the event was deci
 COMMENT ON COLUMN rowrun.webhook_delivery.delivered_at IS 'When a receiver took it.';
 COMMENT ON COLUMN rowrun.webhook_delivery.leased_until IS 'Internal: until when its sender is trusted to be at it.';
 COMMENT ON COLUMN rowrun.webhook_delivery.lease_token IS 'Internal: which sender that is.';
+COMMENT ON COLUMN rowrun.webhook_delivery.unready_since IS 'Internal: since when whoever tried it had no URL or secret for it.';
 
 -- The next free id of a delivery: rows that were restored may be ahead of the sequence, and an event must not wait for
 -- somebody to see that.

@@ -1,6 +1,6 @@
 DROP VIEW rowrun.replica_status;
 ALTER TABLE rowrun.replica_heartbeat DROP COLUMN wake_source;
-CREATE VIEW rowrun.replica_status AS
+CREATE VIEW rowrun.replica_status WITH (security_invoker = true) AS
 SELECT h.replica_id, h.name, h.hostname, h.version, h.state, h.started_at, h.last_heartbeat, h.lease,
        h.state <> 'DEAD' AND h.last_heartbeat + h.lease > clock_timestamp() AS live,
        h.queues, h.types, h.databases, h.commands, h.concurrency,

@@ -43,7 +43,7 @@ END $$;
 
 ALTER TABLE rowrun.replica_heartbeat ADD COLUMN wake_source text CHECK (wake_source IN ('wal', 'notify', 'poll'));
 COMMENT ON COLUMN rowrun.replica_heartbeat.wake_source IS 'How it is woken: by the write-ahead log, which it reads for all, by notifications, or by sweeps alone.';
-CREATE OR REPLACE VIEW rowrun.replica_status AS
+CREATE OR REPLACE VIEW rowrun.replica_status WITH (security_invoker = true) AS
 SELECT h.replica_id, h.name, h.hostname, h.version, h.state, h.started_at, h.last_heartbeat, h.lease,
        h.state <> 'DEAD' AND h.last_heartbeat + h.lease > clock_timestamp() AS live,
        h.queues, h.types, h.databases, h.commands, h.concurrency,

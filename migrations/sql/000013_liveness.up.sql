@@ -65,7 +65,8 @@ BEGIN
         SELECT r.id, r.root_id, r.task_id, k.name, r.type, r.attempt, r.input, r.result, k.on_failure_task
         FROM rowrun.task_run r JOIN rowrun.task k ON k.id = r.task_id
         WHERE r.id = ANY (ended) AND r.status = 'FAILED' AND r.retry_run_id IS NULL AND k.on_failure_task IS NOT NULL
-          AND coalesce(r.idempotency_key, '') NOT LIKE 'on_failure:%' -- a handler that fails has none of its own
+          -- A handler that fails has none of its own, nor has a retry of it.
+          AND (SELECT h.handles FROM rowrun.task_run h WHERE h.id = r.root_id) IS NULL
         ORDER BY r.id
     LOOP
         BEGIN
@@ -79,9 +80,9 @@ BEGIN
                                         OR octet_length(failed.input::text) + octet_length(failed.result::text) <= 1000000
                 THEN jsonb_build_object('input', failed.input, 'result', failed.result)
                 ELSE jsonb_build_object('truncated', true, 'result', jsonb_build_object('detail', left(failed.result ->> 'detail', 4096))) END;
-            INSERT INTO rowrun.task_run (id, task_id, input, idempotency_key)
-            VALUES (rowrun.next_run_id(), handler, jsonb_build_object('failed_run', input), 'on_failure:' || failed.id)
-            ON CONFLICT DO NOTHING;
+            -- Once for each failed run: in the transaction that takes its last edge, which is taken once.
+            INSERT INTO rowrun.task_run (id, task_id, input, handles)
+            VALUES (rowrun.next_run_id(), handler, jsonb_build_object('failed_run', input), failed.id);
         EXCEPTION
             WHEN lock_not_available OR deadlock_detected OR serialization_failure THEN
                 RAISE;
@@ -114,7 +115,7 @@ COMMENT ON COLUMN rowrun.task_type.alias_of IS 'Replicas that run this type run 
 COMMENT ON COLUMN rowrun.task_type.mapping IS 'Top-level keys of the payload: {"old": "new"} renames one, {"old": null} leaves it out.';
 COMMENT ON COLUMN rowrun.task_type.changed_at IS 'When it last changed.';
 
-CREATE VIEW rowrun.orphan_task_run AS
+CREATE VIEW rowrun.orphan_task_run WITH (security_invoker = true) AS
 SELECT o.queue, o.type, o.database_id, o.command, o.pending, o.available, o.oldest
 FROM (
     SELECT r.queue, r.type, CASE WHEN r.type IN ('SQL', 'DATABASE_MIGRATE') THEN r.database_id END AS database_id,

@@ -16,7 +16,7 @@ DROP FUNCTION rowrun.server_identity();
 DROP FUNCTION rowrun.resume_replica(text), rowrun.pause_replica(text), rowrun.set_replica_paused(text, boolean);
 DROP VIEW rowrun.replica_status;
 ALTER TABLE rowrun.replica_heartbeat DROP COLUMN paused_at;
-CREATE VIEW rowrun.replica_status AS
+CREATE VIEW rowrun.replica_status WITH (security_invoker = true) AS
 SELECT h.replica_id, h.name, h.hostname, h.version, h.state, h.started_at, h.last_heartbeat, h.lease,
        h.state <> 'DEAD' AND h.last_heartbeat + h.lease > clock_timestamp() AS live,
        h.queues, h.types, h.databases, h.commands, h.concurrency,

@@ -23,7 +23,7 @@ CREATE TRIGGER task_operations_fill BEFORE INSERT OR UPDATE OF failure_log_level
 -- need to know nothing of pauses; its claims ask for paused_at themselves.
 ALTER TABLE rowrun.replica_heartbeat ADD COLUMN paused_at timestamptz;
 COMMENT ON COLUMN rowrun.replica_heartbeat.paused_at IS 'Since when it claims nothing, because an operator said so; NULL: it isn''t paused.';
-CREATE OR REPLACE VIEW rowrun.replica_status AS
+CREATE OR REPLACE VIEW rowrun.replica_status WITH (security_invoker = true) AS
 SELECT h.replica_id, h.name, h.hostname, h.version, h.state, h.started_at, h.last_heartbeat, h.lease,
        h.state <> 'DEAD' AND h.last_heartbeat + h.lease > clock_timestamp() AS live,
        h.queues, h.types, h.databases, h.commands, h.concurrency,

@@ -74,11 +74,16 @@ func New(config Config) (*History, error) {
 // gapMark stands in a gap line and can't stand in another one, where quotes in values are escaped.
 const gapMark = `"event":"stream.gap"`
 
+// IsGap says whether a JSON line of the stream is a gap line.
+func IsGap(line []byte) bool {
+	return bytes.HasPrefix(line, []byte(`{"level":"warn"`)) && bytes.Contains(line, []byte(gapMark))
+}
+
 // Append adds one JSON line; a line's end behind it is dropped. position is the source's, "" where it knows none. The
 // line is copied.
 func (h *History) Append(position string, line []byte) {
 	text := bytes.Clone(bytes.TrimRight(line, "\n"))
-	gap := bytes.HasPrefix(text, []byte(`{"level":"warn"`)) && bytes.Contains(text, []byte(gapMark))
+	gap := IsGap(text)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.next-h.first == uint64(len(h.ring)) {

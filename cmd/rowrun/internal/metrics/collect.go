@@ -27,11 +27,12 @@ func truth(b bool) float64 {
 
 // replica tells what this process knows of itself at the moment of a scrape.
 type replica struct {
-	config                                        Config
-	info, age, slots, used, draining              *prometheus.Desc
-	missed, stalled, stuck                        *prometheus.Desc
-	source, connected, reconnects, undecodable    *prometheus.Desc
-	writing, lines, gaps, readers, droppedReaders *prometheus.Desc
+	config                                     Config
+	info, age, slots, used, draining           *prometheus.Desc
+	missed, stalled, stuck                     *prometheus.Desc
+	source, connected, reconnects, undecodable *prometheus.Desc
+	writing, lines, gaps, lastGap              *prometheus.Desc
+	readers, droppedReaders                    *prometheus.Desc
 }
 
 func newReplica(config Config) *replica {
@@ -51,7 +52,8 @@ func newReplica(config Config) *replica {
 		undecodable:    desc("events_undecodable_total", "Notifications that are not of Rowrun's form."),
 		writing:        desc("stream_writing", "1 for the replica that writes the stream."),
 		lines:          desc("stream_lines_total", "Lines of the stream that this replica saw: as its writer, or while somebody reads its /events."),
-		gaps:           desc("stream_gaps_total", "Lines among them that say that transitions may be missing."),
+		gaps:           desc("stream_gaps_total", "Gap lines that this replica wrote as the stream's writer: transitions may be missing there."),
+		lastGap:        desc("stream_last_gap_timestamp_seconds", "When it wrote the last of them. Missing where it wrote none."),
 		readers:        desc("stream_readers", "Readers of this replica's /events."),
 		droppedReaders: desc("stream_dropped_readers_total", "Readers that were dropped because they were too slow."),
 	}
@@ -61,7 +63,7 @@ func newReplica(config Config) *replica {
 func (r *replica) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		r.info, r.age, r.slots, r.used, r.draining, r.missed, r.stalled, r.stuck, r.source, r.connected, r.reconnects, r.undecodable,
-		r.writing, r.lines, r.gaps, r.readers, r.droppedReaders,
+		r.writing, r.lines, r.gaps, r.lastGap, r.readers, r.droppedReaders,
 	} {
 		ch <- d
 	}
@@ -94,6 +96,9 @@ func (r *replica) Collect(ch chan<- prometheus.Metric) {
 	gauge(ch, r.writing, truth(stream.Writing))
 	count(ch, r.lines, float64(stream.Lines))
 	count(ch, r.gaps, float64(stream.Gaps))
+	if !stream.LastGap.IsZero() {
+		gauge(ch, r.lastGap, float64(stream.LastGap.UnixMilli())/1000)
+	}
 	gauge(ch, r.readers, float64(stream.Readers))
 	count(ch, r.droppedReaders, float64(stream.Slow))
 }

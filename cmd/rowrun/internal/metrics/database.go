@@ -18,7 +18,7 @@ const fresh = 15 * time.Second
 type database struct {
 	config                                                      Config
 	up, runs, oldest, overdue, overdueFor, replicas, queue, lag *prometheus.Desc
-	orphanTypes, orphans                                        *prometheus.Desc
+	orphanTypes, orphans, deliveries, stopped                   *prometheus.Desc
 
 	mu     sync.Mutex // held while asking: scrapes share the answer
 	at     time.Time
@@ -38,13 +38,15 @@ func newDatabase(config Config) *database {
 		queue:       desc("store_notify_queue_usage_ratio", "How full the server's notification queue is, 0 to 1."),
 		orphanTypes: desc("store_orphan_types", "Task types of which runs wait that no live replica could run."),
 		orphans:     desc("store_orphan_runs", "Such runs, as far as the last look counted them."),
+		deliveries:  desc("store_oldest_pending_delivery_seconds", "How long the oldest PENDING webhook delivery has waited, by what for: url or secret that the replica at it lacks (unready), another try (refused), its webhook to be enabled (disabled), a replica (due). 0: none.", "reason"),
+		stopped:     desc("store_stopped_schedules", "Tasks whose schedule was paused by itself, as it can't be followed any more."),
 		lag:         desc("store_slot_lag_bytes", "How far the deployment's replication slot is behind. Missing where there is none."),
 	}
 }
 
 // Describe implements prometheus.Collector.
 func (d *database) Describe(ch chan<- *prometheus.Desc) {
-	for _, one := range []*prometheus.Desc{d.up, d.runs, d.oldest, d.overdue, d.overdueFor, d.replicas, d.queue, d.lag, d.orphanTypes, d.orphans} {
+	for _, one := range []*prometheus.Desc{d.up, d.runs, d.oldest, d.overdue, d.overdueFor, d.replicas, d.queue, d.lag, d.orphanTypes, d.orphans, d.deliveries, d.stopped} {
 		ch <- one
 	}
 }
@@ -75,6 +77,10 @@ func (d *database) Collect(ch chan<- prometheus.Metric) {
 	gauge(ch, d.queue, health.NotifyQueue)
 	gauge(ch, d.orphanTypes, float64(health.OrphanTypes))
 	gauge(ch, d.orphans, float64(health.Orphans))
+	for reason, age := range health.OldestDelivery {
+		gauge(ch, d.deliveries, age.Seconds(), reason)
+	}
+	gauge(ch, d.stopped, float64(health.StoppedSchedules))
 	if health.SlotLag != nil {
 		gauge(ch, d.lag, float64(*health.SlotLag))
 	}

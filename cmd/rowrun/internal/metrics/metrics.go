@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -21,6 +22,9 @@ import (
 type Config struct {
 	// Store is the database. Required.
 	Store *store.Store
+	// Deployment is the identity of the deployment, a uuid: its first eight hexadecimal digits stand on every series, as
+	// they do in the name of its replication slot. Required.
+	Deployment string
 	// Types are those that this replica runs: the label's values. Required.
 	Types []string
 	// Concurrency is how many runs execute here at once.
@@ -51,10 +55,12 @@ func WakeSources() []string { return []string{"wal", "notify", "poll"} }
 
 // Stream is what a replica knows of the stream.
 type Stream struct {
-	Writing     bool // this replica writes it
-	Lines, Gaps uint64
-	Readers     int    // of /events
-	Slow        uint64 // readers that were dropped
+	Writing bool // this replica writes it
+	Lines   uint64
+	Gaps    uint64    // gap lines that it wrote as the stream's writer
+	LastGap time.Time // when it wrote the last of them; zero: none
+	Readers int       // of /events
+	Slow    uint64    // readers that were dropped
 }
 
 // Metrics counts. Make it with New, hand its Observer to a scheduler, and Run it.
@@ -90,22 +96,30 @@ func sizes() []float64 { return []float64{1, 2, 5, 10, 20, 50, 100, 200, 500, 10
 
 // New checks a configuration and registers everything.
 func New(config Config) (*Metrics, error) {
-	if config.Store == nil || len(config.Types) == 0 || config.Replica == nil || config.Wake == nil {
-		return nil, errors.New("metrics: a store, types, a replica and its wake source are required")
+	if config.Store == nil || config.Deployment == "" || len(config.Types) == 0 || config.Replica == nil || config.Wake == nil {
+		return nil, errors.New("metrics: a store, its deployment, types, a replica and its wake source are required")
 	}
 	m := &Metrics{config: config, registry: prometheus.NewRegistry(), wake: make(chan struct{}, 1)}
 	m.make()
+	// One Prometheus may watch several deployments: what it sums up or takes the largest of belongs to one of them.
+	labeled := prometheus.WrapRegistererWith(prometheus.Labels{"deployment": shortID(config.Deployment)}, m.registry)
 	own := []prometheus.Collector{
 		m.runs, m.promoted, m.claimSize, m.endSize, m.toStart, m.duration, m.sweeps, m.found, m.lost, m.failures, m.stalled, m.stuck, m.webhooks,
 		newReplica(config), newDatabase(config), newPool(config.Store),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	}
 	for _, c := range own {
-		if err := m.registry.Register(c); err != nil {
+		if err := labeled.Register(c); err != nil {
 			return nil, errors.New("metrics: " + err.Error())
 		}
 	}
 	return m, nil
+}
+
+// shortID is what stands for a deployment in labels and in the name of its slot.
+func shortID(uuid string) string {
+	digits := strings.ReplaceAll(uuid, "-", "")
+	return digits[:min(8, len(digits))]
 }
 
 func (m *Metrics) make() {

@@ -2,11 +2,8 @@ package metrics_test
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -16,7 +13,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
-	"go.yaml.in/yaml/v3"
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/metrics"
 	"github.com/rowrun/rowrun/notifier"
@@ -27,25 +23,41 @@ import (
 
 func TestMain(m *testing.M) { storetest.Main(m) }
 
+const deployment = "0123abcd-89ab-4cde-8123-456789abcdef"
+
 func newMetrics(t *testing.T, url string) *metrics.Metrics {
 	t.Helper()
 	s, err := store.Open(t.Context(), store.Config{URL: url})
 	require.NoError(t, err)
 	t.Cleanup(s.Close)
 	m, err := metrics.New(metrics.Config{
-		Store: s, Types: []string{"NOOP", "SQL"}, Concurrency: 20, Version: "v1",
+		Store: s, Deployment: deployment, Types: []string{"NOOP", "SQL"}, Concurrency: 20, Version: "v1",
 		Replica: func() scheduler.Status {
 			return scheduler.Status{ReplicaID: "one-1", Executing: 3, Silent: time.Second}
 		},
-		Wake:   func() metrics.Wake { return metrics.Wake{Source: "notify", Connected: true, Reconnects: 2} },
-		Stream: func() metrics.Stream { return metrics.Stream{Writing: true, Lines: 10, Gaps: 1, Readers: 4, Slow: 5} },
-		Log:    zerolog.Nop(),
+		Wake: func() metrics.Wake { return metrics.Wake{Source: "notify", Connected: true, Reconnects: 2} },
+		Stream: func() metrics.Stream {
+			return metrics.Stream{Writing: true, Lines: 10, Gaps: 1, LastGap: time.UnixMilli(1_700_000_000_500), Readers: 4, Slow: 5}
+		},
+		Log: zerolog.Nop(),
 	})
 	require.NoError(t, err)
 	return m
 }
 
+// scrape is what Prometheus gets, without the deployment that stands on each series.
 func scrape(t *testing.T, m *metrics.Metrics) string {
+	t.Helper()
+	text := raw(t, m)
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "#") {
+			require.Regexp(t, `[{,]deployment="0123abcd"[,}]`, line)
+		}
+	}
+	return strings.ReplaceAll(regexp.MustCompile(`deployment="0123abcd",?`).ReplaceAllString(text, ""), "{} ", " ")
+}
+
+func raw(t *testing.T, m *metrics.Metrics) string {
 	t.Helper()
 	w := httptest.NewRecorder()
 	m.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/metrics", nil))
@@ -108,6 +120,7 @@ func TestWhatASchedulerTellsIsCounted(t *testing.T) {
 		`rowrun_events_wake_source{source="poll"} 0`,
 		`rowrun_events_reconnects_total 2`,
 		`rowrun_stream_gaps_total 1`,
+		`rowrun_stream_last_gap_timestamp_seconds 1.7000000005e+09`,
 		`rowrun_stream_dropped_readers_total 5`,
 		`rowrun_build_info{version="v1"} 1`,
 		`go_goroutines`, `process_cpu_seconds_total`,
@@ -131,6 +144,8 @@ INSERT INTO rowrun.replica_heartbeat (replica_id, last_heartbeat, lease) VALUES 
 		`rowrun_store_waiting_runs{status="AVAILABLE",type="other"} 2`,
 		`rowrun_store_waiting_runs{status="PENDING",type="SQL"} 0`,
 		`rowrun_store_live_replicas 1`,
+		`rowrun_store_oldest_pending_delivery_seconds{reason="unready"} 0`,
+		`rowrun_store_stopped_schedules 0`,
 	} {
 		require.Contains(t, text, want)
 	}
@@ -172,96 +187,4 @@ SET session_replication_role = replica; UPDATE rowrun.task_run SET started_at = 
 	require.Contains(t, scrape(t, m), `rowrun_scheduler_insert_to_start_seconds_bucket{le="0.002"} 0`)
 	stop()
 	require.NoError(t, <-ended)
-}
-
-// What dashboards and alerts ask for is what there is.
-func TestDashboardAndAlertsUseWhatIsExported(t *testing.T) {
-	t.Parallel()
-	url := storetest.New(t)
-	change(t, url, `SELECT pg_create_logical_replication_slot('rowrun_stream_' || left(id::text, 8), 'pgoutput') FROM rowrun.deployment`)
-	exported := scrape(t, newMetrics(t, url))
-	const deploy = "../../../../deploy"
-	expressions := alertExpressions(t, filepath.Join(deploy, "prometheus", "rowrun.rules.yml"))
-	expressions = append(expressions, dashboardExpressions(t, filepath.Join(deploy, "grafana", "rowrun.json"))...)
-	require.Greater(t, len(expressions), 20)
-	name := regexp.MustCompile(`\b(?:rowrun|go|process)_[a-z0-9_]+`)
-	for _, expression := range expressions {
-		names := name.FindAllString(expression, -1)
-		require.NotEmpty(t, names, expression)
-		for _, n := range names {
-			require.Regexp(t, `(?m)^`+n+`[{ ]`, exported, expression)
-		}
-	}
-}
-
-// Each alert is explained, and nothing is explained that isn't there.
-func TestEachAlertAndMetricOfTheGuideExists(t *testing.T) {
-	t.Parallel()
-	url := storetest.New(t)
-	change(t, url, `SELECT pg_create_logical_replication_slot('rowrun_stream_' || left(id::text, 8), 'pgoutput') FROM rowrun.deployment`)
-	exported := scrape(t, newMetrics(t, url))
-	guide, err := os.ReadFile("../../../../docs/operations.md")
-	require.NoError(t, err)
-	rules, err := os.ReadFile("../../../../deploy/prometheus/rowrun.rules.yml")
-	require.NoError(t, err)
-	first := func(pattern, text string) (names []string) {
-		for _, match := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
-			names = append(names, match[1])
-		}
-		return names
-	}
-	alerts := first(`- alert: (\w+)`, string(rules))
-	require.NotEmpty(t, alerts)
-	require.ElementsMatch(t, alerts, first(`(?m)^\| (Rowrun\w+) \|`, string(guide)))
-	named := first("`(rowrun_(?:events|notifier|scheduler|store|stream)_[a-z_]+[a-z])`", string(guide))
-	require.NotEmpty(t, named)
-	for _, name := range named {
-		require.Regexp(t, `(?m)^`+name+`[{ ]`, exported)
-	}
-	for _, outcome := range notifier.Outcomes() {
-		require.Contains(t, string(guide), "`"+string(outcome)+"`")
-	}
-}
-
-func alertExpressions(t *testing.T, path string) (expressions []string) {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	require.NoError(t, err)
-	var rules struct {
-		Groups []struct {
-			Rules []struct {
-				Alert, Expr string
-				Annotations map[string]string
-			}
-		}
-	}
-	require.NoError(t, yaml.Unmarshal(text, &rules))
-	for _, group := range rules.Groups {
-		for _, rule := range group.Rules {
-			require.NotEmpty(t, rule.Alert)
-			require.NotEmpty(t, rule.Annotations["summary"], rule.Alert)
-			expressions = append(expressions, rule.Expr)
-		}
-	}
-	return expressions
-}
-
-func dashboardExpressions(t *testing.T, path string) (expressions []string) {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	require.NoError(t, err)
-	var dashboard struct {
-		Panels []struct {
-			Title   string
-			Targets []struct{ Expr string }
-		}
-	}
-	require.NoError(t, json.Unmarshal(text, &dashboard))
-	for _, panel := range dashboard.Panels {
-		require.NotEmpty(t, panel.Targets, panel.Title)
-		for _, target := range panel.Targets {
-			expressions = append(expressions, target.Expr)
-		}
-	}
-	return expressions
 }
