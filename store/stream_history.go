@@ -19,7 +19,12 @@ type StreamStart struct {
 	Gaps []Span
 	// Now is the moment by the database's clock.
 	Now time.Time
+	// Snapshot is what was committed then, as pg_snapshot does as text.
+	Snapshot string
 }
+
+// Point is the moment with what was committed.
+func (s *StreamStart) Point() StreamPoint { return StreamPoint{At: s.Now, Snapshot: s.Snapshot} }
 
 // StreamPast is a transition that rows still tell of.
 type StreamPast struct {
@@ -108,7 +113,7 @@ func (s *Store) openStream(ctx context.Context, from func(now time.Time) *Stream
 
 func streamStart(ctx context.Context, tx pgx.Tx) (StreamStart, error) {
 	const top = `-- stream_start
-SELECT coalesce((SELECT r.id FROM rowrun.task_run r ORDER BY r.id DESC LIMIT 1), 0), clock_timestamp()`
+SELECT coalesce((SELECT r.id FROM rowrun.task_run r ORDER BY r.id DESC LIMIT 1), 0), clock_timestamp(), pg_current_snapshot()::text`
 	const gaps = `-- stream_gaps
 SELECT g.below + 1, g.id - 1
 FROM (SELECT r.id, coalesce(lead(r.id) OVER (ORDER BY r.id DESC), CASE WHEN count(*) OVER () < 100000 THEN 0 END) AS below
@@ -116,7 +121,7 @@ FROM (SELECT r.id, coalesce(lead(r.id) OVER (ORDER BY r.id DESC), CASE WHEN coun
 WHERE g.below + 1 < g.id
 ORDER BY g.id DESC LIMIT 1000`
 	var start StreamStart
-	if err := tx.QueryRow(ctx, top).Scan(&start.High, &start.Now); err != nil {
+	if err := tx.QueryRow(ctx, top).Scan(&start.High, &start.Now, &start.Snapshot); err != nil {
 		return StreamStart{}, err
 	}
 	rows, err := tx.Query(ctx, gaps)

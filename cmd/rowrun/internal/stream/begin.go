@@ -19,7 +19,7 @@ func (r *Reader) begin(ctx context.Context) error {
 		if err != nil {
 			return nil //nolint:nilerr // only the end of ctx is one
 		}
-		if batch.Gap != "" || len(batch.Transitions) > 0 {
+		if batch.Gap != "" || batch.Skipped || len(batch.Transitions) > 0 {
 			r.batch = batch
 			break
 		}
@@ -45,6 +45,14 @@ func (r *Reader) begin(ctx context.Context) error {
 			return err
 		}
 	}
+	seen, err := store.ParseSeen(start.Snapshot)
+	if err != nil {
+		return err
+	}
+	r.floor = floor{start.Now, seen}
+	r.turned = moment{start.Point(), time.Now()}
+	r.at.Store(&heardPoint{start.Point(), r.config.Printer.count()})
+	r.atTaken = r.turned.taken
 	r.inserts = newInserts(start, time.Now())
 	r.lookAt, r.begun = time.Now(), true
 	return r.config.Printer.flush()
@@ -59,14 +67,22 @@ func (r *Reader) catchUp(ctx context.Context) error {
 	}
 	limited, cancel := context.WithTimeout(ctx, historyTimeout)
 	defer cancel()
-	_, history, err := r.config.Store.OpenStreamAt(limited, &at.StreamPoint)
+	taken := time.Now()
+	start, history, err := r.config.Store.OpenStreamAt(limited, &at.StreamPoint)
 	if err != nil {
 		if ctx.Err() == nil {
 			r.config.Log.Warn().Err(err).Msg("stream could not read what the runs know of the gap")
 		}
+		r.owes = true
 		return nil
 	}
-	return tell(ctx, history, r.config.Printer, r.printed)
+	if err := tell(ctx, history, r.config.Printer, r.printed); err != nil || ctx.Err() != nil {
+		r.owes = true
+		return err
+	}
+	r.at.Store(&heardPoint{start.Point(), r.config.Printer.count()})
+	r.atTaken = taken
+	return nil
 }
 
 // tell prints a history but for what was printed, and remembers it: what the

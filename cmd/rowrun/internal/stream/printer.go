@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -32,7 +33,7 @@ type PrinterConfig struct {
 type Printer struct {
 	config PrinterConfig
 	keep   func(position string, line []byte) // see Keep
-	lines  uint64                             // transitions that were printed
+	lines  atomic.Uint64                      // transitions that were printed
 
 	mu     sync.Mutex
 	buffer bytes.Buffer
@@ -54,8 +55,11 @@ func NewPrinter(config PrinterConfig) (*Printer, error) {
 // before anything is printed.
 func (p *Printer) Keep(append func(position string, line []byte)) { p.keep = append }
 
+// count is how many transitions were printed.
+func (p *Printer) count() uint64 { return p.lines.Load() }
+
 func (p *Printer) transition(l line) {
-	p.lines++
+	p.lines.Add(1)
 	p.line(l.lsn, l.json, func() { l.text(&p.buffer, p.config.Color) })
 }
 

@@ -28,7 +28,14 @@ const (
 	quiet = time.Second
 	// trusted is how long a connection that went silent may seem to be there:
 	// what was committed before then has been heard.
-	trusted      = 10 * time.Second
+	trusted = 10 * time.Second
+	// straddle is how long a transaction may take from its change of status to its commit, where it can't be told
+	// whether it had committed at a moment.
+	straddle = 2 * time.Second
+	// mendPause is the least time between two looks at all rows for what too many notifications have told.
+	mendPause = 10 * time.Second
+	// lull is the pause between passes when many have had nothing to print, as somebody says look without end.
+	lull         = 50 * time.Millisecond
 	queryTimeout = 10 * time.Second
 	historyPage  = 1000
 	// historyTimeout bounds the sequential read of all runs.
@@ -77,9 +84,29 @@ type Reader struct {
 	soon   bool         // lookAt is soon, because of an announcement
 	said   string       // the trouble that was logged last
 
-	at    atomic.Pointer[heardPoint] // everything before it was heard; nil: no point is known
-	fresh *heardPoint                // will be at when the connection has held for trusted
-	taken time.Time                  // when fresh was
+	at      atomic.Pointer[heardPoint] // everything before it was heard; nil: no point is known
+	atTaken time.Time                  // when at was
+	fresh   *heardPoint                // will be at when the connection has held for trusted
+	taken   time.Time                  // when fresh was
+
+	floor  floor
+	turned moment    // when the memory of what was printed turned last
+	owes   bool      // rows are to be looked at as a whole
+	owed   string    // behind a gap with this reason; "": without one
+	mendAt time.Time // not before
+	vain   allowance // of passes
+	futile allowance // of rows read
+}
+
+// floor is a moment: of a run that isn't remembered, all that was committed before it was told.
+type floor struct {
+	at   time.Time
+	seen store.Seen
+}
+
+type moment struct {
+	store.StreamPoint
+	taken time.Time
 }
 
 // heardPoint is a point, and how many lines had been printed then.
@@ -106,6 +133,7 @@ func New(config Config) (*Reader, error) {
 	return &Reader{
 		config: config, batches: config.Hub.SubscribeBatches(config.Buffer),
 		printed: newPrinted(), deferred: map[int64]successor{},
+		vain: allowance{rate: 40, burst: 200}, futile: allowance{rate: 5000, burst: 20000},
 	}, nil
 }
 
@@ -164,10 +192,17 @@ func (r *Reader) next(ctx context.Context) (came bool, err error) {
 	if r.pendingBatch() { // of a Run before
 		return true, nil
 	}
-	if err := pause(ctx, between); err != nil {
+	rest := between
+	if r.vain.allowed() == 0 {
+		rest = lull
+	}
+	if err := pause(ctx, rest); err != nil {
 		return false, err
 	}
 	due := r.lookAt
+	if r.owes && r.mendAt.Before(due) {
+		due = r.mendAt
+	}
 	if r.config.UntilIdle {
 		if t := time.Now().Add(quiet / 4); t.Before(due) {
 			due = t
@@ -196,7 +231,31 @@ func (r *Reader) take(ctx context.Context) bool {
 }
 
 func (r *Reader) pendingBatch() bool {
-	return r.batch.Gap != "" || len(r.batch.Transitions) > 0
+	return r.batch.Gap != "" || r.batch.Skipped || len(r.batch.Transitions) > 0
+}
+
+// allowance is how much may be done in vain: so much a second, and after a rest so much at once. What came of somebody's
+// true word costs nothing.
+type allowance struct {
+	rate, burst float64
+	spent       float64
+	at          time.Time
+}
+
+// allowed is what is left, in whole numbers.
+func (a *allowance) allowed() int {
+	now := time.Now()
+	a.spent = max(0, a.spent-a.rate*now.Sub(a.at).Seconds())
+	a.at = now
+	return int(max(0, a.burst-a.spent))
+}
+
+func (a *allowance) take(n int) { a.spent += float64(n) }
+
+func (a *allowance) spend(vain bool) {
+	if vain {
+		a.take(1)
+	}
 }
 
 // idle asks the database. An answer that it can't give is none.
