@@ -32,7 +32,7 @@ func (v *vain) pause(now time.Time) time.Duration {
 	if v.spent < vainBurst {
 		return 0
 	}
-	return time.Duration((v.spent - vainBurst + 1) / vainRate * float64(time.Second))
+	return time.Duration((v.spent-vainBurst)/vainRate*float64(time.Second)) + time.Millisecond
 }
 
 func (v *vain) drain(now time.Time) {

@@ -34,7 +34,7 @@ func (r *replica) newMetrics(c *serveConfig, s *store.Store, x *executors, kept 
 			stats := listener().Stats()
 			return metrics.Wake{
 				Source: r.wakeSource(c.Wake, listener()), Connected: listener().Connected(),
-				Reconnects: stats.Reconnects, Undecodable: stats.Undecodable,
+				Reconnects: stats.Reconnects, Undecodable: stats.Undecodable, Skipped: stats.Skipped,
 			}
 		},
 		Stream: func() metrics.Stream {
