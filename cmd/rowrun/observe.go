@@ -65,7 +65,7 @@ func newTracer(ctx context.Context, c *serveConfig, log zerolog.Logger) (*tracin
 // readiness says when a replica takes work: the database takes writes and has
 // the schema, and this replica's lease is in force. How it is woken is told,
 // and no condition: sweeps find everything, only later.
-func readiness(s *store.Store, replica *scheduler.Scheduler, lease time.Duration, wake func() string) []server.Check {
+func readiness(s *store.Store, replica *scheduler.Scheduler, lease time.Duration, wake, stream func() string) []server.Check {
 	return []server.Check{
 		{Name: "database", Ask: func(ctx context.Context) error {
 			err := s.Writable(ctx)
@@ -95,6 +95,7 @@ func readiness(s *store.Store, replica *scheduler.Scheduler, lease time.Duration
 		{Name: "executors", Ask: func(context.Context) error { return nil }, Tell: func() string { return hung(replica.Status()) }},
 		{Name: "claims", Ask: func(context.Context) error { return nil }, Tell: func() string { return claims(replica.Status()) }},
 		{Name: "wake", Ask: func(context.Context) error { return nil }, Tell: wake},
+		{Name: "stream", Ask: func(context.Context) error { return nil }, Tell: stream},
 	}
 }
 

@@ -58,6 +58,7 @@ type ElectionConfig struct {
 type Election struct {
 	config  ElectionConfig
 	holding atomic.Bool
+	trouble atomic.Pointer[string] // why the output could not be written; nil: it could
 	wal     *WAL
 	silence *silence // nil: INSERTs notify
 
@@ -123,6 +124,17 @@ func (e *Election) Source() string {
 	return "listen"
 }
 
+// Trouble says what is wrong with the output, "": nothing.
+func (e *Election) Trouble() string {
+	if blocked := e.config.Printer.blocked(); blocked > time.Second {
+		return fmt.Sprintf("the stream's output waits for its reader for %s", blocked.Round(time.Second))
+	}
+	if why := e.trouble.Load(); why != nil {
+		return "the stream is left to other replicas: " + *why
+	}
+	return ""
+}
+
 // Waking says that this replica wakes the others by what it reads in the log.
 func (e *Election) Waking() bool { return e.silence != nil && e.silence.held.Load() }
 
@@ -164,6 +176,14 @@ func (e *Election) round(ctx context.Context) time.Duration {
 	if id == "" {
 		return notYet
 	}
+	if !e.config.Printer.ready() {
+		if e.trouble.Load() == nil {
+			why := "its output takes nothing"
+			e.trouble.Store(&why)
+			e.config.Log.Warn().Msg("stream is left to the other replicas: nobody reads this one's output")
+		}
+		return e.config.Retry
+	}
 	t, writer, err := e.claim(ctx, id)
 	switch {
 	case errors.Is(err, events.ErrNotConnected):
@@ -181,7 +201,10 @@ func (e *Election) round(ctx context.Context) time.Duration {
 		return e.config.Retry
 	}
 	e.said, e.told = "", ""
+	e.trouble.Store(nil)
 	if err := e.hold(ctx, t); err != nil {
+		why := err.Error()
+		e.trouble.Store(&why)
 		e.config.Log.Error().Err(err).Msg("stream could not be written; it is left to the other replicas")
 		e.config.Printer.forget()
 		e.forget()

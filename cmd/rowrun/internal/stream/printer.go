@@ -123,6 +123,26 @@ func (p *Printer) write() {
 	p.buffer.Reset()
 }
 
+// output is what a printer writes to, where that knows about its reader.
+type output interface {
+	Ready() bool
+	Blocked() time.Duration
+}
+
+// ready says that what is printed would be written.
+func (p *Printer) ready() bool {
+	out, knows := p.config.Out.(output)
+	return !knows || out.Ready()
+}
+
+// blocked is for how long a write has been waiting for its reader.
+func (p *Printer) blocked() time.Duration {
+	if out, knows := p.config.Out.(output); knows {
+		return out.Blocked()
+	}
+	return 0
+}
+
 // forget lets a printer that failed try again.
 func (p *Printer) forget() {
 	p.mu.Lock()
