@@ -62,7 +62,8 @@ CROSS JOIN LATERAL (VALUES
 WHERE CASE WHEN $2::text = '' THEN r.updated_at >= to_timestamp($1::float8) AND p.at >= to_timestamp($1::float8)
       ELSE r.updated_at >= to_timestamp($1::float8) - interval '1 day'
            AND NOT pg_visible_in_snapshot((c.xid - ((c.xid - r.xmin::text::bigint) & 4294967295))::text::xid8, nullif($2::text, '')::pg_snapshot)
-           AND p.at IS NOT NULL AND (p.at >= to_timestamp($1::float8) OR p.status = r.status) END
+           AND p.at IS NOT NULL AND (p.at >= to_timestamp($1::float8)
+                                   OR p.status = r.status AND (r.prev_status IS NOT NULL OR p.rank = 1)) END
 ORDER BY p.place, r.id, p.rank`
 
 // OpenStream reads where a reader of the stream begins. since above zero also asks for the transitions of the time

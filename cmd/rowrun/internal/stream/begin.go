@@ -53,6 +53,7 @@ func (r *Reader) begin(ctx context.Context) error {
 	r.turned = moment{start.Point(), time.Now()}
 	r.at.Store(&heardPoint{start.Point(), r.config.Printer.count()})
 	r.atTaken = r.turned.taken
+	r.printed.begin()
 	r.inserts = newInserts(start, time.Now())
 	r.lookAt, r.begun = time.Now(), true
 	return r.config.Printer.flush()
@@ -82,6 +83,7 @@ func (r *Reader) catchUp(ctx context.Context) error {
 	}
 	r.at.Store(&heardPoint{start.Point(), r.config.Printer.count()})
 	r.atTaken = taken
+	r.printed.begin()
 	return nil
 }
 

@@ -104,6 +104,7 @@ func (r *Reader) heard(at store.StreamPoint) {
 	}
 	if r.fresh == nil {
 		r.fresh, r.taken = &heardPoint{at, r.config.Printer.count()}, time.Now()
+		r.printed.mark()
 	}
 }
 
@@ -114,6 +115,7 @@ func (r *Reader) sure(began time.Time) {
 	}
 	r.at.Store(r.fresh)
 	r.atTaken, r.fresh = r.taken, nil
+	r.printed.moveOn()
 }
 
 // plan sets when to look next: soon after an announcement once more, otherwise

@@ -33,6 +33,24 @@ const ended = 4
 type printed struct {
 	young, old map[int64]uint8
 	unended    map[int64]uint8
+	// since are the runs that were printed since a moment, later those since a later one; nil: that is not noted.
+	since, later map[int64]uint8
+}
+
+// handLimit is how many runs one writer leaves to the next.
+const handLimit = 1 << 17
+
+// begin notes what is printed from now on; mark notes it again from a later moment on, which moveOn then takes for the
+// beginning.
+func (p *printed) begin()  { p.since, p.later = map[int64]uint8{}, nil }
+func (p *printed) mark()   { p.later = map[int64]uint8{} }
+func (p *printed) moveOn() { p.since, p.later = p.later, nil }
+
+// note keeps one that grows beyond the limit at that: it is of no use then.
+func note(to map[int64]uint8, id int64, r uint8) {
+	if to != nil && len(to) <= handLimit {
+		to[id] = r
+	}
 }
 
 func newPrinted() *printed { return &printed{young: map[int64]uint8{}, unended: map[int64]uint8{}} }
@@ -53,6 +71,8 @@ func (p *printed) set(id int64, r uint8) {
 		p.turn()
 	}
 	p.young[id] = r
+	note(p.since, id, r)
+	note(p.later, id, r)
 	if r == ended && len(p.unended) > 0 {
 		delete(p.unended, id)
 	}

@@ -64,6 +64,8 @@ type Config struct {
 	Gap string
 	// Look is how often to look for inserts when nothing is announced. Default 5 s.
 	Look time.Duration
+	// memory, where not nil, is what this process or the one that left the stream to it has printed.
+	memory *printed
 	// Buffer is how many transitions are held while the output or the database is slow. Default 100,000.
 	Buffer int
 }
@@ -130,9 +132,12 @@ func New(config Config) (*Reader, error) {
 	if config.Buffer == 0 {
 		config.Buffer = 100000
 	}
+	if config.memory == nil {
+		config.memory = newPrinted()
+	}
 	return &Reader{
 		config: config, batches: config.Hub.SubscribeBatches(config.Buffer),
-		printed: newPrinted(), deferred: map[int64]successor{},
+		printed: config.memory, deferred: map[int64]successor{},
 		vain: allowance{rate: 40, burst: 200}, futile: allowance{rate: 5000, burst: 20000},
 	}, nil
 }
@@ -184,6 +189,15 @@ func (r *Reader) Drain(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// left is how far the stream was written, for the next writer; nil: too much was since a moment that is known.
+func (r *Reader) left() *store.StreamHandover {
+	at := r.at.Load()
+	if !r.begun || at == nil || len(r.printed.since) > handLimit {
+		return nil
+	}
+	return &store.StreamHandover{Point: at.StreamPoint, Runs: r.printed.since}
 }
 
 // next waits for something to do: a batch, or the time to look. came: lines may
