@@ -21,6 +21,8 @@ type StreamStart struct {
 	Now time.Time
 	// Snapshot is what was committed then, as pg_snapshot does as text.
 	Snapshot string
+	// Last are the statuses of the last 65,536 runs, by id.
+	Last map[int64]string
 }
 
 // Point is the moment with what was committed.
@@ -121,11 +123,25 @@ FROM (SELECT r.id, coalesce(lead(r.id) OVER (ORDER BY r.id DESC), CASE WHEN coun
       FROM (SELECT x.id FROM rowrun.task_run x ORDER BY x.id DESC LIMIT 100000) r) g
 WHERE g.below + 1 < g.id
 ORDER BY g.id DESC LIMIT 1000`
-	var start StreamStart
+	const last = `-- stream_last
+SELECT r.id, r.status FROM rowrun.task_run r ORDER BY r.id DESC LIMIT 65536`
+	start := StreamStart{Last: map[int64]string{}}
 	if err := tx.QueryRow(ctx, top).Scan(&start.High, &start.Now, &start.Snapshot); err != nil {
 		return StreamStart{}, err
 	}
-	rows, err := tx.Query(ctx, gaps)
+	rows, err := tx.Query(ctx, last)
+	if err != nil {
+		return StreamStart{}, err
+	}
+	var id int64
+	var status string
+	if _, err = pgx.ForEachRow(rows, []any{&id, &status}, func() error {
+		start.Last[id] = status
+		return nil
+	}); err != nil {
+		return StreamStart{}, err
+	}
+	rows, err = tx.Query(ctx, gaps)
 	if err != nil {
 		return StreamStart{}, err
 	}

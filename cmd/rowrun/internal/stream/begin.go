@@ -41,8 +41,8 @@ func (r *Reader) begin(ctx context.Context) error {
 		r.config.Printer.gap(time.Now(), r.config.Gap)
 	}
 	if history != nil {
-		if err := tell(ctx, history, r.config.Printer, r.printed); err != nil {
-			return err
+		if err := tell(ctx, history, r.config.Printer, r.printed); err != nil || ctx.Err() != nil {
+			return err // where ctx is over, not all is told
 		}
 	}
 	seen, err := store.ParseSeen(start.Snapshot)
@@ -51,9 +51,20 @@ func (r *Reader) begin(ctx context.Context) error {
 	}
 	r.floor = floor{start.Now, seen}
 	r.turned = moment{start.Point(), time.Now()}
-	r.at.Store(&heardPoint{start.Point(), r.config.Printer.count()})
+	for id, now := range start.Last {
+		if was := r.printed.at(id); was < rank(now) {
+			r.printed.young[id] = rank(now) // of the past, or printed just now
+		}
+	}
 	r.atTaken = r.turned.taken
-	r.printed.begin()
+	if r.config.left {
+		// The point of the one before stays until another is some seconds old: a transaction that has been open since
+		// then, and that neither of us has seen, has older times than this moment.
+		r.at.Store(&heardPoint{*r.config.From, 0})
+	} else {
+		r.at.Store(&heardPoint{start.Point(), r.config.Printer.count()})
+		r.printed.begin()
+	}
 	r.inserts = newInserts(start, time.Now())
 	r.lookAt, r.begun = time.Now(), true
 	return r.config.Printer.flush()

@@ -327,6 +327,7 @@ func (e *Election) takeOver(t *tenure, before string) *store.StreamHandover {
 // remembering is the memory of the writer that left the stream.
 func remembering(left *store.StreamHandover) *printed {
 	p := newPrinted()
+	p.begin()
 	for id, rank := range left.Runs {
 		p.set(id, rank)
 	}

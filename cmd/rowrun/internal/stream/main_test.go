@@ -21,7 +21,7 @@ import (
 )
 
 // patience is how long a test waits for what must come; never how long it takes.
-const patience = 15 * time.Second
+const patience = time.Minute
 
 func TestMain(m *testing.M) { storetest.Main(m) }
 

@@ -242,7 +242,7 @@ func (r *Reader) told(t *events.Transition, row *store.StreamRow) {
 		r.printed.set(row.ID, 1)
 	}
 	now := rank(row.Status)
-	before := r.before(row)
+	before := r.before(row, most)
 	for next := before + 1; next <= min(most, now); next++ {
 		if l, happened := edge(row, next); happened {
 			r.config.Printer.transition(l)
@@ -265,11 +265,12 @@ func (r *Reader) removed(id int64, now time.Time) {
 }
 
 // news says that a row has something to tell that wasn't printed.
-func (r *Reader) news(row *store.StreamRow) bool { return r.before(row) < rank(row.Status) }
+func (r *Reader) news(row *store.StreamRow) bool { return r.before(row, ended) < rank(row.Status) }
 
 // before is how far a run was printed. Of one that isn't remembered that is what its row was before the floor: all that
-// was committed then was told, to whom it may concern.
-func (r *Reader) before(row *store.StreamRow) uint8 {
+// was committed then was told, to whom it may concern. named is the status that somebody said it has reached: that may have
+// an older time, where its transaction was open at the floor and the run has gone on since.
+func (r *Reader) before(row *store.StreamRow, named uint8) uint8 {
 	if at := r.printed.at(row.ID); at > 0 {
 		return at
 	}
@@ -279,7 +280,11 @@ func (r *Reader) before(row *store.StreamRow) uint8 {
 		return now
 	}
 	for at := uint8(1); at < now; at++ {
-		if l, happened := edge(row, at+1); happened && !l.at.Before(r.floor.at) {
+		since := r.floor.at
+		if at+1 == named && !shown {
+			since = since.Add(-straddle)
+		}
+		if l, happened := edge(row, at+1); happened && !l.at.Before(since) {
 			return at
 		}
 	}

@@ -66,6 +66,8 @@ type Config struct {
 	Look time.Duration
 	// memory, where not nil, is what this process or the one that left the stream to it has printed.
 	memory *printed
+	// left: From and memory are those of a writer that left the stream to this one.
+	left bool
 	// Buffer is how many transitions are held while the output or the database is slow. Default 100,000.
 	Buffer int
 }
@@ -194,7 +196,10 @@ func (r *Reader) Drain(ctx context.Context) error {
 // left is how far the stream was written, for the next writer; nil: too much was since a moment that is known.
 func (r *Reader) left() *store.StreamHandover {
 	at := r.at.Load()
-	if !r.begun || at == nil || len(r.printed.since) > handLimit {
+	if !r.begun && r.config.left { // stopped before it had told all that the one before has left
+		at = &heardPoint{*r.config.From, 0}
+	}
+	if at == nil || len(r.printed.since) > handLimit {
 		return nil
 	}
 	return &store.StreamHandover{Point: at.StreamPoint, Runs: r.printed.since}

@@ -123,7 +123,7 @@ func (e *Election) prepare(t *tenure, gap string, left *store.StreamHandover) er
 	}
 	switch {
 	case left != nil:
-		config.From, config.memory = &left.Point, remembering(left)
+		config.From, config.memory, config.left = &left.Point, remembering(left), true
 	case gap != "":
 		limited, cancel := context.WithTimeout(t.ctx, queryTimeout)
 		defer cancel()
@@ -144,8 +144,14 @@ func (e *Election) prepare(t *tenure, gap string, left *store.StreamHandover) er
 func (e *Election) keepRecorded(ctx context.Context) {
 	var recorded uint64
 	var thinned time.Time
-	first := true
-	for pause(ctx, recordEvery) == nil {
+	for first := true; ; {
+		wait := recordEvery
+		if first {
+			wait = notYet // whoever comes after begins here, also if this one dies at once
+		}
+		if pause(ctx, wait) != nil {
+			return
+		}
 		at := e.reader.at.Load()
 		if at == nil || !first && at.lines <= recorded {
 			continue
