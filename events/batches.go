@@ -18,7 +18,9 @@ type Batch struct {
 	Gap string
 	// Look says that something changed which no transition tells. True with every gap.
 	Look bool
-	// Transitions are in commit order. The slice belongs to the receiver.
+	// Skipped says that there were more notifications than are read: what they told is to be looked for in the rows.
+	Skipped bool
+	// Transitions, as somebody told them, are in commit order. The slice belongs to the receiver.
 	Transitions []Transition
 }
 
@@ -104,6 +106,11 @@ func (b *Batches) last() *Batch {
 func (b *Batches) look() {
 	b.last().Look = true
 	signal(b.signal)
+}
+
+func (b *Batches) skip() {
+	b.last().Skipped = true
+	b.look()
 }
 
 func (b *Batches) push(transitions []Transition) {

@@ -74,6 +74,9 @@
 //   - The server dies, or ends the session: notifications until the next LISTEN
 //     are lost for us. The next connection looks and reports a gap.
 //   - The network drops packets: as above, after the ping's deadline.
-//   - A payload can't be decoded: counted, everybody looks, gap; the connection stays.
+//   - A payload can't be decoded: counted, everybody looks; the connection stays.
+//   - Somebody floods the channel, which anybody who connects can: each sender and all
+//     together have a budget. What is beyond it is not read but heard, so that the
+//     server's queue goes on: everybody looks, and readers of batches look at the rows.
 //   - OnConnect or LISTEN fails: the attempt counts as failed and is repeated.
 package events

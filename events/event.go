@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -70,6 +71,11 @@ func Decode(payload string) ([]Transition, error) {
 		transitions = append(transitions, t)
 	}
 	return transitions, nil
+}
+
+// plausible is a look at both ends of a payload: whether a decoder may make something of it.
+func plausible(payload string) bool {
+	return strings.HasPrefix(payload, `[{"`) && strings.HasSuffix(payload, "}]")
 }
 
 func (w *wire) transition() (Transition, error) {

@@ -99,6 +99,16 @@ func (h *Hub) Gap(reason string) {
 	}
 }
 
+// skip wakes everybody and tells those who read batches that something was not read.
+func (h *Hub) skip() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.wakeAll()
+	for b := range h.batches {
+		b.skip()
+	}
+}
+
 // wakeAll is called with h.mu held.
 func (h *Hub) wakeAll() {
 	for _, s := range h.wakes {

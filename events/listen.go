@@ -13,9 +13,8 @@ import (
 	"github.com/rowrun/rowrun/internal/session"
 )
 
-// GapUndecodable is the reason of a gap where a notification had a payload that
-// is not one of ours.
-const GapUndecodable = "undecodable notification"
+// look is the payload of a notification that tells nothing.
+const look = "[]"
 
 // ErrNotConnected is returned by Do where there is no connection, or where it
 // was lost before the function began.
@@ -72,6 +71,7 @@ type Listener struct {
 	deaf        atomic.Bool
 	reconnects  atomic.Uint64
 	undecodable atomic.Uint64
+	skipped     atomic.Uint64
 
 	mu        sync.Mutex
 	open      bool // requests are taken
@@ -81,13 +81,17 @@ type Listener struct {
 	lost string // why the last connection was lost; "" before the first. Run only.
 	said string // reason of the error that was logged last. Run only.
 	told bool   // the log says that notifications are heard. Run only.
-	odd  bool   // the last payload was undecodable. Run only.
+	// Run only.
+	budget   *budget
+	oddSaid  time.Time // when a payload that is none of ours was logged last
+	skipSaid time.Time // when notifications that weren't read were
 }
 
 // Stats are a Listener's counters since it was made.
 type Stats struct {
 	Reconnects  uint64 // connections that listened, after the first
 	Undecodable uint64 // notifications whose payload was not one of ours
+	Skipped     uint64 // notifications that were not read because there were too many
 }
 
 // NewListener validates the configuration and fills in its defaults. It does not connect.
@@ -124,7 +128,7 @@ func NewListener(config ListenConfig) (*Listener, error) {
 	}
 	config.ConnConfig.RuntimeParams["application_name"] = config.AppName
 	session.Encode(config.ConnConfig)
-	return &Listener{config: config}, nil
+	return &Listener{config: config, budget: newBudget()}, nil
 }
 
 // Connected is true while notifications are heard, as far as the last ping tells.
@@ -136,5 +140,5 @@ func (l *Listener) Deaf() bool { return l.deaf.Load() }
 
 // Stats returns the counters.
 func (l *Listener) Stats() Stats {
-	return Stats{Reconnects: l.reconnects.Load(), Undecodable: l.undecodable.Load()}
+	return Stats{Reconnects: l.reconnects.Load(), Undecodable: l.undecodable.Load(), Skipped: l.skipped.Load()}
 }

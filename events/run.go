@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"time"
+	"unicode/utf8"
 
 	"github.com/cenkalti/backoff/v5"
 	"github.com/jackc/pgx/v5"
@@ -16,6 +17,8 @@ const (
 	// maxRetry bounds the time between two tries. A connection that held for
 	// less is no success: it neither starts the backoff anew nor the log.
 	maxRetry = time.Second
+	// sayAgain is how often trouble with notifications is logged, as anybody may cause it.
+	sayAgain = time.Minute
 )
 
 // Run connects, listens and reconnects until ctx ends; then it returns nil and
@@ -205,22 +208,63 @@ func (l *Listener) wait(ctx context.Context, k *link, deadline time.Time) (*pgco
 	return nil, err
 }
 
+// deliver hands on what a notification says. Whoever can connect can send one: what is none of ours is dropped before it
+// is decoded, and what is beyond the budget is not read at all.
 func (l *Listener) deliver(n *pgconn.Notification) {
 	if n.Channel != l.config.Channel {
 		return // an echo, or a function given to Do or OnConnect listens to more
 	}
-	transitions, err := Decode(n.Payload)
-	if err != nil {
-		l.undecodable.Add(1)
-		if !l.odd {
-			l.config.Log.Warn().Err(err).Str("channel", n.Channel).Msg("notification not understood; looking instead")
-		}
-		l.odd = true
-		l.config.Hub.Gap(GapUndecodable)
+	if n.Payload == look {
+		l.config.Hub.Wake()
 		return
 	}
-	l.odd = false
-	l.config.Hub.publish(transitions, l.config.Own != nil && l.config.Own(n.PID))
+	own := l.config.Own != nil && l.config.Own(n.PID)
+	now := time.Now()
+	if !own && !l.budget.read(n.PID, len(n.Payload), now) {
+		l.skip(n.PID, now)
+		return
+	}
+	transitions, ok := decodeWritten(n.Payload)
+	if !ok || !utf8.ValidString(n.Payload) {
+		transitions = nil
+		var err error
+		switch {
+		case !plausible(n.Payload):
+			err = ErrPayload
+		case !own && !l.budget.decode(now):
+			l.skip(n.PID, now)
+			return
+		default:
+			transitions, err = Decode(n.Payload)
+		}
+		if err != nil {
+			l.odd(n.PID, now)
+			return
+		}
+	}
+	l.config.Hub.publish(transitions, own)
+}
+
+// odd takes a notification that is none of ours: a reason to look.
+func (l *Listener) odd(sender uint32, now time.Time) {
+	l.undecodable.Add(1)
+	if now.Sub(l.oddSaid) >= sayAgain {
+		l.oddSaid = now
+		l.config.Log.Warn().Str("channel", l.config.Channel).Uint32("pid", sender).Uint64("count", l.undecodable.Load()).
+			Msg("notification not understood; looking instead")
+	}
+	l.config.Hub.Wake()
+}
+
+// skip takes a notification that is not read because there are too many: what it may have told is looked for.
+func (l *Listener) skip(sender uint32, now time.Time) {
+	l.skipped.Add(1)
+	if now.Sub(l.skipSaid) >= sayAgain {
+		l.skipSaid = now
+		l.config.Log.Warn().Str("channel", l.config.Channel).Uint32("pid", sender).Uint64("count", l.skipped.Load()).
+			Msg("more notifications than are read; looking instead, at rows (pg_stat_activity says who the sender is)")
+	}
+	l.config.Hub.skip()
 }
 
 // complain logs why notifications aren't heard, once until the reason changes

@@ -33,9 +33,17 @@ func newStream(t *testing.T) stream { return stream(filepath.Join(t.TempDir(), "
 
 func launchScribe(t *testing.T, url string, to stream, args ...[]string) *scribe {
 	t.Helper()
-	s := &scribe{stream: to}
 	out, err := os.OpenFile(string(to), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	require.NoError(t, err)
+	s := launchInto(t, url, out, args...)
+	s.stream = to
+	return s
+}
+
+// launchInto has the stream go to a file that it closes here.
+func launchInto(t *testing.T, url string, out *os.File, args ...[]string) *scribe {
+	t.Helper()
+	s := &scribe{}
 	all := slices.Concat(append([][]string{{"serve", "--http-addr", "off"}}, args...)...)
 	s.replica = &replica{cmd: exec.Command(program.path, all...), exited: make(chan struct{})} //nolint:noctx // killed by cleanup
 	s.cmd.Env = append(environment(), "DATABASE_URL="+url)

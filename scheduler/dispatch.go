@@ -42,22 +42,31 @@ func (t *term) dispatch(ctx context.Context) {
 	wholeAt := sweepAt   // when a sweep is a whole pass at the latest
 	lost := lostWakeUps{observer: &t.s.cfg.Observer}
 	failing := false
+	var futile vain
 	defer t.s.recorder.carry(false)
 	for {
 		promote := store.PromoteNothing
-		woken, search := false, false
+		woken, search, told := false, false, false
+		wake, available := t.s.cfg.Wake, t.s.cfg.Available
+		var rested <-chan time.Time
+		if rest := futile.pause(time.Now()); rest > 0 {
+			wake, available, rested = nil, nil, time.After(rest)
+		}
 		t.s.recorder.carry(!failing && !t.mayClaim)
 		select {
 		case <-ctx.Done():
 			return
-		case <-t.s.cfg.Wake:
-			woken = true
+		case <-rested:
+			continue
+		case <-wake:
+			woken, told = true, true
 			t.s.news.Store(true)
 			lost.woken()
 			signal(t.s.lookAtRuns)
 		case <-t.s.opened:
 			woken = true
-		case <-t.s.cfg.Available:
+		case <-available:
+			told = true
 			t.s.news.Store(true)
 			// An INSERT says "look", and that wakes both: what it inserted is promoted and claimed first, without the
 			// search that the other is about.
@@ -138,6 +147,9 @@ func (t *term) dispatch(ctx context.Context) {
 		failing = false
 		t.s.unable.ok()
 		errs.ok()
+		if told {
+			futile.looked(found.runs > 0, time.Now())
+		}
 		if sweep {
 			sweepAt = now.Add(t.s.cfg.SweepInterval)
 			lost.sweep(now, found, expected)

@@ -14,7 +14,7 @@ import (
 
 // Of what a run is nothing changes, whoever asks.
 const fixedColumns = `ROW(id, task_id, root_id, retry_of, attempt, created_at, plan_id, type, queue, database_id, version, version_key, sequential,
-	idempotency_key, round, creator, failures, recoveries, own_retention)`
+	idempotency_key, round, creator, failures, recoveries, own_retention, handles)`
 
 // tryUpdate is a function that executes an UPDATE of a run as a role, says what became of the run, and takes it back.
 const tryUpdate = `CREATE FUNCTION pg_temp.try(who text, run bigint, statement text) RETURNS text LANGUAGE plpgsql AS $$

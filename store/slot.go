@@ -121,7 +121,7 @@ WHERE slot_name = $1 AND database = current_database()`
 	}
 	if forget {
 		const q = `-- forget_stream_positions
-DELETE FROM rowrun.stream_position`
+WITH left_behind AS (DELETE FROM rowrun.stream_handover) DELETE FROM rowrun.stream_position`
 		if _, err := s.pool.Exec(ctx, q); err != nil {
 			return false, fmt.Errorf("forget the stream's positions: %w", err)
 		}

@@ -114,7 +114,7 @@ func TestHistoryFindsLateCommits(t *testing.T) {
 	require.Equal(t, map[int64][]string{early: {"AVAILABLE"}, late: {"PENDING"}}, told)
 }
 
-func TestPositionsAreKeptByMinute(t *testing.T) {
+func TestPositionsAreKeptBySecondAndThinnedToMinutes(t *testing.T) {
 	t.Parallel()
 	s, _ := opened(t, storetest.New(t))
 	last, err := s.LastStreamPosition(t.Context())
@@ -132,16 +132,19 @@ func TestPositionsAreKeptByMinute(t *testing.T) {
 	put(2*time.Minute, "0/10")
 	put(time.Minute, "0/20")
 	put(time.Minute-time.Second, "0/30")
+	put(time.Hour+3*time.Minute-time.Second, "0/5")
+	put(time.Hour+3*time.Minute-2*time.Second, "0/6")
 	put(0, "")
+	require.NoError(t, s.ThinStreamPositions(t.Context()))
 	last, err = s.LastStreamPosition(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, last.LSN)
-	for lsn, want := range map[string]string{"0/2F": "0/10", "0/30": "0/30", "1/0": "0/30"} {
+	for lsn, want := range map[string]string{"0/2F": "0/20", "0/1F": "0/10", "0/30": "0/30", "1/0": "0/30", "0/F": "0/6"} {
 		found, err := s.StreamPositionAt(t.Context(), lsn)
 		require.NoError(t, err)
 		require.Equal(t, want, found.LSN, lsn)
 	}
-	found, err := s.StreamPositionAt(t.Context(), "0/9")
+	found, err := s.StreamPositionAt(t.Context(), "0/5")
 	require.NoError(t, err)
-	require.Nil(t, found, "older than a week")
+	require.Nil(t, found, "older than a week, and not the newest of its minute")
 }

@@ -31,3 +31,47 @@ func parseSnapshot(text string) (Unseen, error) {
 	}
 	return Unseen{Oldest: oldest, Next: next}, nil
 }
+
+// Seen is what a snapshot shows.
+type Seen struct {
+	first, next uint64 // all below first, none from next on
+	open        map[uint64]bool
+}
+
+// ParseSeen reads a pg_snapshot.
+func ParseSeen(text string) (Seen, error) {
+	parts := strings.Split(text, ":")
+	if len(parts) != 3 {
+		return Seen{}, fmt.Errorf("%q is no snapshot", text)
+	}
+	var s Seen
+	var err error
+	if s.first, err = strconv.ParseUint(parts[0], 10, 64); err == nil {
+		s.next, err = strconv.ParseUint(parts[1], 10, 64)
+	}
+	s.open = map[uint64]bool{}
+	for one := range strings.SplitSeq(parts[2], ",") {
+		if one == "" || err != nil {
+			continue
+		}
+		var xid uint64
+		xid, err = strconv.ParseUint(one, 10, 64)
+		s.open[xid] = true
+	}
+	if err != nil {
+		return Seen{}, fmt.Errorf("%q is no snapshot: %w", text, err)
+	}
+	return s, nil
+}
+
+// Shows says that a committed transaction had been committed then. maybe: it can't be told, as a transaction's parts have
+// numbers of their own, which a snapshot doesn't name.
+func (s *Seen) Shows(xid uint64) (shown, maybe bool) {
+	switch {
+	case xid < s.first:
+		return true, false
+	case xid >= s.next || s.open[xid]:
+		return false, false
+	}
+	return true, len(s.open) > 0
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -32,13 +33,21 @@ type StreamRow struct {
 	RetryRunID  *int64
 	// FailureLogLevel is the task's: the level of a FAILED line. "" where the task is gone.
 	FailureLogLevel string
+	// Status and ReplicaID are those of the row now; "" where they weren't read from a row.
+	Status    string
+	ReplicaID *string
+	// Moved: the row's newest version is a change of status. Of an insert it is false.
+	Moved bool
+	// Xid is the transaction that wrote the newest version.
+	Xid uint64
 }
 
 const streamColumns = `r.id, r.root_id, r.task_id, k.name, r.type, r.queue, r.plan_id, r.database_id, r.version, r.attempt, r.retry_of,
     r.created_at, r.available_at, r.started_at, r.finished_at,
     CASE WHEN r.status IN ('FAILED', 'CANCELED') THEN r.result ->> 'code' END,
     CASE WHEN r.status IN ('FAILED', 'CANCELED') THEN left(r.result ->> 'detail', 4096) END,
-    r.retry_run_id, k.failure_log_level`
+    r.retry_run_id, k.failure_log_level, r.status, r.replica_id, r.prev_status IS NOT NULL, r.xmin::text::bigint,
+    (SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint)`
 
 // streamTargets receives streamColumns; one is used for all rows of an answer.
 type streamTargets struct {
@@ -47,6 +56,9 @@ type streamTargets struct {
 	plan, retryOf, retryRun               pgtype.Int8
 	database, version, code, detail       pgtype.Text
 	attempt                               pgtype.Int4
+	status, replica                       pgtype.Text
+	moved                                 pgtype.Bool
+	xmin, next                            pgtype.Int8
 	created, available, started, finished pgtype.Timestamptz
 	targets                               []any
 }
@@ -56,7 +68,8 @@ func newStreamTargets(before, behind []any) *streamTargets {
 	t := &streamTargets{}
 	t.targets = append(t.targets, before...)
 	t.targets = append(t.targets, &t.id, &t.root, &t.task, &t.name, &t.kind, &t.queue, &t.plan, &t.database, &t.version,
-		&t.attempt, &t.retryOf, &t.created, &t.available, &t.started, &t.finished, &t.code, &t.detail, &t.retryRun, &t.level)
+		&t.attempt, &t.retryOf, &t.created, &t.available, &t.started, &t.finished, &t.code, &t.detail, &t.retryRun, &t.level,
+		&t.status, &t.replica, &t.moved, &t.xmin, &t.next)
 	t.targets = append(t.targets, behind...)
 	return t
 }
@@ -72,8 +85,13 @@ func (t *streamTargets) scan(rows pgx.Rows) (StreamRow, bool, error) {
 		Attempt: int(t.attempt.Int32), RetryOf: number(t.retryOf),
 		CreatedAt: t.created.Time, AvailableAt: t.available.Time, StartedAt: t.started.Time, FinishedAt: t.finished.Time,
 		Code: text(t.code), Detail: text(t.detail), RetryRunID: number(t.retryRun), FailureLogLevel: t.level.String,
+		Status: t.status.String, ReplicaID: text(t.replica), Moved: t.moved.Bool, Xid: wholeXid(t.xmin.Int64, t.next.Int64),
 	}, t.id.Valid, nil
 }
+
+// wholeXid completes the 32 bits of a transaction's number that stand in a row; next is the first number that had not
+// been given when the row was read.
+func wholeXid(low, next int64) uint64 { return uint64(next - (next-low)&math.MaxUint32) } //nolint:gosec // both are above 0
 
 func number(n pgtype.Int8) *int64 {
 	if !n.Valid {
@@ -139,7 +157,8 @@ LEFT JOIN (
     FROM unnest($1::bigint[], $2::bigint[]) AS w(low, high)
     CROSS JOIN LATERAL (
         SELECT x.id, x.root_id, x.task_id, x.type, x.queue, x.plan_id, x.database_id, x.version, x.attempt, x.retry_of,
-               x.created_at, x.available_at, x.started_at, x.finished_at, x.status, x.result, x.retry_run_id
+               x.created_at, x.available_at, x.started_at, x.finished_at, x.status, x.result, x.retry_run_id, x.replica_id,
+               x.prev_status, x.xmin
         FROM rowrun.task_run x WHERE x.id >= w.low AND x.id <= w.high ORDER BY x.id LIMIT $3
     ) r
     JOIN rowrun.task k ON k.id = r.task_id

@@ -19,7 +19,14 @@ type StreamStart struct {
 	Gaps []Span
 	// Now is the moment by the database's clock.
 	Now time.Time
+	// Snapshot is what was committed then, as pg_snapshot does as text.
+	Snapshot string
+	// Last are the statuses of the last 65,536 runs, by id.
+	Last map[int64]string
 }
+
+// Point is the moment with what was committed.
+func (s *StreamStart) Point() StreamPoint { return StreamPoint{At: s.Now, Snapshot: s.Snapshot} }
 
 // StreamPast is a transition that rows still tell of.
 type StreamPast struct {
@@ -57,7 +64,8 @@ CROSS JOIN LATERAL (VALUES
 WHERE CASE WHEN $2::text = '' THEN r.updated_at >= to_timestamp($1::float8) AND p.at >= to_timestamp($1::float8)
       ELSE r.updated_at >= to_timestamp($1::float8) - interval '1 day'
            AND NOT pg_visible_in_snapshot((c.xid - ((c.xid - r.xmin::text::bigint) & 4294967295))::text::xid8, nullif($2::text, '')::pg_snapshot)
-           AND p.at IS NOT NULL AND (p.at >= to_timestamp($1::float8) OR p.status = r.status) END
+           AND p.at IS NOT NULL AND (p.at >= to_timestamp($1::float8)
+                                   OR p.status = r.status AND (r.prev_status IS NOT NULL OR p.rank = 1)) END
 ORDER BY p.place, r.id, p.rank`
 
 // OpenStream reads where a reader of the stream begins. since above zero also asks for the transitions of the time
@@ -108,18 +116,32 @@ func (s *Store) openStream(ctx context.Context, from func(now time.Time) *Stream
 
 func streamStart(ctx context.Context, tx pgx.Tx) (StreamStart, error) {
 	const top = `-- stream_start
-SELECT coalesce((SELECT r.id FROM rowrun.task_run r ORDER BY r.id DESC LIMIT 1), 0), clock_timestamp()`
+SELECT coalesce((SELECT r.id FROM rowrun.task_run r ORDER BY r.id DESC LIMIT 1), 0), clock_timestamp(), pg_current_snapshot()::text`
 	const gaps = `-- stream_gaps
 SELECT g.below + 1, g.id - 1
 FROM (SELECT r.id, coalesce(lead(r.id) OVER (ORDER BY r.id DESC), CASE WHEN count(*) OVER () < 100000 THEN 0 END) AS below
       FROM (SELECT x.id FROM rowrun.task_run x ORDER BY x.id DESC LIMIT 100000) r) g
 WHERE g.below + 1 < g.id
 ORDER BY g.id DESC LIMIT 1000`
-	var start StreamStart
-	if err := tx.QueryRow(ctx, top).Scan(&start.High, &start.Now); err != nil {
+	const last = `-- stream_last
+SELECT r.id, r.status FROM rowrun.task_run r ORDER BY r.id DESC LIMIT 65536`
+	start := StreamStart{Last: map[int64]string{}}
+	if err := tx.QueryRow(ctx, top).Scan(&start.High, &start.Now, &start.Snapshot); err != nil {
 		return StreamStart{}, err
 	}
-	rows, err := tx.Query(ctx, gaps)
+	rows, err := tx.Query(ctx, last)
+	if err != nil {
+		return StreamStart{}, err
+	}
+	var id int64
+	var status string
+	if _, err = pgx.ForEachRow(rows, []any{&id, &status}, func() error {
+		start.Last[id] = status
+		return nil
+	}); err != nil {
+		return StreamStart{}, err
+	}
+	rows, err = tx.Query(ctx, gaps)
 	if err != nil {
 		return StreamStart{}, err
 	}

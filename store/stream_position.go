@@ -41,15 +41,12 @@ func (s *Store) StreamMoment(ctx context.Context) (StreamMoment, error) {
 	return m, nil
 }
 
-// RecordStreamPosition writes how far the stream was written: the newest of each minute is kept, for a week.
+// RecordStreamPosition writes how far the stream was written: the newest of each second is kept (see ThinStreamPositions).
 func (s *Store) RecordStreamPosition(ctx context.Context, p StreamPosition) error {
 	const q = `-- record_stream_position
-WITH old AS (
-    DELETE FROM rowrun.stream_position WHERE minute < date_trunc('minute', $4::timestamptz) - interval '7 days'
-)
-INSERT INTO rowrun.stream_position (minute, system_id, timeline, lsn, at, snapshot)
-VALUES (date_trunc('minute', $4::timestamptz), $1, $2, nullif($3::text, '')::pg_lsn, $4, $5::text::pg_snapshot)
-ON CONFLICT (minute) DO UPDATE SET system_id = excluded.system_id, timeline = excluded.timeline, lsn = excluded.lsn,
+INSERT INTO rowrun.stream_position (second, system_id, timeline, lsn, at, snapshot)
+VALUES (date_trunc('second', $4::timestamptz), $1, $2, nullif($3::text, '')::pg_lsn, $4, $5::text::pg_snapshot)
+ON CONFLICT (second) DO UPDATE SET system_id = excluded.system_id, timeline = excluded.timeline, lsn = excluded.lsn,
     at = excluded.at, snapshot = excluded.snapshot`
 	if _, err := s.pool.Exec(ctx, q, p.SystemID, p.Timeline, p.LSN, p.Point.At, p.Point.Snapshot); err != nil {
 		return fmt.Errorf("record the stream's position: %w", err)
@@ -57,10 +54,71 @@ ON CONFLICT (minute) DO UPDATE SET system_id = excluded.system_id, timeline = ex
 	return nil
 }
 
+// ThinStreamPositions keeps of what was recorded more than an hour ago the newest of each minute, and nothing beyond a
+// week before the newest of all.
+func (s *Store) ThinStreamPositions(ctx context.Context) error {
+	const q = `-- thin_stream_positions
+WITH newest AS (SELECT max(second) AS second FROM rowrun.stream_position)
+DELETE FROM rowrun.stream_position p USING newest n
+WHERE p.second < n.second - interval '7 days'
+   OR p.second < n.second - interval '1 hour'
+      AND EXISTS (SELECT FROM rowrun.stream_position q
+                  WHERE q.second > p.second AND q.second < date_trunc('minute', p.second) + interval '1 minute')`
+	if _, err := s.pool.Exec(ctx, q); err != nil {
+		return fmt.Errorf("thin out the stream's positions: %w", err)
+	}
+	return nil
+}
+
+// StreamHandover is how far a replica that stops has written the stream from rows: all that was committed before Point,
+// and of what came since the ranks of Runs (1 PENDING to 4, its end).
+type StreamHandover struct {
+	Point StreamPoint
+	Runs  map[int64]uint8
+}
+
+// LeaveStream leaves it to whoever writes next. Only the holder of the lock calls it.
+func (s *Store) LeaveStream(ctx context.Context, h *StreamHandover) error {
+	const q = `-- leave_stream
+WITH former AS (DELETE FROM rowrun.stream_handover h USING rowrun.deployment d WHERE h.replica_id <> d.stream_replica_id)
+INSERT INTO rowrun.stream_handover (replica_id, at, snapshot, run_ids, ranks)
+SELECT d.stream_replica_id, $1, $2::text::pg_snapshot, $3::bigint[], $4 FROM rowrun.deployment d WHERE d.stream_replica_id <> ''
+ON CONFLICT (replica_id) DO UPDATE SET at = excluded.at, snapshot = excluded.snapshot, run_ids = excluded.run_ids, ranks = excluded.ranks`
+	ids, ranks := make([]int64, 0, len(h.Runs)), make([]byte, 0, len(h.Runs))
+	for id, rank := range h.Runs {
+		ids, ranks = append(ids, id), append(ranks, '0'+rank)
+	}
+	if _, err := s.pool.Exec(ctx, q, h.Point.At, h.Point.Snapshot, ids, string(ranks)); err != nil {
+		return fmt.Errorf("leave the stream to the next writer: %w", err)
+	}
+	return nil
+}
+
+// TakeStream takes what a former writer has left, once; nil: nothing. Only the holder of the lock calls it.
+func (s *Store) TakeStream(ctx context.Context, writer string) (*StreamHandover, error) {
+	const q = `-- take_stream
+DELETE FROM rowrun.stream_handover WHERE replica_id = $1 RETURNING at, snapshot::text, run_ids, ranks`
+	h := &StreamHandover{}
+	var ids []int64
+	var ranks string
+	err := s.pool.QueryRow(ctx, q, writer).Scan(&h.Point.At, &h.Point.Snapshot, &ids, &ranks)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("take the stream from its last writer: %w", err)
+	}
+	h.Runs = make(map[int64]uint8, len(ids))
+	for i := range min(len(ids), len(ranks)) {
+		h.Runs[ids[i]] = ranks[i] - '0'
+	}
+	return h, nil
+}
+
 // LastStreamPosition is the newest that was recorded; nil where none was.
 func (s *Store) LastStreamPosition(ctx context.Context) (*StreamPosition, error) {
 	const q = `-- last_stream_position
-SELECT system_id, timeline, coalesce(lsn::text, ''), at, snapshot::text FROM rowrun.stream_position ORDER BY minute DESC LIMIT 1`
+SELECT system_id, timeline, coalesce(lsn::text, ''), at, snapshot::text FROM rowrun.stream_position ORDER BY second DESC LIMIT 1`
 	return s.streamPosition(ctx, q)
 }
 
@@ -68,7 +126,7 @@ SELECT system_id, timeline, coalesce(lsn::text, ''), at, snapshot::text FROM row
 func (s *Store) StreamPositionAt(ctx context.Context, lsn string) (*StreamPosition, error) {
 	const q = `-- stream_position_at
 SELECT system_id, timeline, coalesce(lsn::text, ''), at, snapshot::text FROM rowrun.stream_position
-WHERE lsn <= $1::text::pg_lsn ORDER BY lsn DESC, minute DESC LIMIT 1`
+WHERE lsn <= $1::text::pg_lsn ORDER BY lsn DESC, second DESC LIMIT 1`
 	return s.streamPosition(ctx, q, lsn)
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/rowrun/rowrun/store/storetest"
 )
 
-// as is a session that has a role of the contract.
-func as(t *testing.T, url, role string) *pgx.Conn {
+// inRole is a session that has a role of the contract.
+func inRole(t *testing.T, url, role string) *pgx.Conn {
 	t.Helper()
 	conn := connect(t, url)
 	exec(t, conn, `SET ROLE `+role)
@@ -31,7 +31,7 @@ func denied(t *testing.T, conn *pgx.Conn, state, sql string, args ...any) {
 func TestSettingsForgeNothing(t *testing.T) {
 	t.Parallel()
 	url := storetest.New(t)
-	owner, client := connect(t, url), as(t, url, "rowrun_client")
+	owner, client := connect(t, url), inRole(t, url, "rowrun_client")
 	task := query[int64](t, owner, `INSERT INTO rowrun.task (type, max_attempts) VALUES ('NOOP', 3) RETURNING id`)
 	first := query[int64](t, owner, `INSERT INTO rowrun.task_run (task_id) VALUES ($1) RETURNING id`, task)
 	exec(t, owner, `UPDATE rowrun.task_run SET status = 'CANCELED' WHERE id = $1`, first)
@@ -44,7 +44,7 @@ func TestSettingsForgeNothing(t *testing.T) {
 		FROM rowrun.task_run WHERE id = $1`, forged))
 
 	// Nor where a role has the right to make successors, but no predecessor names this one.
-	replica := as(t, url, "rowrun_replica")
+	replica := inRole(t, url, "rowrun_replica")
 	forged = query[int64](t, replica, `INSERT INTO rowrun.task_run (task_id, retry_of, root_id, attempt) VALUES ($1, $2, $2, 9) RETURNING id`, task, first)
 	require.Equal(t, int64(0), query[int64](t, owner, `SELECT attempt + coalesce(retry_of, 0) FROM rowrun.task_run WHERE id = $1`, forged))
 	// The one that a predecessor does name is a successor, whoever asked for it.
@@ -56,7 +56,7 @@ func TestSettingsForgeNothing(t *testing.T) {
 func TestNoSettingTakesThePlansMarkAway(t *testing.T) {
 	t.Parallel()
 	url := storetest.New(t)
-	owner, client := connect(t, url), as(t, url, "rowrun_client")
+	owner, client := connect(t, url), inRole(t, url, "rowrun_client")
 	plan := query[int64](t, client, `INSERT INTO rowrun.plan (name) VALUES ('p') RETURNING id`)
 	exec(t, client, `INSERT INTO rowrun.task (plan_id, type) SELECT $1, 'NOOP' FROM generate_series(1, 100)`, plan)
 	exec(t, client, `SELECT set_config('rowrun.ready_plans', ',' || $1::bigint || ',', false)`, plan)
@@ -72,7 +72,7 @@ func TestNoSettingTakesThePlansMarkAway(t *testing.T) {
 func TestQuietSessionsSilenceOnlyTheirOwnInserts(t *testing.T) {
 	t.Parallel()
 	url := storetest.New(t)
-	owner, client := connect(t, url), as(t, url, "rowrun_client")
+	owner, client := connect(t, url), inRole(t, url, "rowrun_client")
 	task := query[int64](t, owner, `INSERT INTO rowrun.task (type) VALUES ('NOOP') RETURNING id`)
 	theirs := query[int64](t, owner, `INSERT INTO rowrun.task_run (task_id) VALUES ($1) RETURNING id`, task)
 	l := newListener(t, url)
@@ -89,7 +89,7 @@ func TestQuietSessionsSilenceOnlyTheirOwnInserts(t *testing.T) {
 func TestNoSettingEndsASchedule(t *testing.T) {
 	t.Parallel()
 	url := storetest.New(t)
-	owner, client := connect(t, url), as(t, url, "rowrun_client")
+	owner, client := connect(t, url), inRole(t, url, "rowrun_client")
 	task := query[int64](t, owner, `INSERT INTO rowrun.task (type, schedule) VALUES ('NOOP', '@every 1h') RETURNING id`)
 	waiting := `SELECT id FROM rowrun.task_run WHERE task_id = $1 AND status = 'PENDING'`
 	first := query[int64](t, owner, waiting, task)
@@ -127,7 +127,7 @@ func TestASettingOfTheDatabasePromotesNothing(t *testing.T) {
 func TestIdsAreDrawn(t *testing.T) {
 	t.Parallel()
 	url := storetest.New(t)
-	owner, client, author := connect(t, url), as(t, url, "rowrun_client"), as(t, url, "rowrun_author")
+	owner, client, author := connect(t, url), inRole(t, url, "rowrun_client"), inRole(t, url, "rowrun_author")
 	task := query[int64](t, client, `INSERT INTO rowrun.task (type) VALUES ('NOOP') RETURNING id`)
 	for _, id := range []string{"-1", "0", "-9223372036854775808", "9223372036854775807", "2", "1000"} {
 		denied(t, client, "RR003", `INSERT INTO rowrun.task_run (id, task_id) VALUES (`+id+`, $1)`, task)
@@ -153,7 +153,7 @@ func TestIdsAreDrawn(t *testing.T) {
 func TestCancelsAreNeitherForgedNorWithdrawn(t *testing.T) {
 	t.Parallel()
 	url := storetest.New(t)
-	owner, client := connect(t, url), as(t, url, "rowrun_client")
+	owner, client := connect(t, url), inRole(t, url, "rowrun_client")
 	task := query[int64](t, owner, `INSERT INTO rowrun.task (type) VALUES ('NOOP') RETURNING id`)
 	run := func(statuses ...string) int64 {
 		id := query[int64](t, owner, `INSERT INTO rowrun.task_run (task_id) VALUES ($1) RETURNING id`, task)
@@ -179,7 +179,7 @@ func TestCancelsAreNeitherForgedNorWithdrawn(t *testing.T) {
 func TestRunsAreEditedUntilTheyAreClaimed(t *testing.T) {
 	t.Parallel()
 	url := storetest.New(t)
-	owner, client := connect(t, url), as(t, url, "rowrun_client")
+	owner, client := connect(t, url), inRole(t, url, "rowrun_client")
 	task := query[int64](t, owner, `INSERT INTO rowrun.task (type) VALUES ('NOOP') RETURNING id`)
 	id := query[int64](t, client, `INSERT INTO rowrun.task_run (task_id) VALUES ($1) RETURNING id`, task)
 	exec(t, owner, `UPDATE rowrun.task_run SET status = 'AVAILABLE' WHERE id = $1`, id)
@@ -201,7 +201,7 @@ func TestOnlyOwnerAndReplicasLockTables(t *testing.T) {
 	tables := all[string](t, owner, `SELECT c.oid::regclass::text FROM pg_class c WHERE c.relnamespace = 'rowrun'::regnamespace AND c.relkind = 'r' ORDER BY 1`)
 	require.Greater(t, len(tables), 15)
 	for _, role := range []string{"rowrun_client", "rowrun_author", "rowrun_operator", "rowrun_viewer"} {
-		conn := as(t, url, role)
+		conn := inRole(t, url, role)
 		for _, table := range tables {
 			for _, mode := range []string{"SHARE", "SHARE UPDATE EXCLUSIVE", "SHARE ROW EXCLUSIVE", "EXCLUSIVE", "ACCESS EXCLUSIVE"} {
 				denied(t, conn, "42501", `BEGIN; LOCK TABLE `+table+` IN `+mode+` MODE`)
@@ -216,7 +216,7 @@ func TestOnlyOwnerAndReplicasLockTables(t *testing.T) {
 func TestAuthorsTasksAreAuthors(t *testing.T) {
 	t.Parallel()
 	url := storetest.New(t)
-	owner, client, author := connect(t, url), as(t, url, "rowrun_client"), as(t, url, "rowrun_author")
+	owner, client, author := connect(t, url), inRole(t, url, "rowrun_client"), inRole(t, url, "rowrun_author")
 	plan := query[int64](t, client, `INSERT INTO rowrun.plan (name) VALUES ('p') RETURNING id`)
 	theirs := query[int64](t, author, `INSERT INTO rowrun.task (plan_id, type, database_id) VALUES ($1, 'SQL', 'a') RETURNING id`, plan)
 	job := query[int64](t, author, `INSERT INTO rowrun.task (name, type, database_id) VALUES ('job', 'COMMAND', 'a') RETURNING id`)

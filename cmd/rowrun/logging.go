@@ -1,7 +1,10 @@
 package main
 
 import (
+	"fmt"
 	"io"
+	"sync"
+	"time"
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
@@ -39,6 +42,41 @@ func (c *logConfig) forPerson(cmd *cobra.Command) zerolog.Logger {
 	return form.logger(out)
 }
 
+// logPatience is how long a line of the log may wait for its reader.
+const logPatience = time.Second
+
+// unhurried is a standard error that neither ends nor holds up this process, whoever reads it or doesn't: lines are
+// dropped instead, and counted.
+type unhurried struct {
+	out *stream.Output
+
+	mu      sync.Mutex
+	dropped int
+}
+
+func newUnhurried(to io.Writer) *unhurried { return &unhurried{out: stream.NewOutput(to, logPatience)} }
+
+// Write never fails: there is nobody to tell.
+func (u *unhurried) Write(p []byte) (int, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.dropped > 0 {
+		if !u.out.Ready() {
+			u.dropped++
+			return len(p), nil
+		}
+		said := fmt.Sprintf("{\"level\":\"warn\",\"time\":%q,\"count\":%d,\"message\":\"lines of this log could not be written\"}\n",
+			time.Now().UTC().Format(zerolog.TimeFieldFormat), u.dropped)
+		if _, err := u.out.Write([]byte(said)); err == nil {
+			u.dropped = 0
+		}
+	}
+	if _, err := u.out.Write(p); err != nil {
+		u.dropped++
+	}
+	return len(p), nil
+}
+
 // writer puts the chosen form before w. What is written to it are JSON lines.
 func (c *logConfig) writer(w io.Writer) io.Writer {
 	if c.Format == "console" {
@@ -48,6 +86,6 @@ func (c *logConfig) writer(w io.Writer) io.Writer {
 }
 
 // printer writes the stream to w in the chosen form.
-func (c *logConfig) printer(w io.Writer) (*stream.Printer, error) {
-	return stream.NewPrinter(stream.PrinterConfig{Out: w, Text: c.Format == "console", Color: isTerminal(w)})
+func (c *logConfig) printer(w io.Writer, terminal bool) (*stream.Printer, error) {
+	return stream.NewPrinter(stream.PrinterConfig{Out: w, Text: c.Format == "console", Color: terminal})
 }

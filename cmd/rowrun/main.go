@@ -31,7 +31,7 @@ func main() {
 	code := run(ctx, os.Args[1:], environment{
 		stdin:  os.Stdin,
 		stdout: os.Stdout,
-		stderr: os.Stderr,
+		stderr: newUnhurried(os.Stderr),
 		lookup: os.LookupEnv,
 	})
 	stop()

@@ -36,7 +36,7 @@ func (r *replica) newMetrics(c *serveConfig, s *store.Store, deployment string, 
 			stats := listener().Stats()
 			return metrics.Wake{
 				Source: r.wakeSource(c.Wake, listener()), Connected: listener().Connected(),
-				Reconnects: stats.Reconnects, Undecodable: stats.Undecodable,
+				Reconnects: stats.Reconnects, Undecodable: stats.Undecodable, Skipped: stats.Skipped,
 			}
 		},
 		Stream: func() metrics.Stream {
@@ -71,7 +71,7 @@ const unablePatience = 10 * time.Second
 // readiness says when a replica takes work: the database takes writes and has
 // the schema, and this replica's lease is in force. How it is woken is told,
 // and no condition: sweeps find everything, only later.
-func readiness(s *store.Store, replica *scheduler.Scheduler, lease time.Duration, wake func() string) []server.Check {
+func readiness(s *store.Store, replica *scheduler.Scheduler, lease time.Duration, wake, stream func() string) []server.Check {
 	return []server.Check{
 		{Name: "database", Ask: func(ctx context.Context) error {
 			err := s.Writable(ctx)
@@ -110,6 +110,7 @@ func readiness(s *store.Store, replica *scheduler.Scheduler, lease time.Duration
 		{Name: "locks", Ask: func(context.Context) error { return nil }, Tell: func() string { return heldUp(replica.Status()) }},
 		{Name: "notifications", Ask: func(context.Context) error { return nil }, Tell: func() string { return silent(replica.Status()) }},
 		{Name: "wake", Ask: func(context.Context) error { return nil }, Tell: wake},
+		{Name: "stream", Ask: func(context.Context) error { return nil }, Tell: stream},
 	}
 }
 

@@ -23,6 +23,9 @@ import (
 	"github.com/rowrun/rowrun/store"
 )
 
+// flushTime is what the stream's last lines may take beyond the drain.
+const flushTime = 500 * time.Millisecond
+
 // part is a long-lived piece of a replica.
 type part interface {
 	Run(ctx context.Context) error
@@ -33,6 +36,8 @@ type replica struct {
 	scheduler   *scheduler.Scheduler
 	notifier    *notifier.Notifier
 	stream      *stream.Election // nil: this replica never writes the stream
+	output      *stream.Output   // of the stream
+	drain       time.Duration    // what a stop may take
 	support     []part           // outlive the scheduler's drain and the stream
 	unsubscribe func()
 }
@@ -44,7 +49,7 @@ func newReplica(c *serveConfig, s *store.Store, deployment string, x *executors,
 	if err != nil {
 		return nil, errors.New("not a connection string") // validate has parsed it before
 	}
-	r := &replica{}
+	r := &replica{output: stream.NewOutput(out, 0), drain: c.DrainTimeout}
 	wake, unsubscribeWake := hub.Subscribe(r.mayOpenGate)
 	available, unsubscribeAvailable := hub.SubscribeOthers(r.mayBeClaimed)
 	ended, unsubscribeEnded := hub.Subscribe(r.mayBeStopped)
@@ -73,7 +78,7 @@ func newReplica(c *serveConfig, s *store.Store, deployment string, x *executors,
 		return nil, err
 	}
 	if c.StreamSource != "off" {
-		printer, err := c.Log.printer(out)
+		printer, err := c.Log.printer(r.output, isTerminal(out))
 		if err != nil {
 			return nil, err
 		}
@@ -159,7 +164,7 @@ func newReplica(c *serveConfig, s *store.Store, deployment string, x *executors,
 	if c.HTTPAddr != "" {
 		http, err := server.New(server.Config{
 			Addr:    c.HTTPAddr,
-			Checks:  readiness(s, r.scheduler, c.StaleAfter, waking.source),
+			Checks:  readiness(s, r.scheduler, c.StaleAfter, waking.source, r.streamTrouble),
 			Metrics: counted.Handler(),
 			Status:  statusOf(s, r.scheduler),
 			History: kept,
@@ -173,6 +178,14 @@ func newReplica(c *serveConfig, s *store.Store, deployment string, x *executors,
 		r.support = append(r.support, http, follower)
 	}
 	return r, nil
+}
+
+// streamTrouble says why this replica can't write the stream, "": it can, or needn't.
+func (r *replica) streamTrouble() string {
+	if r.stream == nil {
+		return ""
+	}
+	return r.stream.Trouble()
 }
 
 // tell leaves the newest word in a one-slot channel. One goroutine tells.
@@ -238,6 +251,9 @@ func (r *replica) Run(ctx context.Context) error {
 	defer r.unsubscribe()
 	work, stopWork := context.WithCancel(ctx)
 	defer stopWork()
+	// An output that nobody reads holds up no stop.
+	unbound := context.AfterFunc(work, func() { r.output.Bound(time.Now().Add(r.drain + flushTime)) })
+	defer unbound()
 	around, stopSupport := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopSupport()
 	var support errgroup.Group

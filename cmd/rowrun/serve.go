@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -34,6 +37,11 @@ func newServe(env environment) *cobra.Command {
 // serve waits for the database, looks whether everything is as a replica needs
 // it, and runs one until ctx ends. The stream goes to out.
 func serve(ctx context.Context, c *serveConfig, out io.Writer, log zerolog.Logger) error {
+	// A write to a pipe that nobody reads any more fails instead of killing this process. It isn't ignored, as commands
+	// that are run would inherit that.
+	closed := make(chan os.Signal, 1)
+	signal.Notify(closed, syscall.SIGPIPE)
+	defer signal.Stop(closed)
 	executors, err := newExecutors(c)
 	if err != nil {
 		return err

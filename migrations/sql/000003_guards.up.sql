@@ -370,9 +370,7 @@ BEGIN
         END IF;
     END IF;
     -- What is a handler's run follows from who inserts it: a key or a setting could be anybody's.
-    IF NEW.handles IS NOT NULL AND NOT pg_has_role(current_user, (SELECT c.relowner FROM pg_catalog.pg_class c WHERE c.oid = TG_RELID), 'USAGE')
-       AND NOT pg_has_role(current_user, 'rowrun_replica', 'USAGE')
-    THEN
+    IF NEW.handles IS NOT NULL AND NOT rowrun.is_trusted() THEN
         NEW.handles := NULL;
     END IF;
     IF NEW.tick IS NULL AND NEW.missed_at IS NOT NULL THEN
@@ -558,11 +556,11 @@ CREATE FUNCTION rowrun.task_run_fixed() RETURNS trigger LANGUAGE plpgsql SET sea
 BEGIN
     IF (NEW.id, NEW.task_id, NEW.root_id, NEW.retry_of, NEW.attempt, NEW.created_at, NEW.plan_id, NEW.type, NEW.queue,
         NEW.database_id, NEW.version, NEW.version_key, NEW.sequential, NEW.idempotency_key, NEW.round, NEW.creator, NEW.failures,
-        NEW.recoveries, NEW.own_retention)
+        NEW.recoveries, NEW.own_retention, NEW.handles)
        IS DISTINCT FROM
        (OLD.id, OLD.task_id, OLD.root_id, OLD.retry_of, OLD.attempt, OLD.created_at, OLD.plan_id, OLD.type, OLD.queue,
         OLD.database_id, OLD.version, OLD.version_key, OLD.sequential, OLD.idempotency_key, OLD.round, OLD.creator, OLD.failures,
-        OLD.recoveries, OLD.own_retention)
+        OLD.recoveries, OLD.own_retention, OLD.handles)
     THEN
         RAISE EXCEPTION 'run %: what it is does not change; only run_at, priority and input do until it is claimed', OLD.id
             USING ERRCODE = 'RR003', HINT = 'Cancel the run and insert another one.';
@@ -589,7 +587,7 @@ BEGIN
     RETURN NEW;
 END $$;
 CREATE TRIGGER task_run_fixed BEFORE UPDATE OF id, task_id, root_id, retry_of, attempt, created_at, plan_id, type, queue, database_id,
-    version, version_key, sequential, idempotency_key, round, creator, failures, recoveries, own_retention, tick, missed_at,
+    version, version_key, sequential, idempotency_key, round, creator, failures, recoveries, own_retention, handles, tick, missed_at,
     run_at, priority, input ON rowrun.task_run FOR EACH ROW EXECUTE FUNCTION rowrun.task_run_fixed();
 
 CREATE FUNCTION rowrun.task_run_keep() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$

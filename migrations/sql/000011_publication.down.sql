@@ -19,6 +19,7 @@ BEGIN
     END IF;
     RETURN NULL;
 END $$;
+DROP TABLE rowrun.stream_handover;
 DROP TABLE rowrun.stream_position;
 DROP PUBLICATION rowrun_stream;
 DELETE FROM rowrun.migration WHERE version = 11;

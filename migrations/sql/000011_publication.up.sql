@@ -10,15 +10,15 @@ CREATE PUBLICATION rowrun_stream FOR TABLE rowrun.task_run
 COMMENT ON PUBLICATION rowrun_stream IS 'What `rowrun serve` reads for the stream, by a slot of its own.';
 
 CREATE TABLE rowrun.stream_position (
-    minute    timestamptz PRIMARY KEY,
+    second    timestamptz PRIMARY KEY,
     system_id text NOT NULL,
     timeline  integer NOT NULL,
     lsn       pg_lsn,
     at        timestamptz NOT NULL,
     snapshot  pg_snapshot NOT NULL
 ) WITH (fillfactor = 50, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0);
-COMMENT ON TABLE rowrun.stream_position IS 'How far the stream was written, one row for each minute in which it was, for a week.';
-COMMENT ON COLUMN rowrun.stream_position.minute IS 'Key.';
+COMMENT ON TABLE rowrun.stream_position IS 'How far the stream was written, one row for each second in which it was, for an hour; the newest of each minute for a week.';
+COMMENT ON COLUMN rowrun.stream_position.second IS 'Key.';
 COMMENT ON COLUMN rowrun.stream_position.system_id IS 'Which server''s log it is, as IDENTIFY_SYSTEM says; empty where lsn is NULL.';
 COMMENT ON COLUMN rowrun.stream_position.timeline IS 'Which of its histories.';
 COMMENT ON COLUMN rowrun.stream_position.lsn IS 'Every transition that committed before this place was written; NULL: it was not read from the log.';
@@ -26,6 +26,22 @@ COMMENT ON COLUMN rowrun.stream_position.at IS 'A moment before which no committ
 COMMENT ON COLUMN rowrun.stream_position.snapshot IS 'What was committed at that moment.';
 GRANT SELECT ON rowrun.stream_position TO rowrun_client, rowrun_viewer;
 GRANT SELECT, INSERT, UPDATE, DELETE ON rowrun.stream_position TO rowrun_replica;
+
+-- What a replica that wrote the stream from rows leaves to the next one when it stops on request.
+CREATE TABLE rowrun.stream_handover (
+    replica_id text PRIMARY KEY,
+    at         timestamptz NOT NULL,
+    snapshot   pg_snapshot NOT NULL,
+    run_ids    bigint[] NOT NULL,
+    ranks      text NOT NULL
+);
+COMMENT ON TABLE rowrun.stream_handover IS 'How far the stream from rows was written when its writer stopped; the next one takes it.';
+COMMENT ON COLUMN rowrun.stream_handover.replica_id IS 'Who wrote.';
+COMMENT ON COLUMN rowrun.stream_handover.at IS 'A moment before which no committed transition is missing.';
+COMMENT ON COLUMN rowrun.stream_handover.snapshot IS 'What was committed at that moment.';
+COMMENT ON COLUMN rowrun.stream_handover.run_ids IS 'Runs that were written since then.';
+COMMENT ON COLUMN rowrun.stream_handover.ranks IS 'How far each of them was: a digit each, 1 for PENDING to 4 for its end.';
+GRANT SELECT, INSERT, UPDATE, DELETE ON rowrun.stream_handover TO rowrun_replica;
 
 -- An INSERT says nothing while a replica is woken by the log, and passes it on: that replica's session holds the lock
 -- (1920298607, 3). Only who would notify asks for it, so that it costs the others nothing.

@@ -197,7 +197,7 @@ JOIN pg_catalog.pg_replication_slots l ON l.slot_name = 'rowrun_stream_' || left
 	if err != nil {
 		return err
 	}
-	if err := b.exec(ctx, "-- bench_forget_positions\nDELETE FROM rowrun.stream_position"); err != nil {
+	if err := b.exec(ctx, "-- bench_forget_positions\nWITH left_behind AS (DELETE FROM rowrun.stream_handover) DELETE FROM rowrun.stream_position"); err != nil {
 		return err
 	}
 	return b.exec(ctx, "-- bench_forget_writer\nUPDATE rowrun.deployment SET stream_replica_id = NULL WHERE stream_replica_id IS NOT NULL")

@@ -27,12 +27,12 @@ func truth(b bool) float64 {
 
 // replica tells what this process knows of itself at the moment of a scrape.
 type replica struct {
-	config                                     Config
-	info, age, slots, used, draining           *prometheus.Desc
-	missed, stalled, stuck                     *prometheus.Desc
-	source, connected, reconnects, undecodable *prometheus.Desc
-	writing, lines, gaps, lastGap              *prometheus.Desc
-	readers, droppedReaders                    *prometheus.Desc
+	config                                              Config
+	info, age, slots, used, draining                    *prometheus.Desc
+	missed, stalled, stuck                              *prometheus.Desc
+	source, connected, reconnects, undecodable, skipped *prometheus.Desc
+	writing, lines, gaps, lastGap                       *prometheus.Desc
+	readers, droppedReaders                             *prometheus.Desc
 }
 
 func newReplica(config Config) *replica {
@@ -50,6 +50,7 @@ func newReplica(config Config) *replica {
 		connected:      desc("events_connected", "1 while notifications are heard."),
 		reconnects:     desc("events_reconnects_total", "Connections that listened, after the first."),
 		undecodable:    desc("events_undecodable_total", "Notifications that are not of Rowrun's form."),
+		skipped:        desc("events_skipped_total", "Notifications that were not read because there were too many."),
 		writing:        desc("stream_writing", "1 for the replica that writes the stream."),
 		lines:          desc("stream_lines_total", "Lines of the stream that this replica saw: as its writer, or while somebody reads its /events."),
 		gaps:           desc("stream_gaps_total", "Gap lines that this replica wrote as the stream's writer: transitions may be missing there."),
@@ -62,7 +63,7 @@ func newReplica(config Config) *replica {
 // Describe implements prometheus.Collector.
 func (r *replica) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		r.info, r.age, r.slots, r.used, r.draining, r.missed, r.stalled, r.stuck, r.source, r.connected, r.reconnects, r.undecodable,
+		r.info, r.age, r.slots, r.used, r.draining, r.missed, r.stalled, r.stuck, r.source, r.connected, r.reconnects, r.undecodable, r.skipped,
 		r.writing, r.lines, r.gaps, r.lastGap, r.readers, r.droppedReaders,
 	} {
 		ch <- d
@@ -89,6 +90,7 @@ func (r *replica) Collect(ch chan<- prometheus.Metric) {
 	gauge(ch, r.connected, truth(wake.Connected))
 	count(ch, r.reconnects, float64(wake.Reconnects))
 	count(ch, r.undecodable, float64(wake.Undecodable))
+	count(ch, r.skipped, float64(wake.Skipped))
 	if r.config.Stream == nil {
 		return
 	}

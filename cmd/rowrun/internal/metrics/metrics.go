@@ -48,6 +48,7 @@ type Wake struct {
 	Connected   bool   // notifications are heard
 	Reconnects  uint64
 	Undecodable uint64
+	Skipped     uint64
 }
 
 // WakeSources are the values of Wake.Source: the write-ahead log, notifications, sweeps alone.

@@ -19,7 +19,7 @@ func (r *Reader) begin(ctx context.Context) error {
 		if err != nil {
 			return nil //nolint:nilerr // only the end of ctx is one
 		}
-		if batch.Gap != "" || len(batch.Transitions) > 0 {
+		if batch.Gap != "" || batch.Skipped || len(batch.Transitions) > 0 {
 			r.batch = batch
 			break
 		}
@@ -41,9 +41,29 @@ func (r *Reader) begin(ctx context.Context) error {
 		r.config.Printer.gap(time.Now(), r.config.Gap)
 	}
 	if history != nil {
-		if err := tell(ctx, history, r.config.Printer, r.printed); err != nil {
-			return err
+		if err := tell(ctx, history, r.config.Printer, r.printed); err != nil || ctx.Err() != nil {
+			return err // where ctx is over, not all is told
 		}
+	}
+	seen, err := store.ParseSeen(start.Snapshot)
+	if err != nil {
+		return err
+	}
+	r.floor = floor{start.Now, seen}
+	r.turned = moment{start.Point(), time.Now()}
+	for id, now := range start.Last {
+		if was := r.printed.at(id); was < rank(now) {
+			r.printed.young[id] = rank(now) // of the past, or printed just now
+		}
+	}
+	r.atTaken = r.turned.taken
+	if r.config.left {
+		// The point of the one before stays until another is some seconds old: a transaction that has been open since
+		// then, and that neither of us has seen, has older times than this moment.
+		r.at.Store(&heardPoint{*r.config.From, 0})
+	} else {
+		r.at.Store(&heardPoint{start.Point(), r.config.Printer.count()})
+		r.printed.begin()
 	}
 	r.inserts = newInserts(start, time.Now())
 	r.lookAt, r.begun = time.Now(), true
@@ -59,14 +79,23 @@ func (r *Reader) catchUp(ctx context.Context) error {
 	}
 	limited, cancel := context.WithTimeout(ctx, historyTimeout)
 	defer cancel()
-	_, history, err := r.config.Store.OpenStreamAt(limited, &at.StreamPoint)
+	taken := time.Now()
+	start, history, err := r.config.Store.OpenStreamAt(limited, &at.StreamPoint)
 	if err != nil {
 		if ctx.Err() == nil {
 			r.config.Log.Warn().Err(err).Msg("stream could not read what the runs know of the gap")
 		}
+		r.owes = true
 		return nil
 	}
-	return tell(ctx, history, r.config.Printer, r.printed)
+	if err := tell(ctx, history, r.config.Printer, r.printed); err != nil || ctx.Err() != nil {
+		r.owes = true
+		return err
+	}
+	r.at.Store(&heardPoint{start.Point(), r.config.Printer.count()})
+	r.atTaken = taken
+	r.printed.begin()
+	return nil
 }
 
 // tell prints a history but for what was printed, and remembers it: what the

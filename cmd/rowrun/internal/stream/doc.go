@@ -25,8 +25,11 @@
 //
 // # From notifications and rows
 //
-// Notifications tell the transitions, in the order of their commits; what else
-// stands in a line is read from the rows. Inserts are announced without
+// Notifications name runs, in the order of the commits, and a status that each
+// has reached. Anybody can send one, so they are candidates to look at: the row
+// tells which transitions there were, up to the status named, and what was
+// printed is remembered. Of a run that isn't remembered, what was committed
+// before a moment (the floor) was told. Inserts are announced without
 // telling of which (see the migrations), so they are looked for by id:
 //
 //	ids   1 … first … high …
@@ -53,6 +56,8 @@
 //
 // # Crash points
 //
+//   - The writer is told to stop: it leaves how far rows were written, or the
+//     slot, and the next one begins from exactly there.
 //   - The writer dies: the server frees the lock with its session, another
 //     replica takes over within some seconds and begins where the slot stands,
 //     or, from rows, with a gap and what the rows know since.
@@ -62,5 +67,6 @@
 //     gap is said again.
 //   - A pass fails: what it was told is kept and tried again; what comes
 //     meanwhile waits in the subscription, and overflows into a gap.
-//   - The output is gone: `rowrun stream` ends; a replica gives the lock back.
+//   - The output is gone, or nobody reads it: `rowrun stream` ends; a replica gives
+//     the lock back.
 package stream

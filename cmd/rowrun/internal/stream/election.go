@@ -50,6 +50,9 @@ type ElectionConfig struct {
 	// Noted, where not nil, tells of somebody else's looks at the database: whether there were notes to print. Where none
 	// tells for a while the writer looks itself.
 	Noted <-chan bool
+	// Climb is how often a writer that fell back to rows looks whether the log can be read again. Default 10 s; it doubles,
+	// up to 10 min, where that went wrong at once.
+	Climb time.Duration
 	// Retry is how often a replica that doesn't write tries to. Default 3 s.
 	Retry time.Duration
 }
@@ -58,6 +61,7 @@ type ElectionConfig struct {
 type Election struct {
 	config  ElectionConfig
 	holding atomic.Bool
+	trouble atomic.Pointer[string] // why the output could not be written; nil: it could
 	wal     *WAL
 	silence *silence // nil: INSERTs notify
 
@@ -69,6 +73,7 @@ type Election struct {
 	named  string  // the id that is recorded as the writer
 	told   string  // who was last said to write
 	said   string  // the trouble that was logged last
+	climbs int     // tries to read the log again that went wrong, in a row
 }
 
 // tenure is the time for which one connection holds the lock.
@@ -87,8 +92,11 @@ func NewElection(config ElectionConfig) (*Election, error) {
 	case config.Store == nil || config.Hub == nil || config.Connected == nil || config.Printer == nil ||
 		config.Do == nil || config.ReplicaID == nil:
 		return nil, errors.New("stream election: everything but Log and Retry is required")
-	case config.Retry < 0:
-		return nil, errors.New("stream election: Retry must not be negative")
+	case config.Retry < 0 || config.Climb < 0:
+		return nil, errors.New("stream election: Retry and Climb must not be negative")
+	}
+	if config.Climb == 0 {
+		config.Climb = 10 * time.Second
 	}
 	if config.Retry == 0 {
 		config.Retry = 3 * time.Second
@@ -121,6 +129,17 @@ func (e *Election) Source() string {
 		return "wal"
 	}
 	return "listen"
+}
+
+// Trouble says what is wrong with the output, "": nothing.
+func (e *Election) Trouble() string {
+	if blocked := e.config.Printer.blocked(); blocked > time.Second {
+		return fmt.Sprintf("the stream's output waits for its reader for %s", blocked.Round(time.Second))
+	}
+	if why := e.trouble.Load(); why != nil {
+		return "the stream is left to other replicas: " + *why
+	}
+	return ""
 }
 
 // Waking says that this replica wakes the others by what it reads in the log.
@@ -164,6 +183,14 @@ func (e *Election) round(ctx context.Context) time.Duration {
 	if id == "" {
 		return notYet
 	}
+	if !e.config.Printer.ready() {
+		if e.trouble.Load() == nil {
+			why := "its output takes nothing"
+			e.trouble.Store(&why)
+			e.config.Log.Warn().Msg("stream is left to the other replicas: nobody reads this one's output")
+		}
+		return e.config.Retry
+	}
 	t, writer, err := e.claim(ctx, id)
 	switch {
 	case errors.Is(err, events.ErrNotConnected):
@@ -181,10 +208,16 @@ func (e *Election) round(ctx context.Context) time.Duration {
 		return e.config.Retry
 	}
 	e.said, e.told = "", ""
+	e.trouble.Store(nil)
 	if err := e.hold(ctx, t); err != nil {
+		why := err.Error()
+		e.trouble.Store(&why)
 		e.config.Log.Error().Err(err).Msg("stream could not be written; it is left to the other replicas")
 		e.config.Printer.forget()
 		e.forget()
+		if e.wal != nil {
+			e.wal.printed = newPrinted() // of what was handed to the output, some was not written
+		}
 		return afterFailure
 	}
 	return 0
@@ -229,26 +262,76 @@ func (e *Election) hold(ctx context.Context, t *tenure) (err error) {
 	wg.Go(func() { e.keepNamed(run) })
 	wg.Go(func() { e.printNotes(run) })
 
-	gap := ""
-	if before != "" {
-		gap = gapWriterGone
-	}
-	err = errUnfit
-	if e.wal != nil {
-		if err = e.fromLog(ctx, t, before); e.wal.began {
-			gap = gapLogGone
-		}
-	}
-	if errors.Is(err, errUnfit) && ctx.Err() == nil && t.ctx.Err() == nil {
-		if e.wal != nil {
-			e.config.Log.Info().Str("reason", err.Error()).Msg("stream is read from notifications")
-		}
-		err = e.fromRows(ctx, t, gap)
-	}
+	err = e.write(ctx, t, before)
 	if t.ctx.Err() == nil {
 		e.unlock()
 	}
 	return err
+}
+
+// write writes from the log, or from rows until the log can be read.
+func (e *Election) write(ctx context.Context, t *tenure, before string) error {
+	gap, left := "", (*store.StreamHandover)(nil)
+	if before != "" {
+		gap = gapWriterGone
+		if left = e.takeOver(t, before); left != nil {
+			gap = ""
+		}
+	}
+	for {
+		err := errUnfit
+		if e.wal != nil {
+			began := time.Now()
+			if left != nil {
+				e.wal.resume, e.wal.renewed, e.wal.printed = &left.Point, false, remembering(left)
+			}
+			err = e.fromLog(ctx, t, before)
+			if e.wal.began {
+				gap, left = gapLogGone, nil
+			}
+			if time.Since(began) > time.Minute {
+				e.climbs = 0
+			}
+		}
+		if !errors.Is(err, errUnfit) || ctx.Err() != nil || t.ctx.Err() != nil {
+			return err
+		}
+		if e.wal != nil {
+			e.wal.resume = nil
+			e.config.Log.Info().Str("reason", err.Error()).Msg("stream is read from notifications")
+		}
+		climbed, err := e.fromRows(ctx, t, gap, left)
+		if !climbed || err != nil || ctx.Err() != nil || t.ctx.Err() != nil {
+			return err
+		}
+		at := e.reader.at.Load()
+		e.wal.resume, e.wal.renewed, e.wal.printed = &at.StreamPoint, true, e.reader.printed
+		e.forget()
+		e.config.Log.Info().Msg("stream is read from the write-ahead log again")
+		e.climbs++
+		before, gap, left = "", gapLogGone, nil
+	}
+}
+
+// takeOver takes what the last writer has left; nil: nothing.
+func (e *Election) takeOver(t *tenure, before string) *store.StreamHandover {
+	ctx, cancel := context.WithTimeout(t.ctx, queryTimeout)
+	defer cancel()
+	left, err := e.config.Store.TakeStream(ctx, before)
+	if err != nil {
+		e.config.Log.Warn().Err(err).Msg("what the last writer of the stream has left could not be read")
+	}
+	return left
+}
+
+// remembering is the memory of the writer that left the stream.
+func remembering(left *store.StreamHandover) *printed {
+	p := newPrinted()
+	p.begin()
+	for id, rank := range left.Runs {
+		p.set(id, rank)
+	}
+	return p
 }
 
 // keepNamed records this replica's id again when a fence has given it a new one.

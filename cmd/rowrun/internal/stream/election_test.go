@@ -2,6 +2,7 @@ package stream_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -101,7 +102,7 @@ func TestOneReplicaWritesAndAnotherTakesOver(t *testing.T) {
 	second := writer(t, rest)
 	second.awaitBegin(t, p)
 	require.Equal(t, second.id, recorded(t, p))
-	require.Equal(t, []string{"the replica that wrote the stream is gone"}, second.gaps(t))
+	require.Empty(t, second.gaps(t), "what is handed over is no gap")
 
 	// Its backend is killed: it or the third one goes on, behind a gap.
 	run := queryID(t, p, "SELECT coalesce(max(id), 0) FROM rowrun.task_run")
@@ -118,6 +119,47 @@ func TestOneReplicaWritesAndAnotherTakesOver(t *testing.T) {
 		}
 	}
 	require.Zero(t, printedByBoth)
+}
+
+// While users and replicas are at work one writer after another stops: together they tell everything, once.
+func TestWriterThatStopsHandsOverExactly(t *testing.T) {
+	t.Parallel()
+	seed := storetest.Seed(t)
+	url := storetest.New(t)
+	p := pool(t, url+"&pool_max_conns=12")
+	exec(t, p, audit)
+	all := []*candidate{stand(t, url, "0")}
+	writer(t, all).awaitBegin(t, p)
+	l := &load{t: t, pool: p, store: open(t, url)}
+	for i := range 3 {
+		l.tasks = append(l.tasks, task(t, p, fmt.Sprintf("task %d", i), "NOOP"))
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		l.run(seed, 4, storetest.Count(60, 600))
+	}()
+	for n := 1; n < 6; n++ {
+		next := stand(t, url, fmt.Sprint(n))
+		all[n-1].stop()
+		all = append(all, next)
+		eventually(t, "the next one writes", next.Holding)
+		<-time.After(400 * time.Millisecond)
+	}
+	<-done
+	want := happened(t, p)
+	lines := func() (lines []printed) {
+		for _, c := range all {
+			lines = append(lines, c.lines(t)...)
+		}
+		return lines
+	}
+	requireTold(t, want, lines)
+	all[len(all)-1].stop()
+	require.Equal(t, want, told(lines()))
+	for _, c := range all {
+		require.Empty(t, c.gaps(t))
+	}
 }
 
 // The lock is the session's: whoever holds it is the only one, at every moment.

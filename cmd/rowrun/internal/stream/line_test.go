@@ -130,9 +130,24 @@ func TestPrintedRemembersTheLastRuns(t *testing.T) {
 	p := newPrinted()
 	for id := range int64(3 * printedLimit) {
 		p.set(id, 1)
-		p.set(id, 2)
+		if p.set(id, ended); id == 7 {
+			p.set(id, 2)
+		}
+		if p.full() {
+			p.turn()
+		}
 	}
 	require.Zero(t, p.at(0))
-	require.Equal(t, uint8(2), p.at(2*printedLimit))
+	require.Equal(t, uint8(ended), p.at(2*printedLimit))
 	require.LessOrEqual(t, len(p.young)+len(p.old), 2*printedLimit)
+	require.Equal(t, uint8(2), p.at(7), "its row may change again without a change of status")
+	p.set(7, ended)
+	for range 2 {
+		p.turn()
+	}
+	require.Zero(t, p.at(7))
+	for id := range int64(2 * printedMost) { // nobody turns them
+		p.set(id, ended)
+	}
+	require.LessOrEqual(t, len(p.young)+len(p.old), 2*printedMost)
 }

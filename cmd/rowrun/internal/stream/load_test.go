@@ -174,6 +174,31 @@ func told(lines []printed) map[step]int {
 	return all
 }
 
+// requireTold waits until everything is printed that happened, and says what is missing or was told twice.
+func requireTold(t *testing.T, want map[step]int, lines func() []printed) {
+	t.Helper()
+	deadline := time.Now().Add(patience)
+	for {
+		got := told(lines())
+		var differ []string
+		for s, n := range want {
+			if got[s] != n {
+				differ = append(differ, fmt.Sprintf("%v: %d of %d", s, got[s], n))
+			}
+		}
+		for s, n := range got {
+			if want[s] == 0 {
+				differ = append(differ, fmt.Sprintf("%v: %d of none", s, n))
+			}
+		}
+		if len(differ) == 0 {
+			return
+		}
+		require.True(t, time.Now().Before(deadline), "%d differ: %v", len(differ), differ[:min(len(differ), 20)])
+		<-time.After(50 * time.Millisecond)
+	}
+}
+
 // requireOrder says that each run's lines follow each other.
 func requireOrder(t *testing.T, lines []printed) {
 	t.Helper()

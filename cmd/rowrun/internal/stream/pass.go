@@ -11,55 +11,111 @@ import (
 	"github.com/rowrun/rowrun/store"
 )
 
-// pass looks for inserts, then prints the batch that was taken. What the
-// database could not answer before ctx ended stays for the next pass; the error
-// is that of the output.
+// pass looks for inserts, then prints what the rows tell of the batch that was
+// taken. What the database could not answer before ctx ended stays for the next
+// pass; the error is that of the output.
 func (r *Reader) pass(ctx context.Context) error {
 	now := time.Now()
-	if r.batch.Gap != "" {
-		r.release(now)
-		r.config.Printer.gap(now, r.batch.Gap)
-		r.batch.Gap = ""
-		r.fresh = nil
-		if err := r.catchUp(ctx); err != nil && errors.Is(err, ErrOutput) {
-			return err
-		}
+	lines := r.config.Printer.count()
+	if err := r.mend(ctx, now); err != nil {
+		return err
 	}
 	nothing := len(r.batch.Transitions) == 0 && !r.batch.Look && !r.soon
 	r.plan(now)
 	r.batch.Look = false
 	for first := true; first || len(r.batch.Transitions) > 0; first = false {
 		part := r.batch.Transitions[:min(chunk, len(r.batch.Transitions))]
-		rows, err := r.read(ctx, part)
+		rows, err := r.read(ctx, part, first)
 		if err != nil {
 			return r.config.Printer.flush() // ctx is over
 		}
-		for _, t := range part {
-			r.transition(t, rows[t.RunID], now)
+		for i := range part {
+			switch row, read := rows[part[i].RunID]; {
+			case row != nil:
+				r.told(&part[i], row)
+			case read:
+				r.removed(part[i].RunID, now)
+			}
 		}
 		if r.batch.Transitions = r.batch.Transitions[len(part):]; len(r.batch.Transitions) == 0 {
 			r.batch.Transitions = nil
-		}
-		if nothing {
-			r.release(now.Add(-patience))
 		}
 		if err := r.config.Printer.flush(); err != nil {
 			return err
 		}
 	}
+	if nothing {
+		r.release(now.Add(-patience))
+	}
+	r.release(now.Add(-muchPatience)) // there may always be something
+	r.sure(now)
+	r.vain.spend(r.config.Printer.count() == lines)
 	return nil
 }
 
-// heard takes in the moment of a look: what was committed before it will have
-// been heard some seconds later, unless the connection is lost in between.
-func (r *Reader) heard(at store.StreamPoint) {
-	if r.fresh != nil {
-		if time.Since(r.taken) < trusted {
-			return
-		}
-		r.at.Store(r.fresh)
+// mend looks at the rows where transitions may have been missed. A gap that whoever notifies can bring about, by telling
+// more than is read, is said and mended once in a while.
+func (r *Reader) mend(ctx context.Context, now time.Time) error {
+	switch {
+	case r.batch.Gap == events.GapOverflow:
+		r.owed, r.owes = r.batch.Gap, true
+	case r.batch.Gap != "":
+		r.release(now)
+		r.config.Printer.gap(now, r.batch.Gap)
+		r.batch.Gap, r.batch.Skipped, r.owed, r.owes = "", false, "", false
+		r.fresh = nil
+		return outputOf(r.catchUp(ctx))
+	case r.batch.Skipped:
+		r.owes = true
 	}
-	r.fresh, r.taken = &heardPoint{at, r.config.Printer.lines}, time.Now()
+	r.batch.Gap, r.batch.Skipped = "", false
+	if !r.owes || now.Before(r.mendAt) {
+		return nil
+	}
+	if r.owed != "" {
+		r.release(now)
+		r.config.Printer.gap(now, r.owed)
+	}
+	r.owed, r.owes = "", false
+	r.fresh = nil
+	err := outputOf(r.catchUp(ctx))
+	r.mendAt = now.Add(max(mendPause, 10*time.Since(now)))
+	return err
+}
+
+func outputOf(err error) error {
+	if errors.Is(err, ErrOutput) {
+		return err
+	}
+	return nil
+}
+
+// heard takes in the moment of a look at the beginning of a pass: what was
+// committed before it will have been heard some seconds later, unless the
+// connection is lost in between.
+func (r *Reader) heard(at store.StreamPoint) {
+	if r.printed.full() && (!r.turned.taken.After(r.atTaken) || len(r.printed.young) >= printedMost) {
+		// All that was committed before the last turn has been heard, and what is forgotten now was printed before it.
+		if seen, err := store.ParseSeen(r.turned.Snapshot); err == nil {
+			r.floor = floor{at: r.turned.At, seen: seen}
+		}
+		r.printed.turn()
+		r.turned = moment{at, time.Now()}
+	}
+	if r.fresh == nil {
+		r.fresh, r.taken = &heardPoint{at, r.config.Printer.count()}, time.Now()
+		r.printed.mark()
+	}
+}
+
+// sure ends a pass: all that had been heard when it began is printed.
+func (r *Reader) sure(began time.Time) {
+	if r.fresh == nil || began.Sub(r.taken) < trusted || r.owes {
+		return
+	}
+	r.at.Store(r.fresh)
+	r.atTaken, r.fresh = r.taken, nil
+	r.printed.moveOn()
 }
 
 // plan sets when to look next: soon after an announcement once more, otherwise
@@ -75,11 +131,13 @@ func (r *Reader) plan(now time.Time) {
 }
 
 // read prints the inserts that it finds, and returns the rows of the part's
-// runs: those that exist.
-func (r *Reader) read(ctx context.Context, part []events.Transition) (map[int64]*store.StreamRow, error) {
+// runs: those that exist and may have something to tell.
+func (r *Reader) read(ctx context.Context, part []events.Transition, first bool) (map[int64]*store.StreamRow, error) {
 	rows := make(map[int64]*store.StreamRow, len(part))
-	for _, t := range part {
-		rows[t.RunID] = nil
+	for i := range part {
+		if r.printed.at(part[i].RunID) < rank(part[i].To) {
+			rows[part[i].RunID] = nil
+		}
 	}
 	for more := true; more; {
 		var look store.StreamInserts
@@ -91,7 +149,10 @@ func (r *Reader) read(ctx context.Context, part []events.Transition) (map[int64]
 		if err != nil {
 			return nil, err
 		}
-		r.heard(look.Point)
+		if first {
+			r.heard(look.Point)
+			first = false
+		}
 		more = r.inserts.found(look, chunk, time.Now())
 		for i := range look.Rows {
 			row := &look.Rows[i]
@@ -102,10 +163,25 @@ func (r *Reader) read(ctx context.Context, part []events.Transition) (map[int64]
 		}
 	}
 	var missing []int64
-	for id, row := range rows {
-		if row == nil {
-			missing = append(missing, id)
+	for i := range part {
+		id := part[i].RunID
+		if row, named := rows[id]; !named || row != nil {
+			continue
 		}
+		if id > r.inserts.high { // the look would have found it
+			delete(rows, id)
+			continue
+		}
+		missing = append(missing, id)
+	}
+	slices.Sort(missing)
+	missing = slices.Compact(missing)
+	if allowed := r.futile.allowed(); len(missing) > allowed {
+		for _, id := range missing[allowed:] {
+			delete(rows, id)
+		}
+		missing = missing[:allowed]
+		r.owes = true // the rows are looked at as a whole
 	}
 	if len(missing) == 0 {
 		return rows, nil
@@ -115,9 +191,14 @@ func (r *Reader) read(ctx context.Context, part []events.Transition) (map[int64]
 		found, err = r.config.Store.StreamRows(ctx, missing)
 		return err
 	})
+	vain := len(missing)
 	for i := range found {
 		rows[found[i].ID] = &found[i]
+		if r.news(&found[i]) {
+			vain--
+		}
 	}
+	r.futile.take(vain)
 	return rows, err
 }
 
@@ -149,25 +230,99 @@ func (r *Reader) waits(run int64) bool {
 	return false
 }
 
-// transition prints a line, once, behind that of its insert.
-func (r *Reader) transition(t events.Transition, row *store.StreamRow, now time.Time) {
-	next := rank(t.To)
-	if next > 0 && r.printed.at(t.RunID) >= next {
-		return
+// told prints what a run's row tells, up to what somebody said of it. Who said so may be anybody: what the row doesn't
+// show has not happened, and what was printed isn't printed again.
+func (r *Reader) told(t *events.Transition, row *store.StreamRow) {
+	most := rank(t.To)
+	if row.RetryOf != nil {
+		r.follow(*row.RetryOf, row.ID)
 	}
-	if row != nil {
-		if row.RetryOf != nil {
-			r.follow(*row.RetryOf, row.ID)
+	if r.inserts.see(row) && r.printed.at(row.ID) == 0 {
+		r.config.Printer.transition(pending(row))
+		r.printed.set(row.ID, 1)
+	}
+	now := rank(row.Status)
+	before := r.before(row, most)
+	for next := before + 1; next <= min(most, now); next++ {
+		if l, happened := edge(row, next); happened {
+			r.config.Printer.transition(l)
 		}
-		if r.inserts.see(row) && r.printed.at(t.RunID) == 0 {
-			r.config.Printer.transition(pending(row))
+	}
+	if last := min(most, now); last > r.printed.at(row.ID) {
+		r.printed.set(row.ID, max(last, before))
+		if max(last, before) == ended {
+			r.follow(row.ID, 0)
 		}
 	}
-	r.config.Printer.transition(change(t, row, now))
-	r.printed.set(t.RunID, next)
-	if next == ended {
-		r.follow(t.RunID, 0)
+}
+
+// removed says that something may be missing of a run that was printed, hadn't ended, and has no row any more.
+func (r *Reader) removed(id int64, now time.Time) {
+	if at := r.printed.at(id); at > 0 && at < ended {
+		r.printed.set(id, ended)
+		r.config.Printer.gap(now, gapRemoved)
 	}
+}
+
+// news says that a row has something to tell that wasn't printed.
+func (r *Reader) news(row *store.StreamRow) bool { return r.before(row, ended) < rank(row.Status) }
+
+// before is how far a run was printed. Of one that isn't remembered that is what its row was before the floor: all that
+// was committed then was told, to whom it may concern. named is the status that somebody said it has reached: that may have
+// an older time, where its transaction was open at the floor and the run has gone on since.
+func (r *Reader) before(row *store.StreamRow, named uint8) uint8 {
+	if at := r.printed.at(row.ID); at > 0 {
+		return at
+	}
+	now := rank(row.Status)
+	shown, maybe := r.floor.seen.Shows(row.Xid)
+	if shown && !maybe {
+		return now
+	}
+	for at := uint8(1); at < now; at++ {
+		since := r.floor.at
+		if at+1 == named && !shown {
+			since = since.Add(-straddle)
+		}
+		if l, happened := edge(row, at+1); happened && !l.at.Before(since) {
+			return at
+		}
+	}
+	// The newest is told by the transaction that wrote it, as one that commits late has an old time.
+	if l, _ := edge(row, now); now > 1 && row.Moved && (!shown || l.at.After(r.floor.at.Add(-straddle))) {
+		return now - 1
+	}
+	return now
+}
+
+// edge is the line of the change of status that a row tells with this rank; false: there was none.
+func edge(row *store.StreamRow, rank uint8) (line, bool) {
+	t := events.Transition{RunID: row.ID, TaskID: row.TaskID, PlanID: row.PlanID, Attempt: row.Attempt}
+	switch rank {
+	case 1:
+		return pending(row), true
+	case 2:
+		t.From, t.To = "PENDING", "AVAILABLE"
+		if row.AvailableAt.IsZero() {
+			return line{}, false
+		}
+	case 3:
+		t.From, t.To, t.ReplicaID = "AVAILABLE", "RUNNING", row.ReplicaID
+		if row.StartedAt.IsZero() {
+			return line{}, false
+		}
+	default:
+		t.To, t.ReplicaID = row.Status, row.ReplicaID
+		switch {
+		case !row.StartedAt.IsZero():
+			t.From = "RUNNING"
+		case !row.AvailableAt.IsZero():
+			t.From = "AVAILABLE"
+		default:
+			t.From = "PENDING"
+		}
+	}
+	return change(t, row, row.CreatedAt), true
 }
 
 // follow prints a deferred successor of a run; id, where not 0, is what the
@@ -197,5 +352,10 @@ type successor struct {
 	since time.Time
 }
 
+const gapRemoved = "a run was removed before its last transitions could be read"
+
 // patience is how long the notification of an end may take after its commit was seen.
 const patience = time.Second
+
+// muchPatience is how long it may take where something comes all the time.
+const muchPatience = 5 * time.Second

@@ -1,7 +1,14 @@
 package stream
 
-// printedLimit is how many runs at least are remembered.
-const printedLimit = 1 << 16
+const (
+	// printedLimit is how many runs at least are remembered.
+	printedLimit = 1 << 16
+	// printedMost bounds memory where nobody turns the generations.
+	printedMost = 1 << 20
+	// unendedLimit is how many runs that haven't ended are remembered beyond that: their rows may change again without a
+	// change of status.
+	unendedLimit = 1 << 18
+)
 
 // rank numbers the statuses in their order; 0: none that is known.
 func rank(status string) uint8 {
@@ -21,22 +28,70 @@ func rank(status string) uint8 {
 const ended = 4
 
 // printed remembers how far runs were printed: those of the last transitions,
-// in two generations of which the older is dropped as a whole.
-type printed struct{ young, old map[int64]uint8 }
+// in two generations of which the older is dropped as a whole, but for runs
+// that haven't ended.
+type printed struct {
+	young, old map[int64]uint8
+	unended    map[int64]uint8
+	// since are the runs that were printed since a moment, later those since a later one; nil: that is not noted.
+	since, later map[int64]uint8
+}
 
-func newPrinted() *printed { return &printed{young: map[int64]uint8{}} }
+// handLimit is how many runs one writer leaves to the next.
+const handLimit = 1 << 17
+
+// begin notes what is printed from now on; mark notes it again from a later moment on, which moveOn then takes for the
+// beginning.
+func (p *printed) begin()  { p.since, p.later = map[int64]uint8{}, nil }
+func (p *printed) mark()   { p.later = map[int64]uint8{} }
+func (p *printed) moveOn() { p.since, p.later = p.later, nil }
+
+// note keeps one that grows beyond the limit at that: it is of no use then.
+func note(to map[int64]uint8, id int64, r uint8) {
+	if to != nil && len(to) <= handLimit {
+		to[id] = r
+	}
+}
+
+func newPrinted() *printed { return &printed{young: map[int64]uint8{}, unended: map[int64]uint8{}} }
 
 // at is the rank of a run's last line; 0: none is remembered.
 func (p *printed) at(id int64) uint8 {
 	if r, ok := p.young[id]; ok {
 		return r
 	}
-	return p.old[id]
+	if r, ok := p.old[id]; ok {
+		return r
+	}
+	return p.unended[id]
 }
 
 func (p *printed) set(id int64, r uint8) {
-	if len(p.young) >= printedLimit {
-		p.young, p.old = make(map[int64]uint8, printedLimit/4), p.young
+	if len(p.young) >= printedMost {
+		p.turn()
 	}
 	p.young[id] = r
+	note(p.since, id, r)
+	note(p.later, id, r)
+	if r == ended && len(p.unended) > 0 {
+		delete(p.unended, id)
+	}
+}
+
+// full says that the generations may turn: whoever prints does so once nobody can tell again what would be dropped.
+func (p *printed) full() bool { return len(p.young) >= printedLimit }
+
+// turn drops the older generation.
+func (p *printed) turn() {
+	for id, r := range p.old {
+		if r < ended && len(p.unended) < unendedLimit {
+			p.unended[id] = r
+		}
+	}
+	for id := range p.unended {
+		if p.young[id] == ended || p.old[id] == ended {
+			delete(p.unended, id)
+		}
+	}
+	p.young, p.old = make(map[int64]uint8, printedLimit/4), p.young
 }

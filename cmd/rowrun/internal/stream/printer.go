@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -32,7 +33,7 @@ type PrinterConfig struct {
 type Printer struct {
 	config PrinterConfig
 	keep   func(position string, line []byte) // see Keep
-	lines  uint64                             // transitions that were printed
+	lines  atomic.Uint64                      // transitions that were printed
 
 	mu     sync.Mutex
 	buffer bytes.Buffer
@@ -54,8 +55,11 @@ func NewPrinter(config PrinterConfig) (*Printer, error) {
 // before anything is printed.
 func (p *Printer) Keep(append func(position string, line []byte)) { p.keep = append }
 
+// count is how many transitions were printed.
+func (p *Printer) count() uint64 { return p.lines.Load() }
+
 func (p *Printer) transition(l line) {
-	p.lines++
+	p.lines.Add(1)
 	p.line(l.lsn, l.json, func() { l.text(&p.buffer, p.config.Color) })
 }
 
@@ -117,6 +121,26 @@ func (p *Printer) write() {
 		}
 	}
 	p.buffer.Reset()
+}
+
+// output is what a printer writes to, where that knows about its reader.
+type output interface {
+	Ready() bool
+	Blocked() time.Duration
+}
+
+// ready says that what is printed would be written.
+func (p *Printer) ready() bool {
+	out, knows := p.config.Out.(output)
+	return !knows || out.Ready()
+}
+
+// blocked is for how long a write has been waiting for its reader.
+func (p *Printer) blocked() time.Duration {
+	if out, knows := p.config.Out.(output); knows {
+		return out.Blocked()
+	}
+	return 0
 }
 
 // forget lets a printer that failed try again.

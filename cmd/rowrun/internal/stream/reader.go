@@ -28,7 +28,14 @@ const (
 	quiet = time.Second
 	// trusted is how long a connection that went silent may seem to be there:
 	// what was committed before then has been heard.
-	trusted      = 10 * time.Second
+	trusted = 10 * time.Second
+	// straddle is how long a transaction may take from its change of status to its commit, where it can't be told
+	// whether it had committed at a moment.
+	straddle = 2 * time.Second
+	// mendPause is the least time between two looks at all rows for what too many notifications have told.
+	mendPause = 10 * time.Second
+	// lull is the pause between passes when many have had nothing to print, as somebody says look without end.
+	lull         = 50 * time.Millisecond
 	queryTimeout = 10 * time.Second
 	historyPage  = 1000
 	// historyTimeout bounds the sequential read of all runs.
@@ -57,6 +64,10 @@ type Config struct {
 	Gap string
 	// Look is how often to look for inserts when nothing is announced. Default 5 s.
 	Look time.Duration
+	// memory, where not nil, is what this process or the one that left the stream to it has printed.
+	memory *printed
+	// left: From and memory are those of a writer that left the stream to this one.
+	left bool
 	// Buffer is how many transitions are held while the output or the database is slow. Default 100,000.
 	Buffer int
 }
@@ -77,9 +88,29 @@ type Reader struct {
 	soon   bool         // lookAt is soon, because of an announcement
 	said   string       // the trouble that was logged last
 
-	at    atomic.Pointer[heardPoint] // everything before it was heard; nil: no point is known
-	fresh *heardPoint                // will be at when the connection has held for trusted
-	taken time.Time                  // when fresh was
+	at      atomic.Pointer[heardPoint] // everything before it was heard; nil: no point is known
+	atTaken time.Time                  // when at was
+	fresh   *heardPoint                // will be at when the connection has held for trusted
+	taken   time.Time                  // when fresh was
+
+	floor  floor
+	turned moment    // when the memory of what was printed turned last
+	owes   bool      // rows are to be looked at as a whole
+	owed   string    // behind a gap with this reason; "": without one
+	mendAt time.Time // not before
+	vain   allowance // of passes
+	futile allowance // of rows read
+}
+
+// floor is a moment: of a run that isn't remembered, all that was committed before it was told.
+type floor struct {
+	at   time.Time
+	seen store.Seen
+}
+
+type moment struct {
+	store.StreamPoint
+	taken time.Time
 }
 
 // heardPoint is a point, and how many lines had been printed then.
@@ -103,9 +134,13 @@ func New(config Config) (*Reader, error) {
 	if config.Buffer == 0 {
 		config.Buffer = 100000
 	}
+	if config.memory == nil {
+		config.memory = newPrinted()
+	}
 	return &Reader{
 		config: config, batches: config.Hub.SubscribeBatches(config.Buffer),
-		printed: newPrinted(), deferred: map[int64]successor{},
+		printed: config.memory, deferred: map[int64]successor{},
+		vain: allowance{rate: 40, burst: 200}, futile: allowance{rate: 5000, burst: 20000},
 	}, nil
 }
 
@@ -158,16 +193,35 @@ func (r *Reader) Drain(ctx context.Context) error {
 	return nil
 }
 
+// left is how far the stream was written, for the next writer; nil: too much was since a moment that is known.
+func (r *Reader) left() *store.StreamHandover {
+	at := r.at.Load()
+	if !r.begun && r.config.left { // stopped before it had told all that the one before has left
+		at = &heardPoint{*r.config.From, 0}
+	}
+	if at == nil || len(r.printed.since) > handLimit {
+		return nil
+	}
+	return &store.StreamHandover{Point: at.StreamPoint, Runs: r.printed.since}
+}
+
 // next waits for something to do: a batch, or the time to look. came: lines may
 // come of it.
 func (r *Reader) next(ctx context.Context) (came bool, err error) {
 	if r.pendingBatch() { // of a Run before
 		return true, nil
 	}
-	if err := pause(ctx, between); err != nil {
+	rest := between
+	if r.vain.allowed() == 0 {
+		rest = lull
+	}
+	if err := pause(ctx, rest); err != nil {
 		return false, err
 	}
 	due := r.lookAt
+	if r.owes && r.mendAt.Before(due) {
+		due = r.mendAt
+	}
 	if r.config.UntilIdle {
 		if t := time.Now().Add(quiet / 4); t.Before(due) {
 			due = t
@@ -196,7 +250,31 @@ func (r *Reader) take(ctx context.Context) bool {
 }
 
 func (r *Reader) pendingBatch() bool {
-	return r.batch.Gap != "" || len(r.batch.Transitions) > 0
+	return r.batch.Gap != "" || r.batch.Skipped || len(r.batch.Transitions) > 0
+}
+
+// allowance is how much may be done in vain: so much a second, and after a rest so much at once. What came of somebody's
+// true word costs nothing.
+type allowance struct {
+	rate, burst float64
+	spent       float64
+	at          time.Time
+}
+
+// allowed is what is left, in whole numbers.
+func (a *allowance) allowed() int {
+	now := time.Now()
+	a.spent = max(0, a.spent-a.rate*now.Sub(a.at).Seconds())
+	a.at = now
+	return int(max(0, a.burst-a.spent))
+}
+
+func (a *allowance) take(n int) { a.spent += float64(n) }
+
+func (a *allowance) spend(vain bool) {
+	if vain {
+		a.take(1)
+	}
 }
 
 // idle asks the database. An answer that it can't give is none.

@@ -2,7 +2,9 @@ package stream
 
 import (
 	"context"
+	"errors"
 	"sync"
+	"time"
 
 	"github.com/rowrun/rowrun/store"
 )
@@ -33,10 +35,11 @@ func (e *Election) fromLog(ctx context.Context, t *tenure, before string) error 
 	return err
 }
 
-// fromRows writes what notifications and rows tell; without a gap it goes on where it was.
-func (e *Election) fromRows(ctx context.Context, t *tenure, gap string) error {
-	if err := e.prepare(t, gap); err != nil {
-		return err
+// fromRows writes what notifications and rows tell; without a gap it goes on where it was, or where the last writer left
+// it. climbed: the log can be read again, from a slot that holds all that is committed from now on.
+func (e *Election) fromRows(ctx context.Context, t *tenure, gap string, left *store.StreamHandover) (climbed bool, err error) {
+	if err := e.prepare(t, gap, left); err != nil {
+		return false, err
 	}
 	run, stop := context.WithCancel(t.ctx)
 	defer stop()
@@ -46,31 +49,71 @@ func (e *Election) fromRows(ctx context.Context, t *tenure, gap string) error {
 	defer wg.Wait()
 	defer stop()
 	wg.Go(func() { e.keepRecorded(run) })
+	up := make(chan struct{})
+	if e.wal != nil && !e.wal.config.Asked {
+		wg.Go(func() {
+			if e.climb(run) {
+				close(up)
+				stop()
+			}
+		})
+	}
 	if e.silence != nil {
 		e.silence.look(run) // whoever wrote before may have silenced INSERTs
 	}
-	err := e.reader.Run(run)
-	if err == nil && t.ctx.Err() == nil {
-		err = e.drain(t.ctx)
+	err = e.reader.Run(run)
+	select {
+	case <-up:
+		climbed = true
+	default:
 	}
-	return err
+	if err == nil && t.ctx.Err() == nil && ctx.Err() != nil {
+		err = e.leave(t.ctx)
+	}
+	return climbed, err
 }
 
-// drain prints what still comes, and writes down up to where everything was printed.
-func (e *Election) drain(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, drainTime)
+// climb waits until the log can be read again; false: ctx is over.
+func (e *Election) climb(ctx context.Context) bool {
+	wait := min(e.config.Climb<<min(e.climbs, 10), max(10*time.Minute, e.config.Climb))
+	for pause(ctx, wait) == nil {
+		if e.reader.at.Load() == nil {
+			continue
+		}
+		err := e.wal.anew(ctx)
+		if err == nil {
+			return true
+		}
+		if ctx.Err() == nil && !errors.Is(err, errUnfit) {
+			e.config.Log.Debug().Err(err).Msg("the write-ahead log can't be read yet")
+		}
+	}
+	return false
+}
+
+// leave prints what still comes, and leaves to the next writer how far everything was printed.
+func (e *Election) leave(ctx context.Context) error {
+	drain, cancel := context.WithTimeout(ctx, drainTime)
 	defer cancel()
-	moment, asked := e.config.Store.StreamMoment(ctx)
-	if err := e.reader.Drain(ctx); err != nil || asked != nil {
+	if err := e.reader.Drain(drain); err != nil {
 		return err
 	}
-	e.record(ctx, moment.Point)
+	left := e.reader.left()
+	if left == nil {
+		return nil
+	}
+	last, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	if err := e.config.Store.LeaveStream(last, left); err != nil {
+		e.config.Log.Warn().Err(err).Msg("stream is left with a gap")
+	}
+	e.record(last, left.Point)
 	return nil
 }
 
-// prepare has a reader. Behind a gap it is a new one, which begins with what the rows know of it.
-func (e *Election) prepare(t *tenure, gap string) error {
-	if gap == "" && e.reader != nil {
+// prepare has a reader. Behind a gap, or another writer, it is a new one, which begins with what the rows know of it.
+func (e *Election) prepare(t *tenure, gap string, left *store.StreamHandover) error {
+	if gap == "" && left == nil && e.reader != nil {
 		return nil
 	}
 	e.forget()
@@ -78,11 +121,17 @@ func (e *Election) prepare(t *tenure, gap string) error {
 		Store: e.config.Store, Hub: e.config.Hub, Connected: e.config.Connected,
 		Printer: e.config.Printer, Log: e.config.Log, Gap: gap,
 	}
-	if gap != "" {
+	switch {
+	case left != nil:
+		config.From, config.memory, config.left = &left.Point, remembering(left), true
+	case gap != "":
 		limited, cancel := context.WithTimeout(t.ctx, queryTimeout)
 		defer cancel()
 		if last, err := e.config.Store.LastStreamPosition(limited); err == nil && last != nil {
 			config.From = &last.Point
+		}
+		if gap == gapLogGone {
+			config.memory = e.wal.printed
 		}
 	}
 	var err error
@@ -90,12 +139,28 @@ func (e *Election) prepare(t *tenure, gap string) error {
 	return err
 }
 
-// keepRecorded writes down how far the rows were read, for whoever comes after.
+// keepRecorded writes down how far the rows were read, for whoever comes after: where they begin, and then while lines
+// are printed.
 func (e *Election) keepRecorded(ctx context.Context) {
-	recorded := uint64(0)
-	for pause(ctx, recordEvery) == nil {
-		if at := e.reader.at.Load(); at != nil && at.lines > recorded && e.record(ctx, at.StreamPoint) {
-			recorded = at.lines
+	var recorded uint64
+	var thinned time.Time
+	for first := true; ; {
+		wait := recordEvery
+		if first {
+			wait = notYet // whoever comes after begins here, also if this one dies at once
+		}
+		if pause(ctx, wait) != nil {
+			return
+		}
+		at := e.reader.at.Load()
+		if at == nil || !first && at.lines <= recorded {
+			continue
+		}
+		if e.record(ctx, at.StreamPoint) {
+			recorded, first = at.lines, false
+		}
+		if time.Since(thinned) >= thinEvery && e.config.Store.ThinStreamPositions(ctx) == nil {
+			thinned = time.Now()
 		}
 	}
 }

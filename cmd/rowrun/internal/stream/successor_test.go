@@ -19,14 +19,18 @@ func TestSuccessorsOfSuccessorsWaitToo(t *testing.T) {
 	var out bytes.Buffer
 	printer, err := NewPrinter(PrinterConfig{Out: &out, Text: true})
 	require.NoError(t, err)
-	r := &Reader{config: Config{Printer: printer}, printed: newPrinted(), deferred: map[int64]successor{}}
+	r := &Reader{config: Config{Printer: printer}, printed: newPrinted(), deferred: map[int64]successor{}, inserts: newInserts(store.StreamStart{High: 1}, time.Now())}
 	r.printed.set(1, rank("RUNNING"))
 	for id := int64(2); id <= 3; id++ {
 		before := id - 1
 		r.insert(&store.StreamRow{ID: id, RootID: 1, RetryOf: &before}, nil)
 	}
 	for id := int64(1); id <= 3; id++ {
-		r.transition(events.Transition{RunID: id, From: "RUNNING", To: "FAILED"}, nil, time.Now())
+		row := &store.StreamRow{ID: id, RootID: 1, Status: "FAILED", FinishedAt: time.Now()}
+		if before := id - 1; before > 0 {
+			row.RetryOf = &before
+		}
+		r.told(&events.Transition{RunID: id, From: "RUNNING", To: "FAILED"}, row)
 	}
 	require.NoError(t, printer.flush())
 	var got []string

@@ -21,8 +21,10 @@ const (
 	// slotPatience is how long making a slot may wait for transactions that are open.
 	slotPatience = 5 * time.Second
 	// recordEvery is how often the position is written down while lines are.
-	recordEvery = 5 * time.Second
-	maxLabels   = 100000
+	recordEvery = time.Second
+	// thinEvery is how often old positions are thinned out.
+	thinEvery = time.Minute
+	maxLabels = 100000
 	// labelAge is how long a task's failure_log_level is remembered: a change of it holds after that.
 	labelAge = 5 * time.Second
 )
@@ -69,6 +71,13 @@ type WAL struct {
 	said    string
 	began   bool // this run has read
 	broken  int  // tries in a row that failed as if there were no slot
+	// resume is where rows were read to, in the place of a gap: by this replica, or one that has left the stream to it.
+	resume  *store.StreamPoint
+	renewed bool // the slot was made for that
+	// turnedAt is when the memory of what was printed turned, recorded when the moment was that was written down last,
+	// in ns.
+	turnedAt time.Time
+	recorded atomic.Int64
 }
 
 // placeOf tells one history of the log from another.
@@ -127,10 +136,22 @@ func (w *WAL) Lag() uint64 {
 func (w *WAL) run(ctx, stopping context.Context, before string) error {
 	w.moved, w.gap, w.broken, w.began = 0, "", 0, false // others may have read since
 	for ctx.Err() == nil && stopping.Err() == nil {
-		rep, err := w.open(ctx, before)
+		var rep *events.Replication
+		err := w.renew(ctx)
 		if err == nil {
-			before, w.said, w.broken, w.began = "", "", 0, true
+			rep, err = w.open(ctx, before)
+		}
+		if err == nil {
+			before, w.said, w.began = "", "", true
+			began := time.Now()
 			err = w.follow(ctx, stopping, rep)
+			// The server may take a reader, and refuse it at the first transaction.
+			switch {
+			case time.Since(began) > slotPatience:
+				w.broken = 0
+			case unreadable(err):
+				w.broken++
+			}
 		}
 		switch {
 		case err == nil:
@@ -190,6 +211,11 @@ func (w *WAL) drain(ctx context.Context, rep *events.Replication) error {
 	if err != nil {
 		return nil //nolint:nilerr // as above
 	}
+	defer func() {
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), settle)
+		defer cancel()
+		_ = w.record(last, rep, w.where, moment)
+	}()
 	for {
 		if received, _ := rep.Position(); received >= end {
 			ctx, cancel = context.WithTimeout(ctx, settle/10) // what is pending comes at once
@@ -213,30 +239,50 @@ func (w *WAL) drain(ctx context.Context, rep *events.Replication) error {
 }
 
 // keepRecorded writes down how far the stream was written: where the slot is
-// lost, the rows tell what came after that.
+// lost, the rows tell what came after that, and who asks for a place begins there.
 func (w *WAL) keepRecorded(ctx context.Context, rep *events.Replication, where placeOf) {
 	var moment store.StreamMoment
 	var recorded, then uint64 // lines
-	for pause(ctx, recordEvery) == nil {
+	var taken, thinned time.Time
+	tick := time.NewTicker(recordEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
 		if w.lines.Load() == recorded {
 			continue
 		}
 		limited, cancel := context.WithTimeout(ctx, queryTimeout)
-		_, confirmed := rep.Position()
-		if end, err := events.ParseLSN(moment.LSN); err == nil && confirmed >= end {
-			err := w.config.Store.RecordStreamPosition(limited, store.StreamPosition{
-				SystemID: where.system, Timeline: where.timeline, LSN: confirmed.String(), Point: moment.Point,
-			})
-			if err == nil {
-				recorded = then
+		if moment.LSN != "" && w.record(limited, rep, where, moment) {
+			recorded, moment = then, store.StreamMoment{}
+			w.recorded.Store(taken.UnixNano())
+		}
+		if lines := w.lines.Load(); moment.LSN == "" && lines != recorded {
+			began := time.Now()
+			if m, err := w.config.Store.StreamMoment(limited); err == nil {
+				moment, then, taken = m, lines, began
 			}
 		}
-		lines := w.lines.Load()
-		if m, err := w.config.Store.StreamMoment(limited); err == nil {
-			moment, then = m, lines
+		if time.Since(thinned) >= thinEvery && w.config.Store.ThinStreamPositions(limited) == nil {
+			thinned = time.Now()
 		}
 		cancel()
 	}
+}
+
+// record writes a moment down; false: not all that was committed before it has been written, or it could not be.
+func (w *WAL) record(ctx context.Context, rep *events.Replication, where placeOf, m store.StreamMoment) bool {
+	_, confirmed := rep.Position()
+	end, err := events.ParseLSN(m.LSN)
+	if err != nil || confirmed < end {
+		return false
+	}
+	return w.config.Store.RecordStreamPosition(ctx, store.StreamPosition{
+		SystemID: where.system, Timeline: where.timeline, LSN: m.LSN, Point: m.Point,
+	}) == nil
 }
 
 // complain logs trouble, once until it changes.

@@ -36,7 +36,7 @@ func (w *WAL) open(ctx context.Context, before string) (*events.Replication, err
 		return nil, err
 	}
 	// What was found before it is said stays until it is: a try may fail in between.
-	if w.gap == "" {
+	if w.gap == "" && w.resume == nil {
 		w.gap = w.gapOf(&slot, last, before)
 	}
 	if err := w.ready(ctx, &slot); err != nil {
@@ -102,10 +102,15 @@ func (w *WAL) ready(ctx context.Context, slot *store.SlotState) error {
 	return err
 }
 
+// unreadable means that a slot is of no use, where it goes on.
+func unreadable(err error) bool {
+	return errors.Is(err, events.ErrNoSlot) || errors.Is(err, events.ErrSlotLost)
+}
+
 // refused sorts out why the slot can't be read. The catalog said a moment ago
 // that it is there and has its log: where that goes on, it is of no use.
 func (w *WAL) refused(err error) error {
-	if errors.Is(err, events.ErrNoSlot) || errors.Is(err, events.ErrSlotLost) {
+	if unreadable(err) {
 		w.broken++
 	}
 	if errors.Is(err, events.ErrNotPossible) {
@@ -118,15 +123,18 @@ func (w *WAL) refused(err error) error {
 func (w *WAL) begin(ctx context.Context, rep *events.Replication, last *store.StreamPosition) error {
 	system := rep.System()
 	where := placeOf{system.ID, system.Timeline}
-	if last != nil && last.LSN != "" && (w.gap == "" || w.gap == gapSlotMissing) {
+	if w.resume == nil && last != nil && last.LSN != "" && (w.gap == "" || w.gap == gapSlotMissing) {
 		if why := changedServer(last, where); why != "" {
 			w.gap = why // and why there is no slot: a standby has none
 		}
 	}
 	if w.where != where { // places and statuses of another history mean nothing here
-		w.where, w.last, w.moved, w.printed = where, 0, 0, newPrinted()
+		w.where, w.last, w.moved = where, 0, 0
+		if w.resume == nil {
+			w.printed = newPrinted()
+		}
 	}
-	if w.gap == "" && last != nil {
+	if w.gap == "" && w.resume == nil && last != nil {
 		return nil
 	}
 	var m store.StreamMoment
@@ -137,10 +145,14 @@ func (w *WAL) begin(ctx context.Context, rep *events.Replication, last *store.St
 	if err != nil {
 		return err
 	}
-	if w.gap != "" {
-		if err := w.sayGap(ctx, last); err != nil {
-			return err
-		}
+	switch {
+	case w.gap != "":
+		err = w.sayGap(ctx, last)
+	case w.resume != nil:
+		err = w.past(ctx, w.resume)
+	}
+	if err != nil {
+		return err
 	}
 	err = w.retry(ctx, func(ctx context.Context) error {
 		return w.config.Store.RecordStreamPosition(ctx, store.StreamPosition{
@@ -148,9 +160,41 @@ func (w *WAL) begin(ctx context.Context, rep *events.Replication, last *store.St
 		})
 	})
 	if err == nil {
-		w.gap = ""
+		w.gap, w.resume, w.renewed = "", nil, false
 	}
 	return err
+}
+
+// renew makes a slot anew where rows were read until now: whatever the old one holds, rows have told. What is committed
+// from then on it tells, and past what came before.
+func (w *WAL) renew(ctx context.Context) error {
+	if w.resume == nil || w.renewed {
+		return nil
+	}
+	if err := w.anew(ctx); err != nil {
+		return err
+	}
+	w.renewed = true
+	return nil
+}
+
+// anew makes the slot, in the place of one that nobody reads. errUnfit: the log can't be read here.
+func (w *WAL) anew(ctx context.Context) error {
+	limited, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
+	slot, err := w.config.Store.StreamSlot(limited)
+	if err != nil {
+		return err
+	}
+	if why := slot.Unfit(w.config.Asked); why != "" {
+		return fmt.Errorf("%w: %s", errUnfit, why)
+	}
+	if slot.Exists {
+		if _, err := w.config.Store.DropStreamSlot(limited, slot.Name, false); err != nil {
+			return err
+		}
+	}
+	return w.config.Store.CreateStreamSlot(ctx, slot.Name, slotPatience)
 }
 
 func (w *WAL) sayGap(ctx context.Context, last *store.StreamPosition) error {

@@ -27,6 +27,11 @@ func (w *WAL) print(ctx context.Context, txs []events.Tx, rep *events.Replicatio
 	for i := range lines {
 		w.printed.set(lines[i].RunID, rank(lines[i].To))
 	}
+	if w.printed.full() && w.recorded.Load() > w.turnedAt.UnixNano() {
+		// Rows that tell what came since the moment that was written down tell nothing of what is forgotten now.
+		w.printed.turn()
+		w.turnedAt = time.Now()
+	}
 	w.lines.Add(uint64(len(lines)))
 	end := events.LSN(0)
 	for i := range txs {

@@ -42,6 +42,7 @@ func standByLog(t *testing.T, url, id string, asked bool) *tap {
 		},
 		ReplicaID: func() string { return id },
 		Retry:     50 * time.Millisecond,
+		Climb:     200 * time.Millisecond,
 		WAL:       &stream.WALConfig{Store: s, Printer: printer, ConnConfig: config, Asked: asked, Log: zerolog.Nop()},
 		WakeByWAL: true,
 	})
@@ -256,4 +257,83 @@ func TestUnboundedSlotIsNotMadeUnasked(t *testing.T) {
 	c.awaitSource(t, "listen")
 	c.awaitBegin(t, p)
 	require.Zero(t, queryID(t, p, "SELECT count(*) FROM pg_replication_slots WHERE slot_name = $1", slotName(t, p)))
+}
+
+// The log goes and comes back under load: the same writer falls back to rows and climbs again, and tells everything once.
+func TestFallbackRepeatsNothingAndTheSameWriterClimbsBack(t *testing.T) {
+	t.Parallel()
+	seed := storetest.Seed(t)
+	cluster := storetest.OwnCluster(t)
+	url := storetest.On(t, cluster)
+	p := pool(t, url+"&pool_max_conns=12")
+	exec(t, p, "ALTER SYSTEM SET max_slot_wal_keep_size = '1GB'")
+	exec(t, p, "SELECT pg_reload_conf()")
+	exec(t, p, audit)
+	eventually(t, "the bound", func() bool {
+		return queryID(t, p, "SELECT setting::bigint FROM pg_settings WHERE name = 'max_slot_wal_keep_size'") == 1024
+	})
+	c := standByLog(t, url, "a", false)
+	c.awaitSource(t, "wal")
+	l := &load{t: t, pool: p, store: open(t, url), tasks: []int64{task(t, p, "t", "NOOP")}}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		l.run(seed, 4, storetest.Count(150, 1000))
+	}()
+	for round := range 2 {
+		<-time.After(1500 * time.Millisecond)
+		definition := `FOR TABLE rowrun.task_run (id, task_id, attempt, retry_of, root_id, status, plan_id, type, queue, database_id, version,
+			replica_id, created_at, available_at, started_at, finished_at, result, prev_status, retry_run_id) WITH (publish = 'insert, update')`
+		exec(t, p, "DROP PUBLICATION rowrun_stream")
+		exec(t, p, "SELECT pg_terminate_backend(active_pid) FROM pg_replication_slots WHERE active")
+		eventually(t, "the fault: rows are read", func() bool { return len(c.gaps(t)) == round+1 })
+		<-time.After(500 * time.Millisecond)
+		exec(t, p, "CREATE PUBLICATION rowrun_stream "+definition)
+		c.awaitSource(t, "wal")
+	}
+	<-done
+	want := happened(t, p)
+	requireTold(t, want, func() []printed { return c.lines(t) })
+	c.stop()
+	require.Equal(t, want, told(c.lines(t)))
+	require.Equal(t, []string{"the write-ahead log can't be read any more", "the write-ahead log can't be read any more"}, c.gaps(t))
+}
+
+// Whoever asks for a place is told little more than what came since.
+func TestPlacesAreWrittenDownEachSecond(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	p, s := pool(t, url), open(t, url)
+	c := standByLog(t, url, "a", true)
+	c.awaitSource(t, "wal")
+	id := task(t, p, "t", "NOBODY")
+	began := time.Now()
+	for time.Since(began) < 6*time.Second {
+		queryID(t, p, insertRun, id)
+		<-time.After(20 * time.Millisecond)
+	}
+	c.stop() // another one goes on
+	next := standByLog(t, url, "b", true)
+	next.awaitSource(t, "wal")
+	for began = time.Now(); time.Since(began) < 4*time.Second; <-time.After(20 * time.Millisecond) {
+		queryID(t, p, insertRun, id)
+	}
+	var worst time.Duration
+	for _, text := range append(strings.Split(c.String(), "\n"), strings.Split(next.String(), "\n")...) {
+		var l struct {
+			LSN  string
+			Time time.Time
+		}
+		if text == "" || json.Unmarshal([]byte(text), &l) != nil || l.LSN == "" {
+			continue
+		}
+		at, err := s.StreamPositionAt(t.Context(), l.LSN)
+		require.NoError(t, err)
+		require.NotNil(t, at)
+		worst = max(worst, l.Time.Sub(at.Point.At))
+	}
+	t.Logf("at most %s before the line", worst)
+	require.Less(t, worst, 3*time.Second, "a second, and what a busy machine adds")
+	rows := queryID(t, p, "SELECT count(*) FROM rowrun.stream_position")
+	require.LessOrEqual(t, rows, int64(16))
 }
