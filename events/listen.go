@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/rs/zerolog"
 
-	"github.com/rowrun/rowrun/internal/session"
+	"github.com/rowrun/rowrun/store/session"
 )
 
 // look is the payload of a notification that tells nothing.

@@ -15,7 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
 
-	"github.com/rowrun/rowrun/internal/session"
+	"github.com/rowrun/rowrun/store/session"
 )
 
 var (

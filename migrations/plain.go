@@ -5,7 +5,7 @@ import (
 	"io/fs"
 	"strings"
 
-	pinned "github.com/rowrun/rowrun/internal/session"
+	pinned "github.com/rowrun/rowrun/store/session"
 )
 
 // The first two lines are for whoever's session it is applied in: the text is UTF-8, and names are the server's own.

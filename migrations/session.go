@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/rs/zerolog"
 
-	pinned "github.com/rowrun/rowrun/internal/session"
+	pinned "github.com/rowrun/rowrun/store/session"
 )
 
 const (

@@ -8,7 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	pinned "github.com/rowrun/rowrun/internal/session"
+	pinned "github.com/rowrun/rowrun/store/session"
 )
 
 // Status is where a database stands.

@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/rowrun/rowrun/internal/session"
+	"github.com/rowrun/rowrun/store/session"
 )
 
 // Channel is where the database announces changes of status.

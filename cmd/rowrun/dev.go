@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/rowrun/rowrun/internal/session"
+	"github.com/rowrun/rowrun/store/session"
 	"github.com/rowrun/rowrun/migrations"
 	"github.com/rowrun/rowrun/store/embeddedpg"
 )

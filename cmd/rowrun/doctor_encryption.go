@@ -8,7 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/rowrun/rowrun/internal/session"
+	"github.com/rowrun/rowrun/store/session"
 )
 
 // checkEncryption warns of a connection to another host that isn't encrypted: payloads, results and, with some ways to

@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/rowrun/rowrun/events"
-	"github.com/rowrun/rowrun/internal/session"
+	"github.com/rowrun/rowrun/store/session"
 )
 
 const (

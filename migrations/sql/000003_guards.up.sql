@@ -21,8 +21,8 @@ CREATE FUNCTION rowrun.check_id(id bigint, sequence regclass) RETURNS void LANGU
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 BEGIN
     IF (id >= 1 AND id <= pg_sequence_last_value(sequence)) IS NOT TRUE AND NOT is_owner() THEN
-        RAISE EXCEPTION 'id % was not drawn from %', id, sequence
-            USING ERRCODE = 'RR003', HINT = 'Leave id out, or draw it: SELECT nextval(''' || sequence || ''').';
+        RAISE EXCEPTION 'id % was not drawn from rowrun.%', id, sequence
+            USING ERRCODE = 'RR003', HINT = 'Leave id out, or draw it: SELECT nextval(''rowrun.' || sequence || ''').';
     END IF;
 END $$;
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	rowrun "github.com/rowrun/rowrun/internal/session"
+	rowrun "github.com/rowrun/rowrun/store/session"
 )
 
 const (
