@@ -76,7 +76,8 @@ END;
 COMMENT ON FUNCTION rowrun.plan_room(bigint) IS 'Internal: whether a plan lets runs through, and how many more.';
 
 -- Whether every gate of a run is open but for mutual exclusion.
-CREATE FUNCTION rowrun.sequential_open(run_id bigint, t timestamptz) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+CREATE FUNCTION rowrun.sequential_open(run_id bigint, t timestamptz) RETURNS boolean LANGUAGE plpgsql STABLE
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
 BEGIN
     RETURN (SELECT g.gate IS NULL AND coalesce(room.open AND room.slots > 0, true)
             FROM rowrun.task_run r
