@@ -60,10 +60,10 @@ func TestWhatUsersMayNotSayIsRefused(t *testing.T) {
 	client.may(t, `INSERT INTO rowrun.task_run (task_id, status, input) VALUES (1004, 'PENDING', '{"sql": "is a word here"}')`)
 
 	// The rest is overwritten.
-	client.may(t, `INSERT INTO rowrun.task_run (id, task_id, type, queue, attempt, retry_of, root_id, replica_id, creator, started_at, result)
-		VALUES (2001, 1004, 'COMMAND', 'other', 7, 1001, 1001, 'me', 'somebody', now(), '{"forged": true}')`)
-	require.Equal(t, "NOOP default 0 2001 rowrun_client {}", ask[string](t, d,
-		"SELECT concat_ws(' ', type, queue, attempt, retry_of, root_id, replica_id, creator, started_at, result) FROM rowrun.task_run WHERE id = 2001"))
+	client.may(t, `INSERT INTO rowrun.task_run (task_id, type, queue, attempt, retry_of, root_id, replica_id, creator, started_at, result)
+		VALUES (1004, 'COMMAND', 'other', 7, 1001, 1001, 'me', 'somebody', now(), '{"forged": true}')`)
+	require.Equal(t, "NOOP default 0 true rowrun_client {}", ask[string](t, d,
+		"SELECT concat_ws(' ', type, queue, attempt, retry_of, root_id = id, replica_id, creator, started_at, result) FROM rowrun.task_run ORDER BY created_at DESC LIMIT 1"))
 }
 
 func TestWhatIsFixedWhileARunIsUnfinished(t *testing.T) {
@@ -89,10 +89,10 @@ func TestWhatIsAtWorkIsNotDeleted(t *testing.T) {
 	d.exec(t, "UPDATE rowrun.task_run SET status = 'AVAILABLE' WHERE id = 1005")
 	client := d.as(t, "rowrun_client")
 	client.refused(t, "RR006",
-		"DELETE FROM rowrun.task WHERE id = 1002", "DELETE FROM rowrun.task WHERE id = 1004", "DELETE FROM rowrun.plan WHERE id = 1001")
+		"SELECT rowrun.delete_task(1002)", "SELECT rowrun.delete_task(1004)", "SELECT rowrun.delete_plan(1001)")
 	d.refused(t, "RR006", "DELETE FROM rowrun.task_run WHERE id IN (1002, 1005)")
 	d.exec(t, "UPDATE rowrun.task_run SET status = 'CANCELED' WHERE id IN (1002, 1005)")
-	client.may(t, "DELETE FROM rowrun.plan WHERE id = 1001", "DELETE FROM rowrun.task WHERE id = 1004")
+	client.may(t, "SELECT rowrun.delete_plan(1001)", "SELECT rowrun.delete_task(1004)")
 	require.Equal(t, []int64{1003}, list[int64](t, d, "SELECT id FROM rowrun.task_run ORDER BY id"), "deleting cascades")
 }
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+
+	pinned "github.com/rowrun/rowrun/store/session"
 )
 
 // Difference is an object of the schema that isn't as the migrations made it.
@@ -37,6 +39,7 @@ func ReadDrift(ctx context.Context, config Config) (Drift, error) {
 	if err != nil {
 		return Drift{}, errors.New("not a connection string")
 	}
+	pinned.Pin(connConfig)
 	conn, err := pgx.ConnectConfig(ctx, connConfig)
 	if err != nil {
 		return Drift{}, err

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/rowrun/rowrun/store/session"
 )
 
 // targetPatience bounds one look at a target database.
@@ -128,6 +130,7 @@ SELECT pg_postmaster_start_time()::text`
 		return TargetRole{}, fmt.Errorf("read the target's URL: %w", err)
 	}
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec
+	session.Encode(config)
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		return TargetRole{}, fmt.Errorf("connect to the target: %w", err)

@@ -168,7 +168,8 @@ func TestCancelsAreNeitherForgedNorWithdrawn(t *testing.T) {
 		denied(t, client, "RR004", `UPDATE rowrun.task_run SET cancel_reason = 'me' WHERE id = $1`, id)
 	}
 	asked := run("AVAILABLE", "RUNNING")
-	exec(t, client, `UPDATE rowrun.task_run SET cancel_requested_at = 'infinity', cancel_reason = 'no' WHERE id = $1`, asked)
+	denied(t, client, "23514", `UPDATE rowrun.task_run SET cancel_requested_at = 'infinity' WHERE id = $1`, asked)
+	exec(t, client, `UPDATE rowrun.task_run SET cancel_requested_at = '1999-01-01', cancel_reason = 'no' WHERE id = $1`, asked)
 	require.True(t, query[bool](t, owner, `SELECT cancel_requested_at BETWEEN now() - interval '1 minute' AND clock_timestamp() FROM rowrun.task_run WHERE id = $1`, asked))
 	denied(t, client, "RR003", `UPDATE rowrun.task_run SET cancel_requested_at = NULL WHERE id = $1`, asked)
 	denied(t, client, "RR003", `UPDATE rowrun.task_run SET cancel_reason = 'somebody else' WHERE id = $1`, asked)

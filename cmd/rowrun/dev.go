@@ -16,9 +16,9 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/rowrun/rowrun/store/session"
 	"github.com/rowrun/rowrun/migrations"
 	"github.com/rowrun/rowrun/store/embeddedpg"
+	"github.com/rowrun/rowrun/store/session"
 )
 
 const (

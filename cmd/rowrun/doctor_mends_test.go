@@ -157,7 +157,7 @@ func TestDoctorsCommandsMendTheServer(t *testing.T) {
 	require.Equal(t, 2, set)
 	change(t, conn, `ALTER SYSTEM SET autovacuum = off`)
 	change(t, conn, `SELECT pg_reload_conf()`)
-	change(t, conn, `INSERT INTO rowrun.stream_position (minute, system_id, timeline, at, snapshot)
+	change(t, conn, `INSERT INTO rowrun.stream_position (second, system_id, timeline, at, snapshot)
 SELECT now() + n * interval '1 min', '', 0, now(), pg_current_snapshot() FROM generate_series(1, 120000) n`)
 	change(t, conn, `DELETE FROM rowrun.stream_position`)
 	change(t, conn, `SELECT pg_stat_force_next_flush()`)
@@ -210,7 +210,7 @@ func TestDoctorsCommandsMendOrphans(t *testing.T) {
 	for _, c := range []struct{ task, text, has string }{
 		{`('a', 'NOOP', 'far', NULL, NULL)`, "type NOOP in queue far", "rowrun serve --queues far --types NOOP"},
 		{`('a', 'SQL', 'default', 'elsewhere', '{"sql": "SELECT 1"}')`, "on database elsewhere", "databases: elsewhere: {url: env:"},
-		{`('a', 'MINE', 'default', NULL, NULL)`, "type MINE", `scheduler.Config has "MINE" in Executors`},
+		{`('a', 'MINE', 'default', NULL, NULL)`, "type MINE", `scheduler.Config has 'MINE' in Executors`},
 	} {
 		t.Run(c.text, func(t *testing.T) {
 			t.Parallel()

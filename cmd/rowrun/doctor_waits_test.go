@@ -33,7 +33,8 @@ func TestDoctorFindsWebhooksThatCannotBeSent(t *testing.T) {
 	secret := insertWebhook(t, conn, app.URL, "env:SECRET", "standard")
 	address := insertWebhook(t, conn, "env:HOOK", "", "standard")
 	refused := insertWebhook(t, conn, app.URL+"/private", "", "standard") // egress is refused: it isn't public
-	s := startServing(t, url)
+	listed := configFile(t, "webhook_secrets: [env:SECRET, env:HOOK]")
+	s := startServing(t, url, "--config", listed)
 	s.awaitReady(t)
 	_, findings := diagnosis(t, url)
 	require.Empty(t, of(findings, "webhooks"))
@@ -60,8 +61,8 @@ func TestDoctorFindsWebhooksThatCannotBeSent(t *testing.T) {
 	}
 
 	// What the command says is what is wrong, until it is mended.
-	require.Contains(t, mend(t, url, byHook[asText(secret)], nil).stderr, "env:SECRET is not set")
-	mended := map[string]string{"SECRET": sampleSecret, "HOOK": app.URL, "ROWRUN_WEBHOOK_ALLOW_CIDR": "127.0.0.0/8"}
+	require.Contains(t, mend(t, url, byHook[asText(secret)], map[string]string{"ROWRUN_CONFIG": listed}).stderr, "env:SECRET is not set")
+	mended := map[string]string{"SECRET": sampleSecret, "HOOK": app.URL, "ROWRUN_WEBHOOK_ALLOW_CIDR": "127.0.0.0/8", "ROWRUN_CONFIG": listed}
 	for _, f := range some {
 		got := mend(t, url, f, mended)
 		require.Equal(t, exitDone, got.code, got.stderr)

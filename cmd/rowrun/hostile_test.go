@@ -32,6 +32,7 @@ func oddValues() map[string][]string {
 	return map[string][]string{
 		"bigint":                   {"NULL", "-9223372036854775808", "-1", "0", "9223372036854775807"},
 		"integer":                  {"NULL", "-2147483648", "-1", "0", "2147483647"},
+		"smallint":                 {"NULL", "-32768", "0", "32767"},
 		"boolean":                  {"NULL", "true", "false"},
 		"uuid":                     {"NULL", "'00000000-0000-0000-0000-000000000000'"},
 		"pg_lsn":                   {"NULL", "'0/0'", "'FFFFFFFF/FFFFFFFF'"},

@@ -16,7 +16,7 @@ func TestWrongUseExitsWithTwoAndNamesWhatIsAccepted(t *testing.T) {
 	}{
 		{name: "nothing", args: nil, says: "a command is missing"},
 		{name: "unknown command", args: []string{"migrat"}, says: "did you mean migrate?"},
-		{name: "unknown sub-command", args: []string{"migrate", "upp"}, says: `accepted after "rowrun migrate": down, force, grants, sql, status, up`},
+		{name: "unknown sub-command", args: []string{"migrate", "upp"}, says: `accepted after "rowrun migrate": deployment, down, force, grants, repair, sql, status, up`},
 		{name: "unknown flag", args: []string{"version", "--nope"}, says: "unknown flag: --nope; see rowrun version --help"},
 		{name: "unknown short flag", args: []string{"version", "-x"}, says: "see rowrun version --help"},
 		{name: "bad value", args: []string{"version", "-o", "xml"}, says: `--output: "xml" is not accepted; accepted: table, json`},

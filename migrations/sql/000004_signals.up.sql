@@ -10,7 +10,8 @@ CREATE TABLE rowrun.gate_mark (
     task_id     bigint,
     round       integer,
     by_run      boolean,
-    wide        boolean
+    wide        boolean,
+    at          timestamptz NOT NULL DEFAULT clock_timestamp()
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000,
         autovacuum_vacuum_insert_threshold = 1000, autovacuum_vacuum_insert_scale_factor = 0);
 COMMENT ON TABLE rowrun.gate_mark IS 'Where a gate may have opened: written by whatever opens one, taken by the next promote pass.';
@@ -22,6 +23,7 @@ COMMENT ON COLUMN rowrun.gate_mark.plan_id IS 'For PLAN, GATE and FAILURE.';
 COMMENT ON COLUMN rowrun.gate_mark.task_id IS 'For DEPENDENT, TASK and PAUSE.';
 COMMENT ON COLUMN rowrun.gate_mark.round IS 'For PLAN: the round that has begun with what left the mark.';
 COMMENT ON COLUMN rowrun.gate_mark.by_run IS 'Whether a run began it.';
+COMMENT ON COLUMN rowrun.gate_mark.at IS 'When it was left: not before the end that left it, nor after its commit.';
 COMMENT ON COLUMN rowrun.gate_mark.wide IS 'For PLAN: the next of its runs may be held by more than the plan; look at more than it has slots.';
 
 -- Whether the server's queue of notifications takes more. One that is full has every transaction with a NOTIFY fail when
@@ -99,14 +101,14 @@ CREATE FUNCTION rowrun.announce(transitions text[]) RETURNS boolean LANGUAGE sql
 
 -- Plans of which a task counts as failed. Where that stops them, it holds their sequential runs back, behind which others
 -- then needn't wait.
-CREATE FUNCTION rowrun.mark_stopped(plan_ids bigint[]) RETURNS void LANGUAGE sql
-BEGIN ATOMIC
+CREATE FUNCTION rowrun.mark_stopped(plan_ids bigint[]) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
+BEGIN
     INSERT INTO rowrun.gate_mark (kind, database_id)
     SELECT DISTINCT 'DATABASE', k.database_id
     FROM rowrun.plan p JOIN rowrun.task k ON k.plan_id = p.id
     WHERE p.id = ANY (plan_ids) AND p.on_failure = 'STOP'
       AND k.database_id IS NOT NULL AND k.sequential AND k.outcome IS DISTINCT FROM 'DONE';
-END;
+END $$;
 
 -- What hangs on the end of runs with a plan or a database: the outcome of the plan's task, and marks for what may start.
 CREATE FUNCTION rowrun.mark_ended(run_ids bigint[]) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$

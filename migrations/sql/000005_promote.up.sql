@@ -207,6 +207,8 @@ DECLARE
     fresh_dbs text[];
     part bigint[];
     run bigint;
+    last_mark bigint;
+    seen_until timestamptz;
 BEGIN
     promoted := 0;
     more := false;
@@ -513,6 +515,12 @@ BEGIN
           AND EXISTS (SELECT FROM task_run r WHERE r.id = c.id AND coalesce(r.status, '') = 'PENDING' AND r.judge_at IS NULL);
     END IF;
 
+    -- Their moment is one before the next statement's snapshot, so that whatever gate was closed by then is seen closed; and not before an
+    -- end that the snapshot sees, because the times would then suggest that more ran at once than did. An end after t leaves
+    -- its mark behind the last one now.
+    last_mark := coalesce(pg_sequence_last_value('rowrun.gate_mark_id_seq'), 0);
+    t := clock_timestamp();
+
     -- 4. The verdict on each: NULL, or what holds it.
     WITH room AS MATERIALIZED (
         -- Taken for many, so that they are hashed: as many plans as runs would be compared each with each.
@@ -583,8 +591,9 @@ BEGIN
            coalesce(array_agg(DISTINCT v.database_id) FILTER (WHERE v.crowded_out AND v.database_id IS NOT NULL), '{}')
                || coalesce(again_dbs, '{}'),
            array_agg(DISTINCT v.database_id) FILTER (WHERE v.fresh),
-           array_agg(DISTINCT v.database_id) FILTER (WHERE v.could_go AND v.hold <> 'DATABASE' AND v.hold IS DISTINCT FROM v.held)
-    INTO verdict_ids, verdict_holds, open_ids, of_plans, again_dbs, fresh_dbs, freed_dbs
+           array_agg(DISTINCT v.database_id) FILTER (WHERE v.could_go AND v.hold <> 'DATABASE' AND v.hold IS DISTINCT FROM v.held),
+           (SELECT max(m.at) FROM gate_mark m WHERE m.id > last_mark)
+    INTO verdict_ids, verdict_holds, open_ids, of_plans, again_dbs, fresh_dbs, freed_dbs, seen_until
     FROM (
         SELECT c.id, c.plan_id, c.database_id, c.held, c.held IS NULL AND c.version_key IS NOT NULL AS fresh,
                c.sequential AND c.database_id IS NOT NULL AND (c.held IS NULL OR c.held IN ('DATABASE', 'READY')) AS could_go,
@@ -596,9 +605,8 @@ BEGIN
         FROM candidate c LEFT JOIN ranked k ON k.id = c.id
     ) v;
 
-    -- 5. Promote, and note what holds the others. Not before the ends that were seen: their times would suggest that more
-    -- ran at once than did.
-    t := clock_timestamp();
+    -- 5. Promote, and note what holds the others.
+    t := greatest(t, seen_until);
     IF of_plans THEN
         -- The first run of a round begins it, with the plan's row held; where somebody else holds that, it waits.
         late := rowrun.begin_rounds(open_ids, false);
@@ -724,6 +732,7 @@ CREATE FUNCTION rowrun.advance_databases(databases text[], OUT promoted integer,
     LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     t timestamptz;
+    last_mark bigint;
     patience text := current_setting('lock_timeout');
 BEGIN
     PERFORM FROM rowrun.promotion_lock l WHERE l.id = 1 FOR UPDATE SKIP LOCKED;
@@ -743,7 +752,8 @@ BEGIN
             RETURN;
         END;
     END IF;
-    t := clock_timestamp();
+    last_mark := coalesce(pg_sequence_last_value('rowrun.gate_mark_id_seq'), 0);
+    t := clock_timestamp(); -- as in promote_runs
     WITH first AS MATERIALIZED (
         SELECT d.id AS database_id, r.id,
                r.plan_id IS NULL AND r.missed_at IS NULL AND a.is_there IS NULL
@@ -774,7 +784,7 @@ BEGIN
         UPDATE rowrun.task_run r
         SET status = 'AVAILABLE', prev_status = 'PENDING', available_at = n.t, updated_at = greatest(n.t, r.updated_at + interval '1 us'),
             hold = NULL, judge_at = NULL
-        FROM locked l, (SELECT clock_timestamp() AS t OFFSET 0) n WHERE r.ctid = l.place
+        FROM locked l, (SELECT greatest(t, (SELECT max(m.at) FROM rowrun.gate_mark m WHERE m.id > last_mark)) AS t OFFSET 0) n WHERE r.ctid = l.place
         RETURNING r.id, rowrun.transition(r) AS item
     ), said AS MATERIALIZED (
         SELECT count(*) AS n, rowrun.announce(array_agg(c.item)), rowrun.note_promoted(array_agg(c.id)) FROM changed c

@@ -75,7 +75,7 @@ BEGIN
     SELECT s.system_identifier INTO system_identifier FROM pg_catalog.pg_control_system() s;
     SELECT c.timeline_id INTO timeline FROM pg_catalog.pg_control_checkpoint() c;
 EXCEPTION WHEN insufficient_privilege THEN
-    NULL; -- somebody took EXECUTE from PUBLIC: what can't be known isn't compared
+    NULL; -- somebody took that right from PUBLIC: what can't be known isn't compared
 END $$;
 COMMENT ON FUNCTION rowrun.server_identity() IS 'Where this database stands; NULL: the role may not know.';
 ALTER TABLE rowrun.deployment ADD COLUMN system_identifier bigint, ADD COLUMN database_oid bigint, ADD COLUMN timeline integer;
