@@ -8,8 +8,8 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || cat VERSI
 
 # Packages tested at once. Each brings a PostgreSQL of its own.
 TEST_JOBS  ?= 2
-# Per package; the whole takes at most 8 minutes on two cores.
-TEST_TIMEOUT ?= 10m
+# Per package; the whole takes some 11 minutes on two cores.
+TEST_TIMEOUT ?= 20m
 RACE_COUNT ?= 20
 SOAK_LOG   ?= bin/soak.log
 FUZZTIME   ?= 30s

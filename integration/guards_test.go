@@ -62,7 +62,7 @@ func TestWhatUsersMayNotSayIsRefused(t *testing.T) {
 	// The rest is overwritten.
 	client.may(t, `INSERT INTO rowrun.task_run (task_id, type, queue, attempt, retry_of, root_id, replica_id, creator, started_at, result)
 		VALUES (1004, 'COMMAND', 'other', 7, 1001, 1001, 'me', 'somebody', now(), '{"forged": true}')`)
-	require.Equal(t, "NOOP default 0 true rowrun_client {}", ask[string](t, d,
+	require.Equal(t, "NOOP default 0 t rowrun_client {}", ask[string](t, d,
 		"SELECT concat_ws(' ', type, queue, attempt, retry_of, root_id = id, replica_id, creator, started_at, result) FROM rowrun.task_run ORDER BY created_at DESC LIMIT 1"))
 }
 

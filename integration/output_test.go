@@ -56,7 +56,7 @@ func requireAll(t *testing.T, first, last int64, lines func() []line) {
 }
 
 // `rowrun serve | head -1` goes on working, and another replica writes the stream.
-func TestClosedOutputLeavesTheStreamToAnother(t *testing.T) {
+func TestClosedOutputLeavesTheStreamToAnother(t *testing.T) { //nolint:paralleltest // a slow machine would be a slow reader
 	for _, source := range []string{"wal", "listen"} {
 		t.Run(source, func(t *testing.T) {
 			t.Parallel()
@@ -101,7 +101,7 @@ func processStateOf(pid int) byte {
 }
 
 // A pipe that nobody reads: the process ends when it is told to, and before that another one takes the stream over.
-func TestBlockedOutputIsHandedOverAndHoldsUpNoStop(t *testing.T) {
+func TestBlockedOutputIsHandedOverAndHoldsUpNoStop(t *testing.T) { //nolint:paralleltest // a slow machine would be a slow reader
 	for _, source := range []string{"wal", "listen"} {
 		t.Run(source, func(t *testing.T) {
 			t.Parallel()
@@ -155,7 +155,7 @@ func TestBlockedOutputKeepsNoProcess(t *testing.T) {
 }
 
 // Whoever reads the log, or doesn't: runs end, and so does the process when it is told to.
-func TestLogThatNobodyReadsHoldsNothingUp(t *testing.T) {
+func TestLogThatNobodyReadsHoldsNothingUp(t *testing.T) { //nolint:paralleltest // a slow machine would be a slow reader
 	for _, fault := range []string{"closed", "blocked"} {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()

@@ -149,8 +149,17 @@ func TestWhatIsPlantedIsNeverExecuted(t *testing.T) {
 	d.exec(t, "UPDATE rowrun.task SET schedule = NULL WHERE schedule IS NOT NULL")
 
 	for _, args := range [][]string{
-		{"run", "list"}, {"run", "show", fmt.Sprint(lost)}, {"run", "why", fmt.Sprint(lost)}, {"plan", "list"}, {"plan", "show", fmt.Sprint(plan)},
-		{"task", "list"}, {"status"}, {"replica", "list"}, {"webhook", "list"}, {"schedule", "list"}, {"type", "list"},
+		{"run", "list"},
+		{"run", "show", fmt.Sprint(lost)},
+		{"run", "why", fmt.Sprint(lost)},
+		{"plan", "list"},
+		{"plan", "show", fmt.Sprint(plan)},
+		{"task", "list"},
+		{"status"},
+		{"replica", "list"},
+		{"webhook", "list"},
+		{"schedule", "list"},
+		{"type", "list"},
 		{"stream", "--since", "10m", "--until-idle"},
 	} {
 		_, out := rowrun(t, own, args...)

@@ -21,12 +21,16 @@ func TestRepairMakesAnewWhatIsMissingOrDifferent(t *testing.T) {
 		{`CREATE OR REPLACE FUNCTION rowrun.plan_fill() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'`, "function", "rowrun.plan_fill()", "different"},
 		{`CREATE OR REPLACE FUNCTION rowrun.pause_replica(replica text) RETURNS SETOF text LANGUAGE sql AS 'SELECT replica'`, "function", "rowrun.pause_replica(text)", "different"},
 		{`DROP FUNCTION rowrun.run_tasks(bigint[], timestamptz)`, "function", "rowrun.run_tasks(bigint[],timestamp with time zone)", "missing"},
-		{`DROP FUNCTION rowrun.resume_replica(text); CREATE FUNCTION rowrun.resume_replica(replica text) RETURNS int LANGUAGE sql RETURN 1`,
-			"function", "rowrun.resume_replica(text)", "different"},
+		{
+			`DROP FUNCTION rowrun.resume_replica(text); CREATE FUNCTION rowrun.resume_replica(replica text) RETURNS int LANGUAGE sql RETURN 1`,
+			"function", "rowrun.resume_replica(text)", "different",
+		},
 		{`ALTER FUNCTION rowrun.version_key(text) VOLATILE`, "function", "rowrun.version_key(text)", "different"},
 		{`DROP VIEW rowrun.failed_run`, "view", "rowrun.failed_run", "missing"},
-		{`DROP VIEW rowrun.failed_run; CREATE VIEW rowrun.failed_run AS SELECT 1 AS one; GRANT SELECT ON rowrun.failed_run TO rowrun_client, rowrun_viewer, rowrun_replica`,
-			"view", "rowrun.failed_run", "different"},
+		{
+			`DROP VIEW rowrun.failed_run; CREATE VIEW rowrun.failed_run AS SELECT 1 AS one; GRANT SELECT ON rowrun.failed_run TO rowrun_client, rowrun_viewer, rowrun_replica`,
+			"view", "rowrun.failed_run", "different",
+		},
 		{`DROP INDEX rowrun.task_run_own_retention`, "index", "rowrun.task_run_own_retention", "missing"},
 		{`DROP INDEX rowrun.task_retention; CREATE INDEX task_retention ON rowrun.task (id DESC)`, "index", "rowrun.task_retention", "different"},
 		{`UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'rowrun.task_retention'::regclass`, "index", "rowrun.task_retention", "invalid"},
@@ -37,8 +41,10 @@ func TestRepairMakesAnewWhatIsMissingOrDifferent(t *testing.T) {
 		{`REVOKE UPDATE ON rowrun.task_run FROM rowrun_replica`, "grants", "TABLE rowrun.task_run", "different"},
 		{`GRANT DELETE ON rowrun.task_run TO rowrun_viewer`, "grants", "TABLE rowrun.task_run", "different"},
 		{`GRANT UPDATE (status) ON rowrun.task_run TO PUBLIC`, "grants", "TABLE rowrun.task_run", "different"},
-		{`GRANT EXECUTE ON FUNCTION rowrun.purge_type(text, interval, bigint, integer) TO PUBLIC`, "grants",
-			"FUNCTION rowrun.purge_type(text,interval,bigint,integer)", "different"},
+		{
+			`GRANT EXECUTE ON FUNCTION rowrun.purge_type(text, interval, bigint, integer) TO PUBLIC`, "grants",
+			"FUNCTION rowrun.purge_type(text,interval,bigint,integer)", "different",
+		},
 		{`REVOKE USAGE ON SCHEMA rowrun FROM rowrun_client`, "grants", "SCHEMA rowrun", "different"},
 	} {
 		t.Run(c.harm, func(t *testing.T) {

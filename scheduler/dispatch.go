@@ -366,51 +366,6 @@ func (s *Scheduler) freeSlots() int {
 	return max(0, s.cfg.Concurrency-int(s.executing.Load()))
 }
 
-// endStrays ends RUNNING rows under this id that this replica doesn't run: a claim whose answer was lost, a row given
-// to it by hand. The rows were read between passes, so that no claim of ours was under way; they count when two sweeps
-// in a row have missed them.
-func (t *term) endStrays(ctx context.Context, owned []int64, before map[int64]bool) map[int64]bool {
-	errs := t.s.recorder.errs
-	rt, cancel := context.WithTimeout(ctx, passTimeout)
-	defer cancel()
-	missing := map[int64]bool{}
-	var endings []store.Ending
-	for _, id := range owned {
-		if t.s.holds(id) {
-			continue
-		}
-		missing[id] = true
-		if before[id] {
-			endings = append(endings, store.Ending{
-				ID: id, Failed: true, Retry: store.RetryStale,
-				Result: result(CodeLostContact, store.DetailLostContact, nil),
-			})
-		}
-	}
-	t.s.cfg.Observer.swept(SweepStray, len(endings))
-	if len(endings) == 0 {
-		return missing
-	}
-	ended, _, err := t.s.cfg.Store.EndRuns(rt, endings, time.Second)
-	if err != nil && store.OneByOne(err) && len(endings) > 1 {
-		err = nil
-		for _, e := range endings { // so that one that is refused holds no other up
-			one, _, refused := t.s.cfg.Store.EndRuns(rt, []store.Ending{e}, time.Second)
-			ended = append(ended, one...)
-			err = errors.Join(err, refused)
-		}
-	}
-	if err != nil {
-		errs.failed(err)
-	}
-	if len(ended) == 0 {
-		return missing
-	}
-	signal(t.s.opened)
-	t.s.cfg.Log.Warn().Int("count", len(ended)).Str("replica_id", t.id).Msg("runs under this replica's name that it doesn't run were failed")
-	return missing
-}
-
 // reset sets a timer whether or not it has fired.
 func reset(timer *time.Timer, d time.Duration) {
 	timer.Stop()

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -161,9 +162,10 @@ func endAll(t *testing.T, s *store.Store, conn *pgx.Conn, count int) error {
 	for {
 		var id, task int64
 		err := conn.QueryRow(t.Context(), take).Scan(&id, &task)
-		if err == nil {
+		switch {
+		case err == nil:
 			_, _, err = s.EndRuns(t.Context(), []store.Ending{{ID: id, PlanTask: task}}, 0)
-		} else if err == pgx.ErrNoRows {
+		case errors.Is(err, pgx.ErrNoRows):
 			var done int
 			err = conn.QueryRow(t.Context(), `SELECT count(*) FROM rowrun.task_run WHERE status = 'DONE'`).Scan(&done)
 			if err == nil && done == count {
