@@ -18,7 +18,7 @@ func TestLogOfCommandsIsForPeopleAtATerminal(t *testing.T) {
 	url := refusingServer(t, "127.0.0.1:0", "57P03")
 	for _, args := range [][]string{nil, {"--log-format", "json"}} {
 		pty, terminal := openTerminal(t)
-		code := run(t.Context(), append([]string{"status", "--connect-timeout", "200ms"}, args...), environment{
+		code := run(t.Context(), append([]string{"status", "--connect-timeout", "1s"}, args...), environment{
 			stdin: strings.NewReader(""), stdout: &bytes.Buffer{}, stderr: terminal, lookup: lookupIn(map[string]string{"DATABASE_URL": url}),
 		})
 		require.Equal(t, exitFailed, code)
@@ -27,7 +27,7 @@ func TestLogOfCommandsIsForPeopleAtATerminal(t *testing.T) {
 		require.Contains(t, line, "database not reachable yet")
 		require.Equal(t, args != nil, strings.HasPrefix(line, "{"), line)
 	}
-	got := rowrun(t.Context(), t, map[string]string{"DATABASE_URL": url}, "status", "--connect-timeout", "200ms")
+	got := rowrun(t.Context(), t, map[string]string{"DATABASE_URL": url}, "status", "--connect-timeout", "1s")
 	require.True(t, strings.HasPrefix(got.stderr, "{"), got.stderr)
 }
 

@@ -208,7 +208,6 @@ DECLARE
     part bigint[];
     run bigint;
     last_mark bigint;
-    seen_until timestamptz;
 BEGIN
     promoted := 0;
     more := false;
@@ -522,7 +521,9 @@ BEGIN
     t := clock_timestamp();
 
     -- 4. The verdict on each: NULL, or what holds it.
-    WITH room AS MATERIALIZED (
+    WITH moment AS MATERIALIZED (
+        SELECT greatest(t, (SELECT max(m.at) FROM gate_mark m WHERE m.id > last_mark)) AS t
+    ), room AS MATERIALIZED (
         -- Taken for many, so that they are hashed: as many plans as runs would be compared each with each.
         SELECT l.id AS plan_id, p.open, p.slots, l.parallel_limit IS NOT NULL AS limited
         FROM generate_subscripts(locked_plans, 1) n CROSS JOIN LATERAL (SELECT * FROM plan l WHERE l.id = locked_plans[n] OFFSET 0) l
@@ -532,7 +533,8 @@ BEGIN
                coalesce(p.open, true) AS plan_open, coalesce(p.slots, 1) AS slots, g.gate
         FROM task_run r
         LEFT JOIN room p ON p.plan_id = r.plan_id
-        CROSS JOIN LATERAL rowrun.closed_gate(r, coalesce(p.limited, false), t) g
+        CROSS JOIN moment
+        CROSS JOIN LATERAL rowrun.closed_gate(r, coalesce(p.limited, false), moment.t) g
         WHERE r.id = ANY (locked)
     ), target AS MATERIALIZED (
         -- What is AVAILABLE or RUNNING there: asked once, because with an old snapshot each answer passes by all that ended.
@@ -564,7 +566,7 @@ BEGIN
             SELECT o.database_id, o.id, o.priority, o.run_at FROM open o WHERE o.sequential AND o.database_id IS NOT NULL
             UNION ALL
             SELECT b.database_id, x.id, x.priority, x.run_at
-            FROM base b CROSS JOIN LATERAL rowrun.first_sequential(b.database_id, b.smallest, t) x
+            FROM base b CROSS JOIN moment CROSS JOIN LATERAL rowrun.first_sequential(b.database_id, b.smallest, moment.t) x
             WHERE EXISTS (SELECT FROM task_run r WHERE r.database_id = b.database_id AND r.status = 'PENDING'
                             AND r.version_key IS NULL AND r.sequential)
                OR EXISTS (SELECT FROM task_run r WHERE r.database_id = b.database_id AND r.status = 'PENDING'
@@ -592,8 +594,8 @@ BEGIN
                || coalesce(again_dbs, '{}'),
            array_agg(DISTINCT v.database_id) FILTER (WHERE v.fresh),
            array_agg(DISTINCT v.database_id) FILTER (WHERE v.could_go AND v.hold <> 'DATABASE' AND v.hold IS DISTINCT FROM v.held),
-           (SELECT max(m.at) FROM gate_mark m WHERE m.id > last_mark)
-    INTO verdict_ids, verdict_holds, open_ids, of_plans, again_dbs, fresh_dbs, freed_dbs, seen_until
+           (SELECT moment.t FROM moment)
+    INTO verdict_ids, verdict_holds, open_ids, of_plans, again_dbs, fresh_dbs, freed_dbs, t
     FROM (
         SELECT c.id, c.plan_id, c.database_id, c.held, c.held IS NULL AND c.version_key IS NOT NULL AS fresh,
                c.sequential AND c.database_id IS NOT NULL AND (c.held IS NULL OR c.held IN ('DATABASE', 'READY')) AS could_go,
@@ -606,7 +608,6 @@ BEGIN
     ) v;
 
     -- 5. Promote, and note what holds the others.
-    t := greatest(t, seen_until);
     IF of_plans THEN
         -- The first run of a round begins it, with the plan's row held; where somebody else holds that, it waits.
         late := rowrun.begin_rounds(open_ids, false);

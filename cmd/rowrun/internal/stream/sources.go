@@ -67,7 +67,8 @@ func (e *Election) fromRows(ctx context.Context, t *tenure, gap string, left *st
 		climbed = true
 	default:
 	}
-	if err == nil && t.ctx.Err() == nil && ctx.Err() != nil {
+	// A stop may come in the middle of what is read first: what was taken over is left to the next all the same.
+	if (err == nil || errors.Is(err, context.Canceled)) && t.ctx.Err() == nil && ctx.Err() != nil {
 		err = e.leave(t.ctx)
 	}
 	return climbed, err
@@ -95,7 +96,8 @@ func (e *Election) climb(ctx context.Context) bool {
 func (e *Election) leave(ctx context.Context) error {
 	drain, cancel := context.WithTimeout(ctx, drainTime)
 	defer cancel()
-	if err := e.reader.Drain(drain); err != nil {
+	// What there was no time for is told by the next writer, from where this one has come to.
+	if err := e.reader.Drain(drain); err != nil && drain.Err() == nil {
 		return err
 	}
 	left := e.reader.left()
