@@ -86,7 +86,10 @@ func (e *explained) check(t *testing.T, what string, most int, do func()) {
 			visited += number(m[1])
 		}
 	}
-	e.pages[what] = pages
+	// The fewest of its rounds: a vacuum in between has a session read the catalog again.
+	if before, ok := e.pages[what]; !ok || pages < before {
+		e.pages[what] = pages
+	}
 	t.Logf("%s: %d rows of task_run visited, %d pages", what, visited, pages)
 	require.LessOrEqual(t, visited, most, "%s\n%s", what, text)
 }

@@ -49,7 +49,7 @@ func aRound(t *testing.T, log *storetest.Log, url string, ended, blocked int) *e
 	for len(x.gated) < 2 || len(x.versions) == 0 || len(x.tasks) == 0 {
 		x.work(store.PromoteDue)
 	}
-	for range 2 {
+	for range 3 {
 		x.free()
 		x.chain()
 		x.advance()
