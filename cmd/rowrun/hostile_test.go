@@ -346,8 +346,12 @@ func (h *hostile) commands(t *testing.T, variables map[string]string) {
 	}
 	var all sync.WaitGroup
 	slots := make(chan struct{}, 4)
-	for _, line := range lines {
-		for _, format := range []string{"table", "json"} {
+	for i, line := range lines {
+		formats := []string{"table", "json"}
+		if slices.Contains(line, "--") {
+			formats = formats[i/2%2:][:1] // rows alternate
+		}
+		for _, format := range formats {
 			all.Go(func() {
 				slots <- struct{}{}
 				defer func() { <-slots }()

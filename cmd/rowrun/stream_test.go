@@ -20,6 +20,8 @@ import (
 type streamed struct {
 	mu    sync.Mutex
 	lines []string
+	read  int                // lines that byRun has
+	byRun map[int64][]string // events of each run, in their order
 }
 
 func (s *streamed) Write(p []byte) (int, error) {
@@ -31,23 +33,24 @@ func (s *streamed) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// events are those of one run, in their order.
+// events are those of one run, in their order. Each line is read once, however often this is asked.
 func (s *streamed) events(t *testing.T, run int64) string {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var found []string
-	for _, text := range s.lines {
+	if s.byRun == nil {
+		s.byRun = map[int64][]string{}
+	}
+	for _, text := range s.lines[s.read:] {
 		var line struct {
 			Event string
 			RunID int64 `json:"run_id"`
 		}
 		require.NoError(t, json.Unmarshal([]byte(text), &line), text)
-		if line.RunID == run {
-			found = append(found, strings.TrimPrefix(line.Event, "task_run."))
-		}
+		s.byRun[line.RunID] = append(s.byRun[line.RunID], strings.TrimPrefix(line.Event, "task_run."))
+		s.read++
 	}
-	return strings.Join(found, " ")
+	return strings.Join(s.byRun[run], " ")
 }
 
 // start runs a command in this process until the test ends or stop is called.
