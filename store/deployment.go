@@ -27,12 +27,7 @@ type Whereabouts struct {
 
 // Whereabouts asks where the deployment belongs.
 func (s *Store) Whereabouts(ctx context.Context) (Whereabouts, error) {
-	const q = `-- whereabouts
-SELECT d.id::text AS id, rowrun.deployment_elsewhere() AS elsewhere,
-       d.system_identifier AS recorded_system, s.system_identifier AS system, d.database_oid AS recorded_database, s.database_oid AS database,
-       d.timeline::bigint AS recorded_timeline, s.timeline::bigint AS timeline
-FROM rowrun.deployment d, rowrun.server_identity() s`
-	rows, err := s.pool.Query(ctx, q)
+	rows, err := s.pool.Query(ctx, statement("whereabouts"))
 	if err != nil {
 		return Whereabouts{}, fmt.Errorf("read whereabouts: %w", err)
 	}

@@ -55,53 +55,12 @@ type Health struct {
 	SlotLag *int64
 }
 
-// slotName is the deployment's slot as SQL: slots belong to a server, so their name has to tell deployments apart.
-const slotName = `(SELECT 'rowrun_stream_' || left(replace(d.id::text, '-', ''), 8) FROM rowrun.deployment d)`
-
-const healthGauges = `-- health_gauges
-SELECT (SELECT count(*) FROM (` + overdueRuns + `) o),
-       coalesce((SELECT extract(epoch FROM clock_timestamp() - min(o.due)) FROM (` + overdueRuns + `) o), 0)::float8,
-       (SELECT count(*) FROM rowrun.replica_heartbeat h WHERE h.state <> 'DEAD' AND h.last_heartbeat + h.lease > clock_timestamp()),
-       pg_notification_queue_usage(),
-       (SELECT array_agg(coalesce(x.age, 0) ORDER BY v.n)
-        FROM unnest($1::text[]) WITH ORDINALITY v(reason, n)
-        LEFT JOIN (SELECT b.reason, extract(epoch FROM clock_timestamp() - min(b.since))::float8 AS age
-                   FROM (` + webhookBacklogs + `) b GROUP BY b.reason) x ON x.reason = v.reason),
-       (SELECT count(*) FROM rowrun.task k WHERE k.schedule_error IS NOT NULL),
-       (SELECT count(*) FROM rowrun.orphan_type), (SELECT coalesce(sum(o.pending + o.available), 0)::bigint FROM rowrun.orphan_type o),
-       (SELECT CASE WHEN NOT pg_is_in_recovery() THEN pg_wal_lsn_diff(pg_current_wal_lsn(), s.confirmed_flush_lsn)::bigint END
-        FROM pg_replication_slots s WHERE s.slot_name = ` + slotName + `)`
-
-// What has a mark is found along its index from the oldest on. A run that only the next pass has to take has none: of
-// these the first in the order of promotion are looked at.
-const overdueRuns = `
-    (SELECT r.judge_at AS due FROM rowrun.task_run r
-     WHERE r.judge_at < now() - interval '10 s' AND r.plan_id IS NULL AND r.database_id IS NULL
-     ORDER BY r.judge_at LIMIT 10000)
-    UNION ALL
-    (SELECT r.judge_at FROM rowrun.task_run r
-     WHERE r.judge_at < now() - interval '10 s' AND (r.plan_id IS NOT NULL OR r.database_id IS NOT NULL)
-     ORDER BY r.judge_at LIMIT 10000)
-    UNION ALL
-    SELECT f.due FROM (
-        SELECT greatest(r.run_at, r.created_at) AS due FROM rowrun.task_run r
-        WHERE r.status = 'PENDING' AND r.hold = 'READY' AND r.plan_id IS NULL
-        ORDER BY r.plan_id, r.priority DESC, r.run_at, r.id LIMIT 10000) f
-    WHERE f.due < now() - interval '10 s'`
-
-const healthWaiting = `-- health_waiting
-SELECT 'PENDING', p.type, count(*), 0::float8
-FROM (SELECT w.type FROM (` + pendingRuns + `) w LIMIT 10000) p GROUP BY p.type
-UNION ALL
-SELECT 'AVAILABLE', a.type, count(*), coalesce(extract(epoch FROM clock_timestamp() - min(a.available_at)), 0)::float8
-FROM (SELECT r.type, r.available_at FROM rowrun.task_run r WHERE r.status = 'AVAILABLE' LIMIT 10000) a GROUP BY a.type`
-
 // Health asks the database how it stands. What it reads is bounded, whatever the tables hold.
 func (s *Store) Health(ctx context.Context) (Health, error) {
 	var h Health
 	b := &pgx.Batch{}
 	reasons := DeliveryReasons()
-	b.Queue(healthGauges, reasons).QueryRow(func(row pgx.Row) error {
+	b.Queue(statement("health_gauges"), reasons).QueryRow(func(row pgx.Row) error {
 		var overdue float64
 		var oldest []float64
 		err := row.Scan(&h.Overdue, &overdue, &h.LiveReplicas, &h.NotifyQueue, &oldest, &h.StoppedSchedules, &h.OrphanTypes, &h.Orphans, &h.SlotLag)
@@ -113,7 +72,7 @@ func (s *Store) Health(ctx context.Context) (Health, error) {
 		}
 		return err
 	})
-	b.Queue(healthWaiting).Query(func(rows pgx.Rows) error {
+	b.Queue(statement("health_waiting")).Query(func(rows pgx.Rows) error {
 		var w WaitingRuns
 		var oldest float64
 		_, err := pgx.ForEachRow(rows, []any{&w.Status, &w.Type, &w.Runs, &oldest}, func() error {
@@ -132,10 +91,7 @@ func (s *Store) Health(ctx context.Context) (Health, error) {
 // StartDelays tells, of those of these runs that were started, how long after their insert, or after their run_at
 // where that is later, that was.
 func (s *Store) StartDelays(ctx context.Context, ids []int64) ([]time.Duration, error) {
-	const q = `-- start_delays
-SELECT extract(epoch FROM started_at - greatest(created_at, run_at))::float8
-FROM rowrun.task_run WHERE id = ANY ($1) AND started_at IS NOT NULL`
-	rows, err := s.pool.Query(ctx, q, ids)
+	rows, err := s.pool.Query(ctx, statement("start_delays"), ids)
 	if err != nil {
 		return nil, fmt.Errorf("read start delays: %w", err)
 	}
@@ -153,12 +109,8 @@ FROM rowrun.task_run WHERE id = ANY ($1) AND started_at IS NOT NULL`
 // Writable asks whether the database takes writes, and does with them what it should: ErrStandby, ErrReadOnly,
 // ErrTriggersOff, ErrRowsHidden.
 func (s *Store) Writable(ctx context.Context) error {
-	const q = `-- writable
-SELECT pg_is_in_recovery(), current_setting('transaction_read_only')::boolean, current_setting('session_replication_role') = 'replica',
-       EXISTS (SELECT FROM pg_class c WHERE c.oid = ANY (ARRAY[to_regclass('rowrun.task_run'), to_regclass('rowrun.task'), to_regclass('rowrun.plan'),
-               to_regclass('rowrun.replica_heartbeat')]) AND c.relrowsecurity AND row_security_active(c.oid))`
 	var standby, readOnly, silent, hidden bool
-	if err := s.pool.QueryRow(ctx, q).Scan(&standby, &readOnly, &silent, &hidden); err != nil {
+	if err := s.pool.QueryRow(ctx, statement("writable")).Scan(&standby, &readOnly, &silent, &hidden); err != nil {
 		return fmt.Errorf("ask whether the database is writable: %w", err)
 	}
 	switch {
@@ -188,10 +140,7 @@ type ReplicaSeen struct {
 
 // Replicas lists the replicas whose row is there, the oldest first, up to 1,000.
 func (s *Store) Replicas(ctx context.Context) ([]ReplicaSeen, error) {
-	const q = `-- replicas
-SELECT replica_id, name, version, state, live, paused_at IS NOT NULL, running, last_heartbeat
-FROM rowrun.replica_status ORDER BY started_at, replica_id LIMIT 1000`
-	return collect(ctx, s, "read replicas", q, pgx.RowToStructByPos[ReplicaSeen])
+	return collect(ctx, s, "read replicas", statement("replicas"), pgx.RowToStructByPos[ReplicaSeen])
 }
 
 // PoolStats is how a replica's connections to its database are used, all of its pools together.

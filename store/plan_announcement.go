@@ -35,22 +35,15 @@ type AnnouncedTo struct {
 
 // Announcement reads what was announced of a plan's current round; nil: nothing yet.
 func (s *Store) Announcement(ctx context.Context, planID int64) (*Announcement, error) {
-	const log = `-- announcement
-SELECT event_type, round, retry_count, delivered_at FROM rowrun.webhook_delivery_log WHERE plan_id = $1`
-	const deliveries = `-- announcement_deliveries
-SELECT d.id AS delivery_id, d.webhook_id, coalesce(w.name, '') AS webhook, d.message_id, d.status, d.attempts, d.next_attempt_at,
-       d.response_code, d.last_error, d.delivered_at
-FROM rowrun.webhook_delivery d LEFT JOIN rowrun.webhook w ON w.id = d.webhook_id
-WHERE d.plan_id = $1 AND d.round = $2 ORDER BY d.id`
 	var a Announcement
-	err := s.pool.QueryRow(ctx, log, planID).Scan(&a.EventType, &a.Round, &a.RetryCount, &a.DecidedAt)
+	err := s.pool.QueryRow(ctx, statement("announcement"), planID).Scan(&a.EventType, &a.Round, &a.RetryCount, &a.DecidedAt)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read announcement: %w", err)
 	}
-	rows, err := s.pool.Query(ctx, deliveries, planID, a.Round)
+	rows, err := s.pool.Query(ctx, statement("announcement_deliveries"), planID, a.Round)
 	if err != nil {
 		return nil, fmt.Errorf("read announcement: %w", err)
 	}

@@ -9,16 +9,12 @@ import (
 
 // RunPlan makes a run for each task of a plan that has none yet; the runs made.
 func (s *Store) RunPlan(ctx context.Context, id int64) ([]int64, error) {
-	const q = `-- run_plan
-SELECT r FROM rowrun.run_plan($1) r ORDER BY r`
-	return s.madeRuns(ctx, q, id)
+	return s.madeRuns(ctx, statement("run_plan"), id)
 }
 
 // RetryPlan makes a run for each task of a plan whose newest one FAILED or was CANCELED; the runs made.
 func (s *Store) RetryPlan(ctx context.Context, id int64) ([]int64, error) {
-	const q = `-- retry_plan
-SELECT r FROM rowrun.retry_plan($1) r ORDER BY r`
-	return s.madeRuns(ctx, q, id)
+	return s.madeRuns(ctx, statement("retry_plan"), id)
 }
 
 func (s *Store) madeRuns(ctx context.Context, q string, id int64) ([]int64, error) {
@@ -36,10 +32,8 @@ func (s *Store) madeRuns(ctx context.Context, q string, id int64) ([]int64, erro
 // CancelPlan cancels the unfinished runs of a plan, and asks it of those that are RUNNING; how many. An empty reason
 // is none.
 func (s *Store) CancelPlan(ctx context.Context, id int64, reason string) (int64, error) {
-	const q = `-- cancel_plan
-SELECT rowrun.cancel_plan($1, nullif($2, ''))`
 	var n int64
-	if err := s.pool.QueryRow(ctx, q, id, reason).Scan(&n); err != nil {
+	if err := s.pool.QueryRow(ctx, statement("cancel_plan"), id, reason).Scan(&n); err != nil {
 		return 0, fmt.Errorf("cancel plan: %w", err)
 	}
 	return n, nil
@@ -47,17 +41,13 @@ SELECT rowrun.cancel_plan($1, nullif($2, ''))`
 
 // PausePlan pauses a plan, or lets it go on. ErrNotFound: there is none of that id.
 func (s *Store) PausePlan(ctx context.Context, id int64, paused bool) error {
-	const q = `-- pause_plan
-UPDATE rowrun.plan SET paused = $2 WHERE id = $1`
-	return s.changeOne(ctx, q, id, paused)
+	return s.changeOne(ctx, statement("pause_plan"), id, paused)
 }
 
 // DeletePlan removes a plan with its tasks and runs. The server refuses it (RR006) while a run of it is AVAILABLE or
 // RUNNING. ErrNotFound: there is none of that id.
 func (s *Store) DeletePlan(ctx context.Context, id int64) error {
-	const q = `-- delete_plan
-SELECT rowrun.delete_plan($1)`
-	_, err := s.pool.Exec(ctx, q, id)
+	_, err := s.pool.Exec(ctx, statement("delete_plan"), id)
 	if SQLState(err) == "P0002" {
 		return fmt.Errorf("delete plan %d: %w", id, ErrNotFound)
 	} else if err != nil {

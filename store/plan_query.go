@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -37,17 +36,9 @@ func (p Plan) Ended() bool {
 	return p.Status == "DONE" || p.Status == "FAILED" || p.Status == "CANCELED"
 }
 
-// The status is asked plan by plan, from the newest on: OFFSET 0 keeps the planner from computing all of them first.
-const plansWithStatus = `
-SELECT p.id, p.project, p.name, s.status, p.paused, p.parallel_limit, p.on_failure, p.round, p.created_at,
-       s.tasks, s.not_started, s.pending, s.available, s.running, s.done, s.skipped, s.failed, s.canceled
-FROM rowrun.plan p CROSS JOIN LATERAL (SELECT * FROM rowrun.plan_status x WHERE x.plan_id = p.id OFFSET 0) s`
-
 // FindPlan reads one plan. ErrNotFound: there is none of that id.
 func (s *Store) FindPlan(ctx context.Context, id int64) (Plan, error) {
-	const q = `-- find_plan` + plansWithStatus + `
-WHERE p.id = $1`
-	rows, err := s.pool.Query(ctx, q, id)
+	rows, err := s.pool.Query(ctx, statement("find_plan"), id)
 	if err != nil {
 		return Plan{}, fmt.Errorf("read plan: %w", err)
 	}
@@ -72,19 +63,7 @@ type PlanFilter struct {
 
 // ListPlans reads plans, the newest first. One on a status reads plans until it has found enough of them.
 func (s *Store) ListPlans(ctx context.Context, f PlanFilter) ([]Plan, error) {
-	// The limit is text, as a parameter would be taken for a tenth of the table.
-	q := `-- list_plans` + plansWithStatus + `
-WHERE ($1 = '' OR p.project = $1) AND ($2::text[] IS NULL OR s.status = ANY ($2))
-ORDER BY p.id DESC LIMIT ` + strconv.Itoa(f.Limit)
-	rows, err := s.pool.Query(ctx, q, f.Project, f.Statuses)
-	if err != nil {
-		return nil, fmt.Errorf("list plans: %w", err)
-	}
-	plans, err := pgx.CollectRows(rows, pgx.RowToStructByName[Plan])
-	if err != nil {
-		return nil, fmt.Errorf("list plans: %w", err)
-	}
-	return plans, nil
+	return collectPlanned(ctx, s, "list plans", statement("list_plans"), pgx.RowToStructByName[Plan], f.Project, list(f.Statuses), f.Limit)
 }
 
 // PlanTask is a task of a plan, with the tasks that it depends on.
@@ -95,28 +74,12 @@ type PlanTask struct {
 
 // PlanTasks reads the tasks of a plan by version, those without one first, and by id; at most limit of them.
 func (s *Store) PlanTasks(ctx context.Context, id int64, limit int) ([]PlanTask, error) {
-	q := `-- plan_tasks
-SELECT ` + taskColumns + `,
-    ARRAY(SELECT d.depends_on_id FROM rowrun.task_dependency d WHERE d.task_id = k.id ORDER BY 1) AS depends_on
-FROM rowrun.task k ` + taskStatus + `
-WHERE k.plan_id = $1
-ORDER BY k.version_key NULLS FIRST, k.id LIMIT ` + strconv.Itoa(limit)
-	rows, err := s.pool.Query(ctx, q, id)
-	if err != nil {
-		return nil, fmt.Errorf("read tasks of plan: %w", err)
-	}
-	tasks, err := pgx.CollectRows(rows, pgx.RowToStructByName[PlanTask])
-	if err != nil {
-		return nil, fmt.Errorf("read tasks of plan: %w", err)
-	}
-	return tasks, nil
+	return collectPlanned(ctx, s, "read tasks of plan", statement("plan_tasks"), pgx.RowToStructByName[PlanTask], id, limit)
 }
 
 // WaitingRuns tells why runs are not running, as Waiting does for one.
 func (s *Store) WaitingRuns(ctx context.Context, ids []int64) ([]Cause, error) {
-	const q = `-- waiting_runs
-SELECT w.run_id, w.cause, w.message, w.detail FROM unnest($1::bigint[]) AS i(id) CROSS JOIN LATERAL rowrun.waiting(i.id) AS w`
-	rows, err := s.pool.Query(ctx, q, ids)
+	rows, err := s.pool.Query(ctx, statement("waiting_runs"), ids)
 	if err != nil {
 		return nil, fmt.Errorf("ask what runs wait for: %w", err)
 	}

@@ -16,10 +16,7 @@ type NewWebhook struct {
 // MakeWebhookOnce makes a webhook, unless there is one of that project and name already. Two calls at the same moment
 // may both make one: names of webhooks are free.
 func (s *Store) MakeWebhookOnce(ctx context.Context, w NewWebhook) error {
-	const q = `-- make_webhook
-INSERT INTO rowrun.webhook (project, name, url, secret_ref)
-SELECT $1, $2, $3, nullif($4, '') WHERE NOT EXISTS (SELECT FROM rowrun.webhook WHERE project = $1 AND name = $2)`
-	if _, err := s.pool.Exec(ctx, q, w.Project, w.Name, w.URL, w.SecretRef); err != nil {
+	if _, err := s.pool.Exec(ctx, statement("make_webhook"), w.Project, w.Name, w.URL, w.SecretRef); err != nil {
 		return fmt.Errorf("make webhook: %w", err)
 	}
 	return nil

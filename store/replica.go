@@ -25,11 +25,7 @@ type Replica struct {
 
 // Register writes a replica's row, its first heartbeat. It comes before the first claim.
 func (s *Store) Register(ctx context.Context, r Replica) error {
-	const q = `-- register_replica
-INSERT INTO rowrun.replica_heartbeat
-    (replica_id, last_heartbeat, name, hostname, version, lease, queues, types, databases, commands, concurrency)
-VALUES ($1, clock_timestamp(), $2, $3, $4, make_interval(secs => $5), $6, $7, $8, $9, $10)`
-	_, err := s.pool.Exec(ctx, q, r.ID, r.Name, r.Hostname, r.Version, seconds(r.Lease),
+	_, err := s.pool.Exec(ctx, statement("register_replica"), r.ID, r.Name, r.Hostname, r.Version, seconds(r.Lease),
 		list(r.Queues), list(r.Types), list(r.Databases), list(r.Commands), r.Concurrency)
 	if err != nil {
 		return fmt.Errorf("register replica: %w", err)
@@ -48,11 +44,8 @@ func list(s []string) []string {
 // Heartbeat renews a replica's lease and vouches for all its runs. ErrDead: it was declared dead, or its row is gone.
 // ErrElsewhere: the database behind the address is another one by now, a copy.
 func (s *Store) Heartbeat(ctx context.Context, replicaID string, running int) error {
-	const q = `-- heartbeat
-UPDATE rowrun.replica_heartbeat SET last_heartbeat = clock_timestamp(), running = $2
-WHERE replica_id = $1 AND state <> 'DEAD' RETURNING rowrun.deployment_elsewhere()`
 	var elsewhere bool
-	err := s.beats.QueryRow(ctx, q, replicaID, running).Scan(&elsewhere)
+	err := s.beats.QueryRow(ctx, statement("heartbeat"), replicaID, running).Scan(&elsewhere)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return ErrDead
@@ -66,10 +59,7 @@ WHERE replica_id = $1 AND state <> 'DEAD' RETURNING rowrun.deployment_elsewhere(
 
 // Drain says that a replica takes nothing new.
 func (s *Store) Drain(ctx context.Context, replicaID string) error {
-	const q = `-- drain_replica
-UPDATE rowrun.replica_heartbeat SET last_heartbeat = clock_timestamp(), state = 'DRAINING'
-WHERE replica_id = $1 AND state = 'ACTIVE'`
-	if _, err := s.beats.Exec(ctx, q, replicaID); err != nil {
+	if _, err := s.beats.Exec(ctx, statement("drain_replica"), replicaID); err != nil {
 		return fmt.Errorf("drain replica: %w", err)
 	}
 	return nil
@@ -77,9 +67,7 @@ WHERE replica_id = $1 AND state = 'ACTIVE'`
 
 // Deregister removes a replica's row: the last thing that it does.
 func (s *Store) Deregister(ctx context.Context, replicaID string) error {
-	const q = `-- deregister_replica
-DELETE FROM rowrun.replica_heartbeat WHERE replica_id = $1`
-	if _, err := s.pool.Exec(ctx, q, replicaID); err != nil {
+	if _, err := s.pool.Exec(ctx, statement("deregister_replica"), replicaID); err != nil {
 		return fmt.Errorf("deregister replica: %w", err)
 	}
 	return nil
@@ -87,12 +75,8 @@ DELETE FROM rowrun.replica_heartbeat WHERE replica_id = $1`
 
 // HeartbeatAge is how long ago a replica's row was renewed, by the database's clock. ErrDead: there is no live row.
 func (s *Store) HeartbeatAge(ctx context.Context, replicaID string) (time.Duration, error) {
-	const q = `-- heartbeat_age
-SELECT extract(epoch FROM clock_timestamp() - last_heartbeat)::float8
-FROM rowrun.replica_heartbeat WHERE replica_id = $1 AND state <> 'DEAD'
-UNION ALL SELECT NULL LIMIT 1`
 	var age *float64
-	if err := s.pool.QueryRow(ctx, q, replicaID).Scan(&age); err != nil {
+	if err := s.pool.QueryRow(ctx, statement("heartbeat_age"), replicaID).Scan(&age); err != nil {
 		return 0, fmt.Errorf("read heartbeat: %w", err)
 	}
 	if age == nil {
@@ -104,11 +88,7 @@ UNION ALL SELECT NULL LIMIT 1`
 // RemoveOldHeartbeats removes the rows of replicas that were not heard of for that long and are not alive by their
 // own lease; how many.
 func (s *Store) RemoveOldHeartbeats(ctx context.Context, older time.Duration) (int64, error) {
-	const q = `-- remove_old_heartbeats
-DELETE FROM rowrun.replica_heartbeat
-WHERE last_heartbeat < clock_timestamp() - greatest(lease, make_interval(secs => $1))
-  AND NOT EXISTS (SELECT FROM rowrun.task_run r WHERE r.replica_id = replica_heartbeat.replica_id AND r.status = 'RUNNING')`
-	tag, err := s.pool.Exec(ctx, q, seconds(older))
+	tag, err := s.pool.Exec(ctx, statement("remove_old_heartbeats"), seconds(older))
 	if err != nil {
 		return 0, fmt.Errorf("remove old heartbeats: %w", err)
 	}

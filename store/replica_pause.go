@@ -14,15 +14,9 @@ var ErrNoReplica = errors.New("there is no live replica of that id or name")
 // PauseReplica has the live replicas of an id or name claim nothing, or claim again; their ids. ErrNoReplica: there is
 // none.
 func (s *Store) PauseReplica(ctx context.Context, replica string, pause bool) ([]string, error) {
-	const (
-		pauses = `-- pause_replica
-SELECT rowrun.pause_replica($1)`
-		resumes = `-- resume_replica
-SELECT rowrun.resume_replica($1)`
-	)
-	q, what := resumes, "resume replica"
+	q, what := statement("resume_replica"), "resume replica"
 	if pause {
-		q, what = pauses, "pause replica"
+		q, what = statement("pause_replica"), "pause replica"
 	}
 	rows, err := s.pool.Query(ctx, q, replica)
 	if err != nil {
@@ -41,11 +35,7 @@ SELECT rowrun.resume_replica($1)`
 // ClaimRules are what a replica follows in claiming: the rules of types, up to 1,000, and whether it is to claim nothing.
 // It may where its row is gone.
 func (s *Store) ClaimRules(ctx context.Context, replicaID string) (rules []TypeRule, paused bool, err error) {
-	const q = `-- claim_rules
-SELECT EXISTS (SELECT FROM rowrun.replica_heartbeat WHERE replica_id = $1 AND paused_at IS NOT NULL), t.type IS NOT NULL,
-       coalesce(t.type, ''), coalesce(t.draining, false), coalesce(t.alias_of, ''), t.mapping
-FROM (SELECT) one LEFT JOIN (SELECT * FROM rowrun.task_type ORDER BY type LIMIT 1000) t ON true ORDER BY t.type`
-	rows, err := s.pool.Query(ctx, q, replicaID)
+	rows, err := s.pool.Query(ctx, statement("claim_rules"), replicaID)
 	if err != nil {
 		return nil, false, fmt.Errorf("read what may be claimed: %w", err)
 	}

@@ -42,10 +42,6 @@ func (r Run) Ended() bool {
 	return r.Status == "DONE" || r.Status == "FAILED" || r.Status == "CANCELED"
 }
 
-const runColumns = `r.id, r.root_id, r.task_id, k.name AS task_name, r.type, r.queue, r.plan_id, r.database_id, r.version,
-    r.attempt, r.retry_of, r.retry_run_id, r.status, r.run_at, r.replica_id, r.created_at, r.available_at, r.started_at,
-    r.finished_at, r.updated_at, r.result ->> 'code' AS code, left(r.result ->> 'detail', 4096) AS detail`
-
 // RunDetails is a run with its documents, and with what only a close look asks for.
 type RunDetails struct {
 	Run
@@ -63,25 +59,13 @@ type RunDetails struct {
 
 // FindRun reads one run. ErrNotFound: there is none of that id.
 func (s *Store) FindRun(ctx context.Context, id int64) (RunDetails, error) {
-	const q = `-- find_run
-SELECT ` + runColumns + `, r.priority, r.idempotency_key, r.creator, r.deadline, r.cancel_requested_at, r.cancel_reason,
-    r.input, r.progress, r.progress_at, r.result
-FROM rowrun.task_run r JOIN rowrun.task k ON k.id = r.task_id
-WHERE r.id = $1`
-	return collectRun[RunDetails](ctx, s, q, id)
+	return collectRun[RunDetails](ctx, s, statement("find_run"), id)
 }
 
 // LastRun reads the last run of the chain that a run belongs to; while it has not ended or has no successor, how it
 // stands is how the job stands. ErrNotFound: there is no run of that id.
 func (s *Store) LastRun(ctx context.Context, id int64) (Run, error) {
-	const q = `-- last_run
-SELECT ` + runColumns + `
-FROM rowrun.task_run r JOIN rowrun.task k ON k.id = r.task_id
-WHERE r.id = (
-    SELECT coalesce((SELECT e.id FROM rowrun.task_run e
-                     WHERE e.root_id = c.root_id AND e.attempt > 0 AND e.retry_run_id IS NULL), c.id)
-    FROM rowrun.task_run c WHERE c.id = $1)`
-	return collectRun[Run](ctx, s, q, id)
+	return collectRun[Run](ctx, s, statement("last_run"), id)
 }
 
 func collectRun[T any](ctx context.Context, s *Store, q string, id int64) (T, error) {
@@ -105,22 +89,7 @@ const maxChain = 1000
 // Chain reads the runs of the chain that a run belongs to, first to last, at most the last 1,000. Of a plan's task
 // earlier ones may have been removed.
 func (s *Store) Chain(ctx context.Context, id int64) ([]Run, error) {
-	// By the links in both directions: there is no index on root_id that covers a whole chain.
-	const q = `-- chain
-WITH RECURSIVE back AS (
-    SELECT r.id, r.retry_of FROM rowrun.task_run r WHERE r.id = $1
-    UNION ALL
-    SELECT p.id, p.retry_of FROM back b JOIN rowrun.task_run p ON p.id = b.retry_of
-), forth AS (
-    SELECT r.id, r.retry_run_id FROM rowrun.task_run r WHERE r.id = $1
-    UNION ALL
-    SELECT n.id, n.retry_run_id FROM forth f JOIN rowrun.task_run n ON n.id = f.retry_run_id
-)
-SELECT ` + runColumns + `
-FROM (SELECT back.id FROM back UNION SELECT forth.id FROM forth) c
-JOIN rowrun.task_run r ON r.id = c.id JOIN rowrun.task k ON k.id = r.task_id
-ORDER BY r.attempt DESC LIMIT $2`
-	rows, err := s.pool.Query(ctx, q, id, maxChain)
+	rows, err := s.pool.Query(ctx, statement("chain"), id, maxChain)
 	if err != nil {
 		return nil, fmt.Errorf("read chain: %w", err)
 	}
@@ -143,9 +112,7 @@ type LogEntry struct {
 
 // RunLog reads what executors wrote about a run, in order, at most limit rows. more: there are further ones.
 func (s *Store) RunLog(ctx context.Context, id int64, limit int) (entries []LogEntry, more bool, err error) {
-	const q = `-- run_log
-SELECT id, created_at, replica_id, type, detail FROM rowrun.task_run_log WHERE task_run_id = $1 ORDER BY id LIMIT $2`
-	rows, err := s.pool.Query(ctx, q, id, limit+1)
+	rows, err := s.pool.Query(ctx, statement("run_log"), id, limit+1)
 	if err != nil {
 		return nil, false, fmt.Errorf("read run log: %w", err)
 	}
@@ -169,9 +136,7 @@ type Cause struct {
 
 // Waiting tells why a run is not running: all causes that hold. None: nothing holds it, or it doesn't wait.
 func (s *Store) Waiting(ctx context.Context, id int64) ([]Cause, error) {
-	const q = `-- waiting
-SELECT run_id, cause, message, detail FROM rowrun.waiting($1)`
-	rows, err := s.pool.Query(ctx, q, id)
+	rows, err := s.pool.Query(ctx, statement("waiting"), id)
 	if err != nil {
 		return nil, fmt.Errorf("ask what a run waits for: %w", err)
 	}
@@ -184,10 +149,8 @@ SELECT run_id, cause, message, detail FROM rowrun.waiting($1)`
 
 // RetryRun makes a successor of a FAILED or CANCELED run; its id, or that of the successor that it has.
 func (s *Store) RetryRun(ctx context.Context, id int64) (int64, error) {
-	const q = `-- retry_run
-SELECT rowrun.retry_run($1)`
 	var made int64
-	if err := s.pool.QueryRow(ctx, q, id).Scan(&made); err != nil {
+	if err := s.pool.QueryRow(ctx, statement("retry_run"), id).Scan(&made); err != nil {
 		return 0, fmt.Errorf("retry run: %w", err)
 	}
 	return made, nil
@@ -196,10 +159,8 @@ SELECT rowrun.retry_run($1)`
 // CancelRun cancels the last run of a chain, or asks for it where it is RUNNING; the status after it. An empty reason
 // is none.
 func (s *Store) CancelRun(ctx context.Context, id int64, reason string) (string, error) {
-	const q = `-- cancel_run
-SELECT rowrun.cancel_run($1, nullif($2, ''))`
 	var status string
-	if err := s.pool.QueryRow(ctx, q, id, reason).Scan(&status); err != nil {
+	if err := s.pool.QueryRow(ctx, statement("cancel_run"), id, reason).Scan(&status); err != nil {
 		return "", fmt.Errorf("cancel run: %w", err)
 	}
 	return status, nil

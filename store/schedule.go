@@ -13,9 +13,7 @@ import (
 // restored, of up to most tasks after one, by id. It returns the last task that it looked at, 0 behind the last of all,
 // and how many runs it made. A schedule that can't be followed is paused, and the stream says so.
 func (s *Store) SweepSchedules(ctx context.Context, after int64, most int) (last int64, made int, err error) {
-	const q = `-- sweep_schedules
-SELECT coalesce(last_id, 0), made FROM rowrun.schedule_sweep($1, $2)`
-	if err := s.pool.QueryRow(ctx, q, after, most).Scan(&last, &made); err != nil {
+	if err := s.pool.QueryRow(ctx, statement("sweep_schedules"), after, most).Scan(&last, &made); err != nil {
 		return 0, 0, fmt.Errorf("sweep schedules: %w", err)
 	}
 	return last, made, nil
@@ -39,29 +37,14 @@ type Schedule struct {
 	Status   *string    `json:"status"` // of that run: PENDING, AVAILABLE or RUNNING
 }
 
-const scheduleColumns = `k.id, k.name, k.schedule, k.time_zone, k.misfire, k.overlap, k.starts_at, k.ends_at, k.paused,
-    k.schedule_error, r.id AS run_id, r.tick, r.run_at, r.status`
-
 // ListSchedules reads recurring tasks, the newest first, at most limit.
 func (s *Store) ListSchedules(ctx context.Context, limit int) ([]Schedule, error) {
-	const q = `-- list_schedules
-SELECT ` + scheduleColumns + `
-FROM rowrun.task k
-LEFT JOIN rowrun.task_run r ON r.task_id = k.id AND r.tick IS NOT NULL AND r.status IN ('PENDING', 'AVAILABLE', 'RUNNING')
-WHERE k.schedule IS NOT NULL
-ORDER BY k.id DESC LIMIT $1`
-	return s.schedules(ctx, q, limit)
+	return s.schedules(ctx, statement("list_schedules"), limit)
 }
 
 // NextSchedules reads those of which a run waits, by its time, at most limit.
 func (s *Store) NextSchedules(ctx context.Context, limit int) ([]Schedule, error) {
-	const q = `-- next_schedules
-SELECT ` + scheduleColumns + `
-FROM rowrun.task_run r
-JOIN rowrun.task k ON k.id = r.task_id
-WHERE r.tick IS NOT NULL AND r.status IN ('PENDING', 'AVAILABLE', 'RUNNING') AND coalesce(r.status, '') = 'PENDING' AND k.schedule IS NOT NULL
-ORDER BY r.run_at, r.id LIMIT $1`
-	return s.schedules(ctx, q, limit)
+	return s.schedules(ctx, statement("next_schedules"), limit)
 }
 
 func (s *Store) schedules(ctx context.Context, q string, limit int) ([]Schedule, error) {
@@ -78,12 +61,7 @@ func (s *Store) schedules(ctx context.Context, q string, limit int) ([]Schedule,
 
 // FindSchedule reads one. ErrNotFound: there is no task of that id, or it doesn't recur.
 func (s *Store) FindSchedule(ctx context.Context, taskID int64) (Schedule, error) {
-	const q = `-- find_schedule
-SELECT ` + scheduleColumns + `
-FROM rowrun.task k
-LEFT JOIN rowrun.task_run r ON r.task_id = k.id AND r.tick IS NOT NULL AND r.status IN ('PENDING', 'AVAILABLE', 'RUNNING')
-WHERE k.id = $1 AND k.schedule IS NOT NULL`
-	rows, err := s.pool.Query(ctx, q, taskID)
+	rows, err := s.pool.Query(ctx, statement("find_schedule"), taskID)
 	if err != nil {
 		return Schedule{}, fmt.Errorf("read schedule: %w", err)
 	}
@@ -99,22 +77,7 @@ WHERE k.id = $1 AND k.schedule IS NOT NULL`
 
 // Ticks reads up to limit moments to come of one schedule; of a fixed delay only the next, the others aren't known.
 func (s *Store) Ticks(ctx context.Context, taskID int64, limit int) ([]time.Time, error) {
-	const q = `-- next_ticks
-WITH RECURSIVE k AS MATERIALIZED (
-    SELECT t.schedule_parts, t.time_zone, coalesce(t.starts_at, t.created_at) AS grid, coalesce(t.ends_at, 'infinity') AS ends_at,
-           coalesce(r.tick, rowrun.tick_after(t.schedule_parts, t.time_zone, greatest(clock_timestamp(), t.starts_at), coalesce(t.starts_at, t.created_at))) AS first
-    FROM rowrun.task t
-    LEFT JOIN rowrun.task_run r ON r.task_id = t.id AND r.tick IS NOT NULL AND r.status IN ('PENDING', 'AVAILABLE', 'RUNNING')
-        AND coalesce(r.status, '') = 'PENDING'
-    WHERE t.id = $1
-), n AS (
-    SELECT 1 AS i, k.first AS at FROM k
-    UNION ALL
-    SELECT n.i + 1, rowrun.tick_after(k.schedule_parts, k.time_zone, n.at, k.grid) FROM n, k
-    WHERE n.i < $2 AND n.at <= k.ends_at AND cardinality(k.schedule_parts) <> 2
-)
-SELECT n.at FROM n, k WHERE n.at <= k.ends_at ORDER BY n.i`
-	rows, err := s.pool.Query(ctx, q, taskID, limit)
+	rows, err := s.pool.Query(ctx, statement("next_ticks"), taskID, limit)
 	if err != nil {
 		return nil, fmt.Errorf("read ticks: %w", err)
 	}
@@ -127,10 +90,8 @@ SELECT n.at FROM n, k WHERE n.at <= k.ends_at ORDER BY n.i`
 
 // RunNow inserts a run of a task beside its schedule; its id.
 func (s *Store) RunNow(ctx context.Context, taskID int64) (int64, error) {
-	const q = `-- run_now
-SELECT rowrun.run_task($1::bigint)`
 	var id int64
-	if err := s.pool.QueryRow(ctx, q, taskID).Scan(&id); err != nil {
+	if err := s.pool.QueryRow(ctx, statement("run_now"), taskID).Scan(&id); err != nil {
 		return 0, fmt.Errorf("run task: %w", err)
 	}
 	return id, nil

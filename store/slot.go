@@ -43,20 +43,8 @@ type SlotState struct {
 
 // StreamSlot asks for the deployment's slot and for what it needs.
 func (s *Store) StreamSlot(ctx context.Context) (SlotState, error) {
-	const q = `-- stream_slot
-SELECT current_setting('wal_level'),
-       (SELECT setting::bigint FROM pg_catalog.pg_settings WHERE name = 'max_slot_wal_keep_size'),
-       (SELECT a.rolreplication OR a.rolsuper FROM pg_catalog.pg_roles a WHERE a.rolname = current_user),
-       EXISTS (SELECT FROM pg_catalog.pg_publication p WHERE p.pubname = $1),
-       d.name, l.slot_name IS NOT NULL,
-       coalesce(l.database = current_database() AND l.plugin = 'pgoutput' AND NOT l.temporary, false),
-       coalesce(l.active, false), coalesce(l.wal_status, CASE WHEN l.slot_name IS NOT NULL THEN 'lost' END, ''),
-       coalesce(l.confirmed_flush_lsn::text, ''),
-       coalesce(pg_wal_lsn_diff(pg_current_wal_lsn(), l.confirmed_flush_lsn), 0)::bigint
-FROM (SELECT 'rowrun_stream_' || left(id::text, 8) AS name FROM rowrun.deployment) d
-LEFT JOIN pg_catalog.pg_replication_slots l ON l.slot_name = d.name`
 	var slot SlotState
-	err := s.pool.QueryRow(ctx, q, StreamPublication).Scan(&slot.WALLevel, &slot.KeepMB, &slot.MayReplicate, &slot.Published,
+	err := s.pool.QueryRow(ctx, statement("stream_slot"), StreamPublication).Scan(&slot.WALLevel, &slot.KeepMB, &slot.MayReplicate, &slot.Published,
 		&slot.Name, &slot.Exists, &slot.Ours, &slot.Active, &slot.Status, &slot.Confirmed, &slot.LagBytes)
 	if err != nil {
 		return SlotState{}, fmt.Errorf("look at the stream's slot: %w", err)
@@ -87,17 +75,13 @@ var ErrSlotTimeout = errors.New("a transaction that is open kept the slot from b
 
 // CreateStreamSlot makes the slot. The server gives up after limit.
 func (s *Store) CreateStreamSlot(ctx context.Context, name string, limit time.Duration) error {
-	const settings = `-- create_stream_slot_limit
-SELECT set_config('statement_timeout', $1, true), set_config('lock_timeout', $1, true)`
-	const q = `-- create_stream_slot
-SELECT FROM pg_create_logical_replication_slot($1, 'pgoutput')`
 	ctx, cancel := context.WithTimeout(ctx, limit+limit/2)
 	defer cancel()
 	err := s.inTx(ctx, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, settings, fmt.Sprint(limit.Milliseconds())); err != nil {
+		if _, err := tx.Exec(ctx, statement("create_stream_slot_limit"), fmt.Sprint(limit.Milliseconds())); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, q, name)
+		_, err := tx.Exec(ctx, statement("create_stream_slot"), name)
 		return err
 	})
 	switch code := SQLState(err); {
@@ -112,17 +96,12 @@ SELECT FROM pg_create_logical_replication_slot($1, 'pgoutput')`
 // DropStreamSlot drops the slot and forgets its positions: the next one begins anew, without a gap of its own. False:
 // there was none. A slot that is read from can't be dropped (SQLSTATE 55006).
 func (s *Store) DropStreamSlot(ctx context.Context, name string, forget bool) (dropped bool, err error) {
-	const q = `-- drop_stream_slot
-SELECT pg_drop_replication_slot(slot_name) FROM pg_catalog.pg_replication_slots
-WHERE slot_name = $1 AND database = current_database()`
-	tag, err := s.pool.Exec(ctx, q, name)
+	tag, err := s.pool.Exec(ctx, statement("drop_stream_slot"), name)
 	if err != nil {
 		return false, fmt.Errorf("drop the stream's slot: %w", err)
 	}
 	if forget {
-		const q = `-- forget_stream_positions
-WITH left_behind AS (DELETE FROM rowrun.stream_handover) DELETE FROM rowrun.stream_position`
-		if _, err := s.pool.Exec(ctx, q); err != nil {
+		if _, err := s.pool.Exec(ctx, statement("forget_stream_positions")); err != nil {
 			return false, fmt.Errorf("forget the stream's positions: %w", err)
 		}
 	}

@@ -22,16 +22,7 @@ const (
 // runs are RUNNING though no live row vouches for them. In a copy of another deployment nobody is listed: what runs
 // there runs in its origin.
 func (s *Store) DeadReplicas(ctx context.Context, contact time.Duration) ([]string, error) {
-	const q = `-- dead_replicas
-SELECT h.replica_id FROM rowrun.replica_heartbeat h
-WHERE h.state <> 'DEAD' AND h.last_heartbeat + h.lease < clock_timestamp() AND h.lease <= make_interval(secs => $1)
-  AND NOT (SELECT rowrun.deployment_elsewhere())
-UNION
-SELECT r.replica_id FROM rowrun.task_run r
-WHERE r.status = 'RUNNING' AND r.replica_id IS NOT NULL
-  AND NOT EXISTS (SELECT FROM rowrun.replica_heartbeat h WHERE h.replica_id = r.replica_id AND h.state <> 'DEAD')
-  AND NOT (SELECT rowrun.deployment_elsewhere())`
-	rows, err := s.pool.Query(ctx, q, seconds(contact))
+	rows, err := s.pool.Query(ctx, statement("dead_replicas"), seconds(contact))
 	if err != nil {
 		return nil, fmt.Errorf("list dead replicas: %w", err)
 	}
@@ -48,23 +39,6 @@ WHERE r.status = 'RUNNING' AND r.replica_id IS NOT NULL
 // holds are left to the next sweep too: DeadReplicas goes on naming their replica. One that the database refuses to end
 // holds no other up: what was ended stands beside the error that tells of it.
 func (s *Store) EndDeadReplica(ctx context.Context, replicaID string) ([]Ended, error) {
-	const declare = `-- declare_dead
-UPDATE rowrun.replica_heartbeat SET state = 'DEAD'
-WHERE replica_id = $1 AND state <> 'DEAD' AND last_heartbeat + lease < clock_timestamp()`
-	const alive = `-- is_alive
-SELECT EXISTS (SELECT FROM rowrun.replica_heartbeat WHERE replica_id = $1 AND state <> 'DEAD')`
-	const lock = `-- lock_replica
-SELECT replica_id FROM rowrun.replica_heartbeat WHERE replica_id = $1 FOR UPDATE SKIP LOCKED`
-	const present = `-- is_present
-SELECT EXISTS (SELECT FROM rowrun.replica_heartbeat WHERE replica_id = $1)`
-	const stale = `-- stale_runs
-SELECT r.id FROM rowrun.task_run r WHERE r.status = 'RUNNING' AND r.replica_id = $1`
-	const end = `-- end_stale_runs
-SELECT e.run_id, e.status, e.retry_run_id
-FROM rowrun.end_runs($1::bigint[], array_fill(NULL::uuid, ARRAY[cardinality($1::bigint[])]),
-    array_fill('FAILED'::text, ARRAY[cardinality($1::bigint[])]),
-    array_fill(jsonb_build_object('code', 'STALE', 'detail', $2::text), ARRAY[cardinality($1::bigint[])]),
-    array_fill($3::text, ARRAY[cardinality($1::bigint[])])) e`
 	var ended []Ended
 	var refused error
 	most := s.staleSize.Most(fullBatch)
@@ -73,27 +47,27 @@ FROM rowrun.end_runs($1::bigint[], array_fill(NULL::uuid, ARRAY[cardinality($1::
 			return err
 		}
 		var name string
-		err := tx.QueryRow(ctx, lock, replicaID).Scan(&name)
+		err := tx.QueryRow(ctx, statement("lock_replica"), replicaID).Scan(&name)
 		if errors.Is(err, pgx.ErrNoRows) {
 			var taken bool
-			if err = tx.QueryRow(ctx, present, replicaID).Scan(&taken); taken {
+			if err = tx.QueryRow(ctx, statement("is_present"), replicaID).Scan(&taken); taken {
 				return err // another replica settles its runs, or it lives and is just being written
 			}
 		}
 		if err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, declare, replicaID); err != nil {
+		if _, err := tx.Exec(ctx, statement("declare_dead"), replicaID); err != nil {
 			return err
 		}
 		var lives bool
-		if err := tx.QueryRow(ctx, alive, replicaID).Scan(&lives); err != nil {
+		if err := tx.QueryRow(ctx, statement("is_alive"), replicaID).Scan(&lives); err != nil {
 			return err
 		}
 		if lives {
 			return nil
 		}
-		rows, err := tx.Query(ctx, stale, replicaID)
+		rows, err := tx.Query(ctx, statement("stale_runs"), replicaID)
 		if err != nil {
 			return err
 		}
@@ -106,7 +80,7 @@ FROM rowrun.end_runs($1::bigint[], array_fill(NULL::uuid, ARRAY[cardinality($1::
 			return err
 		}
 		ended, refused, err = endEach(ctx, tx, runs, RetryStale, func(tx pgx.Tx, runs []int64, retry Retry, also string) ([]Ended, error) {
-			rows, err := tx.Query(ctx, end, runs, DetailStale+also, string(retry))
+			rows, err := tx.Query(ctx, statement("end_stale_runs"), runs, DetailStale+also, string(retry))
 			if err != nil {
 				return nil, err
 			}
@@ -127,17 +101,6 @@ FROM rowrun.end_runs($1::bigint[], array_fill(NULL::uuid, ARRAY[cardinality($1::
 // lockFree locks plans, tasks and runs, in this order, as far as nobody else holds them, and says which runs that are:
 // somebody's long transaction on one plan delays the ends of no other.
 func lockFree(ctx context.Context, tx pgx.Tx, runs []int64) ([]int64, error) {
-	const plans = `-- lock_free_plans
-SELECT p.id FROM rowrun.plan p
-WHERE p.id = ANY (ARRAY(SELECT r.plan_id FROM rowrun.task_run r WHERE r.id = ANY ($1) AND r.plan_id IS NOT NULL))
-ORDER BY p.id FOR NO KEY UPDATE SKIP LOCKED`
-	const tasks = `-- lock_free_tasks
-SELECT k.id FROM rowrun.task k
-WHERE k.id = ANY (ARRAY(SELECT r.task_id FROM rowrun.task_run r WHERE r.id = ANY ($1) AND (r.plan_id = ANY ($2) OR r.tick IS NOT NULL)))
-ORDER BY k.id FOR NO KEY UPDATE SKIP LOCKED`
-	const free = `-- lock_free_runs
-SELECT r.id FROM rowrun.task_run r WHERE r.id = ANY ($1) AND (num_nonnulls(r.plan_id, r.tick) = 0 OR r.task_id = ANY ($2))
-ORDER BY r.id FOR NO KEY UPDATE SKIP LOCKED`
 	lock := func(q string, args ...any) ([]int64, error) {
 		rows, err := tx.Query(ctx, q, args...)
 		if err != nil {
@@ -148,12 +111,12 @@ ORDER BY r.id FOR NO KEY UPDATE SKIP LOCKED`
 	if len(runs) == 0 {
 		return nil, nil
 	}
-	held, err := lock(plans, runs)
+	held, err := lock(statement("lock_free_plans"), runs)
 	if err == nil {
-		held, err = lock(tasks, runs, held)
+		held, err = lock(statement("lock_free_tasks"), runs, held)
 	}
 	if err == nil {
-		held, err = lock(free, runs, held)
+		held, err = lock(statement("lock_free_runs"), runs, held)
 	}
 	return held, err
 }
@@ -165,29 +128,10 @@ const overdue = 500
 // so that every replica's sweep does. What somebody holds is left to the next one, and so is one that the database
 // refuses to end: the error tells of it, and all others are ended.
 func (s *Store) EndOverdue(ctx context.Context) ([]Ended, error) {
-	const find = `-- overdue_runs
-SELECT r.id FROM rowrun.task_run r JOIN rowrun.task k ON k.id = r.task_id
-WHERE r.status = 'RUNNING' AND r.replica_id IS NULL AND r.id > $1
-  AND (r.deadline < clock_timestamp() OR coalesce(r.progress_at, r.started_at) + k.progress_timeout < clock_timestamp())
-ORDER BY r.id LIMIT $2`
-	const end = `-- end_overdue_runs
-WITH overdue AS MATERIALIZED (
-    SELECT r.id, CASE WHEN r.deadline < clock_timestamp()
-                THEN jsonb_build_object('code', 'TIMEOUT', 'detail', 'Task run timed out after ' || rowrun.ago(r.deadline - r.started_at) || $3::text)
-                ELSE jsonb_build_object('code', 'PROGRESS_TIMEOUT', 'detail', 'Task run stalled: no progress for ' || rowrun.ago(k.progress_timeout) || $3::text) END AS result
-    FROM rowrun.task_run r JOIN rowrun.task k ON k.id = r.task_id
-    WHERE r.id = ANY ($1) AND coalesce(r.status, '') = 'RUNNING' AND r.replica_id IS NULL
-      AND (r.deadline < clock_timestamp() OR coalesce(r.progress_at, r.started_at) + k.progress_timeout < clock_timestamp())
-), o AS (SELECT array_agg(id) AS ids, array_agg(result) AS results FROM overdue)
-SELECT e.run_id, e.status, e.retry_run_id
-FROM o CROSS JOIN LATERAL rowrun.end_runs(o.ids, array_fill(NULL::uuid, ARRAY[cardinality(o.ids)]),
-    array_fill('FAILED'::text, ARRAY[cardinality(o.ids)]), o.results, array_fill($2::text, ARRAY[cardinality(o.ids)])) e
-WHERE o.ids IS NOT NULL`
-	const stalledOf = stalledNote + ` AND r.result ->> 'code' = 'PROGRESS_TIMEOUT'`
 	var all []Ended
 	var refused error
 	for after, more := int64(math.MinInt64), true; more; {
-		rows, err := s.pool.Query(ctx, find, after, overdue)
+		rows, err := s.pool.Query(ctx, statement("overdue_runs"), after, overdue)
 		if err != nil {
 			return all, fmt.Errorf("find overdue runs: %w", err)
 		}
@@ -207,7 +151,7 @@ WHERE o.ids IS NOT NULL`
 				return err
 			}
 			ended, bad, err := endEach(ctx, tx, runs, RetryFailure, func(tx pgx.Tx, runs []int64, retry Retry, also string) ([]Ended, error) {
-				rows, err := tx.Query(ctx, end, runs, string(retry), also)
+				rows, err := tx.Query(ctx, statement("end_overdue_runs"), runs, string(retry), also)
 				if err != nil {
 					return nil, err
 				}
@@ -220,7 +164,7 @@ WHERE o.ids IS NOT NULL`
 				refused = errors.Join(refused, fmt.Errorf("end overdue runs: %w", bad))
 			}
 			all = append(all, ended...)
-			_, err = tx.Exec(ctx, stalledOf, runs)
+			_, err = tx.Exec(ctx, statement("note_stalled_overdue"), runs)
 			return err
 		})
 		if err != nil {

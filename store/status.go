@@ -51,29 +51,14 @@ type ReplicaStatus struct {
 	PausedAt *time.Time `json:"paused_at"`
 }
 
-const statusCounts = `-- status_counts
-SELECT (SELECT count(*) FROM (` + pendingRuns + `) p),
-       (SELECT count(*) FROM (` + availableRuns + `) a),
-       (SELECT count(*) FROM (` + runningRuns + `) w),
-       (SELECT count(*) FROM (SELECT FROM rowrun.task_run f
-                              WHERE f.status = 'FAILED' AND f.retry_run_id IS NULL AND f.finished_at > now() - interval '24 hours'
-                              ORDER BY f.finished_at DESC LIMIT 10000) f),
-       (SELECT coalesce(d.stream_replica_id, '') FROM rowrun.deployment d), pg_notification_queue_usage()`
-
 // Status reads how the deployment stands. It reads no run that ended before the last day.
 func (s *Store) Status(ctx context.Context) (Status, error) {
-	const replicas = `-- status_replicas
-SELECT replica_id, name, hostname, version, state, live, started_at, last_heartbeat,
-       (extract(epoch FROM clock_timestamp() - last_heartbeat) * 1000)::float8 AS silent_ms,
-       (extract(epoch FROM lease) * 1000)::float8 AS lease_ms,
-       queues, types, databases, commands, concurrency, running, coalesce(stream, false) AS stream, paused_at
-FROM rowrun.replica_status ORDER BY started_at, replica_id`
 	var st Status
-	err := s.pool.QueryRow(ctx, statusCounts).Scan(&st.Pending, &st.Available, &st.Running, &st.FailedLastDay, &st.StreamWriter, &st.NotifyQueue)
+	err := s.pool.QueryRow(ctx, statement("status_counts")).Scan(&st.Pending, &st.Available, &st.Running, &st.FailedLastDay, &st.StreamWriter, &st.NotifyQueue)
 	if err != nil {
 		return Status{}, fmt.Errorf("count runs: %w", err)
 	}
-	rows, err := s.pool.Query(ctx, replicas)
+	rows, err := s.pool.Query(ctx, statement("status_replicas"))
 	if err != nil {
 		return Status{}, fmt.Errorf("read replicas: %w", err)
 	}

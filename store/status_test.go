@@ -71,7 +71,7 @@ SELECT 100000 + n, 1, 100000 + n, CASE n % 3 WHEN 0 THEN 'FAILED' ELSE 'DONE' EN
 FROM generate_series(1, 30000) n;
 SET session_replication_role = origin;
 ANALYZE rowrun.task_run`)
-	rows, err := conn.Query(t.Context(), "EXPLAIN "+store.StatusCounts)
+	rows, err := conn.Query(t.Context(), "EXPLAIN "+store.Statement("status_counts"))
 	require.NoError(t, err)
 	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	require.NoError(t, err)

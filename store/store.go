@@ -169,10 +169,8 @@ func (s *Store) Pool() *pgxpool.Pool { return s.pool.Pool }
 
 // Ping asks the database whether it takes writes: an error names a standby.
 func (s *Store) Ping(ctx context.Context) error {
-	const q = `-- ping
-SELECT pg_is_in_recovery()`
 	var standby bool
-	if err := s.pool.QueryRow(ctx, q).Scan(&standby); err != nil {
+	if err := s.pool.QueryRow(ctx, statement("ping")).Scan(&standby); err != nil {
 		return fmt.Errorf("ping database: %w", err)
 	}
 	if standby {
@@ -183,10 +181,8 @@ SELECT pg_is_in_recovery()`
 
 // SchemaVersion is the newest migration that was applied; 0 where there is no schema.
 func (s *Store) SchemaVersion(ctx context.Context) (int64, error) {
-	const q = `-- schema_version
-SELECT coalesce(max(version), 0) FROM rowrun.migration`
 	var v int64
-	err := s.pool.QueryRow(ctx, q).Scan(&v)
+	err := s.pool.QueryRow(ctx, statement("schema_version")).Scan(&v)
 	if code := SQLState(err); code == "42P01" || code == "3F000" {
 		return 0, nil
 	}
@@ -198,10 +194,8 @@ SELECT coalesce(max(version), 0) FROM rowrun.migration`
 
 // Deployment is the identity of this deployment, a uuid.
 func (s *Store) Deployment(ctx context.Context) (string, error) {
-	const q = `-- deployment
-SELECT id::text FROM rowrun.deployment`
 	var id string
-	if err := s.pool.QueryRow(ctx, q).Scan(&id); err != nil {
+	if err := s.pool.QueryRow(ctx, statement("deployment")).Scan(&id); err != nil {
 		return "", fmt.Errorf("read deployment: %w", err)
 	}
 	return id, nil

@@ -42,14 +42,7 @@ type StreamRow struct {
 	Xid uint64
 }
 
-const streamColumns = `r.id, r.root_id, r.task_id, k.name, r.type, r.queue, r.plan_id, r.database_id, r.version, r.attempt, r.retry_of,
-    r.created_at, r.available_at, r.started_at, r.finished_at,
-    CASE WHEN r.status IN ('FAILED', 'CANCELED') THEN r.result ->> 'code' END,
-    CASE WHEN r.status IN ('FAILED', 'CANCELED') THEN left(r.result ->> 'detail', 4096) END,
-    r.retry_run_id, k.failure_log_level, r.status, r.replica_id, r.prev_status IS NOT NULL, r.xmin::text::bigint,
-    (SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint)`
-
-// streamTargets receives streamColumns; one is used for all rows of an answer.
+// streamTargets receives the columns of a run in stream_rows, stream_inserts and stream_history; one is used for all rows of an answer.
 type streamTargets struct {
 	id, root, task                        pgtype.Int8
 	name, kind, queue, level              pgtype.Text
@@ -111,11 +104,7 @@ func text(s pgtype.Text) *string {
 
 // StreamRows reads runs by id, in no order. Those that have been removed are missing.
 func (s *Store) StreamRows(ctx context.Context, ids []int64) ([]StreamRow, error) {
-	const q = `-- stream_rows
-SELECT ` + streamColumns + `
-FROM rowrun.task_run r JOIN rowrun.task k ON k.id = r.task_id
-WHERE r.id = ANY ($1)`
-	rows, err := s.pool.Query(ctx, q, ids)
+	rows, err := s.pool.Query(ctx, statement("stream_rows"), ids)
 	if err != nil {
 		return nil, fmt.Errorf("read runs for the stream: %w", err)
 	}
@@ -149,27 +138,12 @@ type StreamInserts struct {
 
 // StreamInserts reads the runs in ranges of ids that don't overlap, at most limit of each range.
 func (s *Store) StreamInserts(ctx context.Context, ranges []Span, limit int) (StreamInserts, error) {
-	const q = `-- stream_inserts
-SELECT pg_snapshot_xmin(s.now)::text::bigint, pg_snapshot_xmax(s.now)::text::bigint, s.now::text, s.at, f.*
-FROM (SELECT pg_current_snapshot() AS now, clock_timestamp() AS at) s
-LEFT JOIN (
-    SELECT ` + streamColumns + `
-    FROM unnest($1::bigint[], $2::bigint[]) AS w(low, high)
-    CROSS JOIN LATERAL (
-        SELECT x.id, x.root_id, x.task_id, x.type, x.queue, x.plan_id, x.database_id, x.version, x.attempt, x.retry_of,
-               x.created_at, x.available_at, x.started_at, x.finished_at, x.status, x.result, x.retry_run_id, x.replica_id,
-               x.prev_status, x.xmin
-        FROM rowrun.task_run x WHERE x.id >= w.low AND x.id <= w.high ORDER BY x.id LIMIT $3
-    ) r
-    JOIN rowrun.task k ON k.id = r.task_id
-) f ON true
-ORDER BY f.id`
 	lows, highs := make([]int64, len(ranges)), make([]int64, len(ranges))
 	for i, r := range ranges {
 		lows[i], highs[i] = r.Low, r.High
 	}
 	var found StreamInserts
-	rows, err := s.pool.Query(ctx, q, lows, highs, limit)
+	rows, err := s.pool.Query(ctx, statement("stream_inserts"), lows, highs, limit)
 	if err != nil {
 		return StreamInserts{}, fmt.Errorf("look for new runs: %w", err)
 	}
@@ -191,21 +165,8 @@ ORDER BY f.id`
 
 // StreamIdle says that no run is AVAILABLE, RUNNING, or PENDING and due.
 func (s *Store) StreamIdle(ctx context.Context) (bool, error) {
-	// Each part has an index of its own, so that a million runs that are due tomorrow are not read each second. A
-	// PENDING run that no time holds (hold is set, judge_at is not) was due when it was judged.
-	const q = `-- stream_idle
-SELECT NOT (EXISTS (SELECT FROM rowrun.task_run WHERE status = 'AVAILABLE')
-    OR EXISTS (SELECT FROM rowrun.task_run WHERE status = 'RUNNING')
-    OR EXISTS (SELECT FROM rowrun.task_run WHERE judge_at <= clock_timestamp() AND plan_id IS NULL AND database_id IS NULL AND status = 'PENDING')
-    OR EXISTS (SELECT FROM rowrun.task_run WHERE judge_at <= clock_timestamp() AND (plan_id IS NOT NULL OR database_id IS NOT NULL) AND status = 'PENDING')
-    OR EXISTS (SELECT FROM rowrun.task_run WHERE status = 'PENDING' AND hold = 'READY')
-    OR EXISTS (SELECT FROM rowrun.task_run WHERE status = 'PENDING' AND hold = 'DATABASE')
-    OR EXISTS (SELECT FROM rowrun.task_run WHERE status = 'PENDING' AND hold = 'FAILURE')
-    OR EXISTS (SELECT FROM rowrun.task_run WHERE status = 'PENDING' AND hold = 'PAUSED')
-    OR EXISTS (SELECT FROM rowrun.task_run WHERE status = 'PENDING' AND hold = 'REPLICA')
-    OR EXISTS (SELECT FROM rowrun.task_run WHERE plan_id IS NOT NULL AND status IN ('PENDING', 'AVAILABLE', 'RUNNING') AND hold = 'DEPENDENCY'))`
 	var idle bool
-	if err := s.pool.QueryRow(ctx, q).Scan(&idle); err != nil {
+	if err := s.pool.QueryRow(ctx, statement("stream_idle")).Scan(&idle); err != nil {
 		return false, fmt.Errorf("look for unfinished runs: %w", err)
 	}
 	return idle, nil
@@ -222,10 +183,8 @@ type StreamClaim struct {
 // ClaimStream tries, on a session of the caller's own, to take the lock whose holder writes the stream; on success
 // replicaID is recorded as the writer. In a copy of another deployment nobody gets it. The lock lasts as long as the session. Not to be called by a session that has it.
 func ClaimStream(ctx context.Context, conn *pgx.Conn, replicaID string) (StreamClaim, error) {
-	const q = `-- claim_stream
-SELECT CASE WHEN rowrun.deployment_elsewhere() THEN false ELSE pg_try_advisory_lock(1920298607, 2) END, coalesce(stream_replica_id, '') FROM rowrun.deployment`
 	var c StreamClaim
-	if err := conn.QueryRow(ctx, q).Scan(&c.Held, &c.Writer); err != nil {
+	if err := conn.QueryRow(ctx, statement("claim_stream")).Scan(&c.Held, &c.Writer); err != nil {
 		return StreamClaim{}, fmt.Errorf("claim stream: %w", err)
 	}
 	if !c.Held {
@@ -239,9 +198,7 @@ SELECT CASE WHEN rowrun.deployment_elsewhere() THEN false ELSE pg_try_advisory_l
 
 // NameStreamWriter records who writes the stream. Only the holder of the lock calls it.
 func NameStreamWriter(ctx context.Context, conn *pgx.Conn, replicaID string) error {
-	const q = `-- name_stream_writer
-UPDATE rowrun.deployment SET stream_replica_id = $1 WHERE stream_replica_id IS DISTINCT FROM $1`
-	if _, err := conn.Exec(ctx, q, replicaID); err != nil {
+	if _, err := conn.Exec(ctx, statement("name_stream_writer"), replicaID); err != nil {
 		return fmt.Errorf("record the stream's writer: %w", err)
 	}
 	return nil
@@ -249,9 +206,7 @@ UPDATE rowrun.deployment SET stream_replica_id = $1 WHERE stream_replica_id IS D
 
 // ReleaseStream gives the lock of ClaimStream back.
 func ReleaseStream(ctx context.Context, conn *pgx.Conn) error {
-	const q = `-- release_stream
-SELECT pg_advisory_unlock(1920298607, 2)`
-	if _, err := conn.Exec(ctx, q); err != nil {
+	if _, err := conn.Exec(ctx, statement("release_stream")); err != nil {
 		return fmt.Errorf("release stream: %w", err)
 	}
 	return nil

@@ -29,13 +29,10 @@ type StreamMoment struct {
 	LSN   string
 }
 
-const streamMoment = `-- stream_moment
-SELECT clock_timestamp(), pg_current_snapshot()::text, pg_current_wal_insert_lsn()::text`
-
 // StreamMoment asks for the present one.
 func (s *Store) StreamMoment(ctx context.Context) (StreamMoment, error) {
 	var m StreamMoment
-	if err := s.pool.QueryRow(ctx, streamMoment).Scan(&m.Point.At, &m.Point.Snapshot, &m.LSN); err != nil {
+	if err := s.pool.QueryRow(ctx, statement("stream_moment")).Scan(&m.Point.At, &m.Point.Snapshot, &m.LSN); err != nil {
 		return StreamMoment{}, fmt.Errorf("read the end of the log: %w", err)
 	}
 	return m, nil
@@ -43,12 +40,7 @@ func (s *Store) StreamMoment(ctx context.Context) (StreamMoment, error) {
 
 // RecordStreamPosition writes how far the stream was written: the newest of each second is kept (see ThinStreamPositions).
 func (s *Store) RecordStreamPosition(ctx context.Context, p StreamPosition) error {
-	const q = `-- record_stream_position
-INSERT INTO rowrun.stream_position (second, system_id, timeline, lsn, at, snapshot)
-VALUES (date_trunc('second', $4::timestamptz), $1, $2, nullif($3::text, '')::pg_lsn, $4, $5::text::pg_snapshot)
-ON CONFLICT (second) DO UPDATE SET system_id = excluded.system_id, timeline = excluded.timeline, lsn = excluded.lsn,
-    at = excluded.at, snapshot = excluded.snapshot`
-	if _, err := s.pool.Exec(ctx, q, p.SystemID, p.Timeline, p.LSN, p.Point.At, p.Point.Snapshot); err != nil {
+	if _, err := s.pool.Exec(ctx, statement("record_stream_position"), p.SystemID, p.Timeline, p.LSN, p.Point.At, p.Point.Snapshot); err != nil {
 		return fmt.Errorf("record the stream's position: %w", err)
 	}
 	return nil
@@ -57,14 +49,7 @@ ON CONFLICT (second) DO UPDATE SET system_id = excluded.system_id, timeline = ex
 // ThinStreamPositions keeps of what was recorded more than an hour ago the newest of each minute, and nothing beyond a
 // week before the newest of all.
 func (s *Store) ThinStreamPositions(ctx context.Context) error {
-	const q = `-- thin_stream_positions
-WITH newest AS (SELECT max(second) AS second FROM rowrun.stream_position)
-DELETE FROM rowrun.stream_position p USING newest n
-WHERE p.second < n.second - interval '7 days'
-   OR p.second < n.second - interval '1 hour'
-      AND EXISTS (SELECT FROM rowrun.stream_position q
-                  WHERE q.second > p.second AND q.second < date_trunc('minute', p.second) + interval '1 minute')`
-	if _, err := s.pool.Exec(ctx, q); err != nil {
+	if _, err := s.pool.Exec(ctx, statement("thin_stream_positions")); err != nil {
 		return fmt.Errorf("thin out the stream's positions: %w", err)
 	}
 	return nil
@@ -79,16 +64,11 @@ type StreamHandover struct {
 
 // LeaveStream leaves it to whoever writes next. Only the holder of the lock calls it.
 func (s *Store) LeaveStream(ctx context.Context, h *StreamHandover) error {
-	const q = `-- leave_stream
-WITH former AS (DELETE FROM rowrun.stream_handover h USING rowrun.deployment d WHERE h.replica_id <> d.stream_replica_id)
-INSERT INTO rowrun.stream_handover (replica_id, at, snapshot, run_ids, ranks)
-SELECT d.stream_replica_id, $1, $2::text::pg_snapshot, $3::bigint[], $4 FROM rowrun.deployment d WHERE d.stream_replica_id <> ''
-ON CONFLICT (replica_id) DO UPDATE SET at = excluded.at, snapshot = excluded.snapshot, run_ids = excluded.run_ids, ranks = excluded.ranks`
 	ids, ranks := make([]int64, 0, len(h.Runs)), make([]byte, 0, len(h.Runs))
 	for id, rank := range h.Runs {
 		ids, ranks = append(ids, id), append(ranks, '0'+rank)
 	}
-	if _, err := s.pool.Exec(ctx, q, h.Point.At, h.Point.Snapshot, ids, string(ranks)); err != nil {
+	if _, err := s.pool.Exec(ctx, statement("leave_stream"), h.Point.At, h.Point.Snapshot, ids, string(ranks)); err != nil {
 		return fmt.Errorf("leave the stream to the next writer: %w", err)
 	}
 	return nil
@@ -96,12 +76,10 @@ ON CONFLICT (replica_id) DO UPDATE SET at = excluded.at, snapshot = excluded.sna
 
 // TakeStream takes what a former writer has left, once; nil: nothing. Only the holder of the lock calls it.
 func (s *Store) TakeStream(ctx context.Context, writer string) (*StreamHandover, error) {
-	const q = `-- take_stream
-DELETE FROM rowrun.stream_handover WHERE replica_id = $1 RETURNING at, snapshot::text, run_ids, ranks`
 	h := &StreamHandover{}
 	var ids []int64
 	var ranks string
-	err := s.pool.QueryRow(ctx, q, writer).Scan(&h.Point.At, &h.Point.Snapshot, &ids, &ranks)
+	err := s.pool.QueryRow(ctx, statement("take_stream"), writer).Scan(&h.Point.At, &h.Point.Snapshot, &ids, &ranks)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil
 	}
@@ -117,17 +95,12 @@ DELETE FROM rowrun.stream_handover WHERE replica_id = $1 RETURNING at, snapshot:
 
 // LastStreamPosition is the newest that was recorded; nil where none was.
 func (s *Store) LastStreamPosition(ctx context.Context) (*StreamPosition, error) {
-	const q = `-- last_stream_position
-SELECT system_id, timeline, coalesce(lsn::text, ''), at, snapshot::text FROM rowrun.stream_position ORDER BY second DESC LIMIT 1`
-	return s.streamPosition(ctx, q)
+	return s.streamPosition(ctx, statement("last_stream_position"))
 }
 
 // StreamPositionAt is the newest recorded one that is not behind lsn; nil where there is none.
 func (s *Store) StreamPositionAt(ctx context.Context, lsn string) (*StreamPosition, error) {
-	const q = `-- stream_position_at
-SELECT system_id, timeline, coalesce(lsn::text, ''), at, snapshot::text FROM rowrun.stream_position
-WHERE lsn <= $1::text::pg_lsn ORDER BY lsn DESC, second DESC LIMIT 1`
-	return s.streamPosition(ctx, q, lsn)
+	return s.streamPosition(ctx, statement("stream_position_at"), lsn)
 }
 
 func (s *Store) streamPosition(ctx context.Context, q string, args ...any) (*StreamPosition, error) {
@@ -150,9 +123,7 @@ type TaskLabel struct {
 
 // TaskLabels reads what the stream tells of tasks. Those that have been removed are missing.
 func (s *Store) TaskLabels(ctx context.Context, ids []int64) (map[int64]TaskLabel, error) {
-	const q = `-- task_labels
-SELECT id, name, failure_log_level FROM rowrun.task WHERE id = ANY ($1)`
-	rows, err := s.pool.Query(ctx, q, ids)
+	rows, err := s.pool.Query(ctx, statement("task_labels"), ids)
 	if err != nil {
 		return nil, fmt.Errorf("read labels of tasks: %w", err)
 	}
@@ -171,9 +142,7 @@ SELECT id, name, failure_log_level FROM rowrun.task WHERE id = ANY ($1)`
 // Look wakes every replica that listens, as an INSERT would. The notification is all that is lost in a crash, so that
 // the commit waits for no disk.
 func (s *Store) Look(ctx context.Context) error {
-	const q = `-- look
-SELECT set_config('synchronous_commit', 'off', true), CASE WHEN rowrun.may_notify() THEN pg_notify('rowrun_task_run', '[]') END`
-	if _, err := s.pool.Exec(ctx, q); err != nil {
+	if _, err := s.pool.Exec(ctx, statement("look")); err != nil {
 		return fmt.Errorf("wake replicas: %w", err)
 	}
 	return nil

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -33,14 +31,6 @@ type Task struct {
 	Detail     *string   `json:"detail"`      // of that run, at most 4,096 characters
 }
 
-const taskColumns = `k.id, k.plan_id, k.name, k.type, k.queue, k.database_id, k.version, k.sequential, k.priority, k.paused,
-    k.skipped, k.skip_reason, k.created_at, s.status, s.last_run_id, s.result ->> 'code' AS code,
-    left(s.result ->> 'detail', 4096) AS detail`
-
-// As for plans: task by task.
-const taskStatus = `CROSS JOIN LATERAL (SELECT x.status, x.last_run_id, x.result FROM rowrun.task_status x
-                    WHERE x.task_id = k.id OFFSET 0) s`
-
 // TaskDetails is a task with its documents, and with what only a close look asks for.
 type TaskDetails struct {
 	Task
@@ -59,18 +49,7 @@ type TaskDetails struct {
 
 // FindTask reads one task. ErrNotFound: there is none of that id.
 func (s *Store) FindTask(ctx context.Context, id int64) (TaskDetails, error) {
-	const q = `-- find_task_details
-SELECT ` + taskColumns + `,
-    (extract(epoch FROM k.timeout) * 1000)::float8 AS timeout_ms,
-    (extract(epoch FROM k.progress_timeout) * 1000)::float8 AS progress_timeout_ms, k.max_attempts,
-    (extract(epoch FROM k.retry_delay) * 1000)::float8 AS retry_delay_ms, k.on_stale,
-    (extract(epoch FROM k.retention) * 1000)::float8 AS retention_ms, k.failure_log_level,
-    ARRAY(SELECT d.depends_on_id FROM rowrun.task_dependency d WHERE d.task_id = k.id ORDER BY 1) AS depends_on,
-    ARRAY(SELECT d.task_id FROM rowrun.task_dependency d WHERE d.depends_on_id = k.id ORDER BY 1) AS needed_by,
-    k.payload, k.labels
-FROM rowrun.task k ` + taskStatus + `
-WHERE k.id = $1`
-	rows, err := s.pool.Query(ctx, q, id)
+	rows, err := s.pool.Query(ctx, statement("find_task_details"), id)
 	if err != nil {
 		return TaskDetails{}, fmt.Errorf("read task: %w", err)
 	}
@@ -99,42 +78,6 @@ type TaskFilter struct {
 
 // ListTasks reads tasks, the newest first. One on a status reads tasks until it has found enough of them.
 func (s *Store) ListTasks(ctx context.Context, f TaskFilter) ([]Task, error) {
-	var parts []string
-	var args []any
-	add := func(condition string, value any) {
-		args = append(args, value)
-		parts = append(parts, fmt.Sprintf(condition, len(args)))
-	}
-	if f.PlanID != nil {
-		add("k.plan_id = $%d", *f.PlanID)
-	}
-	if f.Definitions {
-		parts = append(parts, "k.plan_id IS NULL")
-	}
-	if f.Name != "" {
-		add("k.name = $%d", f.Name)
-	}
-	if f.Type != "" {
-		add("k.type = $%d", f.Type)
-	}
-	if len(f.Statuses) > 0 {
-		add("s.status = ANY ($%d)", f.Statuses)
-	}
-	where := ""
-	if len(parts) > 0 {
-		where = "\nWHERE " + strings.Join(parts, " AND ")
-	}
-	q := `-- list_tasks
-SELECT ` + taskColumns + `
-FROM rowrun.task k ` + taskStatus + where + `
-ORDER BY k.id DESC LIMIT ` + strconv.Itoa(f.Limit)
-	rows, err := s.pool.Query(ctx, q, args...)
-	if err != nil {
-		return nil, fmt.Errorf("list tasks: %w", err)
-	}
-	tasks, err := pgx.CollectRows(rows, pgx.RowToStructByName[Task])
-	if err != nil {
-		return nil, fmt.Errorf("list tasks: %w", err)
-	}
-	return tasks, nil
+	return collectPlanned(ctx, s, "list tasks", statement("list_tasks"), pgx.RowToStructByName[Task],
+		f.PlanID, f.Definitions, f.Name, f.Type, list(f.Statuses), f.Limit)
 }

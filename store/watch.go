@@ -21,11 +21,7 @@ type Held struct {
 
 // Watch tells how the runs that a replica executes stand. Runs that have been removed are missing.
 func (s *Store) Watch(ctx context.Context, replicaID string, ids []int64) ([]Held, error) {
-	const q = `-- watch_runs
-SELECT id, status <> 'RUNNING' OR replica_id IS DISTINCT FROM $1, cancel_requested_at IS NOT NULL,
-       extract(epoch FROM clock_timestamp() - coalesce(progress_at, started_at))::float8
-FROM rowrun.task_run WHERE id = ANY ($2)`
-	rows, err := s.pool.Query(ctx, q, replicaID, ids)
+	rows, err := s.pool.Query(ctx, statement("watch_runs"), replicaID, ids)
 	if err != nil {
 		return nil, fmt.Errorf("watch runs: %w", err)
 	}

@@ -25,17 +25,8 @@ type Webhook struct {
 	Pending int64
 }
 
-const webhookColumns = `w.events, w.format, w.enabled,
-    (SELECT count(*) FROM rowrun.webhook_delivery d WHERE d.webhook_id = w.id AND d.status = 'PENDING') AS pending
-FROM rowrun.webhook w`
-
 // ListWebhooks reads the webhooks of a project, "": of all.
 func (s *Store) ListWebhooks(ctx context.Context, project string) ([]Webhook, error) {
-	const where = ` WHERE $1 = '' OR w.project = $1 ORDER BY w.project, w.id`
-	const q = `-- list_webhooks
-SELECT w.id, w.project, w.name, w.url, w.secret_ref, ` + webhookColumns + where
-	const veiled = `-- list_webhooks_veiled
-SELECT w.id, w.project, w.name, NULL::text AS url, NULL::text AS secret_ref, ` + webhookColumns + where
 	read := func(q string) ([]Webhook, error) {
 		rows, err := s.pool.Query(ctx, q, project)
 		if err != nil {
@@ -43,9 +34,9 @@ SELECT w.id, w.project, w.name, NULL::text AS url, NULL::text AS secret_ref, ` +
 		}
 		return pgx.CollectRows(rows, pgx.RowToStructByName[Webhook])
 	}
-	all, err := read(q)
+	all, err := read(statement("list_webhooks"))
 	if SQLState(err) == "42501" { // viewers may not see where messages go
-		all, err = read(veiled)
+		all, err = read(statement("list_webhooks_veiled"))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("list webhooks: %w", err)
@@ -55,9 +46,7 @@ SELECT w.id, w.project, w.name, NULL::text AS url, NULL::text AS secret_ref, ` +
 
 // FindWebhook reads one. ErrNotFound.
 func (s *Store) FindWebhook(ctx context.Context, id int64) (Webhook, error) {
-	const q = `-- find_webhook
-SELECT w.id, w.project, w.name, w.url, w.secret_ref, ` + webhookColumns + ` WHERE w.id = $1`
-	rows, err := s.pool.Query(ctx, q, id)
+	rows, err := s.pool.Query(ctx, statement("find_webhook"), id)
 	if err != nil {
 		return Webhook{}, fmt.Errorf("read webhook: %w", err)
 	}
@@ -73,10 +62,8 @@ SELECT w.id, w.project, w.name, w.url, w.secret_ref, ` + webhookColumns + ` WHER
 
 // WebhookEnabled says whether a webhook is there and switched on.
 func (s *Store) WebhookEnabled(ctx context.Context, id int64) (bool, error) {
-	const q = `-- webhook_enabled
-SELECT EXISTS (SELECT FROM rowrun.webhook WHERE id = $1 AND enabled)`
 	var on bool
-	if err := s.pool.QueryRow(ctx, q, id).Scan(&on); err != nil {
+	if err := s.pool.QueryRow(ctx, statement("webhook_enabled"), id).Scan(&on); err != nil {
 		return false, fmt.Errorf("read webhook: %w", err)
 	}
 	return on, nil
@@ -107,18 +94,9 @@ type DeliveryFilter struct {
 	Limit     int // required
 }
 
-const shownDelivery = `SELECT d.id, d.webhook_id, d.plan_id, d.round, d.event_type, d.message_id, d.status, d.attempts,
-    CASE WHEN d.status = 'PENDING' THEN d.next_attempt_at END AS next_attempt, d.response_code, d.last_error, d.created_at, d.delivered_at
-FROM rowrun.webhook_delivery d`
-
 // ListDeliveries reads deliveries, the newest first.
 func (s *Store) ListDeliveries(ctx context.Context, f DeliveryFilter) ([]ShownDelivery, error) {
-	const q = `-- list_deliveries
-` + shownDelivery + `
-WHERE ($1::bigint IS NULL OR d.webhook_id = $1) AND ($2::bigint IS NULL OR d.plan_id = $2)
-  AND (cardinality($3::text[]) = 0 OR d.status = ANY ($3))
-ORDER BY d.id DESC LIMIT $4`
-	rows, err := s.pool.Query(ctx, q, f.WebhookID, f.PlanID, list(f.Statuses), f.Limit)
+	rows, err := s.pool.Query(ctx, statement("list_deliveries"), f.WebhookID, f.PlanID, list(f.Statuses), f.Limit)
 	if err != nil {
 		return nil, fmt.Errorf("list deliveries: %w", err)
 	}
@@ -131,9 +109,7 @@ ORDER BY d.id DESC LIMIT $4`
 
 // FindDelivery reads one. ErrNotFound.
 func (s *Store) FindDelivery(ctx context.Context, id int64) (ShownDelivery, error) {
-	const q = `-- find_delivery
-` + shownDelivery + ` WHERE d.id = $1`
-	rows, err := s.pool.Query(ctx, q, id)
+	rows, err := s.pool.Query(ctx, statement("find_delivery"), id)
 	if err != nil {
 		return ShownDelivery{}, fmt.Errorf("read delivery: %w", err)
 	}
@@ -150,11 +126,7 @@ func (s *Store) FindDelivery(ctx context.Context, id int64) (ShownDelivery, erro
 // Redeliver makes a settled delivery PENDING again, with all its tries before it, the same id and the same body.
 // ErrStale: it is PENDING already.
 func (s *Store) Redeliver(ctx context.Context, id int64) error {
-	const q = `-- redeliver
-UPDATE rowrun.webhook_delivery
-SET status = 'PENDING', attempts = 0, next_attempt_at = clock_timestamp(), delivered_at = NULL, leased_until = NULL, lease_token = NULL
-WHERE id = $1 AND status <> 'PENDING'`
-	tag, err := s.pool.Exec(ctx, q, id)
+	tag, err := s.pool.Exec(ctx, statement("redeliver"), id)
 	if err != nil {
 		return fmt.Errorf("redeliver: %w", err)
 	}

@@ -1,4 +1,0 @@
-package store
-
-// ClaimDeliveriesSQL is what the EXPLAIN test asks.
-const ClaimDeliveriesSQL = claimDeliveries

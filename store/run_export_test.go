@@ -1,4 +1,0 @@
-package store
-
-// StatusCounts is for a look at its plan.
-const StatusCounts = statusCounts

@@ -1,0 +1,4 @@
+-- deployment
+-- The identity of this deployment.
+-- Returns: a uuid, as text
+SELECT id::text FROM rowrun.deployment

@@ -1,0 +1,3 @@
+-- doctor_clock
+-- Returns: the database's clock
+SELECT clock_timestamp()

@@ -1,0 +1,3 @@
+-- doctor_server_start
+-- Returns: when the server started, as text
+SELECT pg_postmaster_start_time()::text

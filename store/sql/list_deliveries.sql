@@ -1,0 +1,13 @@
+-- list_deliveries
+-- Deliveries for people, the newest first.
+-- $1 bigint: webhook; NULL: any
+-- $2 bigint: plan; NULL: any
+-- $3 text[]: statuses; '{}': any
+-- $4 bigint: how many at most
+-- Returns: rows by name store.ShownDelivery
+SELECT d.id, d.webhook_id, d.plan_id, d.round, d.event_type, d.message_id, d.status, d.attempts,
+    CASE WHEN d.status = 'PENDING' THEN d.next_attempt_at END AS next_attempt, d.response_code, d.last_error, d.created_at, d.delivered_at
+FROM rowrun.webhook_delivery d
+WHERE ($1::bigint IS NULL OR d.webhook_id = $1) AND ($2::bigint IS NULL OR d.plan_id = $2)
+  AND (cardinality($3::text[]) = 0 OR d.status = ANY ($3))
+ORDER BY d.id DESC LIMIT $4

@@ -1,0 +1,8 @@
+-- purge_type
+-- Cancels some PENDING and AVAILABLE runs of a type.
+-- $1 text: type
+-- $2 float8: age in seconds, since the insert
+-- $3 bigint: the run behind which to look
+-- $4 integer: how many at most
+-- Returns: the last run that was looked at (0: none), how many were, how many are canceled
+SELECT coalesce(last_id, 0), found, canceled FROM rowrun.purge_type($1, make_interval(secs => $2), $3, $4)

@@ -1,0 +1,12 @@
+-- record_stream_position
+-- Records how far the stream was written: the newest of each second.
+-- $1 text: system identifier
+-- $2 integer: timeline
+-- $3 text: place in the log; '': the stream was not read from it
+-- $4 timestamptz: moment
+-- $5 text: what was committed then, a pg_snapshot
+-- Returns: no row
+INSERT INTO rowrun.stream_position (second, system_id, timeline, lsn, at, snapshot)
+VALUES (date_trunc('second', $4::timestamptz), $1, $2, nullif($3::text, '')::pg_lsn, $4, $5::text::pg_snapshot)
+ON CONFLICT (second) DO UPDATE SET system_id = excluded.system_id, timeline = excluded.timeline, lsn = excluded.lsn,
+    at = excluded.at, snapshot = excluded.snapshot

@@ -1,0 +1,31 @@
+-- remove_early_runs
+-- Removes runs of tasks whose own retention is shorter, with the earlier runs of their chains.
+-- The subquery is asked for each task of the window: the index on (task_id, finished_at) answers it.
+-- $1 bigint: tasks from behind this one
+-- $2 bigint: up to this one
+-- $3 float8: retentions below so many seconds
+-- $4 bigint: how many runs at most, beside the earlier ones of their chains
+-- Returns: no row; it changes as many as are removed
+WITH RECURSIVE due AS (
+    SELECT x.id, x.retry_of
+    FROM rowrun.task t CROSS JOIN LATERAL (
+        SELECT r.id, r.retry_of FROM rowrun.task_run r
+        WHERE r.task_id = t.id AND r.own_retention AND r.status IN ('DONE', 'FAILED', 'CANCELED')
+          AND r.finished_at < clock_timestamp() - t.retention
+          -- The last run of its chain; of a plan's task one that doesn't tell how the task stands.
+          AND CASE WHEN r.plan_id IS NULL THEN r.retry_run_id IS NULL ELSE r.plan_id IS NOT NULL
+               AND (EXISTS (SELECT FROM rowrun.task_run u WHERE u.task_id = r.task_id AND u.plan_id IS NOT NULL
+                            AND u.status IN ('PENDING', 'AVAILABLE', 'RUNNING'))
+                    OR r.id <> (SELECT coalesce(k.outcome_run_id, (SELECT n.id FROM rowrun.task_run n
+                                                                   WHERE n.task_id = k.id AND n.plan_id IS NOT NULL ORDER BY n.id DESC LIMIT 1))
+                                FROM rowrun.task k WHERE k.id = r.task_id)) END
+        ORDER BY r.finished_at LIMIT $4) x
+    WHERE t.id > $1 AND t.id <= $2 AND t.retention > interval '0' AND t.retention < make_interval(secs => $3)
+    LIMIT $4
+), chain AS (
+    SELECT id, retry_of FROM due
+    UNION
+    SELECT p.id, p.retry_of FROM chain c JOIN rowrun.task_run p ON p.id = c.retry_of
+    WHERE p.plan_id IS NULL
+)
+DELETE FROM rowrun.task_run WHERE id = ANY (ARRAY(SELECT id FROM chain))

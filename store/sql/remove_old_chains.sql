@@ -1,0 +1,17 @@
+-- remove_old_chains
+-- Removes whole chains of tasks without a plan whose last run ended long ago.
+-- $1 bigint: last runs from behind this one
+-- $2 bigint: up to this one
+-- $3 float8: how many seconds ago they ended
+-- Returns: no row; it changes as many as are removed
+WITH RECURSIVE chain AS (
+    SELECT r.id, r.retry_of FROM rowrun.task_run r
+    WHERE r.id > $1 AND r.id <= $2 AND r.plan_id IS NULL AND r.retry_run_id IS NULL
+      AND r.status IN ('DONE', 'FAILED', 'CANCELED') AND r.finished_at < clock_timestamp() - make_interval(secs => $3)
+      -- Its task doesn't keep it longer than that.
+      AND NOT EXISTS (SELECT FROM rowrun.task k WHERE k.id = r.task_id AND k.retention IS NOT NULL
+                      AND (k.retention = interval '0' OR r.finished_at >= clock_timestamp() - k.retention))
+    UNION ALL
+    SELECT p.id, p.retry_of FROM chain c JOIN rowrun.task_run p ON p.id = c.retry_of
+)
+DELETE FROM rowrun.task_run WHERE id = ANY (ARRAY(SELECT id FROM chain))

@@ -1,0 +1,9 @@
+-- remove_old_deliveries
+-- Removes deliveries that were settled long ago, at most 1,000.
+-- $1 float8: how many seconds ago
+-- Returns: no row; it changes as many as are removed
+DELETE FROM rowrun.webhook_delivery WHERE id = ANY (ARRAY(
+    SELECT d.id FROM rowrun.webhook_delivery d
+    WHERE d.status <> 'PENDING' AND d.created_at < clock_timestamp() - make_interval(secs => $1)
+      AND greatest(d.created_at, d.delivered_at, d.next_attempt_at) < clock_timestamp() - make_interval(secs => $1)
+    ORDER BY d.created_at LIMIT 1000))
