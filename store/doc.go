@@ -8,8 +8,9 @@
 // now. Nothing is then written.
 //
 // What a person may do in psql and what a replica does is one set of SQL functions (end_runs, cancel_run, retry_run,
-// ...), called from here. What only replicas do (claim, heartbeat, sweep, retention) is SQL in this package. The gates
-// are SQL in the migrations, so that replicas of different versions never have two opinions about one.
+// ...), called from here. What only replicas do (claim, heartbeat, sweep, retention) is SQL in this package: each statement
+// stands whole in sql, in a file of its name. The gates are SQL in the migrations, so that replicas of different versions
+// never have two opinions about one.
 //
 // # Order of locks
 //

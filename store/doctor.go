@@ -111,22 +111,6 @@ func (s *Store) Orphans(ctx context.Context) ([]Orphan, error) {
 	return collect(ctx, s, "look for runs without a replica", statement("doctor_orphans"), pgx.RowToStructByPos[Orphan])
 }
 
-// collectPlanned reads the rows of a statement that is planned for these very parameters. It serves many filters, each of
-// which needs a plan of its own, and a limit that isn't known would be taken for a tenth of the table.
-func collectPlanned[T any](ctx context.Context, s *Store, what, q string, to pgx.RowToFunc[T], args ...any) ([]T, error) {
-	var all []T
-	b := &pgx.Batch{} // one transaction, as long as which the setting lasts
-	b.Queue(`SELECT set_config('plan_cache_mode', 'force_custom_plan', true)`)
-	b.Queue(q, args...).Query(func(rows pgx.Rows) (err error) {
-		all, err = pgx.CollectRows(rows, to)
-		return err
-	})
-	if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	return all, nil
-}
-
 // collect reads all rows// collect reads all rows of a question.
 func collect[T any](ctx context.Context, s *Store, what, q string, to pgx.RowToFunc[T]) ([]T, error) {
 	rows, err := s.pool.Query(ctx, q)

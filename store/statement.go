@@ -1,11 +1,14 @@
 package store
 
 import (
+	"context"
 	"embed"
 	"fmt"
 	"io/fs"
 	"path"
 	"strings"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // The statements that this package sends stand whole in sql, one a file; the file says its parameters and what comes back.
@@ -50,4 +53,20 @@ func sent(file string) string {
 		_, rest, _ = strings.Cut(rest, "\n")
 	}
 	return name + "\n" + rest
+}
+
+// collectPlanned reads the rows of a statement that is planned for these very parameters. It serves many filters, each of
+// which needs a plan of its own, and a limit that isn't known would be taken for a tenth of the table.
+func collectPlanned[T any](ctx context.Context, s *Store, what, q string, to pgx.RowToFunc[T], args ...any) ([]T, error) {
+	var all []T
+	b := &pgx.Batch{} // one transaction, as long as which the setting lasts
+	b.Queue(`SELECT set_config('plan_cache_mode', 'force_custom_plan', true)`)
+	b.Queue(q, args...).Query(func(rows pgx.Rows) (err error) {
+		all, err = pgx.CollectRows(rows, to)
+		return err
+	})
+	if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	return all, nil
 }
