@@ -161,9 +161,9 @@ INSERT INTO rowrun.promotion_lock VALUES (1);
 -- counts can then only fall behind the truth by runs that end, which opens gates and closes none. Each inner statement
 -- has a snapshot of its own, taken after the lock: the steps are VOLATILE functions in PL/pgSQL for that.
 --
--- The settings hold for the steps too. A step is called where it has something to do, as a record that an expression is
--- assigned from: a call takes 5 us, the same call in a FROM three times as much. What a step only reads is a function in
--- SQL that becomes part of its statement.
+-- The settings hold for the steps too. A step is an assignment, because the same call in a FROM takes twice as long. Where
+-- a step only reads, its text is a function in SQL that becomes part of the step's statement: it must not be VOLATILE, nor
+-- bring settings.
 --
 -- Where rows are named by id, status is asked as coalesce(status, ''): otherwise a partial index on that status, empty
 -- when the statistics were made, looks cheaper than the key, and each of its rows is compared with each id. The same
