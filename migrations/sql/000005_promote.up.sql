@@ -672,10 +672,11 @@ BEGIN ATOMIC
         FROM (SELECT c.database_id, bool_or(c.sequential) AS sequential, bool_or(NOT c.sequential) AS others
               FROM candidate c WHERE c.gate IS NULL AND c.plan_open AND c.slots > 0 AND c.database_id IS NOT NULL GROUP BY 1) d
     ), open AS MATERIALIZED (
-        -- Mutual exclusion with that.
+        -- Mutual exclusion with that. Each database is that of a candidate, so that FULL finds no more than LEFT; but it is
+        -- never done as a loop, which the planner takes for few, and which compares each of a thousand with each.
         SELECT c.*, coalesce(CASE WHEN c.sequential THEN d.active ELSE d.active_sequential END, false) AS busy
-        FROM candidate c LEFT JOIN target d ON d.database_id = c.database_id
-        WHERE c.gate IS NULL AND c.plan_open AND c.slots > 0
+        FROM (SELECT * FROM candidate c WHERE c.gate IS NULL AND c.plan_open AND c.slots > 0) c
+        FULL JOIN target d ON d.database_id = c.database_id
     ), base AS MATERIALIZED (
         -- A run whose gates are open has the smallest version there is.
         SELECT d.database_id, coalesce(d.version_key, s.version_key) AS smallest
@@ -706,7 +707,7 @@ BEGIN ATOMIC
                    OR (NOT o.sequential AND (f.id IS NULL
                            OR (-o.priority::bigint, o.run_at, o.id) < (-f.priority::bigint, f.run_at, f.id)))
                ) AS alone
-        FROM open o LEFT JOIN first_sequential f ON f.database_id = o.database_id
+        FROM open o FULL JOIN first_sequential f ON f.database_id = o.database_id
     ), ranked AS MATERIALIZED (
         SELECT a.id, a.slots, row_number() OVER (PARTITION BY a.plan_id ORDER BY a.priority DESC, a.run_at, a.id) AS n
         FROM passed a WHERE a.alone
