@@ -3,11 +3,16 @@ package events
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
+
+// tooManyNotifications is the SQLSTATE of a NOTIFY for which the server's queue has no room.
+const tooManyNotifications = "54000"
 
 // echo finds out about a connection that answers, but on which notifications no
 // longer arrive. Where none came for a while it has the connection notify
@@ -47,7 +52,18 @@ func (e *echo) ask(ctx context.Context, k *link, timeout, interval time.Duration
 		return nil
 	}
 	e.asked, e.askedAt = true, time.Now()
-	if _, err := k.conn.Exec(ctx, "notify "+pgx.Identifier{e.channel}.Sanitize()); err != nil {
+	_, err := k.conn.Exec(ctx, "notify "+pgx.Identifier{e.channel}.Sanitize())
+	return e.sent(err)
+}
+
+// sent takes the answer to a notification of its own. A server whose queue is full has answered, and nobody's
+// notifications arrive until the queue drains: the connection is kept. A new one would have to read the whole queue first.
+func (e *echo) sent(err error) error {
+	if refusal, ok := errors.AsType[*pgconn.PgError](err); ok && refusal.Code == tooManyNotifications {
+		e.came()
+		return nil
+	}
+	if err != nil {
 		return fmt.Errorf("notify itself: %w", err)
 	}
 	return nil

@@ -64,7 +64,8 @@ type ListenConfig struct {
 
 // Listener keeps one connection listening and feeds a Hub with what it hears.
 type Listener struct {
-	config ListenConfig
+	config     ListenConfig
+	mostQueued float64 // see mostQueued; less in tests
 
 	running     atomic.Bool
 	connected   atomic.Bool
@@ -128,7 +129,7 @@ func NewListener(config ListenConfig) (*Listener, error) {
 	}
 	config.ConnConfig.RuntimeParams["application_name"] = config.AppName
 	session.Encode(config.ConnConfig)
-	return &Listener{config: config, budget: newBudget()}, nil
+	return &Listener{config: config, mostQueued: mostQueued, budget: newBudget()}, nil
 }
 
 // Connected is true while notifications are heard, as far as the last ping tells.

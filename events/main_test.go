@@ -66,7 +66,7 @@ func listen(t *testing.T, config *pgx.ConnConfig, change func(*events.ListenConf
 	return h
 }
 
-func start(t *testing.T, config *pgx.ConnConfig, change func(*events.ListenConfig)) *harness {
+func start(t *testing.T, config *pgx.ConnConfig, change func(*events.ListenConfig), before ...func(*events.Listener)) *harness {
 	t.Helper()
 	h := &harness{hub: events.NewHub(), log: &buffer{}}
 	c := events.ListenConfig{ConnConfig: config, Channel: channel, Hub: h.hub, Log: zerolog.New(h.log)}
@@ -76,6 +76,9 @@ func start(t *testing.T, config *pgx.ConnConfig, change func(*events.ListenConfi
 	var err error
 	h.Listener, err = events.NewListener(c)
 	require.NoError(t, err)
+	for _, f := range before {
+		f(h.Listener)
+	}
 	h.batches = h.hub.SubscribeBatches(1000)
 	require.True(t, h.next(t).Look, "a new subscription says look")
 

@@ -5,9 +5,11 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/rowrun/rowrun/store/session"
 )
@@ -21,6 +23,29 @@ const probeTimeout = 3 * time.Second
 // transaction pooler.
 var ErrNoNotify = errors.New("notifications do not arrive on this connection")
 
+// ErrQueueFull means that the server's queue of notifications is too full to begin listening.
+var ErrQueueFull = errors.New("the server's notification queue is too full to begin listening")
+
+// most of the queue of notifications that may be filled where a session begins to listen. LISTEN reads all of it where no
+// other session of the database is further: 8 GB at most, and no timeout and no closed connection ends that, so that each
+// try would leave a session of the server busy.
+const mostQueued = 0.05
+
+// roomToListen asks how full the queue is, which also frees what every listener has read.
+func roomToListen(ctx context.Context, l *link, most float64) error {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	var queued float64
+	err := l.conn.QueryRow(ctx, "select pg_catalog.pg_notification_queue_usage()", pgx.QueryExecModeExec).Scan(&queued)
+	if err != nil {
+		return fmt.Errorf("ask how full the notification queue is: %w", err)
+	}
+	if queued > most {
+		return fmt.Errorf("%w: %.0f %%, a session that listens in a long transaction holds it", ErrQueueFull, math.Ceil(queued*100))
+	}
+	return nil
+}
+
 // ProbeListen proves that notifications arrive on connections made with config:
 // it listens on one, to a channel of its own, and notifies on another. The
 // answer is nil within some milliseconds, or ErrNoNotify after 3 s. Any other
@@ -33,6 +58,9 @@ func ProbeListen(ctx context.Context, config *pgx.ConnConfig) error {
 		return fmt.Errorf("probe notifications: %w", err)
 	}
 	defer hears.close()
+	if err := roomToListen(ctx, hears, mostQueued); err != nil {
+		return fmt.Errorf("probe notifications: %w", err)
+	}
 	return probe(ctx, config, hears)
 }
 
@@ -54,7 +82,11 @@ func probe(ctx context.Context, config *pgx.ConnConfig, hears *link) error {
 		return fmt.Errorf("probe notifications: second connection: %w", err)
 	}
 	defer speaks.close()
-	if err := exec(ctx, speaks, "notify "+channel); err != nil {
+	err = exec(ctx, speaks, "notify "+channel)
+	if refusal, ok := errors.AsType[*pgconn.PgError](err); ok && refusal.Code == tooManyNotifications {
+		err = ErrQueueFull
+	}
+	if err != nil {
 		return fmt.Errorf("probe notifications: notify: %w", err)
 	}
 

@@ -27,6 +27,8 @@ func reason(err error) string {
 	switch {
 	case errors.Is(err, ErrNoNotify):
 		return "notifications no longer arrived"
+	case errors.Is(err, ErrQueueFull):
+		return "the server's notification queue was full"
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed):
 		return "closed by the server"
 	case errors.Is(err, context.Canceled):

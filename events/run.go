@@ -53,6 +53,9 @@ func (l *Listener) Run(ctx context.Context) error {
 		if errors.Is(err, ErrNoNotify) {
 			wait = l.config.ProbeInterval // a pooler stays one for a while
 		}
+		if errors.Is(err, ErrQueueFull) {
+			wait = l.config.PingInterval
+		}
 		pause := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
@@ -73,6 +76,9 @@ func (l *Listener) session(ctx context.Context) (up time.Duration, err error) {
 	}
 	defer k.close()
 
+	if err := roomToListen(ctx, k, l.mostQueued); err != nil {
+		return 0, err
+	}
 	if c.Probe {
 		if err := probe(ctx, c.ConnConfig, k); err != nil {
 			return 0, err

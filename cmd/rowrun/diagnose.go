@@ -12,6 +12,8 @@ import (
 	"syscall"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/rowrun/rowrun/events"
 )
 
 // trouble is why there is no connection: in words that stay the same as long
@@ -28,6 +30,9 @@ func diagnose(err error) trouble {
 	case errors.Is(err, errStandby):
 		return trouble{text: "is a standby, and Rowrun writes: give the primary's address, " +
 			"or all addresses with target_session_attrs=read-write"}
+	case errors.Is(err, events.ErrQueueFull):
+		return trouble{text: events.ErrQueueFull.Error() + ": end the session that listens in a long transaction " +
+			"(pg_stat_activity, state 'idle in transaction', oldest xact_start)", wait: true}
 	case errors.Is(err, errOldServer):
 		return trouble{text: err.Error() + "; PostgreSQL 15 or later is needed"}
 	}

@@ -332,7 +332,7 @@ func (h *hostile) commands(t *testing.T, variables map[string]string) {
 	}
 	// Of rows that hold the same but for their key one is enough.
 	for _, id := range ids(`SELECT id::text FROM (SELECT DISTINCT ON (md5((to_jsonb(r) - '{id,root_id,created_at,updated_at,available_at,started_at,finished_at,run_at,judge_at,task_id}'::text[] || jsonb_build_object(
-			'odd', r.run_at NOT BETWEEN now() - interval '1 h' AND now() + interval '2 days'))::text)) r.id FROM rowrun.task_run r WHERE r.id <> 0) x ORDER BY id LIMIT 150`) {
+			'odd', r.run_at NOT BETWEEN now() - interval '1 h' AND now() + interval '2 days'))::text)) r.id FROM rowrun.task_run r WHERE r.id <> 0) x ORDER BY id LIMIT 90`) {
 		lines = append(lines, []string{"run", "show", "--", id}, []string{"run", "why", "--", id})
 	}
 	for _, id := range ids(`SELECT id::text FROM rowrun.task_run WHERE id <> 0 AND status IN ('DONE', 'FAILED', 'CANCELED') ORDER BY id LIMIT 5`) {

@@ -37,7 +37,8 @@ func (c *databaseConfig) findPooler(ctx context.Context) error {
 	}
 	err = events.ProbeListen(ctx, config)
 	switch {
-	case errors.Is(err, events.ErrNoNotify):
+	case errors.Is(err, events.ErrNoNotify), errors.Is(err, events.ErrQueueFull):
+		// Nobody can tell while the queue is full: what a pooler bears goes without one too, and the listener asks again.
 		c.pooler = true
 		return nil
 	case err != nil && ctx.Err() == nil && diagnose(err).wait:
