@@ -49,7 +49,7 @@ WITH me AS MATERIALIZED (
     SET status = 'AVAILABLE', prev_status = 'PENDING', available_at = greatest(now.t, r.run_at, r.created_at),
         updated_at = greatest(now.t, r.updated_at + interval '1 us'), hold = NULL, judge_at = NULL
     FROM picked, rowrun.task k, now
-    WHERE r.id = ANY (picked.ids) AND k.id = r.task_id AND NOT k.paused AND NOT k.skipped AND (r.missed_at < now.t) IS NOT TRUE
+    WHERE r.id = ANY (picked.ids) AND k.id = r.task_id AND rowrun.own_cause(k, r.missed_at, now.t) IS NULL
     RETURNING r.id, rowrun.transition(r) AS item
 ), said AS (
     SELECT count(*) AS n, rowrun.announce(array_agg(p.item)), rowrun.note_promoted(array_agg(p.id)) FROM promoted p

@@ -7,5 +7,7 @@ DROP FUNCTION rowrun.delete_dependency(bigint, bigint), rowrun.remove_any_depend
     rowrun.cancel_run(bigint, text), rowrun.run_tasks(bigint[], timestamptz),
     rowrun.run_task(text, jsonb, timestamptz, integer, text), rowrun.run_task(bigint, jsonb, timestamptz, integer, text),
     rowrun.define_task, rowrun.check_isolation(),
-    rowrun.end_runs(bigint[], uuid[], text[], jsonb[], text[], bigint[]), rowrun.next_run_id(), rowrun.next_log_id();
+    rowrun.end_runs(bigint[], uuid[], text[], jsonb[], text[], bigint[]), rowrun.lock_plans_of_ends(bigint[], bigint[], text[]),
+    rowrun.judge_ends(bigint[], uuid[], text[], jsonb[], text[]), rowrun.make_ended(bigint[], uuid[], text[], jsonb[], bigint[], timestamptz),
+    rowrun.insert_successors(bigint[], text[], bigint[], timestamptz), rowrun.next_run_id(), rowrun.next_log_id();
 DELETE FROM rowrun.migration WHERE version = 6;

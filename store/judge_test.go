@@ -1,0 +1,118 @@
+package store_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rowrun/rowrun/store/storetest"
+)
+
+// judged is what the judgement says of all PENDING runs together, by task: "OPEN" or what holds the run. It asserts that
+// nothing was written.
+func judged(t *testing.T, conn *pgx.Conn, at string) map[int64]string {
+	t.Helper()
+	const all = `SELECT coalesce(string_agg(x, ' '), '') FROM (
+		SELECT r::text || r.xmin AS x FROM rowrun.task_run r UNION ALL SELECT m::text FROM rowrun.gate_mark m ORDER BY 1) x`
+	before := query[string](t, conn, all)
+	rows, err := conn.Query(t.Context(), `SELECT r.task_id, coalesce(j.hold, 'OPEN')
+		FROM rowrun.judge((SELECT array_agg(id) FROM rowrun.task_run WHERE status = 'PENDING'),
+			(SELECT array_agg(DISTINCT plan_id) FILTER (WHERE plan_id IS NOT NULL) FROM rowrun.task_run WHERE status = 'PENDING'),
+			clock_timestamp() + $1::interval, 0) j
+		JOIN rowrun.task_run r ON r.id = j.id`, at)
+	require.NoError(t, err)
+	verdicts := map[int64]string{}
+	var task int64
+	var hold string
+	_, err = pgx.ForEachRow(rows, []any{&task, &hold}, func() error {
+		verdicts[task] = hold
+		return nil
+	})
+	require.NoError(t, err)
+	require.Equal(t, before, query[string](t, conn, all), "a judgement writes nothing")
+	return verdicts
+}
+
+// The judgement is asked of runs as they are, a case for each gate and for the order of those that are closed at once.
+func TestJudgementSaysWhatHoldsARun(t *testing.T) {
+	t.Parallel()
+	const (
+		task    = `INSERT INTO rowrun.task (id, type, database_id, version, sequential) VALUES `
+		ofPlan  = `INSERT INTO rowrun.task (id, plan_id, type, database_id, version, sequential) VALUES `
+		runs    = `INSERT INTO rowrun.task_run (task_id) SELECT id FROM rowrun.task ORDER BY id`
+		runOf   = `INSERT INTO rowrun.task_run (task_id) VALUES `
+		start   = `SELECT rowrun.promote_runs(); UPDATE rowrun.task_run SET status = 'RUNNING', replica_id = 'r' WHERE status = 'AVAILABLE'`
+		fail    = `UPDATE rowrun.task_run SET status = 'FAILED' WHERE status = 'RUNNING'`
+		missed  = `SET session_replication_role = replica; UPDATE rowrun.task_run SET tick = run_at, missed_at = run_at; RESET session_replication_role`
+		later   = `UPDATE rowrun.task_run SET run_at = now() + interval '10 min'`
+		elapsed = "30 min"
+	)
+	for name, c := range map[string]struct {
+		given string
+		at    string // from now on
+		want  map[int64]string
+	}{
+		"nothing":                 {given: task + `(1, 'NOOP', 'a', '1', false); ` + runs, want: map[int64]string{1: "OPEN"}},
+		"TIME":                    {given: task + `(1, 'NOOP', 'a', '1', false); ` + runs + `; ` + later, want: map[int64]string{1: "TIME"}},
+		"time has come":           {given: task + `(1, 'NOOP', 'a', '1', false); ` + runs + `; ` + later, at: elapsed, want: map[int64]string{1: "OPEN"}},
+		"PAUSED":                  {given: task + `(1, 'NOOP', 'a', '1', false); ` + runs + `; UPDATE rowrun.task SET paused = true`, want: map[int64]string{1: "PAUSED"}},
+		"TIME before PAUSED":      {given: task + `(1, 'NOOP', 'a', '1', false); ` + runs + `; UPDATE rowrun.task SET paused = true; ` + later, want: map[int64]string{1: "TIME"}},
+		"MISSED":                  {given: task + `(1, 'NOOP', 'a', '1', false); ` + runs + `; ` + missed, at: elapsed, want: map[int64]string{1: "MISSED"}},
+		"PAUSED before MISSED":    {given: task + `(1, 'NOOP', 'a', '1', false); ` + runs + `; ` + missed + `; UPDATE rowrun.task SET paused = true`, at: elapsed, want: map[int64]string{1: "PAUSED"}},
+		"SKIPPED before PAUSED":   {given: task + `(1, 'NOOP', 'a', '1', false); UPDATE rowrun.task SET skipped = true, paused = true; ` + runs, want: map[int64]string{1: "SKIPPED"}},
+		"PAUSED before REPLICA":   {given: task + `(1, 'OWN', 'a', '1', false); ` + runs + `; UPDATE rowrun.task SET paused = true`, want: map[int64]string{1: "PAUSED"}},
+		"REPLICA":                 {given: task + `(1, 'OWN', 'a', '1', false); ` + runs, want: map[int64]string{1: "REPLICA"}},
+		"REPLICA, of a limit":     {given: `INSERT INTO rowrun.plan (id, parallel_limit) VALUES (1, 1); ` + ofPlan + `(1, 1, 'OWN', NULL, NULL, false); ` + runs, want: map[int64]string{1: "REPLICA"}},
+		"no limit, no REPLICA":    {given: `INSERT INTO rowrun.plan (id) VALUES (1); ` + ofPlan + `(1, 1, 'OWN', NULL, NULL, false); ` + runs, want: map[int64]string{1: "OPEN"}},
+		"DATABASE, a version":     {given: task + `(1, 'NOOP', 'a', '1.10', false), (2, 'NOOP', 'a', '1.9', false), (3, 'NOOP', 'b', '2', false); ` + runs, want: map[int64]string{1: "DATABASE", 2: "OPEN", 3: "OPEN"}},
+		"DATABASE, RUNNING":       {given: task + `(1, 'NOOP', 'a', '1', false); ` + runs + `; ` + start + `; ` + task + `(2, 'NOOP', 'a', '2', false), (3, 'NOOP', 'a', '1', false); ` + runOf + `(2), (3)`, want: map[int64]string{2: "DATABASE", 3: "OPEN"}},
+		"DATABASE before REPLICA": {given: task + `(1, 'NOOP', 'a', '1', false), (2, 'OWN', 'a', '2', false); ` + runs, want: map[int64]string{1: "OPEN", 2: "DATABASE"}},
+		"held by one that is held": {given: task + `(1, 'OWN', 'a', '1', false), (2, 'NOOP', 'a', '2', false); ` + runs,
+			want: map[int64]string{1: "REPLICA", 2: "DATABASE"}},
+		"sequential, behind one that is active":   {given: task + `(1, 'NOOP', 'a', NULL, false); ` + runs + `; ` + start + `; ` + task + `(2, 'NOOP', 'a', NULL, true), (3, 'NOOP', 'b', NULL, true); ` + runOf + `(2), (3)`, want: map[int64]string{2: "DATABASE", 3: "OPEN"}},
+		"others, behind an active sequential one": {given: task + `(1, 'NOOP', 'a', NULL, true); ` + runs + `; ` + start + `; ` + task + `(2, 'NOOP', 'a', NULL, false); ` + runOf + `(2)`, want: map[int64]string{2: "DATABASE"}},
+		"sequential, the first of two":            {given: task + `(1, 'NOOP', 'a', NULL, true), (2, 'NOOP', 'a', NULL, true); ` + runs, want: map[int64]string{1: "OPEN", 2: "DATABASE"}},
+		"sequential, by priority":                 {given: task + `(1, 'NOOP', 'a', NULL, true), (2, 'NOOP', 'a', NULL, true); ` + runs + `; UPDATE rowrun.task_run SET priority = task_id`, want: map[int64]string{1: "DATABASE", 2: "OPEN"}},
+		"sequential, between others":              {given: task + `(1, 'NOOP', 'a', NULL, false), (2, 'NOOP', 'a', NULL, true), (3, 'NOOP', 'a', NULL, false); ` + runs, want: map[int64]string{1: "OPEN", 2: "DATABASE", 3: "DATABASE"}},
+		"sequential and paused, nobody waits":     {given: task + `(1, 'NOOP', 'a', NULL, true), (2, 'NOOP', 'a', NULL, false); ` + runs + `; UPDATE rowrun.task SET paused = true WHERE id = 1`, want: map[int64]string{1: "PAUSED", 2: "OPEN"}},
+		"DEPENDENCY": {given: `INSERT INTO rowrun.plan (id) VALUES (1); ` + ofPlan + `(1, 1, 'NOOP', NULL, NULL, false), (2, 1, 'NOOP', NULL, NULL, false);
+			INSERT INTO rowrun.task_dependency VALUES (2, 1); ` + runs, want: map[int64]string{1: "OPEN", 2: "DEPENDENCY"}},
+		"DEPENDENCY before DATABASE": {given: `INSERT INTO rowrun.plan (id) VALUES (1); ` + ofPlan + `(1, 1, 'NOOP', 'a', '1', false), (2, 1, 'NOOP', 'a', '2', false);
+			INSERT INTO rowrun.task_dependency VALUES (2, 1); ` + runs, want: map[int64]string{1: "OPEN", 2: "DEPENDENCY"}},
+		"a skipped dependency is met": {given: `INSERT INTO rowrun.plan (id) VALUES (1); ` + ofPlan + `(1, 1, 'NOOP', NULL, NULL, false), (2, 1, 'NOOP', NULL, NULL, false);
+			INSERT INTO rowrun.task_dependency VALUES (2, 1); UPDATE rowrun.task SET skipped = true WHERE id = 1; ` + runOf + `(2)`, want: map[int64]string{2: "OPEN"}},
+		"FAILURE of a version": {given: `INSERT INTO rowrun.plan (id) VALUES (1); ` + ofPlan + `(1, 1, 'NOOP', 'a', '1', false); ` + runs + `; ` + start + `; ` + fail + `; ` +
+			ofPlan + `(2, 1, 'NOOP', 'a', '2', false), (3, 1, 'NOOP', 'b', '2', false); ` + runOf + `(2), (3)`, want: map[int64]string{2: "FAILURE", 3: "OPEN"}},
+		"DATABASE before FAILURE": {given: `INSERT INTO rowrun.plan (id) VALUES (1); ` + ofPlan + `(1, 1, 'NOOP', 'a', '1', false); ` + runs + `; ` + start + `; ` + fail + `; ` +
+			ofPlan + `(2, 1, 'NOOP', 'a', '2', false), (3, 1, 'NOOP', 'a', '3', false); ` + runOf + `(2), (3)`, want: map[int64]string{2: "FAILURE", 3: "DATABASE"}},
+		"READY, a plan is paused": {given: `INSERT INTO rowrun.plan (id, paused) VALUES (1, true); ` + ofPlan + `(1, 1, 'NOOP', NULL, NULL, false); ` + runs, want: map[int64]string{1: "READY"}},
+		"READY, a plan stops": {given: `INSERT INTO rowrun.plan (id, on_failure) VALUES (1, 'STOP'); ` + ofPlan + `(1, 1, 'NOOP', NULL, NULL, false); ` + runs + `; ` + start + `; ` + fail + `; ` +
+			ofPlan + `(2, 1, 'NOOP', NULL, NULL, false); ` + runOf + `(2)`, want: map[int64]string{2: "READY"}},
+		"READY, the limit among those judged": {given: `INSERT INTO rowrun.plan (id, parallel_limit) VALUES (1, 2); ` + ofPlan + `(1, 1, 'NOOP', NULL, NULL, false), (2, 1, 'NOOP', NULL, NULL, false), (3, 1, 'NOOP', NULL, NULL, false); ` + runs +
+			`; UPDATE rowrun.task_run SET priority = task_id`, want: map[int64]string{1: "READY", 2: "OPEN", 3: "OPEN"}},
+		"READY, the limit is reached": {given: `INSERT INTO rowrun.plan (id, parallel_limit) VALUES (1, 1); ` + ofPlan + `(1, 1, 'NOOP', NULL, NULL, false); ` + runs + `; ` + start + `; ` +
+			ofPlan + `(2, 1, 'NOOP', NULL, NULL, false); ` + runOf + `(2)`, want: map[int64]string{2: "READY"}},
+		"a run that waits for a database takes no slot": {given: `INSERT INTO rowrun.plan (id, parallel_limit) VALUES (1, 1); ` + task + `(1, 'NOOP', 'a', NULL, false); ` + runs + `; ` + start + `; ` +
+			ofPlan + `(2, 1, 'NOOP', 'a', NULL, true), (3, 1, 'NOOP', NULL, NULL, false); ` + runOf + `(2), (3); UPDATE rowrun.task_run SET priority = 9 WHERE task_id = 2`, want: map[int64]string{2: "DATABASE", 3: "OPEN"}},
+		"READY before mutual exclusion": {given: `INSERT INTO rowrun.plan (id, paused) VALUES (1, true); ` + ofPlan + `(1, 1, 'NOOP', 'a', NULL, true); ` + task + `(2, 'NOOP', 'a', NULL, false); ` + runs, want: map[int64]string{1: "READY", 2: "OPEN"}},
+		"PAUSED before READY":           {given: `INSERT INTO rowrun.plan (id, paused) VALUES (1, true); ` + ofPlan + `(1, 1, 'NOOP', NULL, NULL, false); ` + runs + `; UPDATE rowrun.task SET paused = true`, want: map[int64]string{1: "PAUSED"}},
+		"REPLICA before READY":          {given: `INSERT INTO rowrun.plan (id, paused, parallel_limit) VALUES (1, true, 1); ` + ofPlan + `(1, 1, 'OWN', NULL, NULL, false); ` + runs, want: map[int64]string{1: "REPLICA"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn := connect(t, storetest.New(t))
+			addReplica(t, conn, "r")
+			for step := range strings.SplitSeq(c.given, "; ") {
+				exec(t, conn, step)
+			}
+			at := c.at
+			if at == "" {
+				at = "0"
+			}
+			require.Equal(t, c.want, judged(t, conn, at), fmt.Sprintf("after %s", c.given))
+		})
+	}
+}
