@@ -112,10 +112,10 @@ ORDER BY k.version_key NULLS FIRST, k.id LIMIT ` + strconv.Itoa(limit)
 	return tasks, nil
 }
 
-// WaitingRuns tells why runs are not running, as Waiting does for one.
+// WaitingRuns tells why runs are not running, as Waiting does for one: a page of them, as all are asked at once.
 func (s *Store) WaitingRuns(ctx context.Context, ids []int64) ([]Cause, error) {
 	const q = `-- waiting_runs
-SELECT w.run_id, w.cause, w.message, w.detail FROM unnest($1::bigint[]) AS i(id) CROSS JOIN LATERAL rowrun.waiting(i.id) AS w`
+SELECT run_id, cause, message, detail FROM rowrun.waits_for($1)`
 	rows, err := s.pool.Query(ctx, q, ids)
 	if err != nil {
 		return nil, fmt.Errorf("ask what runs wait for: %w", err)
