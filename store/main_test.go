@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) { storetest.Main(m) }
 
-func connect(t *testing.T, url string) *pgx.Conn {
+func connect(t testing.TB, url string) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
 	require.NoError(t, err)
@@ -25,14 +25,14 @@ func connect(t *testing.T, url string) *pgx.Conn {
 	return conn
 }
 
-func exec(t *testing.T, conn *pgx.Conn, sql string, args ...any) {
+func exec(t testing.TB, conn *pgx.Conn, sql string, args ...any) {
 	t.Helper()
 	_, err := conn.Exec(t.Context(), sql, args...)
 	require.NoError(t, err, sql)
 }
 
 // query reads one value.
-func query[T any](t *testing.T, conn *pgx.Conn, sql string, args ...any) T {
+func query[T any](t testing.TB, conn *pgx.Conn, sql string, args ...any) T {
 	t.Helper()
 	var value T
 	require.NoError(t, conn.QueryRow(t.Context(), sql, args...).Scan(&value), sql)

@@ -77,7 +77,7 @@ func (s *Store) PlanTasks(ctx context.Context, id int64, limit int) ([]PlanTask,
 	return collectPlanned(ctx, s, "read tasks of plan", statement("plan_tasks"), pgx.RowToStructByName[PlanTask], id, limit)
 }
 
-// WaitingRuns tells why runs are not running, as Waiting does for one.
+// WaitingRuns tells why runs are not running, as Waiting does for one: a page of them, as all are asked at once.
 func (s *Store) WaitingRuns(ctx context.Context, ids []int64) ([]Cause, error) {
 	rows, err := s.pool.Query(ctx, statement("waiting_runs"), ids)
 	if err != nil {

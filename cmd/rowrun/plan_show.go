@@ -13,7 +13,7 @@ import (
 	"github.com/rowrun/rowrun/store"
 )
 
-// maxExplained is of how many of a plan's runs it is asked what they wait for: each takes a millisecond or so.
+// maxExplained is of how many of a plan's runs it is asked what they wait for: people read no more of them.
 const maxExplained = 100
 
 // shownPlan is all that there is to say of a plan.

@@ -1,5 +1,5 @@
 -- waiting_runs
--- Why runs are not running.
+-- Why runs are not running: a page of them, as all are asked at once.
 -- $1 bigint[]: runs
 -- Returns: rows by name store.Cause
-SELECT w.run_id, w.cause, w.message, w.detail FROM unnest($1::bigint[]) AS i(id) CROSS JOIN LATERAL rowrun.waiting(i.id) AS w
+SELECT run_id, cause, message, detail FROM rowrun.waits_for($1)
