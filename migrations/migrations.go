@@ -170,7 +170,8 @@ func OwnCode() Code {
 	return Code{Release: c.release, Hash: c.hash()}
 }
 
-var ours = sync.OnceValue(func() *files {
+// ours are the embedded files, read once: probes ask for their version.
+var ours = sync.OnceValue(func() *files { //nolint:gochecknoglobals // what the build embedded, which never changes
 	files, err := readFiles(embedded)
 	if err != nil {
 		panic(err) // the build embedded what can't be read

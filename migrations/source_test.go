@@ -36,8 +36,10 @@ func TestStatementsAreCutWherePsqlCutsThem(t *testing.T) {
 		{"a backslash that is one", `SELECT '\'; SELECT 2;`, []string{`SELECT '\'`, "SELECT 2"}},
 		{"dollars", "DO $$ BEGIN; $a$;$a$ END $$; DO $a_1$ ; $$ ; $a_1$;", []string{"DO $$ BEGIN; $a$;$a$ END $$", "DO $a_1$ ; $$ ; $a_1$"}},
 		{"a parameter is no quote", "SELECT $1, $2; SELECT 3;", []string{"SELECT $1, $2", "SELECT 3"}},
-		{"atomic", "CREATE FUNCTION f() BEGIN ATOMIC SELECT CASE WHEN a THEN 1 ELSE CASE b WHEN 1 THEN 2 END END; SELECT 2; END; SELECT 3;",
-			[]string{"CREATE FUNCTION f() BEGIN ATOMIC SELECT CASE WHEN a THEN 1 ELSE CASE b WHEN 1 THEN 2 END END; SELECT 2; END", "SELECT 3"}},
+		{
+			"atomic", "CREATE FUNCTION f() BEGIN ATOMIC SELECT CASE WHEN a THEN 1 ELSE CASE b WHEN 1 THEN 2 END END; SELECT 2; END; SELECT 3;",
+			[]string{"CREATE FUNCTION f() BEGIN ATOMIC SELECT CASE WHEN a THEN 1 ELSE CASE b WHEN 1 THEN 2 END END; SELECT 2; END", "SELECT 3"},
+		},
 		{"case without atomic", "SELECT CASE WHEN a THEN 1 END; SELECT 2;", []string{"SELECT CASE WHEN a THEN 1 END", "SELECT 2"}},
 	} {
 		list, err := statements("f.sql", c.text)

@@ -57,8 +57,8 @@ func writeStatus(cmd *cobra.Command, out *output, status migrations.Status) erro
 		Applied []appliedMigration `json:"applied"`
 		Code    schemaCode         `json:"code"`
 	}{
-		status.Version, status.Latest, status.Current(), status.Dirty, []appliedMigration{},
-		schemaCode{status.Code.Release, status.Code.Hash, status.Code.At, status.Known.Release, status.Known.Hash, status.CodeCurrent()},
+		Version: status.Version, Latest: status.Latest, Current: status.Current(), Dirty: status.Dirty, Applied: []appliedMigration{},
+		Code: schemaCode{status.Code.Release, status.Code.Hash, status.Code.At, status.Known.Release, status.Known.Hash, status.CodeCurrent()},
 	}
 	t := table{header: []string{"VERSION", "NAME", "APPLIED"}}
 	for _, a := range status.Applied {
