@@ -18,7 +18,7 @@ BENCH      ?=
 BENCH_ONLY ?=
 GOTEST     := CGO_ENABLED=1 go test -race -shuffle=on
 
-.PHONY: help build run test test-unbatched test-matrix soak race lint fuzz bench bench-peers bench-tools ci
+.PHONY: help build run test test-unbatched test-matrix soak race lint fuzz bench bench-peers bench-tools schema-dump ci
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -75,3 +75,10 @@ bench-tools:
 
 ci: ## what has to be green: test, then lint
 	@bash .ci/run
+
+schema-dump: ## what migrations/testdata keeps of a release: TAG=v0.1.0 DATABASE_URL=… of an empty database; wants psql and pg_dump
+	@[ -n '$(TAG)' ] && [ -n '$(DATABASE_URL)' ] || { echo 'schema-dump: give TAG and DATABASE_URL' >&2; exit 2; }
+	@$(MAKE) build
+	bin/rowrun migrate up --database-url '$(DATABASE_URL)'
+	psql -X -q -v ON_ERROR_STOP=1 -d '$(DATABASE_URL)' -o /dev/null -f migrations/testdata/rows.sql
+	pg_dump --no-owner --inserts --dbname '$(DATABASE_URL)' | grep -v '^\\' > migrations/testdata/schema-$(TAG).sql

@@ -70,11 +70,27 @@ func (s *session) mark(ctx context.Context, version int, dirty bool) error {
 }
 
 func (s *session) up(ctx context.Context, f file) error {
-	return s.apply(ctx, f, f.version, f.up, "migration applied")
+	return s.apply(ctx, f, f.version, f.up+f.record(), "migration applied")
 }
 
+// down takes a step back. The first one takes the code along, in the same transaction: it is of the newest tables.
 func (s *session) down(ctx context.Context, f file) error {
-	return s.apply(ctx, f, s.files.before(f.version), f.down, "migration taken back")
+	before := s.files.before(f.version)
+	sql := f.down
+	if s.files.code != nil {
+		has, _, err := s.recordsObjects(ctx)
+		if err != nil {
+			return err
+		}
+		if has {
+			sql = "DELETE FROM rowrun.schema_object;\n" + sql
+		}
+		sql = removal("true") + "DELETE FROM rowrun.code_version;\n" + sql
+	}
+	if before != 0 { // the first one's table goes with it
+		sql += fmt.Sprintf("\nDELETE FROM rowrun.migration WHERE version = %d;\n", f.version)
+	}
+	return s.apply(ctx, f, before, sql, "migration taken back")
 }
 
 // apply runs one file, after which the schema is at version.
@@ -99,7 +115,7 @@ func (s *session) apply(ctx context.Context, f file, version int, sql, done stri
 	return nil
 }
 
-// force makes both tables say that the migrations up to version were applied.
+// force makes both tables say that the steps up to version were applied, with the texts that this program has.
 func (s *session) force(ctx context.Context, version int) error {
 	err := s.patiently(ctx, func() error {
 		exists, err := s.hasRecord(ctx)
@@ -107,16 +123,19 @@ func (s *session) force(ctx context.Context, version int) error {
 			return err
 		}
 		var known []int
+		var checksums []string
 		for _, f := range s.files.list {
 			if f.version <= version {
-				known = append(known, f.version)
+				known, checksums = append(known, f.version), append(checksums, f.checksum())
 			}
 		}
 		return pgx.BeginFunc(ctx, s.conn, func(tx pgx.Tx) error {
 			if _, err := tx.Exec(ctx, "DELETE FROM rowrun.migration WHERE version > $1", version); err != nil {
 				return err
 			}
-			_, err := tx.Exec(ctx, "INSERT INTO rowrun.migration (version) SELECT unnest($1::bigint[]) ON CONFLICT DO NOTHING", known)
+			const insert = `INSERT INTO rowrun.migration (version, checksum) SELECT * FROM unnest($1::bigint[], $2::text[])
+ON CONFLICT (version) DO UPDATE SET checksum = excluded.checksum`
+			_, err := tx.Exec(ctx, insert, known, checksums)
 			return err
 		})
 	})
@@ -126,44 +145,27 @@ func (s *session) force(ctx context.Context, version int) error {
 	return s.mark(ctx, version, false)
 }
 
-// granted says whether the last grants that ran were these. A process that died
-// after its last migration left others, or none.
-func (s *session) granted(ctx context.Context) (bool, error) {
-	const sql = "SELECT coalesce(pg_catalog.obj_description('rowrun.schema_migrations'::regclass, 'pg_class') = $1, false)"
-	var done bool
-	if err := s.conn.QueryRow(ctx, sql, s.files.grantsComment()).Scan(&done); err != nil {
-		return false, fmt.Errorf("look for the grants: %w", err)
-	}
-	return done, nil
-}
-
-// grant runs the repeatable file in one transaction. Roles belong to the whole
+// grant makes the roles that are missing and repeats what they may do, in one transaction. Roles belong to the whole
 // server: another database's grants may run at the same moment.
 func (s *session) grant(ctx context.Context) error {
 	if err := s.makeRoles(ctx); err != nil {
 		return err
 	}
-	run := func() error { return s.driver.Run(strings.NewReader(s.files.grants + s.files.grantsMark())) }
+	run := func() error {
+		return pgx.BeginFunc(ctx, s.conn, func(tx pgx.Tx) error {
+			for _, o := range s.files.code.of(kindGrants) {
+				if err := do(ctx, tx, o.rest...); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
 	// The role's row came in between, or was changed ("tuple concurrently updated").
 	if err := s.patiently(ctx, run, "23505", "42710", "XX000"); err != nil {
 		return fmt.Errorf("grants: %w", err)
 	}
 	s.log.Info().Msg("grants applied")
-	return nil
-}
-
-// makeRoles makes the roles that are missing, as the migration that first did: a dump that was restored on another server
-// has brought none along.
-func (s *session) makeRoles(ctx context.Context) error {
-	for _, f := range s.files.list {
-		if f.name != "roles" {
-			continue
-		}
-		text, _, _ := strings.Cut(f.up, "INSERT INTO rowrun.migration")
-		if err := s.patiently(ctx, func() error { return s.driver.Run(strings.NewReader(text)) }); err != nil {
-			return fmt.Errorf("roles: %w", err)
-		}
-	}
 	return nil
 }
 

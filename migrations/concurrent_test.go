@@ -1,6 +1,7 @@
 package migrations_test
 
 import (
+	"io/fs"
 	"os"
 	"os/exec"
 	"strings"
@@ -38,7 +39,7 @@ func TestSixteenAtOnceOneLosesItsSession(t *testing.T) {
 		failed := failures(ended())
 		require.Len(t, failed, 1, "%v", failed)
 		require.ErrorContains(t, failed[0], "migration 2")
-		requireWhole(t, url)
+		requireWhole(t, url, files)
 	}
 }
 
@@ -47,6 +48,8 @@ func TestSixteenAtOnceOneIsKilled(t *testing.T) {
 	t.Parallel()
 	for range storetest.Count(3, 20) {
 		url, conn := fresh(t)
+		files, err := slow()
+		require.NoError(t, err)
 		child := exec.Command(os.Args[0]) //nolint:noctx // killed below
 		child.Env = append(os.Environ(), childURL+"="+url)
 		var output strings.Builder
@@ -59,7 +62,7 @@ func TestSixteenAtOnceOneIsKilled(t *testing.T) {
 		})
 		eventually(t, "a migration under way", func() bool { return ask[int](t, conn, inMiddle) != 0 })
 		ended := start(t, 15, func() error {
-			_, err := migrations.Up(t.Context(), migrations.Config{URL: url})
+			_, err := migrations.Up(t.Context(), migrations.Config{URL: url, FS: files})
 			return err
 		})
 		require.NoError(t, child.Process.Kill())
@@ -69,7 +72,7 @@ func TestSixteenAtOnceOneIsKilled(t *testing.T) {
 		require.True(t, ask[bool](t, conn, "SELECT dirty FROM rowrun.schema_migrations"), "it left the flag")
 
 		require.Empty(t, failures(ended()))
-		requireWhole(t, url)
+		requireWhole(t, url, files)
 	}
 }
 
@@ -100,9 +103,9 @@ func failures(errs []error) []error {
 }
 
 // requireWhole compares with a schema that nobody disturbed.
-func requireWhole(t *testing.T, url string) {
+func requireWhole(t *testing.T, url string, files fs.FS) {
 	t.Helper()
-	config := migrations.Config{URL: url}
+	config := migrations.Config{URL: url, FS: files}
 	applied, err := migrations.Up(t.Context(), config)
 	require.NoError(t, err)
 	require.Zero(t, applied)

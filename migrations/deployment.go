@@ -27,6 +27,9 @@ func Renew(ctx context.Context, config Config, copied bool) (renewed Renewed, er
 		if current < s.files.latest() {
 			return fmt.Errorf("the schema is at version %d of %d: run `rowrun migrate up` first", current, s.files.latest())
 		}
+		if has, err := s.codeVersion(ctx); err != nil || has.Hash == "" {
+			return errors.Join(err, errors.New("the schema has no code: run `rowrun migrate up` first"))
+		}
 		// Who was alive in the origin is no replica of the copy's.
 		const alive = `SELECT NOT rowrun.deployment_elsewhere() AND EXISTS (
     SELECT FROM rowrun.replica_heartbeat h WHERE h.state <> 'DEAD' AND h.last_heartbeat + h.lease > clock_timestamp())`

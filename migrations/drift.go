@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -24,6 +26,8 @@ type Drift struct {
 	Known       bool
 	Objects     int // compared
 	Differences []Difference
+	Steps       []string // files of table steps that the schema was made with another text of
+	Code        []string // objects of the code whose source isn't this program's; none where the schema's is of a newer release
 }
 
 // ReadDrift compares the schema with what it was when the migrations had run. It changes nothing, and any role with
@@ -59,10 +63,47 @@ func ReadDrift(ctx context.Context, config Config) (Drift, error) {
 			err = row.Scan(&o.Kind, &o.Name, &o.Hash)
 			return o, err
 		})
+		if err != nil {
+			return err
+		}
 		d = Drift{Known: len(want) > 0, Objects: len(want), Differences: compare(want, found)}
-		return err
+		return d.readSources(ctx, tx, config.FS)
 	})
 	return d, err
+}
+
+// readSources compares what the schema was made of with this program's files.
+func (d *Drift) readSources(ctx context.Context, tx pgx.Tx, fsys fs.FS) error {
+	files, err := readFiles(fsys)
+	if err != nil {
+		return err
+	}
+	if d.Steps, err = files.changedSteps(ctx, tx); err != nil || files.code == nil {
+		return err
+	}
+	has, err := readCodeVersion(ctx, tx)
+	if err != nil || has.Release > files.code.release {
+		return err
+	}
+	objects, err := readObjects(ctx, tx)
+	if err != nil {
+		return err
+	}
+	for _, o := range files.code.objects {
+		if objects[o.key()].hash != o.hash {
+			d.Code = append(d.Code, o.key())
+		}
+		delete(objects, o.key())
+	}
+	var gone []string
+	for key, o := range objects {
+		if o.retired == 0 {
+			gone = append(gone, key)
+		}
+	}
+	slices.Sort(gone)
+	d.Code = append(d.Code, gone...)
+	return nil
 }
 
 // compare lists how found differs from want. Objects that nobody asked for are somebody's own, but for triggers: they

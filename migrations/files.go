@@ -11,7 +11,7 @@ import (
 	"github.com/golang-migrate/migrate/v4/source/iofs"
 )
 
-// file is one migration, both ways.
+// file is one table step, both ways.
 type file struct {
 	version int
 	name    string
@@ -19,25 +19,14 @@ type file struct {
 	down    string
 }
 
-// files are the migrations, ascending, and the repeatable grants.
+// files are the table steps, ascending, and the code.
 type files struct {
-	list   []file
-	grants string // empty where there are none
-}
-
-// grantsMark is the statement by which the grants' transaction records which text
-// it ran, as a comment on golang-migrate's table.
-func (fs *files) grantsMark() string {
-	return "\nCOMMENT ON TABLE rowrun.schema_migrations IS '" + fs.grantsComment() + "';\n"
-}
-
-func (fs *files) grantsComment() string {
-	sum := sha256.Sum256([]byte(fs.grants))
-	return "Version of the schema, as golang-migrate keeps it. Grants: " + hex.EncodeToString(sum[:8])
+	list []file
+	code *codeFiles // nil where there is none
 }
 
 func readFiles(fsys fs.FS) (*files, error) {
-	driver, err := iofs.New(fsys, "sql")
+	driver, err := iofs.New(fsys, "tables")
 	if err != nil {
 		return nil, fmt.Errorf("read migrations: %w", err)
 	}
@@ -57,12 +46,22 @@ func readFiles(fsys fs.FS) (*files, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read migrations: %w", err)
 	}
-	grants, err := fs.ReadFile(fsys, grantsFile)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("read grants: %w", err)
-	}
-	read.grants = string(grants)
-	return read, nil
+	read.code, err = readCode(fsys)
+	return read, err
+}
+
+// path is the file that a step is applied from.
+func (f *file) path() string { return fmt.Sprintf("tables/%04d_%s.up.sql", f.version, f.name) }
+
+// checksum is of the text that is applied; it never changes once a database has it.
+func (f *file) checksum() string {
+	sum := sha256.Sum256([]byte(f.up))
+	return hex.EncodeToString(sum[:])
+}
+
+// record is the statement by which a step's own transaction says that it was applied.
+func (f *file) record() string {
+	return fmt.Sprintf("\nINSERT INTO rowrun.migration (version, checksum) VALUES (%d, '%s');\n", f.version, f.checksum())
 }
 
 func text(r io.ReadCloser, name string, err error) (string, string, error) {

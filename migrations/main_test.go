@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"strings"
 	"sync"
 	"testing"
 	"testing/fstest"
@@ -37,49 +36,42 @@ func TestMain(m *testing.M) {
 	storetest.Main(m)
 }
 
-// slow is the real schema, with a migration that stops for a while just before
+// slow is the real schema, with a step that stops for a while just before
 // its end, long enough to be caught there.
 func slow() (fs.FS, error) {
 	files, err := real()
 	if err != nil {
 		return nil, err
 	}
-	name := "sql/000002_run_ownership.up.sql"
-	before, after, ok := strings.Cut(string(files[name].Data), "INSERT INTO rowrun.migration")
-	if !ok {
-		return nil, fmt.Errorf("%s records nothing", name)
-	}
-	files[name] = &fstest.MapFile{Data: []byte(before + "SELECT pg_catalog.pg_sleep(1);\nINSERT INTO rowrun.migration" + after)}
+	name := "tables/0002_run_ownership.up.sql"
+	files[name] = &fstest.MapFile{Data: append(files[name].Data, "SELECT pg_catalog.pg_sleep(1);\n"...)}
 	return files, nil
 }
 
 func real() (fstest.MapFS, error) {
-	paths, err := fs.Glob(migrations.Embedded(), "sql/*.sql")
-	if err != nil {
-		return nil, err
-	}
 	files := fstest.MapFS{}
-	for _, path := range paths {
-		data, err := fs.ReadFile(migrations.Embedded(), path)
-		if err != nil {
-			return nil, err
+	return files, fs.WalkDir(migrations.Embedded(), ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
 		}
+		data, err := fs.ReadFile(migrations.Embedded(), path)
 		files[path] = &fstest.MapFile{Data: data}
-	}
-	return files, nil
+		return err
+	})
 }
 
-// small is three migrations that make a table each.
+// small is three steps that make a table each, and no code.
 func small() fstest.MapFS {
 	return fstest.MapFS{
-		"sql/000001_books.up.sql": text(`CREATE TABLE rowrun.migration (version bigint PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now());
-			CREATE TABLE rowrun.a ();
-			INSERT INTO rowrun.migration (version) VALUES (1);`),
-		"sql/000001_books.down.sql": text(`DROP TABLE rowrun.a, rowrun.migration;`),
-		"sql/000002_b.up.sql":       text(`CREATE TABLE rowrun.b (); INSERT INTO rowrun.migration (version) VALUES (2);`),
-		"sql/000002_b.down.sql":     text(`DROP TABLE rowrun.b; DELETE FROM rowrun.migration WHERE version = 2;`),
-		"sql/000003_c.up.sql":       text(`ALTER TABLE rowrun.b ADD COLUMN c int; INSERT INTO rowrun.migration (version) VALUES (3);`),
-		"sql/000003_c.down.sql":     text(`ALTER TABLE rowrun.b DROP COLUMN c; DELETE FROM rowrun.migration WHERE version = 3;`),
+		"tables/0001_books.up.sql": text(`CREATE TABLE rowrun.migration (version bigint PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now(), checksum text NOT NULL);
+			CREATE TABLE rowrun.code_version (singleton boolean PRIMARY KEY DEFAULT true, release int, hash text, applied_at timestamptz DEFAULT now());
+			CREATE TABLE rowrun.code_object (object text PRIMARY KEY, hash text NOT NULL, position int NOT NULL, retired_in int);
+			CREATE TABLE rowrun.a ();`),
+		"tables/0001_books.down.sql": text(`DROP TABLE rowrun.a, rowrun.code_object, rowrun.code_version, rowrun.migration;`),
+		"tables/0002_b.up.sql":       text(`CREATE TABLE rowrun.b ();`),
+		"tables/0002_b.down.sql":     text(`DROP TABLE rowrun.b;`),
+		"tables/0003_c.up.sql":       text(`ALTER TABLE rowrun.b ADD COLUMN c int;`),
+		"tables/0003_c.down.sql":     text(`ALTER TABLE rowrun.b DROP COLUMN c;`),
 	}
 }
 

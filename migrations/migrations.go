@@ -6,25 +6,24 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
 )
 
-//go:embed sql/*.sql
+//go:embed tables/*.sql code
 var embedded embed.FS
 
-// ErrNewer says that the database has migrations that this binary doesn't know.
+// ErrNewer says that the database has table steps that this binary doesn't know.
 var ErrNewer = errors.New("the schema is newer than this binary")
-
-const grantsFile = "sql/grants.sql"
 
 // Config says where to migrate to.
 type Config struct {
 	// URL is a connection string or URL in pgx's forms; required. It must lead to
 	// the server itself or a pooler in session mode.
 	URL string
-	// FS holds sql/*.sql; default: the embedded files.
+	// FS holds tables/*.sql and code; default: the embedded files.
 	FS fs.FS
 	// Log gets what was done; the zero value is silent.
 	Log zerolog.Logger
@@ -50,14 +49,14 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// Up applies what is missing and returns how many migrations that were. Then it runs
-// the grants, unless these very grants were the last that ran. A schema that is newer
-// than this binary is left as it is.
+// Up applies the table steps that are missing and returns how many these were. Then it brings the code of the schema to
+// this binary's, where it differs. A schema that is newer than this binary is left as it is, and so is code of a newer
+// release.
 func Up(ctx context.Context, config Config) (applied int, err error) {
 	return UpTo(ctx, config, 0)
 }
 
-// UpTo is Up as far as version, 0 for all; the grants come with the newest one only.
+// UpTo is Up as far as version, 0 for all; the code comes with the newest one only.
 func UpTo(ctx context.Context, config Config, version int) (applied int, err error) {
 	err = locked(ctx, config, "migrate up", func(ctx context.Context, s *session) error {
 		if version != 0 && !s.files.has(version) {
@@ -71,6 +70,9 @@ func UpTo(ctx context.Context, config Config, version int) (applied int, err err
 			s.log.Warn().Int("version", current).Int("known", latest).Msg("schema is newer than this binary, left as it is")
 			return nil
 		}
+		if err := s.verify(ctx); err != nil {
+			return err
+		}
 		fresh := current == 0
 		for _, f := range s.files.after(current) {
 			if version != 0 && f.version > version {
@@ -82,14 +84,10 @@ func UpTo(ctx context.Context, config Config, version int) (applied int, err err
 			current = f.version
 			applied++
 		}
-		if current < s.files.latest() || s.files.grants == "" {
+		if current < s.files.latest() {
 			return nil
 		}
-		granted, err := s.granted(ctx)
-		if err == nil && !granted {
-			err = s.grant(ctx)
-		}
-		if err != nil {
+		if err := s.applyCode(ctx); err != nil {
 			return err
 		}
 		return s.note(ctx, fresh)
@@ -97,8 +95,9 @@ func UpTo(ctx context.Context, config Config, version int) (applied int, err err
 	return applied, err
 }
 
-// Down takes the newest steps migrations back. It returns how many; fewer where
-// no more were applied. Their data is lost.
+// Down takes the newest table steps back, and first the code, which belongs to the newest tables: the Up of the program
+// that they are right for puts its own there. It returns how many steps; fewer where no more were applied. Their data
+// is lost.
 func Down(ctx context.Context, config Config, steps int) (undone int, err error) {
 	if steps < 1 {
 		return 0, fmt.Errorf("migrate down: %d steps: must be at least 1", steps)
@@ -110,6 +109,9 @@ func Down(ctx context.Context, config Config, steps int) (undone int, err error)
 		}
 		if latest := s.files.latest(); current > latest {
 			return fmt.Errorf("version %d, known %d: %w; use the binary that migrated it", current, latest, ErrNewer)
+		}
+		if err := s.verify(ctx); err != nil {
+			return err
 		}
 		for _, f := range s.files.downFrom(current) {
 			if undone == steps {
@@ -146,8 +148,11 @@ func Grants(ctx context.Context, config Config) error {
 		if current < s.files.latest() {
 			return fmt.Errorf("the schema is at version %d of %d: run `rowrun migrate up` first", current, s.files.latest())
 		}
-		if s.files.grants == "" {
-			return fmt.Errorf("%s: %w", grantsFile, fs.ErrNotExist)
+		if len(s.files.code.of(kindGrants)) == 0 {
+			return fmt.Errorf("code/grants: %w", fs.ErrNotExist)
+		}
+		if err := s.needCode(ctx); err != nil {
+			return err
 		}
 		if err := s.grant(ctx); err != nil {
 			return err
@@ -156,11 +161,20 @@ func Grants(ctx context.Context, config Config) error {
 	})
 }
 
-// Version is the newest embedded migration.
-func Version() int {
+// Version is the newest embedded table step.
+func Version() int { return ours().latest() }
+
+// OwnCode is the code of this binary.
+func OwnCode() Code {
+	c := ours().code
+	return Code{Release: c.release, Hash: c.hash()}
+}
+
+// ours are the embedded files, read once: probes ask for their version.
+var ours = sync.OnceValue(func() *files { //nolint:gochecknoglobals // what the build embedded, which never changes
 	files, err := readFiles(embedded)
 	if err != nil {
 		panic(err) // the build embedded what can't be read
 	}
-	return files.latest()
-}
+	return files
+})

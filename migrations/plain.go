@@ -15,9 +15,9 @@ CREATE SCHEMA IF NOT EXISTS rowrun;
 CREATE TABLE IF NOT EXISTS rowrun.schema_migrations (version bigint NOT NULL PRIMARY KEY, dirty boolean NOT NULL);
 `
 
-// SQL is the text of the embedded migrations after version from (0: all), and the
-// grants, for people who apply it by hand, say with psql -v ON_ERROR_STOP=1. It
-// keeps the same books, so that Up goes on from there.
+// SQL is the text of the embedded table steps after version from (0: all), and of all code, for people who apply it by
+// hand, say with psql -v ON_ERROR_STOP=1. It keeps the same books, so that Up goes on from there. Where an older version's
+// function can't be replaced, as it has another result, PostgreSQL says so: Up drops it before, with what depends on it.
 func SQL(from int) (string, error) { return plain(embedded, from) }
 
 func plain(fsys fs.FS, from int) (string, error) {
@@ -31,11 +31,12 @@ func plain(fsys fs.FS, from int) (string, error) {
 	var b strings.Builder
 	b.WriteString(bookkeeping)
 	for _, f := range files.after(from) {
-		fmt.Fprintf(&b, "\n-- migration %d: %s\nBEGIN;\nSET LOCAL lock_timeout = '2s';\n%s\n", f.version, f.name, strings.TrimSpace(f.up))
+		fmt.Fprintf(&b, "\n-- table step %d: %s\nBEGIN;\nSET LOCAL lock_timeout = '%sms';\n%s\n%s", f.version, f.name, milliseconds(lockTimeout), strings.TrimSpace(f.up), f.record())
 		fmt.Fprintf(&b, "DELETE FROM rowrun.schema_migrations;\nINSERT INTO rowrun.schema_migrations (version, dirty) VALUES (%d, false);\nCOMMIT;\n", f.version)
 	}
-	if files.grants != "" {
-		fmt.Fprintf(&b, "\n-- grants\nBEGIN;\n%s%sCOMMIT;\n", strings.TrimSpace(files.grants), files.grantsMark())
+	if files.code != nil {
+		fmt.Fprintf(&b, "\n-- code of release %d: %s\nBEGIN;\nSET LOCAL lock_timeout = '%sms';\n%s%s;\nCOMMIT;\n", files.code.release, files.code.hash(), milliseconds(codeLockTimeout),
+			files.code.replacement(), placeSQL)
 	}
 	return b.String(), nil
 }

@@ -23,7 +23,7 @@ func (s *session) reference(ctx context.Context) (objects []object, err error) {
 		text.WriteString(f.up)
 		text.WriteString(";\n")
 	}
-	text.WriteString(s.files.grants)
+	text.WriteString(s.files.code.script())
 	const aside = `ALTER SCHEMA rowrun RENAME TO rowrun_aside;
 DO $$
 BEGIN
@@ -62,13 +62,13 @@ func (s *session) actual(ctx context.Context) (objects []object, err error) {
 	return objects, err
 }
 
-// edition tells one text of migrations and grants from another.
+// edition tells one text of table steps and code from another.
 func (fs *files) edition() string {
 	sum := sha256.New()
 	for _, f := range fs.list {
 		_, _ = io.WriteString(sum, f.up)
 	}
-	_, _ = io.WriteString(sum, fs.grants)
+	_, _ = io.WriteString(sum, fs.code.hash())
 	return "What the schema was made of, for `rowrun doctor`. Migrations: " + hex.EncodeToString(sum.Sum(nil)[:8])
 }
 
@@ -76,7 +76,11 @@ func (fs *files) edition() string {
 func (s *session) recordsObjects(ctx context.Context) (has, current bool, err error) {
 	const sql = `SELECT c.oid IS NOT NULL, coalesce(pg_catalog.obj_description(c.oid, 'pg_class') = $1, false)
 FROM (SELECT pg_catalog.to_regclass('rowrun.schema_object') AS oid) c`
-	if err := s.conn.QueryRow(ctx, sql, s.files.edition()).Scan(&has, &current); err != nil {
+	err = s.conn.QueryRow(ctx, sql, s.files.edition()).Scan(&has, &current)
+	if err == nil && current { // what took the code back has emptied it
+		err = s.conn.QueryRow(ctx, "SELECT EXISTS (SELECT FROM rowrun.schema_object)").Scan(&current)
+	}
+	if err != nil {
 		return false, false, fmt.Errorf("look for rowrun.schema_object: %w", err)
 	}
 	return has, current, nil
@@ -110,12 +114,13 @@ func (s *session) note(ctx context.Context, fresh bool) error {
 	return s.writeObjects(ctx, objects)
 }
 
-// notePlace records where the deployment belongs, where nobody could tell before.
-func (s *session) notePlace(ctx context.Context) error {
-	const sql = `SELECT rowrun.renew_deployment(false) FROM rowrun.deployment d
+// placeSQL records where the deployment belongs, where nobody could tell before.
+const placeSQL = `SELECT rowrun.renew_deployment(false) FROM rowrun.deployment d
 WHERE (d.system_identifier IS NULL OR d.database_oid IS NULL) AND NOT rowrun.deployment_elsewhere()`
+
+func (s *session) notePlace(ctx context.Context) error {
 	err := s.patiently(ctx, func() error {
-		_, err := s.conn.Exec(ctx, sql)
+		_, err := s.conn.Exec(ctx, placeSQL)
 		return err
 	})
 	if err != nil {

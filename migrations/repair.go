@@ -20,6 +20,12 @@ func Repair(ctx context.Context, config Config) (repaired []Difference, err erro
 		if latest := s.files.latest(); current != latest {
 			return fmt.Errorf("the schema is at version %d, this program's is %d: run `rowrun migrate up`, or use the program that migrated it", current, latest)
 		}
+		if err := s.verify(ctx); err != nil {
+			return err
+		}
+		if err := s.needCode(ctx); err != nil {
+			return err
+		}
 		repaired, err = s.repair(ctx)
 		return err
 	})

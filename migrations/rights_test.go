@@ -237,9 +237,9 @@ func TestMigrationsTouchNothingThatAStrangerPlanted(t *testing.T) {
 	require.ErrorContains(t, err, "belongs to "+stranger)
 	run(t, conn, `DROP OPERATOR rowrun.= (bigint, integer); DROP FUNCTION rowrun.same(bigint, integer)`)
 
-	// A member of the schema's owner, who is no superuser, migrates as ever; roles are another matter (10).
+	// A member of the schema's owner, who is no superuser, migrates as ever; roles, which come with the code, are another matter.
 	run(t, conn, `DROP SCHEMA rowrun; REVOKE CREATE ON DATABASE `+database+` FROM `+stranger+`; CREATE SCHEMA rowrun AUTHORIZATION `+stranger+`; GRANT `+stranger+` TO `+owner)
-	_, err = migrations.UpTo(t.Context(), migrations.Config{URL: urlAs(asOwner, owner)}, 9)
+	_, err = migrations.UpTo(t.Context(), migrations.Config{URL: urlAs(asOwner, owner)}, 1)
 	require.NoError(t, err)
 	_, err = migrations.Down(t.Context(), migrations.Config{URL: urlAs(asOwner, owner)}, 1000)
 	require.NoError(t, err)

@@ -59,6 +59,9 @@ func locked(ctx context.Context, config Config, what string, do func(context.Con
 		err = s.prepare(ctx)
 	}
 	if err == nil {
+		err = refuseOldNumbering(ctx, s.conn)
+	}
+	if err == nil {
 		err = do(ctx, s)
 	}
 	if err != nil {

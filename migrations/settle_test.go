@@ -89,7 +89,7 @@ func TestForceBringsBothBooksInLine(t *testing.T) {
 func TestFailedMigrationLeavesNothing(t *testing.T) {
 	t.Parallel()
 	url, conn := fresh(t)
-	files := withFile(small(), "sql/000003_c.up.sql", text("CREATE TABLE rowrun.secret ();\nSELECT * FROM rowrun.nowhere;\n"))
+	files := withFile(small(), "tables/0003_c.up.sql", text("CREATE TABLE rowrun.secret ();\nSELECT * FROM rowrun.nowhere;\n"))
 	config := migrations.Config{URL: url, FS: files}
 	applied, err := migrations.Up(t.Context(), config)
 	require.EqualError(t, err, `migrate up: migration 3 (c): line 2: relation "rowrun.nowhere" does not exist (SQLSTATE 42P01)`)

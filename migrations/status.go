@@ -13,17 +13,25 @@ import (
 
 // Status is where a database stands.
 type Status struct {
-	Version int  // newest applied migration, 0: none
+	Version int  // newest applied table step, 0: none
 	Latest  int  // newest that this binary knows
 	Dirty   bool // one was interrupted; the next Up or Down settles it
 	Applied []Applied
+	Code    Code // what the database has; none where table steps are missing
+	Known   Code // what this binary brings
 }
 
 // Current says that there is nothing to do: everything that this binary knows
 // is applied, and nothing was interrupted.
-func (s Status) Current() bool { return !s.Dirty && s.Version >= s.Latest }
+func (s Status) Current() bool { return !s.Dirty && s.Version >= s.Latest && s.CodeCurrent() }
 
-// Applied is a migration that was committed.
+// CodeCurrent says that the code of the database is this binary's, or a newer release's.
+func (s Status) CodeCurrent() bool {
+	return s.Code.Hash == s.Known.Hash && s.Code.Release == s.Known.Release || s.Code.Release > s.Known.Release ||
+		s.Version > s.Latest && s.Code.Hash != ""
+}
+
+// Applied is a table step that was committed.
 type Applied struct {
 	Version int
 	Name    string // empty where this binary doesn't know it
@@ -65,7 +73,7 @@ func readStatus(ctx context.Context, config Config) (Status, error) {
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 
-	status := Status{Latest: files.latest()}
+	status := Status{Latest: files.latest(), Known: Code{Release: files.code.releaseNumber(), Hash: files.code.hash()}}
 	err = pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
 		return status.read(ctx, tx, files)
 	})
@@ -73,6 +81,9 @@ func readStatus(ctx context.Context, config Config) (Status, error) {
 }
 
 func (s *Status) read(ctx context.Context, tx pgx.Tx, files *files) error {
+	if err := refuseOldNumbering(ctx, tx); err != nil {
+		return err
+	}
 	var flags, record bool
 	// Replicas and viewers may read the record, not golang-migrate's flag.
 	const tables = `
@@ -105,6 +116,9 @@ SELECT coalesce(pg_catalog.has_table_privilege(pg_catalog.to_regclass('rowrun.sc
 	}
 	if !flags && len(s.Applied) > 0 {
 		s.Version = s.Applied[len(s.Applied)-1].Version
+	}
+	if s.Code, err = readCodeVersion(ctx, tx); err != nil {
+		return fmt.Errorf("read rowrun.code_version: %w", err)
 	}
 	return nil
 }

@@ -106,8 +106,8 @@ func TestNewerSchemaIsLeftAlone(t *testing.T) {
 	before := objects(t, conn)
 
 	old := small()
-	delete(old, "sql/000003_c.up.sql")
-	delete(old, "sql/000003_c.down.sql")
+	delete(old, "tables/0003_c.up.sql")
+	delete(old, "tables/0003_c.down.sql")
 	config := migrations.Config{URL: url, FS: old}
 	applied, err := migrations.Up(t.Context(), config)
 	require.NoError(t, err)
@@ -116,39 +116,6 @@ func TestNewerSchemaIsLeftAlone(t *testing.T) {
 	require.ErrorIs(t, err, migrations.ErrNewer)
 	requireVersion(t, config, 3)
 	require.Equal(t, before, objects(t, conn))
-}
-
-// The grants follow their text, not the version: a process that died between its
-// last migration and the grants is made good by the next one.
-func TestGrantsRunOncePerText(t *testing.T) {
-	t.Parallel()
-	url, conn := fresh(t)
-	run(t, conn, "CREATE SEQUENCE public.ran")
-	files := small()
-	files["sql/grants.sql"] = text("SELECT nextval('public.ran');")
-	config := migrations.Config{URL: url, FS: files}
-	ran := func() int64 {
-		return ask[int64](t, conn, "SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM public.ran")
-	}
-
-	require.ErrorContains(t, migrations.Grants(t.Context(), config), "`rowrun migrate up` first")
-	_, err := migrations.UpTo(t.Context(), config, 2)
-	require.NoError(t, err)
-	require.EqualValues(t, 0, ran(), "they are for the newest schema")
-	_, err = migrations.Up(t.Context(), config)
-	require.NoError(t, err)
-	require.EqualValues(t, 1, ran())
-	_, err = migrations.Up(t.Context(), config)
-	require.NoError(t, err)
-	require.EqualValues(t, 1, ran())
-
-	config.FS = withFile(files, "sql/grants.sql", text("SELECT nextval('public.ran'), 'more';"))
-	_, err = migrations.Up(t.Context(), config)
-	require.NoError(t, err)
-	require.EqualValues(t, 2, ran())
-	require.NoError(t, migrations.Grants(t.Context(), config))
-	require.EqualValues(t, 3, ran())
-	require.Error(t, migrations.Grants(t.Context(), migrations.Config{URL: url, FS: small()}), "there are none")
 }
 
 func withFile(files fstest.MapFS, name string, file *fstest.MapFile) fstest.MapFS {

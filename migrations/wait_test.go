@@ -51,8 +51,8 @@ func TestLockWaitIsBounded(t *testing.T) {
 func TestCancelEndsTheStatement(t *testing.T) {
 	t.Parallel()
 	url, conn := fresh(t)
-	files := withFile(small(), "sql/000002_b.up.sql",
-		text("CREATE TABLE rowrun.b (); SELECT pg_sleep(600); INSERT INTO rowrun.migration (version) VALUES (2);"))
+	files := withFile(small(), "tables/0002_b.up.sql",
+		text("CREATE TABLE rowrun.b (); SELECT pg_sleep(600);"))
 	config := migrations.Config{URL: url, FS: files}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)

@@ -179,17 +179,36 @@ func (s *Store) Ping(ctx context.Context) error {
 	return nil
 }
 
-// SchemaVersion is the newest migration that was applied; 0 where there is no schema.
+// ErrOldSchema says that the schema was made before table steps were numbered as they are now: their records have no
+// checksum.
+var ErrOldSchema = errors.New("schema rowrun is of before the first release, and can't be converted: make a new one, in another database " +
+	"or after DROP SCHEMA rowrun CASCADE, with which all plans and runs are lost")
+
+// SchemaVersion is the newest table step that was applied; 0 where there is no schema.
 func (s *Store) SchemaVersion(ctx context.Context) (int64, error) {
 	var v int64
-	err := s.pool.QueryRow(ctx, statement("schema_version")).Scan(&v)
+	var known bool
+	err := s.pool.QueryRow(ctx, statement("schema_version")).Scan(&v, &known)
 	if code := SQLState(err); code == "42P01" || code == "3F000" {
 		return 0, nil
 	}
 	if err != nil {
 		return 0, fmt.Errorf("read schema version: %w", err)
 	}
+	if !known {
+		return 0, ErrOldSchema
+	}
 	return v, nil
+}
+
+// SchemaCode tells which functions, triggers and views the schema has: of which release, and the hash of their source;
+// 0 and an empty hash where it has none.
+func (s *Store) SchemaCode(ctx context.Context) (release int, hash string, err error) {
+	err = s.pool.QueryRow(ctx, statement("schema_code")).Scan(&release, &hash)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return 0, "", fmt.Errorf("read the schema's code: %w", err)
+	}
+	return release, hash, nil
 }
 
 // Deployment is the identity of this deployment, a uuid.

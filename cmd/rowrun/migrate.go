@@ -58,7 +58,7 @@ func versionArgument(source, text string) (int, error) {
 func (m *migrateCommand) up() *cobra.Command {
 	return &cobra.Command{
 		Use:   "up",
-		Short: "Apply every migration that is missing; many at once are fine",
+		Short: "Apply every table step that is missing, and the code where it differs; many at once are fine",
 		Args:  arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			config, err := m.config(cmd, 0)
@@ -77,7 +77,7 @@ func (m *migrateCommand) up() *cobra.Command {
 func (m *migrateCommand) down() *cobra.Command {
 	return &cobra.Command{
 		Use:   "down STEPS",
-		Short: "Take back the newest migrations, and lose the data that only they hold",
+		Short: "Take back the code and the newest table steps, and lose the data that only they hold",
 		Args:  arguments("STEPS"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			steps, err := strconv.Atoi(args[0])
@@ -152,7 +152,7 @@ func (m *migrateCommand) sql() *cobra.Command {
 	var from string
 	cmd := &cobra.Command{
 		Use:   "sql",
-		Short: "Print the migrations as SQL for who applies them by hand; asks no database",
+		Short: "Print table steps and code as SQL for who applies them by hand; asks no database",
 		Args:  arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			version, err := versionArgument("--from", from)

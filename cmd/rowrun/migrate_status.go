@@ -14,7 +14,7 @@ func (m *migrateCommand) status() *cobra.Command {
 	var out output
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Show which migrations were applied and which are missing",
+		Short: "Show which table steps and which code were applied, and what is missing",
 		Args:  arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			config, err := m.config(cmd, promptPatience)
@@ -38,6 +38,16 @@ type appliedMigration struct {
 	At      time.Time `json:"applied_at"`
 }
 
+// schemaCode is what the schema has besides tables, and what this program brings.
+type schemaCode struct {
+	Release      int       `json:"release"` // 0: none
+	Hash         string    `json:"hash"`
+	At           time.Time `json:"applied_at,omitzero"`
+	KnownRelease int       `json:"known_release"`
+	KnownHash    string    `json:"known_hash"`
+	Current      bool      `json:"current"`
+}
+
 func writeStatus(cmd *cobra.Command, out *output, status migrations.Status) error {
 	shown := struct {
 		Version int                `json:"version"`
@@ -45,11 +55,18 @@ func writeStatus(cmd *cobra.Command, out *output, status migrations.Status) erro
 		Current bool               `json:"current"`
 		Dirty   bool               `json:"dirty"`
 		Applied []appliedMigration `json:"applied"`
-	}{status.Version, status.Latest, status.Current(), status.Dirty, []appliedMigration{}}
+		Code    schemaCode         `json:"code"`
+	}{
+		Version: status.Version, Latest: status.Latest, Current: status.Current(), Dirty: status.Dirty, Applied: []appliedMigration{},
+		Code: schemaCode{status.Code.Release, status.Code.Hash, status.Code.At, status.Known.Release, status.Known.Hash, status.CodeCurrent()},
+	}
 	t := table{header: []string{"VERSION", "NAME", "APPLIED"}}
 	for _, a := range status.Applied {
 		shown.Applied = append(shown.Applied, appliedMigration(a))
 		t.rows = append(t.rows, []string{strconv.Itoa(a.Version), a.Name, a.At.UTC().Format(time.RFC3339)})
+	}
+	if status.Code.Hash != "" {
+		t.rows = append(t.rows, []string{"code", fmt.Sprintf("%s (release %d)", status.Code.Hash, status.Code.Release), status.Code.At.UTC().Format(time.RFC3339)})
 	}
 	if err := out.write(cmd.OutOrStdout(), shown, t); err != nil {
 		return err
@@ -62,6 +79,17 @@ func writeStatus(cmd *cobra.Command, out *output, status migrations.Status) erro
 		verdict = "one was interrupted or is under way; " + verdict
 	}
 	// Beside the output, so that what reads the table or the JSON is not in its way.
-	_, err := fmt.Fprintf(cmd.ErrOrStderr(), "schema at version %d of %d: %s\n", status.Version, status.Latest, verdict)
+	_, err := fmt.Fprintf(cmd.ErrOrStderr(), "schema at version %d of %d, %s: %s\n", status.Version, status.Latest, codeVerdict(status), verdict)
 	return err
+}
+
+func codeVerdict(status migrations.Status) string {
+	switch has, own := status.Code, status.Known; {
+	case has.Hash == "":
+		return "without code"
+	case has.Hash == own.Hash && has.Release == own.Release:
+		return "its code is this program's"
+	default:
+		return fmt.Sprintf("its code is another than this program's %s (release %d)", own.Hash, own.Release)
+	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rs/zerolog"
@@ -47,17 +48,73 @@ func TestMigrateUpDownAndStatus(t *testing.T) {
 		Version, Latest int
 		Current         bool
 		Applied         []struct{ Version int }
+		Code            struct {
+			Hash      string
+			KnownHash string `json:"known_hash"`
+			Current   bool
+		}
 	}
 	require.NoError(t, json.Unmarshal([]byte(got.stdout), &status))
 	require.Equal(t, migrations.Version(), status.Latest)
 	require.Less(t, status.Version, status.Latest)
 	require.False(t, status.Current)
 	require.NotEmpty(t, status.Applied)
-	require.Contains(t, got.stderr, "run `rowrun migrate up`")
+	require.Empty(t, status.Code.Hash, "it goes with the first step")
+	require.Equal(t, migrations.OwnCode().Hash, status.Code.KnownHash)
+	require.False(t, status.Code.Current)
+	require.Contains(t, got.stderr, "without code: run `rowrun migrate up`")
 
 	got = rowrun(t.Context(), t, variables, "migrate", "force", latest)
 	require.Equal(t, exitDone, got.code, got.stderr)
 	require.Contains(t, got.stdout, "version "+latest+" written down")
+	require.ErrorContains(t, checkSchema(t.Context(), openStore(t, url)), "the schema has tables but no functions")
+}
+
+// Another build's code, an older and a newer release's, and what each has serve and migrate status say.
+func TestCodeOfAnotherProgramIsTold(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	conn, opened, own := connect(t, url), openStore(t, url), migrations.OwnCode()
+	status := func() outcome {
+		got := rowrun(t.Context(), t, map[string]string{"DATABASE_URL": url}, "migrate", "status")
+		require.Equal(t, exitDone, got.code, got.stderr)
+		return got
+	}
+	got := status()
+	require.Contains(t, got.stdout, own.Hash+" (release "+strconv.Itoa(own.Release)+")")
+	require.Contains(t, got.stderr, "its code is this program's: up to date")
+
+	change(t, conn, `UPDATE rowrun.code_version SET hash = 'another'`)
+	require.Contains(t, status().stderr, "its code is another than this program's "+own.Hash)
+	require.NoError(t, checkSchema(t.Context(), opened))
+	var log strings.Builder
+	warnOfCode(t.Context(), opened, zerolog.New(&log))
+	require.Contains(t, log.String(), "another build's than this program's")
+
+	change(t, conn, `UPDATE rowrun.code_version SET release = 0`)
+	require.ErrorContains(t, checkSchema(t.Context(), opened), "the schema has tables but no functions")
+	change(t, conn, `UPDATE rowrun.code_version SET release = -1`) // before release 1 there is none that is older
+	require.ErrorContains(t, checkSchema(t.Context(), opened), "the schema's code is of release -1 and this program needs "+strconv.Itoa(own.Release))
+
+	change(t, conn, `UPDATE rowrun.code_version SET release = 9999`)
+	require.NoError(t, checkSchema(t.Context(), opened), "running replicas of the release before go on")
+	require.Contains(t, status().stderr, "up to date")
+	log.Reset()
+	warnOfCode(t.Context(), opened, zerolog.New(&log))
+	require.Empty(t, log.String())
+}
+
+func TestSchemaOfTheOldNumberingIsRefusedByAll(t *testing.T) {
+	t.Parallel()
+	url := storetest.Empty(t)
+	conn := connect(t, url)
+	change(t, conn, `CREATE SCHEMA rowrun`)
+	change(t, conn, `CREATE TABLE rowrun.migration AS SELECT v AS version, now() AS applied_at FROM generate_series(1, 14) v`)
+	for _, args := range [][]string{{"serve"}, {"migrate", "up"}, {"migrate", "status"}, {"run", "list"}, {"doctor"}, {"status"}} {
+		got := rowrun(t.Context(), t, map[string]string{"DATABASE_URL": url}, args...)
+		require.Equal(t, exitFailed, got.code, "%v: %s", args, got.stderr)
+		require.Contains(t, got.stdout+got.stderr, "schema rowrun is of before the first release", "%v", args)
+	}
 }
 
 func TestMigrateSQLAsksNoDatabase(t *testing.T) {
@@ -65,9 +122,11 @@ func TestMigrateSQLAsksNoDatabase(t *testing.T) {
 	got := rowrun(t.Context(), t, nil, "migrate", "sql")
 	require.Equal(t, exitDone, got.code, got.stderr)
 	require.Contains(t, got.stdout, "CREATE TABLE rowrun.task_run")
+	require.Contains(t, got.stdout, "CREATE OR REPLACE FUNCTION rowrun.cancel_run(")
 	got = rowrun(t.Context(), t, nil, "migrate", "sql", "--from", strconv.Itoa(migrations.Version()))
 	require.Equal(t, exitDone, got.code, got.stderr)
 	require.NotContains(t, got.stdout, "CREATE TABLE rowrun.task_run ")
+	require.Contains(t, got.stdout, "CREATE OR REPLACE FUNCTION rowrun.cancel_run(")
 }
 
 func TestMigrateRefusesWrongNumbers(t *testing.T) {

@@ -83,6 +83,7 @@ func serveWith(ctx context.Context, c *serveConfig, executors *executors, out io
 	if err != nil {
 		return stopped(ctx, err)
 	}
+	warnOfCode(ctx, opened, log)
 	tryConnections(ctx, opened, log)
 	if err := executors.addSQL(c, deployment, log); err != nil {
 		return err

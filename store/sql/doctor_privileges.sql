@@ -5,7 +5,7 @@
 WITH replica AS (SELECT to_regrole('rowrun_replica')::oid AS role)
 SELECT p.privilege || ' on ' || p.tab
 FROM (VALUES
-    ('rowrun.deployment', 'SELECT'), ('rowrun.migration', 'SELECT'), ('rowrun.schema_object', 'SELECT'), ('rowrun.plan', 'UPDATE'), ('rowrun.task', 'UPDATE'),
+    ('rowrun.deployment', 'SELECT'), ('rowrun.migration', 'SELECT'), ('rowrun.schema_object', 'SELECT'), ('rowrun.code_version', 'SELECT'), ('rowrun.plan', 'UPDATE'), ('rowrun.task', 'UPDATE'),
     ('rowrun.task_run', 'INSERT'), ('rowrun.task_run', 'UPDATE'), ('rowrun.replica_heartbeat', 'INSERT'),
     ('rowrun.replica_heartbeat', 'UPDATE'), ('rowrun.webhook', 'SELECT'), ('rowrun.webhook_delivery', 'UPDATE')) p(tab, privilege)
 WHERE to_regclass(p.tab) IS NOT NULL AND NOT has_table_privilege(to_regclass(p.tab), p.privilege)

@@ -1,3 +1,4 @@
 -- schema_version
--- Returns: the newest migration that was applied, 0: none; 42P01 or 3F000 where there is no schema
-SELECT coalesce(max(version), 0) FROM rowrun.migration
+-- The newest table step that was applied.
+-- Returns: it; whether every step has a checksum, which those of the old numbering lack
+SELECT coalesce(max(m.version), 0), coalesce(bool_and(to_jsonb(m) ? 'checksum'), true) FROM rowrun.migration m

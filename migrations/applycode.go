@@ -1,0 +1,392 @@
+package migrations
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// codeLockTimeout bounds each wait for a lock while code is applied: who makes a trigger locks the table against writers,
+// and whoever comes after waits as long as that waits.
+const codeLockTimeout = time.Second
+
+// recordedObject is one that the database has recorded.
+type recordedObject struct {
+	hash    string
+	retired int // in which release it went from the files; 0: it is in use
+}
+
+// Code tells which functions, triggers, views and grants a schema has.
+type Code struct {
+	Release int    // as the manifest counts them; 0: none
+	Hash    string // of the source of all; empty: none
+	At      time.Time
+}
+
+// readCodeVersion reads which code was applied last; the tables for that are the baseline's.
+func readCodeVersion(ctx context.Context, tx pgx.Tx) (c Code, err error) {
+	var exists bool
+	if err := tx.QueryRow(ctx, "SELECT pg_catalog.to_regclass('rowrun.code_version') IS NOT NULL").Scan(&exists); err != nil || !exists {
+		return c, err
+	}
+	rows, err := tx.Query(ctx, "SELECT release, hash, applied_at FROM rowrun.code_version")
+	if err != nil {
+		return c, err
+	}
+	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Code])
+	if len(list) > 0 {
+		c = list[0]
+	}
+	return c, err
+}
+
+func readObjects(ctx context.Context, tx pgx.Tx) (map[string]recordedObject, error) {
+	rows, err := tx.Query(ctx, "SELECT object, hash, coalesce(retired_in, 0) FROM rowrun.code_object")
+	if err != nil {
+		return nil, err
+	}
+	objects := map[string]recordedObject{}
+	var key string
+	var o recordedObject
+	_, err = pgx.ForEachRow(rows, []any{&key, &o.hash, &o.retired}, func() error {
+		objects[key] = o
+		return nil
+	})
+	return objects, err
+}
+
+// codeVersion reads it outside of a transaction of the caller's.
+func (s *session) codeVersion(ctx context.Context) (c Code, err error) {
+	err = pgx.BeginTxFunc(ctx, s.conn, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
+		c, err = readCodeVersion(ctx, tx)
+		return err
+	})
+	if err != nil {
+		return c, fmt.Errorf("read rowrun.code_version: %w", err)
+	}
+	return c, nil
+}
+
+// needCode refuses a schema whose code isn't this program's.
+func (s *session) needCode(ctx context.Context) error {
+	has, err := s.codeVersion(ctx)
+	switch {
+	case err != nil:
+		return err
+	case has.Release > s.files.code.releaseNumber():
+		return fmt.Errorf("the schema's code is of release %d, this program's of %d: use the program that migrated it", has.Release, s.files.code.releaseNumber())
+	case has.Hash != s.files.code.hash():
+		return fmt.Errorf("the schema's code is another than this program's: run `rowrun migrate up` first")
+	}
+	return nil
+}
+
+// applyCode brings the code of the schema to that of the files, in one transaction. Code of a newer release is left alone.
+func (s *session) applyCode(ctx context.Context) error {
+	want := s.files.code
+	if want == nil {
+		return nil
+	}
+	has, err := s.codeVersion(ctx)
+	if err != nil {
+		return err
+	}
+	if has.Release > want.release {
+		s.log.Warn().Int("release", has.Release).Int("known", want.release).Msg("the schema's code is newer than this binary, left as it is")
+		return nil
+	}
+	if has.Release == want.release && has.Hash == want.hash() {
+		return nil
+	}
+	began := time.Now()
+	if err := s.makeRoles(ctx); err != nil {
+		return err
+	}
+	var a *application
+	err = s.patiently(ctx, func() error {
+		return pgx.BeginFunc(ctx, s.conn, func(tx pgx.Tx) error {
+			if _, err := tx.Exec(ctx, "SET LOCAL lock_timeout = "+milliseconds(codeLockTimeout)); err != nil {
+				return err
+			}
+			a = &application{tx: tx, want: want, todo: map[string]bool{}}
+			return a.run(ctx)
+		})
+		// A role's row came in between, or was changed ("tuple concurrently updated").
+	}, "23505", "42710", "XX000")
+	if err != nil {
+		return fmt.Errorf("apply the code: %w", err)
+	}
+	s.log.Info().Int("release", want.release).Str("hash", want.hash()).Int("made", a.made).Int("removed", a.removed).Int("retired", len(a.retired)).
+		Float64("took_ms", float64(time.Since(began).Microseconds())/1000).Msg("code applied")
+	return nil
+}
+
+// application is one try to bring the code of the schema to that of the files.
+type application struct {
+	tx      pgx.Tx
+	want    *codeFiles
+	has     map[string]recordedObject
+	todo    map[string]bool // keys of what is made
+	gone    []string        // keys of what is removed
+	retired []string        // keys of what has gone from the files since the last time
+	made    int
+	removed int
+}
+
+func (a *application) run(ctx context.Context) (err error) {
+	if a.has, err = readObjects(ctx, a.tx); err != nil {
+		return err
+	}
+	for _, o := range a.want.objects {
+		if a.has[o.key()].hash != o.hash {
+			a.todo[o.key()] = true
+		}
+	}
+	a.sort()
+	for _, key := range a.gone {
+		if err := a.drop(ctx, key); err != nil {
+			return err
+		}
+	}
+	for _, o := range a.want.objects {
+		// What was made anew has the rights of new objects.
+		if a.todo[o.key()] || o.kind == kindGrants && a.made+a.removed > 0 {
+			if err := a.make(ctx, o); err != nil {
+				return err
+			}
+			a.made++
+		}
+	}
+	return a.record(ctx)
+}
+
+// sort finds what is no more in the files: what is removed, and what is only retired.
+func (a *application) sort() {
+	kept, families := map[string]bool{}, map[string]bool{}
+	for _, o := range a.want.objects {
+		kept[o.key()] = true
+		families[family(o.key())] = true
+	}
+	for key, o := range a.has {
+		kind, _, _ := strings.Cut(key, " ")
+		switch {
+		case kept[key]:
+		case kind == kindTrigger, kind == kindGrants, kind == kindRoles, families[family(key)],
+			o.retired > 0 && o.retired < a.want.release:
+			a.gone = append(a.gone, key)
+		case o.retired == 0:
+			a.retired = append(a.retired, key)
+		}
+	}
+}
+
+// make makes an object as its file says. What can't be replaced is dropped before, with what depends on it.
+func (a *application) make(ctx context.Context, o *source) error {
+	statements := o.texts()
+	var err error
+	switch {
+	case o.kind == kindPublication:
+		statements, err = a.publication(ctx, o)
+	case o.kind == kindTrigger && !o.replace:
+		err = a.exec(ctx, "DROP TRIGGER IF EXISTS "+o.name)
+	case o.replace:
+		err = pgx.BeginFunc(ctx, a.tx, func(tx pgx.Tx) error { return do(ctx, tx, o.make) })
+		if is(err, "42P13", "42P16", "42809", "42710") { // another result, other columns, another kind, a constraint trigger
+			if err = a.drop(ctx, o.key()); err == nil {
+				err = a.exec(ctx, o.make)
+			}
+		}
+		statements = o.rest
+	}
+	if err == nil {
+		err = a.exec(ctx, statements...)
+	}
+	if err != nil {
+		return fmt.Errorf("code/%s:%d: %s: %w", o.path, o.line, o.key(), err)
+	}
+	return nil
+}
+
+func (a *application) exec(ctx context.Context, statements ...string) error {
+	return do(ctx, a.tx, statements...)
+}
+
+// publication changes the one that is there, which whoever reads the log may be using.
+func (a *application) publication(ctx context.Context, o *source) ([]string, error) {
+	var exists bool
+	if err := a.tx.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_catalog.pg_publication WHERE pubname = $1)", o.name).Scan(&exists); err != nil || !exists {
+		return o.texts(), err
+	}
+	_, body, _ := strings.Cut(o.make, "FOR ")
+	tables, options, _ := strings.Cut(body, "WITH ")
+	return append([]string{"ALTER PUBLICATION " + o.name + " SET " + tables, "ALTER PUBLICATION " + o.name + " SET " + options}, o.rest...), nil
+}
+
+// drop removes an object, and what of the code depends on it, which is made again. What others have built on it stays, and
+// so does the object: that is an error that names it.
+func (a *application) drop(ctx context.Context, key string) error {
+	kind, name, _ := strings.Cut(key, " ")
+	if kind == kindGrants || kind == kindRoles {
+		return nil // others say what may be done now
+	}
+	keys := slices.Collect(maps.Keys(a.has))
+	for _, o := range a.want.objects {
+		keys = append(keys, o.key())
+	}
+	rows, err := a.tx.Query(ctx, dependantsSQL, keys, key)
+	if err != nil {
+		return err
+	}
+	type dependant struct {
+		Key, Description string // the key is empty where it isn't ours
+	}
+	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[dependant])
+	if err != nil {
+		return err
+	}
+	for _, d := range list {
+		if d.Key == "" {
+			return fmt.Errorf("%s depends on %s, which has to be made anew: drop it, run `rowrun migrate up`, and make it again", d.Description, key)
+		}
+		a.todo[d.Key] = true
+		a.removed++
+	}
+	a.removed++
+	return a.exec(ctx, "DROP "+kind+" IF EXISTS "+name+" CASCADE")
+}
+
+// dependantsSQL lists what goes along when $2, one of the objects $1, is dropped. Rules are their views', and a constraint
+// trigger's constraint is its own.
+const dependantsSQL = `-- dependants
+WITH RECURSIVE ours AS (
+    SELECT DISTINCT ON (d.class, d.id) k.key, d.class::oid AS class, d.id
+    FROM (SELECT key, split_part(key, ' ', 1) AS kind, substr(key, strpos(key, ' ') + 1) AS name FROM unnest($1::text[]) key) k
+    CROSS JOIN LATERAL (
+        SELECT 'pg_catalog.pg_proc'::regclass AS class, to_regprocedure(k.name)::oid AS id WHERE k.kind IN ('function', 'procedure')
+        UNION ALL
+        SELECT 'pg_catalog.pg_class'::regclass, to_regclass(k.name)::oid WHERE k.kind = 'view'
+        UNION ALL
+        SELECT 'pg_catalog.pg_trigger'::regclass, t.oid FROM pg_catalog.pg_trigger t
+        WHERE k.kind = 'trigger' AND NOT t.tgisinternal AND t.tgname = split_part(k.name, ' ON ', 1)
+          AND t.tgrelid = to_regclass(split_part(k.name, ' ON ', 2))
+    ) d WHERE d.id IS NOT NULL
+), gone AS (
+    SELECT o.class, o.id FROM ours o WHERE o.key = $2
+    UNION
+    SELECT n.class, n.id FROM gone g CROSS JOIN LATERAL (
+        SELECT d.classid AS class, d.objid AS id FROM pg_catalog.pg_depend d
+        WHERE d.refclassid = g.class AND d.refobjid = g.id AND d.deptype IN ('n', 'a', 'i')
+        UNION ALL
+        SELECT d.refclassid, d.refobjid FROM pg_catalog.pg_depend d
+        WHERE d.classid = g.class AND d.objid = g.id AND g.class = 'pg_catalog.pg_rewrite'::regclass AND d.deptype = 'i'
+    ) n
+)
+SELECT coalesce(o.key, ''), pg_catalog.pg_describe_object(g.class, g.id, 0)
+FROM gone g LEFT JOIN ours o ON o.class = g.class AND o.id = g.id
+WHERE o.key IS DISTINCT FROM $2 AND (o.key IS NOT NULL OR g.class NOT IN ('pg_catalog.pg_rewrite'::regclass, 'pg_catalog.pg_type'::regclass))
+  AND NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c WHERE g.class = 'pg_catalog.pg_constraint'::regclass AND c.oid = g.id AND c.contype = 't')
+ORDER BY 1, 2`
+
+// record writes down what the schema has now.
+func (a *application) record(ctx context.Context) error {
+	if _, err := a.tx.Exec(ctx, "DELETE FROM rowrun.code_object WHERE object = ANY ($1)", a.gone); err != nil {
+		return err
+	}
+	if _, err := a.tx.Exec(ctx, "UPDATE rowrun.code_object SET retired_in = $2 WHERE object = ANY ($1)", a.retired, a.want.release); err != nil {
+		return err
+	}
+	_, err := a.tx.Conn().PgConn().Exec(ctx, a.want.records()).ReadAll()
+	return err
+}
+
+// records are the statements that say that this code was applied.
+func (c *codeFiles) records() string {
+	var b strings.Builder
+	b.WriteString("INSERT INTO rowrun.code_object (object, hash, position) VALUES")
+	for i, o := range c.objects {
+		fmt.Fprintf(&b, "%s\n    (%s, '%s', %d)", strings.Repeat(",", min(i, 1)), literal(o.key()), o.hash, i+1)
+	}
+	b.WriteString("\nON CONFLICT (object) DO UPDATE SET hash = excluded.hash, position = excluded.position, retired_in = NULL;\n")
+	fmt.Fprintf(&b, "INSERT INTO rowrun.code_version (release, hash) VALUES (%d, '%s')\n", c.release, c.hash())
+	b.WriteString("ON CONFLICT (singleton) DO UPDATE SET release = excluded.release, hash = excluded.hash, applied_at = excluded.applied_at;\n")
+	return b.String()
+}
+
+// removal is the text that removes what is recorded of the code, where that is so. What depends on an object goes before
+// it: who refers to whom only the server knows, so they are tried until none is left.
+func removal(where string) string {
+	return `DO $$
+DECLARE
+    found text;
+    left_over integer;
+    before integer;
+    trouble text;
+BEGIN
+    LOOP
+        before := left_over;
+        SELECT count(*) INTO left_over FROM rowrun.code_object o WHERE ` + where + `;
+        EXIT WHEN left_over = 0;
+        IF left_over = before THEN
+            RAISE EXCEPTION 'the code can''t be removed: %', trouble USING ERRCODE = 'dependent_objects_still_exist';
+        END IF;
+        FOR found IN SELECT o.object FROM rowrun.code_object o WHERE ` + where + ` ORDER BY o.position DESC LOOP
+            BEGIN
+                IF found !~ '^(grants|roles) ' THEN
+                    EXECUTE 'DROP ' || overlay(found PLACING ' IF EXISTS ' FROM strpos(found, ' ') FOR 1);
+                END IF;
+                DELETE FROM rowrun.code_object o WHERE o.object = found;
+            EXCEPTION WHEN dependent_objects_still_exist THEN
+                GET STACKED DIAGNOSTICS trouble = PG_EXCEPTION_DETAIL;
+            END;
+        END LOOP;
+    END LOOP;
+END $$;
+`
+}
+
+// replacement is the text by which a person applies the code over another one.
+func (c *codeFiles) replacement() string {
+	var keys, families []string
+	for _, o := range c.objects {
+		keys, families = append(keys, literal(o.key())), append(families, literal(family(o.key())))
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "UPDATE rowrun.code_object\nSET retired_in = CASE WHEN object ~ '^(trigger|grants|roles) ' OR split_part(object, '(', 1) IN (%s) THEN 0 ELSE %d END\n"+
+		"WHERE coalesce(retired_in, %[2]d) = %[2]d AND object NOT IN (%s);\n", strings.Join(families, ", "), c.release, strings.Join(keys, ", "))
+	b.WriteString(removal(fmt.Sprintf("o.retired_in < %d", c.release)))
+	file := ""
+	for _, o := range c.objects {
+		if o.path != file {
+			file = o.path
+			fmt.Fprintf(&b, "\n-- code/%s\n", file)
+		}
+		if o.make != "" && !o.replace {
+			fmt.Fprintf(&b, "DROP %s IF EXISTS %s;\n", strings.ToUpper(o.kind), o.name)
+		}
+		for _, text := range o.texts() {
+			b.WriteString(text + ";\n")
+		}
+	}
+	return b.String() + "\n" + c.records()
+}
+
+func literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
+
+// makeRoles makes the roles that are missing: they are the server's, and a dump that was restored on another has brought
+// none along.
+func (s *session) makeRoles(ctx context.Context) error {
+	for _, o := range s.files.code.of(kindRoles) {
+		err := s.patiently(ctx, func() error {
+			return pgx.BeginFunc(ctx, s.conn, func(tx pgx.Tx) error { return do(ctx, tx, o.rest...) })
+		})
+		if err != nil {
+			return fmt.Errorf("roles: %w", err)
+		}
+	}
+	return nil
+}

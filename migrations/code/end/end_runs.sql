@@ -1,0 +1,54 @@
+-- Ends RUNNING runs, as one statement's worth of work: compare-and-set on (id, RUNNING, claim), successors, and by
+-- the triggers what hangs on it. claims[i] NULL asks for no claim. statuses[i] is DONE or FAILED; a run of which a
+-- cancel was asked for ends CANCELED instead of FAILED. retries[i]: FAILURE (counts against max_attempts), STALE
+-- (on_stale decides), NONE. The rows are locked before they are judged, so that nothing changes in between. Rows that are returned were recorded; the others had ended or belong to somebody else.
+-- plan_tasks names the tasks of those runs that belong to plans; NULL: it is looked up.
+CREATE OR REPLACE FUNCTION rowrun.end_runs(run_ids bigint[], claims uuid[], statuses text[], results jsonb[], retries text[],
+    plan_tasks bigint[] DEFAULT NULL)
+    RETURNS TABLE (run_id bigint, status text, retry_run_id bigint)
+    LANGUAGE plpgsql
+    SET search_path = pg_catalog, rowrun, pg_temp
+AS $$
+#variable_conflict use_column
+DECLARE
+    t timestamptz := clock_timestamp();
+    plans bigint[] := '{}';
+    successors bigint[];
+    handled boolean;
+    ended record;
+BEGIN
+    IF plan_tasks IS NULL THEN
+        plan_tasks := ARRAY(SELECT r.task_id FROM rowrun.task_run r WHERE r.id = ANY (run_ids) AND num_nonnulls(r.plan_id) = 1);
+    END IF;
+    IF cardinality(plan_tasks) > 0 THEN
+        plans := rowrun.lock_plans_of_ends(plan_tasks, run_ids, statuses);
+    END IF;
+    IF ('DONE' = ALL (statuses)) IS NOT TRUE THEN -- what ended well needs no look at anything but the row itself
+        -- Locked first, judged later: a cancel that is asked for now waits, or is seen.
+        PERFORM FROM rowrun.task_run r WHERE r.id = ANY (run_ids) ORDER BY r.id FOR NO KEY UPDATE;
+        SELECT array_agg(j.id), array_agg(j.claim), array_agg(j.status), array_agg(j.result), array_agg(j.retry),
+               array_agg(CASE WHEN j.again THEN rowrun.next_run_id() END), bool_or(j.handled)
+        INTO run_ids, claims, statuses, results, retries, successors, handled
+        FROM rowrun.judge_ends(run_ids, claims, statuses, results, retries) j;
+    END IF;
+    ended := rowrun.make_ended(run_ids, claims, statuses, results, successors, t);
+    IF ended.of_plans THEN
+        PERFORM rowrun.mark_ended(ended.ids);
+    ELSIF ended.databases IS NOT NULL THEN -- all that mark_ended would do, without a look at the rows
+        INSERT INTO rowrun.gate_mark (kind, database_id) SELECT 'DATABASE', unnest(ended.databases);
+    END IF;
+    IF array_remove(ended.successors, NULL) <> '{}' THEN
+        PERFORM rowrun.insert_successors(run_ids, retries, ended.successors, t);
+    END IF;
+    IF handled THEN
+        PERFORM rowrun.handle_ended(ended.ids);
+    END IF;
+    IF ended.kept IS NOT NULL OR ended.ticked IS NOT NULL THEN
+        PERFORM rowrun.schedule_ended(ended.kept, ended.ticked);
+    END IF;
+    IF cardinality(plans) > 0 THEN
+        PERFORM rowrun.announce_plans(plans);
+    END IF;
+    RETURN QUERY SELECT e.id, e.status, e.successor FROM unnest(ended.ids, ended.statuses, ended.successors) AS e(id, status, successor);
+END $$;
+COMMENT ON FUNCTION rowrun.end_runs(bigint[], uuid[], text[], jsonb[], text[], bigint[]) IS 'Internal: ends RUNNING runs and makes their successors.';

@@ -1,0 +1,13 @@
+-- Which runs a replica can take, by its lists: the one text of it, for gates, claims and whoever asks why a run waits.
+-- payload is the task's; one that names no command is anybody's, who fails it and says why. Inlined where it is called.
+CREATE OR REPLACE FUNCTION rowrun.fits(type text, database_id text, payload jsonb, databases text[], commands text[]) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    RETURN (type NOT IN ('SQL', 'DATABASE_MIGRATE') OR database_id IS NULL OR database_id = ANY (databases))
+       AND (type <> 'COMMAND' OR jsonb_typeof(payload -> 'command') IS DISTINCT FROM 'string' OR payload ->> 'command' = ANY (commands));
+COMMENT ON FUNCTION rowrun.fits(text, text, jsonb, text[], text[]) IS 'Internal: whether lists of databases and commands cover a run.';
+
+CREATE OR REPLACE FUNCTION rowrun.takes(h rowrun.replica_heartbeat, t timestamptz, queue text, type text, database_id text, payload jsonb) RETURNS boolean
+    LANGUAGE sql STABLE
+    RETURN h.state = 'ACTIVE' AND h.last_heartbeat + h.lease > t AND queue = ANY (h.queues) AND type = ANY (h.types)
+       AND rowrun.fits(type, database_id, payload, h.databases, h.commands);
+COMMENT ON FUNCTION rowrun.takes(rowrun.replica_heartbeat, timestamptz, text, text, text, jsonb) IS 'Internal: whether a replica is alive and could take a run.';

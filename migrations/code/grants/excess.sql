@@ -1,0 +1,38 @@
+-- The default privileges of whoever migrates may have given others more than stands above. Who may attach a trigger or a
+-- foreign key to these tables, or add a function to this schema, has code of his own run as the sidecar. So nobody but the
+-- owner may; nobody besides our roles holds table-wide UPDATE and DELETE or calls what is internal. SELECT, INSERT and
+-- rights on columns that somebody was given stay.
+DO $$
+DECLARE
+    excess record;
+BEGIN
+    FOR excess IN
+        WITH ours AS (
+            SELECT array_agg(r.oid) AS roles FROM pg_catalog.pg_roles r
+            WHERE r.rolname IN ('rowrun_client', 'rowrun_author', 'rowrun_operator', 'rowrun_viewer', 'rowrun_replica')
+        ), held AS (
+            SELECT 'TABLE ' || c.oid::regclass AS object, c.relowner AS owner, a.grantee, a.privilege_type
+            FROM pg_catalog.pg_class c CROSS JOIN LATERAL aclexplode(c.relacl) a
+            WHERE c.relnamespace = 'rowrun'::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm')
+            UNION ALL
+            SELECT 'SCHEMA rowrun', n.nspowner, a.grantee, a.privilege_type
+            FROM pg_catalog.pg_namespace n CROSS JOIN LATERAL aclexplode(n.nspacl) a WHERE n.nspname = 'rowrun'
+            UNION ALL
+            SELECT 'FUNCTION ' || f.oid::regprocedure, f.proowner, a.grantee, 'INTERNAL'
+            FROM pg_catalog.pg_proc f CROSS JOIN LATERAL aclexplode(f.proacl) a
+            WHERE f.pronamespace = 'rowrun'::regnamespace AND NOT has_function_privilege('rowrun_operator', f.oid, 'EXECUTE')
+            UNION ALL
+            SELECT 'TABLE ' || t.attrelid::regclass, c.relowner, a.grantee, 'REFERENCES'
+            FROM pg_catalog.pg_attribute t JOIN pg_catalog.pg_class c ON c.oid = t.attrelid CROSS JOIN LATERAL aclexplode(t.attacl) a
+            WHERE c.relnamespace = 'rowrun'::regnamespace AND a.privilege_type = 'REFERENCES'
+        )
+        SELECT DISTINCT format('REVOKE %s ON %s FROM %s CASCADE', CASE h.privilege_type WHEN 'INTERNAL' THEN 'EXECUTE' ELSE h.privilege_type END,
+                               h.object, CASE h.grantee WHEN 0 THEN 'PUBLIC' ELSE h.grantee::regrole::text END) AS revoke
+        FROM held h CROSS JOIN ours
+        WHERE h.grantee <> h.owner
+          AND (h.privilege_type IN ('TRIGGER', 'REFERENCES', 'TRUNCATE', 'CREATE')
+               OR (h.privilege_type IN ('UPDATE', 'DELETE', 'INTERNAL') AND h.grantee <> ALL (ours.roles)))
+    LOOP
+        EXECUTE excess.revoke;
+    END LOOP;
+END $$;

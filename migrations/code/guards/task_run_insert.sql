@@ -1,0 +1,149 @@
+-- Fills a new run from its task; rowrun.note_ready is in signals/marks.sql. A successor (retry_of) is one
+-- that its predecessor names, and that a function of ours or a replica inserts; what anybody else gives there is
+-- overwritten like everything else that isn't the user's to say. A tick is taken from the same, where they say that it is
+-- a schedule's (rowrun.scheduling), so that an owner's plain INSERT has none.
+-- Its plans are made at the first row of a session, where the tables may be empty and vacuumed: reading them from end to
+-- end then costs nothing, and would go on with the thousands of rows of the same statement.
+CREATE OR REPLACE FUNCTION rowrun.is_scheduling() RETURNS boolean LANGUAGE sql STABLE
+    RETURN coalesce(current_setting('rowrun.scheduling', true), '') = 'on' AND rowrun.is_trusted();
+COMMENT ON FUNCTION rowrun.is_scheduling() IS 'Internal: whether a statement that makes or moves ticks is the schedule''s.';
+
+CREATE OR REPLACE FUNCTION rowrun.task_run_fill() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan = off
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+DECLARE
+    t record;
+    current_round integer;
+    depends boolean;
+    marked boolean;
+BEGIN
+    SELECT k.type, k.queue, k.database_id, k.version, k.version_key, k.sequential, k.priority, k.plan_id,
+           nullif(k.retention IS NOT NULL, false) AS own_retention
+    INTO t FROM rowrun.task k WHERE k.id = NEW.task_id;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'task % does not exist', coalesce(NEW.task_id::text, 'NULL')
+            USING ERRCODE = 'foreign_key_violation', HINT = 'Insert the task first, or look for its id in rowrun.task.';
+    END IF;
+    IF NEW.status <> 'PENDING' THEN
+        RAISE EXCEPTION 'a run is inserted as PENDING, not as %', NEW.status
+            USING ERRCODE = 'RR003', HINT = 'Leave status out.';
+    END IF;
+    NEW.id := coalesce(NEW.id, nextval('rowrun.task_run_id_seq'));
+    IF NEW.id IS DISTINCT FROM pg_sequence_last_value('rowrun.task_run_id_seq') THEN -- given, or another session has drawn one since
+        PERFORM rowrun.check_id(NEW.id, 'rowrun.task_run_id_seq');
+        IF EXISTS (SELECT FROM rowrun.task_run c WHERE c.root_id = NEW.id AND c.attempt > 0 AND c.retry_run_id IS NULL)
+           AND NOT rowrun.is_owner()
+        THEN
+            RAISE EXCEPTION 'id % is that of a chain of retries whose first run is gone', NEW.id
+                USING ERRCODE = 'RR003', HINT = 'Leave id out.';
+        END IF;
+    END IF;
+    NEW.status := 'PENDING';
+    NEW.run_at := coalesce(NEW.run_at, now());
+    NEW.input := coalesce(NEW.input, '{}');
+    NEW.priority := coalesce(NEW.priority, t.priority);
+    NEW.plan_id := t.plan_id;
+    NEW.type := t.type;
+    NEW.queue := t.queue;
+    NEW.database_id := t.database_id;
+    NEW.version := t.version;
+    NEW.version_key := t.version_key;
+    NEW.sequential := t.sequential;
+    NEW.own_retention := t.own_retention;
+    NEW.created_at := now();
+    NEW.updated_at := now();
+    NEW.result := '{}';
+    IF NEW.retry_of IS NOT NULL THEN -- asked by itself: a query in the condition below would be one for each INSERT
+        IF NOT rowrun.is_trusted() OR NOT EXISTS (SELECT FROM rowrun.task_run p WHERE p.id = NEW.retry_of AND p.retry_run_id = NEW.id) THEN
+            NEW.retry_of := NULL;
+        END IF;
+    END IF;
+    IF NEW.retry_of IS NULL THEN
+        NEW.attempt := 0;
+        NEW.root_id := NEW.id;
+        NEW.creator := current_user;
+        NEW.failures := 0;
+        NEW.recoveries := 0;
+        NEW.round := NULL;
+        IF NEW.tick IS NOT NULL AND NOT rowrun.is_scheduling() THEN
+            NEW.tick := NULL;
+        END IF;
+    END IF;
+    -- What is a handler's run follows from who inserts it: a key or a setting could be anybody's.
+    IF NEW.handles IS NOT NULL AND NOT rowrun.is_trusted() THEN
+        NEW.handles := NULL;
+    END IF;
+    IF NEW.tick IS NULL AND NEW.missed_at IS NOT NULL THEN
+        NEW.missed_at := NULL;
+    END IF;
+    IF t.plan_id IS NULL THEN
+        NEW.round := NULL;
+    ELSE
+        -- One look at all that its plan says. The round is the current one, or the next where that has its event; an
+        -- automatic retry says its predecessor's. One mark is enough for what a transaction inserts: it has left one where
+        -- the plan's newest PENDING run is its own, too.
+        SELECT least(p.round, 2147483646) + (p.announced_round >= p.round)::int,
+               EXISTS (SELECT FROM rowrun.task_dependency d WHERE d.task_id = NEW.task_id),
+               (SELECT u.created_at = now() AND u.hold IS NOT DISTINCT FROM 'READY' FROM rowrun.task_run u
+                WHERE u.plan_id = t.plan_id AND u.status = 'PENDING' ORDER BY u.id DESC LIMIT 1)
+        INTO current_round, depends, marked FROM rowrun.plan p WHERE p.id = t.plan_id;
+        NEW.round := coalesce(NEW.round, current_round);
+    END IF;
+    IF NOT (ROW(NEW.available_at, NEW.started_at, NEW.finished_at, NEW.deadline, NEW.cancel_requested_at, NEW.cancel_reason,
+                NEW.progress, NEW.progress_at, NEW.replica_id, NEW.claim_hash, NEW.prev_status, NEW.by_hand, NEW.retry_run_id) IS NULL)
+    THEN
+        NEW.available_at := NULL;
+        NEW.started_at := NULL;
+        NEW.finished_at := NULL;
+        NEW.deadline := NULL;
+        NEW.cancel_requested_at := NULL;
+        NEW.cancel_reason := NULL;
+        NEW.progress := NULL;
+        NEW.progress_at := NULL;
+        NEW.replica_id := NULL;
+        NEW.claim_hash := NULL;
+        NEW.prev_status := NULL;
+        NEW.by_hand := NULL;
+        NEW.retry_run_id := NULL;
+    END IF;
+    IF pg_column_size(NEW.input) >= 2000 OR jsonb_typeof(NEW.input) <> 'object' OR NEW.idempotency_key IS NOT NULL
+       OR NEW.run_at < timestamptz '1900-01-01 00:00+00' OR NEW.run_at >= timestamptz '9999-01-01 00:00+00'
+    THEN
+        PERFORM rowrun.task_run_bounds(NEW);
+    END IF;
+    IF t.type IN ('SQL', 'DATABASE_MIGRATE', 'COMMAND') AND NEW.input ?| '{sql,transaction,command}' THEN
+        RAISE EXCEPTION 'input of a % task may not name sql, transaction or command', t.type
+            USING ERRCODE = 'RR003', HINT = 'They belong to the task''s payload.';
+    END IF;
+    -- Nothing but time and pause holds a run without plan and database: where it is due, the next pass takes it.
+    IF t.plan_id IS NULL AND t.database_id IS NULL AND NEW.run_at <= clock_timestamp() THEN
+        NEW.hold := 'READY';
+        NEW.judge_at := NULL;
+    ELSIF t.plan_id IS NOT NULL AND t.database_id IS NULL AND NEW.run_at <= clock_timestamp() AND NOT depends THEN
+        -- Most likely only its plan holds it, which the pass looks at; the other gates are asked when its turn comes.
+        NEW.hold := 'READY';
+        NEW.judge_at := NULL;
+        IF marked IS NOT TRUE THEN
+            PERFORM rowrun.note_ready(t.plan_id);
+        END IF;
+    ELSE
+        -- A run of a plan is looked at at once even where it isn't due yet: a retry ends what its failure held back.
+        NEW.hold := NULL;
+        NEW.judge_at := CASE WHEN t.plan_id IS NULL THEN NEW.run_at ELSE least(NEW.run_at, now()) END;
+        -- Behind a smaller version that this very transaction has inserted it waits at least for that one, whose end has
+        -- it looked at: nobody can have ended that before this run can be seen. What else the first judgement of a run
+        -- looks at, its plan and what it holds back, is looked at for that one.
+        IF t.version_key IS NOT NULL AND NEW.tick IS NULL AND NEW.run_at <= clock_timestamp() AND (
+            SELECT u.xmin = pg_current_xact_id()::xid AND u.created_at = now() AND u.plan_id IS NOT DISTINCT FROM t.plan_id
+                   AND (u.hold IS NOT DISTINCT FROM 'DATABASE' AND u.judge_at IS NULL OR u.judge_at <= clock_timestamp())
+            FROM rowrun.task_run u
+            WHERE u.database_id = t.database_id AND u.status = 'PENDING' AND u.version_key < t.version_key
+            ORDER BY u.version_key DESC LIMIT 1)
+        THEN
+            NEW.hold := 'DATABASE';
+            NEW.judge_at := NULL;
+        END IF;
+    END IF;
+    RETURN NEW;
+END $$;
+COMMENT ON FUNCTION rowrun.task_run_fill() IS 'Trigger: fills a new run from its task.';
+CREATE OR REPLACE TRIGGER task_run_fill BEFORE INSERT ON rowrun.task_run FOR EACH ROW EXECUTE FUNCTION rowrun.task_run_fill();

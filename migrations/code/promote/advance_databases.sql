@@ -1,0 +1,70 @@
+-- What a pass would do for databases on which runs have just ended, where that is simple: nothing is active there, and the
+-- first that waits in the order of versions, priority and time is the only one that may start, held by its predecessor
+-- alone. That is most of what migrations do, and takes a fraction of a pass, because it needs no mark and no judgement of
+-- candidates against each other. A database on which something waits that it doesn't serve gets a mark for the next
+-- pass, unless all that waits is behind a smaller version that is still active. It promotes under the lock of the passes,
+-- and judges as they do (rowrun.closed_gate, rowrun.promote_runs); the ends were written by a statement before.
+CREATE OR REPLACE FUNCTION rowrun.advance_databases(databases text[], OUT promoted integer, OUT marked integer)
+    LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
+DECLARE
+    t timestamptz;
+    last_mark bigint;
+    patience text := current_setting('lock_timeout');
+BEGIN
+    PERFORM FROM rowrun.promotion_lock l WHERE l.id = 1 FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
+        -- Marks would need another pass, which would hold the lock when the next ends come.
+        BEGIN
+            PERFORM set_config('lock_timeout', '20ms', true);
+            PERFORM FROM rowrun.promotion_lock l WHERE l.id = 1 FOR UPDATE;
+            IF NOT FOUND THEN -- no row, no lock: the next sweep puts it back
+                RAISE EXCEPTION USING ERRCODE = 'lock_not_available';
+            END IF;
+            PERFORM set_config('lock_timeout', patience, true);
+        EXCEPTION WHEN lock_not_available THEN
+            INSERT INTO rowrun.gate_mark (kind, database_id) SELECT 'DATABASE', unnest(databases);
+            promoted := 0;
+            marked := cardinality(databases);
+            RETURN;
+        END;
+    END IF;
+    last_mark := coalesce(pg_sequence_last_value('rowrun.gate_mark_id_seq'), 0);
+    t := clock_timestamp(); -- as in promote_runs
+    WITH first AS MATERIALIZED (
+        SELECT d.id AS database_id, r.id,
+               r.plan_id IS NULL AND r.missed_at IS NULL AND a.is_there IS NULL
+               AND (r.version_key IS NULL OR NOT EXISTS (
+                   SELECT FROM rowrun.task_run u WHERE u.database_id = d.id AND u.status = 'PENDING' AND u.version_key IS NULL))
+               AND (r.sequential
+                    OR (SELECT count(*) FROM (SELECT FROM rowrun.task_run u WHERE u.database_id = d.id AND u.status = 'PENDING'
+                                              AND u.version_key = r.version_key LIMIT 2) u) = 1)
+               AND EXISTS (
+                   SELECT FROM rowrun.task k
+                   JOIN rowrun.replica_heartbeat h ON rowrun.takes(h, t, r.queue, r.type, r.database_id, k.payload)
+                   WHERE k.id = r.task_id AND rowrun.own_cause(k, r.missed_at, t) IS NULL) AS simple,
+               coalesce(a.version_key < r.version_key, false) AND NOT EXISTS (
+                   SELECT FROM rowrun.task_run u WHERE u.database_id = d.id AND u.status = 'PENDING' AND u.version_key IS NULL) AS blocked
+        FROM unnest(databases) d(id)
+        CROSS JOIN LATERAL (
+            SELECT * FROM rowrun.task_run r WHERE r.database_id = d.id AND r.status = 'PENDING'
+            ORDER BY r.version_key, r.sequential, r.priority DESC, r.run_at, r.id LIMIT 1) r
+        LEFT JOIN LATERAL (
+            SELECT true AS is_there, a.version_key FROM rowrun.task_run a WHERE a.database_id = d.id AND a.status IN ('AVAILABLE', 'RUNNING')
+            ORDER BY a.version_key LIMIT 1) a ON true
+    ), locked AS MATERIALIZED (
+        SELECT r.id FROM rowrun.task_run r
+        WHERE r.id = ANY (ARRAY(SELECT f.id FROM first f WHERE f.simple))
+          AND coalesce(r.status, '') = 'PENDING' AND r.hold = 'DATABASE' -- then it is due as well
+        FOR NO KEY UPDATE SKIP LOCKED
+    ), changed AS MATERIALIZED (
+        SELECT CASE WHEN cardinality(l.ids) > 0 THEN rowrun.make_available(l.ids, greatest(t, (SELECT max(m.at) FROM rowrun.gate_mark m WHERE m.id > last_mark)))
+                    ELSE '{}' END AS ids
+        FROM (SELECT ARRAY(SELECT l.id FROM locked l) AS ids OFFSET 0) l
+    ), left_over AS (
+        INSERT INTO rowrun.gate_mark (kind, database_id)
+        SELECT 'DATABASE', f.database_id FROM first f WHERE NOT f.blocked AND f.id <> ALL ((SELECT c.ids FROM changed c)::bigint[])
+        RETURNING 1
+    )
+    SELECT cardinality(c.ids), (SELECT count(*) FROM left_over) INTO promoted, marked FROM changed c;
+END $$;
+COMMENT ON FUNCTION rowrun.advance_databases(text[]) IS 'Internal: promotes the next version on databases where runs have ended, or leaves a mark.';

@@ -1,0 +1,149 @@
+-- Whom to judge: what is due, and what marks name. Every list is bounded; where a bound is met, the rest keeps its mark.
+-- of_plans are those that were found by their plan, cut_off the databases whose list met its bound.
+CREATE OR REPLACE FUNCTION rowrun.candidates(marks record, due boolean, most integer,
+    OUT ids bigint[], OUT of_plans bigint[], OUT cut_off text[], OUT more boolean) LANGUAGE plpgsql
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+DECLARE
+    t timestamptz := clock_timestamp();
+    bound integer := least(2 * most, 2000);
+    plans bigint[] := marks.plans;
+    part bigint[] := '{}';
+BEGIN
+    more := false;
+    IF due THEN
+        part := ARRAY(SELECT r.id FROM task_run r
+                      WHERE r.judge_at <= t AND (r.plan_id IS NOT NULL OR r.database_id IS NOT NULL)
+                      ORDER BY r.judge_at LIMIT 1000);
+        part := part[1:most];
+        more := cardinality(part) >= least(most, 1000);
+        -- Their plans are looked at too: a retry may have ended a STOP.
+        SELECT coalesce(array_agg(DISTINCT q.plan_id), '{}') INTO plans
+        FROM (SELECT unnest(plans) AS plan_id
+              UNION SELECT r.plan_id FROM task_run r WHERE r.id = ANY (part) AND num_nonnulls(r.plan_id) = 1) q;
+    END IF;
+    ids := part || marks.runs;
+    IF cardinality(marks.databases) > 0 THEN
+        SELECT ids || coalesce(array_agg(w.id), '{}'), array_agg(DISTINCT w.database_id) FILTER (WHERE w.n = least(most, 200))
+        INTO ids, cut_off FROM waiting_on_databases(marks.databases) w WHERE w.n <= most;
+    END IF;
+    IF cardinality(marks.dependents) > 0 THEN
+        ids := ids || ARRAY(SELECT w.id FROM waiting_of_tasks(marks.dependents) w);
+    END IF;
+    IF cardinality(marks.tasks) > 0 THEN
+        part := ARRAY(SELECT w.id FROM waiting_for_tasks(marks.tasks) w);
+        ids := ids || part[1:bound];
+        IF cardinality(part) >= bound THEN
+            INSERT INTO gate_mark (kind, task_id) SELECT 'TASK', unnest(marks.tasks);
+            more := true;
+        END IF;
+    END IF;
+    IF cardinality(marks.paused) > 0 THEN
+        part := ARRAY(SELECT r.id FROM task_run r JOIN task k ON k.id = r.task_id
+                      WHERE r.task_id = ANY (marks.paused) AND r.status = 'PENDING' AND r.hold = 'PAUSED' AND NOT k.paused
+                      LIMIT 2000);
+        ids := ids || part[1:bound];
+        IF cardinality(part) >= bound THEN
+            INSERT INTO gate_mark (kind, task_id) SELECT 'PAUSE', unnest(marks.paused);
+            more := true;
+        END IF;
+    END IF;
+    IF marks.failures IS NOT NULL THEN
+        part := ARRAY(SELECT w.id FROM waiting_for_mends(marks.failures) w);
+        ids := ids || part[1:bound];
+        IF cardinality(part) >= bound THEN
+            INSERT INTO gate_mark (kind, plan_id, database_id)
+            SELECT 'FAILURE', f.plan_id, f.database_id FROM jsonb_to_recordset(marks.failures) AS f(plan_id bigint, database_id text);
+            more := true;
+        END IF;
+    END IF;
+    IF marks.replicas THEN
+        part := ARRAY(SELECT w.id FROM waiting_for_replicas(t) w);
+        ids := ids || part[1:bound];
+        IF cardinality(part) >= bound THEN
+            INSERT INTO gate_mark (kind) VALUES ('REPLICA');
+            more := true;
+        END IF;
+    END IF;
+    IF cardinality(plans) > 0 THEN
+        of_plans := ARRAY(SELECT w.id FROM waiting_of_plans(plans, marks.wide, most) w);
+        ids := ids || of_plans;
+    END IF;
+END $$;
+COMMENT ON FUNCTION rowrun.candidates(record, boolean, integer) IS 'Internal: the runs that a pass judges.';
+
+-- Of each database those that the order lets through: without a version, or of the smallest unfinished one, each the n-th
+-- of its list. Behind a sequential run nothing starts, so that some of these end the list. Where something else holds
+-- them now, they are passed over, and their database keeps a mark (freed).
+CREATE OR REPLACE FUNCTION rowrun.waiting_on_databases(databases text[]) RETURNS TABLE (id bigint, database_id text, n bigint)
+    LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT c.id, c.database_id, c.n
+    FROM unnest(waiting_on_databases.databases) d(database_id)
+    CROSS JOIN LATERAL rowrun.smallest_version(d.database_id) m
+    CROSS JOIN LATERAL (
+        SELECT x.id, d.database_id, row_number() OVER () AS n,
+               count(*) FILTER (WHERE x.sequential) OVER (ROWS UNBOUNDED PRECEDING) - x.sequential::int AS before FROM (
+            SELECT r.id, r.sequential FROM rowrun.task_run r
+            WHERE r.status = 'PENDING' AND r.hold = 'DATABASE' AND r.database_id = d.database_id AND r.version_key IS NULL
+            ORDER BY r.version_key, r.priority DESC, r.run_at, r.id LIMIT 200) x
+        UNION ALL
+        SELECT x.id, d.database_id, row_number() OVER () AS n,
+               count(*) FILTER (WHERE x.sequential) OVER (ROWS UNBOUNDED PRECEDING) - x.sequential::int AS before FROM (
+            SELECT r.id, r.sequential FROM rowrun.task_run r
+            WHERE r.status = 'PENDING' AND r.hold = 'DATABASE' AND r.database_id = d.database_id AND r.version_key = m.version_key
+            ORDER BY r.priority DESC, r.run_at, r.id LIMIT 200) x
+    ) c
+    WHERE c.before < 5;
+END;
+COMMENT ON FUNCTION rowrun.waiting_on_databases(text[]) IS 'Internal: runs that the order of their database lets through.';
+
+CREATE OR REPLACE FUNCTION rowrun.waiting_of_tasks(task_ids bigint[]) RETURNS TABLE (id bigint) LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT u.id FROM unnest(waiting_of_tasks.task_ids) w(task_id)
+    CROSS JOIN LATERAL (
+        SELECT x.id, x.status FROM rowrun.task_run x
+        WHERE x.task_id = w.task_id AND x.plan_id IS NOT NULL AND x.status IN ('PENDING', 'AVAILABLE', 'RUNNING') LIMIT 1) u
+    WHERE coalesce(u.status, '') = 'PENDING';
+END;
+COMMENT ON FUNCTION rowrun.waiting_of_tasks(bigint[]) IS 'Internal: the PENDING runs of tasks of plans.';
+
+-- Dependents whose every dependency is met now, asked of each (OFFSET 0): a join would read all dependencies there are.
+CREATE OR REPLACE FUNCTION rowrun.waiting_for_tasks(task_ids bigint[]) RETURNS TABLE (id bigint) LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT r.id
+    FROM (SELECT DISTINCT e.task_id FROM rowrun.task_dependency e WHERE e.depends_on_id = ANY (waiting_for_tasks.task_ids)) w
+    CROSS JOIN LATERAL (
+        SELECT u.id, u.hold FROM rowrun.task_run u
+        WHERE u.task_id = w.task_id AND u.plan_id IS NOT NULL
+          AND u.status IN ('PENDING', 'AVAILABLE', 'RUNNING') AND coalesce(u.status, '') = 'PENDING' LIMIT 1) r
+    WHERE (r.hold = 'DEPENDENCY' OR r.hold IS NULL)
+      AND NOT EXISTS (SELECT FROM rowrun.unmet_dependency d WHERE d.task_id = w.task_id OFFSET 0)
+    LIMIT 2000;
+END;
+COMMENT ON FUNCTION rowrun.waiting_for_tasks(bigint[]) IS 'Internal: runs that waited for these tasks, and for none any more.';
+
+CREATE OR REPLACE FUNCTION rowrun.waiting_for_mends(failures jsonb) RETURNS TABLE (id bigint) LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT r.id FROM jsonb_to_recordset(waiting_for_mends.failures) AS f(plan_id bigint, database_id text)
+    JOIN rowrun.task_run r ON r.plan_id = f.plan_id AND r.database_id = f.database_id
+    WHERE r.status = 'PENDING' AND r.hold = 'FAILURE'
+      AND NOT EXISTS (SELECT FROM rowrun.task x JOIN rowrun.plan p ON p.id = x.plan_id
+                      WHERE x.plan_id = r.plan_id AND x.database_id = r.database_id
+                        AND p.on_failure = 'STOP_DATABASE' AND x.version_key < r.version_key
+                        AND x.outcome IN ('FAILED', 'CANCELED') AND NOT x.skipped)
+    LIMIT 2000;
+END;
+COMMENT ON FUNCTION rowrun.waiting_for_mends(jsonb) IS 'Internal: runs that a failed version held on these databases of plans, and none any more.';
+
+-- As many as a plan has room for, or as the pass takes on where the mark asked for a wider look.
+CREATE OR REPLACE FUNCTION rowrun.waiting_of_plans(plan_ids bigint[], wide bigint[], most integer) RETURNS TABLE (id bigint) LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT x.id FROM unnest(waiting_of_plans.plan_ids) p(id)
+    CROSS JOIN LATERAL rowrun.plan_room(p.id) room
+    CROSS JOIN LATERAL (
+        SELECT r.id FROM rowrun.task_run r WHERE r.plan_id = p.id AND r.status = 'PENDING' AND r.hold = 'READY'
+        ORDER BY r.priority DESC, r.run_at, r.id
+        LIMIT CASE WHEN p.id = ANY (waiting_of_plans.wide) THEN waiting_of_plans.most ELSE least(room.slots, waiting_of_plans.most) END) x
+    WHERE room.open AND room.slots > 0;
+END;
+COMMENT ON FUNCTION rowrun.waiting_of_plans(bigint[], bigint[], integer) IS 'Internal: runs for which their plans have room.';

@@ -1,0 +1,93 @@
+-- When the next run is due, whoever inserts an earlier one says so; and whether anything asks for a judgement: marks, or
+-- runs with gates that are due.
+CREATE OR REPLACE FUNCTION rowrun.asked_for(t timestamptz) RETURNS TABLE (next_ms double precision, marked boolean, due boolean)
+    LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT extract(epoch FROM least(
+               (SELECT r.judge_at FROM rowrun.task_run r
+                WHERE r.judge_at > asked_for.t AND r.plan_id IS NULL AND r.database_id IS NULL ORDER BY r.judge_at LIMIT 1),
+               (SELECT r.judge_at FROM rowrun.task_run r
+                WHERE r.judge_at > asked_for.t AND (r.plan_id IS NOT NULL OR r.database_id IS NOT NULL) ORDER BY r.judge_at LIMIT 1))
+               - asked_for.t) * 1000,
+           EXISTS (SELECT FROM rowrun.gate_mark),
+           EXISTS (SELECT FROM rowrun.task_run r WHERE r.judge_at <= asked_for.t AND (r.plan_id IS NOT NULL OR r.database_id IS NOT NULL));
+END;
+COMMENT ON FUNCTION rowrun.asked_for(timestamptz) IS 'Internal: what asks for a judgement, and when the next run is due.';
+
+-- The marks, and what they say must be looked at; with a sweep also what has lost its mark.
+CREATE OR REPLACE FUNCTION rowrun.take_marks(sweep boolean, most integer, OUT runs bigint[], OUT databases text[], OUT plans bigint[],
+    OUT wide bigint[], OUT dependents bigint[], OUT tasks bigint[], OUT paused bigint[], OUT failures jsonb, OUT replicas boolean,
+    OUT more boolean) LANGUAGE plpgsql
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+DECLARE
+    taken integer;
+    gates bigint[];
+    gate_dbs text[];
+    rounds jsonb;
+BEGIN
+    WITH taken AS (
+        DELETE FROM gate_mark WHERE id = ANY (ARRAY(SELECT m.id FROM gate_mark m ORDER BY m.id LIMIT most)) RETURNING *
+    )
+    SELECT count(*), coalesce(array_agg(DISTINCT k.run_id) FILTER (WHERE k.kind = 'RUN'), '{}'),
+           coalesce(array_agg(DISTINCT k.database_id) FILTER (WHERE k.kind = 'DATABASE'), '{}'),
+           coalesce(array_agg(DISTINCT k.plan_id) FILTER (WHERE k.kind IN ('PLAN', 'GATE')), '{}'),
+           coalesce(array_agg(DISTINCT k.plan_id) FILTER (WHERE k.kind = 'GATE'), '{}'),
+           coalesce(array_agg(DISTINCT k.plan_id) FILTER (WHERE k.wide), '{}'),
+           coalesce(array_agg(DISTINCT k.task_id) FILTER (WHERE k.kind = 'DEPENDENT'), '{}'),
+           coalesce(array_agg(DISTINCT k.task_id) FILTER (WHERE k.kind = 'TASK'), '{}'),
+           coalesce(array_agg(DISTINCT k.task_id) FILTER (WHERE k.kind = 'PAUSE'), '{}'),
+           jsonb_agg(DISTINCT jsonb_build_object('plan_id', k.plan_id, 'database_id', k.database_id)) FILTER (WHERE k.kind = 'FAILURE'),
+           coalesce(bool_or(k.kind = 'REPLICA'), false),
+           jsonb_agg(DISTINCT jsonb_build_object('plan_id', k.plan_id, 'round', k.round, 'by_run', k.by_run)) FILTER (WHERE k.round IS NOT NULL)
+    INTO taken, runs, databases, plans, gates, wide, dependents, tasks, paused, failures, replicas, rounds
+    FROM taken k;
+    more := taken = most;
+    IF sweep OR cardinality(plans) > 0 THEN
+        PERFORM rowrun.settle_plans(plans, rounds, sweep);
+    END IF;
+    IF cardinality(gates) > 0 THEN
+        -- The sequential runs of these plans hold others back on their databases, or no more.
+        gate_dbs := ARRAY(SELECT DISTINCT k.database_id FROM task k
+                          WHERE k.plan_id = ANY (gates) AND k.database_id IS NOT NULL AND k.outcome IS DISTINCT FROM 'DONE'
+                            AND k.database_id <> ALL (databases));
+        databases := databases || gate_dbs[1:most];
+        IF cardinality(gate_dbs) > most THEN
+            INSERT INTO gate_mark (kind, database_id) SELECT 'DATABASE', unnest(gate_dbs[most + 1:]);
+            more := true;
+        END IF;
+    END IF;
+    IF sweep THEN
+        databases := databases || ARRAY(SELECT o.database_id FROM rowrun.overlooked_databases(databases) o ORDER BY random() LIMIT 2 * most);
+        plans := plans || ARRAY(SELECT o.plan_id FROM rowrun.overlooked_plans(plans) o ORDER BY random() LIMIT 2 * most);
+    END IF;
+END $$;
+COMMENT ON FUNCTION rowrun.take_marks(boolean, integer) IS 'Internal: takes the marks of a pass.';
+
+-- The safety net: databases on which something waits and nothing is active, plans with runs that are ready.
+CREATE OR REPLACE FUNCTION rowrun.overlooked_databases(known text[]) RETURNS TABLE (database_id text) LANGUAGE sql STABLE
+BEGIN ATOMIC
+    WITH RECURSIVE d AS (
+        (SELECT r.database_id FROM rowrun.task_run r WHERE r.status = 'PENDING' AND r.hold = 'DATABASE' ORDER BY r.database_id LIMIT 1)
+        UNION ALL
+        SELECT (SELECT r.database_id FROM rowrun.task_run r WHERE r.status = 'PENDING' AND r.hold = 'DATABASE'
+                  AND r.database_id > d.database_id ORDER BY r.database_id LIMIT 1)
+        FROM d WHERE d.database_id IS NOT NULL
+    )
+    SELECT d.database_id FROM d
+    WHERE d.database_id IS NOT NULL AND d.database_id <> ALL (overlooked_databases.known)
+      AND NOT EXISTS (SELECT FROM rowrun.task_run a WHERE a.database_id = d.database_id AND a.status IN ('AVAILABLE', 'RUNNING'));
+END;
+COMMENT ON FUNCTION rowrun.overlooked_databases(text[]) IS 'Internal: other databases on which runs wait for nobody.';
+
+CREATE OR REPLACE FUNCTION rowrun.overlooked_plans(known bigint[]) RETURNS TABLE (plan_id bigint) LANGUAGE sql STABLE
+BEGIN ATOMIC
+    WITH RECURSIVE p AS (
+        (SELECT r.plan_id FROM rowrun.task_run r WHERE r.status = 'PENDING' AND r.hold = 'READY' AND r.plan_id > 0 ORDER BY r.plan_id LIMIT 1)
+        UNION ALL
+        SELECT (SELECT r.plan_id FROM rowrun.task_run r WHERE r.status = 'PENDING' AND r.hold = 'READY'
+                  AND r.plan_id > p.plan_id ORDER BY r.plan_id LIMIT 1)
+        FROM p WHERE p.plan_id IS NOT NULL
+    )
+    SELECT p.plan_id FROM p WHERE p.plan_id IS NOT NULL AND p.plan_id <> ALL (overlooked_plans.known);
+END;
+COMMENT ON FUNCTION rowrun.overlooked_plans(bigint[]) IS 'Internal: other plans with runs that are ready.';

@@ -1,0 +1,69 @@
+-- One promote pass: PENDING -> AVAILABLE for what has every gate open. Returns how many were promoted, whether another
+-- replica was at it (look again in some ms), whether there is more to do now, and how many ms until the next run_at.
+-- "most" is how many runs and marks it takes on at once: a replica whose pass took longer than its statements may asks
+-- for fewer, because the same pass would fail again, for ever. Lists are read as far as ever and cut then: a limit that
+-- the planner doesn't know would have it choose other indexes.
+--
+-- Runs without plan and database have no gate to be exact about: any number of replicas promotes them side by side,
+-- SKIP LOCKED. All others are judged under one lock (rowrun.promotion_lock), held by this one statement's transaction: what it
+-- counts can then only fall behind the truth by runs that end, which opens gates and closes none. Each inner statement
+-- has a snapshot of its own, taken after the lock: the steps are VOLATILE functions in PL/pgSQL for that.
+--
+-- The settings hold for the steps too. A step is an assignment, because the same call in a FROM takes twice as long. Where
+-- a step only reads, its text is a function in SQL that becomes part of the step's statement: it must not be VOLATILE, nor
+-- bring settings.
+--
+-- Where rows are named by id, status is asked as coalesce(status, ''): otherwise a partial index on that status, empty
+-- when the statistics were made, looks cheaper than the key, and each of its rows is compared with each id. The same
+-- goes for plan_id IS NOT NULL.
+CREATE OR REPLACE FUNCTION rowrun.promote_runs(sweep boolean DEFAULT false, free boolean DEFAULT true, most integer DEFAULT 1000,
+    OUT promoted integer, OUT busy boolean, OUT more boolean, OUT next_ms double precision)
+    LANGUAGE plpgsql
+    SET search_path = pg_catalog, rowrun, pg_temp
+    SET jit = off
+    SET plan_cache_mode = force_generic_plan
+    SET enable_seqscan = off
+    SET enable_bitmapscan = off
+    SET lock_timeout = '200ms'
+AS $$
+DECLARE
+    t timestamptz := clock_timestamp();
+    marked boolean;
+    due boolean;
+    marks record;
+    found_runs record;
+    verdicts record;
+    step record;
+BEGIN
+    promoted := 0;
+    busy := false;
+    more := false;
+    IF free THEN -- unless a statement of the same transaction has just looked for them
+        step := promote_ungated(t, most);
+        promoted := step.promoted;
+        more := step.more;
+    END IF;
+    SELECT a.next_ms, a.marked, a.due INTO next_ms, marked, due FROM asked_for(t) a;
+    IF NOT (sweep OR marked OR due) THEN
+        RETURN;
+    END IF;
+    PERFORM FROM promotion_lock l WHERE l.id = 1 FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
+        busy := true;
+        IF sweep THEN -- the row may be missing, after a restore of parts
+            INSERT INTO promotion_lock (id) VALUES (1) ON CONFLICT DO NOTHING;
+        END IF;
+        RETURN;
+    END IF;
+    marks := take_marks(sweep, most);
+    found_runs := candidates(marks, due, most);
+    more := more OR marks.more OR found_runs.more;
+    IF cardinality(found_runs.ids) > 0 THEN
+        verdicts := verdicts_on(found_runs.ids);
+        step := apply_verdicts(verdicts);
+        promoted := promoted + step.promoted;
+        next_ms := least(next_ms, step.next_ms);
+        more := leave_marks(verdicts, found_runs.of_plans, found_runs.cut_off) OR more;
+    END IF;
+END $$;
+COMMENT ON FUNCTION rowrun.promote_runs(boolean, boolean, integer) IS 'Internal: one promote pass, PENDING to AVAILABLE.';

@@ -1,0 +1,36 @@
+-- Runs that only time and their own task may hold.
+CREATE OR REPLACE FUNCTION rowrun.promote_ungated(t timestamptz, most integer, OUT promoted integer, OUT more boolean) LANGUAGE plpgsql
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+DECLARE
+    ids bigint[];
+    closed bigint[];
+    causes text[];
+BEGIN
+    ids := ARRAY(SELECT r.id FROM task_run r
+                 WHERE r.status = 'PENDING' AND r.hold = 'READY' AND r.plan_id IS NULL
+                 ORDER BY r.plan_id, r.priority DESC, r.run_at, r.id LIMIT 1000 FOR NO KEY UPDATE SKIP LOCKED)
+        || ARRAY(SELECT r.id FROM task_run r
+                 WHERE r.judge_at <= t AND r.plan_id IS NULL AND r.database_id IS NULL AND r.status = 'PENDING'
+                 ORDER BY r.judge_at LIMIT 1000 FOR NO KEY UPDATE SKIP LOCKED);
+    promoted := 0;
+    more := cardinality(ids) > 0 AND cardinality(ids) >= least(most, 1000);
+    IF cardinality(ids) = 0 THEN
+        RETURN;
+    END IF;
+    ids := ids[1:2 * most];
+    promoted := cardinality(make_available(ARRAY(
+        SELECT r.id FROM task_run r JOIN task k ON k.id = r.task_id
+        WHERE r.id = ANY (ids) AND rowrun.own_cause(k, r.missed_at, t) IS NULL), t));
+    IF promoted < cardinality(ids) THEN
+        -- The lock on the task orders this against the user who unpauses it: either its mark is seen later, or the task is
+        -- not paused any more.
+        PERFORM FROM task k WHERE k.id IN (SELECT r.task_id FROM task_run r WHERE r.id = ANY (ids) AND coalesce(r.status, '') = 'PENDING')
+        ORDER BY k.id FOR SHARE SKIP LOCKED;
+        SELECT array_agg(c.id), array_agg(c.cause) INTO closed, causes
+        FROM (SELECT r.id, rowrun.own_cause(k, r.missed_at, t) AS cause FROM task_run r JOIN task k ON k.id = r.task_id
+              WHERE r.id = ANY (ids) AND coalesce(r.status, '') = 'PENDING') c
+        WHERE c.cause IS NOT NULL;
+        PERFORM hold_runs(closed, causes);
+    END IF;
+END $$;
+COMMENT ON FUNCTION rowrun.promote_ungated(timestamptz, integer) IS 'Internal: promotes runs without plan and database.';

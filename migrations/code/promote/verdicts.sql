@@ -1,0 +1,139 @@
+-- The judgement of a pass: on which of these runs, and what follows from it for all of them together.
+CREATE OR REPLACE FUNCTION rowrun.verdicts_on(run_ids bigint[], OUT ids bigint[], OUT holds text[], OUT open_ids bigint[], OUT exclusive boolean,
+    OUT crowded_out text[], OUT fresh text[], OUT freed text[], OUT t timestamptz) LANGUAGE plpgsql
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+DECLARE
+    locked bigint[];
+    plans bigint[];
+    last_mark bigint;
+    of_plans boolean;
+    late bigint[];
+BEGIN
+    -- Rows that a user holds are left for later.
+    SELECT coalesce(array_agg(r.id), '{}'), array_agg(DISTINCT r.plan_id) FILTER (WHERE r.plan_id IS NOT NULL)
+    INTO locked, plans
+    FROM (SELECT r.id, r.plan_id FROM task_run r WHERE r.id = ANY (run_ids) AND coalesce(r.status, '') = 'PENDING'
+          ORDER BY r.id FOR NO KEY UPDATE SKIP LOCKED) r;
+    IF cardinality(locked) < cardinality(run_ids) THEN
+        INSERT INTO gate_mark (kind, run_id)
+        SELECT DISTINCT 'RUN', c.id FROM unnest(run_ids) c(id)
+        WHERE c.id <> ALL (locked)
+          AND EXISTS (SELECT FROM task_run r WHERE r.id = c.id AND coalesce(r.status, '') = 'PENDING' AND r.judge_at IS NULL);
+    END IF;
+
+    -- Their moment is one before the next statement's snapshot, so that whatever gate was closed by then is seen closed; and
+    -- not before an end that the snapshot sees. An end after t leaves its mark behind the last one now.
+    last_mark := coalesce(pg_sequence_last_value('rowrun.gate_mark_id_seq'), 0);
+    t := clock_timestamp();
+    SELECT array_agg(v.id), array_agg(v.hold), coalesce(array_agg(v.id) FILTER (WHERE v.hold IS NULL), '{}'),
+           bool_or(v.hold IS NULL AND v.exclusive), bool_or(v.hold IS NULL AND v.plan_id IS NOT NULL),
+           array_agg(DISTINCT v.database_id) FILTER (WHERE v.crowded_out AND v.database_id IS NOT NULL),
+           array_agg(DISTINCT v.database_id) FILTER (WHERE v.fresh), array_agg(DISTINCT v.database_id) FILTER (WHERE v.freed),
+           max(v.judged_at)
+    INTO ids, holds, open_ids, exclusive, of_plans, crowded_out, fresh, freed, t
+    FROM rowrun.judge(locked, plans, t, last_mark) v;
+
+    IF of_plans THEN
+        -- The first run of a round begins it, with the plan's row held; where somebody else holds that, it waits.
+        late := rowrun.begin_rounds(open_ids, false);
+        IF cardinality(late) > 0 THEN
+            open_ids := ARRAY(SELECT o FROM unnest(open_ids) o WHERE o <> ALL (late));
+            holds := ARRAY(SELECT CASE WHEN v.id = ANY (late) THEN 'READY' ELSE v.hold END
+                           FROM unnest(ids, holds) WITH ORDINALITY v(id, hold, n) ORDER BY v.n);
+            INSERT INTO gate_mark (kind, plan_id) SELECT DISTINCT 'PLAN', r.plan_id FROM task_run r WHERE r.id = ANY (late);
+        END IF;
+    END IF;
+END $$;
+COMMENT ON FUNCTION rowrun.verdicts_on(bigint[]) IS 'Internal: locks runs, judges them, and begins the rounds of those that go.';
+
+-- Promotes what has every gate open, and notes what holds the others.
+CREATE OR REPLACE FUNCTION rowrun.apply_verdicts(v record, OUT promoted integer, OUT next_ms double precision) LANGUAGE plpgsql
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+BEGIN
+    promoted := 0;
+    IF cardinality(v.open_ids) > 0 THEN
+        -- Only the runs that have a database to themselves need the savepoint.
+        IF v.exclusive THEN
+            promoted := cardinality(make_available_singly(v.open_ids, v.t));
+        ELSE
+            promoted := cardinality(make_available(v.open_ids, v.t));
+        END IF;
+    END IF;
+    IF cardinality(v.open_ids) < cardinality(v.ids) THEN
+        IF 'DEPENDENCY' = ANY (v.holds) THEN
+            PERFORM mark_unseen_ends(v.ids, v.holds);
+        END IF;
+        PERFORM hold_runs(v.ids, v.holds);
+        IF 'TIME' = ANY (v.holds) THEN
+            -- Their marks had them judged before they are due: this pass is the only one that is sure to be told of their time.
+            next_ms := (SELECT extract(epoch FROM min(r.run_at) - v.t) * 1000
+                        FROM task_run r JOIN unnest(v.ids, v.holds) h(id, hold) ON h.id = r.id WHERE h.hold = 'TIME');
+        END IF;
+    END IF;
+END $$;
+COMMENT ON FUNCTION rowrun.apply_verdicts(record) IS 'Internal: promotes runs, and notes what holds others.';
+
+-- Whoever is just ending a task may not have seen that one of these waits for it. Whose tasks can all be locked is seen
+-- by their ends; where one is held, or the verdict is out of date by now, it is judged again.
+CREATE OR REPLACE FUNCTION rowrun.mark_unseen_ends(run_ids bigint[], holds text[]) RETURNS void LANGUAGE plpgsql
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+DECLARE
+    waiting bigint[];
+    locked_tasks bigint[];
+BEGIN
+    waiting := ARRAY(SELECT r.id FROM unnest(run_ids, holds) v(id, hold) JOIN task_run r ON r.id = v.id
+                     WHERE v.hold = 'DEPENDENCY' AND r.hold IS DISTINCT FROM 'DEPENDENCY');
+    locked_tasks := ARRAY(SELECT n.id FROM task n
+                          WHERE n.id IN (SELECT d.depends_on_id FROM task_run r JOIN unmet_dependency d ON d.task_id = r.task_id
+                                         WHERE r.id = ANY (waiting))
+                          ORDER BY n.id FOR SHARE SKIP LOCKED);
+    INSERT INTO gate_mark (kind, run_id)
+    SELECT 'RUN', r.id FROM task_run r
+    WHERE r.id = ANY (waiting)
+      AND (SELECT coalesce(bool_or(d.depends_on_id <> ALL (locked_tasks)), true) FROM unmet_dependency d WHERE d.task_id = r.task_id);
+END $$;
+COMMENT ON FUNCTION rowrun.mark_unseen_ends(bigint[], text[]) IS 'Internal: marks of runs that wait for a task which may just be ending.';
+
+-- Marks of what this pass itself may have opened or not got round to; whether there is any. of_plans and cut_off are the
+-- candidates'.
+CREATE OR REPLACE FUNCTION rowrun.leave_marks(v record, of_plans bigint[], cut_off text[]) RETURNS boolean LANGUAGE plpgsql
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+DECLARE
+    left_some boolean := 'SKIPPED' = ANY (v.holds); -- their ends have left marks
+BEGIN
+    IF v.fresh IS NOT NULL THEN
+        -- A version that came may hold a sequential run back, behind which others then needn't wait.
+        INSERT INTO gate_mark (kind, database_id)
+        SELECT 'DATABASE', d FROM unnest(v.fresh) d
+        WHERE EXISTS (SELECT FROM task_run w WHERE w.database_id = d AND w.version_key IS NULL AND NOT w.sequential
+                      AND w.status = 'PENDING' AND w.hold = 'DATABASE')
+          AND EXISTS (SELECT FROM task_run q WHERE q.database_id = d AND q.version_key IS NOT NULL AND q.sequential AND q.status = 'PENDING');
+        left_some := left_some OR FOUND;
+    END IF;
+    IF v.freed IS NOT NULL THEN
+        -- A sequential run that others waited behind, as mutual exclusion alone held it, and that something else holds now.
+        INSERT INTO gate_mark (kind, database_id)
+        SELECT 'DATABASE', d FROM unnest(v.freed) d
+        WHERE EXISTS (SELECT FROM task_run w WHERE w.database_id = d AND w.status = 'PENDING' AND w.hold = 'DATABASE');
+        left_some := left_some OR FOUND;
+    END IF;
+    IF num_nonnulls(v.crowded_out, cut_off) > 0 THEN
+        INSERT INTO gate_mark (kind, database_id)
+        SELECT DISTINCT 'DATABASE', d FROM unnest(coalesce(v.crowded_out, '{}') || coalesce(cut_off, '{}')) d
+        WHERE EXISTS (SELECT FROM unnest(v.holds) h(hold) WHERE h.hold IS DISTINCT FROM 'DATABASE');
+        left_some := left_some OR FOUND;
+    END IF;
+    IF cardinality(of_plans) > 0 THEN
+        INSERT INTO gate_mark (kind, plan_id, wide)
+        SELECT 'PLAN', q.plan_id, q.wide
+        FROM (SELECT r.plan_id, bool_or(h.hold IS NOT NULL) AS wide
+              FROM task_run r JOIN unnest(v.ids, v.holds) h(id, hold) ON h.id = r.id
+              WHERE r.id = ANY (of_plans) AND h.hold IS DISTINCT FROM 'READY' GROUP BY r.plan_id) q
+        CROSS JOIN LATERAL rowrun.plan_room(q.plan_id) room
+        WHERE room.open AND room.slots > 0
+          AND EXISTS (SELECT FROM task_run r WHERE r.plan_id = q.plan_id AND r.status = 'PENDING' AND r.hold = 'READY');
+        left_some := left_some OR FOUND;
+    END IF;
+    RETURN coalesce(left_some, false);
+END $$;
+COMMENT ON FUNCTION rowrun.leave_marks(record, bigint[], text[]) IS 'Internal: marks of what a pass may have opened or not got round to.';

@@ -1,0 +1,67 @@
+-- Plans of which a task counts as failed. Where that stops them, it holds their sequential runs back, behind which others
+-- then needn't wait.
+CREATE OR REPLACE FUNCTION rowrun.mark_stopped(plan_ids bigint[]) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
+BEGIN
+    INSERT INTO rowrun.gate_mark (kind, database_id)
+    SELECT DISTINCT 'DATABASE', k.database_id
+    FROM rowrun.plan p JOIN rowrun.task k ON k.plan_id = p.id
+    WHERE p.id = ANY (plan_ids) AND p.on_failure = 'STOP'
+      AND k.database_id IS NOT NULL AND k.sequential AND k.outcome IS DISTINCT FROM 'DONE';
+END $$;
+COMMENT ON FUNCTION rowrun.mark_stopped(bigint[]) IS 'Internal: marks of what may start where a failure stops plans.';
+
+-- What hangs on the end of runs with a plan or a database: the outcome of the plan's task, and marks for what may start.
+CREATE OR REPLACE FUNCTION rowrun.mark_ended(run_ids bigint[]) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
+DECLARE
+    failed_plans bigint[];
+BEGIN
+    WITH ended AS (
+        UPDATE rowrun.task t
+        SET outcome = c.status, outcome_run_id = c.id,
+            outcome_round = CASE c.status WHEN 'FAILED' THEN greatest(c.round, (SELECT p.round FROM rowrun.plan p WHERE p.id = c.plan_id)) END
+        FROM rowrun.task_run c
+        WHERE c.id = ANY (run_ids) AND t.id = c.task_id AND num_nonnulls(c.plan_id) = 1
+          AND coalesce(c.status, '') IN ('DONE', 'FAILED', 'CANCELED') AND c.retry_run_id IS NULL
+        RETURNING c.status, c.plan_id
+    )
+    SELECT array_agg(DISTINCT e.plan_id) FILTER (WHERE e.status = 'FAILED') INTO failed_plans FROM ended e;
+    IF failed_plans IS NOT NULL THEN
+        PERFORM rowrun.mark_stopped(failed_plans);
+    END IF;
+    INSERT INTO rowrun.gate_mark (kind, database_id, plan_id, task_id)
+    SELECT DISTINCT m.kind, m.database_id, m.plan_id, m.task_id
+    FROM rowrun.task_run c
+    CROSS JOIN LATERAL (VALUES
+        ('DATABASE', c.database_id, NULL::bigint, NULL::bigint),
+        ('PLAN', NULL, CASE WHEN c.prev_status <> 'PENDING' THEN c.plan_id END, NULL),
+        -- Its task is locked by now (above, or before the call): a pass that holds a run back for it either finds it
+        -- locked, and leaves a mark of its own, or is over before this statement, which then sees the dependency.
+        ('TASK', NULL, NULL, CASE WHEN c.plan_id IS NOT NULL AND c.status = 'DONE'
+            AND (EXISTS (SELECT FROM rowrun.task_dependency d WHERE d.depends_on_id = c.task_id)
+                 OR current_setting('transaction_isolation') <> 'read committed') THEN c.task_id END)
+    ) m(kind, database_id, plan_id, task_id)
+    WHERE c.id = ANY (run_ids) AND coalesce(c.status, '') IN ('DONE', 'FAILED', 'CANCELED')
+      AND (m.database_id IS NOT NULL OR m.plan_id IS NOT NULL OR m.task_id IS NOT NULL);
+END $$;
+COMMENT ON FUNCTION rowrun.mark_ended(bigint[]) IS 'Internal: outcome of tasks and marks of what may start, after the end of runs.';
+
+-- A PENDING run that was moved or got another place in the order, a cancel asked of a RUNNING one.
+CREATE OR REPLACE FUNCTION rowrun.note_edit(database_id text, look boolean) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+BEGIN
+    IF note_edit.database_id IS NOT NULL THEN
+        INSERT INTO rowrun.gate_mark (kind, database_id) VALUES ('DATABASE', note_edit.database_id);
+    END IF;
+    IF look THEN
+        PERFORM rowrun.notify_look();
+    END IF;
+END $$;
+COMMENT ON FUNCTION rowrun.note_edit(text, boolean) IS 'Internal: a PENDING run was moved, or a cancel asked of a RUNNING one.';
+
+-- New runs of a plan that are READY. The fill trigger calls it for the first that a transaction inserts.
+CREATE OR REPLACE FUNCTION rowrun.note_ready(plan_id bigint) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+BEGIN
+    INSERT INTO gate_mark (kind, plan_id) VALUES ('PLAN', note_ready.plan_id);
+END $$;
+COMMENT ON FUNCTION rowrun.note_ready(bigint) IS 'Internal: a plan has new runs that may be READY.';

@@ -1,0 +1,64 @@
+-- The outcome of a plan's task changes with its newest ended run, or where a run is deleted: what a failure held
+-- back may go on when it is gone.
+CREATE OR REPLACE FUNCTION rowrun.task_outcome_changed() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+BEGIN
+    INSERT INTO rowrun.gate_mark (kind, database_id, plan_id)
+    SELECT 'PLAN', NULL, NEW.plan_id
+    UNION ALL
+    SELECT 'FAILURE', NEW.database_id, NEW.plan_id WHERE NEW.database_id IS NOT NULL;
+    RETURN NULL;
+END $$;
+COMMENT ON FUNCTION rowrun.task_outcome_changed() IS 'Trigger: a failed task was mended or skipped.';
+CREATE OR REPLACE TRIGGER task_outcome_changed AFTER UPDATE ON rowrun.task FOR EACH ROW
+    WHEN (OLD.plan_id IS NOT NULL AND OLD.outcome IN ('FAILED', 'CANCELED') AND NOT OLD.skipped
+          AND (NEW.outcome IS DISTINCT FROM OLD.outcome OR NEW.skipped))
+    EXECUTE FUNCTION rowrun.task_outcome_changed();
+
+-- A task that goes on, is skipped or is not skipped any more. Skipping is news for its plan: it may be complete, and
+-- where its event was decided the next round begins. The pass sees to it; skip_task() has by then.
+CREATE OR REPLACE FUNCTION rowrun.task_gate_changed() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+BEGIN
+    IF NEW.skipped AND NOT OLD.skipped THEN
+        UPDATE rowrun.task_run SET status = 'CANCELED', cancel_reason = coalesce('task skipped: ' || NEW.skip_reason, 'task skipped')
+        WHERE task_id = NEW.id AND status = 'PENDING';
+        INSERT INTO rowrun.gate_mark (kind, task_id) VALUES ('TASK', NEW.id);
+    END IF;
+    IF NEW.skipped IS DISTINCT FROM OLD.skipped AND NEW.plan_id IS NOT NULL THEN
+        INSERT INTO rowrun.gate_mark (kind, plan_id, round, by_run)
+        SELECT 'PLAN', p.id, CASE WHEN p.announced_round >= p.round THEN least(p.round, 2147483646) + 1 END, false
+        FROM rowrun.plan p WHERE p.id = NEW.plan_id;
+        IF OLD.skipped AND NEW.outcome = 'FAILED' THEN -- it counts again
+            PERFORM rowrun.mark_stopped(ARRAY[NEW.plan_id]);
+        END IF;
+    END IF;
+    IF NEW.paused IS DISTINCT FROM OLD.paused THEN
+        INSERT INTO rowrun.gate_mark (kind, task_id) VALUES ('PAUSE', NEW.id);
+        IF NEW.database_id IS NOT NULL THEN
+            INSERT INTO rowrun.gate_mark (kind, database_id) VALUES ('DATABASE', NEW.database_id);
+        END IF;
+    END IF;
+    PERFORM rowrun.notify_look();
+    RETURN NULL;
+END $$;
+COMMENT ON FUNCTION rowrun.task_gate_changed() IS 'Trigger: a task was paused, unpaused, skipped or unskipped.';
+CREATE OR REPLACE TRIGGER task_gate_changed AFTER UPDATE ON rowrun.task FOR EACH ROW
+    WHEN (NEW.paused IS DISTINCT FROM OLD.paused OR NEW.skipped IS DISTINCT FROM OLD.skipped)
+    EXECUTE FUNCTION rowrun.task_gate_changed();
+
+-- A plan that lost its last open task is complete.
+CREATE OR REPLACE FUNCTION rowrun.task_left_plan() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+BEGIN
+    INSERT INTO rowrun.gate_mark (kind, plan_id) SELECT 'PLAN', p.id FROM rowrun.plan p WHERE p.id = OLD.plan_id;
+    IF FOUND THEN
+        PERFORM rowrun.notify_look();
+    END IF;
+    RETURN NULL;
+END $$;
+COMMENT ON FUNCTION rowrun.task_left_plan() IS 'Trigger: a task of a plan was deleted or moved.';
+CREATE OR REPLACE TRIGGER task_deleted AFTER DELETE ON rowrun.task FOR EACH ROW WHEN (OLD.plan_id IS NOT NULL)
+    EXECUTE FUNCTION rowrun.task_left_plan();
+CREATE OR REPLACE TRIGGER task_moved AFTER UPDATE OF plan_id ON rowrun.task FOR EACH ROW
+    WHEN (OLD.plan_id IS NOT NULL AND NEW.plan_id IS DISTINCT FROM OLD.plan_id) EXECUTE FUNCTION rowrun.task_left_plan();

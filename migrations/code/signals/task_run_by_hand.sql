@@ -1,0 +1,25 @@
+-- What an edge by hand sets off; replicas' statements say it themselves.
+CREATE OR REPLACE FUNCTION rowrun.task_run_by_hand() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+BEGIN
+    IF NEW.status = OLD.status THEN -- asked here, because the clause is parsed anew for each statement
+        RETURN NULL;
+    END IF;
+    IF NOT (NEW.created_at = now() AND is_quiet()) THEN -- nobody else has seen what this transaction inserted
+        PERFORM announce(ARRAY[transition(NEW)]);
+    END IF;
+    IF NEW.status = 'AVAILABLE' AND NEW.round > 1 THEN -- the promote pass begins the round before it gets here
+        INSERT INTO gate_mark (kind, plan_id, round, by_run)
+        SELECT 'PLAN', p.id, NEW.round, true FROM plan p WHERE p.id = NEW.plan_id AND NEW.round > p.round;
+    END IF;
+    IF (NEW.plan_id IS NOT NULL OR NEW.database_id IS NOT NULL) AND NEW.status IN ('DONE', 'FAILED', 'CANCELED') THEN
+        PERFORM mark_ended(ARRAY[NEW.id]);
+    END IF;
+    IF NEW.tick IS NOT NULL AND NEW.status IN ('DONE', 'FAILED', 'CANCELED') THEN
+        PERFORM schedule_after(ARRAY[NEW.id]);
+    END IF;
+    RETURN NULL;
+END $$;
+COMMENT ON FUNCTION rowrun.task_run_by_hand() IS 'Trigger: announces an edge written by hand; marks what it may open.';
+CREATE OR REPLACE TRIGGER task_run_by_hand AFTER UPDATE ON rowrun.task_run FOR EACH ROW
+    WHEN (NEW.by_hand) EXECUTE FUNCTION rowrun.task_run_by_hand();

@@ -1,0 +1,86 @@
+-- Live replicas that could run a run of this kind, at most a hundred ids of them, and the most free slots that one has.
+CREATE OR REPLACE FUNCTION rowrun.kind_stands(queue text, type text, database_id text, payload jsonb, t timestamptz, available boolean)
+    RETURNS TABLE (replicas bigint, free bigint, ids jsonb)
+    LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT count(*),
+           max(CASE WHEN available
+                    THEN h.concurrency - (SELECT count(*) FROM rowrun.task_run a WHERE a.replica_id = h.replica_id AND a.status = 'RUNNING') END),
+           to_jsonb((array_agg(h.replica_id ORDER BY h.replica_id))[1:100])
+    FROM rowrun.replica_heartbeat h
+    WHERE rowrun.takes(h, t, queue, type, kind_stands.database_id, payload);
+END;
+COMMENT ON FUNCTION rowrun.kind_stands(text, text, text, jsonb, timestamptz, boolean) IS 'Internal: live replicas that could run runs of a kind, and their free slots.';
+
+-- The causes that a run's task and the replicas are.
+CREATE OR REPLACE FUNCTION rowrun.waits_for_replica(ids bigint[], t timestamptz) RETURNS TABLE (run_id bigint, cause text, message text, detail jsonb)
+    LANGUAGE plpgsql STABLE ROWS 10
+    SET search_path = pg_catalog, rowrun, pg_temp
+AS $$
+#variable_conflict use_column
+DECLARE
+    r record;
+    kind record; -- of the run before
+    kind_of text[];
+BEGIN
+    FOR r IN
+        SELECT w.*, w.database_id IS NOT NULL
+                    OR w.plan_id IS NOT NULL AND (SELECT p.parallel_limit IS NOT NULL FROM rowrun.plan p WHERE p.id = w.plan_id) AS gated
+        FROM rowrun.waiting_runs(ids) w
+    LOOP
+        run_id := r.id;
+        IF r.task_paused THEN
+            cause := 'PAUSED';
+            message := 'task ' || r.task_id || ' is paused';
+            detail := jsonb_build_object('task_id', r.task_id);
+            RETURN NEXT;
+        END IF;
+        CONTINUE WHEN r.pending AND NOT r.gated;
+        IF kind_of IS DISTINCT FROM ARRAY[r.pending::text, r.queue, r.type, r.database_id, r.command::text] THEN
+            SELECT * INTO kind FROM rowrun.kind_stands(
+                r.queue, r.type, r.database_id, CASE WHEN r.type = 'COMMAND' THEN jsonb_build_object('command', r.command) END, t, NOT r.pending);
+            kind_of := ARRAY[r.pending::text, r.queue, r.type, r.database_id, r.command::text];
+        END IF;
+        IF kind.replicas = 0 THEN
+            cause := 'NO_REPLICA';
+            message := 'no live replica runs type ' || r.type || CASE r.queue WHEN 'default' THEN '' ELSE ' in queue ' || r.queue END
+                || CASE WHEN r.type IN ('SQL', 'DATABASE_MIGRATE') THEN ' on ' || coalesce(r.database_id, '?')
+                        WHEN r.type = 'COMMAND' THEN ' ' || coalesce(r.command #>> '{}', '?') ELSE '' END;
+            detail := jsonb_build_object('type', r.type, 'queue', r.queue, 'database_id', r.database_id);
+            RETURN NEXT;
+        ELSIF NOT r.pending AND kind.free <= 0 THEN
+            cause := 'CAPACITY';
+            message := kind.replicas || CASE kind.replicas WHEN 1 THEN ' replica' ELSE ' replicas' END || ' could run it, all are full';
+            detail := jsonb_build_object('replicas', kind.replicas, 'replica_ids', kind.ids);
+            RETURN NEXT;
+        END IF;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION rowrun.waits_for_replica(bigint[], timestamptz) IS 'Internal: the causes that a run''s task and the replicas are.';
+
+-- Who holds rows that the promotion or the claim of these runs would lock: the passes go by a row that somebody holds.
+CREATE OR REPLACE FUNCTION rowrun.passed_by(ids bigint[], t timestamptz)
+    RETURNS TABLE (run_id bigint, cause text, message text, detail jsonb)
+    LANGUAGE sql STABLE
+BEGIN ATOMIC
+    WITH late AS MATERIALIZED (
+        SELECT r.* FROM generate_subscripts(ids, 1) n
+        CROSS JOIN LATERAL (SELECT u.id, u.xmax AS holder, u.plan_id, u.status = 'PENDING' AND num_nonnulls(u.plan_id, u.database_id) > 0 AS gated
+                            FROM rowrun.task_run u
+                            WHERE u.id = ids[n] AND greatest(u.created_at, u.run_at, u.available_at) < t - interval '2 s' OFFSET 0) r
+    )
+    SELECT x.id, 'NO_REPLICA', 'replicas pass it by: session ' || l.pid || coalesce(' of ' || a.usename, '') || ' holds ' || min(x.what)
+               || '; to end it: SELECT pg_terminate_backend(' || l.pid || ')',
+           jsonb_build_object('pid', l.pid, 'user', a.usename)
+    FROM (SELECT r.id, r.holder, 'the run' AS what FROM late r
+          UNION ALL SELECT r.id, p.xmax, 'plan ' || p.id FROM late r JOIN rowrun.plan p ON p.id = r.plan_id
+          UNION ALL SELECT r.id, p.xmax, 'the lock of the gates' FROM late r CROSS JOIN rowrun.promotion_lock p WHERE r.gated) x
+    JOIN pg_locks l ON l.locktype = 'transactionid' AND l.transactionid = x.holder AND l.mode = 'ExclusiveLock' AND l.granted
+    LEFT JOIN pg_stat_activity a ON a.pid = l.pid
+    WHERE x.holder <> '0'::xid AND l.pid <> pg_backend_pid() AND (a.xact_start > t - interval '2 s') IS NOT TRUE
+      -- Whose transactions this role may not see the start of may be passes of a moment.
+      AND (a.xact_start IS NOT NULL OR pg_has_role(a.usesysid, 'rowrun_replica', 'MEMBER') IS NOT TRUE)
+    GROUP BY x.id, l.pid, a.usename;
+END;
+COMMENT ON FUNCTION rowrun.passed_by(bigint[], timestamptz) IS 'Internal: who holds the rows of runs that nothing else holds back.';

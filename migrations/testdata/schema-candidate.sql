@@ -1,0 +1,10876 @@
+--
+-- PostgreSQL database dump
+--
+
+
+-- Dumped from database version 15.18 (Debian 15.18-0+deb12u1)
+-- Dumped by pg_dump version 15.18 (Debian 15.18-0+deb12u1)
+
+SET statement_timeout = 0;
+SET lock_timeout = 0;
+SET idle_in_transaction_session_timeout = 0;
+SET client_encoding = 'UTF8';
+SET standard_conforming_strings = on;
+SELECT pg_catalog.set_config('search_path', '', false);
+SET check_function_bodies = false;
+SET xmloption = content;
+SET client_min_messages = warning;
+SET row_security = off;
+
+--
+-- Name: rowrun; Type: SCHEMA; Schema: -; Owner: -
+--
+
+CREATE SCHEMA rowrun;
+
+
+--
+-- Name: abandon_run(bigint, text); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.abandon_run(run_id bigint, reason text DEFAULT NULL::text) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    ended text;
+BEGIN
+    PERFORM check_isolation();
+    SELECT e.status INTO ended FROM end_runs(ARRAY[abandon_run.run_id], ARRAY[NULL::uuid], ARRAY['FAILED'],
+        ARRAY[jsonb_build_object('code', 'ABANDONED', 'detail', 'Task run abandoned' || coalesce(': ' || abandon_run.reason, ''))],
+        ARRAY['NONE']) e;
+    IF ended IS NULL THEN
+        RAISE EXCEPTION 'run % is not RUNNING', abandon_run.run_id USING ERRCODE = 'RR004', HINT = 'Runs that wait are canceled: rowrun.cancel_run.';
+    END IF;
+    RETURN ended;
+END $$;
+
+
+--
+-- Name: FUNCTION abandon_run(run_id bigint, reason text); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.abandon_run(run_id bigint, reason text) IS 'Ends a RUNNING run whose executor doesn''t: FAILED, code ABANDONED, no automatic successor.';
+
+
+--
+-- Name: fits(text, text, jsonb, text[], text[]); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.fits(type text, database_id text, payload jsonb, databases text[], commands text[]) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    RETURN (((type <> ALL (ARRAY['SQL'::text, 'DATABASE_MIGRATE'::text])) OR (database_id IS NULL) OR (database_id = ANY (databases))) AND ((type <> 'COMMAND'::text) OR (jsonb_typeof((payload -> 'command'::text)) IS DISTINCT FROM 'string'::text) OR ((payload ->> 'command'::text) = ANY (commands))));
+
+
+--
+-- Name: FUNCTION fits(type text, database_id text, payload jsonb, databases text[], commands text[]); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.fits(type text, database_id text, payload jsonb, databases text[], commands text[]) IS 'Internal: whether lists of databases and commands cover a run.';
+
+
+SET default_tablespace = '';
+
+SET default_table_access_method = heap;
+
+--
+-- Name: replica_heartbeat; Type: TABLE; Schema: rowrun; Owner: -
+--
+
+CREATE TABLE rowrun.replica_heartbeat (
+    replica_id text NOT NULL,
+    last_heartbeat timestamp with time zone NOT NULL,
+    name text DEFAULT ''::text NOT NULL,
+    hostname text DEFAULT ''::text NOT NULL,
+    version text DEFAULT ''::text NOT NULL,
+    started_at timestamp with time zone DEFAULT now() NOT NULL,
+    state text DEFAULT 'ACTIVE'::text NOT NULL,
+    lease interval DEFAULT '00:01:00'::interval NOT NULL,
+    queues text[] DEFAULT '{default}'::text[] NOT NULL,
+    types text[] DEFAULT '{}'::text[] NOT NULL,
+    databases text[] DEFAULT '{}'::text[] NOT NULL,
+    commands text[] DEFAULT '{}'::text[] NOT NULL,
+    concurrency integer DEFAULT 0 NOT NULL,
+    running integer DEFAULT 0 NOT NULL,
+    wake_source text,
+    paused_at timestamp with time zone,
+    CONSTRAINT replica_heartbeat_commands_check CHECK ((array_position(commands, NULL::text) IS NULL)),
+    CONSTRAINT replica_heartbeat_concurrency_check CHECK ((concurrency >= 0)),
+    CONSTRAINT replica_heartbeat_databases_check CHECK ((array_position(databases, NULL::text) IS NULL)),
+    CONSTRAINT replica_heartbeat_last_heartbeat_check CHECK (((last_heartbeat >= '1900-01-01 00:00:00+00'::timestamp with time zone) AND (last_heartbeat < '9999-01-01 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT replica_heartbeat_lease_check CHECK (((lease > '00:00:00'::interval) AND (lease <= '1 year'::interval))),
+    CONSTRAINT replica_heartbeat_name_check CHECK ((octet_length(name) <= 200)),
+    CONSTRAINT replica_heartbeat_queues_check CHECK ((array_position(queues, NULL::text) IS NULL)),
+    CONSTRAINT replica_heartbeat_replica_id_check CHECK (((replica_id <> ''::text) AND (octet_length(replica_id) <= 100))),
+    CONSTRAINT replica_heartbeat_running_check CHECK ((running >= 0)),
+    CONSTRAINT replica_heartbeat_state_check CHECK ((state = ANY (ARRAY['ACTIVE'::text, 'DRAINING'::text, 'DEAD'::text]))),
+    CONSTRAINT replica_heartbeat_types_check CHECK ((array_position(types, NULL::text) IS NULL)),
+    CONSTRAINT replica_heartbeat_wake_source_check CHECK ((wake_source = ANY (ARRAY['wal'::text, 'notify'::text, 'poll'::text])))
+)
+WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='200');
+
+
+--
+-- Name: TABLE replica_heartbeat; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON TABLE rowrun.replica_heartbeat IS 'One row per replica and process start; a replica that doesn''t renew it loses its runs.';
+
+
+--
+-- Name: COLUMN replica_heartbeat.replica_id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.replica_heartbeat.replica_id IS 'New at every process start and after every fence.';
+
+
+--
+-- Name: COLUMN replica_heartbeat.last_heartbeat; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.replica_heartbeat.last_heartbeat IS 'When it was last heard of.';
+
+
+--
+-- Name: COLUMN replica_heartbeat.name; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.replica_heartbeat.name IS 'What its operator calls it.';
+
+
+--
+-- Name: COLUMN replica_heartbeat.hostname; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.replica_heartbeat.hostname IS 'Where it runs.';
+
+
+--
+-- Name: COLUMN replica_heartbeat.version; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.replica_heartbeat.version IS 'Version of its binary.';
+
+
+--
+-- Name: COLUMN replica_heartbeat.started_at; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.replica_heartbeat.started_at IS 'When it registered.';
+
+
+--
+-- Name: COLUMN replica_heartbeat.state; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.replica_heartbeat.state IS 'ACTIVE, DRAINING (takes nothing new) or DEAD (declared so: it may not write any more).';
+
+
+--
+-- Name: COLUMN replica_heartbeat.lease; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.replica_heartbeat.lease IS 'How long it may be silent before it is declared dead.';
+
+
+--
+-- Name: COLUMN replica_heartbeat.queues; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.replica_heartbeat.queues IS 'Queues that it serves.';
+
+
+--
+-- Name: COLUMN replica_heartbeat.types; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.replica_heartbeat.types IS 'Task types that it runs.';
+
+
+--
+-- Name: COLUMN replica_heartbeat.databases; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.replica_heartbeat.databases IS 'Target databases that it reaches.';
+
+
+--
+-- Name: COLUMN replica_heartbeat.commands; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.replica_heartbeat.commands IS 'Commands that its configuration names.';
+
+
+--
+-- Name: COLUMN replica_heartbeat.concurrency; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.replica_heartbeat.concurrency IS 'How many runs it executes at once.';
+
+
+--
+-- Name: COLUMN replica_heartbeat.running; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.replica_heartbeat.running IS 'How many it executed at its last heartbeat.';
+
+
+--
+-- Name: COLUMN replica_heartbeat.wake_source; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.replica_heartbeat.wake_source IS 'How it is woken: by the write-ahead log, which it reads for all, by notifications, or by sweeps alone.';
+
+
+--
+-- Name: COLUMN replica_heartbeat.paused_at; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.replica_heartbeat.paused_at IS 'Since when it claims nothing, because an operator said so; NULL: it isn''t paused.';
+
+
+--
+-- Name: takes(rowrun.replica_heartbeat, timestamp with time zone, text, text, text, jsonb); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.takes(h rowrun.replica_heartbeat, t timestamp with time zone, queue text, type text, database_id text, payload jsonb) RETURNS boolean
+    LANGUAGE sql STABLE
+    RETURN (((h).state = 'ACTIVE'::text) AND (((h).last_heartbeat + (h).lease) > t) AND (queue = ANY ((h).queues)) AND (type = ANY ((h).types)) AND rowrun.fits(type, database_id, payload, (h).databases, (h).commands));
+
+
+--
+-- Name: FUNCTION takes(h rowrun.replica_heartbeat, t timestamp with time zone, queue text, type text, database_id text, payload jsonb); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.takes(h rowrun.replica_heartbeat, t timestamp with time zone, queue text, type text, database_id text, payload jsonb) IS 'Internal: whether a replica is alive and could take a run.';
+
+
+--
+-- Name: too_deep(jsonb); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.too_deep(document jsonb) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN jsonb_path_exists(document, '$.**{1000}'::jsonpath);
+
+
+--
+-- Name: FUNCTION too_deep(document jsonb); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.too_deep(document jsonb) IS 'Internal: whether a document has more than 1,000 levels.';
+
+
+--
+-- Name: version_key(text); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.version_key(version text) RETURNS text
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    RETURN (SELECT COALESCE(string_agg((lpad((length(d.digits))::text, 2, '0'::text) || d.digits), ''::text ORDER BY d.n), ''::text) AS "coalesce" FROM (SELECT ltrim(p.part, '0'::text) AS digits, p.n, max(p.n) FILTER (WHERE (ltrim(p.part, '0'::text) <> ''::text)) OVER () AS last FROM unnest(string_to_array(version_key.version, '.'::text)) WITH ORDINALITY p(part, n)) d WHERE (d.n <= d.last));
+
+
+--
+-- Name: FUNCTION version_key(version text); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.version_key(version text) IS 'Text that compares bytewise (COLLATE "C") as versions compare: number by number, 1.0 = 1.';
+
+
+--
+-- Name: task; Type: TABLE; Schema: rowrun; Owner: -
+--
+
+CREATE TABLE rowrun.task (
+    id bigint NOT NULL,
+    plan_id bigint,
+    name text DEFAULT ''::text NOT NULL,
+    type text NOT NULL,
+    queue text DEFAULT 'default'::text NOT NULL,
+    database_id text,
+    version text,
+    sequential boolean NOT NULL,
+    payload jsonb DEFAULT '{}'::jsonb NOT NULL,
+    priority integer DEFAULT 0 NOT NULL,
+    timeout interval,
+    progress_timeout interval,
+    max_attempts integer DEFAULT 1 NOT NULL,
+    retry_delay interval DEFAULT '00:00:10'::interval NOT NULL,
+    on_stale text DEFAULT 'FAIL'::text NOT NULL,
+    on_failure_task text,
+    paused boolean DEFAULT false NOT NULL,
+    skipped boolean DEFAULT false NOT NULL,
+    skip_reason text,
+    retention interval,
+    labels jsonb DEFAULT '{}'::jsonb NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    version_key text GENERATED ALWAYS AS (rowrun.version_key(version)) STORED COLLATE pg_catalog."C",
+    outcome text,
+    outcome_round integer,
+    outcome_run_id bigint,
+    schedule text,
+    time_zone text DEFAULT 'UTC'::text NOT NULL,
+    misfire text DEFAULT 'SKIP'::text NOT NULL,
+    starts_at timestamp with time zone,
+    ends_at timestamp with time zone,
+    overlap text DEFAULT 'SKIP'::text NOT NULL,
+    state jsonb,
+    schedule_error text,
+    scheduled_at timestamp with time zone,
+    schedule_parts bigint[],
+    failure_log_level text DEFAULT 'info'::text NOT NULL,
+    CONSTRAINT task_database_id_check CHECK (((database_id <> ''::text) AND (octet_length(database_id) <= 200) AND (database_id !~ '[[:cntrl:]]'::text))),
+    CONSTRAINT task_ends_at_check CHECK (((ends_at >= '1900-01-01 00:00:00+00'::timestamp with time zone) AND (ends_at < '9999-01-01 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT task_failure_log_level_check CHECK ((failure_log_level = ANY (ARRAY['debug'::text, 'info'::text, 'warn'::text, 'error'::text]))),
+    CONSTRAINT task_id_check CHECK ((id >= 1)),
+    CONSTRAINT task_labels_check CHECK ((jsonb_typeof(labels) = 'object'::text)),
+    CONSTRAINT task_labels_check1 CHECK (((pg_column_size(labels) < 2000) OR ((octet_length((labels)::text) <= 1048576) AND (NOT rowrun.too_deep(labels))))),
+    CONSTRAINT task_max_attempts_check CHECK ((max_attempts >= 1)),
+    CONSTRAINT task_migrate_needs_target CHECK (((type <> 'DATABASE_MIGRATE'::text) OR ((version IS NOT NULL) AND (database_id IS NOT NULL)))),
+    CONSTRAINT task_misfire_check CHECK ((misfire = ANY (ARRAY['SKIP'::text, 'ONCE'::text, 'ALL'::text]))),
+    CONSTRAINT task_name_check CHECK ((octet_length(name) <= 200)),
+    CONSTRAINT task_on_failure_task_check CHECK (((on_failure_task <> ''::text) AND (octet_length(on_failure_task) <= 200))),
+    CONSTRAINT task_on_stale_check CHECK ((on_stale = ANY (ARRAY['FAIL'::text, 'RETRY'::text, 'CANCEL'::text]))),
+    CONSTRAINT task_order_needs_database CHECK (((database_id IS NOT NULL) OR ((version IS NULL) AND (NOT sequential)))),
+    CONSTRAINT task_outcome_check CHECK ((outcome = ANY (ARRAY['DONE'::text, 'FAILED'::text, 'CANCELED'::text]))),
+    CONSTRAINT task_overlap_check CHECK ((overlap = ANY (ARRAY['SKIP'::text, 'QUEUE'::text]))),
+    CONSTRAINT task_payload_check CHECK ((jsonb_typeof(payload) = 'object'::text)),
+    CONSTRAINT task_payload_check1 CHECK (((pg_column_size(payload) < 2000) OR ((octet_length((payload)::text) <= 1048576) AND (NOT rowrun.too_deep(payload))))),
+    CONSTRAINT task_progress_timeout_check CHECK (((progress_timeout > '00:00:00'::interval) AND (progress_timeout <= '100 years'::interval))),
+    CONSTRAINT task_queue_check CHECK (((queue <> ''::text) AND (octet_length(queue) <= 100) AND (queue !~ '[[:cntrl:]]'::text))),
+    CONSTRAINT task_retention_check CHECK (((retention >= '00:00:00'::interval) AND (retention <= '100 years'::interval))),
+    CONSTRAINT task_retry_delay_check CHECK (((retry_delay >= '00:00:00'::interval) AND (retry_delay <= '100 years'::interval))),
+    CONSTRAINT task_schedule_check CHECK ((octet_length(schedule) <= 1000)),
+    CONSTRAINT task_schedule_without_plan CHECK (((schedule IS NULL) OR (plan_id IS NULL))),
+    CONSTRAINT task_skip_reason_check CHECK ((octet_length(skip_reason) <= 10000)),
+    CONSTRAINT task_starts_at_check CHECK (((starts_at >= '1900-01-01 00:00:00+00'::timestamp with time zone) AND (starts_at < '9999-01-01 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT task_state_check CHECK (((pg_column_size(state) < 2000) OR ((octet_length((state)::text) <= 1048576) AND (NOT rowrun.too_deep(state))))),
+    CONSTRAINT task_time_zone_check CHECK ((octet_length(time_zone) <= 100)),
+    CONSTRAINT task_timeout_check CHECK (((timeout >= '00:00:00'::interval) AND (timeout <= '100 years'::interval))),
+    CONSTRAINT task_type_check CHECK (((type <> ''::text) AND (octet_length(type) <= 100) AND (type !~ '[[:cntrl:]]'::text))),
+    CONSTRAINT task_version_check CHECK ((version ~ '^[0-9]{1,20}(\.[0-9]{1,20}){0,9}$'::text))
+)
+WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='500');
+
+
+--
+-- Name: TABLE task; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON TABLE rowrun.task IS 'What is to be done: in a plan once, without a plan a definition of which each run is one more job.';
+
+
+--
+-- Name: COLUMN task.id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task.id IS 'Key.';
+
+
+--
+-- Name: COLUMN task.plan_id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task.plan_id IS 'The plan it belongs to; NULL: a reusable definition.';
+
+
+--
+-- Name: COLUMN task.name; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task.name IS 'Unique, where not empty, in its plan or among the tasks without one.';
+
+
+--
+-- Name: COLUMN task.type; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task.type IS 'NOOP, SQL, DATABASE_MIGRATE, HTTP, COMMAND or a type that a program of yours runs.';
+
+
+--
+-- Name: COLUMN task.queue; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task.queue IS 'Only replicas that serve this queue claim its runs.';
+
+
+--
+-- Name: COLUMN task.database_id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task.database_id IS 'Name of a target database; for types other than SQL and DATABASE_MIGRATE a name to order by.';
+
+
+--
+-- Name: COLUMN task.version; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task.version IS 'Numbers and dots, compared number by number: 1.10 > 1.9, 1.0 = 1. Smaller versions of a database go first.';
+
+
+--
+-- Name: COLUMN task.sequential; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task.sequential IS 'Its runs are alone on their database. NULL at insert: true for DATABASE_MIGRATE only.';
+
+
+--
+-- Name: COLUMN task.payload; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task.payload IS 'What the executor of the type needs: a JSON object of at most 1 MiB.';
+
+
+--
+-- Name: COLUMN task.priority; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task.priority IS 'Higher is promoted and claimed first; the default of its runs.';
+
+
+--
+-- Name: COLUMN task.timeout; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task.timeout IS 'How long a run may take from started_at; NULL: the default of the sidecar that claims it; 0: no limit.';
+
+
+--
+-- Name: COLUMN task.progress_timeout; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task.progress_timeout IS 'How long a run may go without reporting progress; NULL: no limit.';
+
+
+--
+-- Name: COLUMN task.max_attempts; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task.max_attempts IS 'How many failures in a row, since the last retry that a person asked for, end the chain.';
+
+
+--
+-- Name: COLUMN task.retry_delay; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task.retry_delay IS 'Wait before the first automatic retry; doubles per attempt, at most 1 h, +-20 %.';
+
+
+--
+-- Name: COLUMN task.on_stale; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task.on_stale IS 'What becomes of a run that is lost with its replica. FAIL: it is FAILED; RETRY: and gets a successor at once (at most 5 in a row); CANCEL: it is CANCELED. on_failure_task names a task to run when it is FAILED without a successor.';
+
+
+--
+-- Name: COLUMN task.on_failure_task; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task.on_failure_task IS 'Name or id of a task without a plan that is run, with the failed run as input, when a run has failed for good, also when it was lost (STALE, LOST_CONTACT, DRAINED).';
+
+
+--
+-- Name: COLUMN task.paused; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task.paused IS 'While true none of its runs is promoted or claimed.';
+
+
+--
+-- Name: COLUMN task.skipped; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task.skipped IS 'Counts as done; refused while a run is AVAILABLE or RUNNING; cancels a PENDING run.';
+
+
+--
+-- Name: COLUMN task.skip_reason; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task.skip_reason IS 'Why it was skipped, for people.';
+
+
+--
+-- Name: COLUMN task.retention; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task.retention IS 'How long its ended runs are kept; NULL: as long as the sidecars say (--retention); 0: they are never removed.';
+
+
+--
+-- Name: COLUMN task.labels; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task.labels IS 'A JSON object of the user''s own.';
+
+
+--
+-- Name: COLUMN task.created_at; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task.created_at IS 'When it was inserted.';
+
+
+--
+-- Name: COLUMN task.version_key; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task.version_key IS 'Internal: version as text that sorts like it.';
+
+
+--
+-- Name: COLUMN task.outcome; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task.outcome IS 'Internal: how the newest ended run of a plan''s task ended for good.';
+
+
+--
+-- Name: COLUMN task.outcome_round; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task.outcome_round IS 'Internal: the plan''s round for which a FAILED outcome counts.';
+
+
+--
+-- Name: COLUMN task.outcome_run_id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task.outcome_run_id IS 'Internal: that run. Ids are drawn in another order than runs live, and finished_at can be changed.';
+
+
+--
+-- Name: COLUMN task.schedule; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task.schedule IS 'When it recurs: five cron fields, @hourly to @yearly, @every 10m, @after 10m, - for disabled; NULL: it doesn''t. Only tasks without a plan.';
+
+
+--
+-- Name: COLUMN task.time_zone; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task.time_zone IS 'IANA name of the zone that cron fields are read in.';
+
+
+--
+-- Name: COLUMN task.misfire; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task.misfire IS 'What becomes of ticks that nobody could start in time: SKIP: nothing; ONCE: one run for all; ALL: each is run.';
+
+
+--
+-- Name: COLUMN task.starts_at; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task.starts_at IS 'No tick before this moment; the grid of @every begins here.';
+
+
+--
+-- Name: COLUMN task.ends_at; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task.ends_at IS 'No tick after this moment.';
+
+
+--
+-- Name: COLUMN task.overlap; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task.overlap IS 'What becomes of ticks that pass while a run is under way: SKIP: nothing; QUEUE: they are run after it, one by one.';
+
+
+--
+-- Name: COLUMN task.state; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task.state IS 'Handed to each run as the key state under its payload; replaced by the state of a DONE run''s result.';
+
+
+--
+-- Name: COLUMN task.schedule_error; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task.schedule_error IS 'Why the schedule was paused by itself: it could not be followed any more. Resuming the task clears it.';
+
+
+--
+-- Name: COLUMN task.scheduled_at; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task.scheduled_at IS 'Internal: when its schedule last changed.';
+
+
+--
+-- Name: COLUMN task.schedule_parts; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task.schedule_parts IS 'Internal: the schedule as numbers, so that the end of a run needn''t read its text.';
+
+
+--
+-- Name: COLUMN task.failure_log_level; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task.failure_log_level IS 'The level of the lines that say that a run of it FAILED: debug, info, warn or error.';
+
+
+--
+-- Name: task_run; Type: TABLE; Schema: rowrun; Owner: -
+--
+
+CREATE TABLE rowrun.task_run (
+    id bigint NOT NULL,
+    task_id bigint NOT NULL,
+    attempt integer DEFAULT 0 NOT NULL,
+    retry_of bigint,
+    root_id bigint NOT NULL,
+    status text DEFAULT 'PENDING'::text NOT NULL,
+    run_at timestamp with time zone DEFAULT now() NOT NULL,
+    input jsonb DEFAULT '{}'::jsonb NOT NULL,
+    priority integer NOT NULL,
+    idempotency_key text,
+    creator text NOT NULL,
+    plan_id bigint,
+    type text NOT NULL,
+    queue text NOT NULL,
+    database_id text,
+    version text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    available_at timestamp with time zone,
+    started_at timestamp with time zone,
+    finished_at timestamp with time zone,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    deadline timestamp with time zone,
+    cancel_requested_at timestamp with time zone,
+    cancel_reason text,
+    progress jsonb,
+    progress_at timestamp with time zone,
+    result jsonb DEFAULT '{}'::jsonb NOT NULL,
+    version_key text COLLATE pg_catalog."C",
+    sequential boolean NOT NULL,
+    prev_status text,
+    by_hand boolean,
+    hold text,
+    judge_at timestamp with time zone,
+    failures integer DEFAULT 0 NOT NULL,
+    recoveries integer DEFAULT 0 NOT NULL,
+    retry_run_id bigint,
+    round integer,
+    tick timestamp with time zone,
+    missed_at timestamp with time zone,
+    own_retention boolean,
+    handles bigint,
+    replica_id text,
+    claim_hash bytea
+)
+WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='2000', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
+
+
+--
+-- Name: TABLE task_run; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON TABLE rowrun.task_run IS 'One run of a task. Insert task_id and what you like of run_at, input, priority and idempotency_key.';
+
+
+--
+-- Name: COLUMN task_run.id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_run.id IS 'Key.';
+
+
+--
+-- Name: COLUMN task_run.task_id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_run.task_id IS 'The task to run.';
+
+
+--
+-- Name: COLUMN task_run.attempt; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_run.attempt IS '0 for the first run of a chain, one more for each retry.';
+
+
+--
+-- Name: COLUMN task_run.retry_of; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_run.retry_of IS 'The run that this one follows.';
+
+
+--
+-- Name: COLUMN task_run.root_id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_run.root_id IS 'The first run of the chain.';
+
+
+--
+-- Name: COLUMN task_run.status; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_run.status IS 'PENDING, AVAILABLE, RUNNING, then DONE, FAILED or CANCELED; no way back.';
+
+
+--
+-- Name: COLUMN task_run.run_at; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_run.run_at IS 'Not before this moment.';
+
+
+--
+-- Name: COLUMN task_run.input; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_run.input IS 'Laid over the task''s payload at the claim, top-level keys win: a JSON object of at most 1 MiB.';
+
+
+--
+-- Name: COLUMN task_run.priority; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_run.priority IS 'Higher is promoted and claimed first. NULL at insert: the task''s.';
+
+
+--
+-- Name: COLUMN task_run.idempotency_key; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_run.idempotency_key IS 'Unique per task as long as the run is kept.';
+
+
+--
+-- Name: COLUMN task_run.creator; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_run.creator IS 'The role that inserted it.';
+
+
+--
+-- Name: COLUMN task_run.plan_id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_run.plan_id IS 'Copied from the task.';
+
+
+--
+-- Name: COLUMN task_run.type; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_run.type IS 'Copied from the task.';
+
+
+--
+-- Name: COLUMN task_run.queue; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_run.queue IS 'Copied from the task.';
+
+
+--
+-- Name: COLUMN task_run.database_id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_run.database_id IS 'Copied from the task.';
+
+
+--
+-- Name: COLUMN task_run.version; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_run.version IS 'Copied from the task.';
+
+
+--
+-- Name: COLUMN task_run.created_at; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_run.created_at IS 'When it was inserted.';
+
+
+--
+-- Name: COLUMN task_run.available_at; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_run.available_at IS 'When it was promoted.';
+
+
+--
+-- Name: COLUMN task_run.started_at; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_run.started_at IS 'When it was claimed.';
+
+
+--
+-- Name: COLUMN task_run.finished_at; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_run.finished_at IS 'When it ended.';
+
+
+--
+-- Name: COLUMN task_run.updated_at; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_run.updated_at IS 'When its status last changed.';
+
+
+--
+-- Name: COLUMN task_run.deadline; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_run.deadline IS 'When its timeout is over; NULL: never.';
+
+
+--
+-- Name: COLUMN task_run.cancel_requested_at; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_run.cancel_requested_at IS 'When a cancel was asked for; setting it asks for one.';
+
+
+--
+-- Name: COLUMN task_run.cancel_reason; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_run.cancel_reason IS 'Why, for people.';
+
+
+--
+-- Name: COLUMN task_run.progress; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_run.progress IS 'What the executor last reported.';
+
+
+--
+-- Name: COLUMN task_run.progress_at; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_run.progress_at IS 'When it did.';
+
+
+--
+-- Name: COLUMN task_run.result; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_run.result IS 'What the run left behind; of FAILED and CANCELED runs with code and detail.';
+
+
+--
+-- Name: COLUMN task_run.version_key; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_run.version_key IS 'Internal: version as text that sorts like it.';
+
+
+--
+-- Name: COLUMN task_run.sequential; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_run.sequential IS 'Internal: copied from the task.';
+
+
+--
+-- Name: COLUMN task_run.prev_status; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_run.prev_status IS 'Internal: the status before, where the newest version of the row is a change of status.';
+
+
+--
+-- Name: COLUMN task_run.by_hand; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_run.by_hand IS 'Internal: the last edge was written by hand, and a trigger announced it; NULL: the statement that took it announced it itself.';
+
+
+--
+-- Name: COLUMN task_run.hold; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_run.hold IS 'Internal: what the last judgement left a PENDING run waiting for; READY: only for its plan or the next pass.';
+
+
+--
+-- Name: COLUMN task_run.judge_at; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_run.judge_at IS 'Internal: when a PENDING run must be judged; NULL: not before something happens.';
+
+
+--
+-- Name: COLUMN task_run.failures; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_run.failures IS 'Internal: failures in this chain since the last retry that a person asked for.';
+
+
+--
+-- Name: COLUMN task_run.recoveries; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_run.recoveries IS 'Internal: successors in a row that this chain got for lost replicas.';
+
+
+--
+-- Name: COLUMN task_run.retry_run_id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_run.retry_run_id IS 'Internal: the run that follows this one.';
+
+
+--
+-- Name: COLUMN task_run.round; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_run.round IS 'Internal: the round of its plan that it belongs to.';
+
+
+--
+-- Name: COLUMN task_run.tick; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_run.tick IS 'The moment of its task''s schedule that it stands for; NULL: somebody asked for it.';
+
+
+--
+-- Name: COLUMN task_run.missed_at; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_run.missed_at IS 'Internal: when its tick counts as missed, where missed ticks are skipped.';
+
+
+--
+-- Name: COLUMN task_run.own_retention; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_run.own_retention IS 'Internal: its task had a retention when it was inserted; NULL: it had none.';
+
+
+--
+-- Name: COLUMN task_run.handles; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_run.handles IS 'Internal: the failed run for which this is the run of its task''s on_failure_task.';
+
+
+--
+-- Name: COLUMN task_run.replica_id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_run.replica_id IS 'The replica that runs or ran it; NULL while RUNNING: the app has taken it over.';
+
+
+--
+-- Name: COLUMN task_run.claim_hash; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_run.claim_hash IS 'Internal: SHA-256 of the claim that the holder was given.';
+
+
+--
+-- Name: able_replicas(rowrun.task_run, timestamp with time zone); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.able_replicas(r rowrun.task_run, t timestamp with time zone) RETURNS TABLE(replica_id text, free bigint)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT h.replica_id,
+     (h.concurrency - ( SELECT count(*) AS count
+            FROM rowrun.task_run a
+           WHERE ((a.replica_id = h.replica_id) AND (a.status = 'RUNNING'::text))))
+    FROM (rowrun.replica_heartbeat h
+      CROSS JOIN ( SELECT k_1.payload
+            FROM rowrun.task k_1
+           WHERE (k_1.id = (able_replicas.r).task_id)) k)
+   WHERE rowrun.takes(h.*, able_replicas.t, (able_replicas.r).queue, (able_replicas.r).type, (able_replicas.r).database_id, k.payload);
+END;
+
+
+--
+-- Name: FUNCTION able_replicas(r rowrun.task_run, t timestamp with time zone); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.able_replicas(r rowrun.task_run, t timestamp with time zone) IS 'Internal: live replicas that could run a run, and their free slots.';
+
+
+--
+-- Name: advance_databases(text[]); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.advance_databases(databases text[], OUT promoted integer, OUT marked integer) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+DECLARE
+    t timestamptz;
+    last_mark bigint;
+    patience text := current_setting('lock_timeout');
+BEGIN
+    PERFORM FROM rowrun.promotion_lock l WHERE l.id = 1 FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
+        -- Marks would need another pass, which would hold the lock when the next ends come.
+        BEGIN
+            PERFORM set_config('lock_timeout', '20ms', true);
+            PERFORM FROM rowrun.promotion_lock l WHERE l.id = 1 FOR UPDATE;
+            IF NOT FOUND THEN -- no row, no lock: the next sweep puts it back
+                RAISE EXCEPTION USING ERRCODE = 'lock_not_available';
+            END IF;
+            PERFORM set_config('lock_timeout', patience, true);
+        EXCEPTION WHEN lock_not_available THEN
+            INSERT INTO rowrun.gate_mark (kind, database_id) SELECT 'DATABASE', unnest(databases);
+            promoted := 0;
+            marked := cardinality(databases);
+            RETURN;
+        END;
+    END IF;
+    last_mark := coalesce(pg_sequence_last_value('rowrun.gate_mark_id_seq'), 0);
+    t := clock_timestamp(); -- as in promote_runs
+    WITH first AS MATERIALIZED (
+        SELECT d.id AS database_id, r.id,
+               r.plan_id IS NULL AND r.missed_at IS NULL AND a.is_there IS NULL
+               AND (r.version_key IS NULL OR NOT EXISTS (
+                   SELECT FROM rowrun.task_run u WHERE u.database_id = d.id AND u.status = 'PENDING' AND u.version_key IS NULL))
+               AND (r.sequential
+                    OR (SELECT count(*) FROM (SELECT FROM rowrun.task_run u WHERE u.database_id = d.id AND u.status = 'PENDING'
+                                              AND u.version_key = r.version_key LIMIT 2) u) = 1)
+               AND EXISTS (
+                   SELECT FROM rowrun.task k
+                   JOIN rowrun.replica_heartbeat h ON rowrun.takes(h, t, r.queue, r.type, r.database_id, k.payload)
+                   WHERE k.id = r.task_id AND NOT k.skipped AND NOT k.paused) AS simple,
+               coalesce(a.version_key < r.version_key, false) AND NOT EXISTS (
+                   SELECT FROM rowrun.task_run u WHERE u.database_id = d.id AND u.status = 'PENDING' AND u.version_key IS NULL) AS blocked
+        FROM unnest(databases) d(id)
+        CROSS JOIN LATERAL (
+            SELECT * FROM rowrun.task_run r WHERE r.database_id = d.id AND r.status = 'PENDING'
+            ORDER BY r.version_key, r.sequential, r.priority DESC, r.run_at, r.id LIMIT 1) r
+        LEFT JOIN LATERAL (
+            SELECT true AS is_there, a.version_key FROM rowrun.task_run a WHERE a.database_id = d.id AND a.status IN ('AVAILABLE', 'RUNNING')
+            ORDER BY a.version_key LIMIT 1) a ON true
+    ), locked AS MATERIALIZED (
+        SELECT r.ctid AS place FROM rowrun.task_run r
+        WHERE r.id = ANY (ARRAY(SELECT f.id FROM first f WHERE f.simple))
+          AND coalesce(r.status, '') = 'PENDING' AND r.hold = 'DATABASE' -- then it is due as well
+        FOR NO KEY UPDATE SKIP LOCKED
+    ), changed AS (
+        UPDATE rowrun.task_run r
+        SET status = 'AVAILABLE', prev_status = 'PENDING', available_at = n.t, updated_at = greatest(n.t, r.updated_at + interval '1 us'),
+            hold = NULL, judge_at = NULL
+        FROM locked l, (SELECT greatest(t, (SELECT max(m.at) FROM rowrun.gate_mark m WHERE m.id > last_mark)) AS t OFFSET 0) n WHERE r.ctid = l.place
+        RETURNING r.id, rowrun.transition(r) AS item
+    ), said AS MATERIALIZED (
+        SELECT count(*) AS n, rowrun.announce(array_agg(c.item)), rowrun.note_promoted(array_agg(c.id)) FROM changed c
+    ), left_over AS (
+        INSERT INTO rowrun.gate_mark (kind, database_id)
+        SELECT 'DATABASE', f.database_id FROM first f WHERE NOT f.blocked AND f.id NOT IN (SELECT c.id FROM changed c)
+        RETURNING 1
+    )
+    SELECT said.n, (SELECT count(*) FROM left_over) INTO promoted, marked FROM said;
+END $$;
+
+
+--
+-- Name: FUNCTION advance_databases(databases text[], OUT promoted integer, OUT marked integer); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.advance_databases(databases text[], OUT promoted integer, OUT marked integer) IS 'Internal: promotes the next version on databases where runs have ended, or leaves a mark.';
+
+
+--
+-- Name: ago(interval); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.ago(d interval) RETURNS text
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT
+         CASE
+             WHEN (d >= '1 day'::interval) THEN ((((EXTRACT(day FROM justify_hours(d)))::integer || ' d '::text) || (EXTRACT(hour FROM justify_hours(d)))::integer) || ' h'::text)
+             WHEN (d >= '01:00:00'::interval) THEN ((((floor((EXTRACT(epoch FROM d) / (3600)::numeric)))::integer || ' h '::text) || (EXTRACT(minute FROM d))::integer) || ' min'::text)
+             WHEN (d >= '00:01:00'::interval) THEN ((((floor((EXTRACT(epoch FROM d) / (60)::numeric)))::integer || ' min '::text) || (floor(EXTRACT(second FROM d)))::integer) || ' s'::text)
+             ELSE (round(EXTRACT(epoch FROM d), 1) || ' s'::text)
+         END AS "case";
+END;
+
+
+--
+-- Name: FUNCTION ago(d interval); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.ago(d interval) IS 'Internal: a duration for people.';
+
+
+--
+-- Name: announce_parts(text[]); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.announce_parts(transitions text[]) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+DECLARE
+    payload text := '[' || array_to_string(transitions, ',') || ']';
+    said integer := 0;
+    -- As many as fit if all are of one size, which they nearly are; a look at each would take three times as long.
+    few integer := greatest(1, 7700 * cardinality(transitions)::bigint / octet_length(payload));
+BEGIN
+    WHILE said < cardinality(transitions) LOOP
+        payload := '[' || array_to_string(transitions[said + 1 : said + few], ',') || ']';
+        IF octet_length(payload) <= 7900 THEN
+            IF pg_notify('rowrun_task_run', payload) IS NULL THEN NULL; END IF;
+            said := said + few;
+        ELSE
+            few := few / 2; -- one fits: ids and a replica's id are bounded
+        END IF;
+    END LOOP;
+    RETURN true;
+END $$;
+
+
+--
+-- Name: FUNCTION announce_parts(transitions text[]); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.announce_parts(transitions text[]) IS 'Internal: notifies transitions that one notification can''t hold, in as few as they fit.';
+
+
+--
+-- Name: may_notify(); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.may_notify() RETURNS boolean
+    LANGUAGE sql
+    RETURN (pg_notification_queue_usage() < (0.5)::double precision);
+
+
+--
+-- Name: FUNCTION may_notify(); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.may_notify() IS 'Internal: whether the server''s queue of notifications takes more.';
+
+
+--
+-- Name: announce(text[]); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.announce(transitions text[]) RETURNS boolean
+    LANGUAGE sql
+    RETURN CASE WHEN ((cardinality(transitions) IS NULL) OR (NOT rowrun.may_notify())) THEN false WHEN (octet_length(array_to_string(transitions, ','::text)) > 7898) THEN rowrun.announce_parts(transitions) ELSE (pg_notify('rowrun_task_run'::text, (('['::text || array_to_string(transitions, ','::text)) || ']'::text)) IS NULL) END;
+
+
+--
+-- Name: FUNCTION announce(transitions text[]); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.announce(transitions text[]) IS 'Internal: notifies transitions.';
+
+
+--
+-- Name: announce_plans(bigint[]); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.announce_plans(plan_ids bigint[]) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    due record;
+    p rowrun.plan;
+    what text;
+    said record;
+    made integer := 0;
+    outbox boolean := false;
+BEGIN
+    FOR due IN
+        SELECT q AS plan, e.event FROM plan q CROSS JOIN LATERAL rowrun.due_event(q) e
+        WHERE q.id = ANY (plan_ids) AND q.announced_round < q.round AND e.event IS NOT NULL ORDER BY q.id
+    LOOP
+        p := due.plan;
+        what := due.event;
+        UPDATE plan SET announced_round = p.round WHERE id = p.id;
+        INSERT INTO webhook_delivery_log AS l (plan_id, event_type, round, retry_count, delivered_at)
+        VALUES (p.id, what, p.round, p.retry_count, clock_timestamp())
+        ON CONFLICT (plan_id) DO UPDATE
+        SET event_type = excluded.event_type, round = excluded.round, retry_count = excluded.retry_count, delivered_at = excluded.delivered_at
+        WHERE l.round < excluded.round;
+        IF NOT FOUND THEN
+            CONTINUE;
+        END IF;
+        made := made + 1;
+        IF EXISTS (SELECT FROM webhook w WHERE w.project = p.project AND w.enabled AND what = ANY (w.events)) THEN
+            SELECT * INTO said FROM plan_message(p, what);
+            INSERT INTO webhook_delivery (id, webhook_id, plan_id, round, event_type, message_id, payload)
+            SELECT next_delivery_id(), w.id, p.id, p.round, what, 'msg_' || replace(gen_random_uuid()::text, '-', ''),
+                   CASE w.format WHEN 'slack' THEN said.slack ELSE said.standard END
+            FROM webhook w WHERE w.project = p.project AND w.enabled AND what = ANY (w.events) ORDER BY w.id
+            ON CONFLICT (webhook_id, plan_id, round) DO NOTHING;
+            outbox := outbox OR FOUND;
+        END IF;
+    END LOOP;
+    IF outbox THEN
+        PERFORM notify_look();
+    END IF;
+    RETURN made;
+END $$;
+
+
+--
+-- Name: FUNCTION announce_plans(plan_ids bigint[]); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.announce_plans(plan_ids bigint[]) IS 'Internal: decides the events of plans that the caller holds.';
+
+
+--
+-- Name: begin_round(bigint, integer, boolean); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.begin_round(plan_id bigint, next integer, by_run boolean) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+BEGIN
+    UPDATE plan p SET round = begin_round.next, retry_count = least(p.retry_count, 2147483646) + begin_round.by_run::int
+    WHERE p.id = begin_round.plan_id AND p.round < begin_round.next;
+    IF FOUND THEN
+        DELETE FROM webhook_delivery_log l WHERE l.plan_id = begin_round.plan_id;
+    END IF;
+END $$;
+
+
+--
+-- Name: FUNCTION begin_round(plan_id bigint, next integer, by_run boolean); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.begin_round(plan_id bigint, next integer, by_run boolean) IS 'Internal: the next round of a plan that the caller holds.';
+
+
+--
+-- Name: begin_rounds(bigint[], boolean); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.begin_rounds(run_ids bigint[], wait boolean) RETURNS bigint[]
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+DECLARE
+    wanted bigint[] := ARRAY(SELECT n.plan_id FROM rowrun.next_rounds(run_ids) n);
+    held bigint[];
+BEGIN
+    IF cardinality(wanted) = 0 THEN
+        RETURN '{}';
+    END IF;
+    IF wait THEN
+        held := wanted;
+        PERFORM FROM plan p WHERE p.id = ANY (wanted) ORDER BY p.id FOR NO KEY UPDATE;
+    ELSE
+        held := ARRAY(SELECT p.id FROM plan p WHERE p.id = ANY (wanted) ORDER BY p.id FOR NO KEY UPDATE SKIP LOCKED);
+    END IF;
+    PERFORM rowrun.begin_round(p.id, least(p.round, 2147483646) + 1, true)
+    FROM plan p
+    WHERE p.id = ANY (held) AND p.announced_round = p.round
+      AND p.id IN (SELECT n.plan_id FROM rowrun.next_rounds(run_ids) n);
+    RETURN ARRAY(SELECT r.id FROM task_run r WHERE r.id = ANY (run_ids) AND r.plan_id = ANY (wanted) AND r.plan_id <> ALL (held));
+END $$;
+
+
+--
+-- Name: FUNCTION begin_rounds(run_ids bigint[], wait boolean); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.begin_rounds(run_ids bigint[], wait boolean) IS 'Internal: the rounds that runs begin.';
+
+
+--
+-- Name: cancel_plan(bigint, text); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.cancel_plan(plan_id bigint, reason text DEFAULT NULL::text) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    tasks bigint[];
+    canceled bigint;
+BEGIN
+    PERFORM check_plan(cancel_plan.plan_id);
+    -- With the plan held no run ends beside this, so that no automatic retry escapes.
+    PERFORM FROM plan p WHERE p.id = cancel_plan.plan_id FOR NO KEY UPDATE;
+    tasks := ARRAY(SELECT k.id FROM task k
+                   WHERE k.id IN (SELECT r.task_id FROM task_run r WHERE r.plan_id = cancel_plan.plan_id
+                                  AND r.status IN ('PENDING', 'AVAILABLE', 'RUNNING'))
+                   ORDER BY k.id FOR NO KEY UPDATE);
+    PERFORM FROM task_run r WHERE r.task_id = ANY (tasks) AND r.plan_id IS NOT NULL AND r.status IN ('PENDING', 'AVAILABLE', 'RUNNING')
+    ORDER BY r.id FOR NO KEY UPDATE;
+    UPDATE task_run r SET cancel_requested_at = clock_timestamp(), cancel_reason = cancel_plan.reason
+    WHERE r.task_id = ANY (tasks) AND r.plan_id IS NOT NULL AND r.status IN ('PENDING', 'AVAILABLE', 'RUNNING')
+      AND r.cancel_requested_at IS NULL;
+    GET DIAGNOSTICS canceled = ROW_COUNT;
+    RETURN canceled;
+END $$;
+
+
+--
+-- Name: FUNCTION cancel_plan(plan_id bigint, reason text); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.cancel_plan(plan_id bigint, reason text) IS 'Cancels the unfinished runs of a plan, or (RUNNING) asks for it; how many.';
+
+
+--
+-- Name: cancel_run(bigint, text); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.cancel_run(run_id bigint, reason text DEFAULT NULL::text) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    run record;
+    last bigint := cancel_run.run_id;
+BEGIN
+    PERFORM check_isolation();
+    -- The end of a run with a tick makes the next, by its task: that is locked first.
+    PERFORM FROM task k WHERE k.id = (SELECT r.task_id FROM task_run r WHERE r.id = cancel_run.run_id AND r.tick IS NOT NULL)
+        FOR NO KEY UPDATE;
+    LOOP
+        -- The chain's last run, whichever of its runs was named; again if a successor came while we waited for the lock.
+        SELECT r.id INTO last FROM task_run c JOIN task_run r ON r.root_id = c.root_id AND r.attempt > 0 AND r.retry_run_id IS NULL
+        WHERE c.id = cancel_run.run_id AND (c.attempt > 0 OR c.retry_run_id IS NOT NULL);
+        SELECT r.id, r.status, r.retry_run_id, r.cancel_requested_at, r.replica_id INTO run
+        FROM task_run r WHERE r.id = coalesce(last, cancel_run.run_id) FOR NO KEY UPDATE;
+        IF NOT FOUND THEN
+            RAISE EXCEPTION 'run % does not exist', cancel_run.run_id USING ERRCODE = 'no_data_found', HINT = 'It may have been removed by retention.';
+        END IF;
+        EXIT WHEN run.retry_run_id IS NULL;
+    END LOOP;
+    IF run.status IN ('PENDING', 'AVAILABLE') OR (run.status = 'RUNNING' AND run.replica_id IS NULL) THEN
+        UPDATE task_run r SET status = 'CANCELED', cancel_requested_at = clock_timestamp(), cancel_reason = cancel_run.reason
+        WHERE r.id = run.id;
+        RETURN 'CANCELED';
+    END IF;
+    IF run.status = 'RUNNING' AND run.cancel_requested_at IS NULL THEN
+        UPDATE task_run r SET cancel_requested_at = clock_timestamp(), cancel_reason = cancel_run.reason WHERE r.id = run.id;
+    END IF;
+    RETURN run.status;
+END $$;
+
+
+--
+-- Name: FUNCTION cancel_run(run_id bigint, reason text); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.cancel_run(run_id bigint, reason text) IS 'Cancels the last run of a chain: at once, or (RUNNING) asks for it; the status after it.';
+
+
+--
+-- Name: cancel_tick(bigint, text); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.cancel_tick(run_id bigint, reason text) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+DECLARE
+    t timestamptz := clock_timestamp();
+    run rowrun.task_run;
+BEGIN
+    UPDATE rowrun.task_run r
+    SET status = 'CANCELED', prev_status = 'PENDING', by_hand = NULL, finished_at = t, updated_at = greatest(t, r.updated_at + interval '1 us'),
+        hold = NULL, judge_at = NULL, cancel_reason = reason,
+        result = jsonb_build_object('code', 'CANCELED', 'detail', 'Task run canceled: ' || reason)
+    WHERE r.id = cancel_tick.run_id AND coalesce(r.status, '') = 'PENDING'
+    RETURNING r.* INTO run;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    PERFORM announce(ARRAY[transition(run)]);
+    IF run.database_id IS NOT NULL THEN
+        INSERT INTO rowrun.gate_mark (kind, database_id) VALUES ('DATABASE', run.database_id);
+    END IF;
+    RETURN true;
+END $$;
+
+
+--
+-- Name: FUNCTION cancel_tick(run_id bigint, reason text); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.cancel_tick(run_id bigint, reason text) IS 'Internal: cancels a waiting run for its schedule.';
+
+
+--
+-- Name: check_id(bigint, regclass); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.check_id(id bigint, sequence regclass) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+BEGIN
+    IF (id >= 1 AND id <= pg_sequence_last_value(sequence)) IS NOT TRUE AND NOT is_owner() THEN
+        RAISE EXCEPTION 'id % was not drawn from rowrun.%', id, sequence
+            USING ERRCODE = 'RR003', HINT = 'Leave id out, or draw it: SELECT nextval(''rowrun.' || sequence || ''').';
+    END IF;
+END $$;
+
+
+--
+-- Name: FUNCTION check_id(id bigint, sequence regclass); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.check_id(id bigint, sequence regclass) IS 'Internal: refuses ids that no sequence has drawn.';
+
+
+--
+-- Name: check_isolation(); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.check_isolation() RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+BEGIN
+    IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
+        RAISE EXCEPTION 'rowrun''s functions need READ COMMITTED, this transaction is %', upper(current_setting('transaction_isolation'))
+            USING ERRCODE = 'invalid_transaction_state', HINT = 'Call them in a transaction of their own, or begin it with ISOLATION LEVEL READ COMMITTED.';
+    END IF;
+END $$;
+
+
+--
+-- Name: FUNCTION check_isolation(); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.check_isolation() IS 'Internal: refuses isolation levels above READ COMMITTED.';
+
+
+--
+-- Name: check_plan(bigint); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.check_plan(plan_id bigint) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+BEGIN
+    PERFORM rowrun.check_isolation();
+    IF NOT EXISTS (SELECT FROM rowrun.plan p WHERE p.id = check_plan.plan_id) THEN
+        RAISE EXCEPTION 'plan % does not exist', coalesce(check_plan.plan_id::text, 'NULL')
+            USING ERRCODE = 'no_data_found', HINT = 'Look for its id in rowrun.plan.';
+    END IF;
+    -- Twice at once: the second waits until the first has committed, and finds nothing left. Not the plan's row: its
+    -- runs go on ending while a user's transaction is open.
+    PERFORM pg_advisory_xact_lock(1920298605, hashint8(check_plan.plan_id));
+END $$;
+
+
+--
+-- Name: FUNCTION check_plan(plan_id bigint); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.check_plan(plan_id bigint) IS 'Internal: the plan exists, and nobody else makes runs of it.';
+
+
+--
+-- Name: clock_change(text, timestamp with time zone, timestamp with time zone); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.clock_change(zone text, since timestamp with time zone, until timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+DECLARE
+    before bigint := floor(extract(epoch FROM since));
+    reached bigint := ceil(extract(epoch FROM until));
+    middle bigint;
+    new_offset interval := rowrun.utc_offset(zone, until);
+BEGIN
+    WHILE reached - before > 1 LOOP
+        middle := (before + reached) / 2;
+        IF rowrun.utc_offset(zone, to_timestamp(middle)) = new_offset THEN
+            reached := middle;
+        ELSE
+            before := middle;
+        END IF;
+    END LOOP;
+    RETURN to_timestamp(reached);
+END $$;
+
+
+--
+-- Name: FUNCTION clock_change(zone text, since timestamp with time zone, until timestamp with time zone); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.clock_change(zone text, since timestamp with time zone, until timestamp with time zone) IS 'Internal: when a zone''s clock was put forward or back.';
+
+
+--
+-- Name: plan; Type: TABLE; Schema: rowrun; Owner: -
+--
+
+CREATE TABLE rowrun.plan (
+    id bigint NOT NULL,
+    project text DEFAULT 'default'::text NOT NULL,
+    name text DEFAULT ''::text NOT NULL,
+    parallel_limit integer,
+    on_failure text DEFAULT 'STOP_DATABASE'::text NOT NULL,
+    paused boolean DEFAULT false NOT NULL,
+    round integer DEFAULT 1 NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    announced_round integer DEFAULT 0 NOT NULL,
+    retry_count integer DEFAULT 0 NOT NULL,
+    CONSTRAINT plan_id_check CHECK ((id >= 1)),
+    CONSTRAINT plan_name_check CHECK ((octet_length(name) <= 200)),
+    CONSTRAINT plan_on_failure_check CHECK ((on_failure = ANY (ARRAY['STOP_DATABASE'::text, 'STOP'::text, 'CONTINUE'::text]))),
+    CONSTRAINT plan_parallel_limit_check CHECK ((parallel_limit >= 1)),
+    CONSTRAINT plan_project_check CHECK (((project <> ''::text) AND (octet_length(project) <= 200)))
+);
+
+
+--
+-- Name: TABLE plan; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON TABLE rowrun.plan IS 'Tasks that belong together and whose failure or completion is announced.';
+
+
+--
+-- Name: COLUMN plan.id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.plan.id IS 'Key.';
+
+
+--
+-- Name: COLUMN plan.project; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.plan.project IS 'Whose plan it is; webhooks belong to projects.';
+
+
+--
+-- Name: COLUMN plan.name; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.plan.name IS 'Free text for people.';
+
+
+--
+-- Name: COLUMN plan.parallel_limit; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.plan.parallel_limit IS 'Most runs AVAILABLE or RUNNING at once; NULL: no limit.';
+
+
+--
+-- Name: COLUMN plan.on_failure; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.plan.on_failure IS 'What a task that failed for good holds back until it is retried or skipped: STOP_DATABASE: the plan''s later versions on its database (a CANCELED task holds these too); STOP: every other run of the plan; CONTINUE: nothing.';
+
+
+--
+-- Name: COLUMN plan.paused; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.plan.paused IS 'While true no run of the plan is promoted or claimed.';
+
+
+--
+-- Name: COLUMN plan.round; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.plan.round IS 'Counts announcements: the first is 1.';
+
+
+--
+-- Name: COLUMN plan.created_at; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.plan.created_at IS 'When it was inserted.';
+
+
+--
+-- Name: COLUMN plan.announced_round; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.plan.announced_round IS 'Internal: the last round whose event was decided; equal to round, or less while none was.';
+
+
+--
+-- Name: COLUMN plan.retry_count; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.plan.retry_count IS 'Internal: how many rounds were begun by runs after the first.';
+
+
+--
+-- Name: task_dependency; Type: TABLE; Schema: rowrun; Owner: -
+--
+
+CREATE TABLE rowrun.task_dependency (
+    task_id bigint NOT NULL,
+    depends_on_id bigint NOT NULL,
+    CONSTRAINT task_dependency_not_itself CHECK ((task_id <> depends_on_id))
+);
+
+
+--
+-- Name: TABLE task_dependency; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON TABLE rowrun.task_dependency IS 'A task of a plan that waits until another one of that plan is DONE or SKIPPED.';
+
+
+--
+-- Name: COLUMN task_dependency.task_id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_dependency.task_id IS 'The task that waits.';
+
+
+--
+-- Name: COLUMN task_dependency.depends_on_id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_dependency.depends_on_id IS 'The task that it waits for.';
+
+
+--
+-- Name: unmet_dependency; Type: VIEW; Schema: rowrun; Owner: -
+--
+
+CREATE VIEW rowrun.unmet_dependency WITH (security_invoker='true') AS
+ SELECT d.task_id,
+    d.depends_on_id
+   FROM (rowrun.task_dependency d
+     JOIN rowrun.task n ON ((n.id = d.depends_on_id)))
+  WHERE ((NOT n.skipped) AND ((n.outcome IS DISTINCT FROM 'DONE'::text) OR (EXISTS ( SELECT
+           FROM rowrun.task_run u
+          WHERE ((u.task_id = n.id) AND (u.plan_id IS NOT NULL) AND (u.status = ANY (ARRAY['PENDING'::text, 'AVAILABLE'::text, 'RUNNING'::text])))))));
+
+
+--
+-- Name: VIEW unmet_dependency; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON VIEW rowrun.unmet_dependency IS 'Internal: dependencies on tasks that are neither DONE nor SKIPPED.';
+
+
+--
+-- Name: closed_gate(rowrun.task_run, boolean, timestamp with time zone); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.closed_gate(r rowrun.task_run, plan_limited boolean, t timestamp with time zone) RETURNS TABLE(gate text)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT
+         CASE
+             WHEN ((closed_gate.r).run_at > closed_gate.t) THEN 'TIME'::text
+             WHEN k.skipped THEN 'SKIPPED'::text
+             WHEN k.paused THEN 'PAUSED'::text
+             WHEN ((closed_gate.r).missed_at < closed_gate.t) THEN 'MISSED'::text
+             WHEN (((closed_gate.r).plan_id IS NOT NULL) AND (EXISTS ( SELECT
+                FROM rowrun.unmet_dependency d
+               WHERE (d.task_id = (closed_gate.r).task_id)))) THEN 'DEPENDENCY'::text
+             WHEN (((closed_gate.r).version_key IS NOT NULL) AND ((EXISTS ( SELECT
+                FROM rowrun.task_run u
+               WHERE ((u.database_id = (closed_gate.r).database_id) AND (u.version_key < (closed_gate.r).version_key) AND (u.status = 'PENDING'::text)))) OR (EXISTS ( SELECT
+                FROM rowrun.task_run u
+               WHERE ((u.database_id = (closed_gate.r).database_id) AND (u.version_key < (closed_gate.r).version_key) AND (u.status = ANY (ARRAY['AVAILABLE'::text, 'RUNNING'::text]))))))) THEN 'DATABASE'::text
+             WHEN (((closed_gate.r).version_key IS NOT NULL) AND ((closed_gate.r).plan_id IS NOT NULL) AND (EXISTS ( SELECT
+                FROM (rowrun.task f
+                  JOIN rowrun.plan p ON ((p.id = f.plan_id)))
+               WHERE ((p.id = (closed_gate.r).plan_id) AND (p.on_failure = 'STOP_DATABASE'::text) AND (f.database_id = (closed_gate.r).database_id) AND (f.version_key < (closed_gate.r).version_key) AND (f.outcome = ANY (ARRAY['FAILED'::text, 'CANCELED'::text])) AND (NOT f.skipped))))) THEN 'FAILURE'::text
+             WHEN ((((closed_gate.r).database_id IS NOT NULL) OR closed_gate.plan_limited) AND (NOT (EXISTS ( SELECT
+                FROM rowrun.replica_heartbeat h
+               WHERE rowrun.takes(h.*, closed_gate.t, (closed_gate.r).queue, (closed_gate.r).type, (closed_gate.r).database_id, k.payload))))) THEN 'REPLICA'::text
+             ELSE NULL::text
+         END AS "case"
+    FROM rowrun.task k
+   WHERE (k.id = (closed_gate.r).task_id);
+END;
+
+
+--
+-- Name: FUNCTION closed_gate(r rowrun.task_run, plan_limited boolean, t timestamp with time zone); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.closed_gate(r rowrun.task_run, plan_limited boolean, t timestamp with time zone) IS 'Internal: the first closed gate of a PENDING run, but for its plan and mutual exclusion.';
+
+
+--
+-- Name: complete_run(bigint, uuid, jsonb); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.complete_run(run_id bigint, claim uuid, result jsonb DEFAULT '{}'::jsonb) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    ended text;
+BEGIN
+    PERFORM check_isolation();
+    SELECT e.status INTO ended FROM end_runs(ARRAY[complete_run.run_id], ARRAY[coalesce(complete_run.claim, gen_random_uuid())],
+        ARRAY['DONE'], ARRAY[coalesce(complete_run.result, '{}')], ARRAY['NONE']) e;
+    IF ended IS NULL THEN
+        RAISE EXCEPTION 'run % is not held by this claim', complete_run.run_id
+            USING ERRCODE = 'RR002', HINT = 'The run has ended or was given to another attempt.';
+    END IF;
+    RETURN ended;
+END $$;
+
+
+--
+-- Name: FUNCTION complete_run(run_id bigint, claim uuid, result jsonb); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.complete_run(run_id bigint, claim uuid, result jsonb) IS 'For the app that an HTTP task called: the run is DONE.';
+
+
+--
+-- Name: cron_field(text, text, integer, integer, text[]); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.cron_field(field text, what text, lowest integer, highest integer, names text[] DEFAULT '{}'::text[]) RETURNS bigint
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $_$
+DECLARE
+    bits bigint := 0;
+    item text;
+    part text[];
+    first integer;
+    last integer;
+    step integer;
+BEGIN
+    IF field = '*' THEN
+        RETURN (1::bigint << highest + 1) - (1::bigint << lowest);
+    END IF;
+    FOREACH item IN ARRAY string_to_array(lower(field), ',') LOOP
+        part := regexp_match(item, '^(?:\*|([0-9]{1,2}|[a-z]{3})(?:(-)([0-9]{1,2}|[a-z]{3}))?)(?:/([0-9]{1,2}))?$');
+        IF part IS NOT NULL THEN
+            step := coalesce(part[4]::integer, 1);
+            first := lowest;
+            last := highest;
+            IF part[1] IS NOT NULL THEN
+                first := CASE WHEN part[1] ~ '^[0-9]' THEN part[1]::integer ELSE array_position(names, part[1]) + lowest - 1 END;
+                last := CASE WHEN part[2] IS NULL THEN CASE WHEN part[4] IS NULL THEN first ELSE highest END
+                             WHEN part[3] ~ '^[0-9]' THEN part[3]::integer ELSE array_position(names, part[3]) + lowest - 1 END;
+                IF what = 'day of week' AND last = 0 AND first > 0 THEN
+                    last := 7; -- FRI-SUN
+                END IF;
+            END IF;
+        END IF;
+        IF part IS NULL OR step = 0 OR (first >= lowest AND last <= highest AND first <= last) IS NOT TRUE THEN
+            RAISE EXCEPTION 'schedule: "%" is no % (% to %)', item, what, lowest, highest
+                USING ERRCODE = 'RR003', HINT = 'A field is *, a number, a name such as MON or JAN, a range 1-5, each with a step such as */15, or a list of these; L, W, # and ? are not accepted.';
+        END IF;
+        FOR n IN first..last BY step LOOP
+            bits := bits | (1::bigint << n);
+        END LOOP;
+    END LOOP;
+    RETURN bits;
+END $_$;
+
+
+--
+-- Name: FUNCTION cron_field(field text, what text, lowest integer, highest integer, names text[]); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.cron_field(field text, what text, lowest integer, highest integer, names text[]) IS 'Internal: a cron field as a set of bits.';
+
+
+--
+-- Name: cron_local(bigint, bigint, bigint, bigint, bigint, boolean, timestamp without time zone); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.cron_local(minutes bigint, hours bigint, days bigint, months bigint, weekdays bigint, either boolean, since timestamp without time zone) RETURNS timestamp without time zone
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+DECLARE
+    start timestamp := date_trunc('minute', since + interval '59.999999 s');
+    year integer := extract(year FROM start);
+    month integer := extract(month FROM start);
+    day integer := extract(day FROM start);
+    hour integer := extract(hour FROM start);
+    minute integer := extract(minute FROM start);
+    length integer;
+    weekday integer;
+BEGIN
+    FOR n IN 0..492 LOOP
+        EXIT WHEN year > 9998;
+        IF months >> month & 1 = 1 THEN
+            length := extract(day FROM make_date(year, month, 1) + interval '1 month -1 day');
+            weekday := extract(dow FROM make_date(year, month, day));
+            WHILE day <= length LOOP
+                IF (CASE WHEN either THEN (days >> day) | (weekdays >> weekday) ELSE (days >> day) & (weekdays >> weekday) END) & 1 = 1
+                THEN
+                    WHILE hour < 24 LOOP
+                        IF hours >> hour & 1 = 1 AND minutes >> minute > 0 THEN
+                            WHILE minutes >> minute & 1 = 0 LOOP
+                                minute := minute + 1;
+                            END LOOP;
+                            RETURN make_timestamp(year, month, day, hour, minute, 0);
+                        END IF;
+                        hour := hour + 1;
+                        minute := 0;
+                    END LOOP;
+                END IF;
+                day := day + 1;
+                weekday := (weekday + 1) % 7;
+                hour := 0;
+                minute := 0;
+            END LOOP;
+        END IF;
+        day := 1;
+        hour := 0;
+        minute := 0;
+        month := month % 12 + 1;
+        year := year + CASE month WHEN 1 THEN 1 ELSE 0 END;
+    END LOOP;
+    RETURN NULL;
+END $$;
+
+
+--
+-- Name: FUNCTION cron_local(minutes bigint, hours bigint, days bigint, months bigint, weekdays bigint, either boolean, since timestamp without time zone); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.cron_local(minutes bigint, hours bigint, days bigint, months bigint, weekdays bigint, either boolean, since timestamp without time zone) IS 'Internal: the first local minute that cron fields let through.';
+
+
+--
+-- Name: define_task(text, text, jsonb, text, text, text, boolean, integer, interval, interval, integer, interval, text, jsonb); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.define_task(name text, type text, payload jsonb DEFAULT '{}'::jsonb, queue text DEFAULT NULL::text, database_id text DEFAULT NULL::text, version text DEFAULT NULL::text, sequential boolean DEFAULT NULL::boolean, priority integer DEFAULT NULL::integer, timeout interval DEFAULT NULL::interval, progress_timeout interval DEFAULT NULL::interval, max_attempts integer DEFAULT NULL::integer, retry_delay interval DEFAULT NULL::interval, on_stale text DEFAULT NULL::text, labels jsonb DEFAULT NULL::jsonb) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    made bigint;
+BEGIN
+    IF coalesce(define_task.name, '') = '' THEN
+        RAISE EXCEPTION 'define_task needs a name' USING ERRCODE = 'RR003', HINT = 'The name is how run_task finds it.';
+    END IF;
+    INSERT INTO rowrun.task AS k (name, type, payload, queue, database_id, version, sequential, priority, timeout,
+                                  progress_timeout, max_attempts, retry_delay, on_stale, labels)
+    VALUES (define_task.name, define_task.type, define_task.payload, define_task.queue, define_task.database_id,
+            define_task.version, define_task.sequential, define_task.priority, define_task.timeout,
+            define_task.progress_timeout, define_task.max_attempts, define_task.retry_delay, define_task.on_stale,
+            define_task.labels)
+    ON CONFLICT (name) WHERE name <> '' AND plan_id IS NULL DO UPDATE
+    SET type = excluded.type, payload = excluded.payload, queue = excluded.queue, database_id = excluded.database_id,
+        version = excluded.version, sequential = excluded.sequential, priority = excluded.priority,
+        timeout = excluded.timeout, progress_timeout = excluded.progress_timeout, max_attempts = excluded.max_attempts,
+        retry_delay = excluded.retry_delay, on_stale = excluded.on_stale, labels = excluded.labels
+    WHERE (k.type, k.payload, k.queue, k.database_id, k.version, k.sequential, k.priority, k.timeout, k.progress_timeout,
+           k.max_attempts, k.retry_delay, k.on_stale, k.labels)
+          IS DISTINCT FROM
+          (excluded.type, excluded.payload, excluded.queue, excluded.database_id, excluded.version, excluded.sequential,
+           excluded.priority, excluded.timeout, excluded.progress_timeout, excluded.max_attempts, excluded.retry_delay,
+           excluded.on_stale, excluded.labels)
+    RETURNING k.id INTO made;
+    IF made IS NULL THEN
+        SELECT k.id INTO made FROM rowrun.task k WHERE k.name = define_task.name AND k.plan_id IS NULL;
+    END IF;
+    RETURN made;
+END $$;
+
+
+--
+-- Name: FUNCTION define_task(name text, type text, payload jsonb, queue text, database_id text, version text, sequential boolean, priority integer, timeout interval, progress_timeout interval, max_attempts integer, retry_delay interval, on_stale text, labels jsonb); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.define_task(name text, type text, payload jsonb, queue text, database_id text, version text, sequential boolean, priority integer, timeout interval, progress_timeout interval, max_attempts integer, retry_delay interval, on_stale text, labels jsonb) IS 'Makes a task without a plan, or brings it up to date; its id. For migration files.';
+
+
+--
+-- Name: delete_dependency(bigint, bigint); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.delete_dependency(task_id bigint, depends_on_id bigint) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+DECLARE
+    authors boolean := EXISTS (SELECT FROM task k WHERE k.id = delete_dependency.task_id AND is_authors(k.type));
+    gone boolean;
+BEGIN
+    IF authors AND NOT is_author() THEN
+        RAISE EXCEPTION 'only members of rowrun_author may say what task % waits for', delete_dependency.task_id
+            USING ERRCODE = 'insufficient_privilege', HINT = 'It is of a type that authors write. GRANT rowrun_author TO the role, or let an author do it.';
+    ELSIF authors THEN
+        gone := remove_any_dependency(delete_dependency.task_id, delete_dependency.depends_on_id);
+    ELSE
+        gone := remove_dependency(delete_dependency.task_id, delete_dependency.depends_on_id);
+    END IF;
+    IF NOT gone THEN
+        RAISE EXCEPTION 'task % does not depend on task %', coalesce(delete_dependency.task_id::text, 'NULL'), coalesce(delete_dependency.depends_on_id::text, 'NULL')
+            USING ERRCODE = 'no_data_found', HINT = 'Look for it in rowrun.task_dependency.';
+    END IF;
+END $$;
+
+
+--
+-- Name: FUNCTION delete_dependency(task_id bigint, depends_on_id bigint); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.delete_dependency(task_id bigint, depends_on_id bigint) IS 'The task doesn''t wait for the other any more.';
+
+
+--
+-- Name: delete_plan(bigint); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.delete_plan(plan_id bigint) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+DECLARE
+    authors boolean := EXISTS (SELECT FROM task k WHERE k.plan_id = delete_plan.plan_id AND is_authors(k.type));
+    gone boolean;
+BEGIN
+    IF authors AND NOT is_author() THEN
+        RAISE EXCEPTION 'plan % has tasks that only members of rowrun_author may delete', delete_plan.plan_id
+            USING ERRCODE = 'insufficient_privilege', HINT = 'GRANT rowrun_author TO the role, or let an author delete the plan.';
+    ELSIF authors THEN
+        gone := remove_any_plan(delete_plan.plan_id);
+    ELSE
+        gone := remove_plan(delete_plan.plan_id);
+    END IF;
+    IF NOT gone THEN
+        RAISE EXCEPTION 'plan % does not exist', coalesce(delete_plan.plan_id::text, 'NULL')
+            USING ERRCODE = 'no_data_found', HINT = 'Look for its id in rowrun.plan.';
+    END IF;
+END $$;
+
+
+--
+-- Name: FUNCTION delete_plan(plan_id bigint); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.delete_plan(plan_id bigint) IS 'Deletes a plan with its tasks and runs; refused while a run is AVAILABLE or RUNNING.';
+
+
+--
+-- Name: delete_task(bigint); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.delete_task(task_id bigint) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+DECLARE
+    found_type text;
+    gone boolean;
+BEGIN
+    SELECT k.type INTO found_type FROM task k WHERE k.id = delete_task.task_id;
+    IF is_authors(found_type) AND NOT is_author() THEN
+        RAISE EXCEPTION 'only members of rowrun_author may delete tasks of type %', found_type
+            USING ERRCODE = 'insufficient_privilege', HINT = 'GRANT rowrun_author TO the role, or let an author delete the task.';
+    ELSIF is_authors(found_type) THEN
+        gone := remove_any_task(delete_task.task_id);
+    ELSE
+        gone := remove_task(delete_task.task_id);
+    END IF;
+    IF NOT gone THEN
+        RAISE EXCEPTION 'task % does not exist', coalesce(delete_task.task_id::text, 'NULL')
+            USING ERRCODE = 'no_data_found', HINT = 'Look for its id in rowrun.task.';
+    END IF;
+END $$;
+
+
+--
+-- Name: FUNCTION delete_task(task_id bigint); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.delete_task(task_id bigint) IS 'Deletes a task with its runs; refused while one is AVAILABLE or RUNNING.';
+
+
+--
+-- Name: delete_webhook(bigint); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.delete_webhook(webhook_id bigint) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+BEGIN
+    DELETE FROM webhook w WHERE w.id = delete_webhook.webhook_id;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'webhook % does not exist', coalesce(delete_webhook.webhook_id::text, 'NULL')
+            USING ERRCODE = 'no_data_found', HINT = 'Look for its id in rowrun.webhook.';
+    END IF;
+END $$;
+
+
+--
+-- Name: FUNCTION delete_webhook(webhook_id bigint); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.delete_webhook(webhook_id bigint) IS 'Deletes a webhook with what is addressed to it.';
+
+
+--
+-- Name: deployment_elsewhere(); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.deployment_elsewhere() RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$ SELECT coalesce((SELECT d.system_identifier <> s.system_identifier OR d.database_oid <> s.database_oid
+                           FROM rowrun.deployment d, rowrun.server_identity() s), false) $$;
+
+
+--
+-- Name: FUNCTION deployment_elsewhere(); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.deployment_elsewhere() IS 'Whether the deployment belongs to another server or database, of which this one is a copy.';
+
+
+--
+-- Name: due_event(rowrun.plan); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.due_event(p rowrun.plan) RETURNS TABLE(event text)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT
+         CASE
+             WHEN ((due_event.p).announced_round >= (due_event.p).round) THEN NULL::text
+             WHEN (EXISTS ( SELECT
+                FROM rowrun.task f
+               WHERE ((f.plan_id = (due_event.p).id) AND (f.outcome_round = (due_event.p).round) AND (f.outcome = 'FAILED'::text) AND (NOT f.skipped) AND (NOT (EXISTS ( SELECT
+                        FROM rowrun.task_run u
+                       WHERE ((u.task_id = f.id) AND (u.plan_id IS NOT NULL) AND (u.status = ANY (ARRAY['PENDING'::text, 'AVAILABLE'::text, 'RUNNING'::text]))))))))) THEN 'PIPELINE_FAILED'::text
+             WHEN (due_event.p).paused THEN NULL::text
+             WHEN (( SELECT o.id
+                FROM rowrun.task o
+               WHERE ((o.plan_id = (due_event.p).id) AND (o.plan_id IS NOT NULL) AND (NOT o.skipped) AND (o.outcome IS DISTINCT FROM 'DONE'::text))
+               ORDER BY o.plan_id DESC, o.id DESC
+              LIMIT 1) IS NOT NULL) THEN NULL::text
+             WHEN (EXISTS ( SELECT
+                FROM (rowrun.task_run u
+                  JOIN rowrun.task k ON ((k.id = u.task_id)))
+               WHERE ((u.plan_id = (due_event.p).id) AND (u.status = ANY (ARRAY['PENDING'::text, 'AVAILABLE'::text, 'RUNNING'::text])) AND (NOT k.skipped)))) THEN NULL::text
+             WHEN (EXISTS ( SELECT
+                FROM rowrun.task k
+               WHERE (k.plan_id = (due_event.p).id))) THEN 'PIPELINE_COMPLETED'::text
+             ELSE NULL::text
+         END AS "case"
+    FROM ( SELECT) one;
+END;
+
+
+--
+-- Name: FUNCTION due_event(p rowrun.plan); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.due_event(p rowrun.plan) IS 'Internal: the event that a plan''s round is due.';
+
+
+--
+-- Name: end_runs(bigint[], uuid[], text[], jsonb[], text[], bigint[]); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.end_runs(run_ids bigint[], claims uuid[], statuses text[], results jsonb[], retries text[], plan_tasks bigint[] DEFAULT NULL::bigint[]) RETURNS TABLE(run_id bigint, status text, retry_run_id bigint)
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    t timestamptz := clock_timestamp();
+    ended bigint[];
+    plans bigint[] := '{}';
+    announced boolean;
+    ended_as text[];
+    successors bigint[];
+    items text[];
+    databases text[];
+    of_plans boolean;
+    refused boolean;
+    kept bigint[];
+    over bigint[];
+    handled boolean;
+BEGIN
+    -- The order of locks: plans (their rounds may get their events), their tasks (the outcome changes), then runs, each
+    -- by id.
+    IF plan_tasks IS NULL THEN
+        plan_tasks := ARRAY(SELECT r.task_id FROM rowrun.task_run r WHERE r.id = ANY (run_ids) AND num_nonnulls(r.plan_id) = 1);
+    END IF;
+    IF cardinality(plan_tasks) > 0 THEN
+        -- A plan of which something is PENDING isn't complete, and ends that went well are no event of it: it needn't be
+        -- held. (If that run too ends before this transaction does, the mark has the next pass ask.) It is looked for
+        -- from the newest on: the entries of those that were promoted first are still passed by a look from the other side.
+        SELECT coalesce(array_agg(p.id), '{}'), coalesce(bool_or(p.announced_round >= p.round), false) INTO plans, announced
+        FROM (SELECT p.id, p.round, p.announced_round FROM rowrun.plan p
+              WHERE p.id = ANY (ARRAY(SELECT k.plan_id FROM rowrun.task k WHERE k.id = ANY (plan_tasks)))
+                AND NOT ('DONE' = ALL (statuses) AND p.announced_round < p.round
+                         AND (SELECT u.id FROM rowrun.task_run u WHERE u.plan_id = p.id AND u.status = 'PENDING'
+                              ORDER BY u.id DESC LIMIT 1) IS NOT NULL)
+              ORDER BY p.id FOR NO KEY UPDATE) p;
+        PERFORM FROM rowrun.task k WHERE k.id = ANY (plan_tasks) ORDER BY k.id FOR NO KEY UPDATE;
+        IF announced THEN -- by hand, or inserted while the plan was just being announced
+            PERFORM rowrun.begin_rounds(ARRAY(SELECT r.id FROM rowrun.task_run r WHERE r.id = ANY (run_ids) AND coalesce(r.status, '') = 'RUNNING'), true);
+        END IF;
+    END IF;
+
+    IF 'DONE' = ALL (statuses) THEN
+        -- What ended well needs no look at anything but the row itself.
+        WITH done AS (
+            UPDATE rowrun.task_run r
+            SET status = 'DONE', prev_status = 'RUNNING', by_hand = NULL, finished_at = t, updated_at = t, claim_hash = NULL,
+                result = i.result
+            FROM unnest(run_ids, claims, results) AS i(id, claim, result)
+            WHERE r.id = i.id AND coalesce(r.status, '') = 'RUNNING'
+              AND (i.claim IS NULL OR r.claim_hash = sha256(uuid_send(i.claim)))
+            RETURNING r.id, r.status, r.plan_id, r.database_id, r.tick, r.result ? 'state' AS kept, rowrun.transition(r) AS item,
+                jsonb_typeof(r.result) <> 'object' OR (pg_column_size(r.result) >= 2000 AND (octet_length(r.result::text) > 1048576 OR rowrun.too_deep(r.result))) AS bad
+        )
+        SELECT array_agg(d.id), array_agg(d.status), array_agg(NULL::bigint), array_agg(d.item),
+               array_agg(DISTINCT d.database_id) FILTER (WHERE d.database_id IS NOT NULL), bool_or(d.plan_id IS NOT NULL),
+               bool_or(d.bad), array_agg(d.id) FILTER (WHERE d.kept), array_agg(d.id) FILTER (WHERE d.tick IS NOT NULL)
+        INTO ended, ended_as, successors, items, databases, of_plans, refused, kept, over
+        FROM done d;
+    ELSE
+        -- Locked first, judged later: a cancel that is asked for now waits, or is seen.
+        PERFORM FROM rowrun.task_run r WHERE r.id = ANY (run_ids) ORDER BY r.id FOR NO KEY UPDATE;
+        WITH changed AS (
+            UPDATE rowrun.task_run r
+            SET status = v.status, prev_status = 'RUNNING', by_hand = NULL, finished_at = t, updated_at = t,
+                claim_hash = CASE WHEN v.status = 'CANCELED' THEN r.claim_hash END,
+                result = v.result,
+                retry_run_id = CASE WHEN v.again THEN rowrun.next_run_id() END
+            FROM (
+                SELECT i.id,
+                       CASE WHEN i.status = 'FAILED' AND x.cancel_requested_at IS NOT NULL THEN 'CANCELED'
+                            WHEN i.status = 'FAILED' AND i.retry = 'STALE' AND k.on_stale = 'CANCEL' THEN 'CANCELED'
+                            ELSE i.status END AS status,
+                       i.status = 'FAILED' AND k.on_failure_task IS NOT NULL AS handled,
+                       CASE WHEN i.status = 'FAILED' AND x.cancel_requested_at IS NOT NULL THEN
+                                coalesce(i.result, '{}') || jsonb_build_object('code', 'CANCELED', 'detail',
+                                    'Task run canceled' || coalesce(': ' || x.cancel_reason, '')
+                                    || CASE WHEN coalesce(i.result ->> 'code', 'CANCELED') = 'CANCELED' THEN ''
+                                            ELSE ' (' || (i.result ->> 'code') || ': ' || coalesce(i.result ->> 'detail', '') || ')' END)
+                            ELSE coalesce(i.result, '{}') END AS result,
+                       i.status = 'FAILED' AND x.cancel_requested_at IS NULL AND NOT k.skipped
+                           -- Its input was not written for statements or a command.
+                           AND (k.type = x.type OR k.type NOT IN ('SQL', 'DATABASE_MIGRATE', 'COMMAND'))
+                           AND ((i.retry = 'FAILURE' AND x.failures < k.max_attempts - 1)
+                                OR (i.retry = 'STALE' AND k.on_stale = 'RETRY' AND x.recoveries < 5)) AS again
+                FROM unnest(run_ids, claims, statuses, results, retries) AS i(id, claim, status, result, retry)
+                JOIN rowrun.task_run x ON x.id = i.id
+                JOIN rowrun.task k ON k.id = x.task_id
+                WHERE coalesce(x.status, '') = 'RUNNING' AND (i.claim IS NULL OR x.claim_hash = sha256(uuid_send(i.claim)))
+            ) v
+            WHERE r.id = v.id
+            RETURNING r.id, r.status, r.retry_run_id, r.plan_id, r.database_id, r.tick,
+                r.status = 'DONE' AND r.result ? 'state' AS kept, rowrun.transition(r) AS item,
+                jsonb_typeof(r.result) <> 'object' OR (pg_column_size(r.result) >= 2000 AND (octet_length(r.result::text) > 1048576 OR rowrun.too_deep(r.result))) AS bad,
+                v.handled
+        )
+        SELECT array_agg(c.id), array_agg(c.status), array_agg(c.retry_run_id), array_agg(c.item),
+               array_agg(DISTINCT c.database_id) FILTER (WHERE c.database_id IS NOT NULL), bool_or(c.plan_id IS NOT NULL),
+               bool_or(c.bad), bool_or(c.handled),
+               array_agg(c.id) FILTER (WHERE c.kept), array_agg(c.id) FILTER (WHERE c.tick IS NOT NULL AND c.retry_run_id IS NULL)
+        INTO ended, ended_as, successors, items, databases, of_plans, refused, handled, kept, over
+        FROM changed c;
+    END IF;
+    IF refused THEN
+        RAISE EXCEPTION 'result of a run is a JSON object of at most 1 MiB and 1,000 levels'
+            USING ERRCODE = 'check_violation', HINT = 'Keep large data elsewhere and leave a reference.';
+    END IF;
+    PERFORM rowrun.announce(items);
+    IF of_plans THEN
+        PERFORM rowrun.mark_ended(ended);
+    ELSIF databases IS NOT NULL THEN -- all that mark_ended would do, without a look at the rows
+        INSERT INTO rowrun.gate_mark (kind, database_id) SELECT 'DATABASE', unnest(databases);
+    END IF;
+
+    IF array_remove(successors, NULL) <> '{}' THEN
+        INSERT INTO rowrun.task_run (id, task_id, retry_of, root_id, attempt, input, priority, creator, round, tick, run_at, failures, recoveries)
+        SELECT r.retry_run_id, r.task_id, r.id, r.root_id, least(r.attempt, 2147483646) + 1, r.input, r.priority, r.creator, r.round, r.tick,
+               CASE i.retry WHEN 'STALE' THEN t
+                    ELSE t + least(interval '1 hour', least(k.retry_delay, interval '1 hour')
+                                   * power(2, least(r.failures, 20)) * (0.8 + 0.4 * random())) END,
+               least(r.failures, 2147483646) + CASE i.retry WHEN 'STALE' THEN 0 ELSE 1 END,
+               CASE i.retry WHEN 'STALE' THEN least(r.recoveries, 2147483646) + 1 ELSE 0 END
+        FROM unnest(run_ids, retries) AS i(id, retry)
+        JOIN rowrun.task_run r ON r.id = i.id
+        JOIN rowrun.task k ON k.id = r.task_id
+        WHERE r.retry_run_id = ANY (successors);
+    END IF;
+    IF handled THEN
+        PERFORM rowrun.handle_ended(ended);
+    END IF;
+    IF kept IS NOT NULL OR over IS NOT NULL THEN
+        PERFORM rowrun.schedule_ended(kept, over);
+    END IF;
+    IF cardinality(plans) > 0 THEN
+        PERFORM rowrun.announce_plans(plans);
+    END IF;
+    RETURN QUERY SELECT e.id, e.status, e.successor FROM unnest(ended, ended_as, successors) AS e(id, status, successor);
+END $$;
+
+
+--
+-- Name: FUNCTION end_runs(run_ids bigint[], claims uuid[], statuses text[], results jsonb[], retries text[], plan_tasks bigint[]); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.end_runs(run_ids bigint[], claims uuid[], statuses text[], results jsonb[], retries text[], plan_tasks bigint[]) IS 'Internal: ends RUNNING runs and makes their successors.';
+
+
+--
+-- Name: insert_many(bigint, jsonb, text[], text, timestamp with time zone, integer); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.insert_many(task bigint, inputs jsonb, idempotency_keys text[], on_conflict text, run_at timestamp with time zone, priority integer) RETURNS SETOF bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    IF jsonb_typeof(inputs) IS DISTINCT FROM 'array' THEN
+        RAISE EXCEPTION 'inputs is an array of JSON objects' USING ERRCODE = 'RR003', HINT = 'For one run use rowrun.run_task.';
+    ELSIF cardinality(idempotency_keys) <> jsonb_array_length(inputs) THEN
+        RAISE EXCEPTION 'there are % inputs and % idempotency_keys', jsonb_array_length(inputs), cardinality(idempotency_keys)
+            USING ERRCODE = 'RR003', HINT = 'One key for each input; NULL for none.';
+    ELSIF on_conflict = 'SKIP' THEN
+        RETURN QUERY
+        INSERT INTO rowrun.task_run AS r (task_id, input, run_at, priority, idempotency_key)
+        SELECT insert_many.task, e.input, insert_many.run_at, insert_many.priority, idempotency_keys[e.n]
+        FROM jsonb_array_elements(inputs) WITH ORDINALITY AS e(input, n) ORDER BY e.n
+        ON CONFLICT (task_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
+        RETURNING r.id;
+    ELSIF on_conflict = 'FAIL' THEN
+        RETURN QUERY
+        INSERT INTO rowrun.task_run AS r (task_id, input, run_at, priority, idempotency_key)
+        SELECT insert_many.task, e.input, insert_many.run_at, insert_many.priority, idempotency_keys[e.n]
+        FROM jsonb_array_elements(inputs) WITH ORDINALITY AS e(input, n) ORDER BY e.n
+        RETURNING r.id;
+    ELSE
+        RAISE EXCEPTION 'on_conflict is FAIL or SKIP, not %', coalesce(on_conflict, 'NULL')
+            USING ERRCODE = 'RR003', HINT = 'FAIL: all or nothing. SKIP: runs whose key exists are left out.';
+    END IF;
+END $$;
+
+
+--
+-- Name: FUNCTION insert_many(task bigint, inputs jsonb, idempotency_keys text[], on_conflict text, run_at timestamp with time zone, priority integer); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.insert_many(task bigint, inputs jsonb, idempotency_keys text[], on_conflict text, run_at timestamp with time zone, priority integer) IS 'Internal: the one text of enqueue_many.';
+
+
+--
+-- Name: enqueue_many(bigint, jsonb[], text[], text, timestamp with time zone, integer); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.enqueue_many(task bigint, inputs jsonb[], idempotency_keys text[] DEFAULT NULL::text[], on_conflict text DEFAULT 'FAIL'::text, run_at timestamp with time zone DEFAULT now(), priority integer DEFAULT NULL::integer) RETURNS SETOF bigint
+    LANGUAGE sql
+    BEGIN ATOMIC
+ SELECT rowrun.insert_many(task, to_jsonb(inputs), idempotency_keys, on_conflict, run_at, priority) AS insert_many;
+END;
+
+
+--
+-- Name: FUNCTION enqueue_many(task bigint, inputs jsonb[], idempotency_keys text[], on_conflict text, run_at timestamp with time zone, priority integer); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.enqueue_many(task bigint, inputs jsonb[], idempotency_keys text[], on_conflict text, run_at timestamp with time zone, priority integer) IS 'A run for each of these inputs, in one statement: all or nothing, or (on_conflict SKIP) without those whose key exists; the runs made.';
+
+
+--
+-- Name: enqueue_many(bigint, jsonb, text[], text, timestamp with time zone, integer); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.enqueue_many(task bigint, inputs jsonb, idempotency_keys text[] DEFAULT NULL::text[], on_conflict text DEFAULT 'FAIL'::text, run_at timestamp with time zone DEFAULT now(), priority integer DEFAULT NULL::integer) RETURNS SETOF bigint
+    LANGUAGE sql
+    BEGIN ATOMIC
+ SELECT rowrun.insert_many(task, inputs, idempotency_keys, on_conflict, run_at, priority) AS insert_many;
+END;
+
+
+--
+-- Name: FUNCTION enqueue_many(task bigint, inputs jsonb, idempotency_keys text[], on_conflict text, run_at timestamp with time zone, priority integer); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.enqueue_many(task bigint, inputs jsonb, idempotency_keys text[], on_conflict text, run_at timestamp with time zone, priority integer) IS 'A run for each of these inputs, in one statement: all or nothing, or (on_conflict SKIP) without those whose key exists; the runs made.';
+
+
+--
+-- Name: enqueue_many(bigint, text, text[], text, timestamp with time zone, integer); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.enqueue_many(task bigint, inputs text, idempotency_keys text[] DEFAULT NULL::text[], on_conflict text DEFAULT 'FAIL'::text, run_at timestamp with time zone DEFAULT now(), priority integer DEFAULT NULL::integer) RETURNS SETOF bigint
+    LANGUAGE sql
+    BEGIN ATOMIC
+ SELECT rowrun.insert_many(task, (inputs)::jsonb, idempotency_keys, on_conflict, run_at, priority) AS insert_many;
+END;
+
+
+--
+-- Name: FUNCTION enqueue_many(task bigint, inputs text, idempotency_keys text[], on_conflict text, run_at timestamp with time zone, priority integer); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.enqueue_many(task bigint, inputs text, idempotency_keys text[], on_conflict text, run_at timestamp with time zone, priority integer) IS 'A run for each of these inputs, in one statement: all or nothing, or (on_conflict SKIP) without those whose key exists; the runs made.';
+
+
+--
+-- Name: task_named(text); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.task_named(task text) RETURNS bigint
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+DECLARE
+    found_id bigint;
+BEGIN
+    SELECT k.id INTO found_id FROM rowrun.task k WHERE k.name = task_named.task AND k.name <> '' AND k.plan_id IS NULL;
+    IF found_id IS NULL THEN
+        RAISE EXCEPTION 'there is no task named "%"', task_named.task
+            USING ERRCODE = 'no_data_found', HINT = 'Define it: SELECT rowrun.define_task(name, type, payload).';
+    END IF;
+    RETURN found_id;
+END $$;
+
+
+--
+-- Name: FUNCTION task_named(task text); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.task_named(task text) IS 'Internal: the task without a plan of this name; an error where there is none.';
+
+
+--
+-- Name: enqueue_many(text, jsonb[], text[], text, timestamp with time zone, integer); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.enqueue_many(task text, inputs jsonb[], idempotency_keys text[] DEFAULT NULL::text[], on_conflict text DEFAULT 'FAIL'::text, run_at timestamp with time zone DEFAULT now(), priority integer DEFAULT NULL::integer) RETURNS SETOF bigint
+    LANGUAGE sql
+    BEGIN ATOMIC
+ SELECT rowrun.insert_many(rowrun.task_named(task), to_jsonb(inputs), idempotency_keys, on_conflict, run_at, priority) AS insert_many;
+END;
+
+
+--
+-- Name: FUNCTION enqueue_many(task text, inputs jsonb[], idempotency_keys text[], on_conflict text, run_at timestamp with time zone, priority integer); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.enqueue_many(task text, inputs jsonb[], idempotency_keys text[], on_conflict text, run_at timestamp with time zone, priority integer) IS 'A run for each of these inputs, in one statement: all or nothing, or (on_conflict SKIP) without those whose key exists; the runs made.';
+
+
+--
+-- Name: enqueue_many(text, jsonb, text[], text, timestamp with time zone, integer); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.enqueue_many(task text, inputs jsonb, idempotency_keys text[] DEFAULT NULL::text[], on_conflict text DEFAULT 'FAIL'::text, run_at timestamp with time zone DEFAULT now(), priority integer DEFAULT NULL::integer) RETURNS SETOF bigint
+    LANGUAGE sql
+    BEGIN ATOMIC
+ SELECT rowrun.insert_many(rowrun.task_named(task), inputs, idempotency_keys, on_conflict, run_at, priority) AS insert_many;
+END;
+
+
+--
+-- Name: FUNCTION enqueue_many(task text, inputs jsonb, idempotency_keys text[], on_conflict text, run_at timestamp with time zone, priority integer); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.enqueue_many(task text, inputs jsonb, idempotency_keys text[], on_conflict text, run_at timestamp with time zone, priority integer) IS 'A run for each of these inputs, in one statement: all or nothing, or (on_conflict SKIP) without those whose key exists; the runs made.';
+
+
+--
+-- Name: enqueue_many(text, text, text[], text, timestamp with time zone, integer); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.enqueue_many(task text, inputs text, idempotency_keys text[] DEFAULT NULL::text[], on_conflict text DEFAULT 'FAIL'::text, run_at timestamp with time zone DEFAULT now(), priority integer DEFAULT NULL::integer) RETURNS SETOF bigint
+    LANGUAGE sql
+    BEGIN ATOMIC
+ SELECT rowrun.insert_many(rowrun.task_named(task), (inputs)::jsonb, idempotency_keys, on_conflict, run_at, priority) AS insert_many;
+END;
+
+
+--
+-- Name: FUNCTION enqueue_many(task text, inputs text, idempotency_keys text[], on_conflict text, run_at timestamp with time zone, priority integer); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.enqueue_many(task text, inputs text, idempotency_keys text[], on_conflict text, run_at timestamp with time zone, priority integer) IS 'A run for each of these inputs, in one statement: all or nothing, or (on_conflict SKIP) without those whose key exists; the runs made.';
+
+
+--
+-- Name: fail_run(bigint, uuid, text); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.fail_run(run_id bigint, claim uuid, detail text) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    ended text;
+BEGIN
+    PERFORM check_isolation();
+    SELECT e.status INTO ended FROM end_runs(ARRAY[fail_run.run_id], ARRAY[coalesce(fail_run.claim, gen_random_uuid())],
+        ARRAY['FAILED'], ARRAY[jsonb_build_object('code', 'ERROR', 'detail', left(coalesce(fail_run.detail, ''), 100000))],
+        ARRAY['FAILURE']) e;
+    IF ended IS NULL THEN
+        RAISE EXCEPTION 'run % is not held by this claim', fail_run.run_id
+            USING ERRCODE = 'RR002', HINT = 'The run has ended or was given to another attempt.';
+    END IF;
+    RETURN ended;
+END $$;
+
+
+--
+-- Name: FUNCTION fail_run(run_id bigint, claim uuid, detail text); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.fail_run(run_id bigint, claim uuid, detail text) IS 'For the app that an HTTP task called: the run FAILED; it may be retried.';
+
+
+--
+-- Name: first_sequential(text, text, timestamp with time zone); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.first_sequential(database_id text, smallest text, t timestamp with time zone) RETURNS TABLE(id bigint, priority integer, run_at timestamp with time zone)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    c record;
+BEGIN
+    FOR c IN
+        SELECT r.id, r.priority, r.run_at FROM rowrun.task_run r
+        WHERE r.database_id = (first_sequential.database_id COLLATE "default") AND r.version_key IS NULL AND r.sequential AND r.status = 'PENDING'
+          AND (r.hold IS NULL OR r.hold IN ('DATABASE', 'READY')) AND r.run_at <= t
+        ORDER BY r.database_id, r.version_key, r.sequential, r.priority DESC, r.run_at, r.id
+    LOOP
+        IF rowrun.sequential_open(c.id, t) THEN
+            RETURN QUERY SELECT c.id, c.priority, c.run_at;
+            EXIT;
+        END IF;
+    END LOOP;
+    IF smallest IS NULL THEN
+        RETURN;
+    END IF;
+    FOR c IN
+        SELECT r.id, r.priority, r.run_at FROM rowrun.task_run r
+        WHERE r.database_id = (first_sequential.database_id COLLATE "default") AND r.version_key = first_sequential.smallest AND r.sequential AND r.status = 'PENDING'
+          AND (r.hold IS NULL OR r.hold IN ('DATABASE', 'READY')) AND r.run_at <= t
+        ORDER BY r.database_id, r.version_key, r.sequential, r.priority DESC, r.run_at, r.id
+    LOOP
+        IF rowrun.sequential_open(c.id, t) THEN
+            RETURN QUERY SELECT c.id, c.priority, c.run_at;
+            EXIT;
+        END IF;
+    END LOOP;
+END $$;
+
+
+--
+-- Name: FUNCTION first_sequential(database_id text, smallest text, t timestamp with time zone); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.first_sequential(database_id text, smallest text, t timestamp with time zone) IS 'Internal: the first sequential run of a database that mutual exclusion alone holds.';
+
+
+--
+-- Name: go_duration(text); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.go_duration(duration text) RETURNS interval
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $_$
+DECLARE
+    seconds numeric;
+BEGIN
+    IF duration ~ '^([0-9]{1,12}(\.[0-9]{0,9})?(h|m|s|ms|us|\u00b5s|\u00c2\u00b5s|ns))+$' THEN
+        SELECT sum(m[1]::numeric * CASE m[2] WHEN 'h' THEN 3600 WHEN 'm' THEN 60 WHEN 's' THEN 1 WHEN 'ms' THEN 0.001
+                                             WHEN 'ns' THEN 0.000000001 ELSE 0.000001 END)
+        INTO seconds
+        FROM regexp_matches(duration, '([0-9]+\.?[0-9]*)(h|ms|m|s|us|\u00b5s|\u00c2\u00b5s|ns)', 'g') m;
+    END IF;
+    IF (seconds BETWEEN 0.01 AND 315360000) IS NOT TRUE THEN
+        RAISE EXCEPTION 'schedule: "%" is no duration between 10ms and 87600h', duration
+            USING ERRCODE = 'RR003', HINT = 'Write it as 30s, 10m, 1h30m or 24h.';
+    END IF;
+    RETURN make_interval(secs => seconds::double precision);
+END $_$;
+
+
+--
+-- Name: FUNCTION go_duration(duration text); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.go_duration(duration text) IS 'Internal: a duration such as 1h30m.';
+
+
+--
+-- Name: handle_ended(bigint[]); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.handle_ended(ended bigint[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+DECLARE
+    failed record;
+    handler bigint;
+    input   jsonb;
+BEGIN
+    FOR failed IN
+        SELECT r.id, r.root_id, r.task_id, k.name, r.type, r.attempt, r.input, r.result, k.on_failure_task
+        FROM rowrun.task_run r JOIN rowrun.task k ON k.id = r.task_id
+        WHERE r.id = ANY (ended) AND r.status = 'FAILED' AND r.retry_run_id IS NULL AND k.on_failure_task IS NOT NULL
+          -- A handler that fails has none of its own, nor has a retry of it.
+          AND (SELECT h.handles FROM rowrun.task_run h WHERE h.id = r.root_id) IS NULL
+        ORDER BY r.id
+    LOOP
+        BEGIN
+            handler := rowrun.handler_task(failed.on_failure_task);
+            IF handler IS NULL THEN
+                RAISE EXCEPTION 'the task is gone';
+            END IF;
+            input := jsonb_build_object('run_id', failed.id, 'root_id', failed.root_id, 'task_id', failed.task_id, 'task', failed.name,
+                'type', failed.type, 'attempt', failed.attempt, 'code', failed.result -> 'code');
+            input := input || CASE WHEN pg_column_size(failed.input) + pg_column_size(failed.result) < 2000
+                                        OR octet_length(failed.input::text) + octet_length(failed.result::text) <= 1000000
+                THEN jsonb_build_object('input', failed.input, 'result', failed.result)
+                ELSE jsonb_build_object('truncated', true, 'result', jsonb_build_object('detail', left(failed.result ->> 'detail', 4096))) END;
+            -- Once for each failed run: in the transaction that takes its last edge, which is taken once.
+            INSERT INTO rowrun.task_run (id, task_id, input, handles)
+            VALUES (rowrun.next_run_id(), handler, jsonb_build_object('failed_run', input), failed.id);
+        EXCEPTION
+            WHEN lock_not_available OR deadlock_detected OR serialization_failure THEN
+                RAISE;
+            WHEN OTHERS THEN
+                INSERT INTO rowrun.stream_note (event, message, detail)
+                VALUES ('task_run.handler_missing', 'the task that on_failure_task names could not be run',
+                    jsonb_build_object('run_id', failed.id, 'task_id', failed.task_id, 'on_failure_task', failed.on_failure_task, 'reason', SQLERRM));
+        END;
+    END LOOP;
+END $$;
+
+
+--
+-- Name: FUNCTION handle_ended(ended bigint[]); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.handle_ended(ended bigint[]) IS 'Internal: the runs of on_failure_task, when runs have failed for good.';
+
+
+--
+-- Name: handler_task(text); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.handler_task(named text) RETURNS bigint
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT h.id
+    FROM ( SELECT k.id,
+             0 AS place
+            FROM rowrun.task k
+           WHERE ((k.name = handler_task.named) AND (k.name <> ''::text) AND (k.plan_id IS NULL))
+         UNION ALL
+          SELECT k.id,
+             1
+            FROM rowrun.task k
+           WHERE ((k.id =
+                 CASE
+                     WHEN (handler_task.named ~ '^[0-9]{1,18}$'::text) THEN (handler_task.named)::bigint
+                     ELSE NULL::bigint
+                 END) AND (k.plan_id IS NULL))) h
+   ORDER BY h.place
+  LIMIT 1;
+END;
+
+
+--
+-- Name: FUNCTION handler_task(named text); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.handler_task(named text) IS 'Internal: the task that on_failure_task names, by name or id.';
+
+
+--
+-- Name: is_owner(); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.is_owner() RETURNS boolean
+    LANGUAGE sql STABLE
+    RETURN pg_has_role(CURRENT_USER, (SELECT c.relowner FROM pg_class c WHERE (c.oid = ('rowrun.task_run'::regclass)::oid)), 'USAGE'::text);
+
+
+--
+-- Name: FUNCTION is_owner(); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.is_owner() IS 'Internal: whether the role that executes owns the tables.';
+
+
+--
+-- Name: is_trusted(); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.is_trusted() RETURNS boolean
+    LANGUAGE sql STABLE
+    RETURN (rowrun.is_owner() OR pg_has_role(CURRENT_USER, 'rowrun_replica'::name, 'USAGE'::text));
+
+
+--
+-- Name: FUNCTION is_trusted(); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.is_trusted() IS 'Internal: whether the role that executes owns the tables or is a replica''s.';
+
+
+--
+-- Name: is_author(); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.is_author() RETURNS boolean
+    LANGUAGE sql STABLE
+    RETURN (rowrun.is_trusted() OR pg_has_role(CURRENT_USER, 'rowrun_author'::name, 'USAGE'::text));
+
+
+--
+-- Name: FUNCTION is_author(); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.is_author() IS 'Internal: whether the role that executes may write tasks for authors.';
+
+
+--
+-- Name: is_authors(text); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.is_authors(type text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    RETURN (type = ANY (ARRAY['SQL'::text, 'DATABASE_MIGRATE'::text, 'COMMAND'::text]));
+
+
+--
+-- Name: FUNCTION is_authors(type text); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.is_authors(type text) IS 'Internal: whether tasks of a type are for authors.';
+
+
+--
+-- Name: is_quiet(); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.is_quiet() RETURNS boolean
+    LANGUAGE sql STABLE
+    RETURN (COALESCE(current_setting('rowrun.notify'::text, true), ''::text) = 'off'::text);
+
+
+--
+-- Name: FUNCTION is_quiet(); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.is_quiet() IS 'Internal: whether the session keeps quiet about what it inserts.';
+
+
+--
+-- Name: is_scheduling(); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.is_scheduling() RETURNS boolean
+    LANGUAGE sql STABLE
+    RETURN ((COALESCE(current_setting('rowrun.scheduling'::text, true), ''::text) = 'on'::text) AND rowrun.is_trusted());
+
+
+--
+-- Name: FUNCTION is_scheduling(); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.is_scheduling() IS 'Internal: whether a statement that makes or moves ticks is the schedule''s.';
+
+
+--
+-- Name: known_zone(text); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.known_zone(zone text) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN now() AT TIME ZONE zone IS NOT NULL;
+EXCEPTION WHEN invalid_parameter_value THEN
+    RETURN false;
+END $$;
+
+
+--
+-- Name: FUNCTION known_zone(zone text); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.known_zone(zone text) IS 'Internal: whether the server has a time zone.';
+
+
+--
+-- Name: mark_ended(bigint[]); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.mark_ended(run_ids bigint[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+DECLARE
+    failed_plans bigint[];
+BEGIN
+    WITH ended AS (
+        UPDATE rowrun.task t
+        SET outcome = c.status, outcome_run_id = c.id,
+            outcome_round = CASE c.status WHEN 'FAILED' THEN greatest(c.round, (SELECT p.round FROM rowrun.plan p WHERE p.id = c.plan_id)) END
+        FROM rowrun.task_run c
+        WHERE c.id = ANY (run_ids) AND t.id = c.task_id AND num_nonnulls(c.plan_id) = 1
+          AND coalesce(c.status, '') IN ('DONE', 'FAILED', 'CANCELED') AND c.retry_run_id IS NULL
+        RETURNING c.status, c.plan_id
+    )
+    SELECT array_agg(DISTINCT e.plan_id) FILTER (WHERE e.status = 'FAILED') INTO failed_plans FROM ended e;
+    IF failed_plans IS NOT NULL THEN
+        PERFORM rowrun.mark_stopped(failed_plans);
+    END IF;
+    INSERT INTO rowrun.gate_mark (kind, database_id, plan_id, task_id)
+    SELECT DISTINCT m.kind, m.database_id, m.plan_id, m.task_id
+    FROM rowrun.task_run c
+    CROSS JOIN LATERAL (VALUES
+        ('DATABASE', c.database_id, NULL::bigint, NULL::bigint),
+        ('PLAN', NULL, CASE WHEN c.prev_status <> 'PENDING' THEN c.plan_id END, NULL),
+        -- Its task is locked by now (above, or before the call): a pass that holds a run back for it either finds it
+        -- locked, and leaves a mark of its own, or is over before this statement, which then sees the dependency.
+        ('TASK', NULL, NULL, CASE WHEN c.plan_id IS NOT NULL AND c.status = 'DONE'
+            AND (EXISTS (SELECT FROM rowrun.task_dependency d WHERE d.depends_on_id = c.task_id)
+                 OR current_setting('transaction_isolation') <> 'read committed') THEN c.task_id END)
+    ) m(kind, database_id, plan_id, task_id)
+    WHERE c.id = ANY (run_ids) AND coalesce(c.status, '') IN ('DONE', 'FAILED', 'CANCELED')
+      AND (m.database_id IS NOT NULL OR m.plan_id IS NOT NULL OR m.task_id IS NOT NULL);
+END $$;
+
+
+--
+-- Name: FUNCTION mark_ended(run_ids bigint[]); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.mark_ended(run_ids bigint[]) IS 'Internal: outcome of tasks and marks of what may start, after the end of runs.';
+
+
+--
+-- Name: mark_stopped(bigint[]); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.mark_stopped(plan_ids bigint[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+BEGIN
+    INSERT INTO rowrun.gate_mark (kind, database_id)
+    SELECT DISTINCT 'DATABASE', k.database_id
+    FROM rowrun.plan p JOIN rowrun.task k ON k.plan_id = p.id
+    WHERE p.id = ANY (plan_ids) AND p.on_failure = 'STOP'
+      AND k.database_id IS NOT NULL AND k.sequential AND k.outcome IS DISTINCT FROM 'DONE';
+END $$;
+
+
+--
+-- Name: FUNCTION mark_stopped(plan_ids bigint[]); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.mark_stopped(plan_ids bigint[]) IS 'Internal: marks of what may start where a failure stops plans.';
+
+
+--
+-- Name: missed_at(rowrun.task, timestamp with time zone); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.missed_at(k rowrun.task, due timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE sql STABLE
+    RETURN CASE WHEN ((k).misfire = 'SKIP'::text) THEN (due + ((CASE WHEN (cardinality((k).schedule_parts) = 1) THEN LEAST((k).schedule_parts[1], (60000000)::bigint) ELSE (60000000)::bigint END)::double precision * '00:00:00.000001'::interval)) ELSE NULL::timestamp with time zone END;
+
+
+--
+-- Name: FUNCTION missed_at(k rowrun.task, due timestamp with time zone); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.missed_at(k rowrun.task, due timestamp with time zone) IS 'Internal: when a tick counts as missed.';
+
+
+--
+-- Name: next_delivery_id(); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.next_delivery_id() RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    drawn bigint;
+BEGIN
+    LOOP
+        drawn := nextval('rowrun.webhook_delivery_id_seq');
+        EXIT WHEN NOT EXISTS (SELECT FROM rowrun.webhook_delivery d WHERE d.id = drawn);
+    END LOOP;
+    RETURN drawn;
+END $$;
+
+
+--
+-- Name: FUNCTION next_delivery_id(); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.next_delivery_id() IS 'Internal: the next free id of a delivery.';
+
+
+--
+-- Name: next_log_id(); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.next_log_id() RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    drawn bigint;
+BEGIN
+    LOOP
+        drawn := nextval('rowrun.task_run_log_id_seq');
+        EXIT WHEN NOT EXISTS (SELECT FROM rowrun.task_run_log l WHERE l.id = drawn);
+    END LOOP;
+    RETURN drawn;
+END $$;
+
+
+--
+-- Name: FUNCTION next_log_id(); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.next_log_id() IS 'Internal: the next free id of a row in a run''s log.';
+
+
+--
+-- Name: webhook_delivery_log; Type: TABLE; Schema: rowrun; Owner: -
+--
+
+CREATE TABLE rowrun.webhook_delivery_log (
+    plan_id bigint NOT NULL,
+    event_type text NOT NULL,
+    round integer NOT NULL,
+    retry_count integer DEFAULT 0 NOT NULL,
+    delivered_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT webhook_delivery_log_event_type_check CHECK ((event_type = ANY (ARRAY['PIPELINE_FAILED'::text, 'PIPELINE_COMPLETED'::text])))
+);
+
+
+--
+-- Name: TABLE webhook_delivery_log; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON TABLE rowrun.webhook_delivery_log IS 'The announcement of each plan''s current round, at most one.';
+
+
+--
+-- Name: COLUMN webhook_delivery_log.plan_id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook_delivery_log.plan_id IS 'The plan.';
+
+
+--
+-- Name: COLUMN webhook_delivery_log.event_type; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook_delivery_log.event_type IS 'PIPELINE_FAILED or PIPELINE_COMPLETED.';
+
+
+--
+-- Name: COLUMN webhook_delivery_log.round; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook_delivery_log.round IS 'The round that it announces.';
+
+
+--
+-- Name: COLUMN webhook_delivery_log.retry_count; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook_delivery_log.retry_count IS 'How many rounds so far were begun by runs after the first.';
+
+
+--
+-- Name: COLUMN webhook_delivery_log.delivered_at; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook_delivery_log.delivered_at IS 'When the right to send was claimed.';
+
+
+--
+-- Name: next_rounds(bigint[]); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.next_rounds(run_ids bigint[]) RETURNS TABLE(plan_id bigint)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT DISTINCT p.id
+    FROM ((rowrun.task_run r
+      JOIN rowrun.plan p ON ((p.id = r.plan_id)))
+      JOIN rowrun.task k ON ((k.id = r.task_id)))
+   WHERE ((r.id = ANY (next_rounds.run_ids)) AND (NOT k.skipped) AND ((r.round > p.round) OR ((p.announced_round = p.round) AND (((k.outcome = 'FAILED'::text) AND (k.outcome_round = p.round)) OR (EXISTS ( SELECT
+            FROM rowrun.webhook_delivery_log l
+           WHERE ((l.plan_id = p.id) AND (l.round = p.round) AND (l.event_type = 'PIPELINE_COMPLETED'::text))))))));
+END;
+
+
+--
+-- Name: FUNCTION next_rounds(run_ids bigint[]); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.next_rounds(run_ids bigint[]) IS 'Internal: plans whose next round runs belong to.';
+
+
+--
+-- Name: next_run_id(); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.next_run_id() RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    drawn bigint;
+BEGIN
+    LOOP
+        drawn := nextval('rowrun.task_run_id_seq');
+        EXIT WHEN NOT EXISTS (SELECT FROM rowrun.task_run r WHERE r.id = drawn)
+              AND NOT EXISTS (SELECT FROM rowrun.task_run r WHERE r.root_id = drawn AND r.attempt > 0 AND r.retry_run_id IS NULL);
+    END LOOP;
+    RETURN drawn;
+END $$;
+
+
+--
+-- Name: FUNCTION next_run_id(); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.next_run_id() IS 'Internal: the next free id of a run.';
+
+
+--
+-- Name: parse_schedule(text); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.parse_schedule(schedule text) RETURNS bigint[]
+    LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+DECLARE
+    word text := lower(btrim(schedule, E' \t\n\r'));
+    field text[];
+    step bigint;
+    weekdays bigint;
+BEGIN
+    IF word = '-' THEN
+        RETURN '{}';
+    END IF;
+    IF word ~ '^@(every|after)\s' THEN
+        step := extract(epoch FROM rowrun.go_duration(btrim(substr(word, 7)))) * 1000000;
+        RETURN CASE WHEN word ~ '^@every' THEN ARRAY[step] ELSE ARRAY[step, 0] END;
+    END IF;
+    word := CASE word WHEN '@hourly' THEN '0 * * * *' WHEN '@daily' THEN '0 0 * * *' WHEN '@midnight' THEN '0 0 * * *'
+                      WHEN '@weekly' THEN '0 0 * * 0' WHEN '@monthly' THEN '0 0 1 * *'
+                      WHEN '@yearly' THEN '0 0 1 1 *' WHEN '@annually' THEN '0 0 1 1 *' ELSE word END;
+    field := regexp_split_to_array(word, '\s+');
+    IF cardinality(field) <> 5 THEN
+        RAISE EXCEPTION 'schedule: "%" is not understood', left(schedule, 100)
+            USING ERRCODE = 'RR003', HINT = 'Five fields (minute, hour, day of month, month, day of week), @hourly, @daily, @weekly, @monthly, @yearly, @every 10m, @after 10m, or - for disabled.';
+    END IF;
+    weekdays := rowrun.cron_field(field[5], 'day of week', 0, 7, '{sun,mon,tue,wed,thu,fri,sat}');
+    RETURN ARRAY[rowrun.cron_field(field[1], 'minute', 0, 59),
+                 rowrun.cron_field(field[2], 'hour', 0, 23),
+                 rowrun.cron_field(field[3], 'day of month', 1, 31),
+                 rowrun.cron_field(field[4], 'month', 1, 12, '{jan,feb,mar,apr,may,jun,jul,aug,sep,oct,nov,dec}'),
+                 (weekdays | (weekdays >> 7)) & 127,
+                 (left(field[3], 1) <> '*' AND left(field[5], 1) <> '*')::int,
+                 (field[1] || field[2] !~ '[*/]')::int];
+END $$;
+
+
+--
+-- Name: FUNCTION parse_schedule(schedule text); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.parse_schedule(schedule text) IS 'Internal: what a schedule says, as numbers.';
+
+
+--
+-- Name: tick_after(bigint[], text, timestamp with time zone, timestamp with time zone); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.tick_after(parts bigint[], zone text, after timestamp with time zone, grid timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+DECLARE
+    day CONSTANT interval := '25 hours';
+    fixed boolean;
+    since timestamp;
+    shown timestamp;
+    guess timestamptz;
+    here interval;
+    early interval;
+    late interval;
+    changed timestamptz;
+BEGIN
+    IF cardinality(parts) = 0 OR after >= timestamptz '9998-01-01 00:00+00' OR after < timestamptz '1900-01-01 00:00+00' THEN
+        RETURN NULL;
+    ELSIF cardinality(parts) < 7 THEN
+        IF cardinality(parts) = 2 OR grid IS NULL THEN
+            RETURN after + parts[1] * interval '1 us';
+        ELSIF after < grid THEN
+            RETURN grid;
+        END IF;
+        RETURN grid + (floor(extract(epoch FROM after - grid) * 1000000 / parts[1]) + 1) * parts[1] * interval '1 us';
+    END IF;
+    fixed := parts[7] = 1;
+    since := (after AT TIME ZONE zone) + interval '1 us';
+    IF zone = 'UTC' THEN
+        RETURN rowrun.cron_local(parts[1], parts[2], parts[3], parts[4], parts[5], parts[6] = 1, since) AT TIME ZONE 'UTC';
+    END IF;
+    here := (after AT TIME ZONE zone) - (after AT TIME ZONE 'UTC');
+    IF fixed THEN
+        early := ((after - day) AT TIME ZONE zone) - ((after - day) AT TIME ZONE 'UTC');
+        IF early > here THEN -- perhaps the clock shows for the second time what it has shown before
+            changed := rowrun.clock_change(zone, after - day, after);
+            since := greatest(since, (changed AT TIME ZONE 'UTC') + early);
+        END IF;
+    END IF;
+    shown := rowrun.cron_local(parts[1], parts[2], parts[3], parts[4], parts[5], parts[6] = 1, since);
+    IF NOT fixed THEN
+        late := ((after + day) AT TIME ZONE zone) - ((after + day) AT TIME ZONE 'UTC');
+        IF late < here THEN -- the clock will be put back: what it has shown since then comes again
+            changed := rowrun.clock_change(zone, after, after + day);
+            IF coalesce(shown >= (changed AT TIME ZONE 'UTC') + here, true) THEN
+                shown := rowrun.cron_local(parts[1], parts[2], parts[3], parts[4], parts[5], parts[6] = 1,
+                                           (changed AT TIME ZONE 'UTC') + late);
+            END IF;
+        END IF;
+    END IF;
+    IF shown IS NULL THEN
+        RETURN NULL;
+    END IF;
+
+    guess := shown AT TIME ZONE zone;
+    early := ((guess - day) AT TIME ZONE zone) - ((guess - day) AT TIME ZONE 'UTC');
+    late := ((guess + day) AT TIME ZONE zone) - ((guess + day) AT TIME ZONE 'UTC');
+    IF early = late THEN
+        RETURN guess;
+    ELSIF (shown - early) AT TIME ZONE 'UTC' AT TIME ZONE zone = shown AND (shown - early) AT TIME ZONE 'UTC' > after THEN
+        RETURN (shown - early) AT TIME ZONE 'UTC';
+    ELSIF (shown - late) AT TIME ZONE 'UTC' AT TIME ZONE zone = shown THEN
+        RETURN (shown - late) AT TIME ZONE 'UTC';
+    ELSIF early < late THEN
+        RETURN rowrun.clock_change(zone, (shown - late) AT TIME ZONE 'UTC', (shown - early) AT TIME ZONE 'UTC');
+    END IF;
+    RETURN guess;
+END $$;
+
+
+--
+-- Name: FUNCTION tick_after(parts bigint[], zone text, after timestamp with time zone, grid timestamp with time zone); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.tick_after(parts bigint[], zone text, after timestamp with time zone, grid timestamp with time zone) IS 'Internal: next_tick of a schedule that was read.';
+
+
+--
+-- Name: next_tick(text, text, timestamp with time zone, timestamp with time zone); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.next_tick(schedule text, time_zone text, after timestamp with time zone, grid timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN rowrun.tick_after(rowrun.parse_schedule(schedule), time_zone, after, grid);
+
+
+--
+-- Name: FUNCTION next_tick(schedule text, time_zone text, after timestamp with time zone, grid timestamp with time zone); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.next_tick(schedule text, time_zone text, after timestamp with time zone, grid timestamp with time zone) IS 'The first tick of a schedule after a moment, NULL: never. @every counts from grid, or from the moment.';
+
+
+--
+-- Name: note_edit(text, boolean); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.note_edit(database_id text, look boolean) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+BEGIN
+    IF note_edit.database_id IS NOT NULL THEN
+        INSERT INTO rowrun.gate_mark (kind, database_id) VALUES ('DATABASE', note_edit.database_id);
+    END IF;
+    IF look THEN
+        PERFORM rowrun.notify_look();
+    END IF;
+END $$;
+
+
+--
+-- Name: FUNCTION note_edit(database_id text, look boolean); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.note_edit(database_id text, look boolean) IS 'Internal: a PENDING run was moved, or a cancel asked of a RUNNING one.';
+
+
+--
+-- Name: note_orphans(interval, interval); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.note_orphans(patience interval, every interval) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    t     timestamptz := clock_timestamp();
+    noted integer;
+BEGIN
+    PERFORM FROM rowrun.deployment FOR NO KEY UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
+        RETURN 0; -- another replica is at it
+    END IF;
+    UPDATE rowrun.deployment d SET orphans_looked_at = t WHERE (d.orphans_looked_at > t - every) IS NOT TRUE;
+    IF NOT FOUND THEN
+        RETURN 0;
+    END IF;
+    WITH RECURSIVE pair AS (
+        (SELECT r.queue, r.type FROM rowrun.task_run r WHERE r.status = 'AVAILABLE' ORDER BY r.queue, r.type LIMIT 1)
+        UNION ALL
+        SELECT n.queue, n.type FROM pair p CROSS JOIN LATERAL (
+            SELECT r.queue, r.type FROM rowrun.task_run r
+            WHERE r.status = 'AVAILABLE' AND (r.queue, r.type) > (p.queue, p.type) ORDER BY r.queue, r.type LIMIT 1) n
+    ), waits AS MATERIALIZED (
+        SELECT w.status, w.queue, w.type, w.database_id, w.task_id
+        FROM pair p CROSS JOIN LATERAL (
+            SELECT r.status, r.queue, r.type, r.database_id, r.task_id FROM rowrun.task_run r
+            WHERE r.status = 'AVAILABLE' AND r.queue = p.queue AND r.type = p.type LIMIT 500) w
+        UNION ALL
+        (SELECT r.status, r.queue, r.type, r.database_id, r.task_id FROM rowrun.task_run r
+         WHERE r.status = 'PENDING' AND r.hold = 'REPLICA' LIMIT 2000)
+        UNION ALL
+        (SELECT r.status, r.queue, r.type, r.database_id, r.task_id FROM rowrun.task_run r
+         WHERE r.judge_at IS NOT NULL AND r.plan_id IS NULL AND r.database_id IS NULL ORDER BY r.judge_at LIMIT 2000)
+    ), kind AS (
+        SELECT w.queue, w.type, CASE WHEN w.type IN ('SQL', 'DATABASE_MIGRATE') THEN w.database_id END AS database_id,
+               CASE WHEN w.type = 'COMMAND' AND jsonb_typeof(k.payload -> 'command') = 'string' THEN k.payload ->> 'command' END AS command,
+               count(*) FILTER (WHERE w.status = 'PENDING') AS pending, count(*) FILTER (WHERE w.status = 'AVAILABLE') AS available
+        FROM waits w JOIN rowrun.task k ON k.id = w.task_id
+        GROUP BY 1, 2, 3, 4
+    ), orphan AS MATERIALIZED (
+        SELECT o.type, sum(o.pending)::bigint AS pending, sum(o.available)::bigint AS available FROM kind o
+        WHERE NOT EXISTS (
+            SELECT FROM rowrun.replica_heartbeat h
+            WHERE rowrun.takes(h, t, o.queue, o.type, o.database_id, jsonb_build_object('command', o.command)))
+        GROUP BY o.type
+    ), seen AS (
+        INSERT INTO rowrun.orphan_type AS x (type, first_seen, pending, available)
+        SELECT o.type, t, o.pending, o.available FROM orphan o
+        ON CONFLICT (type) DO UPDATE SET pending = excluded.pending, available = excluded.available,
+            announced_at = CASE WHEN x.first_seen <= t - patience AND coalesce(x.announced_at < t - interval '1 day', true)
+                                THEN t ELSE x.announced_at END
+        RETURNING x.type, x.announced_at, x.first_seen, x.pending, x.available
+    ), gone AS (
+        DELETE FROM rowrun.orphan_type x WHERE NOT EXISTS (SELECT FROM orphan o WHERE o.type = x.type)
+        RETURNING x.type, x.announced_at
+    ), said AS (
+        INSERT INTO rowrun.stream_note (level, event, message, detail)
+        SELECT 'warn', 'task_type.orphaned', 'runs wait that no live replica can run',
+               jsonb_build_object('type', s.type, 'pending', s.pending, 'available', s.available, 'since', s.first_seen)
+        FROM seen s WHERE s.announced_at = t
+        UNION ALL
+        SELECT 'info', 'task_type.served', 'no run of this type waits without a replica any more', jsonb_build_object('type', g.type)
+        FROM gone g WHERE g.announced_at IS NOT NULL
+        RETURNING 1
+    )
+    SELECT count(*) INTO noted FROM said;
+    RETURN noted;
+END $$;
+
+
+--
+-- Name: FUNCTION note_orphans(patience interval, every interval); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.note_orphans(patience interval, every interval) IS 'Internal: looks for runs that no live replica could run, and has the stream say what changed.';
+
+
+--
+-- Name: promoted_now(); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.promoted_now() RETURNS bigint[]
+    LANGUAGE sql STABLE
+    RETURN CASE WHEN (split_part(current_setting('rowrun.promoted'::text, true), ' '::text, 1) = (pg_current_xact_id_if_assigned())::text) THEN (split_part(current_setting('rowrun.promoted'::text, true), ' '::text, 2))::bigint[] ELSE '{}'::bigint[] END;
+
+
+--
+-- Name: FUNCTION promoted_now(); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.promoted_now() IS 'Internal: what the transaction has promoted so far.';
+
+
+--
+-- Name: note_promoted(bigint[]); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.note_promoted(ids bigint[]) RETURNS text
+    LANGUAGE sql
+    RETURN CASE WHEN (cardinality(ids) <= 100) THEN set_config('rowrun.promoted'::text, (((pg_current_xact_id())::text || ' '::text) || ((rowrun.promoted_now() || ids))::text), true) ELSE NULL::text END;
+
+
+--
+-- Name: FUNCTION note_promoted(ids bigint[]); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.note_promoted(ids bigint[]) IS 'Internal: notes what was promoted, for the claim in the same transaction.';
+
+
+--
+-- Name: note_ready(bigint); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.note_ready(plan_id bigint) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+BEGIN
+    INSERT INTO gate_mark (kind, plan_id) VALUES ('PLAN', note_ready.plan_id);
+END $$;
+
+
+--
+-- Name: FUNCTION note_ready(plan_id bigint); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.note_ready(plan_id bigint) IS 'Internal: a plan has new runs that may be READY.';
+
+
+--
+-- Name: notify_look(); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.notify_look() RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+BEGIN
+    IF rowrun.may_notify() THEN
+        PERFORM pg_notify('rowrun_task_run', '[]');
+    END IF;
+END $$;
+
+
+--
+-- Name: FUNCTION notify_look(); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.notify_look() IS 'Says "look" on rowrun_task_run.';
+
+
+--
+-- Name: pause_replica(text); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.pause_replica(replica text) RETURNS SETOF text
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$ SELECT rowrun.set_replica_paused(replica, true) $$;
+
+
+--
+-- Name: FUNCTION pause_replica(replica text); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.pause_replica(replica text) IS 'The live replicas of this id or name claim nothing from now on and go on with what they run; their ids.';
+
+
+--
+-- Name: pause_schedule(bigint, text); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.pause_schedule(task_id bigint, reason text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+BEGIN
+    UPDATE rowrun.task k SET paused = true, schedule_error = left(pause_schedule.reason, 1000) WHERE k.id = pause_schedule.task_id;
+    INSERT INTO rowrun.stream_note (level, event, message, detail)
+    SELECT 'warn', 'task.schedule_paused', 'schedule paused: it can''t be followed any more',
+           jsonb_build_object('task_id', k.id, 'task', k.name, 'schedule', k.schedule, 'time_zone', k.time_zone, 'detail', k.schedule_error)
+    FROM rowrun.task k WHERE k.id = pause_schedule.task_id;
+END $$;
+
+
+--
+-- Name: FUNCTION pause_schedule(task_id bigint, reason text); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.pause_schedule(task_id bigint, reason text) IS 'Internal: pauses a task whose schedule can''t be followed.';
+
+
+--
+-- Name: plan_fill(); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.plan_fill() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+BEGIN
+    NEW.id := coalesce(NEW.id, nextval('rowrun.plan_id_seq'));
+    PERFORM rowrun.check_id(NEW.id, 'rowrun.plan_id_seq');
+    NEW.project := coalesce(NEW.project, 'default');
+    NEW.name := coalesce(NEW.name, '');
+    NEW.on_failure := coalesce(NEW.on_failure, 'STOP_DATABASE');
+    NEW.paused := coalesce(NEW.paused, false);
+    NEW.round := 1;
+    NEW.announced_round := 0;
+    NEW.retry_count := 0;
+    NEW.created_at := now();
+    RETURN NEW;
+END $$;
+
+
+--
+-- Name: FUNCTION plan_fill(); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.plan_fill() IS 'Trigger: NULLs get their defaults.';
+
+
+--
+-- Name: plan_gate_changed(); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.plan_gate_changed() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+BEGIN
+    INSERT INTO rowrun.gate_mark (kind, plan_id) VALUES ('GATE', NEW.id);
+    IF NEW.on_failure <> OLD.on_failure THEN
+        INSERT INTO rowrun.gate_mark (kind, plan_id, database_id)
+        SELECT DISTINCT 'FAILURE', NEW.id, t.database_id FROM rowrun.task t
+        WHERE t.plan_id = NEW.id AND t.database_id IS NOT NULL;
+    END IF;
+    IF NEW.parallel_limit IS NULL AND OLD.parallel_limit IS NOT NULL THEN
+        -- Without a limit nothing needs a replica that could run it, but for what has a database.
+        INSERT INTO rowrun.gate_mark (kind, run_id)
+        SELECT 'RUN', r.id FROM rowrun.task t JOIN rowrun.task_run r ON r.task_id = t.id AND r.plan_id IS NOT NULL
+        WHERE t.plan_id = NEW.id AND t.database_id IS NULL AND r.status = 'PENDING';
+    END IF;
+    -- A plan that waited for nothing but this is complete; the UPDATE holds it. One with an open task isn't: that is
+    -- looked up along the index of open tasks, as due_event does, because the whole question takes a hundred times as long.
+    IF OLD.paused AND NOT NEW.paused AND NEW.announced_round < NEW.round
+       AND (SELECT o.id FROM rowrun.task o
+            WHERE o.plan_id = NEW.id AND o.plan_id IS NOT NULL AND NOT o.skipped AND o.outcome IS DISTINCT FROM 'DONE'
+            ORDER BY o.plan_id DESC, o.id DESC LIMIT 1) IS NULL
+    THEN
+        PERFORM rowrun.announce_plans(ARRAY[NEW.id]);
+    END IF;
+    PERFORM rowrun.notify_look();
+    RETURN NULL;
+END $$;
+
+
+--
+-- Name: FUNCTION plan_gate_changed(); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.plan_gate_changed() IS 'Trigger: pause, limit or on_failure of a plan changed.';
+
+
+--
+-- Name: plan_message(rowrun.plan, text); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.plan_message(p rowrun.plan, event text, OUT message text, OUT standard text, OUT slack text) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+DECLARE
+    again text := CASE WHEN p.retry_count > 0 THEN ' on retry' ELSE '' END;
+    head text;
+    tail text;
+    items text[] := '{}';
+    kept text := '';
+    item text;
+    first text;
+    failed bigint;
+BEGIN
+    IF event = 'PIPELINE_FAILED' THEN
+        SELECT count(*),
+               (array_agg(CASE WHEN x.name = '' THEN 'Task ' || x.task_id WHEN x.name ILIKE 'task %' THEN x.name
+                               ELSE 'Task ' || x.name END ORDER BY x.n))[1],
+               (array_agg(row_to_json(j)::text ORDER BY x.n))[1:500]
+        INTO failed, first, items
+        FROM (
+            SELECT f.id AS task_id, f.name, n.id AS run_id, n.attempt, left(coalesce(n.result ->> 'detail', ''), 2000) AS detail,
+                   row_number() OVER (ORDER BY n.finished_at, n.id, f.id) AS n
+            FROM task f
+            LEFT JOIN LATERAL (
+                SELECT r.id, r.attempt, r.result, r.finished_at FROM task_run r
+                WHERE r.task_id = f.id AND r.plan_id IS NOT NULL AND r.status = 'FAILED' ORDER BY r.id DESC LIMIT 1) n ON true
+            WHERE f.plan_id = p.id AND f.outcome_round = p.round AND f.outcome = 'FAILED' AND NOT f.skipped
+              AND NOT EXISTS (SELECT FROM task_run u WHERE u.task_id = f.id AND u.plan_id IS NOT NULL
+                              AND u.status IN ('PENDING', 'AVAILABLE', 'RUNNING'))
+        ) x CROSS JOIN LATERAL (SELECT x.task_id, x.name, x.run_id, x.attempt, x.detail) j;
+        message := 'Pipeline failed' || again || ' - ' || first || ' failed';
+        tail := ',"failed_task_count":' || failed || ',"failed_tasks":[';
+    ELSE
+        message := 'Pipeline completed successfully' || again;
+        SELECT ',"tasks":' || count(*) || ',"done":' || count(*) FILTER (WHERE NOT k.skipped)
+               || ',"skipped":' || count(*) FILTER (WHERE k.skipped)
+        INTO tail FROM task k WHERE k.plan_id = p.id;
+    END IF;
+    head := '{"type":' || to_json(event) || ',"timestamp":"'
+        || to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || '","data":{"project":' || to_json(p.project)
+        || ',"plan_id":' || p.id || ',"plan":' || to_json(p.name) || ',"round":' || p.round || ',"retry_count":' || p.retry_count
+        || ',"message":' || to_json(message);
+    FOREACH item IN ARRAY items LOOP
+        EXIT WHEN octet_length(head) + octet_length(tail) + octet_length(kept) + octet_length(item) + 4 > 20000;
+        kept := kept || CASE kept WHEN '' THEN '' ELSE ',' END || item;
+    END LOOP;
+    standard := head || tail || CASE event WHEN 'PIPELINE_FAILED' THEN kept || ']' ELSE '' END || '}}';
+    slack := '{"text":' || to_json(replace(replace(replace(
+        message || ' (' || CASE p.name WHEN '' THEN '' ELSE p.name || ', ' END || 'plan ' || p.id || ')',
+        '&', '&amp;'), '<', '&lt;'), '>', '&gt;')) || '}';
+END $$;
+
+
+--
+-- Name: FUNCTION plan_message(p rowrun.plan, event text, OUT message text, OUT standard text, OUT slack text); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.plan_message(p rowrun.plan, event text, OUT message text, OUT standard text, OUT slack text) IS 'Internal: what is said of an event.';
+
+
+--
+-- Name: plan_room(bigint); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.plan_room(plan_id bigint) RETURNS TABLE(open boolean, slots bigint)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT ((NOT p.paused) AND (NOT ((p.on_failure = 'STOP'::text) AND (EXISTS ( SELECT
+            FROM rowrun.task f
+           WHERE ((f.plan_id = p.id) AND (f.outcome = 'FAILED'::text) AND (NOT f.skipped) AND (( SELECT u.id
+                    FROM rowrun.task_run u
+                   WHERE ((u.task_id = f.id) AND (u.plan_id IS NOT NULL) AND (u.status = ANY (ARRAY['PENDING'::text, 'AVAILABLE'::text, 'RUNNING'::text])))
+                  LIMIT 1) IS NULL))))))),
+         CASE
+             WHEN (p.parallel_limit IS NULL) THEN (1000000000)::bigint
+             ELSE GREATEST((p.parallel_limit - ( SELECT count(*) AS count
+                FROM (unnest('{AVAILABLE,RUNNING}'::text[]) w(status)
+                  CROSS JOIN LATERAL ( SELECT
+                        FROM rowrun.task_run a_1
+                       WHERE ((a_1.plan_id = p.id) AND (a_1.status = w.status) AND (a_1.status = ANY (ARRAY['AVAILABLE'::text, 'RUNNING'::text])))
+                       ORDER BY a_1.id
+                      OFFSET 0) a))), (0)::bigint)
+         END AS "greatest"
+    FROM rowrun.plan p
+   WHERE (p.id = plan_room.plan_id)
+  OFFSET 0;
+END;
+
+
+--
+-- Name: FUNCTION plan_room(plan_id bigint); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.plan_room(plan_id bigint) IS 'Internal: whether a plan lets runs through, and how many more.';
+
+
+--
+-- Name: promote_runs(boolean, boolean, integer); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.promote_runs(sweep boolean DEFAULT false, free boolean DEFAULT true, most integer DEFAULT 1000, OUT promoted integer, OUT busy boolean, OUT more boolean, OUT next_ms double precision) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET lock_timeout TO '200ms'
+    AS $$
+DECLARE
+    t timestamptz := clock_timestamp();
+    ids bigint[];
+    items text[];
+    changed_ids bigint[];
+    due bigint[];
+    freed_dbs text[];
+    mark_runs bigint[];
+    mark_dbs text[];
+    mark_plans bigint[];
+    mark_gates bigint[];
+    mark_wide bigint[];
+    mark_dependents bigint[];
+    mark_rounds jsonb;
+    late bigint[];
+    mark_tasks bigint[];
+    mark_paused bigint[];
+    mark_failures jsonb;
+    mark_replica boolean;
+    found_marks integer;
+    asked boolean;
+    of_plans boolean;
+    candidates bigint[];
+    locked bigint[];
+    locked_plans bigint[];
+    verdict_ids bigint[];
+    verdict_holds text[];
+    open_ids bigint[];
+    plan_runs bigint[];
+    again_dbs text[];
+    gate_dbs text[];
+    bound integer := 2 * most;
+    fresh_dbs text[];
+    part bigint[];
+    run bigint;
+    last_mark bigint;
+BEGIN
+    promoted := 0;
+    more := false;
+
+    -- Runs that only time and a pause may hold, unless a statement of the same transaction has just looked for them.
+    IF free THEN
+        ids := ARRAY(SELECT r.id FROM task_run r
+                     WHERE r.status = 'PENDING' AND r.hold = 'READY' AND r.plan_id IS NULL
+                     ORDER BY r.plan_id, r.priority DESC, r.run_at, r.id LIMIT 1000 FOR NO KEY UPDATE SKIP LOCKED)
+            || ARRAY(SELECT r.id FROM task_run r
+                     WHERE r.judge_at <= t AND r.plan_id IS NULL AND r.database_id IS NULL AND r.status = 'PENDING'
+                     ORDER BY r.judge_at LIMIT 1000 FOR NO KEY UPDATE SKIP LOCKED);
+        IF cardinality(ids) > 0 THEN
+            more := cardinality(ids) >= least(most, 1000);
+            ids := ids[1:2 * most];
+            -- Some of them may have been inserted after t.
+            WITH changed AS (
+                UPDATE task_run r
+                SET status = 'AVAILABLE', prev_status = 'PENDING', available_at = greatest(t, r.run_at), updated_at = greatest(t, r.updated_at + interval '1 us'),
+                    hold = NULL, judge_at = NULL
+                FROM task k
+                WHERE r.id = ANY (ids) AND k.id = r.task_id AND NOT k.paused AND NOT k.skipped AND (r.missed_at < t) IS NOT TRUE
+                RETURNING r.id, transition(r) AS item
+            )
+            SELECT count(*), array_agg(c.id), array_agg(c.item) INTO promoted, changed_ids, items FROM changed c;
+            PERFORM announce(items), note_promoted(changed_ids);
+            IF promoted < cardinality(ids) THEN
+                -- The lock on the task orders this against the user who unpauses it: either its mark is seen later, or
+                -- the task is not paused any more.
+                PERFORM FROM task k WHERE k.id IN (SELECT r.task_id FROM task_run r WHERE r.id = ANY (ids) AND coalesce(r.status, '') = 'PENDING')
+                ORDER BY k.id FOR SHARE SKIP LOCKED;
+                UPDATE task_run r SET hold = 'PAUSED', judge_at = NULL, prev_status = NULL
+                FROM task k
+                WHERE r.id = ANY (ids) AND coalesce(r.status, '') = 'PENDING' AND k.id = r.task_id AND k.paused AND NOT k.skipped;
+                UPDATE task_run r
+                SET status = 'CANCELED', cancel_reason = 'task skipped'
+                FROM task k
+                WHERE r.id = ANY (ids) AND coalesce(r.status, '') = 'PENDING' AND k.id = r.task_id AND k.skipped;
+                PERFORM rowrun.skip_missed(ARRAY(SELECT r.id FROM task_run r WHERE r.id = ANY (ids) AND coalesce(r.status, '') = 'PENDING'
+                                                 AND r.missed_at < t AND r.hold IS DISTINCT FROM 'PAUSED'));
+            END IF;
+        END IF;
+    END IF;
+
+    -- When the next run is due, whoever inserts an earlier one says so; and whether anything asks for more.
+    SELECT extract(epoch FROM least(
+               (SELECT r.judge_at FROM task_run r
+                WHERE r.judge_at > t AND r.plan_id IS NULL AND r.database_id IS NULL ORDER BY r.judge_at LIMIT 1),
+               (SELECT r.judge_at FROM task_run r
+                WHERE r.judge_at > t AND (r.plan_id IS NOT NULL OR r.database_id IS NOT NULL) ORDER BY r.judge_at LIMIT 1)) - t) * 1000,
+           sweep OR EXISTS (SELECT FROM gate_mark)
+               OR EXISTS (SELECT FROM task_run r WHERE r.judge_at <= t AND (r.plan_id IS NOT NULL OR r.database_id IS NOT NULL))
+    INTO next_ms, asked;
+    IF asked THEN
+        PERFORM FROM promotion_lock l WHERE l.id = 1 FOR UPDATE SKIP LOCKED;
+        busy := NOT FOUND;
+        IF busy AND sweep THEN -- the row may be missing, after a restore of parts
+            INSERT INTO promotion_lock (id) VALUES (1) ON CONFLICT DO NOTHING;
+        END IF;
+    END IF;
+    IF busy IS NOT FALSE THEN
+        busy := coalesce(busy, false);
+        RETURN;
+    END IF;
+    t := clock_timestamp();
+
+    -- 1. What the marks name.
+    WITH taken AS (
+        DELETE FROM gate_mark WHERE id = ANY (ARRAY(SELECT m.id FROM gate_mark m ORDER BY m.id LIMIT most)) RETURNING *
+    )
+    SELECT count(*), coalesce(array_agg(DISTINCT k.run_id) FILTER (WHERE k.kind = 'RUN'), '{}'),
+           coalesce(array_agg(DISTINCT k.database_id) FILTER (WHERE k.kind = 'DATABASE'), '{}'),
+           coalesce(array_agg(DISTINCT k.plan_id) FILTER (WHERE k.kind IN ('PLAN', 'GATE')), '{}'),
+           coalesce(array_agg(DISTINCT k.plan_id) FILTER (WHERE k.kind = 'GATE'), '{}'),
+           coalesce(array_agg(DISTINCT k.plan_id) FILTER (WHERE k.wide), '{}'),
+           coalesce(array_agg(DISTINCT k.task_id) FILTER (WHERE k.kind = 'DEPENDENT'), '{}'),
+           coalesce(array_agg(DISTINCT k.task_id) FILTER (WHERE k.kind = 'TASK'), '{}'),
+           coalesce(array_agg(DISTINCT k.task_id) FILTER (WHERE k.kind = 'PAUSE'), '{}'),
+           jsonb_agg(DISTINCT jsonb_build_object('plan_id', k.plan_id, 'database_id', k.database_id)) FILTER (WHERE k.kind = 'FAILURE'),
+           coalesce(bool_or(k.kind = 'REPLICA'), false),
+           jsonb_agg(DISTINCT jsonb_build_object('plan_id', k.plan_id, 'round', k.round, 'by_run', k.by_run)) FILTER (WHERE k.round IS NOT NULL)
+    INTO found_marks, mark_runs, mark_dbs, mark_plans, mark_gates, mark_wide, mark_dependents, mark_tasks, mark_paused, mark_failures, mark_replica, mark_rounds
+    FROM taken k;
+    more := more OR found_marks = most;
+    IF sweep OR cardinality(mark_plans) > 0 THEN
+        PERFORM rowrun.settle_plans(mark_plans, mark_rounds, sweep);
+    END IF;
+    IF cardinality(mark_gates) > 0 THEN
+        -- The sequential runs of these plans hold others back on their databases, or no more.
+        gate_dbs := ARRAY(SELECT DISTINCT k.database_id FROM task k
+                          WHERE k.plan_id = ANY (mark_gates) AND k.database_id IS NOT NULL AND k.outcome IS DISTINCT FROM 'DONE'
+                            AND k.database_id <> ALL (mark_dbs));
+        mark_dbs := mark_dbs || gate_dbs[1:most];
+        IF cardinality(gate_dbs) > most THEN
+            INSERT INTO gate_mark (kind, database_id) SELECT 'DATABASE', unnest(gate_dbs[most + 1:]);
+            more := true;
+        END IF;
+    END IF;
+
+    IF sweep THEN
+        -- The safety net: databases on which something waits and nothing is active, plans with runs that are ready.
+        WITH RECURSIVE d AS (
+            (SELECT r.database_id FROM task_run r WHERE r.status = 'PENDING' AND r.hold = 'DATABASE' ORDER BY r.database_id LIMIT 1)
+            UNION ALL
+            SELECT (SELECT r.database_id FROM task_run r WHERE r.status = 'PENDING' AND r.hold = 'DATABASE'
+                      AND r.database_id > d.database_id ORDER BY r.database_id LIMIT 1)
+            FROM d WHERE d.database_id IS NOT NULL
+        )
+        SELECT mark_dbs || coalesce(array_agg(q.database_id), '{}') INTO mark_dbs
+        FROM (SELECT d.database_id FROM d WHERE d.database_id IS NOT NULL
+                AND d.database_id <> ALL (mark_dbs)
+                AND NOT EXISTS (SELECT FROM task_run a WHERE a.database_id = d.database_id AND a.status IN ('AVAILABLE', 'RUNNING'))
+              ORDER BY random() LIMIT bound) q;
+        WITH RECURSIVE p AS (
+            (SELECT r.plan_id FROM task_run r WHERE r.status = 'PENDING' AND r.hold = 'READY' AND r.plan_id > 0 ORDER BY r.plan_id LIMIT 1)
+            UNION ALL
+            SELECT (SELECT r.plan_id FROM task_run r WHERE r.status = 'PENDING' AND r.hold = 'READY'
+                      AND r.plan_id > p.plan_id ORDER BY r.plan_id LIMIT 1)
+            FROM p WHERE p.plan_id IS NOT NULL
+        )
+        SELECT mark_plans || coalesce(array_agg(q.plan_id), '{}') INTO mark_plans
+        FROM (SELECT p.plan_id FROM p WHERE p.plan_id IS NOT NULL AND p.plan_id <> ALL (mark_plans)
+              ORDER BY random() LIMIT bound) q;
+    END IF;
+
+    -- 2. Whom to judge. Every list is bounded; where a bound is met, the rest keeps its mark.
+    due := ARRAY(SELECT r.id FROM task_run r
+                 WHERE r.judge_at <= t AND (r.plan_id IS NOT NULL OR r.database_id IS NOT NULL)
+                 ORDER BY r.judge_at LIMIT 1000);
+    due := due[1:most];
+    more := more OR cardinality(due) >= least(most, 1000);
+    candidates := due || mark_runs;
+
+    IF cardinality(mark_dbs) > 0 THEN
+        -- Of each database those that the order lets through: without a version, or of the smallest unfinished one. Behind
+        -- a sequential run nothing starts, so that some of these end the list. Where something else holds them now, they
+        -- are passed over, and their database keeps a mark (freed_dbs).
+        SELECT candidates || coalesce(array_agg(c.id), '{}'), coalesce(array_agg(DISTINCT c.database_id) FILTER (WHERE c.n = least(most, 200)), '{}')
+        INTO candidates, again_dbs
+        FROM unnest(mark_dbs) d(database_id)
+        CROSS JOIN LATERAL (
+            SELECT least(
+                (SELECT r.version_key FROM task_run r WHERE r.database_id = d.database_id AND r.status = 'PENDING'
+                   AND r.version_key IS NOT NULL ORDER BY r.version_key LIMIT 1),
+                (SELECT r.version_key FROM task_run r WHERE r.database_id = d.database_id AND r.status IN ('AVAILABLE', 'RUNNING')
+                   AND r.version_key IS NOT NULL ORDER BY r.version_key LIMIT 1)) AS smallest
+        ) m
+        CROSS JOIN LATERAL (
+            SELECT x.id, d.database_id, row_number() OVER () AS n,
+                   count(*) FILTER (WHERE x.sequential) OVER (ROWS UNBOUNDED PRECEDING) - x.sequential::int AS before FROM (
+                SELECT r.id, r.sequential FROM task_run r
+                WHERE r.status = 'PENDING' AND r.hold = 'DATABASE' AND r.database_id = d.database_id AND r.version_key IS NULL
+                ORDER BY r.version_key, r.priority DESC, r.run_at, r.id LIMIT 200) x
+            UNION ALL
+            SELECT x.id, d.database_id, row_number() OVER () AS n,
+                   count(*) FILTER (WHERE x.sequential) OVER (ROWS UNBOUNDED PRECEDING) - x.sequential::int AS before FROM (
+                SELECT r.id, r.sequential FROM task_run r
+                WHERE r.status = 'PENDING' AND r.hold = 'DATABASE' AND r.database_id = d.database_id AND r.version_key = m.smallest
+                ORDER BY r.priority DESC, r.run_at, r.id LIMIT 200) x
+        ) c
+        WHERE c.n <= most AND c.before < 5;
+    END IF;
+
+    IF cardinality(mark_dependents) > 0 THEN
+        candidates := candidates || ARRAY(
+            SELECT u.id FROM unnest(mark_dependents) w(task_id)
+            CROSS JOIN LATERAL (
+                SELECT x.id, x.status FROM task_run x
+                WHERE x.task_id = w.task_id AND x.plan_id IS NOT NULL AND x.status IN ('PENDING', 'AVAILABLE', 'RUNNING') LIMIT 1) u
+            WHERE coalesce(u.status, '') = 'PENDING');
+    END IF;
+
+    IF cardinality(mark_tasks) > 0 THEN
+        -- Dependents whose every dependency is met now, asked of each (OFFSET 0): a join would read all dependencies there are.
+        part := ARRAY(SELECT r.id
+                      FROM (SELECT DISTINCT e.task_id FROM task_dependency e WHERE e.depends_on_id = ANY (mark_tasks)) w
+                      CROSS JOIN LATERAL (
+                          SELECT u.id, u.hold FROM task_run u
+                          WHERE u.task_id = w.task_id AND u.plan_id IS NOT NULL
+                            AND u.status IN ('PENDING', 'AVAILABLE', 'RUNNING') AND coalesce(u.status, '') = 'PENDING' LIMIT 1) r
+                      WHERE (r.hold = 'DEPENDENCY' OR r.hold IS NULL)
+                        AND NOT EXISTS (SELECT FROM unmet_dependency d WHERE d.task_id = w.task_id OFFSET 0)
+                      LIMIT 2000);
+        IF cardinality(part) >= least(bound, 2000) THEN
+            part := part[1:bound];
+            INSERT INTO gate_mark (kind, task_id) SELECT 'TASK', unnest(mark_tasks);
+            more := true;
+        END IF;
+        candidates := candidates || part;
+    END IF;
+
+    IF cardinality(mark_paused) > 0 THEN
+        part := ARRAY(SELECT r.id FROM task_run r JOIN task k ON k.id = r.task_id
+                      WHERE r.task_id = ANY (mark_paused) AND r.status = 'PENDING' AND r.hold = 'PAUSED' AND NOT k.paused
+                      LIMIT 2000);
+        IF cardinality(part) >= least(bound, 2000) THEN
+            part := part[1:bound];
+            INSERT INTO gate_mark (kind, task_id) SELECT 'PAUSE', unnest(mark_paused);
+            more := true;
+        END IF;
+        candidates := candidates || part;
+    END IF;
+
+    IF mark_failures IS NOT NULL THEN
+        part := ARRAY(SELECT r.id FROM jsonb_to_recordset(mark_failures) AS f(plan_id bigint, database_id text)
+                      JOIN task_run r ON r.plan_id = f.plan_id AND r.database_id = f.database_id
+                      WHERE r.status = 'PENDING' AND r.hold = 'FAILURE'
+                        AND NOT EXISTS (SELECT FROM task x JOIN plan p ON p.id = x.plan_id
+                                        WHERE x.plan_id = r.plan_id AND x.database_id = r.database_id
+                                          AND p.on_failure = 'STOP_DATABASE' AND x.version_key < r.version_key
+                                          AND x.outcome IN ('FAILED', 'CANCELED') AND NOT x.skipped)
+                      LIMIT 2000);
+        IF cardinality(part) >= least(bound, 2000) THEN
+            part := part[1:bound];
+            INSERT INTO gate_mark (kind, plan_id, database_id)
+            SELECT 'FAILURE', f.plan_id, f.database_id FROM jsonb_to_recordset(mark_failures) AS f(plan_id bigint, database_id text);
+            more := true;
+        END IF;
+        candidates := candidates || part;
+    END IF;
+
+    IF mark_replica THEN
+        -- By kind first: a million runs that nobody can take cost a few looks.
+        WITH RECURSIVE kinds AS (
+            (SELECT r.queue, r.type, coalesce(r.database_id, '') AS database_id, r.database_id IS NULL AS none
+             FROM task_run r WHERE r.status = 'PENDING' AND r.hold = 'REPLICA' ORDER BY r.queue, r.type, r.database_id LIMIT 1)
+            UNION ALL
+            SELECT n.queue, n.type, coalesce(n.database_id, ''), n.database_id IS NULL
+            FROM kinds k
+            CROSS JOIN LATERAL (
+                (SELECT r.queue, r.type, r.database_id FROM task_run r
+                 WHERE r.status = 'PENDING' AND r.hold = 'REPLICA' AND NOT k.none
+                   AND r.queue = k.queue AND r.type = k.type AND r.database_id > k.database_id
+                 ORDER BY r.queue, r.type, r.database_id LIMIT 1)
+                UNION ALL
+                (SELECT r.queue, r.type, r.database_id FROM task_run r
+                 WHERE r.status = 'PENDING' AND r.hold = 'REPLICA' AND NOT k.none
+                   AND r.queue = k.queue AND r.type = k.type AND r.database_id IS NULL
+                 ORDER BY r.queue, r.type, r.database_id LIMIT 1)
+                UNION ALL
+                (SELECT r.queue, r.type, r.database_id FROM task_run r
+                 WHERE r.status = 'PENDING' AND r.hold = 'REPLICA' AND (r.queue, r.type) > (k.queue, k.type)
+                 ORDER BY r.queue, r.type, r.database_id LIMIT 1)
+                LIMIT 1
+            ) n
+        ), fitting AS MATERIALIZED (
+            SELECT k.* FROM kinds k
+            WHERE EXISTS (SELECT FROM replica_heartbeat h
+                          WHERE rowrun.takes(h, t, k.queue, k.type, CASE WHEN NOT k.none THEN k.database_id END, NULL))
+        )
+        SELECT coalesce(array_agg(x.id), '{}') INTO part FROM (
+            SELECT r.id FROM fitting f
+            CROSS JOIN LATERAL (
+                SELECT q.id, q.queue, q.type, q.database_id, q.task_id FROM task_run q WHERE q.status = 'PENDING' AND q.hold = 'REPLICA'
+                   AND q.queue = f.queue AND q.type = f.type AND NOT f.none AND q.database_id = f.database_id
+                UNION ALL
+                SELECT q.id, q.queue, q.type, q.database_id, q.task_id FROM task_run q WHERE q.status = 'PENDING' AND q.hold = 'REPLICA'
+                   AND q.queue = f.queue AND q.type = f.type AND f.none AND q.database_id IS NULL
+            ) r
+            JOIN task k ON k.id = r.task_id
+            WHERE r.type <> 'COMMAND'
+               OR EXISTS (SELECT FROM replica_heartbeat h WHERE rowrun.takes(h, t, r.queue, r.type, r.database_id, k.payload))
+            LIMIT 2000) x;
+        IF cardinality(part) >= least(bound, 2000) THEN
+            part := part[1:bound];
+            INSERT INTO gate_mark (kind) VALUES ('REPLICA');
+            more := true;
+        END IF;
+        candidates := candidates || part;
+    END IF;
+
+    -- The plans of the candidates are looked at too: a retry may have ended a STOP.
+    IF cardinality(due) > 0 THEN
+        SELECT coalesce(array_agg(DISTINCT q.plan_id), '{}') INTO mark_plans
+        FROM (SELECT unnest(mark_plans) AS plan_id
+              UNION SELECT r.plan_id FROM task_run r WHERE r.id = ANY (due) AND num_nonnulls(r.plan_id) = 1) q;
+    END IF;
+    IF cardinality(mark_plans) > 0 THEN
+        plan_runs := ARRAY(
+            SELECT x.id FROM unnest(mark_plans) p(id)
+            CROSS JOIN LATERAL rowrun.plan_room(p.id) room
+            CROSS JOIN LATERAL (
+                SELECT r.id FROM task_run r WHERE r.plan_id = p.id AND r.status = 'PENDING' AND r.hold = 'READY'
+                ORDER BY r.priority DESC, r.run_at, r.id LIMIT CASE WHEN p.id = ANY (mark_wide) THEN most ELSE least(room.slots, most) END) x
+            WHERE room.open AND room.slots > 0);
+        candidates := candidates || plan_runs;
+    ELSE
+        plan_runs := '{}';
+    END IF;
+
+    IF cardinality(candidates) = 0 THEN
+        RETURN;
+    END IF;
+
+    -- 3. Rows that a user holds are left for later.
+    SELECT coalesce(array_agg(r.id), '{}'), array_agg(DISTINCT r.plan_id) FILTER (WHERE r.plan_id IS NOT NULL)
+    INTO locked, locked_plans
+    FROM (SELECT r.id, r.plan_id FROM task_run r WHERE r.id = ANY (candidates) AND coalesce(r.status, '') = 'PENDING'
+          ORDER BY r.id FOR NO KEY UPDATE SKIP LOCKED) r;
+    IF cardinality(locked) < cardinality(candidates) THEN
+        INSERT INTO gate_mark (kind, run_id)
+        SELECT DISTINCT 'RUN', c.id FROM unnest(candidates) c(id)
+        WHERE c.id <> ALL (locked)
+          AND EXISTS (SELECT FROM task_run r WHERE r.id = c.id AND coalesce(r.status, '') = 'PENDING' AND r.judge_at IS NULL);
+    END IF;
+
+    -- Their moment is one before the next statement's snapshot, so that whatever gate was closed by then is seen closed; and not before an
+    -- end that the snapshot sees, because the times would then suggest that more ran at once than did. An end after t leaves
+    -- its mark behind the last one now.
+    last_mark := coalesce(pg_sequence_last_value('rowrun.gate_mark_id_seq'), 0);
+    t := clock_timestamp();
+
+    -- 4. The verdict on each: NULL, or what holds it.
+    WITH moment AS MATERIALIZED (
+        SELECT greatest(t, (SELECT max(m.at) FROM gate_mark m WHERE m.id > last_mark)) AS t
+    ), room AS MATERIALIZED (
+        -- Taken for many, so that they are hashed: as many plans as runs would be compared each with each.
+        SELECT l.id AS plan_id, p.open, p.slots, l.parallel_limit IS NOT NULL AS limited
+        FROM generate_subscripts(locked_plans, 1) n CROSS JOIN LATERAL (SELECT * FROM plan l WHERE l.id = locked_plans[n] OFFSET 0) l
+        CROSS JOIN LATERAL rowrun.plan_room(l.id) p
+    ), candidate AS MATERIALIZED (
+        SELECT r.id, r.plan_id, r.database_id, r.version_key, r.sequential, r.priority, r.run_at, r.hold AS held,
+               coalesce(p.open, true) AS plan_open, coalesce(p.slots, 1) AS slots, g.gate
+        FROM task_run r
+        LEFT JOIN room p ON p.plan_id = r.plan_id
+        CROSS JOIN moment
+        CROSS JOIN LATERAL rowrun.closed_gate(r, coalesce(p.limited, false), moment.t) g
+        WHERE r.id = ANY (locked)
+    ), target AS MATERIALIZED (
+        -- What is AVAILABLE or RUNNING there: asked once, because with an old snapshot each answer passes by all that ended.
+        SELECT d.database_id,
+               CASE WHEN d.sequential THEN EXISTS (SELECT FROM task_run a WHERE a.database_id = d.database_id
+                                                   AND a.status IN ('AVAILABLE', 'RUNNING')) END AS active,
+               CASE WHEN d.others THEN EXISTS (SELECT FROM task_run a WHERE a.database_id = d.database_id AND a.sequential
+                                               AND a.status IN ('AVAILABLE', 'RUNNING')) END AS active_sequential
+        FROM (SELECT c.database_id, bool_or(c.sequential) AS sequential, bool_or(NOT c.sequential) AS others
+              FROM candidate c WHERE c.gate IS NULL AND c.plan_open AND c.slots > 0 AND c.database_id IS NOT NULL GROUP BY 1) d
+    ), open AS MATERIALIZED (
+        -- Mutual exclusion with that.
+        SELECT c.*, coalesce(CASE WHEN c.sequential THEN d.active ELSE d.active_sequential END, false) AS busy
+        FROM candidate c LEFT JOIN target d ON d.database_id = c.database_id
+        WHERE c.gate IS NULL AND c.plan_open AND c.slots > 0
+    ), base AS MATERIALIZED (
+        -- A run whose gates are open has the smallest version there is.
+        SELECT d.database_id, coalesce(d.version_key, least(
+                   (SELECT r.version_key FROM task_run r WHERE r.database_id = d.database_id AND r.status = 'PENDING'
+                      AND r.version_key IS NOT NULL ORDER BY r.version_key LIMIT 1),
+                   (SELECT r.version_key FROM task_run r WHERE r.database_id = d.database_id AND r.status IN ('AVAILABLE', 'RUNNING')
+                      AND r.version_key IS NOT NULL ORDER BY r.version_key LIMIT 1))) AS smallest
+        FROM (SELECT o.database_id, min(o.version_key) AS version_key FROM open o WHERE o.database_id IS NOT NULL GROUP BY 1) d
+    ), first_sequential AS MATERIALIZED (
+        -- Of each database the first sequential run that mutual exclusion alone holds, candidate or not: the runs
+        -- that come later in the order wait behind it.
+        SELECT DISTINCT ON (s.database_id) s.database_id, s.id, s.priority, s.run_at
+        FROM (
+            SELECT o.database_id, o.id, o.priority, o.run_at FROM open o WHERE o.sequential AND o.database_id IS NOT NULL
+            UNION ALL
+            SELECT b.database_id, x.id, x.priority, x.run_at
+            FROM base b CROSS JOIN moment CROSS JOIN LATERAL rowrun.first_sequential(b.database_id, b.smallest, moment.t) x
+            WHERE EXISTS (SELECT FROM task_run r WHERE r.database_id = b.database_id AND r.status = 'PENDING'
+                            AND r.version_key IS NULL AND r.sequential)
+               OR EXISTS (SELECT FROM task_run r WHERE r.database_id = b.database_id AND r.status = 'PENDING'
+                            AND r.version_key = b.smallest AND r.sequential)
+        ) s
+        ORDER BY s.database_id, s.priority DESC, s.run_at, s.id
+    ), passed AS MATERIALIZED (
+        SELECT o.*,
+               NOT o.busy AND (
+                   o.database_id IS NULL
+                   OR (o.sequential AND f.id = o.id AND NOT EXISTS (
+                           SELECT FROM open e WHERE e.database_id = o.database_id AND NOT e.sequential AND NOT e.busy
+                             AND (-e.priority::bigint, e.run_at, e.id) < (-o.priority::bigint, o.run_at, o.id)))
+                   OR (NOT o.sequential AND (f.id IS NULL
+                           OR (-o.priority::bigint, o.run_at, o.id) < (-f.priority::bigint, f.run_at, f.id)))
+               ) AS alone
+        FROM open o LEFT JOIN first_sequential f ON f.database_id = o.database_id
+    ), ranked AS MATERIALIZED (
+        SELECT a.id, a.slots, row_number() OVER (PARTITION BY a.plan_id ORDER BY a.priority DESC, a.run_at, a.id) AS n
+        FROM passed a WHERE a.alone
+    )
+    SELECT array_agg(v.id), array_agg(v.hold), coalesce(array_agg(v.id) FILTER (WHERE v.hold IS NULL), '{}'),
+           bool_or(v.hold IS NULL AND v.plan_id IS NOT NULL),
+           coalesce(array_agg(DISTINCT v.database_id) FILTER (WHERE v.crowded_out AND v.database_id IS NOT NULL), '{}')
+               || coalesce(again_dbs, '{}'),
+           array_agg(DISTINCT v.database_id) FILTER (WHERE v.fresh),
+           array_agg(DISTINCT v.database_id) FILTER (WHERE v.could_go AND v.hold <> 'DATABASE' AND v.hold IS DISTINCT FROM v.held),
+           (SELECT moment.t FROM moment)
+    INTO verdict_ids, verdict_holds, open_ids, of_plans, again_dbs, fresh_dbs, freed_dbs, t
+    FROM (
+        SELECT c.id, c.plan_id, c.database_id, c.held, c.held IS NULL AND c.version_key IS NOT NULL AS fresh,
+               c.sequential AND c.database_id IS NOT NULL AND (c.held IS NULL OR c.held IN ('DATABASE', 'READY')) AS could_go,
+               CASE WHEN c.gate IS NOT NULL THEN c.gate
+                    WHEN NOT c.plan_open OR c.slots <= 0 THEN 'READY'
+                    WHEN k.id IS NULL THEN 'DATABASE'
+                    WHEN c.plan_id IS NOT NULL AND k.n > k.slots THEN 'READY' END AS hold,
+               c.plan_id IS NOT NULL AND k.n > k.slots AS crowded_out
+        FROM candidate c LEFT JOIN ranked k ON k.id = c.id
+    ) v;
+
+    -- 5. Promote, and note what holds the others.
+    IF of_plans THEN
+        -- The first run of a round begins it, with the plan's row held; where somebody else holds that, it waits.
+        late := rowrun.begin_rounds(open_ids, false);
+        IF cardinality(late) > 0 THEN
+            open_ids := ARRAY(SELECT o FROM unnest(open_ids) o WHERE o <> ALL (late));
+            verdict_holds := ARRAY(SELECT CASE WHEN v.id = ANY (late) THEN 'READY' ELSE v.hold END
+                                   FROM unnest(verdict_ids, verdict_holds) WITH ORDINALITY v(id, hold, n) ORDER BY v.n);
+            INSERT INTO gate_mark (kind, plan_id) SELECT DISTINCT 'PLAN', r.plan_id FROM task_run r WHERE r.id = ANY (late);
+        END IF;
+    END IF;
+    IF cardinality(open_ids) > 0 THEN
+        BEGIN
+            WITH changed AS (
+                UPDATE task_run r
+                SET status = 'AVAILABLE', prev_status = 'PENDING', available_at = t, updated_at = greatest(t, r.updated_at + interval '1 us'), hold = NULL, judge_at = NULL
+                WHERE r.id = ANY (open_ids)
+                RETURNING r.id, transition(r) AS item
+            )
+            SELECT promoted + count(*), array_agg(c.id), array_agg(c.item) INTO promoted, changed_ids, items FROM changed c;
+            PERFORM announce(items), note_promoted(changed_ids);
+        EXCEPTION WHEN unique_violation OR lock_not_available THEN
+            -- Somebody made a sequential run of that database AVAILABLE by hand: that costs one run, not the batch.
+            FOREACH run IN ARRAY open_ids LOOP
+                BEGIN
+                    WITH changed AS (
+                        UPDATE task_run r
+                        SET status = 'AVAILABLE', prev_status = 'PENDING', available_at = t, updated_at = greatest(t, r.updated_at + interval '1 us'), hold = NULL, judge_at = NULL
+                        WHERE r.id = run
+                        RETURNING r.id, transition(r) AS item
+                    )
+                    SELECT promoted + count(*), array_agg(c.id), array_agg(c.item) INTO promoted, changed_ids, items FROM changed c;
+                    PERFORM announce(items), note_promoted(changed_ids);
+                EXCEPTION WHEN unique_violation OR lock_not_available THEN
+                    UPDATE task_run r SET hold = 'DATABASE', judge_at = NULL, prev_status = NULL WHERE r.id = run;
+                    INSERT INTO gate_mark (kind, run_id) VALUES ('RUN', run);
+                END;
+            END LOOP;
+        END;
+    END IF;
+    IF 'DEPENDENCY' = ANY (verdict_holds) THEN
+        -- Whoever is just ending a task may not have seen that one of these waits for it. Whose tasks can all be locked
+        -- is seen by their ends; where one is held, or the verdict is out of date by now, it is judged again.
+        part := ARRAY(SELECT r.id FROM unnest(verdict_ids, verdict_holds) v(id, hold) JOIN task_run r ON r.id = v.id
+                      WHERE v.hold = 'DEPENDENCY' AND r.hold IS DISTINCT FROM 'DEPENDENCY');
+        mark_tasks := ARRAY(SELECT n.id FROM task n
+                            WHERE n.id IN (SELECT d.depends_on_id FROM task_run r JOIN unmet_dependency d ON d.task_id = r.task_id
+                                           WHERE r.id = ANY (part))
+                            ORDER BY n.id FOR SHARE SKIP LOCKED);
+        INSERT INTO gate_mark (kind, run_id)
+        SELECT 'RUN', r.id FROM task_run r
+        WHERE r.id = ANY (part)
+          AND (SELECT coalesce(bool_or(d.depends_on_id <> ALL (mark_tasks)), true) FROM unmet_dependency d WHERE d.task_id = r.task_id);
+    END IF;
+    IF cardinality(open_ids) < cardinality(verdict_ids) THEN
+        UPDATE task_run r SET hold = v.hold, judge_at = NULL, prev_status = NULL
+        FROM unnest(verdict_ids, verdict_holds) v(id, hold)
+        WHERE r.id = v.id AND v.hold NOT IN ('TIME', 'SKIPPED', 'MISSED') AND (r.hold IS DISTINCT FROM v.hold OR r.judge_at IS NOT NULL);
+    END IF;
+    IF 'TIME' = ANY (verdict_holds) THEN
+        UPDATE task_run r SET hold = NULL, judge_at = r.run_at, prev_status = NULL
+        FROM unnest(verdict_ids, verdict_holds) v(id, hold)
+        WHERE r.id = v.id AND v.hold = 'TIME' AND (r.hold IS NOT NULL OR r.judge_at IS DISTINCT FROM r.run_at);
+        -- Their marks had them judged before they are due: this pass is the only one that is sure to be told of their time.
+        next_ms := least(next_ms, (SELECT extract(epoch FROM min(r.run_at) - t) * 1000
+                                   FROM task_run r JOIN unnest(verdict_ids, verdict_holds) v(id, hold) ON v.id = r.id
+                                   WHERE v.hold = 'TIME'));
+    END IF;
+    IF 'MISSED' = ANY (verdict_holds) THEN
+        PERFORM rowrun.skip_missed(ARRAY(SELECT v.id FROM unnest(verdict_ids, verdict_holds) v(id, hold) WHERE v.hold = 'MISSED'));
+    END IF;
+    IF 'SKIPPED' = ANY (verdict_holds) THEN
+        UPDATE task_run r
+        SET status = 'CANCELED', cancel_reason = 'task skipped'
+        FROM unnest(verdict_ids, verdict_holds) v(id, hold)
+        WHERE r.id = v.id AND v.hold = 'SKIPPED';
+        more := true; -- their ends have left marks
+    END IF;
+
+    -- 6. What this pass itself may have opened or not got round to.
+    IF fresh_dbs IS NOT NULL THEN
+        -- A version that came may hold a sequential run back, behind which others then needn't wait.
+        INSERT INTO gate_mark (kind, database_id)
+        SELECT 'DATABASE', d FROM unnest(fresh_dbs) d
+        WHERE EXISTS (SELECT FROM task_run w WHERE w.database_id = d AND w.version_key IS NULL AND NOT w.sequential
+                      AND w.status = 'PENDING' AND w.hold = 'DATABASE')
+          AND EXISTS (SELECT FROM task_run q WHERE q.database_id = d AND q.version_key IS NOT NULL AND q.sequential AND q.status = 'PENDING');
+        more := more OR FOUND;
+    END IF;
+    IF freed_dbs IS NOT NULL THEN
+        -- A sequential run that others waited behind, as mutual exclusion alone held it, and that something else holds now.
+        INSERT INTO gate_mark (kind, database_id)
+        SELECT 'DATABASE', d FROM unnest(freed_dbs) d
+        WHERE EXISTS (SELECT FROM task_run w WHERE w.database_id = d AND w.status = 'PENDING' AND w.hold = 'DATABASE');
+        more := more OR FOUND;
+    END IF;
+    IF cardinality(again_dbs) > 0 AND EXISTS (
+        SELECT FROM unnest(verdict_ids, verdict_holds) v(id, hold) WHERE v.hold IS DISTINCT FROM 'DATABASE')
+    THEN
+        INSERT INTO gate_mark (kind, database_id) SELECT DISTINCT 'DATABASE', d FROM unnest(again_dbs) d;
+        more := true;
+    END IF;
+    IF cardinality(plan_runs) > 0 THEN
+        INSERT INTO gate_mark (kind, plan_id, wide)
+        SELECT 'PLAN', q.plan_id, q.wide
+        FROM (SELECT r.plan_id, bool_or(v.hold IS NOT NULL) AS wide
+              FROM task_run r JOIN unnest(verdict_ids, verdict_holds) v(id, hold) ON v.id = r.id
+              WHERE r.id = ANY (plan_runs) AND v.hold IS DISTINCT FROM 'READY' GROUP BY r.plan_id) q
+        CROSS JOIN LATERAL rowrun.plan_room(q.plan_id) room
+        WHERE room.open AND room.slots > 0
+          AND EXISTS (SELECT FROM task_run r WHERE r.plan_id = q.plan_id AND r.status = 'PENDING' AND r.hold = 'READY');
+        more := more OR FOUND;
+    END IF;
+END $$;
+
+
+--
+-- Name: FUNCTION promote_runs(sweep boolean, free boolean, most integer, OUT promoted integer, OUT busy boolean, OUT more boolean, OUT next_ms double precision); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.promote_runs(sweep boolean, free boolean, most integer, OUT promoted integer, OUT busy boolean, OUT more boolean, OUT next_ms double precision) IS 'Internal: one promote pass, PENDING to AVAILABLE.';
+
+
+--
+-- Name: purge_type(text, interval, bigint, integer); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.purge_type(type text, older_than interval DEFAULT '00:00:00'::interval, after_id bigint DEFAULT 0, most integer DEFAULT 500) RETURNS TABLE(last_id bigint, found bigint, canceled bigint)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM check_isolation();
+    RETURN QUERY
+    WITH picked AS MATERIALIZED (
+        SELECT r.id FROM task_run r
+        WHERE r.type = purge_type.type AND r.status IN ('PENDING', 'AVAILABLE') AND r.id > purge_type.after_id
+          AND r.created_at <= clock_timestamp() - purge_type.older_than
+        ORDER BY r.id LIMIT purge_type.most)
+    SELECT max(p.id), count(*), count(*) FILTER (WHERE cancel_run(p.id, 'type ' || purge_type.type || ' was purged') = 'CANCELED') FROM picked p;
+END $$;
+
+
+--
+-- Name: FUNCTION purge_type(type text, older_than interval, after_id bigint, most integer); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.purge_type(type text, older_than interval, after_id bigint, most integer) IS 'Cancels PENDING and AVAILABLE runs of a type; removes no row.';
+
+
+--
+-- Name: remove_any_dependency(bigint, bigint); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.remove_any_dependency(task_id bigint, depends_on_id bigint) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+BEGIN
+    DELETE FROM task_dependency d
+    WHERE d.task_id = remove_any_dependency.task_id AND d.depends_on_id = remove_any_dependency.depends_on_id;
+    RETURN FOUND;
+END $$;
+
+
+--
+-- Name: FUNCTION remove_any_dependency(task_id bigint, depends_on_id bigint); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.remove_any_dependency(task_id bigint, depends_on_id bigint) IS 'Internal: deletes a dependency.';
+
+
+--
+-- Name: remove_any_plan(bigint); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.remove_any_plan(plan_id bigint) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+BEGIN
+    DELETE FROM plan p WHERE p.id = remove_any_plan.plan_id;
+    RETURN FOUND;
+END $$;
+
+
+--
+-- Name: FUNCTION remove_any_plan(plan_id bigint); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.remove_any_plan(plan_id bigint) IS 'Internal: deletes a plan.';
+
+
+--
+-- Name: remove_any_task(bigint); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.remove_any_task(task_id bigint) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+BEGIN
+    DELETE FROM task k WHERE k.id = remove_any_task.task_id;
+    RETURN FOUND;
+END $$;
+
+
+--
+-- Name: FUNCTION remove_any_task(task_id bigint); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.remove_any_task(task_id bigint) IS 'Internal: deletes a task.';
+
+
+--
+-- Name: remove_dependency(bigint, bigint); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.remove_dependency(task_id bigint, depends_on_id bigint) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+BEGIN
+    DELETE FROM task_dependency d WHERE d.task_id = remove_dependency.task_id AND d.depends_on_id = remove_dependency.depends_on_id
+        AND NOT EXISTS (SELECT FROM task k WHERE k.id = d.task_id AND is_authors(k.type));
+    RETURN FOUND;
+END $$;
+
+
+--
+-- Name: FUNCTION remove_dependency(task_id bigint, depends_on_id bigint); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.remove_dependency(task_id bigint, depends_on_id bigint) IS 'Internal: deletes a dependency of a task that isn''t for authors.';
+
+
+--
+-- Name: remove_plan(bigint); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.remove_plan(plan_id bigint) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+BEGIN
+    PERFORM FROM plan p WHERE p.id = remove_plan.plan_id FOR UPDATE;
+    DELETE FROM plan p WHERE p.id = remove_plan.plan_id
+        AND NOT EXISTS (SELECT FROM task k WHERE k.plan_id = remove_plan.plan_id AND is_authors(k.type));
+    RETURN FOUND;
+END $$;
+
+
+--
+-- Name: FUNCTION remove_plan(plan_id bigint); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.remove_plan(plan_id bigint) IS 'Internal: deletes a plan without tasks for authors.';
+
+
+--
+-- Name: remove_task(bigint); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.remove_task(task_id bigint) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+BEGIN
+    DELETE FROM task k WHERE k.id = remove_task.task_id AND NOT is_authors(k.type);
+    RETURN FOUND;
+END $$;
+
+
+--
+-- Name: FUNCTION remove_task(task_id bigint); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.remove_task(task_id bigint) IS 'Internal: deletes a task that isn''t for authors.';
+
+
+--
+-- Name: renew_deployment(boolean); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.renew_deployment(copy boolean) RETURNS uuid
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+    UPDATE rowrun.deployment d
+    SET id = CASE WHEN renew_deployment.copy THEN gen_random_uuid() ELSE d.id END,
+        stream_replica_id = CASE WHEN renew_deployment.copy THEN NULL ELSE d.stream_replica_id END,
+        system_identifier = s.system_identifier, database_oid = s.database_oid, timeline = s.timeline
+    FROM rowrun.server_identity() s RETURNING d.id $$;
+
+
+--
+-- Name: FUNCTION renew_deployment(copy boolean); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.renew_deployment(copy boolean) IS 'Internal: the deployment belongs here from now on; with copy it is another one than its origin.';
+
+
+--
+-- Name: replace_run(bigint, text, jsonb, timestamp with time zone, integer); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.replace_run(task bigint, idempotency_key text, input jsonb DEFAULT '{}'::jsonb, run_at timestamp with time zone DEFAULT now(), priority integer DEFAULT NULL::integer) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    made bigint;
+    old  record;
+BEGIN
+    IF replace_run.idempotency_key IS NULL THEN
+        RAISE EXCEPTION 'replace_run needs an idempotency_key' USING ERRCODE = 'RR003', HINT = 'The key is how it finds the run to replace.';
+    END IF;
+    FOR i IN 1..10 LOOP
+        INSERT INTO rowrun.task_run AS r (task_id, input, run_at, priority, idempotency_key)
+        VALUES (replace_run.task, replace_run.input, replace_run.run_at, replace_run.priority, replace_run.idempotency_key)
+        ON CONFLICT (task_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
+        RETURNING r.id INTO made;
+        IF made IS NOT NULL THEN
+            RETURN made;
+        END IF;
+        -- A run that is AVAILABLE was due: it stays where it is, and gets what is to be done.
+        UPDATE rowrun.task_run r
+        SET input = replace_run.input, priority = replace_run.priority,
+            run_at = CASE r.status WHEN 'PENDING' THEN replace_run.run_at ELSE r.run_at END
+        WHERE r.task_id = replace_run.task AND r.idempotency_key = replace_run.idempotency_key
+          AND (r.status = 'PENDING' OR r.status = 'AVAILABLE' AND coalesce(replace_run.run_at, now()) <= clock_timestamp())
+        RETURNING r.id INTO made;
+        IF made IS NOT NULL THEN
+            RETURN made;
+        END IF;
+        SELECT r.id, r.status INTO old FROM rowrun.task_run r
+        WHERE r.task_id = replace_run.task AND r.idempotency_key = replace_run.idempotency_key;
+        IF FOUND AND old.status = 'AVAILABLE' AND replace_run.run_at > clock_timestamp() THEN
+            RAISE EXCEPTION 'run % has this key and is AVAILABLE: it can''t be put off any more', old.id
+                USING ERRCODE = 'RR004', HINT = 'Cancel it, and use another key; or leave run_at out, and it gets this input.';
+        ELSIF FOUND AND old.status NOT IN ('PENDING', 'AVAILABLE') THEN
+            RAISE EXCEPTION 'run % has this key and is %: a run is replaced until it is claimed', old.id, old.status
+                USING ERRCODE = 'RR004', HINT = 'Use another key, for instance with a counter or a time in it.';
+        END IF;
+    END LOOP;
+    RAISE EXCEPTION 'the run with this key keeps changing' USING ERRCODE = 'serialization_failure', HINT = 'Try again.';
+END $$;
+
+
+--
+-- Name: FUNCTION replace_run(task bigint, idempotency_key text, input jsonb, run_at timestamp with time zone, priority integer); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.replace_run(task bigint, idempotency_key text, input jsonb, run_at timestamp with time zone, priority integer) IS 'A run with this key: the one that has it and is not claimed yet gets this input, priority and (PENDING) run_at, otherwise a new one; its id.';
+
+
+--
+-- Name: replace_run(text, text, jsonb, timestamp with time zone, integer); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.replace_run(task text, idempotency_key text, input jsonb DEFAULT '{}'::jsonb, run_at timestamp with time zone DEFAULT now(), priority integer DEFAULT NULL::integer) RETURNS bigint
+    LANGUAGE sql
+    BEGIN ATOMIC
+ SELECT rowrun.replace_run(rowrun.task_named(task), idempotency_key, input, run_at, priority) AS replace_run;
+END;
+
+
+--
+-- Name: FUNCTION replace_run(task text, idempotency_key text, input jsonb, run_at timestamp with time zone, priority integer); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.replace_run(task text, idempotency_key text, input jsonb, run_at timestamp with time zone, priority integer) IS 'The same, by the name of a task without a plan.';
+
+
+--
+-- Name: replica_changed(); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.replica_changed() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+BEGIN
+    INSERT INTO rowrun.gate_mark (kind) VALUES ('REPLICA');
+    PERFORM rowrun.notify_look();
+    RETURN NULL;
+END $$;
+
+
+--
+-- Name: FUNCTION replica_changed(); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.replica_changed() IS 'Trigger: a replica came or serves something new.';
+
+
+--
+-- Name: replica_heartbeat_fill(); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.replica_heartbeat_fill() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+BEGIN
+    NEW.name := coalesce(NEW.name, '');
+    NEW.hostname := coalesce(NEW.hostname, '');
+    NEW.version := coalesce(NEW.version, '');
+    NEW.started_at := coalesce(NEW.started_at, now());
+    NEW.state := coalesce(NEW.state, 'ACTIVE');
+    NEW.lease := coalesce(NEW.lease, '60 s');
+    NEW.queues := coalesce(NEW.queues, '{default}');
+    NEW.types := coalesce(NEW.types, '{}');
+    NEW.databases := coalesce(NEW.databases, '{}');
+    NEW.commands := coalesce(NEW.commands, '{}');
+    NEW.concurrency := coalesce(NEW.concurrency, 0);
+    NEW.running := coalesce(NEW.running, 0);
+    RETURN NEW;
+END $$;
+
+
+--
+-- Name: FUNCTION replica_heartbeat_fill(); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.replica_heartbeat_fill() IS 'Trigger: NULLs get their defaults.';
+
+
+--
+-- Name: report_progress(bigint, uuid, jsonb); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.report_progress(run_id bigint, claim uuid, progress jsonb) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    canceled boolean;
+BEGIN
+    UPDATE task_run r SET progress = report_progress.progress, progress_at = clock_timestamp(), prev_status = NULL
+    WHERE r.id = report_progress.run_id AND r.status = 'RUNNING' AND r.claim_hash = sha256(uuid_send(report_progress.claim))
+    RETURNING r.cancel_requested_at IS NOT NULL INTO canceled;
+    IF canceled IS NULL THEN
+        PERFORM FROM task_run r WHERE r.id = report_progress.run_id AND r.status = 'CANCELED'
+            AND r.claim_hash = sha256(uuid_send(report_progress.claim));
+        IF NOT FOUND THEN
+            RAISE EXCEPTION 'run % is not held by this claim', report_progress.run_id
+                USING ERRCODE = 'RR002', HINT = 'The run has ended or was given to another attempt; stop working on it.';
+        END IF;
+        canceled := true;
+    END IF;
+    RETURN canceled;
+END $$;
+
+
+--
+-- Name: FUNCTION report_progress(run_id bigint, claim uuid, progress jsonb); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.report_progress(run_id bigint, claim uuid, progress jsonb) IS 'Stores progress; true: a cancel was asked for.';
+
+
+--
+-- Name: resume_replica(text); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.resume_replica(replica text) RETURNS SETOF text
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$ SELECT rowrun.set_replica_paused(replica, false) $$;
+
+
+--
+-- Name: FUNCTION resume_replica(replica text); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.resume_replica(replica text) IS 'The live replicas of this id or name claim again; their ids.';
+
+
+--
+-- Name: retry_plan(bigint); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.retry_plan(plan_id bigint) RETURNS SETOF bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    tasks bigint[];
+    runs bigint[];
+    retried bigint[];
+BEGIN
+    PERFORM check_plan(retry_plan.plan_id);
+    tasks := ARRAY(SELECT k.id FROM task k
+                   WHERE k.plan_id = retry_plan.plan_id AND NOT k.skipped AND k.outcome IN ('FAILED', 'CANCELED')
+                   ORDER BY k.id FOR NO KEY UPDATE);
+    runs := ARRAY(SELECT n.id FROM unnest(tasks) t(id)
+                  CROSS JOIN LATERAL (SELECT r.id FROM task_run r WHERE r.task_id = t.id AND r.plan_id IS NOT NULL
+                                      ORDER BY r.id DESC LIMIT 1) n
+                  WHERE NOT EXISTS (SELECT FROM task_run u WHERE u.task_id = t.id AND u.plan_id IS NOT NULL
+                                    AND u.status IN ('PENDING', 'AVAILABLE', 'RUNNING')));
+    PERFORM FROM task_run r WHERE r.id = ANY (runs) ORDER BY r.id FOR NO KEY UPDATE;
+    WITH again AS (
+        UPDATE task_run r SET retry_run_id = next_run_id()
+        WHERE r.id = ANY (runs) AND coalesce(r.status, '') IN ('FAILED', 'CANCELED') AND r.retry_run_id IS NULL
+        RETURNING r.id
+    )
+    SELECT coalesce(array_agg(id), '{}') INTO retried FROM again;
+    RETURN QUERY
+    INSERT INTO task_run AS made (id, task_id, retry_of, root_id, attempt, input, priority, creator)
+    SELECT r.retry_run_id, r.task_id, r.id, r.root_id, least(r.attempt, 2147483646) + 1, r.input, r.priority, session_user
+    FROM task_run r WHERE r.id = ANY (retried) ORDER BY r.id
+    RETURNING made.id;
+    IF cardinality(retried) > 0 AND NOT is_quiet() THEN
+        PERFORM notify_look();
+    END IF;
+END $$;
+
+
+--
+-- Name: FUNCTION retry_plan(plan_id bigint); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.retry_plan(plan_id bigint) IS 'A retry for each FAILED or CANCELED task of a plan; the runs made.';
+
+
+--
+-- Name: retry_run(bigint); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.retry_run(run_id bigint) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    run record;
+    made bigint;
+BEGIN
+    PERFORM check_isolation();
+    PERFORM FROM task k WHERE k.id = (SELECT r.task_id FROM task_run r WHERE r.id = retry_run.run_id AND r.plan_id IS NOT NULL)
+        FOR NO KEY UPDATE;
+    SELECT * INTO run FROM task_run r WHERE r.id = retry_run.run_id FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'run % does not exist', retry_run.run_id USING ERRCODE = 'no_data_found', HINT = 'It may have been removed by retention.';
+    END IF;
+    IF run.retry_run_id IS NOT NULL THEN
+        RETURN run.retry_run_id;
+    END IF;
+    IF run.status NOT IN ('FAILED', 'CANCELED') THEN
+        RAISE EXCEPTION 'run % is %: only FAILED and CANCELED runs are retried', run.id, run.status
+            USING ERRCODE = 'RR004', HINT = 'To do a DONE task once more, insert another run.';
+    END IF;
+    IF run.plan_id IS NOT NULL AND run.id <> (SELECT s.last_run_id FROM task_status s WHERE s.task_id = run.task_id) THEN
+        RAISE EXCEPTION 'run % is not the newest of task %', run.id, run.task_id
+            USING ERRCODE = 'RR004', HINT = 'Retry the newest run of that task.';
+    END IF;
+    IF EXISTS (SELECT FROM task k WHERE k.id = run.task_id AND k.skipped) THEN
+        RAISE EXCEPTION 'task % is skipped', run.task_id USING ERRCODE = 'RR004', HINT = 'Unskip it first.';
+    END IF;
+    made := next_run_id();
+    UPDATE task_run r SET retry_run_id = made WHERE r.id = run.id;
+    INSERT INTO task_run (id, task_id, retry_of, root_id, attempt, input, priority, creator)
+    VALUES (made, run.task_id, run.id, run.root_id, least(run.attempt, 2147483646) + 1, run.input, run.priority, session_user);
+    IF NOT is_quiet() THEN
+        PERFORM notify_look();
+    END IF;
+    RETURN made;
+END $$;
+
+
+--
+-- Name: FUNCTION retry_run(run_id bigint); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.retry_run(run_id bigint) IS 'A successor for a FAILED or CANCELED run; its id, or that of the one it has.';
+
+
+--
+-- Name: run_plan(bigint); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.run_plan(plan_id bigint) RETURNS SETOF bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM rowrun.check_plan(run_plan.plan_id);
+    RETURN QUERY
+    INSERT INTO rowrun.task_run AS made (task_id)
+    SELECT k.id FROM rowrun.task k
+    WHERE k.plan_id = run_plan.plan_id AND NOT k.skipped
+      AND NOT EXISTS (SELECT FROM rowrun.task_run r WHERE r.task_id = k.id AND r.plan_id IS NOT NULL)
+    ORDER BY k.id
+    ON CONFLICT (task_id) WHERE plan_id IS NOT NULL AND status IN ('PENDING', 'AVAILABLE', 'RUNNING') DO NOTHING
+    RETURNING made.id;
+END $$;
+
+
+--
+-- Name: FUNCTION run_plan(plan_id bigint); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.run_plan(plan_id bigint) IS 'A run for each NOT_STARTED task of a plan; the runs made.';
+
+
+--
+-- Name: run_task(bigint, jsonb, timestamp with time zone, integer, text); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.run_task(task bigint, input jsonb DEFAULT '{}'::jsonb, run_at timestamp with time zone DEFAULT now(), priority integer DEFAULT NULL::integer, idempotency_key text DEFAULT NULL::text) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    made bigint;
+BEGIN
+    IF run_task.idempotency_key IS NULL THEN
+        INSERT INTO rowrun.task_run AS r (task_id, input, run_at, priority)
+        VALUES (run_task.task, run_task.input, run_task.run_at, run_task.priority) RETURNING r.id INTO made;
+        RETURN made;
+    END IF;
+    FOR i IN 1..10 LOOP
+        INSERT INTO rowrun.task_run AS r (task_id, input, run_at, priority, idempotency_key)
+        VALUES (run_task.task, run_task.input, run_task.run_at, run_task.priority, run_task.idempotency_key)
+        ON CONFLICT (task_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
+        RETURNING r.id INTO made;
+        IF made IS NULL THEN
+            SELECT r.id INTO made FROM rowrun.task_run r
+            WHERE r.task_id = run_task.task AND r.idempotency_key = run_task.idempotency_key;
+        END IF;
+        EXIT WHEN made IS NOT NULL;
+    END LOOP;
+    RETURN made;
+END $$;
+
+
+--
+-- Name: FUNCTION run_task(task bigint, input jsonb, run_at timestamp with time zone, priority integer, idempotency_key text); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.run_task(task bigint, input jsonb, run_at timestamp with time zone, priority integer, idempotency_key text) IS 'Inserts a run of a task; its id, or that of the run that has the key.';
+
+
+--
+-- Name: run_task(text, jsonb, timestamp with time zone, integer, text); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.run_task(task text, input jsonb DEFAULT '{}'::jsonb, run_at timestamp with time zone DEFAULT now(), priority integer DEFAULT NULL::integer, idempotency_key text DEFAULT NULL::text) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    found_id bigint;
+BEGIN
+    SELECT k.id INTO found_id FROM rowrun.task k WHERE k.name = run_task.task AND k.name <> '' AND k.plan_id IS NULL;
+    IF found_id IS NULL THEN
+        RAISE EXCEPTION 'there is no task named "%"', run_task.task
+            USING ERRCODE = 'no_data_found', HINT = 'Define it: SELECT rowrun.define_task(name, type, payload).';
+    END IF;
+    RETURN rowrun.run_task(found_id, run_task.input, run_task.run_at, run_task.priority, run_task.idempotency_key);
+END $$;
+
+
+--
+-- Name: FUNCTION run_task(task text, input jsonb, run_at timestamp with time zone, priority integer, idempotency_key text); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.run_task(task text, input jsonb, run_at timestamp with time zone, priority integer, idempotency_key text) IS 'The same, by the name of a task without a plan.';
+
+
+--
+-- Name: run_tasks(bigint[], timestamp with time zone); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.run_tasks(task_ids bigint[], run_at timestamp with time zone DEFAULT now()) RETURNS SETOF bigint
+    LANGUAGE sql
+    BEGIN ATOMIC
+ INSERT INTO rowrun.task_run (task_id, run_at)  SELECT k.id,
+             run_tasks.run_at AS run_at
+            FROM (( SELECT DISTINCT u.id
+                    FROM unnest(run_tasks.task_ids) u(id)) w
+              JOIN rowrun.task k ON ((k.id = w.id)))
+           WHERE ((k.plan_id IS NULL) OR ((NOT k.skipped) AND (NOT (EXISTS ( SELECT
+                    FROM rowrun.task_run u
+                   WHERE ((u.task_id = k.id) AND (u.plan_id IS NOT NULL) AND (u.status = ANY (ARRAY['PENDING'::text, 'AVAILABLE'::text, 'RUNNING'::text]))))))))
+           ORDER BY k.id ON CONFLICT(task_id)
+   WHERE ((plan_id IS NOT NULL) AND (status = ANY (ARRAY['PENDING'::text, 'AVAILABLE'::text, 'RUNNING'::text]))) DO NOTHING
+   RETURNING task_run.id;
+END;
+
+
+--
+-- Name: FUNCTION run_tasks(task_ids bigint[], run_at timestamp with time zone); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.run_tasks(task_ids bigint[], run_at timestamp with time zone) IS 'A run for each of these tasks, but for a plan''s tasks that are skipped or have an unfinished run; the runs made.';
+
+
+--
+-- Name: schedule_after(bigint[]); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.schedule_after(run_ids bigint[]) RETURNS void
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+DECLARE
+    t timestamptz := clock_timestamp();
+    pair record;
+    coming timestamptz;
+    due timestamptz;
+    tasks bigint[] := '{}';
+    ticks timestamptz[] := '{}';
+    dues timestamptz[] := '{}';
+    missed timestamptz[] := '{}';
+BEGIN
+    FOR pair IN SELECT k, r AS run FROM rowrun.task_run r JOIN rowrun.task k ON k.id = r.task_id
+                WHERE r.id = ANY (run_ids) ORDER BY k.id FOR NO KEY UPDATE OF k
+    LOOP
+        BEGIN
+            coming := rowrun.tick_that_follows(pair.k, pair.run, t);
+        EXCEPTION
+            WHEN lock_not_available OR deadlock_detected OR serialization_failure OR insufficient_privilege THEN
+                RAISE;
+            WHEN OTHERS THEN
+                coming := NULL;
+                PERFORM rowrun.pause_schedule((pair.k).id, SQLERRM || ' (SQLSTATE ' || SQLSTATE || ')');
+        END;
+        IF coming IS NOT NULL THEN
+            due := greatest(coming, t);
+            tasks := tasks || (pair.k).id;
+            ticks := ticks || coming;
+            dues := dues || due;
+            missed := missed || rowrun.missed_at(pair.k, due);
+        END IF;
+    END LOOP;
+    IF tasks <> '{}' THEN
+        PERFORM set_config('rowrun.scheduling', 'on', true);
+        INSERT INTO rowrun.task_run (id, task_id, tick, run_at, missed_at)
+        SELECT rowrun.next_run_id(), n.task_id, n.tick, n.due, n.missed FROM unnest(tasks, ticks, dues, missed) n(task_id, tick, due, missed)
+        ON CONFLICT DO NOTHING;
+        PERFORM set_config('rowrun.scheduling', 'off', true);
+    END IF;
+END $$;
+
+
+--
+-- Name: FUNCTION schedule_after(run_ids bigint[]); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.schedule_after(run_ids bigint[]) IS 'Internal: the next runs after these.';
+
+
+--
+-- Name: schedule_ended(bigint[], bigint[]); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.schedule_ended(kept bigint[], over bigint[]) RETURNS void
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+BEGIN
+    IF kept IS NOT NULL THEN
+        PERFORM FROM rowrun.task k WHERE k.schedule IS NOT NULL
+            AND k.id = ANY (ARRAY(SELECT r.task_id FROM rowrun.task_run r WHERE r.id = ANY (kept || over))) ORDER BY k.id FOR NO KEY UPDATE;
+        UPDATE rowrun.task k SET state = r.result -> 'state'
+        FROM rowrun.task_run r
+        WHERE r.id = ANY (kept) AND k.id = r.task_id AND k.schedule IS NOT NULL AND coalesce(r.status, '') = 'DONE';
+    END IF;
+    IF over IS NOT NULL THEN
+        PERFORM rowrun.schedule_after(over);
+    END IF;
+END $$;
+
+
+--
+-- Name: FUNCTION schedule_ended(kept bigint[], over bigint[]); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.schedule_ended(kept bigint[], over bigint[]) IS 'Internal: state and next run of tasks whose runs have ended.';
+
+
+--
+-- Name: schedule_sweep(bigint, integer); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.schedule_sweep(after_id bigint, most integer, OUT last_id bigint, OUT made integer) RETURNS record
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+DECLARE
+    due record;
+BEGIN
+    made := 0;
+    FOR due IN
+        SELECT k.id FROM (
+            SELECT x.id, x.schedule_parts <> '{}' AND NOT x.skipped AND x.schedule_error IS NULL
+                       AND coalesce(x.ends_at > clock_timestamp(), true) AS active
+            FROM rowrun.task x WHERE x.schedule IS NOT NULL AND x.id > after_id ORDER BY x.id LIMIT most) k
+        WHERE k.active AND NOT EXISTS (SELECT FROM rowrun.task_run r WHERE r.task_id = k.id AND r.tick IS NOT NULL
+                                          AND r.status IN ('PENDING', 'AVAILABLE', 'RUNNING'))
+        ORDER BY k.id
+    LOOP
+        PERFORM FROM rowrun.task x WHERE x.id = due.id FOR NO KEY UPDATE SKIP LOCKED;
+        CONTINUE WHEN NOT FOUND;
+        BEGIN
+            IF rowrun.schedule_task(due.id, false, false) THEN
+                made := made + 1;
+            END IF;
+        EXCEPTION
+            WHEN lock_not_available OR deadlock_detected OR serialization_failure OR insufficient_privilege THEN
+                RAISE;
+            WHEN OTHERS THEN
+                PERFORM rowrun.pause_schedule(due.id, SQLERRM || ' (SQLSTATE ' || SQLSTATE || ')');
+        END;
+    END LOOP;
+    SELECT max(x.id) INTO last_id FROM (SELECT k.id FROM rowrun.task k WHERE k.schedule IS NOT NULL AND k.id > after_id ORDER BY k.id LIMIT most) x
+    HAVING count(*) = most;
+END $$;
+
+
+--
+-- Name: FUNCTION schedule_sweep(after_id bigint, most integer, OUT last_id bigint, OUT made integer); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.schedule_sweep(after_id bigint, most integer, OUT last_id bigint, OUT made integer) IS 'Internal: runs for schedules that have none.';
+
+
+--
+-- Name: schedule_task(bigint, boolean, boolean); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.schedule_task(task_id bigint, moved boolean, anew boolean) RETURNS boolean
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    t timestamptz := clock_timestamp();
+    k rowrun.task;
+    run rowrun.task_run;
+    nothing rowrun.task_run;
+    wanted timestamptz;
+    due timestamptz;
+BEGIN
+    SELECT x.* INTO k FROM rowrun.task x WHERE x.id = schedule_task.task_id FOR NO KEY UPDATE;
+    SELECT r.* INTO run FROM rowrun.task_run r
+    WHERE r.task_id = k.id AND r.tick IS NOT NULL AND r.status IN ('PENDING', 'AVAILABLE', 'RUNNING');
+    IF run.status <> 'PENDING' THEN
+        RETURN false;
+    END IF;
+    IF run.id IS NOT NULL AND (NOT moved OR run.attempt > 0) AND run.tick <= coalesce(k.ends_at, 'infinity') AND NOT k.skipped THEN
+        wanted := run.tick;
+        due := run.run_at;
+    ELSE
+        wanted := rowrun.tick_that_follows(k, nothing, t);
+        due := wanted;
+    END IF;
+    PERFORM set_config('rowrun.scheduling', 'on', true);
+    IF run.id IS NOT NULL AND (wanted IS NULL OR anew AND run.attempt = 0) THEN
+        IF NOT rowrun.cancel_tick(run.id, CASE WHEN wanted IS NULL THEN 'its schedule ended' ELSE 'its task was changed' END) THEN
+            wanted := NULL;
+        END IF;
+        run := nothing;
+    END IF;
+    IF run.attempt = 0 THEN
+        UPDATE rowrun.task_run r SET tick = wanted, run_at = due, missed_at = rowrun.missed_at(k, due)
+        WHERE r.id = run.id AND coalesce(r.status, '') = 'PENDING';
+    ELSIF run.id IS NULL AND wanted IS NOT NULL THEN
+        INSERT INTO rowrun.task_run (id, task_id, tick, run_at, missed_at) VALUES (rowrun.next_run_id(), k.id, wanted, due, rowrun.missed_at(k, due))
+        ON CONFLICT DO NOTHING;
+    END IF;
+    PERFORM set_config('rowrun.scheduling', 'off', true);
+    RETURN wanted IS NOT NULL;
+END $$;
+
+
+--
+-- Name: FUNCTION schedule_task(task_id bigint, moved boolean, anew boolean); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.schedule_task(task_id bigint, moved boolean, anew boolean) IS 'Internal: makes, moves or cancels the waiting run of a schedule.';
+
+
+--
+-- Name: sequential_open(bigint, timestamp with time zone); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.sequential_open(run_id bigint, t timestamp with time zone) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN (SELECT g.gate IS NULL AND coalesce(room.open AND room.slots > 0, true)
+            FROM rowrun.task_run r
+            CROSS JOIN LATERAL rowrun.closed_gate(r, false, t) g
+            LEFT JOIN LATERAL rowrun.plan_room(r.plan_id) room ON true
+            WHERE r.id = sequential_open.run_id);
+END $$;
+
+
+--
+-- Name: FUNCTION sequential_open(run_id bigint, t timestamp with time zone); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.sequential_open(run_id bigint, t timestamp with time zone) IS 'Internal: whether mutual exclusion alone may hold a run.';
+
+
+--
+-- Name: server_identity(); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.server_identity(OUT system_identifier bigint, OUT database_oid bigint, OUT timeline integer) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+BEGIN
+    SELECT d.oid::bigint INTO database_oid FROM pg_catalog.pg_database d WHERE d.datname = current_database();
+    SELECT s.system_identifier INTO system_identifier FROM pg_catalog.pg_control_system() s;
+    SELECT c.timeline_id INTO timeline FROM pg_catalog.pg_control_checkpoint() c;
+EXCEPTION WHEN insufficient_privilege THEN
+    NULL; -- somebody took that right from PUBLIC: what can't be known isn't compared
+END $$;
+
+
+--
+-- Name: FUNCTION server_identity(OUT system_identifier bigint, OUT database_oid bigint, OUT timeline integer); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.server_identity(OUT system_identifier bigint, OUT database_oid bigint, OUT timeline integer) IS 'Where this database stands; NULL: the role may not know.';
+
+
+--
+-- Name: set_replica_paused(text, boolean); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.set_replica_paused(replica text, pause boolean) RETURNS SETOF text
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    one text;
+BEGIN
+    FOR one IN
+        SELECT h.replica_id FROM rowrun.replica_heartbeat h
+        WHERE (h.replica_id = set_replica_paused.replica OR h.name = set_replica_paused.replica)
+          AND h.state <> 'DEAD' AND h.last_heartbeat + h.lease > clock_timestamp()
+        ORDER BY h.replica_id FOR NO KEY UPDATE
+    LOOP
+        UPDATE rowrun.replica_heartbeat h
+        SET paused_at = CASE WHEN set_replica_paused.pause THEN coalesce(h.paused_at, clock_timestamp()) END
+        WHERE h.replica_id = one;
+        RETURN NEXT one;
+    END LOOP;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'there is no live replica "%"', left(set_replica_paused.replica, 200)
+            USING ERRCODE = 'no_data_found', HINT = 'SELECT replica_id, name, live FROM rowrun.replica_status';
+    END IF;
+END $$;
+
+
+--
+-- Name: FUNCTION set_replica_paused(replica text, pause boolean); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.set_replica_paused(replica text, pause boolean) IS 'Internal: the one text of pause_replica and resume_replica.';
+
+
+--
+-- Name: set_skipped(bigint, boolean, text); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.set_skipped(task_id bigint, skip boolean, reason text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    of_plan bigint;
+    before record;
+BEGIN
+    PERFORM check_isolation();
+    SELECT k.plan_id INTO of_plan FROM task k WHERE k.id = set_skipped.task_id;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'task % does not exist', coalesce(set_skipped.task_id::text, 'NULL')
+            USING ERRCODE = 'no_data_found', HINT = 'Look for its id in rowrun.task.';
+    END IF;
+    SELECT p.round, p.announced_round INTO before FROM plan p WHERE p.id = of_plan FOR NO KEY UPDATE;
+    UPDATE task k SET skipped = skip, skip_reason = CASE WHEN skip THEN reason END
+    WHERE k.id = set_skipped.task_id AND k.skipped <> skip;
+    IF FOUND AND of_plan IS NOT NULL THEN
+        IF before.announced_round >= before.round THEN
+            PERFORM begin_round(of_plan, least(before.round, 2147483646) + 1, false);
+        END IF;
+        PERFORM announce_plans(ARRAY[of_plan]);
+    END IF;
+END $$;
+
+
+--
+-- Name: FUNCTION set_skipped(task_id bigint, skip boolean, reason text); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.set_skipped(task_id bigint, skip boolean, reason text) IS 'Internal: skips a task or takes that back.';
+
+
+--
+-- Name: settle_plans(bigint[], jsonb, boolean); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.settle_plans(plan_ids bigint[], rounds jsonb, sweep boolean) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+DECLARE
+    due bigint[];
+    held bigint[];
+    start bigint;
+BEGIN
+    due := ARRAY(SELECT p.id FROM plan p CROSS JOIN LATERAL rowrun.due_event(p) e
+                 WHERE p.id = ANY (plan_ids) AND p.announced_round < p.round AND e.event IS NOT NULL)
+        || ARRAY(SELECT p.id FROM jsonb_to_recordset(rounds) AS b(plan_id bigint, round integer)
+                 JOIN plan p ON p.id = b.plan_id WHERE b.round > p.round);
+    IF sweep THEN
+        -- From anywhere on and from the first: each gets its turn, however many plans are never completed.
+        start := floor(random() * coalesce((SELECT max(p.id) FROM plan p), 0));
+        due := due || ARRAY(
+            SELECT p.id FROM plan p CROSS JOIN LATERAL rowrun.due_event(p) e
+            WHERE p.id = ANY (ARRAY(SELECT q.id FROM plan q WHERE q.announced_round < q.round AND q.id > start ORDER BY q.id LIMIT 1000)
+                              || ARRAY(SELECT q.id FROM plan q WHERE q.announced_round < q.round ORDER BY q.id LIMIT 1000))
+              AND e.event IS NOT NULL);
+    END IF;
+    IF cardinality(due) = 0 THEN
+        RETURN;
+    END IF;
+    held := ARRAY(SELECT p.id FROM plan p WHERE p.id = ANY (due) ORDER BY p.id FOR NO KEY UPDATE SKIP LOCKED);
+    INSERT INTO gate_mark (kind, plan_id, round, by_run)
+    SELECT DISTINCT 'PLAN', d.id, b.round, b.by_run
+    FROM unnest(due) d(id)
+    LEFT JOIN jsonb_to_recordset(rounds) AS b(plan_id bigint, round integer, by_run boolean) ON b.plan_id = d.id
+    WHERE d.id <> ALL (held);
+    PERFORM rowrun.begin_round(b.plan_id, max(b.round), bool_or(b.by_run))
+    FROM jsonb_to_recordset(rounds) AS b(plan_id bigint, round integer, by_run boolean)
+    WHERE b.plan_id = ANY (held) GROUP BY b.plan_id;
+    PERFORM rowrun.announce_plans(held);
+END $$;
+
+
+--
+-- Name: FUNCTION settle_plans(plan_ids bigint[], rounds jsonb, sweep boolean); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.settle_plans(plan_ids bigint[], rounds jsonb, sweep boolean) IS 'Internal: events and rounds that marks name.';
+
+
+--
+-- Name: skip_missed(bigint[]); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.skip_missed(run_ids bigint[]) RETURNS void
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+DECLARE
+    t timestamptz := clock_timestamp();
+    k rowrun.task;
+    run rowrun.task_run;
+    nothing rowrun.task_run;
+    coming timestamptz;
+    problem text;
+BEGIN
+    PERFORM set_config('rowrun.scheduling', 'on', true);
+    FOR run IN SELECT r.* FROM rowrun.task_run r WHERE r.id = ANY (run_ids) AND coalesce(r.status, '') = 'PENDING' ORDER BY r.id LOOP
+        SELECT x.* INTO k FROM rowrun.task x WHERE x.id = run.task_id;
+        problem := NULL;
+        coming := NULL;
+        BEGIN
+            coming := rowrun.tick_that_follows(k, nothing, t);
+        EXCEPTION
+            WHEN lock_not_available OR deadlock_detected OR serialization_failure OR insufficient_privilege THEN
+                RAISE;
+            WHEN OTHERS THEN
+                problem := SQLERRM || ' (SQLSTATE ' || SQLSTATE || ')';
+        END;
+        IF coming IS NOT NULL THEN
+            UPDATE rowrun.task_run r SET tick = coming, run_at = coming, missed_at = rowrun.missed_at(k, coming) WHERE r.id = run.id;
+        ELSE
+            PERFORM rowrun.cancel_tick(run.id, 'its tick was missed, and no other comes');
+        END IF;
+        IF problem IS NOT NULL THEN
+            PERFORM rowrun.pause_schedule(k.id, problem);
+        END IF;
+    END LOOP;
+    PERFORM set_config('rowrun.scheduling', 'off', true);
+END $$;
+
+
+--
+-- Name: FUNCTION skip_missed(run_ids bigint[]); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.skip_missed(run_ids bigint[]) IS 'Internal: moves runs whose tick was missed to the next one.';
+
+
+--
+-- Name: skip_task(bigint, text); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.skip_task(task_id bigint, reason text DEFAULT NULL::text) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$ SELECT rowrun.set_skipped(task_id, true, reason) $$;
+
+
+--
+-- Name: FUNCTION skip_task(task_id bigint, reason text); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.skip_task(task_id bigint, reason text) IS 'The task counts as done; refused while a run of it is AVAILABLE or RUNNING.';
+
+
+--
+-- Name: task_author_check(); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.task_author_check() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+BEGIN
+    IF (is_authors(NEW.type) OR TG_OP = 'UPDATE' AND is_authors(OLD.type)) AND NOT is_author() THEN
+        RAISE EXCEPTION 'only members of rowrun_author may write tasks of type %',
+            CASE WHEN TG_OP = 'UPDATE' AND is_authors(OLD.type) THEN OLD.type ELSE NEW.type END
+            USING ERRCODE = 'insufficient_privilege', HINT = 'GRANT rowrun_author TO the role, or let an author define the task.';
+    END IF;
+    RETURN NEW;
+END $$;
+
+
+--
+-- Name: FUNCTION task_author_check(); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.task_author_check() IS 'Trigger: tasks of SQL, DATABASE_MIGRATE and COMMAND are for authors.';
+
+
+--
+-- Name: task_dependency_acyclic(); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.task_dependency_acyclic() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    ids        bigint[];   -- the tasks
+    needs      integer[];  -- how many each still needs
+    needed_by  integer[];  -- places of those that need a task, one task after the other
+    first      integer[];  -- where in needed_by a task's begin
+    ready      integer[];
+    edge       record;
+    n          integer := 0;
+    walk       bigint[];
+    step       bigint;
+    told       text;
+BEGIN
+    WITH RECURSIVE reached(id) AS (
+        SELECT a.depends_on_id FROM added a
+        WHERE EXISTS (SELECT FROM rowrun.task_dependency d WHERE d.depends_on_id = a.task_id)
+          AND EXISTS (SELECT FROM rowrun.task_dependency d WHERE d.task_id = a.depends_on_id)
+        UNION
+        SELECT d.depends_on_id FROM reached r
+        CROSS JOIN LATERAL (SELECT e.depends_on_id FROM rowrun.task_dependency e WHERE e.task_id = r.id OFFSET 0) d
+    )
+    SELECT array_agg(r.id ORDER BY r.id) INTO ids FROM reached r;
+    IF ids IS NULL THEN
+        RETURN NULL;
+    END IF;
+    needs := array_fill(0, ARRAY[cardinality(ids)]);
+    first := array_fill(0, ARRAY[cardinality(ids) + 1]);
+    needed_by := '{}';
+    FOR edge IN
+        WITH edges AS MATERIALIZED (
+            SELECT d.task_id, w.place
+            FROM unnest(ids) WITH ORDINALITY w(id, place)
+            CROSS JOIN LATERAL (SELECT e.task_id FROM rowrun.task_dependency e WHERE e.depends_on_id = w.id OFFSET 0) d
+        )
+        SELECT t.place::int AS task, e.place::int AS needed
+        FROM edges e JOIN unnest(ids) WITH ORDINALITY t(id, place) ON t.id = e.task_id
+        ORDER BY e.place
+    LOOP
+        n := n + 1;
+        needed_by[n] := edge.task;
+        needs[edge.task] := needs[edge.task] + 1;
+        IF first[edge.needed] = 0 THEN
+            first[edge.needed] := n;
+        END IF;
+    END LOOP;
+    first[cardinality(ids) + 1] := n + 1;
+    FOR i IN REVERSE cardinality(ids)..1 LOOP
+        IF first[i] = 0 THEN
+            first[i] := first[i + 1];
+        END IF;
+    END LOOP;
+    ready := ARRAY(SELECT i FROM generate_subscripts(needs, 1) i WHERE needs[i] = 0);
+    n := 1;
+    WHILE n <= cardinality(ready) LOOP
+        FOR i IN first[ready[n]]..first[ready[n] + 1] - 1 LOOP
+            needs[needed_by[i]] := needs[needed_by[i]] - 1;
+            IF needs[needed_by[i]] = 0 THEN
+                ready[cardinality(ready) + 1] := needed_by[i];
+            END IF;
+        END LOOP;
+        n := n + 1;
+    END LOOP;
+    IF cardinality(ready) = cardinality(ids) THEN
+        RETURN NULL;
+    END IF;
+
+    ids := ARRAY(SELECT ids[i] FROM generate_subscripts(needs, 1) i WHERE needs[i] > 0);
+    step := ids[1];
+    WHILE step <> ALL (coalesce(walk, '{}')) LOOP
+        walk := walk || step;
+        SELECT min(d.id) INTO step
+        FROM (SELECT e.depends_on_id AS id FROM rowrun.task_dependency e WHERE e.task_id = step OFFSET 0) d WHERE d.id = ANY (ids);
+    END LOOP;
+    walk := walk[array_position(walk, step):];
+    n := array_position(walk, (SELECT min(w) FROM unnest(walk) w));
+    walk := walk[n:] || walk[1:n - 1] || walk[n];
+    SELECT string_agg(CASE WHEN w.n = 12 AND cardinality(walk) > 20 THEN '... (' || cardinality(walk) - 14 || ' more)'
+                           ELSE w.id || CASE k.name WHEN '' THEN '' ELSE ' (' || k.name || ')' END END, ' -> ' ORDER BY w.n)
+    INTO told
+    FROM unnest(walk) WITH ORDINALITY w(id, n) JOIN rowrun.task k ON k.id = w.id
+    WHERE cardinality(walk) <= 20 OR w.n <= 12 OR w.n > cardinality(walk) - 2;
+    RAISE EXCEPTION 'dependencies in a circle: task %', told
+        USING ERRCODE = 'RR003', HINT = 'Each of these tasks would wait for the next one for ever; leave one dependency out.';
+END $$;
+
+
+--
+-- Name: FUNCTION task_dependency_acyclic(); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.task_dependency_acyclic() IS 'Trigger: no task waits for itself by way of others.';
+
+
+--
+-- Name: task_dependency_author(); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.task_dependency_author() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+BEGIN
+    IF EXISTS (SELECT FROM rowrun.task k WHERE k.id = NEW.task_id AND is_authors(k.type)) AND NOT is_author() THEN
+        RAISE EXCEPTION 'only members of rowrun_author may say what task % waits for', NEW.task_id
+            USING ERRCODE = 'insufficient_privilege', HINT = 'It is of a type that authors write. GRANT rowrun_author TO the role, or let an author do it.';
+    END IF;
+    RETURN NEW;
+END $$;
+
+
+--
+-- Name: FUNCTION task_dependency_author(); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.task_dependency_author() IS 'Trigger: what an author''s task waits for is the author''s to say.';
+
+
+--
+-- Name: task_dependency_changed(); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.task_dependency_changed() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+DECLARE
+    dependent bigint := CASE WHEN TG_OP = 'INSERT' THEN NEW.task_id ELSE OLD.task_id END;
+BEGIN
+    IF TG_OP = 'INSERT' THEN
+        INSERT INTO rowrun.gate_mark (kind, run_id)
+        SELECT 'RUN', r.id FROM rowrun.task_run r WHERE r.task_id = dependent AND r.plan_id IS NOT NULL AND r.status = 'PENDING';
+        IF NOT FOUND THEN
+            RETURN NULL;
+        END IF;
+    ELSE
+        -- A run that is just being inserted can't be seen from here, and may be judged before this commits: the mark is
+        -- left in any case.
+        INSERT INTO rowrun.gate_mark (kind, task_id) VALUES ('DEPENDENT', dependent);
+    END IF;
+    PERFORM rowrun.notify_look();
+    RETURN NULL;
+END $$;
+
+
+--
+-- Name: FUNCTION task_dependency_changed(); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.task_dependency_changed() IS 'Trigger: a dependency came or went.';
+
+
+--
+-- Name: task_dependency_check(); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.task_dependency_check() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+DECLARE
+    dependents   bigint[] := CASE TG_OP WHEN 'INSERT' THEN ARRAY[NEW.task_id] WHEN 'DELETE' THEN ARRAY[OLD.task_id]
+                                        ELSE ARRAY[OLD.task_id, NEW.task_id] END;
+    dependent    bigint;
+    waiting_plan bigint;
+    needed_plan  bigint;
+BEGIN
+    SELECT plan_id INTO waiting_plan FROM rowrun.task WHERE id = dependents[cardinality(dependents)];
+    IF TG_OP = 'DELETE' THEN
+        -- With one of its tasks gone it goes by cascade.
+        IF NOT FOUND OR NOT EXISTS (SELECT FROM rowrun.task WHERE id = OLD.depends_on_id) THEN
+            RETURN OLD;
+        END IF;
+    ELSE
+        SELECT plan_id INTO needed_plan FROM rowrun.task WHERE id = NEW.depends_on_id;
+        IF waiting_plan IS NULL OR needed_plan IS DISTINCT FROM waiting_plan THEN
+            RAISE EXCEPTION 'tasks % and % are not of one plan', NEW.task_id, NEW.depends_on_id
+                USING ERRCODE = 'RR003', HINT = 'A dependency holds between two tasks of the same plan.';
+        END IF;
+    END IF;
+    IF current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN
+        UPDATE rowrun.plan SET name = name WHERE id = waiting_plan; -- of two at once one fails with 40001
+    ELSE
+        PERFORM FROM rowrun.plan WHERE id = waiting_plan FOR NO KEY UPDATE;
+    END IF;
+    -- A run that is just being promoted is waited for, and one that is held here isn't promoted.
+    PERFORM FROM rowrun.task_run WHERE task_id = ANY (dependents) AND plan_id IS NOT NULL
+        AND status IN ('PENDING', 'AVAILABLE', 'RUNNING') ORDER BY id FOR NO KEY UPDATE;
+    SELECT task_id INTO dependent FROM rowrun.task_run
+    WHERE task_id = ANY (dependents) AND plan_id IS NOT NULL AND status IN ('PENDING', 'AVAILABLE', 'RUNNING') AND status <> 'PENDING';
+    IF FOUND THEN
+        RAISE EXCEPTION 'task % has a run that is AVAILABLE or RUNNING: what it waits for is fixed until that ends', dependent
+            USING ERRCODE = 'RR005', HINT = 'Wait for its end, or cancel the run.';
+    END IF;
+    RETURN CASE WHEN TG_OP = 'DELETE' THEN OLD ELSE NEW END;
+END $$;
+
+
+--
+-- Name: FUNCTION task_dependency_check(); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.task_dependency_check() IS 'Trigger: both tasks are of one plan, and the one that waits isn''t under way.';
+
+
+--
+-- Name: task_fill(); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.task_fill() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+BEGIN
+    NEW.id := coalesce(NEW.id, nextval('rowrun.task_id_seq'));
+    NEW.name := coalesce(NEW.name, '');
+    NEW.queue := coalesce(NEW.queue, 'default');
+    NEW.sequential := coalesce(NEW.sequential, NEW.type = 'DATABASE_MIGRATE', false);
+    NEW.payload := coalesce(NEW.payload, '{}');
+    NEW.priority := coalesce(NEW.priority, 0);
+    NEW.max_attempts := coalesce(NEW.max_attempts, 1);
+    NEW.retry_delay := coalesce(NEW.retry_delay, '10 s');
+    NEW.on_stale := coalesce(NEW.on_stale, 'FAIL');
+    NEW.paused := coalesce(NEW.paused, false);
+    NEW.skipped := coalesce(NEW.skipped, false);
+    NEW.labels := coalesce(NEW.labels, '{}');
+
+    IF TG_OP = 'INSERT' THEN
+        PERFORM rowrun.check_id(NEW.id, 'rowrun.task_id_seq');
+        NEW.created_at := now();
+        NEW.outcome := NULL;
+        NEW.outcome_round := NULL;
+        NEW.outcome_run_id := NULL;
+    END IF;
+    IF TG_OP = 'UPDATE' THEN
+        IF NEW.id <> OLD.id THEN
+            RAISE EXCEPTION 'a task keeps its id' USING ERRCODE = 'RR003';
+        END IF;
+        IF NEW.plan_id IS DISTINCT FROM OLD.plan_id THEN
+            NEW.outcome_round := NULL; -- it was counted in the old plan's rounds
+            IF EXISTS (SELECT FROM rowrun.task_dependency d WHERE OLD.id IN (d.task_id, d.depends_on_id)) THEN
+                RAISE EXCEPTION 'task % has dependencies: it stays in its plan', OLD.id
+                    USING ERRCODE = 'RR003', HINT = 'Delete its rows in rowrun.task_dependency first.';
+            END IF;
+        END IF;
+        IF NEW.plan_id IS DISTINCT FROM OLD.plan_id AND EXISTS (
+            SELECT FROM rowrun.task_run r WHERE r.task_id = OLD.id AND r.status IN ('PENDING', 'AVAILABLE', 'RUNNING'))
+           OR OLD.plan_id IS NOT NULL
+              AND (NEW.type, NEW.queue, NEW.database_id, NEW.version, NEW.sequential)
+                  IS DISTINCT FROM (OLD.type, OLD.queue, OLD.database_id, OLD.version, OLD.sequential)
+              AND EXISTS (SELECT FROM rowrun.task_run r WHERE r.task_id = OLD.id AND r.plan_id IS NOT NULL
+                          AND r.status IN ('PENDING', 'AVAILABLE', 'RUNNING'))
+        THEN
+            RAISE EXCEPTION 'task % has an unfinished run: its type, queue, database_id, version, sequential and plan_id are fixed until that ends', OLD.id
+                USING ERRCODE = 'RR005', HINT = 'Cancel the run or wait for its end.';
+        END IF;
+        IF NEW.skipped AND NOT OLD.skipped AND OLD.plan_id IS NOT NULL THEN
+            -- A run that is just being promoted is waited for, and one that is held here isn't promoted.
+            PERFORM FROM rowrun.task_run r WHERE r.task_id = OLD.id AND r.plan_id IS NOT NULL
+                AND r.status IN ('PENDING', 'AVAILABLE', 'RUNNING') FOR NO KEY UPDATE;
+        END IF;
+        IF NEW.skipped AND NOT OLD.skipped
+           AND (EXISTS (SELECT FROM rowrun.task_run r WHERE r.task_id = OLD.id AND r.status = 'AVAILABLE')
+                OR EXISTS (SELECT FROM rowrun.task_run r WHERE r.task_id = OLD.id AND r.status = 'RUNNING'))
+        THEN
+            RAISE EXCEPTION 'task % has a run that is AVAILABLE or RUNNING: it can''t be skipped', OLD.id
+                USING ERRCODE = 'RR004', HINT = 'Cancel the run first.';
+        END IF;
+    END IF;
+    RETURN NEW;
+END $$;
+
+
+--
+-- Name: FUNCTION task_fill(); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.task_fill() IS 'Trigger: NULLs get their defaults; who may write which type; what is fixed while a run is unfinished.';
+
+
+--
+-- Name: task_gate_changed(); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.task_gate_changed() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+BEGIN
+    IF NEW.skipped AND NOT OLD.skipped THEN
+        UPDATE rowrun.task_run SET status = 'CANCELED', cancel_reason = coalesce('task skipped: ' || NEW.skip_reason, 'task skipped')
+        WHERE task_id = NEW.id AND status = 'PENDING';
+        INSERT INTO rowrun.gate_mark (kind, task_id) VALUES ('TASK', NEW.id);
+    END IF;
+    IF NEW.skipped IS DISTINCT FROM OLD.skipped AND NEW.plan_id IS NOT NULL THEN
+        INSERT INTO rowrun.gate_mark (kind, plan_id, round, by_run)
+        SELECT 'PLAN', p.id, CASE WHEN p.announced_round >= p.round THEN least(p.round, 2147483646) + 1 END, false
+        FROM rowrun.plan p WHERE p.id = NEW.plan_id;
+        IF OLD.skipped AND NEW.outcome = 'FAILED' THEN -- it counts again
+            PERFORM rowrun.mark_stopped(ARRAY[NEW.plan_id]);
+        END IF;
+    END IF;
+    IF NEW.paused IS DISTINCT FROM OLD.paused THEN
+        INSERT INTO rowrun.gate_mark (kind, task_id) VALUES ('PAUSE', NEW.id);
+        IF NEW.database_id IS NOT NULL THEN
+            INSERT INTO rowrun.gate_mark (kind, database_id) VALUES ('DATABASE', NEW.database_id);
+        END IF;
+    END IF;
+    PERFORM rowrun.notify_look();
+    RETURN NULL;
+END $$;
+
+
+--
+-- Name: FUNCTION task_gate_changed(); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.task_gate_changed() IS 'Trigger: a task was paused, unpaused, skipped or unskipped.';
+
+
+--
+-- Name: task_left_plan(); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.task_left_plan() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+BEGIN
+    INSERT INTO rowrun.gate_mark (kind, plan_id) SELECT 'PLAN', p.id FROM rowrun.plan p WHERE p.id = OLD.plan_id;
+    IF FOUND THEN
+        PERFORM rowrun.notify_look();
+    END IF;
+    RETURN NULL;
+END $$;
+
+
+--
+-- Name: FUNCTION task_left_plan(); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.task_left_plan() IS 'Trigger: a task of a plan was deleted or moved.';
+
+
+--
+-- Name: task_operations_fill(); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.task_operations_fill() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+BEGIN
+    NEW.failure_log_level := 'info';
+    RETURN NEW;
+END $$;
+
+
+--
+-- Name: FUNCTION task_operations_fill(); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.task_operations_fill() IS 'Trigger: an explicit NULL in failure_log_level gets its default.';
+
+
+--
+-- Name: task_outcome_changed(); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.task_outcome_changed() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+BEGIN
+    INSERT INTO rowrun.gate_mark (kind, database_id, plan_id)
+    SELECT 'PLAN', NULL, NEW.plan_id
+    UNION ALL
+    SELECT 'FAILURE', NEW.database_id, NEW.plan_id WHERE NEW.database_id IS NOT NULL;
+    RETURN NULL;
+END $$;
+
+
+--
+-- Name: FUNCTION task_outcome_changed(); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.task_outcome_changed() IS 'Trigger: a failed task was mended or skipped.';
+
+
+--
+-- Name: task_recovery_check(); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.task_recovery_check() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+BEGIN
+    -- A function would run in a session of the sidecar's: a deferred trigger of its author's fires at the COMMIT, with
+    -- the sidecar's rights, whatever role the function itself ran under.
+    IF NEW.on_stale ILIKE 'FUNCTION%' THEN
+        RAISE EXCEPTION 'on_stale is FAIL, RETRY or CANCEL, not "%": a function is no longer called for lost runs', left(NEW.on_stale, 200)
+            USING ERRCODE = 'RR003', HINT = 'Name a task in on_failure_task: it is run with the failed run as its input, also when that was lost (code STALE, LOST_CONTACT or DRAINED).';
+    END IF;
+    IF NEW.on_failure_task IS NOT NULL AND (TG_OP = 'INSERT' OR NEW.on_failure_task IS DISTINCT FROM OLD.on_failure_task)
+       AND rowrun.handler_task(NEW.on_failure_task) IS NULL
+    THEN
+        RAISE EXCEPTION 'on_failure_task: there is no task "%" without a plan', NEW.on_failure_task
+            USING ERRCODE = 'RR003', HINT = 'Give the name or the id of a task without a plan; define it first.';
+    END IF;
+    RETURN NEW;
+END $$;
+
+
+--
+-- Name: FUNCTION task_recovery_check(); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.task_recovery_check() IS 'Trigger: on_stale names no function, and the task that on_failure_task names exists.';
+
+
+--
+-- Name: task_run_bounds(rowrun.task_run); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.task_run_bounds(r rowrun.task_run) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+BEGIN
+    IF jsonb_typeof(r.input) <> 'object' OR (pg_column_size(r.input) >= 2000 AND (octet_length(r.input::text) > 1048576 OR rowrun.too_deep(r.input))) THEN
+        RAISE EXCEPTION 'input of a run is a JSON object of at most 1 MiB and 1,000 levels'
+            USING ERRCODE = 'check_violation', HINT = 'Keep large data elsewhere and pass a reference.';
+    ELSIF jsonb_typeof(r.result) <> 'object' OR (pg_column_size(r.result) >= 2000 AND (octet_length(r.result::text) > 1048576 OR rowrun.too_deep(r.result))) THEN
+        RAISE EXCEPTION 'result of a run is a JSON object of at most 1 MiB and 1,000 levels'
+            USING ERRCODE = 'check_violation', HINT = 'Keep large data elsewhere and leave a reference.';
+    ELSIF pg_column_size(r.progress) >= 2000 AND (octet_length(r.progress::text) > 1048576 OR rowrun.too_deep(r.progress)) THEN
+        RAISE EXCEPTION 'progress of a run is at most 1 MiB and 1,000 levels' USING ERRCODE = 'check_violation', HINT = 'Report less.';
+    ELSIF r.run_at < timestamptz '1900-01-01 00:00+00' OR r.run_at >= timestamptz '9999-01-01 00:00+00' THEN
+        RAISE EXCEPTION 'run_at lies between the years 1900 and 9999' USING ERRCODE = 'check_violation', HINT = 'For "now" leave it out.';
+    ELSIF r.idempotency_key = '' OR octet_length(r.idempotency_key) > 500 THEN
+        RAISE EXCEPTION 'idempotency_key has 1 to 500 bytes' USING ERRCODE = 'check_violation', HINT = 'For none use NULL.';
+    ELSIF octet_length(r.cancel_reason) > 10000 THEN
+        RAISE EXCEPTION 'cancel_reason has at most 10,000 bytes' USING ERRCODE = 'check_violation', HINT = 'Shorten it.';
+    ELSIF octet_length(r.replica_id) > 100 THEN
+        RAISE EXCEPTION 'replica_id has at most 100 bytes' USING ERRCODE = 'check_violation', HINT = 'Name a replica of rowrun.replica_heartbeat.';
+    ELSIF least(r.created_at, r.available_at, r.started_at, r.finished_at, r.updated_at, r.deadline, r.cancel_requested_at,
+                r.progress_at, r.tick, r.missed_at, r.judge_at) < timestamptz '1900-01-01 00:00+00'
+          OR greatest(r.created_at, r.available_at, r.started_at, r.finished_at, r.updated_at, r.deadline, r.cancel_requested_at,
+                      r.progress_at, r.tick, r.missed_at, r.judge_at) >= timestamptz '9999-12-31 00:00+00'
+    THEN
+        RAISE EXCEPTION 'times of a run lie between the years 1900 and 9999' USING ERRCODE = 'check_violation', HINT = 'For "now" use now().';
+    END IF;
+END $$;
+
+
+--
+-- Name: FUNCTION task_run_bounds(r rowrun.task_run); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.task_run_bounds(r rowrun.task_run) IS 'Internal: refuses what is too large or out of range.';
+
+
+--
+-- Name: task_run_by_hand(); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.task_run_by_hand() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+BEGIN
+    IF NEW.status = OLD.status THEN -- asked here, because the clause is parsed anew for each statement
+        RETURN NULL;
+    END IF;
+    IF NOT (NEW.created_at = now() AND is_quiet()) THEN -- nobody else has seen what this transaction inserted
+        PERFORM announce(ARRAY[transition(NEW)]);
+    END IF;
+    IF NEW.status = 'AVAILABLE' AND NEW.round > 1 THEN -- the promote pass begins the round before it gets here
+        INSERT INTO gate_mark (kind, plan_id, round, by_run)
+        SELECT 'PLAN', p.id, NEW.round, true FROM plan p WHERE p.id = NEW.plan_id AND NEW.round > p.round;
+    END IF;
+    IF (NEW.plan_id IS NOT NULL OR NEW.database_id IS NOT NULL) AND NEW.status IN ('DONE', 'FAILED', 'CANCELED') THEN
+        PERFORM mark_ended(ARRAY[NEW.id]);
+    END IF;
+    IF NEW.tick IS NOT NULL AND NEW.status IN ('DONE', 'FAILED', 'CANCELED') THEN
+        PERFORM schedule_after(ARRAY[NEW.id]);
+    END IF;
+    RETURN NULL;
+END $$;
+
+
+--
+-- Name: FUNCTION task_run_by_hand(); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.task_run_by_hand() IS 'Trigger: announces an edge written by hand; marks what it may open.';
+
+
+--
+-- Name: task_run_deleted(); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.task_run_deleted() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+DECLARE
+    reopened boolean := false;
+    counts_as text;
+BEGIN
+    IF OLD.plan_id IS NOT NULL THEN
+        -- The last ended run goes, or a successor that waits: the run that it followed has now failed for good, in the
+        -- round that is current. Without one, the times that remain are the best witness of what came before, and a
+        -- failure that counts again has been counted in its own round.
+        UPDATE rowrun.task t SET (outcome, outcome_run_id, outcome_round) = (
+            SELECT r.status, r.id,
+                   CASE WHEN r.status <> 'FAILED' THEN NULL
+                        WHEN r.id = OLD.retry_of THEN (SELECT p.round FROM rowrun.plan p WHERE p.id = OLD.plan_id)
+                        ELSE r.round END
+            FROM rowrun.task_run r
+            WHERE r.task_id = OLD.task_id AND r.plan_id IS NOT NULL AND coalesce(r.retry_run_id, OLD.id) = OLD.id
+              AND r.status IN ('DONE', 'FAILED', 'CANCELED')
+            ORDER BY r.id = OLD.retry_of DESC, r.finished_at DESC, r.id DESC LIMIT 1)
+        WHERE t.id = OLD.task_id
+          AND CASE WHEN OLD.status = 'PENDING' THEN EXISTS (SELECT FROM rowrun.task_run p WHERE p.id = OLD.retry_of)
+                   ELSE coalesce(t.outcome_run_id, OLD.id) = OLD.id END
+        RETURNING t.outcome INTO counts_as;
+        reopened := FOUND;
+        IF counts_as = 'FAILED' THEN
+            PERFORM rowrun.mark_stopped(ARRAY[OLD.plan_id]);
+        END IF;
+    END IF;
+    IF OLD.retry_of IS NOT NULL THEN
+        UPDATE rowrun.task_run SET retry_run_id = NULL WHERE id = OLD.retry_of AND retry_run_id = OLD.id;
+    END IF;
+    IF OLD.status = 'PENDING' THEN
+        reopened := true;
+        IF OLD.database_id IS NOT NULL THEN
+            INSERT INTO rowrun.gate_mark (kind, database_id) VALUES ('DATABASE', OLD.database_id);
+        END IF;
+    END IF;
+    IF reopened THEN
+        IF OLD.plan_id IS NOT NULL THEN -- its task may count as done again
+            INSERT INTO rowrun.gate_mark (kind, task_id, plan_id) VALUES ('TASK', OLD.task_id, NULL), ('PLAN', NULL, OLD.plan_id);
+        END IF;
+        PERFORM rowrun.notify_look();
+    END IF;
+    RETURN NULL;
+END $$;
+
+
+--
+-- Name: FUNCTION task_run_deleted(); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.task_run_deleted() IS 'Trigger: what a deleted run leaves behind.';
+
+
+--
+-- Name: task_run_fill(); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.task_run_fill() RETURNS trigger
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+DECLARE
+    t record;
+    current_round integer;
+    depends boolean;
+    marked boolean;
+BEGIN
+    SELECT k.type, k.queue, k.database_id, k.version, k.version_key, k.sequential, k.priority, k.plan_id,
+           nullif(k.retention IS NOT NULL, false) AS own_retention
+    INTO t FROM rowrun.task k WHERE k.id = NEW.task_id;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'task % does not exist', coalesce(NEW.task_id::text, 'NULL')
+            USING ERRCODE = 'foreign_key_violation', HINT = 'Insert the task first, or look for its id in rowrun.task.';
+    END IF;
+    IF NEW.status <> 'PENDING' THEN
+        RAISE EXCEPTION 'a run is inserted as PENDING, not as %', NEW.status
+            USING ERRCODE = 'RR003', HINT = 'Leave status out.';
+    END IF;
+    NEW.id := coalesce(NEW.id, nextval('rowrun.task_run_id_seq'));
+    IF NEW.id IS DISTINCT FROM pg_sequence_last_value('rowrun.task_run_id_seq') THEN -- given, or another session has drawn one since
+        PERFORM rowrun.check_id(NEW.id, 'rowrun.task_run_id_seq');
+        IF EXISTS (SELECT FROM rowrun.task_run c WHERE c.root_id = NEW.id AND c.attempt > 0 AND c.retry_run_id IS NULL)
+           AND NOT rowrun.is_owner()
+        THEN
+            RAISE EXCEPTION 'id % is that of a chain of retries whose first run is gone', NEW.id
+                USING ERRCODE = 'RR003', HINT = 'Leave id out.';
+        END IF;
+    END IF;
+    NEW.status := 'PENDING';
+    NEW.run_at := coalesce(NEW.run_at, now());
+    NEW.input := coalesce(NEW.input, '{}');
+    NEW.priority := coalesce(NEW.priority, t.priority);
+    NEW.plan_id := t.plan_id;
+    NEW.type := t.type;
+    NEW.queue := t.queue;
+    NEW.database_id := t.database_id;
+    NEW.version := t.version;
+    NEW.version_key := t.version_key;
+    NEW.sequential := t.sequential;
+    NEW.own_retention := t.own_retention;
+    NEW.created_at := now();
+    NEW.updated_at := now();
+    NEW.result := '{}';
+    IF NEW.retry_of IS NOT NULL THEN -- asked by itself: a query in the condition below would be one for each INSERT
+        IF NOT rowrun.is_trusted() OR NOT EXISTS (SELECT FROM rowrun.task_run p WHERE p.id = NEW.retry_of AND p.retry_run_id = NEW.id) THEN
+            NEW.retry_of := NULL;
+        END IF;
+    END IF;
+    IF NEW.retry_of IS NULL THEN
+        NEW.attempt := 0;
+        NEW.root_id := NEW.id;
+        NEW.creator := current_user;
+        NEW.failures := 0;
+        NEW.recoveries := 0;
+        NEW.round := NULL;
+        IF NEW.tick IS NOT NULL AND NOT rowrun.is_scheduling() THEN
+            NEW.tick := NULL;
+        END IF;
+    END IF;
+    -- What is a handler's run follows from who inserts it: a key or a setting could be anybody's.
+    IF NEW.handles IS NOT NULL AND NOT rowrun.is_trusted() THEN
+        NEW.handles := NULL;
+    END IF;
+    IF NEW.tick IS NULL AND NEW.missed_at IS NOT NULL THEN
+        NEW.missed_at := NULL;
+    END IF;
+    IF t.plan_id IS NULL THEN
+        NEW.round := NULL;
+    ELSE
+        -- One look at all that its plan says. The round is the current one, or the next where that has its event; an
+        -- automatic retry says its predecessor's. One mark is enough for what a transaction inserts: it has left one where
+        -- the plan's newest PENDING run is its own, too.
+        SELECT least(p.round, 2147483646) + (p.announced_round >= p.round)::int,
+               EXISTS (SELECT FROM rowrun.task_dependency d WHERE d.task_id = NEW.task_id),
+               (SELECT u.created_at = now() AND u.hold IS NOT DISTINCT FROM 'READY' FROM rowrun.task_run u
+                WHERE u.plan_id = t.plan_id AND u.status = 'PENDING' ORDER BY u.id DESC LIMIT 1)
+        INTO current_round, depends, marked FROM rowrun.plan p WHERE p.id = t.plan_id;
+        NEW.round := coalesce(NEW.round, current_round);
+    END IF;
+    IF NOT (ROW(NEW.available_at, NEW.started_at, NEW.finished_at, NEW.deadline, NEW.cancel_requested_at, NEW.cancel_reason,
+                NEW.progress, NEW.progress_at, NEW.replica_id, NEW.claim_hash, NEW.prev_status, NEW.by_hand, NEW.retry_run_id) IS NULL)
+    THEN
+        NEW.available_at := NULL;
+        NEW.started_at := NULL;
+        NEW.finished_at := NULL;
+        NEW.deadline := NULL;
+        NEW.cancel_requested_at := NULL;
+        NEW.cancel_reason := NULL;
+        NEW.progress := NULL;
+        NEW.progress_at := NULL;
+        NEW.replica_id := NULL;
+        NEW.claim_hash := NULL;
+        NEW.prev_status := NULL;
+        NEW.by_hand := NULL;
+        NEW.retry_run_id := NULL;
+    END IF;
+    IF pg_column_size(NEW.input) >= 2000 OR jsonb_typeof(NEW.input) <> 'object' OR NEW.idempotency_key IS NOT NULL
+       OR NEW.run_at < timestamptz '1900-01-01 00:00+00' OR NEW.run_at >= timestamptz '9999-01-01 00:00+00'
+    THEN
+        PERFORM rowrun.task_run_bounds(NEW);
+    END IF;
+    IF t.type IN ('SQL', 'DATABASE_MIGRATE', 'COMMAND') AND NEW.input ?| '{sql,transaction,command}' THEN
+        RAISE EXCEPTION 'input of a % task may not name sql, transaction or command', t.type
+            USING ERRCODE = 'RR003', HINT = 'They belong to the task''s payload.';
+    END IF;
+    -- Nothing but time and pause holds a run without plan and database: where it is due, the next pass takes it.
+    IF t.plan_id IS NULL AND t.database_id IS NULL AND NEW.run_at <= clock_timestamp() THEN
+        NEW.hold := 'READY';
+        NEW.judge_at := NULL;
+    ELSIF t.plan_id IS NOT NULL AND t.database_id IS NULL AND NEW.run_at <= clock_timestamp() AND NOT depends THEN
+        -- Most likely only its plan holds it, which the pass looks at; the other gates are asked when its turn comes.
+        NEW.hold := 'READY';
+        NEW.judge_at := NULL;
+        IF marked IS NOT TRUE THEN
+            PERFORM rowrun.note_ready(t.plan_id);
+        END IF;
+    ELSE
+        -- A run of a plan is looked at at once even where it isn't due yet: a retry ends what its failure held back.
+        NEW.hold := NULL;
+        NEW.judge_at := CASE WHEN t.plan_id IS NULL THEN NEW.run_at ELSE least(NEW.run_at, now()) END;
+        -- Behind a smaller version that this very transaction has inserted it waits at least for that one, whose end has
+        -- it looked at: nobody can have ended that before this run can be seen. What else the first judgement of a run
+        -- looks at, its plan and what it holds back, is looked at for that one.
+        IF t.version_key IS NOT NULL AND NEW.tick IS NULL AND NEW.run_at <= clock_timestamp() AND (
+            SELECT u.xmin = pg_current_xact_id()::xid AND u.created_at = now() AND u.plan_id IS NOT DISTINCT FROM t.plan_id
+                   AND (u.hold IS NOT DISTINCT FROM 'DATABASE' AND u.judge_at IS NULL OR u.judge_at <= clock_timestamp())
+            FROM rowrun.task_run u
+            WHERE u.database_id = t.database_id AND u.status = 'PENDING' AND u.version_key < t.version_key
+            ORDER BY u.version_key DESC LIMIT 1)
+        THEN
+            NEW.hold := 'DATABASE';
+            NEW.judge_at := NULL;
+        END IF;
+    END IF;
+    RETURN NEW;
+END $$;
+
+
+--
+-- Name: FUNCTION task_run_fill(); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.task_run_fill() IS 'Trigger: fills a new run from its task.';
+
+
+--
+-- Name: task_run_fixed(); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.task_run_fixed() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+BEGIN
+    IF (NEW.id, NEW.task_id, NEW.root_id, NEW.retry_of, NEW.attempt, NEW.created_at, NEW.plan_id, NEW.type, NEW.queue,
+        NEW.database_id, NEW.version, NEW.version_key, NEW.sequential, NEW.idempotency_key, NEW.round, NEW.creator, NEW.failures,
+        NEW.recoveries, NEW.own_retention, NEW.handles)
+       IS DISTINCT FROM
+       (OLD.id, OLD.task_id, OLD.root_id, OLD.retry_of, OLD.attempt, OLD.created_at, OLD.plan_id, OLD.type, OLD.queue,
+        OLD.database_id, OLD.version, OLD.version_key, OLD.sequential, OLD.idempotency_key, OLD.round, OLD.creator, OLD.failures,
+        OLD.recoveries, OLD.own_retention, OLD.handles)
+    THEN
+        RAISE EXCEPTION 'run %: what it is does not change; only run_at, priority and input do until it is claimed', OLD.id
+            USING ERRCODE = 'RR003', HINT = 'Cancel the run and insert another one.';
+    END IF;
+    IF (NEW.tick, NEW.missed_at) IS DISTINCT FROM (OLD.tick, OLD.missed_at) AND NOT rowrun.is_scheduling() THEN
+        RAISE EXCEPTION 'run %: its tick is its schedule''s to say', OLD.id
+            USING ERRCODE = 'RR003', HINT = 'Change run_at, or the schedule of the task.';
+    END IF;
+    NEW.run_at := coalesce(NEW.run_at, now());
+    NEW.input := coalesce(NEW.input, '{}');
+    NEW.priority := coalesce(NEW.priority, (SELECT k.priority FROM rowrun.task k WHERE k.id = OLD.task_id));
+    IF (NEW.run_at, NEW.priority, NEW.input) IS DISTINCT FROM (OLD.run_at, OLD.priority, OLD.input) THEN
+        -- What has been claimed has its input; a run that is AVAILABLE was due, and stays so.
+        IF OLD.status <> 'PENDING' AND (OLD.status <> 'AVAILABLE' OR NEW.run_at <> OLD.run_at) THEN
+            RAISE EXCEPTION 'run % is %: run_at changes while it is PENDING, priority and input until it is claimed', OLD.id, OLD.status
+                USING ERRCODE = 'RR003', HINT = 'Cancel the run and insert another one.';
+        END IF;
+        PERFORM rowrun.task_run_bounds(NEW);
+        IF OLD.type IN ('SQL', 'DATABASE_MIGRATE', 'COMMAND') AND NEW.input ?| '{sql,transaction,command}' THEN
+            RAISE EXCEPTION 'input of a % task may not name sql, transaction or command', OLD.type
+                USING ERRCODE = 'RR003', HINT = 'They belong to the task''s payload.';
+        END IF;
+    END IF;
+    RETURN NEW;
+END $$;
+
+
+--
+-- Name: FUNCTION task_run_fixed(); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.task_run_fixed() IS 'Trigger: what a run is stays; what users may change of it, and how long.';
+
+
+--
+-- Name: task_run_guard(); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.task_run_guard() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+DECLARE
+    t timestamptz := clock_timestamp();
+    ended boolean;
+BEGIN
+    NEW.result := coalesce(NEW.result, '{}');
+    PERFORM rowrun.task_run_bounds(NEW);
+    IF (NEW.run_at, NEW.priority) IS DISTINCT FROM (OLD.run_at, OLD.priority) THEN
+        IF NEW.missed_at = OLD.missed_at THEN -- somebody put it off or brought it forward
+            NEW.missed_at := OLD.missed_at + (NEW.run_at - OLD.run_at);
+        END IF;
+        IF NEW.status = 'PENDING' THEN
+            PERFORM rowrun.note_edit(NEW.database_id, NEW.run_at < OLD.run_at);
+            IF OLD.plan_id IS NULL AND OLD.database_id IS NULL AND NEW.run_at <= t THEN
+                NEW.hold := 'READY';
+                NEW.judge_at := NULL;
+            ELSE
+                NEW.hold := NULL;
+                NEW.judge_at := NEW.run_at;
+            END IF;
+        END IF;
+    END IF;
+
+    IF (NEW.cancel_requested_at, NEW.cancel_reason) IS DISTINCT FROM (OLD.cancel_requested_at, OLD.cancel_reason) THEN
+        IF OLD.status IN ('DONE', 'FAILED', 'CANCELED') THEN
+            RAISE EXCEPTION 'run % is %: there is nothing to cancel any more', OLD.id, OLD.status
+                USING ERRCODE = 'RR004', HINT = 'What followed it is canceled by rowrun.cancel_run.';
+        ELSIF OLD.cancel_requested_at IS NOT NULL THEN
+            RAISE EXCEPTION 'run %: a cancel that was asked for stays', OLD.id
+                USING ERRCODE = 'RR003', HINT = 'When it has ended, rowrun.retry_run makes a successor.';
+        ELSIF NEW.cancel_requested_at IS NOT NULL THEN
+            NEW.cancel_requested_at := t; -- whatever moment was given
+        END IF;
+    END IF;
+
+    -- A cancel that was asked for needs nobody's help but for a run that a replica executes.
+    IF NEW.status = OLD.status AND NEW.cancel_requested_at IS NOT NULL AND OLD.cancel_requested_at IS NULL
+       AND (OLD.status IN ('PENDING', 'AVAILABLE') OR OLD.status = 'RUNNING' AND NEW.replica_id IS NULL)
+    THEN
+        NEW.status := 'CANCELED';
+    END IF;
+
+    IF NEW.status = OLD.status THEN
+        IF NEW.cancel_requested_at IS NOT NULL AND OLD.cancel_requested_at IS NULL THEN
+            PERFORM rowrun.note_edit(NULL, true);
+        END IF;
+        NEW.prev_status := NULL;
+        NEW.updated_at := OLD.updated_at;
+        RETURN NEW;
+    END IF;
+
+    ended := NEW.status IN ('DONE', 'FAILED', 'CANCELED');
+    IF NOT (OLD.status = 'PENDING' AND NEW.status IN ('AVAILABLE', 'CANCELED')
+            OR OLD.status = 'AVAILABLE' AND NEW.status IN ('RUNNING', 'CANCELED')
+            OR OLD.status = 'RUNNING' AND ended)
+    THEN
+        RAISE EXCEPTION 'run % can''t go from % to %', OLD.id, OLD.status, NEW.status
+            USING ERRCODE = 'RR001',
+                  HINT = 'PENDING -> AVAILABLE -> RUNNING -> DONE, FAILED or CANCELED; to run it again use rowrun.retry_run or insert a run.';
+    END IF;
+    NEW.prev_status := OLD.status;
+    NEW.by_hand := true;
+    NEW.hold := NULL;
+    NEW.judge_at := NULL;
+    NEW.updated_at := t;
+    IF NEW.status = 'AVAILABLE' THEN
+        NEW.available_at := coalesce(NEW.available_at, t);
+    ELSIF NEW.status = 'RUNNING' THEN
+        IF NEW.replica_id IS NULL THEN
+            RAISE EXCEPTION 'run % can''t be RUNNING without a replica', OLD.id
+                USING ERRCODE = 'RR003', HINT = 'Set replica_id too.';
+        END IF;
+        NEW.started_at := coalesce(NEW.started_at, t);
+        IF NEW.claim_hash IS NULL AND NEW.deadline IS NULL THEN
+            NEW.deadline := (SELECT NEW.started_at + k.timeout FROM rowrun.task k
+                             WHERE k.id = NEW.task_id AND k.timeout > interval '0');
+        END IF;
+    ELSE
+        NEW.finished_at := coalesce(NEW.finished_at, t);
+        NEW.claim_hash := CASE WHEN NEW.status = 'CANCELED' THEN OLD.claim_hash END;
+        IF NEW.status = 'CANCELED' AND NOT NEW.result ? 'code' THEN
+            NEW.result := NEW.result || jsonb_build_object('code', 'CANCELED', 'detail',
+                'Task run canceled' || coalesce(': ' || NEW.cancel_reason, ''));
+        ELSIF NEW.status = 'FAILED' AND NOT NEW.result ? 'code' THEN
+            NEW.result := '{"detail": "Task run marked as failed by hand"}' || NEW.result || '{"code": "ERROR"}';
+        END IF;
+    END IF;
+    RETURN NEW;
+END $$;
+
+
+--
+-- Name: FUNCTION task_run_guard(); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.task_run_guard() IS 'Trigger: the state machine; completes what is written by hand.';
+
+
+--
+-- Name: task_run_inserted(); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.task_run_inserted() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+BEGIN
+    IF NOT rowrun.is_quiet() AND pg_try_advisory_xact_lock(1920298606, (extract(epoch FROM clock_timestamp()) * 200)::bigint::bit(32)::int)
+       AND pg_try_advisory_xact_lock_shared(1920298607, 3)
+       AND rowrun.may_notify()
+       AND pg_notify('rowrun_task_run', '[]') IS NULL
+    THEN
+        NULL;
+    END IF;
+    RETURN NULL;
+END $$;
+
+
+--
+-- Name: FUNCTION task_run_inserted(); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.task_run_inserted() IS 'Trigger, at commit: a new run says "look".';
+
+
+--
+-- Name: task_run_keep(); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.task_run_keep() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+BEGIN
+    RAISE EXCEPTION 'run % is %: it can''t be deleted, nor its task or plan', OLD.id, OLD.status
+        USING ERRCODE = 'RR006', HINT = 'Cancel it and wait for its end.';
+END $$;
+
+
+--
+-- Name: FUNCTION task_run_keep(); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.task_run_keep() IS 'Trigger: runs that are AVAILABLE or RUNNING stay.';
+
+
+--
+-- Name: task_schedule_fill(); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.task_schedule_fill() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $_$
+DECLARE
+    resumed boolean := TG_OP = 'UPDATE' AND OLD.paused AND NOT NEW.paused AND OLD.schedule_error IS NOT NULL;
+    changed boolean := TG_OP = 'INSERT';
+BEGIN
+    NEW.time_zone := coalesce(NEW.time_zone, 'UTC');
+    NEW.misfire := coalesce(NEW.misfire, 'SKIP');
+    NEW.overlap := coalesce(NEW.overlap, 'SKIP');
+    IF TG_OP = 'INSERT' THEN
+        NEW.schedule_error := NULL;
+    ELSE
+        changed := (NEW.schedule, NEW.time_zone, NEW.starts_at) IS DISTINCT FROM (OLD.schedule, OLD.time_zone, OLD.starts_at);
+    END IF;
+    IF NOT (changed OR resumed) THEN
+        RETURN NEW;
+    END IF;
+    NEW.scheduled_at := clock_timestamp();
+    NEW.schedule_error := NULL;
+    NEW.schedule_parts := rowrun.parse_schedule(NEW.schedule);
+    IF NEW.schedule IS NULL THEN
+        RETURN NEW;
+    ELSIF NEW.plan_id IS NOT NULL THEN
+        RAISE EXCEPTION 'schedule: a task of a plan has none' USING ERRCODE = 'RR003', HINT = 'Leave plan_id out; the scheduled task may insert a plan''s runs.';
+    END IF;
+    -- Without a digit it is no POSIX rule, and with a slash no abbreviation; the list of all zones is slow to read.
+    IF NEW.time_zone <> 'UTC'
+       AND NOT (CASE WHEN NEW.time_zone ~ '^[A-Za-z_]+(/[A-Za-z_]+)+$' THEN rowrun.known_zone(NEW.time_zone)
+                     ELSE EXISTS (SELECT FROM pg_catalog.pg_timezone_names z WHERE lower(z.name) = lower(NEW.time_zone)) END)
+    THEN
+        RAISE EXCEPTION 'time_zone: "%" is not known to this server', NEW.time_zone
+            USING ERRCODE = 'RR003', HINT = 'An IANA name such as Europe/London; SELECT name FROM pg_timezone_names lists them.';
+    END IF;
+    IF cardinality(NEW.schedule_parts) = 7
+       AND rowrun.tick_after(NEW.schedule_parts, NEW.time_zone, NEW.scheduled_at, NULL) IS NULL
+    THEN
+        RAISE EXCEPTION 'schedule: the date of "%" never comes', NEW.schedule
+            USING ERRCODE = 'RR003', HINT = 'Look at day of month and month: there is no 30 February.';
+    END IF;
+    RETURN NEW;
+END $_$;
+
+
+--
+-- Name: FUNCTION task_schedule_fill(); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.task_schedule_fill() IS 'Trigger: reads a task''s schedule, refuses what can''t be followed.';
+
+
+--
+-- Name: task_scheduled(); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.task_scheduled() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    nothing rowrun.task_run;
+    coming timestamptz;
+BEGIN
+    IF TG_OP = 'INSERT' THEN
+        coming := tick_that_follows(NEW, nothing, clock_timestamp());
+        IF coming IS NOT NULL THEN
+            PERFORM set_config('rowrun.scheduling', 'on', true);
+            INSERT INTO task_run (id, task_id, tick, run_at, missed_at) VALUES (next_run_id(), NEW.id, coming, coming, missed_at(NEW, coming));
+            PERFORM set_config('rowrun.scheduling', 'off', true);
+        END IF;
+    ELSE
+        PERFORM schedule_task(NEW.id,
+            NEW.scheduled_at IS DISTINCT FROM OLD.scheduled_at,
+            (NEW.type, NEW.queue, NEW.database_id, NEW.version, NEW.sequential, NEW.priority)
+                IS DISTINCT FROM (OLD.type, OLD.queue, OLD.database_id, OLD.version, OLD.sequential, OLD.priority));
+    END IF;
+    RETURN NULL;
+END $$;
+
+
+--
+-- Name: FUNCTION task_scheduled(); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.task_scheduled() IS 'Trigger: the waiting run follows its task''s schedule.';
+
+
+--
+-- Name: tick_that_follows(rowrun.task, rowrun.task_run, timestamp with time zone); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.tick_that_follows(k rowrun.task, run rowrun.task_run, that timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+DECLARE
+    -- One tick of @every, @after and cron in one way: what begins later has its first tick then.
+    grid CONSTANT timestamptz := coalesce(k.starts_at, k.created_at);
+    floor CONSTANT timestamptz := greatest(k.scheduled_at, k.starts_at - interval '1 us');
+    begun CONSTANT timestamptz := coalesce(run.started_at, that);
+    coming timestamptz;
+BEGIN
+    IF k.schedule IS NULL OR cardinality(k.schedule_parts) = 0 OR k.skipped OR k.schedule_error IS NOT NULL OR k.plan_id IS NOT NULL THEN
+        RETURN NULL;
+    ELSIF cardinality(k.schedule_parts) = 2 THEN
+        coming := CASE WHEN k.starts_at > that THEN k.starts_at ELSE rowrun.tick_after(k.schedule_parts, k.time_zone, that, NULL) END;
+    ELSE
+        coming := rowrun.tick_after(k.schedule_parts, k.time_zone, greatest(coalesce(run.tick, that), floor), grid);
+        IF coming <= that AND NOT (coming <= run.run_at AND (k.misfire = 'ALL' OR k.overlap = 'QUEUE')) THEN
+            IF coming <= begun AND k.misfire <> 'ALL' THEN
+                coming := rowrun.tick_after(k.schedule_parts, k.time_zone, greatest(begun, floor), grid);
+            END IF;
+            IF coming <= that AND NOT (coming <= begun OR k.overlap = 'QUEUE') THEN
+                coming := rowrun.tick_after(k.schedule_parts, k.time_zone, that, grid);
+            END IF;
+        END IF;
+    END IF;
+    -- One that was brought forward by hand has been run.
+    WHILE coming > that AND EXISTS (SELECT FROM rowrun.task_run r WHERE r.task_id = k.id AND r.tick = coming
+                                  AND r.tick IS NOT NULL AND r.attempt = 0 AND r.status <> 'CANCELED' AND r.status <> 'PENDING') LOOP
+        coming := rowrun.tick_after(k.schedule_parts, k.time_zone, coming, grid);
+    END LOOP;
+    RETURN CASE WHEN coming <= coalesce(k.ends_at, 'infinity') AND coming < timestamptz '9999-01-01 00:00+00' THEN coming END;
+END $$;
+
+
+--
+-- Name: FUNCTION tick_that_follows(k rowrun.task, run rowrun.task_run, that timestamp with time zone); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.tick_that_follows(k rowrun.task, run rowrun.task_run, that timestamp with time zone) IS 'Internal: the tick that follows a run.';
+
+
+--
+-- Name: transition(rowrun.task_run); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.transition(r rowrun.task_run) RETURNS text
+    LANGUAGE sql STABLE
+    RETURN (((((((((((((('{"run_id":'::text || (r).id) || ',"task_id":'::text) || (r).task_id) || ',"plan_id":'::text) || COALESCE(((r).plan_id)::text, 'null'::text)) || ',"from":"'::text) || (r).prev_status) || '","to":"'::text) || (r).status) || '","attempt":'::text) || (r).attempt) || ',"replica_id":'::text) || COALESCE((to_json((r).replica_id))::text, 'null'::text)) || '}'::text);
+
+
+--
+-- Name: FUNCTION transition(r rowrun.task_run); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.transition(r rowrun.task_run) IS 'Internal: the last edge of a run as it is notified.';
+
+
+--
+-- Name: unskip_task(bigint); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.unskip_task(task_id bigint) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$ SELECT rowrun.set_skipped(task_id, false, NULL) $$;
+
+
+--
+-- Name: FUNCTION unskip_task(task_id bigint); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.unskip_task(task_id bigint) IS 'The task is as its last run left it.';
+
+
+--
+-- Name: utc_offset(text, timestamp with time zone); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.utc_offset(zone text, at timestamp with time zone) RETURNS interval
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN ((at AT TIME ZONE zone) - (at AT TIME ZONE 'UTC'::text));
+
+
+--
+-- Name: FUNCTION utc_offset(zone text, at timestamp with time zone); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.utc_offset(zone text, at timestamp with time zone) IS 'Internal: how far a zone''s clock is ahead of UTC.';
+
+
+--
+-- Name: waits_for(rowrun.task_run); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.waits_for(r rowrun.task_run) RETURNS TABLE(cause text, message text, detail jsonb)
+    LANGUAGE plpgsql STABLE ROWS 2
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    t timestamptz := clock_timestamp();
+    pending boolean := r.status = 'PENDING';
+    task_paused boolean;
+    command text;
+    plan_paused boolean := false;
+    parallel_limit integer;
+    on_failure text;
+    told boolean := false;
+BEGIN
+    SELECT k.paused, CASE r.type WHEN 'COMMAND' THEN k.payload ->> 'command' END INTO task_paused, command
+    FROM rowrun.task k WHERE k.id = r.task_id;
+    IF r.plan_id IS NOT NULL THEN
+        SELECT p.paused, p.parallel_limit, p.on_failure INTO plan_paused, parallel_limit, on_failure
+        FROM rowrun.plan p WHERE p.id = r.plan_id;
+    END IF;
+
+    IF pending AND r.run_at > t THEN
+        RETURN QUERY SELECT 'RUN_AT', 'due in ' || rowrun.ago(r.run_at - t), jsonb_build_object('run_at', r.run_at);
+        told := told OR FOUND;
+    END IF;
+    IF pending AND r.version_key IS NOT NULL THEN
+        RETURN QUERY
+        SELECT 'VERSION', 'version ' || f.version || ' is ' || f.status || ' on ' || r.database_id || ' (run ' || f.id || ')'
+                   || CASE WHEN w.n > 0 THEN '; ' || w.n || CASE f.status WHEN 'PENDING' THEN ' more' ELSE '' END
+                           || CASE w.n WHEN 1 THEN ' earlier version waits' ELSE ' earlier versions wait' END ELSE '' END,
+               jsonb_build_object('database_id', r.database_id, 'run_id', f.id, 'version', f.version, 'waiting_run_ids', w.ids)
+        FROM (SELECT u.id, u.version, u.status, u.version_key
+              FROM (SELECT * FROM rowrun.task_run o WHERE o.database_id = r.database_id AND o.version_key < r.version_key
+                      AND o.status = 'PENDING'
+                    UNION ALL
+                    SELECT * FROM rowrun.task_run o WHERE o.database_id = r.database_id AND o.version_key < r.version_key
+                      AND o.status IN ('AVAILABLE', 'RUNNING')) u
+              ORDER BY u.status = 'PENDING', u.version_key, u.id LIMIT 1) f
+        CROSS JOIN LATERAL (
+            SELECT count(DISTINCT o.version_key) AS n, coalesce(to_jsonb((array_agg(o.id ORDER BY o.version_key, o.id))[1:100]), '[]') AS ids
+            FROM rowrun.task_run o WHERE o.database_id = r.database_id AND o.version_key < r.version_key
+              AND o.version_key <> f.version_key AND o.status = 'PENDING') w;
+        told := told OR FOUND;
+    END IF;
+    IF pending AND r.database_id IS NOT NULL
+       AND (EXISTS (SELECT FROM rowrun.task_run u
+                    WHERE u.database_id = r.database_id AND u.status IN ('AVAILABLE', 'RUNNING') AND (r.sequential OR u.sequential))
+            OR NOT r.sequential AND EXISTS (SELECT FROM rowrun.task_run u
+                                            WHERE u.database_id = r.database_id AND u.status = 'PENDING' AND u.sequential)) THEN
+        RETURN QUERY
+        SELECT 'DATABASE_BUSY', r.database_id || ' is busy: run ' || a.id || ' is ' || a.status,
+               jsonb_build_object('database_id', r.database_id, 'run_id', a.id)
+        FROM (SELECT u.id, u.status FROM (
+                  SELECT u.id, u.status FROM rowrun.task_run u
+                  WHERE u.database_id = r.database_id AND u.status IN ('AVAILABLE', 'RUNNING') AND (r.sequential OR u.sequential)
+                  UNION ALL
+                  SELECT u.id, u.status FROM rowrun.task_run u
+                  CROSS JOIN LATERAL rowrun.closed_gate(u, false, t) g
+                  LEFT JOIN LATERAL rowrun.plan_room(u.plan_id) room ON true
+                  WHERE NOT r.sequential AND u.database_id = r.database_id AND u.status = 'PENDING' AND u.sequential
+                    AND (-u.priority::bigint, u.run_at, u.id) < (-r.priority::bigint, r.run_at, r.id)
+                    AND g.gate IS NULL AND coalesce(room.open AND room.slots > 0, true)) u
+              ORDER BY u.status DESC, u.id LIMIT 1) a;
+        told := told OR FOUND;
+    END IF;
+    IF pending AND parallel_limit IS NOT NULL THEN
+        RETURN QUERY
+        SELECT 'PLAN_LIMIT', 'plan ' || r.plan_id || ': ' || parallel_limit - room.slots || ' of ' || parallel_limit || ' slots taken',
+               jsonb_build_object('plan_id', r.plan_id, 'parallel_limit', parallel_limit, 'run_ids', to_jsonb(ARRAY(
+                   SELECT a.id FROM rowrun.task_run a WHERE a.plan_id = r.plan_id AND a.status IN ('AVAILABLE', 'RUNNING') ORDER BY a.id LIMIT 100)))
+        FROM rowrun.plan_room(r.plan_id) room
+        WHERE room.slots <= 0;
+        told := told OR FOUND;
+    END IF;
+    IF pending AND r.plan_id IS NOT NULL AND EXISTS (SELECT FROM rowrun.task_dependency d WHERE d.task_id = r.task_id) THEN
+        RETURN QUERY
+        SELECT 'DEPENDENCY', 'waits for ' || CASE WHEN w.total = 1 THEN 'task ' ELSE w.total || ' tasks, first of them task ' END
+                   || w.first || CASE WHEN w.name <> '' THEN ' (' || w.name || ')' ELSE '' END || ', which is ' || w.status,
+               jsonb_build_object('task_ids', w.ids)
+        FROM (SELECT count(*) AS total, min(s.task_id) AS first, to_jsonb((array_agg(s.task_id ORDER BY s.task_id))[1:100]) AS ids,
+                     (array_agg(s.status ORDER BY s.task_id))[1] AS status, (array_agg(s.name ORDER BY s.task_id))[1] AS name
+              FROM rowrun.task_dependency d JOIN rowrun.task_status s ON s.task_id = d.depends_on_id
+              WHERE d.task_id = r.task_id AND s.status NOT IN ('DONE', 'SKIPPED')) w
+        WHERE w.total > 0;
+        told := told OR FOUND;
+    END IF;
+    IF task_paused THEN
+        RETURN QUERY SELECT 'PAUSED', 'task ' || r.task_id || ' is paused', jsonb_build_object('task_id', r.task_id);
+        told := told OR FOUND;
+    ELSIF plan_paused THEN
+        RETURN QUERY SELECT 'PAUSED', 'plan ' || r.plan_id || ' is paused', jsonb_build_object('plan_id', r.plan_id);
+        told := told OR FOUND;
+    END IF;
+    IF pending AND on_failure IN ('STOP', 'STOP_DATABASE') THEN
+        RETURN QUERY
+        SELECT 'PLAN_FAILED', 'task ' || f.id || CASE WHEN f.name <> '' THEN ' (' || f.name || ')' ELSE '' END || ' of plan ' || r.plan_id || ' '
+                   || CASE f.outcome WHEN 'FAILED' THEN 'failed' ELSE 'was canceled' END || ': retry or skip it',
+               jsonb_build_object('plan_id', r.plan_id, 'task_id', f.id)
+        FROM rowrun.task f
+        WHERE f.plan_id = r.plan_id AND NOT f.skipped AND f.id <> r.task_id
+          AND ((on_failure = 'STOP' AND f.outcome = 'FAILED')
+               OR (on_failure = 'STOP_DATABASE' AND f.outcome IN ('FAILED', 'CANCELED')
+                   AND f.database_id = r.database_id AND f.version_key < r.version_key))
+          AND NOT EXISTS (SELECT FROM rowrun.task_run u WHERE u.task_id = f.id AND u.plan_id IS NOT NULL
+                          AND u.status IN ('PENDING', 'AVAILABLE', 'RUNNING'))
+        ORDER BY f.version_key, f.id LIMIT 1;
+        told := told OR FOUND;
+    END IF;
+    IF (NOT pending OR r.database_id IS NOT NULL OR parallel_limit IS NOT NULL) AND NOT EXISTS (SELECT FROM rowrun.able_replicas(r, t)) THEN
+        RETURN QUERY
+        SELECT 'NO_REPLICA', 'no live replica runs type ' || r.type || CASE r.queue WHEN 'default' THEN '' ELSE ' in queue ' || r.queue END
+                   || CASE WHEN r.type IN ('SQL', 'DATABASE_MIGRATE') THEN ' on ' || coalesce(r.database_id, '?')
+                           WHEN r.type = 'COMMAND' THEN ' ' || coalesce(command, '?') ELSE '' END,
+               jsonb_build_object('type', r.type, 'queue', r.queue, 'database_id', r.database_id);
+        told := told OR FOUND;
+    END IF;
+    IF NOT pending THEN
+        RETURN QUERY
+        SELECT 'CAPACITY', c.replicas || CASE c.replicas WHEN 1 THEN ' replica' ELSE ' replicas' END || ' could run it, all are full',
+               jsonb_build_object('replicas', c.replicas, 'replica_ids', c.ids)
+        FROM (SELECT count(*) AS replicas, max(a.free) AS free, to_jsonb((array_agg(a.replica_id ORDER BY a.replica_id))[1:100]) AS ids
+              FROM rowrun.able_replicas(r, t) a) c
+        WHERE c.replicas > 0 AND c.free <= 0;
+        told := told OR FOUND;
+    ELSIF EXISTS (SELECT FROM rowrun.task_run u WHERE u.database_id = r.database_id AND u.status = 'AVAILABLE')
+          OR parallel_limit IS NOT NULL AND EXISTS (SELECT FROM rowrun.task_run u WHERE u.plan_id = r.plan_id AND u.status = 'AVAILABLE') THEN
+        RETURN QUERY
+        SELECT 'NO_REPLICA', 'run ' || a.id || ' keeps ' || CASE WHEN a.database_id = r.database_id THEN r.database_id ELSE 'a slot of plan ' || r.plan_id END
+                   || ', and no live replica can take it',
+               jsonb_build_object('run_id', a.id)
+        FROM (SELECT u.id, u.database_id FROM (
+                  SELECT u.* FROM rowrun.task_run u WHERE u.database_id = r.database_id AND u.status IN ('AVAILABLE', 'RUNNING')
+                     AND (r.sequential OR u.sequential OR u.version_key < r.version_key)
+                  UNION ALL
+                  SELECT u.* FROM rowrun.task_run u WHERE parallel_limit IS NOT NULL AND u.plan_id = r.plan_id AND u.status IN ('AVAILABLE', 'RUNNING')) u
+              WHERE u.status = 'AVAILABLE' AND NOT EXISTS (SELECT FROM rowrun.able_replicas(u, t)) LIMIT 1) a;
+        told := told OR FOUND;
+    END IF;
+    IF NOT told AND greatest(r.created_at, r.run_at, r.available_at) < t - interval '2 s' THEN
+        -- Nothing but a lock: the passes go by a row that somebody holds.
+        RETURN QUERY
+        SELECT 'NO_REPLICA', 'replicas pass it by: session ' || l.pid || coalesce(' of ' || a.usename, '') || ' holds ' || min(x.what)
+                   || '; to end it: SELECT pg_terminate_backend(' || l.pid || ')',
+               jsonb_build_object('pid', l.pid, 'user', a.usename)
+        FROM (SELECT u.xmax AS holder, 'the run' AS what FROM rowrun.task_run u WHERE u.id = r.id
+              UNION ALL SELECT p.xmax, 'plan ' || p.id FROM rowrun.plan p WHERE p.id = r.plan_id
+              UNION ALL SELECT p.xmax, 'the lock of the gates' FROM rowrun.promotion_lock p
+              WHERE pending AND (r.plan_id IS NOT NULL OR r.database_id IS NOT NULL)) x
+        JOIN pg_locks l ON l.locktype = 'transactionid' AND l.transactionid = x.holder AND l.mode = 'ExclusiveLock' AND l.granted
+        LEFT JOIN pg_stat_activity a ON a.pid = l.pid
+        WHERE x.holder <> '0'::xid AND l.pid <> pg_backend_pid() AND (a.xact_start > t - interval '2 s') IS NOT TRUE
+          -- Whose transactions this role may not see the start of may be passes of a moment.
+          AND (a.xact_start IS NOT NULL OR pg_has_role(a.usesysid, 'rowrun_replica', 'MEMBER') IS NOT TRUE)
+        GROUP BY l.pid, a.usename;
+    END IF;
+END
+$$;
+
+
+--
+-- Name: FUNCTION waits_for(r rowrun.task_run); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.waits_for(r rowrun.task_run) IS 'Internal: all causes that hold for a run that waits.';
+
+
+--
+-- Name: waiting(bigint); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.waiting(run_id bigint DEFAULT NULL::bigint) RETURNS TABLE(run_id bigint, cause text, message text, detail jsonb)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT r.id,
+     c.cause,
+     c.message,
+     c.detail
+    FROM (rowrun.task_run r
+      CROSS JOIN LATERAL rowrun.waits_for(r.*) c(cause, message, detail))
+   WHERE ((waiting.run_id IS NOT NULL) AND (r.id = waiting.run_id) AND (r.status = ANY (ARRAY['PENDING'::text, 'AVAILABLE'::text])))
+ UNION ALL
+  SELECT r.id,
+     c.cause,
+     c.message,
+     c.detail
+    FROM (rowrun.task_run r
+      CROSS JOIN LATERAL rowrun.waits_for(r.*) c(cause, message, detail))
+   WHERE ((waiting.run_id IS NULL) AND (r.status = ANY (ARRAY['PENDING'::text, 'AVAILABLE'::text])));
+END;
+
+
+--
+-- Name: FUNCTION waiting(run_id bigint); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.waiting(run_id bigint) IS 'Why a run is not running: all causes that hold; NULL: of every run that waits.';
+
+
+--
+-- Name: webhook_changed(); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.webhook_changed() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+BEGIN
+    PERFORM rowrun.notify_look();
+    RETURN NULL;
+END $$;
+
+
+--
+-- Name: FUNCTION webhook_changed(); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.webhook_changed() IS 'Trigger: deliveries that waited may be sent.';
+
+
+--
+-- Name: webhook_deleted(); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.webhook_deleted() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+BEGIN
+    DELETE FROM rowrun.webhook_delivery WHERE webhook_id = OLD.id;
+    RETURN NULL;
+END $$;
+
+
+--
+-- Name: FUNCTION webhook_deleted(); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.webhook_deleted() IS 'Trigger: nothing is addressed to a webhook that is gone.';
+
+
+--
+-- Name: webhook_fill(); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.webhook_fill() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $_$
+DECLARE
+    unknown text;
+BEGIN
+    NEW.id := coalesce(NEW.id, nextval('rowrun.webhook_id_seq'));
+    IF TG_OP = 'INSERT' THEN
+        PERFORM rowrun.check_id(NEW.id, 'rowrun.webhook_id_seq');
+    END IF;
+    NEW.project := coalesce(NEW.project, 'default');
+    NEW.name := coalesce(NEW.name, '');
+    NEW.events := coalesce(NEW.events, '{PIPELINE_FAILED,PIPELINE_COMPLETED}');
+    NEW.format := coalesce(NEW.format, 'standard');
+    NEW.enabled := coalesce(NEW.enabled, true);
+    NEW.created_at := coalesce(NEW.created_at, now());
+    IF TG_OP = 'UPDATE' AND NEW.id <> OLD.id THEN
+        RAISE EXCEPTION 'a webhook keeps its id' USING ERRCODE = 'RR003';
+    END IF;
+    IF NEW.project = '' OR octet_length(NEW.project) > 200 OR octet_length(NEW.name) > 200 THEN
+        RAISE EXCEPTION 'project of a webhook has 1 to 200 bytes, its name at most 200' USING ERRCODE = 'check_violation';
+    END IF;
+    IF NEW.url ~* '^https?://[^/?#]*@' THEN
+        RAISE EXCEPTION 'url of a webhook has no user and password in it'
+            USING ERRCODE = 'check_violation', HINT = 'Put the whole URL where only the sidecar reads it: env:NAME or file:PATH.';
+    ELSIF NEW.url IS NULL OR octet_length(NEW.url) > 2000
+       OR (NEW.url !~ '^env:[A-Za-z_][A-Za-z0-9_]*$' AND NEW.url !~ '^file:[^[:cntrl:]]+$'
+           AND NEW.url !~* '^https?://[^/?#@\\:[:space:][:cntrl:]][^/?#@\\[:space:][:cntrl:]]*([/?#][^[:space:][:cntrl:]]*)?$')
+    THEN
+        RAISE EXCEPTION 'url of a webhook is http://... or https://..., env:NAME or file:PATH, of at most 2,000 bytes'
+            USING ERRCODE = 'check_violation';
+    END IF;
+    IF octet_length(NEW.secret_ref) > 2000
+       OR (NEW.secret_ref !~ '^env:[A-Za-z_][A-Za-z0-9_]*$' AND NEW.secret_ref !~ '^file:[^[:cntrl:]]+$')
+    THEN
+        RAISE EXCEPTION 'secret_ref of a webhook names where its secret is: env:NAME or file:PATH'
+            USING ERRCODE = 'check_violation', HINT = 'The secret itself never stands in the table; for none use NULL.';
+    END IF;
+    SELECT e INTO unknown FROM unnest(NEW.events) e WHERE e IS NULL OR e NOT IN ('PIPELINE_FAILED', 'PIPELINE_COMPLETED') LIMIT 1;
+    IF FOUND OR cardinality(NEW.events) = 0 THEN
+        RAISE EXCEPTION 'events of a webhook are PIPELINE_FAILED, PIPELINE_COMPLETED or both%', coalesce(', not "' || left(unknown, 100) || '"', '')
+            USING ERRCODE = 'check_violation', HINT = 'For none of them set enabled to false.';
+    END IF;
+    IF NEW.format NOT IN ('standard', 'slack') THEN
+        RAISE EXCEPTION 'format of a webhook is standard or slack, not "%"', left(NEW.format, 100) USING ERRCODE = 'check_violation';
+    END IF;
+    RETURN NEW;
+END $_$;
+
+
+--
+-- Name: FUNCTION webhook_fill(); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.webhook_fill() IS 'Trigger: NULLs get their defaults; what no webhook can be is refused.';
+
+
+--
+-- Name: code_object; Type: TABLE; Schema: rowrun; Owner: -
+--
+
+CREATE TABLE rowrun.code_object (
+    object text NOT NULL,
+    hash text NOT NULL,
+    "position" integer NOT NULL,
+    retired_in integer
+);
+
+
+--
+-- Name: TABLE code_object; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON TABLE rowrun.code_object IS 'The functions, triggers, views and grants that `rowrun migrate up` has made.';
+
+
+--
+-- Name: COLUMN code_object.object; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.code_object.object IS 'Kind and name, as DROP takes them.';
+
+
+--
+-- Name: COLUMN code_object.hash; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.code_object.hash IS 'Of its source.';
+
+
+--
+-- Name: COLUMN code_object."position"; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.code_object."position" IS 'Its place in the order in which they were made.';
+
+
+--
+-- Name: COLUMN code_object.retired_in; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.code_object.retired_in IS 'The release that has it no more; the next one removes it. NULL: it is in use.';
+
+
+--
+-- Name: code_version; Type: TABLE; Schema: rowrun; Owner: -
+--
+
+CREATE TABLE rowrun.code_version (
+    singleton boolean DEFAULT true NOT NULL,
+    release integer NOT NULL,
+    hash text NOT NULL,
+    applied_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT code_version_singleton_check CHECK (singleton)
+);
+
+
+--
+-- Name: TABLE code_version; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON TABLE rowrun.code_version IS 'One row: which functions, triggers, views and grants the schema has; none while it has none.';
+
+
+--
+-- Name: COLUMN code_version.singleton; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.code_version.singleton IS 'Holds the table to one row.';
+
+
+--
+-- Name: COLUMN code_version.release; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.code_version.release IS 'The release that they are of, as the manifest counts them.';
+
+
+--
+-- Name: COLUMN code_version.hash; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.code_version.hash IS 'Of the source of all of them.';
+
+
+--
+-- Name: COLUMN code_version.applied_at; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.code_version.applied_at IS 'When they were applied.';
+
+
+--
+-- Name: deployment; Type: TABLE; Schema: rowrun; Owner: -
+--
+
+CREATE TABLE rowrun.deployment (
+    singleton boolean DEFAULT true NOT NULL,
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    stream_replica_id text,
+    orphans_looked_at timestamp with time zone,
+    system_identifier bigint,
+    database_oid bigint,
+    timeline integer,
+    CONSTRAINT deployment_singleton_check CHECK (singleton)
+);
+
+
+--
+-- Name: TABLE deployment; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON TABLE rowrun.deployment IS 'One row: what tells this deployment from others on the same server or the same target databases.';
+
+
+--
+-- Name: COLUMN deployment.singleton; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.deployment.singleton IS 'Holds the table to one row.';
+
+
+--
+-- Name: COLUMN deployment.id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.deployment.id IS 'Identity of the deployment; part of ledger rows in target databases.';
+
+
+--
+-- Name: COLUMN deployment.created_at; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.deployment.created_at IS 'When the schema was made.';
+
+
+--
+-- Name: COLUMN deployment.stream_replica_id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.deployment.stream_replica_id IS 'The replica that last began to write the stream.';
+
+
+--
+-- Name: COLUMN deployment.orphans_looked_at; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.deployment.orphans_looked_at IS 'When a replica last looked for orphans.';
+
+
+--
+-- Name: COLUMN deployment.system_identifier; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.deployment.system_identifier IS 'The server that the deployment belongs to, as pg_control_system() says; NULL: not known.';
+
+
+--
+-- Name: COLUMN deployment.database_oid; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.deployment.database_oid IS 'The database there.';
+
+
+--
+-- Name: COLUMN deployment.timeline; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.deployment.timeline IS 'The history of that server which was current then: a promotion begins another.';
+
+
+--
+-- Name: failed_run; Type: VIEW; Schema: rowrun; Owner: -
+--
+
+CREATE VIEW rowrun.failed_run WITH (security_invoker='true') AS
+ SELECT r.id AS run_id,
+    r.root_id,
+    r.task_id,
+    k.name AS task,
+    r.plan_id,
+    r.type,
+    r.queue,
+    r.database_id,
+    r.version,
+    r.attempt,
+    r.finished_at,
+    r.replica_id,
+    (r.result ->> 'code'::text) AS code,
+    (r.result ->> 'detail'::text) AS detail
+   FROM (rowrun.task_run r
+     JOIN rowrun.task k ON ((k.id = r.task_id)))
+  WHERE ((r.status = 'FAILED'::text) AND (r.retry_run_id IS NULL))
+  ORDER BY r.finished_at DESC;
+
+
+--
+-- Name: VIEW failed_run; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON VIEW rowrun.failed_run IS 'Runs that failed for good, newest first.';
+
+
+--
+-- Name: gate_mark; Type: TABLE; Schema: rowrun; Owner: -
+--
+
+CREATE TABLE rowrun.gate_mark (
+    id bigint NOT NULL,
+    kind text NOT NULL,
+    run_id bigint,
+    database_id text,
+    plan_id bigint,
+    task_id bigint,
+    round integer,
+    by_run boolean,
+    wide boolean,
+    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT gate_mark_kind_check CHECK ((kind = ANY (ARRAY['RUN'::text, 'DEPENDENT'::text, 'DATABASE'::text, 'PLAN'::text, 'GATE'::text, 'TASK'::text, 'FAILURE'::text, 'PAUSE'::text, 'REPLICA'::text])))
+)
+WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_insert_threshold='1000', autovacuum_vacuum_insert_scale_factor='0');
+
+
+--
+-- Name: TABLE gate_mark; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON TABLE rowrun.gate_mark IS 'Where a gate may have opened: written by whatever opens one, taken by the next promote pass.';
+
+
+--
+-- Name: COLUMN gate_mark.id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.gate_mark.id IS 'Key; taken in this order.';
+
+
+--
+-- Name: COLUMN gate_mark.kind; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.gate_mark.kind IS 'RUN: judge it. DEPENDENT: judge the run of a task that waits for less. DATABASE: a run there ended. PLAN: it has new runs, a slot or the plan became free, or its round may have its event. GATE: a PLAN that was paused, resumed or given another limit, so that others on its databases may go on too. TASK: it is done or skipped. FAILURE: a failed version of the plan and database was mended. PAUSE: a task goes on. REPLICA: one came that may fit.';
+
+
+--
+-- Name: COLUMN gate_mark.run_id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.gate_mark.run_id IS 'For RUN.';
+
+
+--
+-- Name: COLUMN gate_mark.database_id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.gate_mark.database_id IS 'For DATABASE and FAILURE.';
+
+
+--
+-- Name: COLUMN gate_mark.plan_id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.gate_mark.plan_id IS 'For PLAN, GATE and FAILURE.';
+
+
+--
+-- Name: COLUMN gate_mark.task_id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.gate_mark.task_id IS 'For DEPENDENT, TASK and PAUSE.';
+
+
+--
+-- Name: COLUMN gate_mark.round; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.gate_mark.round IS 'For PLAN: the round that has begun with what left the mark.';
+
+
+--
+-- Name: COLUMN gate_mark.by_run; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.gate_mark.by_run IS 'Whether a run began it.';
+
+
+--
+-- Name: COLUMN gate_mark.wide; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.gate_mark.wide IS 'For PLAN: the next of its runs may be held by more than the plan; look at more than it has slots.';
+
+
+--
+-- Name: COLUMN gate_mark.at; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.gate_mark.at IS 'When it was left: not before the end that left it, nor after its commit.';
+
+
+--
+-- Name: gate_mark_id_seq; Type: SEQUENCE; Schema: rowrun; Owner: -
+--
+
+ALTER TABLE rowrun.gate_mark ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME rowrun.gate_mark_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+
+--
+-- Name: job; Type: VIEW; Schema: rowrun; Owner: -
+--
+
+CREATE VIEW rowrun.job WITH (security_invoker='true') AS
+ SELECT r.id AS root_id,
+    r.task_id,
+    r.status,
+    r.id AS last_run_id,
+    1 AS attempts,
+    r.plan_id,
+    r.created_at,
+    r.run_at,
+    r.started_at,
+    r.finished_at,
+    r.progress,
+    r.result
+   FROM rowrun.task_run r
+  WHERE ((r.attempt = 0) AND (r.retry_run_id IS NULL))
+UNION ALL
+ SELECT r.root_id,
+    r.task_id,
+    r.status,
+    r.id AS last_run_id,
+    (LEAST(r.attempt, 2147483646) + 1) AS attempts,
+    r.plan_id,
+    r.created_at,
+    r.run_at,
+    r.started_at,
+    r.finished_at,
+    r.progress,
+    r.result
+   FROM rowrun.task_run r
+  WHERE ((r.attempt > 0) AND (r.retry_run_id IS NULL));
+
+
+--
+-- Name: VIEW job; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON VIEW rowrun.job IS 'One row per chain of retries: its first run''s id and how its last run stands.';
+
+
+--
+-- Name: migration; Type: TABLE; Schema: rowrun; Owner: -
+--
+
+CREATE TABLE rowrun.migration (
+    version bigint NOT NULL,
+    applied_at timestamp with time zone DEFAULT now() NOT NULL,
+    checksum text NOT NULL
+);
+
+
+--
+-- Name: TABLE migration; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON TABLE rowrun.migration IS 'Which table steps were committed; written in the transaction of each.';
+
+
+--
+-- Name: COLUMN migration.version; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.migration.version IS 'Number of the step.';
+
+
+--
+-- Name: COLUMN migration.applied_at; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.migration.applied_at IS 'When its transaction began.';
+
+
+--
+-- Name: COLUMN migration.checksum; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.migration.checksum IS 'SHA-256 of the text that was applied: an applied step is never changed.';
+
+
+--
+-- Name: orphan_task_run; Type: VIEW; Schema: rowrun; Owner: -
+--
+
+CREATE VIEW rowrun.orphan_task_run WITH (security_invoker='true') AS
+ SELECT o.queue,
+    o.type,
+    o.database_id,
+    o.command,
+    o.pending,
+    o.available,
+    o.oldest
+   FROM ( SELECT r.queue,
+            r.type,
+                CASE
+                    WHEN (r.type = ANY (ARRAY['SQL'::text, 'DATABASE_MIGRATE'::text])) THEN r.database_id
+                    ELSE NULL::text
+                END AS database_id,
+                CASE
+                    WHEN ((r.type = 'COMMAND'::text) AND (jsonb_typeof((k.payload -> 'command'::text)) = 'string'::text)) THEN (k.payload ->> 'command'::text)
+                    ELSE NULL::text
+                END AS command,
+            count(*) FILTER (WHERE (r.status = 'PENDING'::text)) AS pending,
+            count(*) FILTER (WHERE (r.status = 'AVAILABLE'::text)) AS available,
+            min(r.created_at) AS oldest
+           FROM (rowrun.task_run r
+             JOIN rowrun.task k ON ((k.id = r.task_id)))
+          WHERE (r.status = ANY (ARRAY['PENDING'::text, 'AVAILABLE'::text]))
+          GROUP BY r.queue, r.type,
+                CASE
+                    WHEN (r.type = ANY (ARRAY['SQL'::text, 'DATABASE_MIGRATE'::text])) THEN r.database_id
+                    ELSE NULL::text
+                END,
+                CASE
+                    WHEN ((r.type = 'COMMAND'::text) AND (jsonb_typeof((k.payload -> 'command'::text)) = 'string'::text)) THEN (k.payload ->> 'command'::text)
+                    ELSE NULL::text
+                END) o
+  WHERE (NOT (EXISTS ( SELECT
+           FROM rowrun.replica_heartbeat h
+          WHERE rowrun.takes(h.*, clock_timestamp(), o.queue, o.type, o.database_id, jsonb_build_object('command', o.command)))));
+
+
+--
+-- Name: VIEW orphan_task_run; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON VIEW rowrun.orphan_task_run IS 'Runs that wait and that no live replica could run: by queue, type, target database and command. Reads every run that waits.';
+
+
+--
+-- Name: orphan_type; Type: TABLE; Schema: rowrun; Owner: -
+--
+
+CREATE TABLE rowrun.orphan_type (
+    type text NOT NULL,
+    first_seen timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    announced_at timestamp with time zone,
+    pending bigint NOT NULL,
+    available bigint NOT NULL
+);
+
+
+--
+-- Name: TABLE orphan_type; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON TABLE rowrun.orphan_type IS 'Types of orphan_task_run as the last look found them, counted as far as that went.';
+
+
+--
+-- Name: COLUMN orphan_type.type; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.orphan_type.type IS 'Key.';
+
+
+--
+-- Name: COLUMN orphan_type.first_seen; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.orphan_type.first_seen IS 'Since when.';
+
+
+--
+-- Name: COLUMN orphan_type.announced_at; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.orphan_type.announced_at IS 'When the stream last said so.';
+
+
+--
+-- Name: COLUMN orphan_type.pending; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.orphan_type.pending IS 'How many are PENDING.';
+
+
+--
+-- Name: COLUMN orphan_type.available; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.orphan_type.available IS 'How many are AVAILABLE.';
+
+
+--
+-- Name: plan_id_seq; Type: SEQUENCE; Schema: rowrun; Owner: -
+--
+
+ALTER TABLE rowrun.plan ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY (
+    SEQUENCE NAME rowrun.plan_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+
+--
+-- Name: plan_status; Type: VIEW; Schema: rowrun; Owner: -
+--
+
+CREATE VIEW rowrun.plan_status WITH (security_invoker='true') AS
+ SELECT p.id AS plan_id,
+    p.project,
+    p.name,
+    p.round,
+    p.paused,
+        CASE
+            WHEN (s.failed > 0) THEN 'FAILED'::text
+            WHEN (s.running > 0) THEN 'RUNNING'::text
+            WHEN (s.available > 0) THEN 'AVAILABLE'::text
+            WHEN (s.pending > 0) THEN 'PENDING'::text
+            WHEN (s.canceled > 0) THEN 'CANCELED'::text
+            WHEN ((s.tasks > 0) AND ((s.done + s.skipped) = s.tasks)) THEN 'DONE'::text
+            ELSE 'NOT_STARTED'::text
+        END AS status,
+    s.tasks,
+    s.not_started,
+    s.pending,
+    s.available,
+    s.running,
+    s.done,
+    s.skipped,
+    s.failed,
+    s.canceled
+   FROM (rowrun.plan p
+     CROSS JOIN LATERAL ( SELECT count(*) AS tasks,
+            count(*) FILTER (WHERE (x.place = 1)) AS not_started,
+            count(*) FILTER (WHERE (x.place = 2)) AS pending,
+            count(*) FILTER (WHERE (x.place = 3)) AS available,
+            count(*) FILTER (WHERE (x.place = 4)) AS running,
+            count(*) FILTER (WHERE (x.place = 5)) AS done,
+            count(*) FILTER (WHERE (x.place = 6)) AS skipped,
+            count(*) FILTER (WHERE (x.place = 7)) AS failed,
+            count(*) FILTER (WHERE (x.place = 8)) AS canceled
+           FROM ( SELECT
+                        CASE
+                            WHEN k.skipped THEN 6
+                            WHEN (k.id IN ( SELECT u.task_id
+                               FROM rowrun.task_run u
+                              WHERE ((u.plan_id = p.id) AND (u.status = 'PENDING'::text)))) THEN 2
+                            WHEN (k.id IN ( SELECT u.task_id
+                               FROM rowrun.task_run u
+                              WHERE ((u.plan_id = p.id) AND (u.status = 'AVAILABLE'::text)))) THEN 3
+                            WHEN (k.id IN ( SELECT u.task_id
+                               FROM rowrun.task_run u
+                              WHERE ((u.plan_id = p.id) AND (u.status = 'RUNNING'::text)))) THEN 4
+                            ELSE
+                            CASE k.outcome
+                                WHEN 'DONE'::text THEN 5
+                                WHEN 'FAILED'::text THEN 7
+                                WHEN 'CANCELED'::text THEN 8
+                                ELSE 1
+                            END
+                        END AS place
+                   FROM rowrun.task k
+                  WHERE (k.plan_id = p.id)
+                 OFFSET 0) x) s);
+
+
+--
+-- Name: VIEW plan_status; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON VIEW rowrun.plan_status IS 'A plan''s status, first that fits: FAILED, RUNNING, AVAILABLE, PENDING, CANCELED, DONE, NOT_STARTED; and how many tasks have which.';
+
+
+--
+-- Name: promotion_lock; Type: TABLE; Schema: rowrun; Owner: -
+--
+
+CREATE TABLE rowrun.promotion_lock (
+    id smallint NOT NULL,
+    CONSTRAINT promotion_lock_id_check CHECK ((id = 1))
+);
+
+
+--
+-- Name: TABLE promotion_lock; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON TABLE rowrun.promotion_lock IS 'Internal: one row; who holds its lock judges the gates.';
+
+
+--
+-- Name: COLUMN promotion_lock.id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.promotion_lock.id IS 'Key, 1.';
+
+
+--
+-- Name: replica_status; Type: VIEW; Schema: rowrun; Owner: -
+--
+
+CREATE VIEW rowrun.replica_status WITH (security_invoker='true') AS
+ SELECT h.replica_id,
+    h.name,
+    h.hostname,
+    h.version,
+    h.state,
+    h.started_at,
+    h.last_heartbeat,
+    h.lease,
+    ((h.state <> 'DEAD'::text) AND ((h.last_heartbeat + h.lease) > clock_timestamp())) AS live,
+    h.queues,
+    h.types,
+    h.databases,
+    h.commands,
+    h.concurrency,
+    ( SELECT count(*) AS count
+           FROM rowrun.task_run r
+          WHERE ((r.replica_id = h.replica_id) AND (r.status = 'RUNNING'::text))) AS running,
+    (h.replica_id = ( SELECT d.stream_replica_id
+           FROM rowrun.deployment d)) AS stream,
+    h.wake_source,
+    h.paused_at
+   FROM rowrun.replica_heartbeat h;
+
+
+--
+-- Name: VIEW replica_status; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON VIEW rowrun.replica_status IS 'The replicas, whether they are alive and what they run.';
+
+
+--
+-- Name: schema_migrations; Type: TABLE; Schema: rowrun; Owner: -
+--
+
+CREATE TABLE rowrun.schema_migrations (
+    version bigint NOT NULL,
+    dirty boolean NOT NULL
+);
+
+
+--
+-- Name: schema_object; Type: TABLE; Schema: rowrun; Owner: -
+--
+
+CREATE TABLE rowrun.schema_object (
+    kind text NOT NULL,
+    name text NOT NULL,
+    hash text NOT NULL
+);
+
+
+--
+-- Name: TABLE schema_object; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON TABLE rowrun.schema_object IS 'What the schema was made of, for `rowrun doctor`. Migrations: 207559788ecdddde';
+
+
+--
+-- Name: COLUMN schema_object.kind; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.schema_object.kind IS 'function, view, trigger, constraint, index, publication or grants.';
+
+
+--
+-- Name: COLUMN schema_object.name; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.schema_object.name IS 'Which one.';
+
+
+--
+-- Name: COLUMN schema_object.hash; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.schema_object.hash IS 'Of its definition, as the server told it then.';
+
+
+--
+-- Name: stream_handover; Type: TABLE; Schema: rowrun; Owner: -
+--
+
+CREATE TABLE rowrun.stream_handover (
+    replica_id text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    snapshot pg_snapshot NOT NULL,
+    run_ids bigint[] NOT NULL,
+    ranks text NOT NULL
+);
+
+
+--
+-- Name: TABLE stream_handover; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON TABLE rowrun.stream_handover IS 'How far the stream from rows was written when its writer stopped; the next one takes it.';
+
+
+--
+-- Name: COLUMN stream_handover.replica_id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.stream_handover.replica_id IS 'Who wrote.';
+
+
+--
+-- Name: COLUMN stream_handover.at; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.stream_handover.at IS 'A moment before which no committed transition is missing.';
+
+
+--
+-- Name: COLUMN stream_handover.snapshot; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.stream_handover.snapshot IS 'What was committed at that moment.';
+
+
+--
+-- Name: COLUMN stream_handover.run_ids; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.stream_handover.run_ids IS 'Runs that were written since then.';
+
+
+--
+-- Name: COLUMN stream_handover.ranks; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.stream_handover.ranks IS 'How far each of them was: a digit each, 1 for PENDING to 4 for its end.';
+
+
+--
+-- Name: stream_note; Type: TABLE; Schema: rowrun; Owner: -
+--
+
+CREATE TABLE rowrun.stream_note (
+    id bigint NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    level text DEFAULT 'warn'::text NOT NULL,
+    event text NOT NULL,
+    message text NOT NULL,
+    detail jsonb DEFAULT '{}'::jsonb NOT NULL,
+    printed_at timestamp with time zone,
+    CONSTRAINT stream_note_detail_check CHECK ((jsonb_typeof(detail) = 'object'::text)),
+    CONSTRAINT stream_note_level_check CHECK ((level = ANY (ARRAY['info'::text, 'warn'::text])))
+);
+
+
+--
+-- Name: TABLE stream_note; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON TABLE rowrun.stream_note IS 'What the stream says besides transitions; kept for a week.';
+
+
+--
+-- Name: COLUMN stream_note.id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.stream_note.id IS 'Key.';
+
+
+--
+-- Name: COLUMN stream_note.created_at; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.stream_note.created_at IS 'When it happened.';
+
+
+--
+-- Name: COLUMN stream_note.level; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.stream_note.level IS 'info or warn.';
+
+
+--
+-- Name: COLUMN stream_note.event; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.stream_note.event IS 'What happened, as the line''s event: task_run.stalled, task_type.orphaned, ...';
+
+
+--
+-- Name: COLUMN stream_note.message; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.stream_note.message IS 'The line''s message.';
+
+
+--
+-- Name: COLUMN stream_note.detail; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.stream_note.detail IS 'The line''s other members.';
+
+
+--
+-- Name: COLUMN stream_note.printed_at; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.stream_note.printed_at IS 'When the replica that writes the stream wrote it.';
+
+
+--
+-- Name: stream_note_id_seq; Type: SEQUENCE; Schema: rowrun; Owner: -
+--
+
+ALTER TABLE rowrun.stream_note ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME rowrun.stream_note_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+
+--
+-- Name: stream_position; Type: TABLE; Schema: rowrun; Owner: -
+--
+
+CREATE TABLE rowrun.stream_position (
+    second timestamp with time zone NOT NULL,
+    system_id text NOT NULL,
+    timeline integer NOT NULL,
+    lsn pg_lsn,
+    at timestamp with time zone NOT NULL,
+    snapshot pg_snapshot NOT NULL
+)
+WITH (fillfactor='50', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_scale_factor='0');
+
+
+--
+-- Name: TABLE stream_position; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON TABLE rowrun.stream_position IS 'How far the stream was written, one row for each second in which it was, for an hour; the newest of each minute for a week.';
+
+
+--
+-- Name: COLUMN stream_position.second; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.stream_position.second IS 'Key.';
+
+
+--
+-- Name: COLUMN stream_position.system_id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.stream_position.system_id IS 'Which server''s log it is, as IDENTIFY_SYSTEM says; empty where lsn is NULL.';
+
+
+--
+-- Name: COLUMN stream_position.timeline; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.stream_position.timeline IS 'Which of its histories.';
+
+
+--
+-- Name: COLUMN stream_position.lsn; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.stream_position.lsn IS 'Every transition that committed before this place was written; NULL: it was not read from the log.';
+
+
+--
+-- Name: COLUMN stream_position.at; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.stream_position.at IS 'A moment before which no committed transition is missing.';
+
+
+--
+-- Name: COLUMN stream_position.snapshot; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.stream_position.snapshot IS 'What was committed at that moment.';
+
+
+--
+-- Name: task_id_seq; Type: SEQUENCE; Schema: rowrun; Owner: -
+--
+
+ALTER TABLE rowrun.task ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY (
+    SEQUENCE NAME rowrun.task_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+
+--
+-- Name: task_run_id_seq; Type: SEQUENCE; Schema: rowrun; Owner: -
+--
+
+ALTER TABLE rowrun.task_run ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY (
+    SEQUENCE NAME rowrun.task_run_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+
+--
+-- Name: task_run_log; Type: TABLE; Schema: rowrun; Owner: -
+--
+
+CREATE TABLE rowrun.task_run_log (
+    id bigint NOT NULL,
+    task_run_id bigint NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    replica_id text,
+    type text NOT NULL,
+    detail jsonb DEFAULT '{}'::jsonb NOT NULL,
+    CONSTRAINT task_run_log_detail_check CHECK (((pg_column_size(detail) < 2000) OR ((octet_length((detail)::text) <= 1048576) AND (NOT rowrun.too_deep(detail)))))
+);
+
+
+--
+-- Name: TABLE task_run_log; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON TABLE rowrun.task_run_log IS 'What executors did, in order.';
+
+
+--
+-- Name: COLUMN task_run_log.id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_run_log.id IS 'Key; ascending in the order of writing of one run.';
+
+
+--
+-- Name: COLUMN task_run_log.task_run_id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_run_log.task_run_id IS 'The run.';
+
+
+--
+-- Name: COLUMN task_run_log.created_at; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_run_log.created_at IS 'When it was written.';
+
+
+--
+-- Name: COLUMN task_run_log.replica_id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_run_log.replica_id IS 'Who wrote it.';
+
+
+--
+-- Name: COLUMN task_run_log.type; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_run_log.type IS 'What it is: statement, notice, response, output, ...';
+
+
+--
+-- Name: COLUMN task_run_log.detail; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_run_log.detail IS 'The rest, by type.';
+
+
+--
+-- Name: task_run_log_id_seq; Type: SEQUENCE; Schema: rowrun; Owner: -
+--
+
+ALTER TABLE rowrun.task_run_log ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY (
+    SEQUENCE NAME rowrun.task_run_log_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+
+--
+-- Name: task_status; Type: VIEW; Schema: rowrun; Owner: -
+--
+
+CREATE VIEW rowrun.task_status WITH (security_invoker='true') AS
+ SELECT k.id AS task_id,
+    k.plan_id,
+    k.name,
+    k.type,
+        CASE
+            WHEN k.skipped THEN 'SKIPPED'::text
+            ELSE COALESCE(n.status, 'NOT_STARTED'::text)
+        END AS status,
+    n.id AS last_run_id,
+    n.result
+   FROM (rowrun.task k
+     LEFT JOIN LATERAL ( SELECT x.id,
+            x.status,
+            x.result
+           FROM (( SELECT r.id,
+                    r.status,
+                    r.result,
+                    0 AS place
+                   FROM rowrun.task_run r
+                  WHERE ((k.plan_id IS NOT NULL) AND (r.task_id = k.id) AND (r.plan_id IS NOT NULL) AND (r.status = ANY (ARRAY['PENDING'::text, 'AVAILABLE'::text, 'RUNNING'::text])))
+                 LIMIT 1)
+                UNION ALL
+                 SELECT r.id,
+                    r.status,
+                    r.result,
+                    1
+                   FROM rowrun.task_run r
+                  WHERE ((k.plan_id IS NOT NULL) AND (r.id = k.outcome_run_id))
+                UNION ALL
+                ( SELECT r.id,
+                    r.status,
+                    r.result,
+                    2
+                   FROM rowrun.task_run r
+                  WHERE ((k.plan_id IS NOT NULL) AND (r.task_id = k.id) AND (r.plan_id IS NOT NULL))
+                  ORDER BY r.id DESC
+                 LIMIT 1)
+                UNION ALL
+                ( SELECT r.id,
+                    r.status,
+                    r.result,
+                    2
+                   FROM rowrun.task_run r
+                  WHERE ((k.plan_id IS NULL) AND (r.task_id = k.id))
+                  ORDER BY r.id DESC
+                 LIMIT 1)) x
+          ORDER BY x.place
+         LIMIT 1) n ON (true));
+
+
+--
+-- Name: VIEW task_status; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON VIEW rowrun.task_status IS 'A task''s status is that of its newest run; NOT_STARTED without one; SKIPPED where it is skipped.';
+
+
+--
+-- Name: task_type; Type: TABLE; Schema: rowrun; Owner: -
+--
+
+CREATE TABLE rowrun.task_type (
+    type text NOT NULL,
+    draining boolean DEFAULT false NOT NULL,
+    alias_of text,
+    mapping jsonb,
+    changed_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT task_type_alias_harmless CHECK (((alias_of IS NULL) OR (NOT (ARRAY[type, alias_of] && '{SQL,DATABASE_MIGRATE,COMMAND}'::text[])))),
+    CONSTRAINT task_type_check1 CHECK (((alias_of <> ''::text) AND (octet_length(alias_of) <= 100) AND (alias_of <> type))),
+    CONSTRAINT task_type_mapping_check CHECK ((jsonb_typeof(mapping) = 'object'::text)),
+    CONSTRAINT task_type_mapping_of_alias CHECK (((mapping IS NULL) OR (alias_of IS NOT NULL))),
+    CONSTRAINT task_type_type_check CHECK (((type <> ''::text) AND (octet_length(type) <= 100)))
+);
+
+
+--
+-- Name: TABLE task_type; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON TABLE rowrun.task_type IS 'Types of tasks that are draining or run by another type''s executor; rowrun type drain, alias.';
+
+
+--
+-- Name: COLUMN task_type.type; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_type.type IS 'Key: the type of tasks and runs.';
+
+
+--
+-- Name: COLUMN task_type.draining; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_type.draining IS 'While true no replica claims runs of this type.';
+
+
+--
+-- Name: COLUMN task_type.alias_of; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_type.alias_of IS 'Replicas that run this type run also those of type; not for SQL, DATABASE_MIGRATE and COMMAND.';
+
+
+--
+-- Name: COLUMN task_type.mapping; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_type.mapping IS 'Top-level keys of the payload: {"old": "new"} renames one, {"old": null} leaves it out.';
+
+
+--
+-- Name: COLUMN task_type.changed_at; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task_type.changed_at IS 'When it last changed.';
+
+
+--
+-- Name: webhook; Type: TABLE; Schema: rowrun; Owner: -
+--
+
+CREATE TABLE rowrun.webhook (
+    id bigint NOT NULL,
+    project text DEFAULT 'default'::text NOT NULL,
+    name text DEFAULT ''::text NOT NULL,
+    url text NOT NULL,
+    secret_ref text,
+    events text[] DEFAULT '{PIPELINE_FAILED,PIPELINE_COMPLETED}'::text[] NOT NULL,
+    format text DEFAULT 'standard'::text NOT NULL,
+    enabled boolean DEFAULT true NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+
+--
+-- Name: TABLE webhook; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON TABLE rowrun.webhook IS 'Who is told when a plan of its project fails or completes.';
+
+
+--
+-- Name: COLUMN webhook.id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook.id IS 'Key.';
+
+
+--
+-- Name: COLUMN webhook.project; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook.project IS 'Plans of this project.';
+
+
+--
+-- Name: COLUMN webhook.name; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook.name IS 'Free text for people.';
+
+
+--
+-- Name: COLUMN webhook.url; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook.url IS 'http or https without credentials, or where the sidecar finds it: env:NAME, file:PATH.';
+
+
+--
+-- Name: COLUMN webhook.secret_ref; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook.secret_ref IS 'Where the sidecar finds the signing secrets: env:NAME, file:PATH; NULL: unsigned.';
+
+
+--
+-- Name: COLUMN webhook.events; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook.events IS 'Of PIPELINE_FAILED and PIPELINE_COMPLETED those that are wanted.';
+
+
+--
+-- Name: COLUMN webhook.format; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook.format IS 'standard (Standard Webhooks) or slack.';
+
+
+--
+-- Name: COLUMN webhook.enabled; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook.enabled IS 'While false nothing is sent: what is PENDING waits, new events are not addressed to it.';
+
+
+--
+-- Name: COLUMN webhook.created_at; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook.created_at IS 'When it was inserted.';
+
+
+--
+-- Name: webhook_delivery; Type: TABLE; Schema: rowrun; Owner: -
+--
+
+CREATE TABLE rowrun.webhook_delivery (
+    id bigint NOT NULL,
+    webhook_id bigint NOT NULL,
+    plan_id bigint NOT NULL,
+    round integer NOT NULL,
+    event_type text NOT NULL,
+    message_id text NOT NULL,
+    payload text NOT NULL,
+    status text DEFAULT 'PENDING'::text NOT NULL,
+    attempts integer DEFAULT 0 NOT NULL,
+    next_attempt_at timestamp with time zone DEFAULT now(),
+    response_code integer,
+    last_error text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    delivered_at timestamp with time zone,
+    leased_until timestamp with time zone,
+    lease_token uuid,
+    unready_since timestamp with time zone,
+    CONSTRAINT webhook_delivery_attempts_check CHECK ((attempts >= 0)),
+    CONSTRAINT webhook_delivery_delivered_at_check CHECK (((delivered_at >= '1900-01-01 00:00:00+00'::timestamp with time zone) AND (delivered_at < '9999-01-01 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT webhook_delivery_event_type_check CHECK ((event_type = ANY (ARRAY['PIPELINE_FAILED'::text, 'PIPELINE_COMPLETED'::text]))),
+    CONSTRAINT webhook_delivery_has_time CHECK (((status <> 'PENDING'::text) OR (next_attempt_at IS NOT NULL))),
+    CONSTRAINT webhook_delivery_leased_until_check CHECK (((leased_until >= '1900-01-01 00:00:00+00'::timestamp with time zone) AND (leased_until < '9999-01-01 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT webhook_delivery_next_attempt_at_check CHECK (((next_attempt_at >= '1900-01-01 00:00:00+00'::timestamp with time zone) AND (next_attempt_at < '9999-01-01 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT webhook_delivery_status_check CHECK ((status = ANY (ARRAY['PENDING'::text, 'DELIVERED'::text, 'EXHAUSTED'::text, 'DISABLED'::text])))
+);
+
+
+--
+-- Name: TABLE webhook_delivery; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON TABLE rowrun.webhook_delivery IS 'One message to one webhook, kept until it is delivered or given up.';
+
+
+--
+-- Name: COLUMN webhook_delivery.id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook_delivery.id IS 'Key.';
+
+
+--
+-- Name: COLUMN webhook_delivery.webhook_id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook_delivery.webhook_id IS 'To whom.';
+
+
+--
+-- Name: COLUMN webhook_delivery.plan_id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook_delivery.plan_id IS 'Of which plan; it may be gone.';
+
+
+--
+-- Name: COLUMN webhook_delivery.round; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook_delivery.round IS 'Of which of its rounds.';
+
+
+--
+-- Name: COLUMN webhook_delivery.event_type; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook_delivery.event_type IS 'PIPELINE_FAILED or PIPELINE_COMPLETED.';
+
+
+--
+-- Name: COLUMN webhook_delivery.message_id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook_delivery.message_id IS 'The same over all tries: receivers drop what they have seen.';
+
+
+--
+-- Name: COLUMN webhook_delivery.payload; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook_delivery.payload IS 'The exact body.';
+
+
+--
+-- Name: COLUMN webhook_delivery.status; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook_delivery.status IS 'PENDING, DELIVERED, EXHAUSTED (every try failed) or DISABLED (the receiver said 410).';
+
+
+--
+-- Name: COLUMN webhook_delivery.attempts; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook_delivery.attempts IS 'How many tries there were.';
+
+
+--
+-- Name: COLUMN webhook_delivery.next_attempt_at; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook_delivery.next_attempt_at IS 'When a PENDING one is tried next.';
+
+
+--
+-- Name: COLUMN webhook_delivery.response_code; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook_delivery.response_code IS 'HTTP status of the last answer.';
+
+
+--
+-- Name: COLUMN webhook_delivery.last_error; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook_delivery.last_error IS 'Why the last try failed.';
+
+
+--
+-- Name: COLUMN webhook_delivery.created_at; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook_delivery.created_at IS 'When the event was decided.';
+
+
+--
+-- Name: COLUMN webhook_delivery.delivered_at; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook_delivery.delivered_at IS 'When a receiver took it.';
+
+
+--
+-- Name: COLUMN webhook_delivery.leased_until; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook_delivery.leased_until IS 'Internal: until when its sender is trusted to be at it.';
+
+
+--
+-- Name: COLUMN webhook_delivery.lease_token; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook_delivery.lease_token IS 'Internal: which sender that is.';
+
+
+--
+-- Name: COLUMN webhook_delivery.unready_since; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook_delivery.unready_since IS 'Internal: since when whoever tried it had no URL or secret for it.';
+
+
+--
+-- Name: webhook_delivery_id_seq; Type: SEQUENCE; Schema: rowrun; Owner: -
+--
+
+ALTER TABLE rowrun.webhook_delivery ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY (
+    SEQUENCE NAME rowrun.webhook_delivery_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+
+--
+-- Name: webhook_id_seq; Type: SEQUENCE; Schema: rowrun; Owner: -
+--
+
+ALTER TABLE rowrun.webhook ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY (
+    SEQUENCE NAME rowrun.webhook_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+
+--
+-- Data for Name: code_object; Type: TABLE DATA; Schema: rowrun; Owner: -
+--
+
+INSERT INTO rowrun.code_object VALUES ('roles roles/roles', '79164e8c5bd187d3961c61beb569d4a7', 1, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.is_owner()', '44f7f74ad2c5c7df5cac5e7fc2d0e52d', 2, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.is_trusted()', 'b04fec188d6107458563cfffa6c50803', 3, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.is_authors(text)', 'a81ebcdff6be829d42f4a50d1e7e667c', 4, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.is_author()', 'aec178047038706706d2fd46de414613', 5, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.check_id(bigint, regclass)', '759742502ae54ff97a6adb0a63614d07', 6, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_fill()', '4da022c28453e938eb720dd8cbaa4a36', 7, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger plan_fill ON rowrun.plan', 'efd63ac1b4cc57ff1103421bb334624d', 8, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_fill()', '9bccc67d96d60ccb684df8781de0a153', 9, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_fill ON rowrun.task', 'fdc3d6bcbd557b212b5ff4a6cbbfccc6', 10, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_author_check()', '40f54cecc1162d79380fc061b3f03f6f', 11, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_author_insert ON rowrun.task', '14fb932f8544b34b43748e243567742c', 12, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_author_update ON rowrun.task', '37bcd742a392414b755effa7315d3f31', 13, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_dependency_author()', '891daa2c8cd0fdacfdc583c382d277bd', 14, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_dependency_author ON rowrun.task_dependency', 'af09930db374279be99e02f3948782e7', 15, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_dependency_check()', 'fd341fc45860c6292d2c6792443fb2a7', 16, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_dependency_check ON rowrun.task_dependency', 'feb18f67e9c8009cd89946ee9255f398', 17, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_dependency_acyclic()', 'f683c7786bf30ccc3af1ce012aaebef6', 18, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_dependency_added ON rowrun.task_dependency', '43fb5c61e32bb6e578009824bfdd4217', 19, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_dependency_moved ON rowrun.task_dependency', 'e1742371d92e6c4037def4ce2882d4ae', 20, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_bounds(rowrun.task_run)', '4e6d3a47d67c3056255f5457976b6160', 21, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.is_scheduling()', 'dd0c550cf83f71593a7863d60d699cf5', 22, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_fill()', 'c2cdbb10318f326bc996e95f5a340607', 23, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_run_fill ON rowrun.task_run', '318372db143b0572f14f6e0ec43e59a5', 24, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_guard()', '79c1691ac9b5f7ed809449f7d19c4c07', 25, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_run_guard ON rowrun.task_run', 'e9a6cd4b5f22ab7c380677368eca6892', 26, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_fixed()', '031b904191366c1d31e6bf4248514f3f', 27, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_run_fixed ON rowrun.task_run', 'c7d0bb6195c05e48479a86c417626beb', 28, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_keep()', 'e4b9de20abfc5d5a1fdc3faf615b4780', 29, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_run_keep ON rowrun.task_run', '4864a0f99913f4106ad0d6bd41312628', 30, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.replica_heartbeat_fill()', '4abdf16019eb25d4dffcf2ee10bcb33a', 31, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger replica_heartbeat_fill ON rowrun.replica_heartbeat', 'f6ede88b4cc1520b75b3531c53117c73', 32, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.may_notify()', '8322e4baa842db1870fd3bb954faaab8', 33, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.notify_look()', '2cf278287f1b8c7f7422065c440e7a12', 34, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.is_quiet()', '9621f50582970fff3d0fd96597e428de', 35, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.transition(rowrun.task_run)', '96b3036f7085a9a4173be230bbad48e9', 36, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.announce_parts(text[])', 'e2dd719b285e056c08274d96752f2dcf', 37, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.announce(text[])', 'e56da283912d3faeb2309670036ae0be', 38, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_stopped(bigint[])', '300d01f03f751a69218e0e8a07af091f', 39, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_ended(bigint[])', '039946e78a280cb410d235ca3a76986d', 40, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.note_edit(text, boolean)', '560c91b9dc992899781576436402860b', 41, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.note_ready(bigint)', '9e90265f09acdab7229bdebe752f2033', 42, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_inserted()', '2b7c5913d808f9f1eb76eb7e67ba6d01', 43, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_run_inserted ON rowrun.task_run', 'e151e459624d2077aad791581840d432', 44, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_by_hand()', '35f2bb797d614b9cd43d5f1f8ada48bc', 45, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_run_by_hand ON rowrun.task_run', 'c4380d82999609c9a1914c6661ce5752', 46, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_deleted()', '33ca209640c00771eb96a2f47d298a4a', 47, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_run_deleted ON rowrun.task_run', 'a6b45706573e42fe0317c26aee7e57cf', 48, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_outcome_changed()', 'ba845bd3be84ee97a15e0efc000cd04b', 49, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_outcome_changed ON rowrun.task', 'db23a1dd4937703410d837deba25cf4b', 50, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_gate_changed()', 'd46d1e95043adcc4c64efa7be67b8d3b', 51, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_gate_changed ON rowrun.task', 'ad0fc48746dce79e4bd44218851f27f0', 52, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_left_plan()', '2f5e6837c1783cfd8741d212c9aa2fec', 53, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_deleted ON rowrun.task', 'd8346ca9ff34a9627662d7fb60228b75', 54, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_moved ON rowrun.task', 'bcbce982528fe78c675a4dd0fd27705f', 55, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_gate_changed()', '4a3fa4ef04cedd17408ebc79ba8e82ec', 56, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger plan_gate_changed ON rowrun.plan', 'e8e904bd3210174c2a49e26b66b25d6c', 57, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_dependency_changed()', 'b1f3fceb5b8167351f921d1377d2ed7b', 58, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_dependency_changed ON rowrun.task_dependency', '2266e877376f12292257ccf647cbe21a', 59, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.replica_changed()', '0b85de3e11a92154518be54e081b9f8d', 60, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger replica_came ON rowrun.replica_heartbeat', 'b8c35a02d4527704a3cf79f88e219518', 61, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger replica_changed ON rowrun.replica_heartbeat', '4850fbbb51e3479c44f1d8e029c020c7', 62, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.unmet_dependency', '41cc553fcaf692030b5b400fa60095a7', 63, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.fits(text, text, jsonb, text[], text[])', '0b40e3a937f3ce1d95c53d00e4ca3c75', 64, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.takes(rowrun.replica_heartbeat, timestamptz, text, text, text, jsonb)', '8c2a0fd5a591337cda725b31f9d1d41d', 65, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.sequential_open(bigint, timestamptz)', 'c9d57e3ccc505e6d3dd6c9c5c2906d3c', 66, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.first_sequential(text, text, timestamptz)', '36296c46c5f19da2e6d9a2fd3da6e8f8', 67, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.closed_gate(rowrun.task_run, boolean, timestamptz)', '3a0c648860cd739ddba4d0522e831694', 68, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_room(bigint)', 'ae5ae4183263d956c07f5f337d35c9a6', 69, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.promoted_now()', '9c2aa051b73e341d0da8cb460ffc5962', 70, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.note_promoted(bigint[])', '64ef0daf97534540a65ff2236e718c36', 71, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.promote_runs(boolean, boolean, integer)', 'e9eaf6e3548416688eaf9f2e42455ff2', 72, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.advance_databases(text[])', 'e5710add0de09e78a559b9de799929d6', 73, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.next_run_id()', '3f06e2216078e37e55b2dba82ae9b5fa', 74, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.next_log_id()', '67fb5a66b510526e850f0019d2dfad3d', 75, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.end_runs(bigint[], uuid[], text[], jsonb[], text[], bigint[])', 'c16bbdc41a5cf8ab958ae7d6c0257d0a', 76, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.check_isolation()', 'ccf59a9fda092938222c988f5e2c5d01', 77, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.define_task(text, text, jsonb, text, text, text, boolean, integer, interval, interval, integer, interval, text, jsonb)', 'f17a5f90298f8b210f46bbedab59e27f', 78, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.run_task(bigint, jsonb, timestamptz, integer, text)', 'a4927d389ebf44103862d37a25977820', 79, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.run_task(text, jsonb, timestamptz, integer, text)', '7d38a47db973e0730e84b15511dfb038', 80, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.run_tasks(bigint[], timestamptz)', '0d5a66f6e62028e6cefe59da993430b0', 81, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_run(bigint, text)', '79dbd2cc9559991597e179ae02c0016d', 82, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.retry_run(bigint)', '82da707a599bb76cff207e203043a38a', 83, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.abandon_run(bigint, text)', '10a76349af99e0ed9098ed660231bcd1', 84, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.report_progress(bigint, uuid, jsonb)', 'a21ec07c01cfe2942da741c9b2c12cdf', 85, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.complete_run(bigint, uuid, jsonb)', '75bb0861c1497a9d2b97c1b154e1deec', 86, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.fail_run(bigint, uuid, text)', '910b73f6afdc921cf1111f8837ea4ca3', 87, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_task(bigint)', '98996e3b8042ddd687a11670ad342d3e', 88, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_any_task(bigint)', '6b9489adf052ce071f2000f71824d0c1', 89, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_task(bigint)', '4f30b660f83234800d15cce9f88f0f2a', 90, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_plan(bigint)', '394269c09ff1632a9f21aae99b4fa56a', 91, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_any_plan(bigint)', '3b73f84acd5cbc58754f420be32afc0d', 92, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_plan(bigint)', '2ca5523f5ae6ab53624961f00989bbd2', 93, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_dependency(bigint, bigint)', '53b356c71f744e847019fbbfa95cdec4', 94, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_any_dependency(bigint, bigint)', '120af16eacbad9af3aef09e98d44c022', 95, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_dependency(bigint, bigint)', 'b891f0490cc5f144ef9d1a4cdff80f51', 96, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.job', 'ea6aaa36a7ac40e2ece035da85f4fd66', 97, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.task_status', 'b3f88727cb7754462331b1e450566bde', 98, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.plan_status', 'fbbfa9cf2dba4f79511dd452249e7157', 99, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.replica_status', 'f73b7bda9aa94b00f40bf0b6fdca3a83', 100, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.failed_run', '309de8bca0fbdb2b45b652f94a5f714f', 101, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.ago(interval)', 'e3169506746f5e30d50d06712f33187b', 102, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.able_replicas(rowrun.task_run, timestamptz)', '69618ed61a106146bc44d69910880c30', 103, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for(rowrun.task_run)', 'c3174027818a326e9fa51b5c7ffe5d35', 104, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting(bigint)', '2f89ce3504e781489b804ae7128340ea', 105, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.next_delivery_id()', 'b060dc5d3283d391296e481d16d7eb08', 106, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_fill()', '7600b63f546e82faed4635c3950ef68b', 107, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger webhook_fill ON rowrun.webhook', 'fcf8b5ed257def35f0ad8e80b0a252f8', 108, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_changed()', 'c418df9be2d4c5184a122ea5437f7a04', 109, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger webhook_changed ON rowrun.webhook', '02c179264815b016aa3d3fb6fcbba0d7', 110, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger webhook_delivery_changed ON rowrun.webhook_delivery', '4be76b7afd68c3a7e922abfaeb487a01', 111, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_deleted()', '51f27b2ab46d7cfdcb7498486cc1c022', 112, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger webhook_deleted ON rowrun.webhook', '99865f30fd49ca6d26dd2bb2abc42c78', 113, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_webhook(bigint)', 'dd3b7cb9f9e6d3563fc492b5e6e235a7', 114, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.due_event(rowrun.plan)', '904f100dad7be73f6c33048b398a9259', 115, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_message(rowrun.plan, text)', 'a8b873b7a34fd721b736891df0b9f145', 116, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.announce_plans(bigint[])', '7fbb79be452a49559c7ae347330ccda6', 117, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.begin_round(bigint, integer, boolean)', '7e359607beef09124f26303e701d511b', 118, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.next_rounds(bigint[])', '48763f3d8816c995bd331ed460161eaa', 119, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.begin_rounds(bigint[], boolean)', 'fcee58bb319fd53f1a3b590efbcf9283', 120, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.settle_plans(bigint[], jsonb, boolean)', 'f90449bff5c9bfa3ead900250f8a9d6e', 121, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.check_plan(bigint)', 'e5d5111ec90e7e03cc856f02574d7feb', 122, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.run_plan(bigint)', '7c96fb2708df6ce21ad136da3e605190', 123, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.retry_plan(bigint)', '19c7901d46f481a46dda126b65113499', 124, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_plan(bigint, text)', '8fda9146adc8371e72d72576fc106da7', 125, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.set_skipped(bigint, boolean, text)', '2ff53f25ee1a4593b4c6edc603501ccf', 126, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.skip_task(bigint, text)', '3e7ca83a3336a03e7a9ee7be70cbedbe', 127, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.unskip_task(bigint)', '625284c096d21284ea17d77325186696', 128, NULL);
+INSERT INTO rowrun.code_object VALUES ('publication rowrun_stream', '328c87449a7de51d55c62437631119d1', 129, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.cron_field(text, text, integer, integer, text[])', '845e32d697982e6a20083a5ca240339b', 130, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.go_duration(text)', '64552a711fae61a7dcb7b6272e99ca40', 131, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.cron_local(bigint, bigint, bigint, bigint, bigint, boolean, timestamp)', 'ae4d16c125f6a881471dfb0ea0cba849', 132, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.utc_offset(text, timestamptz)', '3bb3711395543d0e86276f695bf12252', 133, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.clock_change(text, timestamptz, timestamptz)', '67f4248f17f2efbf786ba0bb4b641473', 134, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.parse_schedule(text)', '28b693b8ff67046df0ff60045a90983e', 135, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.tick_after(bigint[], text, timestamptz, timestamptz)', '4c6a5945acf0b4b9c520f9155b9f7987', 136, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.next_tick(text, text, timestamptz, timestamptz)', '8a90a8443e4a6dc3bf36d8b53b5a73e4', 137, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_schedule_fill()', '4c4b9fe6a8197865a2de132e97cec225', 138, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.known_zone(text)', '0ee0bab582c6ad0975f481b665ce958b', 139, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_author_schedule ON rowrun.task', '365ae4bc91892e67018741af642d403c', 140, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_schedule_fill ON rowrun.task', '4f5938b8b2e8253ea27bdf4cdba45536', 141, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_schedule_refill ON rowrun.task', '0f6f7dcc185eaddd8edc6a6014d96a9e', 142, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.tick_that_follows(rowrun.task, rowrun.task_run, timestamptz)', '3071994bc6585d5c210197810006871c', 143, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.missed_at(rowrun.task, timestamptz)', '7d1480ac39498c24837b2a00fa88c0f5', 144, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.pause_schedule(bigint, text)', 'd385019b4096551d4eda8096c3ec3375', 145, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_after(bigint[])', '8d46a2d6d17ad99871fa81a0d170c0bf', 146, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_ended(bigint[], bigint[])', '7d5d59812f872beb87ce91a9ecbbda9a', 147, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_tick(bigint, text)', '64bb9e5db38bf3275c1e8d6aa2008485', 148, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_task(bigint, boolean, boolean)', 'becc4945ed5529321a2fd31cdd801ca9', 149, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_scheduled()', 'ef00b1d4574b73b37480a1c7db2e1e8a', 150, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_scheduled ON rowrun.task', '525836fd40934262c1fcf108ffc3cd52', 151, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_rescheduled ON rowrun.task', '2d449b18fa8776fdee0da96cb254d9d5', 152, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.skip_missed(bigint[])', 'ae849e2866a9a78b713f3a43bbfe0df3', 153, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_sweep(bigint, integer)', 'c6f11590b17004000506d83ddd09e0a7', 154, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.handler_task(text)', '9defe2985cf50fb6b2d918576fbb37d7', 155, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_recovery_check()', 'f2ad6a20e13c0a1dfc4c73df8b14dd9a', 156, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_recovery_check ON rowrun.task', '2d0593a482fdecc58940dc9d1707407d', 157, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.handle_ended(bigint[])', 'c982aa5f798c3fb2ab75c46015f79717', 158, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.orphan_task_run', '7eb9167c4f150d8fa7606b4e68457d8b', 159, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.note_orphans(interval, interval)', '9c3cb1f8c52cf3ded9540504501c5f39', 160, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.purge_type(text, interval, bigint, integer)', 'a25d07fe214bcbdc49fdaa42657879e4', 161, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.insert_many(bigint, jsonb, text[], text, timestamptz, integer)', '61ce4d4d799a65dd565507ccaaefea46', 162, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_named(text)', 'd816f7d814185b4ef92ae2899a6cfb13', 163, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, jsonb, text[], text, timestamptz, integer)', '42d72b421e647a6b89c1af3f45fe5143', 164, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, jsonb[], text[], text, timestamptz, integer)', '0a2a89e87c009c2f3f4a777f6e8ddc59', 165, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, text, text[], text, timestamptz, integer)', '1d71a934d12febe8865f0fc9d069104e', 166, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, jsonb, text[], text, timestamptz, integer)', 'f5d5e0e76d162ab22218b2e22ef389b7', 167, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, jsonb[], text[], text, timestamptz, integer)', '7aaaa5f5f56c11c540f386ea873716d5', 168, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, text, text[], text, timestamptz, integer)', 'ee4862e986949121b991fcec637ae2be', 169, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.replace_run(bigint, text, jsonb, timestamptz, integer)', '6d9fed2d9e2e1176dd0e6411a7b3b6b2', 170, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.replace_run(text, text, jsonb, timestamptz, integer)', 'e8e840bff8e88db5134a23bdcb4f0796', 171, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_operations_fill()', '6742109a71a0805ada7dc2a16891200f', 172, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_author_operations ON rowrun.task', '5f88a95aefcbdda987cf531bd59d14c4', 173, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_operations_fill ON rowrun.task', 'b1ec9fe58768e7f3aa70df95e6853c8d', 174, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.set_replica_paused(text, boolean)', 'f87a64f0e1ba50ff62f5af75aef550c9', 175, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.pause_replica(text)', 'f331e79182826d32aec99688b2a66421', 176, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.resume_replica(text)', 'bca22c761523108e2977183a770ac61d', 177, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.server_identity()', '1098bce595aa3db4dfd84aebae759dd7', 178, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.deployment_elsewhere()', '3fd9728275cfa53d5d02e91890b6eb8c', 179, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.renew_deployment(boolean)', 'f5fc2cc67b13f13240dcd61c7f068b2a', 180, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/tables', '4c4b7dc4432daa90d3eae9eb2bea9a4e', 181, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/functions', 'dcfecbf77af108c47e988e32fc105d26', 182, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/schedules', '8a6866a31d5a62d7591cfe6192a08ff5', 183, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/liveness', 'e7cf98813cf1ec2c766e4f2c655f683d', 184, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/operations', 'c24054a0e82fd491acf9fb8e046dbe36', 185, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/excess', '9f6526304a137728c9057e47f58d1aa7', 186, NULL);
+
+
+--
+-- Data for Name: code_version; Type: TABLE DATA; Schema: rowrun; Owner: -
+--
+
+INSERT INTO rowrun.code_version VALUES (true, 1, 'f80e7003f2b27da7abe7c9065725a9d8', '2026-11-22 19:49:51.418972+00');
+
+
+--
+-- Data for Name: deployment; Type: TABLE DATA; Schema: rowrun; Owner: -
+--
+
+INSERT INTO rowrun.deployment VALUES (true, '52c69e88-b489-4fe7-9ea9-e9f285339959', '2026-11-22 19:49:49.738951+00', NULL, NULL, 7711079810209032544, 18267, 1);
+
+
+--
+-- Data for Name: gate_mark; Type: TABLE DATA; Schema: rowrun; Owner: -
+--
+
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (1, 'REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-22 19:50:00.601278+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (2, 'REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-22 19:50:00.601936+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (3, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-22 19:50:01.579373+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (4, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-22 19:50:01.687732+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (5, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-22 19:50:01.755364+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (6, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-22 19:50:01.760757+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (7, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-22 19:50:02.262462+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (8, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-22 19:50:02.332952+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (9, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-22 19:50:02.559561+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (10, 'TASK', NULL, NULL, NULL, 11, NULL, NULL, NULL, '2026-11-22 19:50:02.778228+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (11, 'PLAN', NULL, NULL, 1, NULL, NULL, false, NULL, '2026-11-22 19:50:02.77848+00');
+
+
+--
+-- Data for Name: migration; Type: TABLE DATA; Schema: rowrun; Owner: -
+--
+
+INSERT INTO rowrun.migration VALUES (1, '2026-11-22 19:49:49.738951+00', '3bf86bc1550e24f2d5e8aa3f33c569065dff3aad95680cafef590bb61d89b3df');
+INSERT INTO rowrun.migration VALUES (2, '2026-11-22 19:49:50.915461+00', '8bc882226c70f7766592c9800ed3983cca0db46231ee8244e630f88154458dd1');
+
+
+--
+-- Data for Name: orphan_type; Type: TABLE DATA; Schema: rowrun; Owner: -
+--
+
+
+
+--
+-- Data for Name: plan; Type: TABLE DATA; Schema: rowrun; Owner: -
+--
+
+INSERT INTO rowrun.plan VALUES (1, 'default', 'in every state', 3, 'STOP_DATABASE', false, 1, '2026-11-22 19:50:00.676129+00', 0, 0);
+INSERT INTO rowrun.plan VALUES (2, 'default', 'complete', NULL, 'STOP_DATABASE', false, 1, '2026-11-22 19:50:00.676129+00', 0, 0);
+INSERT INTO rowrun.plan VALUES (3, 'default', 'failed', NULL, 'STOP_DATABASE', false, 1, '2026-11-22 19:50:00.676129+00', 0, 0);
+
+
+--
+-- Data for Name: promotion_lock; Type: TABLE DATA; Schema: rowrun; Owner: -
+--
+
+INSERT INTO rowrun.promotion_lock VALUES (1);
+
+
+--
+-- Data for Name: replica_heartbeat; Type: TABLE DATA; Schema: rowrun; Owner: -
+--
+
+INSERT INTO rowrun.replica_heartbeat VALUES ('dump-1', '2026-11-22 19:50:00.574873+00', 'alive', '', '', '2026-11-22 19:50:00.574873+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP,SQL,DATABASE_MIGRATE}', '{orders}', '{}', 0, 0, NULL, NULL);
+INSERT INTO rowrun.replica_heartbeat VALUES ('dump-2', '2026-11-21 19:50:00.574873+00', 'gone', '', '', '2026-11-22 19:50:00.574873+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP}', '{}', '{}', 0, 0, NULL, NULL);
+
+
+--
+-- Data for Name: schema_migrations; Type: TABLE DATA; Schema: rowrun; Owner: -
+--
+
+INSERT INTO rowrun.schema_migrations VALUES (2, false);
+
+
+--
+-- Data for Name: schema_object; Type: TABLE DATA; Schema: rowrun; Owner: -
+--
+
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'schema_migrations_pkey ON rowrun.schema_migrations', 'e807ca88c4ae5c4c19244ed438ad4eb8');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'migration_pkey ON rowrun.migration', 'dfc59bddd2878d5d038f6922de2533ac');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'code_version_singleton_check ON rowrun.code_version', '7083dc3580d87bd63ff276fa2a43ee0f');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'code_version_pkey ON rowrun.code_version', 'de3ac796a41407e76434f75657b3e48d');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'code_object_pkey ON rowrun.code_object', 'e86f50072559c90d435f9bc267cf2e91');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'deployment_singleton_check ON rowrun.deployment', '549bf59b4a81af044d7c8a131b65d878');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'deployment_pkey ON rowrun.deployment', '5120ecc0edf4a437ac47dc03e93a22c8');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.version_key(text)', '131eaff6bd92a7dacc5e8ed3e11280f1');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.too_deep(jsonb)', '9b6118db9b79a2779b18cb4988a1615f');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'plan_id_check ON rowrun.plan', 'eeb7a504d15cdb829243b5d066c5ed30');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'plan_project_check ON rowrun.plan', 'fd8efbb2f012d4663e0d91bd4b7f04f5');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'plan_name_check ON rowrun.plan', '93af30f6f95b6fa5cecda780450026fe');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'plan_parallel_limit_check ON rowrun.plan', 'bb5dca57e6740285e225371d5732cd9d');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'plan_on_failure_check ON rowrun.plan', '96191a1a809f2f2f9856519916b985cf');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'plan_pkey ON rowrun.plan', 'ad5502584dbb5347eaeba307002005ad');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.plan_unannounced', '131aac614572ccb9f388212cfd7f5306');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_id_check ON rowrun.task', 'c78b6d2bc9dae9e330fd5127d2726f7d');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_name_check ON rowrun.task', 'b7c7a49dad839a3482704ebde4f1c302');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_type_check ON rowrun.task', 'fb0b4591a502191ec0bda804b5d04f74');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_queue_check ON rowrun.task', 'bf511ba20a650d96a87a689ee4192254');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_database_id_check ON rowrun.task', 'de5347dfc5764398d1e25c07161cd211');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_version_check ON rowrun.task', '63a2d4d4bd7560cd2f576a02a5d1f0a6');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_payload_check ON rowrun.task', '1ce2e0eb8fa14a7a1f55c55c1a07b26c');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_payload_check1 ON rowrun.task', 'afd21a4eeb0fe874adcf0bd2e2e6ec86');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_timeout_check ON rowrun.task', '879659b8f8f5069005a6ae55d81ac2c8');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_progress_timeout_check ON rowrun.task', 'ac2c0366489da2fbf854d7b27ad387d6');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_max_attempts_check ON rowrun.task', '10925915c94585e52831ba0c7b6973e6');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_retry_delay_check ON rowrun.task', '850fe3005e2b5020ce2d21ffa6df975f');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_on_stale_check ON rowrun.task', 'd635fdbaa3f3c23de93fe71103f927de');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_on_failure_task_check ON rowrun.task', '300d06e8381c31f6e5804213807c2dff');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_skip_reason_check ON rowrun.task', 'ede79f5bd83ffb16d8460b19d38a00be');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_retention_check ON rowrun.task', '00e3ba8740f76944753cdca1cf09fdb7');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_labels_check ON rowrun.task', '434fc18bebbbc655b3fff704e31bbddc');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_labels_check1 ON rowrun.task', '883812c848a78be1fb39aa47df5a5d92');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_outcome_check ON rowrun.task', '57fb98c31abe7b91b43e77c724b2ddcb');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_schedule_check ON rowrun.task', '1a2de6df08223f4e6681dbd4d45d0d89');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_time_zone_check ON rowrun.task', 'f92c4af1d7f5216ccda2196f8cf4a44c');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_misfire_check ON rowrun.task', '524fd3b5f99bbca810b1a6371ddaf8e0');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_starts_at_check ON rowrun.task', 'b95d0a2c56d45c6da43b8dc46c877952');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_ends_at_check ON rowrun.task', '01860f04b61664894c2d25b4c7c877c4');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_overlap_check ON rowrun.task', '613ce1b52c44f281799414653add70d5');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_state_check ON rowrun.task', '9d0d29894320ed39d52013b8ea0c39fd');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_failure_log_level_check ON rowrun.task', '7f477b257e4e0b44f0278e27c303f810');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_migrate_needs_target ON rowrun.task', 'afb3f33184b208ca28cf0b602e5be05a');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_order_needs_database ON rowrun.task', '52eb7d9d0bec852e5d406fe53a2342b5');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_schedule_without_plan ON rowrun.task', '04d0503f152f57fa5fddff0a70fc14f0');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_pkey ON rowrun.task', 'c73cd761cec7a8c8d1009a143b46d2e5');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_plan_id_fkey ON rowrun.task', 'e03e656f0a6b4cdc1934521a784af157');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_plan_name', 'e4ea45d42d1fa2b9a3f5f3b6113c1f94');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_name', '90a7f61a27fedd0e14b1be8616f3582a');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_plan', '0ba419afa4f84dabf05f847a34c423c0');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_plan_failed', 'c99ff90b17104ce304c3ca4a18e18777');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_plan_failed_round', 'dd443d093341e4ea2eb6bf11febfeef4');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_plan_open', 'ed07328d7e80847f64851d302eabb60f');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_dependency_not_itself ON rowrun.task_dependency', '252a452b95ae418a3e7c5996c014d8f0');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_dependency_pkey ON rowrun.task_dependency', 'bd6c96ef62fb08cc464f281212e15998');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_dependency_task_id_fkey ON rowrun.task_dependency', '1bb669455ba00b03cbe94776c4f2f9b9');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_dependency_depends_on_id_fkey ON rowrun.task_dependency', 'ec5a22c62d73016d991a8dcc0a5d816d');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_dependency_depends_on', '377cc8c530478c486232020321c61a64');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_run_pkey ON rowrun.task_run', 'c368c8c31a03fa1b17380ee93ebda260');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_run_task_id_fkey ON rowrun.task_run', '077a71e92e92f7b79ec2ad911ba45760');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_ready', 'a7f49569730bf11fc297dae627a5b79b');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_judge_free', '4b907608b2572bdad80430fffe19c4c6');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_judge_gated', 'a1085f00d1b70fad67a3a2789ca4a628');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_available', 'b35dfe533d698cce1f2920f33764eceb');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_database_pending', '07d1f7855154f559e1afdda301ef5c71');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_database_held', '81f33489f2dcfecca62ef76c144d9a6a');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_database_active', '51219ef64af945af7eaf26dd01e03cae');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_database_sequential', '195b99ea8edc8f287f702444d1a0d546');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_plan_unfinished', '1725df97a7000078e15192c83ba205a6');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_one_unfinished', '7cd69a9dd9c1b7653b2f53788889d915');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_newest', 'bd009672f407f6da51bec83add8da4e6');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_held_failure', '45fcba6b7849cb689048400a83560a56');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_held_paused', '19e3f51de0e14e1cd3aba3406d3f738d');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_held_replica', '9ce2bf48763578e8a326d275c9eeefc7');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_idempotency_key', '3c33fd38e82766d9b71050670dabdaa1');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_retry_of', '24703bade0ab6a9536fff2928580e824');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_chain_end', 'ec63b2535c9c0cf7fb8c80365017d026');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_failed', 'd7709093b3b69e70846a362a5f16d987');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_run_log_detail_check ON rowrun.task_run_log', '639eda6c555485022105d0b990e53f41');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_run_log_pkey ON rowrun.task_run_log', 'e3c5dd1229f3762e4d8b34e2866923d4');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_run_log_task_run_id_fkey ON rowrun.task_run_log', '35d1cb92ea9843de6e94a27dfb81a843');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_log_run', '36b8e1e356bde6cfb580414d2b4ad914');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'gate_mark_kind_check ON rowrun.gate_mark', '34784205cc73c5de1d78a5a3c4b97d57');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'gate_mark_pkey ON rowrun.gate_mark', 'e4da25032836d6547996f742bc3b62d0');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'promotion_lock_id_check ON rowrun.promotion_lock', '0d9c22f9dd6f3ba7137e759ff7cc37ba');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'promotion_lock_pkey ON rowrun.promotion_lock', 'a03083d2080912bc40881b67e3b3253c');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'webhook_pkey ON rowrun.webhook', '832a478b937ca478b44c563565effb01');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.webhook_project', 'e07b6dadd25cd2460c7771572a74048c');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'webhook_delivery_log_event_type_check ON rowrun.webhook_delivery_log', '99f100235c818e10092509e7755243cf');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'webhook_delivery_log_pkey ON rowrun.webhook_delivery_log', 'dc7687ab35009d74fafcda8c12fccc5b');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'webhook_delivery_log_plan_id_fkey ON rowrun.webhook_delivery_log', '46d4cbda78d64229f92fc9d7c711a65c');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'webhook_delivery_event_type_check ON rowrun.webhook_delivery', '7ecdae3e55e682e806b6fe301dafd253');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'webhook_delivery_status_check ON rowrun.webhook_delivery', '4e1ae4746b991f930a199e9c5d88176b');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'webhook_delivery_attempts_check ON rowrun.webhook_delivery', 'ffed7d722d348f4bbf8c60be1b1bc187');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'webhook_delivery_next_attempt_at_check ON rowrun.webhook_delivery', '96a5cda4dd47d3244a2a9f2f6db00890');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'webhook_delivery_delivered_at_check ON rowrun.webhook_delivery', 'd39f67bdff25e91f6e2f5ee569c47848');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'webhook_delivery_leased_until_check ON rowrun.webhook_delivery', 'e162d32bca91236d188be777cb1f94e7');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'webhook_delivery_has_time ON rowrun.webhook_delivery', 'dcfe847622e7694a0cf6e4f6ee391ce8');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'webhook_delivery_pkey ON rowrun.webhook_delivery', '1c79c791cafac61c6a665845b60839fa');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'webhook_delivery_message_id_key ON rowrun.webhook_delivery', 'c85a637b5bb0052a81c0d287eab7e7d4');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'webhook_delivery_once ON rowrun.webhook_delivery', '15fb18d428a56ef92f81afb090198a0b');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.webhook_delivery_due', '4ca60c73b752288246cfe8c398f8cfdf');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.webhook_delivery_waiting', 'c7971ebb26c1dad39a370d7d13629734');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.webhook_delivery_oldest', 'd3c9db038ae051702aabe4ae0344ef1f');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.webhook_delivery_leased', 'e3f09e908bf50764b52bc6870c7963de');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.webhook_delivery_plan', '433c6d52e30022c224a1412d7c44b4bb');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.webhook_delivery_settled', 'a911b06e6ac1b1694328da11c86a92e0');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'stream_position_pkey ON rowrun.stream_position', '8434fea796fc12cebcb14adc56563b68');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'stream_handover_pkey ON rowrun.stream_handover', 'c4975e03b9a829141df613bacb4dfc3a');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_tick', 'f520806cfea5bdca8410aa89eaad3bec');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_tick_unfinished', '8f1bf398a002e7eb2abfdf7316005ca4');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_scheduled', '463be00ccdc8f46d8071bab9ab04cbaa');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_schedule_error', 'c73c8d0c8ac6d7ccafd586572f560f6a');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'stream_note_level_check ON rowrun.stream_note', '69879af0e8ca5048cf4854304d3c8255');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'stream_note_detail_check ON rowrun.stream_note', '02faaa4d564ae18e98ad33eb769f6b3c');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'stream_note_pkey ON rowrun.stream_note', '602ac9d6d3393985c23756a30c300baa');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.stream_note_unprinted', '1951003fa12822868fb975e408f276fe');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_type_type_check ON rowrun.task_type', 'a7dea15e30d48d9b93043dd7eb03323a');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_type_check1 ON rowrun.task_type', '55846129d445d87154ece7e8f5cb4211');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_type_mapping_check ON rowrun.task_type', '9e00831b3e172b0c9eca003fc8d2ff41');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_type_alias_harmless ON rowrun.task_type', 'dd462a81770cc8a4af105129e411b798');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_type_mapping_of_alias ON rowrun.task_type', '7b5cf8581f37d11dd96635eb16289a31');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_type_pkey ON rowrun.task_type', '1e7b4c4da4441437a1ff8415cb452851');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'orphan_type_pkey ON rowrun.orphan_type', 'e008154343b0e552bc56b9fa4694e4c2');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_retention', 'a9a476650891e4c008d47d6810279954');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_own_retention', 'da9a1ba0cd2aee9a08c14d0f64b8cb48');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'schema_object_pkey ON rowrun.schema_object', 'bcf10b89daf8a024d5dcb36f8d83a314');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'replica_heartbeat_replica_id_check ON rowrun.replica_heartbeat', 'a8d29637c89f7921b426697f47a5ed88');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'replica_heartbeat_last_heartbeat_check ON rowrun.replica_heartbeat', '75aff0a8525cdc5f344a4f0494fcf5ec');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'replica_heartbeat_name_check ON rowrun.replica_heartbeat', 'ac201b680970287bd610b47293ef682b');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'replica_heartbeat_state_check ON rowrun.replica_heartbeat', 'b0e56ca6dc9affacdf6991948431456d');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'replica_heartbeat_lease_check ON rowrun.replica_heartbeat', '4cbb1a8c7ba61438cbbd63303a6b063a');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'replica_heartbeat_queues_check ON rowrun.replica_heartbeat', 'fb2043a1a2c124998bd0d9febd1605b2');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'replica_heartbeat_types_check ON rowrun.replica_heartbeat', '36d1b50ce7390dc7b8394e687e4ca229');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'replica_heartbeat_databases_check ON rowrun.replica_heartbeat', '369cd99182c62e4643ec1160eecf4381');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'replica_heartbeat_commands_check ON rowrun.replica_heartbeat', '9db816641e3496f3ecf81a982a427e41');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'replica_heartbeat_concurrency_check ON rowrun.replica_heartbeat', '10427d9f164892856644197c9dfe8ed7');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'replica_heartbeat_running_check ON rowrun.replica_heartbeat', 'a7599facba5ee447b9362eb4697d3dd5');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'replica_heartbeat_wake_source_check ON rowrun.replica_heartbeat', 'df19888926519f35c246e35d6c81ce02');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'replica_heartbeat_pkey ON rowrun.replica_heartbeat', '4a6a7d6fe98e9fa381ffa01085cb9dfa');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_running', '7615342168d546bd737a69bd6af010cd');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.is_owner()', 'c3bf797fed88b6ed1224abb964fc0816');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.is_trusted()', 'c8bdce284dc5a29073bc69a36d4ade44');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.is_authors(text)', '0099b2660f3376f3f9ddc04519e46954');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.is_author()', 'c3ce75cd1f56dd913809592962f4ca9e');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.check_id(bigint,regclass)', '4aa378e6e70a097014c1841d8afea183');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.plan_fill()', '099c771b12465d758d8d797f118d98c8');
+INSERT INTO rowrun.schema_object VALUES ('trigger', 'plan_fill ON rowrun.plan', '678d558852610f3749b0eae440d86dc2');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_fill()', 'b97f17a2fb6f8fe2041deb33bce2ac04');
+INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_fill ON rowrun.task', '71868d0a0c4f9b8ef4beb53b7045ca0b');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_author_check()', 'c2dba19009042f8494192de76b5e7603');
+INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_author_insert ON rowrun.task', '824abf7941346113f8a6274220269460');
+INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_author_update ON rowrun.task', '9b4ce73b53a2ca7f5d6483ea4b342522');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_dependency_author()', 'd7d90ff8dc2d6c3631ae6b62c6b79f67');
+INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_dependency_author ON rowrun.task_dependency', 'fc70a2869f80d3f9a1dc7b838abd94f7');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_dependency_check()', 'af61cc9a8f558556147217c9b2bd6155');
+INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_dependency_check ON rowrun.task_dependency', '446a6d25955a78e6d8a5b91db81f5bc1');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_dependency_acyclic()', '9d6b953d5a727cad17b248587ba8ef7b');
+INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_dependency_added ON rowrun.task_dependency', '89572c4ed942e5e928548690d5330bba');
+INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_dependency_moved ON rowrun.task_dependency', '9ef44978d0cb82067186cf931c2b9f09');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_bounds(rowrun.task_run)', '3e66c674f88634ea7cb484bcb555c6dc');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.is_scheduling()', '971295db147184d5d8eba350b5bf1cfb');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_fill()', '7f7c750f33308ad82d8ed2eb8dfde11d');
+INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_run_fill ON rowrun.task_run', 'd0599eacf3fcfe93dd5b12139ccaa81c');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_guard()', 'f97d3f1ce5e677d8cb00aa45ad91d3c6');
+INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_run_guard ON rowrun.task_run', '75fc2598ff933e8d17f81af4f77e03dd');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_fixed()', '2c76bab2e1a9fde2f0e186254dc0ec3d');
+INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_run_fixed ON rowrun.task_run', '51fc360e232bd9093bf4f0aa3ae8f0f1');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_keep()', '0714a726bceb5a31a2ca6782b9836c77');
+INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_run_keep ON rowrun.task_run', 'd88745b9dc278687313c8ade02b7744d');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.replica_heartbeat_fill()', 'f9a9cae086cac8a85465632c2ed84bd0');
+INSERT INTO rowrun.schema_object VALUES ('trigger', 'replica_heartbeat_fill ON rowrun.replica_heartbeat', 'c9950a648d3b1d886e05afe750bfda4c');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.may_notify()', '3946a80310c90ac7a246e549ac375025');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.notify_look()', '5addf60560520a5f5d12c127b82121e7');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.is_quiet()', 'f7de70289c4af0859f0e2b51bcdcc500');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.transition(rowrun.task_run)', '1b848553ef277f5369a0a2535dc75536');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.announce_parts(text[])', '4f4c003de5441b28a3ffd2b24c6b1197');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.announce(text[])', '827321a9b69d25a84c19781f441c4cde');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.mark_stopped(bigint[])', 'c1a168769422e947046914b009970486');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.mark_ended(bigint[])', 'c4f2e87ccce4979bd3ba8ef616d19eef');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.note_edit(text,boolean)', 'b5ecbe0f2a1f2e16e729c884b90a580f');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.note_ready(bigint)', '7b650adcc31ae93c24dcfb49c08e28c0');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_inserted()', '1746a375d70d0558808c4acc05c14434');
+INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_run_inserted ON rowrun.task_run', '4e11b7dd8d2eda92d7d7c9fe1d07871c');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_by_hand()', '1b93720a28ca7c3bb375766180075968');
+INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_run_by_hand ON rowrun.task_run', '2a23bcd3f293a2102a58827d685f60cd');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_deleted()', '041576ee25a7f8592602f3c34186e2f7');
+INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_run_deleted ON rowrun.task_run', 'dd6d4b221c6a2285782a292c561f84cd');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_outcome_changed()', '9fa7188f01469ca7d5129ed206e46ea4');
+INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_outcome_changed ON rowrun.task', '6be32130d12fd557d4da1a3969062108');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_gate_changed()', '06e382d22e1bdbb76531a50e1658d2d2');
+INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_gate_changed ON rowrun.task', 'd32c4edbc0ad925f00826fc72c3e42fe');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_left_plan()', 'cf675ceb0a69455ff36121620faaef33');
+INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_deleted ON rowrun.task', 'f4ec23a80ec9c85e8cce679da7ac0a5d');
+INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_moved ON rowrun.task', '925d0bc8a38aec7c6199933279a8b5fc');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.plan_gate_changed()', '81798218e04a5ac0afb4e034bfdac1c1');
+INSERT INTO rowrun.schema_object VALUES ('trigger', 'plan_gate_changed ON rowrun.plan', 'ad7fc4476dea6e946e591481eabf5b1c');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_dependency_changed()', 'f1f285ee9f225815d76cef2e1653ccdb');
+INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_dependency_changed ON rowrun.task_dependency', 'c69dfc9a0f7229a53fba091ef91e249e');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.replica_changed()', '12d575f0457e850e04868a61dd2d1f21');
+INSERT INTO rowrun.schema_object VALUES ('trigger', 'replica_came ON rowrun.replica_heartbeat', '72dc24257f52e0b76b3f2ca82ab6c383');
+INSERT INTO rowrun.schema_object VALUES ('trigger', 'replica_changed ON rowrun.replica_heartbeat', '10b18463eeaad085d5ad34b11ff0495e');
+INSERT INTO rowrun.schema_object VALUES ('view', 'rowrun.unmet_dependency', 'ffcf085ca55b1672c5479ed0b297dd5e');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.fits(text,text,jsonb,text[],text[])', '35fcb25fee8503eedf3beed4d4f29531');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.takes(rowrun.replica_heartbeat,timestamp with time zone,text,text,text,jsonb)', '8b5d8e886ba89fa2c91ae3192779212e');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.sequential_open(bigint,timestamp with time zone)', 'b8ca68cb38015fce453c56d0089a50d3');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.first_sequential(text,text,timestamp with time zone)', 'c57d6fa23d34d9b048c9ecd61b7fef59');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.closed_gate(rowrun.task_run,boolean,timestamp with time zone)', 'da3c47c345f6f9eb292ecb282667c68b');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.plan_room(bigint)', '009b14cef768a90790bec00029314f13');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.promoted_now()', 'fe957c08b056c832561347201dfe4f11');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.note_promoted(bigint[])', '0e281a4c6a28e66c6514b0016f6cfc47');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.promote_runs(boolean,boolean,integer)', 'a2c8fb574888f9e8023e85a7491236fe');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.advance_databases(text[])', '73e4888417e7e1c1ad4fafff680f2e0e');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.next_run_id()', '9a2a2b4fc40b106dcf26efa7ace46edc');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.next_log_id()', 'ef386a29ead92615c48b72397e8d822c');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.end_runs(bigint[],uuid[],text[],jsonb[],text[],bigint[])', '428a539086e04f414a5ffef1dae4bdb8');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.check_isolation()', '2ed02bd8297be8a7b612137b0c8d26a6');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.define_task(text,text,jsonb,text,text,text,boolean,integer,interval,interval,integer,interval,text,jsonb)', '3eaf55d19f5b1a4f4c8e23063df83998');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.run_task(bigint,jsonb,timestamp with time zone,integer,text)', '6192a47473c4272361114278dfb32624');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.run_task(text,jsonb,timestamp with time zone,integer,text)', '59cf547a71371ea4fdd6c600061c4100');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.run_tasks(bigint[],timestamp with time zone)', '97cd9451e15e721c6ab6fbd62d23b891');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.cancel_run(bigint,text)', 'a30ce0d1223cebbf948bd27aa93822f8');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.retry_run(bigint)', '103281aafe99dd80165190846cd093ec');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.abandon_run(bigint,text)', '1e726b1ec5538336092faa0c0f082cd8');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.report_progress(bigint,uuid,jsonb)', 'bc49f4685124c215e331885ce8c04673');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.complete_run(bigint,uuid,jsonb)', '1e204ff03dab5d9b35f94eb594fa1303');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.fail_run(bigint,uuid,text)', '33d789f9a3b748d81b945aeed7ba4726');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.remove_task(bigint)', 'f7f43b4819010e19fe9f818d72da6a0c');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.remove_any_task(bigint)', 'ae75d8374a85e319373f03b7eb66f68d');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.delete_task(bigint)', '263ad37a4769cabf39510f979c19199b');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.remove_plan(bigint)', '8507c53fc911bd192d953741f81102eb');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.remove_any_plan(bigint)', '6a635af8ba56bee8d2db1c0785ed4b63');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.delete_plan(bigint)', '46fd20da93031d4fefe827ebed450238');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.remove_dependency(bigint,bigint)', '3beb6725cdcf99c44fa64642a25888b3');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.remove_any_dependency(bigint,bigint)', 'cd35968d3d869ca04cda7e9c5251fd49');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.delete_dependency(bigint,bigint)', '3dddc8df25c4b1fa65566d273f9339b7');
+INSERT INTO rowrun.schema_object VALUES ('view', 'rowrun.job', '72f54dd3bae790ac23d7cab552b36ddd');
+INSERT INTO rowrun.schema_object VALUES ('view', 'rowrun.task_status', 'b8a3717cc14dd38a129118f17830e87a');
+INSERT INTO rowrun.schema_object VALUES ('view', 'rowrun.plan_status', '301693b9641386a382705aff82f80357');
+INSERT INTO rowrun.schema_object VALUES ('view', 'rowrun.replica_status', 'f8e7b10230b3528501bc86111b18b9a0');
+INSERT INTO rowrun.schema_object VALUES ('view', 'rowrun.failed_run', '5ec739656e7bff14784ef14a338c7caf');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.ago(interval)', '83eb5903cc44124eabacd1bd2ee0ab4b');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.able_replicas(rowrun.task_run,timestamp with time zone)', '268eb2294a33086f38edacd3d19b0736');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.waits_for(rowrun.task_run)', '349bf61c11e6a4d69d0ec17cb2910d68');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.waiting(bigint)', '0cc2151a1cf864959c258677cc64678a');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.next_delivery_id()', '755091312183296cbc5e101392d38a04');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.webhook_fill()', '9545fdc118746a63bfa3800cc58da659');
+INSERT INTO rowrun.schema_object VALUES ('trigger', 'webhook_fill ON rowrun.webhook', '16b3d2ddc6ed944cfc052b3388d5e1d6');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.webhook_changed()', 'a73b176961465eb1065a694950b89ca1');
+INSERT INTO rowrun.schema_object VALUES ('trigger', 'webhook_changed ON rowrun.webhook', '83cf14e12abb98b9afde3edbdc5c8e41');
+INSERT INTO rowrun.schema_object VALUES ('trigger', 'webhook_delivery_changed ON rowrun.webhook_delivery', 'b9cb35aa30eeee0f3f62e8af6cf66d3c');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.webhook_deleted()', '10c949d37729ea1d06eaa30d18af0227');
+INSERT INTO rowrun.schema_object VALUES ('trigger', 'webhook_deleted ON rowrun.webhook', '5cf57db4277573a88678be3e519e35ee');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.delete_webhook(bigint)', 'af2d77af35966705c16e28f37cd601f4');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.due_event(rowrun.plan)', '1d4478a5fc35fc883eca6196d18d779f');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.plan_message(rowrun.plan,text)', 'b44c48189ce502f857daf05c964ac078');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.announce_plans(bigint[])', '6a63499bbfad65a0d35ca61fff56233c');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.begin_round(bigint,integer,boolean)', 'd7eb3fddb35307c21dab07cd436f4405');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.next_rounds(bigint[])', 'cddcda6dd363bb235cdfacbe4b10801e');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.begin_rounds(bigint[],boolean)', 'b75cb2698337d73bd5fdd26dfd5cfdda');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.settle_plans(bigint[],jsonb,boolean)', '8ead0eafafc3277c64543025c8065987');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.check_plan(bigint)', '1fe3587b6568dbc99549d2154f2084d3');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.run_plan(bigint)', '489726ee26fc483c5b22ff2e79aaba3b');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.retry_plan(bigint)', '79a5b5623c8213a921dab62db9ea1d9d');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.cancel_plan(bigint,text)', '4c10ff703afc52807c14561b6d533553');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.set_skipped(bigint,boolean,text)', '8ade9f1c03f5d2d1630d361ef195dcc5');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.skip_task(bigint,text)', 'b446ee7da9cd0ca982dd144745ce2b1f');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.unskip_task(bigint)', '54a25a0cf3b85f57738d9480fa0d5104');
+INSERT INTO rowrun.schema_object VALUES ('publication', 'rowrun_stream', '00d679102c6a13ffde1c24a1e1014535');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.cron_field(text,text,integer,integer,text[])', '2301342cf94443021ae14a423d9b1363');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.go_duration(text)', '3d2712d78af62aae796d0881eed36c84');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.cron_local(bigint,bigint,bigint,bigint,bigint,boolean,timestamp without time zone)', 'aaaa4f4aedbfc993128b446ef28b864c');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.utc_offset(text,timestamp with time zone)', '9f7a1860f9ee987402e3694c174c38f6');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.clock_change(text,timestamp with time zone,timestamp with time zone)', '0e86f856782e04fb1d180d467eab60b6');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.parse_schedule(text)', '51b49d7697745cc205a86650aa06dad4');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.tick_after(bigint[],text,timestamp with time zone,timestamp with time zone)', 'c92c79884f5cad3b5dff19e156e7294b');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.next_tick(text,text,timestamp with time zone,timestamp with time zone)', '5ac35f0d671175775bb2e9e897e797de');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_schedule_fill()', 'b86248ebed49b44831689343e7f19b20');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.known_zone(text)', 'b81980f28a22efdc4123a5b4c7539b05');
+INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_author_schedule ON rowrun.task', 'a9748b189d7deb473cbb0af909ea5046');
+INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_schedule_fill ON rowrun.task', '8612bd3dcba781b3a13b576308bd8208');
+INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_schedule_refill ON rowrun.task', 'afd8b1e4f410f6ee64552ba6679b0a02');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.tick_that_follows(rowrun.task,rowrun.task_run,timestamp with time zone)', '8267f08987444f2b0d741068ec8e989a');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.missed_at(rowrun.task,timestamp with time zone)', '1fbb1c7024d34c6e1acf8eb72eb1235b');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.pause_schedule(bigint,text)', '803e742dbb13062f20095cde8ae2b1a0');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.schedule_after(bigint[])', '5385dd63a9de85430d5df52423bf9eab');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.schedule_ended(bigint[],bigint[])', '85ee53dc7ab4fb444e9bed8761dbf346');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.cancel_tick(bigint,text)', '3cfbab25f4f30edf4232b69e1ebcaae3');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.schedule_task(bigint,boolean,boolean)', '092e5be9e2e33613bd582bff2668fab5');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_scheduled()', 'd95a35ea8b913f5c500aa4f07ec23f47');
+INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_scheduled ON rowrun.task', '70cc8979cd50baf5040f4411f78c3d77');
+INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_rescheduled ON rowrun.task', '606d6ae226965fc06eeb9e32e4aa6412');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.skip_missed(bigint[])', '74e3b044dbe326fe8d38651dccb36fce');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.schedule_sweep(bigint,integer)', '4281e6e6464a29ae5f0691894c32df69');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.handler_task(text)', '314352fe693cdc4d7efc1d09aecd1b78');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_recovery_check()', '975529fe419b70f6b37781d547b12135');
+INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_recovery_check ON rowrun.task', '9869f7eb129e078dde01e1db7452a3cc');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.handle_ended(bigint[])', '10c6753e47513c362c1072b2c5a95191');
+INSERT INTO rowrun.schema_object VALUES ('view', 'rowrun.orphan_task_run', '60eb7d384d6aa0916deccdb84b623ea3');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.note_orphans(interval,interval)', '6b686a757b64faf3335dd597e3d31c33');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.purge_type(text,interval,bigint,integer)', '789b4a29d89ad12b4cd11b22365f09c9');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.insert_many(bigint,jsonb,text[],text,timestamp with time zone,integer)', 'bbc6de90c92718b63506610987a11c75');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_named(text)', 'ee0da11ea39682136485c4f4499c9ee8');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.enqueue_many(bigint,jsonb,text[],text,timestamp with time zone,integer)', '4dd0739b411384b6d1f72e60ca351a60');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.enqueue_many(bigint,jsonb[],text[],text,timestamp with time zone,integer)', 'de5de411f496115c143db676b17878f7');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.enqueue_many(bigint,text,text[],text,timestamp with time zone,integer)', 'c9a697448ce8bd5c323156fec7365cb2');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.enqueue_many(text,jsonb,text[],text,timestamp with time zone,integer)', '6688bad38b7aa55b071373a3575f52c5');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.enqueue_many(text,jsonb[],text[],text,timestamp with time zone,integer)', '6bbb462628a49f3e82a4e2fe59a17c96');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.enqueue_many(text,text,text[],text,timestamp with time zone,integer)', 'b9c3b41795a16f215221d6374c0dc3f5');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.replace_run(bigint,text,jsonb,timestamp with time zone,integer)', '1aa13a0d56ba241ff5213f3d1c4db884');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.replace_run(text,text,jsonb,timestamp with time zone,integer)', '24bc8671e75e6d44d5d8c62d05543263');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_operations_fill()', '6a0357375e0a75646af6dd03ff0cbf0a');
+INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_author_operations ON rowrun.task', '4c4eea444cb664d50bb95b5629aa12d2');
+INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_operations_fill ON rowrun.task', '2ccfd50e2adde4df2dfb7353d14666ef');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.set_replica_paused(text,boolean)', '8f90f5bde8082c096bff5e7adaea2277');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.pause_replica(text)', '1b2b2c6fc88346b31e3cb0e70364bf62');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.resume_replica(text)', '7899b313e4009b1769b4884056c5b341');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.server_identity()', '0f3f4e843f9c9846eff9a65516978ba6');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.deployment_elsewhere()', '40a9aa1032c8d20855088cf801757af0');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.renew_deployment(boolean)', '49e3e133626be3e53437be17a695a47b');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.abandon_run(bigint,text)', '8678be9ca7860a7358907a6caa0e8ca3');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.able_replicas(rowrun.task_run,timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.advance_databases(text[])', '07758e2f0022ca8da022427e98a73fe9');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.ago(interval)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.announce(text[])', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.announce_parts(text[])', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.announce_plans(bigint[])', '07758e2f0022ca8da022427e98a73fe9');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.begin_round(bigint,integer,boolean)', '07758e2f0022ca8da022427e98a73fe9');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.begin_rounds(bigint[],boolean)', '07758e2f0022ca8da022427e98a73fe9');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.cancel_plan(bigint,text)', 'c2ba613faa2c6feb14b4a540e486a14a');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.cancel_run(bigint,text)', 'c2ba613faa2c6feb14b4a540e486a14a');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.cancel_tick(bigint,text)', '07758e2f0022ca8da022427e98a73fe9');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.check_id(bigint,regclass)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.check_isolation()', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.check_plan(bigint)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.clock_change(text,timestamp with time zone,timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.closed_gate(rowrun.task_run,boolean,timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.complete_run(bigint,uuid,jsonb)', 'c2ba613faa2c6feb14b4a540e486a14a');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.cron_field(text,text,integer,integer,text[])', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.cron_local(bigint,bigint,bigint,bigint,bigint,boolean,timestamp without time zone)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.define_task(text,text,jsonb,text,text,text,boolean,integer,interval,interval,integer,interval,text,jsonb)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.delete_dependency(bigint,bigint)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.delete_plan(bigint)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.delete_task(bigint)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.delete_webhook(bigint)', '1c249f7fb69999681983a93f8c339991');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.deployment_elsewhere()', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.due_event(rowrun.plan)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.end_runs(bigint[],uuid[],text[],jsonb[],text[],bigint[])', '07758e2f0022ca8da022427e98a73fe9');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.enqueue_many(bigint,jsonb,text[],text,timestamp with time zone,integer)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.enqueue_many(bigint,jsonb[],text[],text,timestamp with time zone,integer)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.enqueue_many(bigint,text,text[],text,timestamp with time zone,integer)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.enqueue_many(text,jsonb,text[],text,timestamp with time zone,integer)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.enqueue_many(text,jsonb[],text[],text,timestamp with time zone,integer)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.enqueue_many(text,text,text[],text,timestamp with time zone,integer)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.fail_run(bigint,uuid,text)', 'c2ba613faa2c6feb14b4a540e486a14a');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.first_sequential(text,text,timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.fits(text,text,jsonb,text[],text[])', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.go_duration(text)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.handle_ended(bigint[])', '07758e2f0022ca8da022427e98a73fe9');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.handler_task(text)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.insert_many(bigint,jsonb,text[],text,timestamp with time zone,integer)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.is_author()', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.is_authors(text)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.is_owner()', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.is_quiet()', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.is_scheduling()', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.is_trusted()', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.known_zone(text)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.mark_ended(bigint[])', '07758e2f0022ca8da022427e98a73fe9');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.mark_stopped(bigint[])', '07758e2f0022ca8da022427e98a73fe9');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.may_notify()', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.missed_at(rowrun.task,timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.next_delivery_id()', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.next_log_id()', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.next_rounds(bigint[])', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.next_run_id()', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.next_tick(text,text,timestamp with time zone,timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.note_edit(text,boolean)', 'c2ba613faa2c6feb14b4a540e486a14a');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.note_orphans(interval,interval)', '07758e2f0022ca8da022427e98a73fe9');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.note_promoted(bigint[])', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.note_ready(bigint)', 'c2ba613faa2c6feb14b4a540e486a14a');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.notify_look()', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.parse_schedule(text)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.pause_replica(text)', '1c1d5e64d63313230348c4c0209f375d');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.pause_schedule(bigint,text)', '07758e2f0022ca8da022427e98a73fe9');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.plan_fill()', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.plan_gate_changed()', '68b329da9893e34099c7d8ad5cb9c940');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.plan_message(rowrun.plan,text)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.plan_room(bigint)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.promote_runs(boolean,boolean,integer)', '07758e2f0022ca8da022427e98a73fe9');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.promoted_now()', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.purge_type(text,interval,bigint,integer)', '1c1d5e64d63313230348c4c0209f375d');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.remove_any_dependency(bigint,bigint)', '1c249f7fb69999681983a93f8c339991');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.remove_any_plan(bigint)', '1c249f7fb69999681983a93f8c339991');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.remove_any_task(bigint)', '1c249f7fb69999681983a93f8c339991');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.remove_dependency(bigint,bigint)', 'c8a689f5203b80c1d5d51e4d9274dd56');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.remove_plan(bigint)', 'c8a689f5203b80c1d5d51e4d9274dd56');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.remove_task(bigint)', 'c8a689f5203b80c1d5d51e4d9274dd56');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.renew_deployment(boolean)', '68b329da9893e34099c7d8ad5cb9c940');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.replace_run(bigint,text,jsonb,timestamp with time zone,integer)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.replace_run(text,text,jsonb,timestamp with time zone,integer)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.replica_changed()', '68b329da9893e34099c7d8ad5cb9c940');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.replica_heartbeat_fill()', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.report_progress(bigint,uuid,jsonb)', 'c2ba613faa2c6feb14b4a540e486a14a');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.resume_replica(text)', '1c1d5e64d63313230348c4c0209f375d');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.retry_plan(bigint)', 'c2ba613faa2c6feb14b4a540e486a14a');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.retry_run(bigint)', 'c2ba613faa2c6feb14b4a540e486a14a');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.run_plan(bigint)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.run_task(bigint,jsonb,timestamp with time zone,integer,text)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.run_task(text,jsonb,timestamp with time zone,integer,text)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.run_tasks(bigint[],timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.schedule_after(bigint[])', '07758e2f0022ca8da022427e98a73fe9');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.schedule_ended(bigint[],bigint[])', '07758e2f0022ca8da022427e98a73fe9');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.schedule_sweep(bigint,integer)', '07758e2f0022ca8da022427e98a73fe9');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.schedule_task(bigint,boolean,boolean)', '07758e2f0022ca8da022427e98a73fe9');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.sequential_open(bigint,timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.server_identity()', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.set_replica_paused(text,boolean)', '68b329da9893e34099c7d8ad5cb9c940');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.set_skipped(bigint,boolean,text)', '68b329da9893e34099c7d8ad5cb9c940');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.settle_plans(bigint[],jsonb,boolean)', '07758e2f0022ca8da022427e98a73fe9');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.skip_missed(bigint[])', '07758e2f0022ca8da022427e98a73fe9');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.skip_task(bigint,text)', '8678be9ca7860a7358907a6caa0e8ca3');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.takes(rowrun.replica_heartbeat,timestamp with time zone,text,text,text,jsonb)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.task_author_check()', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.task_dependency_acyclic()', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.task_dependency_author()', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.task_dependency_changed()', '68b329da9893e34099c7d8ad5cb9c940');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.task_dependency_check()', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.task_fill()', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.task_gate_changed()', '68b329da9893e34099c7d8ad5cb9c940');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.task_left_plan()', '68b329da9893e34099c7d8ad5cb9c940');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.task_named(text)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.task_operations_fill()', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.task_outcome_changed()', '68b329da9893e34099c7d8ad5cb9c940');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.task_recovery_check()', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.task_run_bounds(rowrun.task_run)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.task_run_by_hand()', '68b329da9893e34099c7d8ad5cb9c940');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.task_run_deleted()', '68b329da9893e34099c7d8ad5cb9c940');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.task_run_fill()', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.task_run_fixed()', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.task_run_guard()', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.task_run_inserted()', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.task_run_keep()', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.task_schedule_fill()', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.task_scheduled()', '68b329da9893e34099c7d8ad5cb9c940');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.tick_after(bigint[],text,timestamp with time zone,timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.tick_that_follows(rowrun.task,rowrun.task_run,timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.too_deep(jsonb)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.transition(rowrun.task_run)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.unskip_task(bigint)', '8678be9ca7860a7358907a6caa0e8ca3');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.utc_offset(text,timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.version_key(text)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.waiting(bigint)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.waits_for(rowrun.task_run)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.webhook_changed()', '68b329da9893e34099c7d8ad5cb9c940');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.webhook_deleted()', '68b329da9893e34099c7d8ad5cb9c940');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.webhook_fill()', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'SCHEMA rowrun', '3785147a0e2ae9129b8c59b4ca59ae39');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'SEQUENCE rowrun.gate_mark_id_seq', 'c3bcc4b0cdca5f8dfa3ca4329c61b1bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'SEQUENCE rowrun.plan_id_seq', '82c457d319d6c16807c8f7f8487d153e');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'SEQUENCE rowrun.stream_note_id_seq', 'c3bcc4b0cdca5f8dfa3ca4329c61b1bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'SEQUENCE rowrun.task_id_seq', '82c457d319d6c16807c8f7f8487d153e');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'SEQUENCE rowrun.task_run_id_seq', '82c457d319d6c16807c8f7f8487d153e');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'SEQUENCE rowrun.task_run_log_id_seq', 'd4e1caf391a591b94e7af4b65828785a');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'SEQUENCE rowrun.webhook_delivery_id_seq', 'c3bcc4b0cdca5f8dfa3ca4329c61b1bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'SEQUENCE rowrun.webhook_id_seq', '948c7bcd737063f4890f0ddfbd91140c');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.code_object', '37eca09cbaaa7a0b90f89f4e359a6d53');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.code_version', '37eca09cbaaa7a0b90f89f4e359a6d53');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.deployment', '09a0ab01e285775b27fd33b9d6eb2ad3');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.failed_run', '37eca09cbaaa7a0b90f89f4e359a6d53');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.gate_mark', 'abc00b8717268b7f22506440ce9d7e31');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.job', '37eca09cbaaa7a0b90f89f4e359a6d53');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.migration', '37eca09cbaaa7a0b90f89f4e359a6d53');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.orphan_task_run', '37eca09cbaaa7a0b90f89f4e359a6d53');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.orphan_type', '429b6884ced0b742741602c129698d31');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.plan', '5647300e36eff3bceff31b1998a61c31');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.plan_status', '37eca09cbaaa7a0b90f89f4e359a6d53');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.promotion_lock', 'a3687ef99a25ea1df3054222c43e6f74');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.replica_heartbeat', '429b6884ced0b742741602c129698d31');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.replica_status', '37eca09cbaaa7a0b90f89f4e359a6d53');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.schema_migrations', '68b329da9893e34099c7d8ad5cb9c940');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.schema_object', '37eca09cbaaa7a0b90f89f4e359a6d53');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.stream_handover', 'abc00b8717268b7f22506440ce9d7e31');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.stream_note', '429b6884ced0b742741602c129698d31');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.stream_position', '429b6884ced0b742741602c129698d31');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.task', 'ddf70675dd347d0b3ad69df705d81250');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.task_dependency', 'c9da2bb7227dd97089ff486765a40be5');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.task_run', '60e7f213cb9e64322c48fecee5120e68');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.task_run_log', '429b6884ced0b742741602c129698d31');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.task_status', '37eca09cbaaa7a0b90f89f4e359a6d53');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.task_type', '3d0dde5ce7b60776974d075104244411');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.unmet_dependency', '37eca09cbaaa7a0b90f89f4e359a6d53');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.webhook', '3feb24455f0dc563e4f0aabb3187ba21');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.webhook_delivery', '423d03a7140d9056b45bf5f49d2fce1a');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.webhook_delivery_log', '37eca09cbaaa7a0b90f89f4e359a6d53');
+
+
+--
+-- Data for Name: stream_handover; Type: TABLE DATA; Schema: rowrun; Owner: -
+--
+
+
+
+--
+-- Data for Name: stream_note; Type: TABLE DATA; Schema: rowrun; Owner: -
+--
+
+INSERT INTO rowrun.stream_note OVERRIDING SYSTEM VALUE VALUES (1, '2026-11-22 19:50:03.101082+00', 'warn', 'task_type.orphaned', 'kept', '{}', NULL);
+
+
+--
+-- Data for Name: stream_position; Type: TABLE DATA; Schema: rowrun; Owner: -
+--
+
+
+
+--
+-- Data for Name: task; Type: TABLE DATA; Schema: rowrun; Owner: -
+--
+
+INSERT INTO rowrun.task VALUES (1, NULL, 'no plan', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 19:50:00.698066+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (2, NULL, 'handler', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 19:50:00.698066+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (3, NULL, 'handled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 3, '00:00:10', 'FAIL', 'handler', false, false, NULL, NULL, '{"team": "a"}', '2026-11-22 19:50:00.776665+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (4, NULL, 'scheduled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 19:50:00.833396+00', DEFAULT, NULL, NULL, NULL, '0 3 * * *', 'Europe/London', 'SKIP', NULL, NULL, 'QUEUE', NULL, NULL, '2026-11-22 19:50:00.834487+00', '{1,8,4294967294,8190,127,0,1}', 'info');
+INSERT INTO rowrun.task VALUES (5, 1, 'available', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 19:50:01.076964+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (8, 1, 'none', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 19:50:01.076964+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (9, 1, 'pending', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 19:50:01.076964+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (10, 1, 'running', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 19:50:01.076964+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (12, 1, 'migrate 1.10', 'DATABASE_MIGRATE', 'default', 'orders', '1.10', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 19:50:01.097674+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (13, 1, 'migrate 1.9', 'DATABASE_MIGRATE', 'default', 'orders', '1.9', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 19:50:01.097674+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (7, 1, 'done', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 19:50:01.076964+00', DEFAULT, 'DONE', NULL, 4, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (14, 2, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 19:50:01.263696+00', DEFAULT, 'DONE', NULL, 9, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (15, 3, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 19:50:01.263696+00', DEFAULT, 'FAILED', 1, 10, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (6, 1, 'canceled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 19:50:01.076964+00', DEFAULT, 'CANCELED', NULL, 3, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (11, 1, 'skipped', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, true, 'not wanted', NULL, '{}', '2026-11-22 19:50:01.076964+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+
+
+--
+-- Data for Name: task_dependency; Type: TABLE DATA; Schema: rowrun; Owner: -
+--
+
+INSERT INTO rowrun.task_dependency VALUES (9, 10);
+
+
+--
+-- Data for Name: task_run; Type: TABLE DATA; Schema: rowrun; Owner: -
+--
+
+INSERT INTO rowrun.task_run VALUES (1, 4, 0, NULL, 1, 'PENDING', '2026-11-23 03:00:00+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 19:50:00.833396+00', NULL, NULL, NULL, '2026-11-22 19:50:00.833396+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-23 03:00:00+00', 0, 0, NULL, NULL, '2026-11-23 03:00:00+00', '2026-11-23 03:01:00+00', NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (5, 9, 0, NULL, 5, 'PENDING', '2026-11-22 19:50:01.51693+00', '{"of": "pending"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-22 19:50:01.51693+00', NULL, NULL, NULL, '2026-11-22 19:50:01.51693+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-22 19:50:01.51693+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (7, 12, 0, NULL, 7, 'PENDING', '2026-11-22 19:50:01.51693+00', '{"of": "migrate 1.10"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.10', '2026-11-22 19:50:01.51693+00', NULL, NULL, NULL, '2026-11-22 19:50:01.51693+00', NULL, NULL, NULL, NULL, NULL, '{}', '0110210', true, NULL, NULL, NULL, '2026-11-22 19:50:01.51693+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (8, 13, 0, NULL, 8, 'PENDING', '2026-11-22 19:50:01.51693+00', '{"of": "migrate 1.9"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.9', '2026-11-22 19:50:01.51693+00', NULL, NULL, NULL, '2026-11-22 19:50:01.51693+00', NULL, NULL, NULL, NULL, NULL, '{}', '011019', true, NULL, NULL, NULL, '2026-11-22 19:50:01.51693+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (11, 1, 0, NULL, 11, 'PENDING', '2126-11-22 19:50:01.814238+00', '{}', 0, 'key 1', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 19:50:01.814238+00', NULL, NULL, NULL, '2026-11-22 19:50:01.814238+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2126-11-22 19:50:01.814238+00', 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (2, 5, 0, NULL, 2, 'AVAILABLE', '2026-11-22 19:50:01.51693+00', '{"of": "available"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-22 19:50:01.51693+00', '2026-11-22 19:50:01.930776+00', NULL, NULL, '2026-11-22 19:50:01.930776+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (12, 1, 0, NULL, 12, 'AVAILABLE', '2126-11-22 19:50:01.814238+00', '{}', 0, 'key 2', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 19:50:01.814238+00', '2026-11-22 19:50:01.952072+00', NULL, NULL, '2026-11-22 19:50:01.952072+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (6, 10, 0, NULL, 6, 'RUNNING', '2026-11-22 19:50:01.51693+00', '{"of": "running"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-22 19:50:01.51693+00', '2026-11-22 19:50:01.951891+00', '2026-11-22 19:50:02.06372+00', NULL, '2026-11-22 19:50:02.06372+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (13, 1, 0, NULL, 13, 'RUNNING', '2126-11-22 19:50:01.814238+00', '{}', 0, 'key 3', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 19:50:01.814238+00', '2026-11-22 19:50:01.952781+00', '2026-11-22 19:50:02.0842+00', NULL, '2026-11-22 19:50:02.0842+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (4, 7, 0, NULL, 4, 'DONE', '2026-11-22 19:50:01.51693+00', '{"of": "done"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-22 19:50:01.51693+00', '2026-11-22 19:50:01.95174+00', '2026-11-22 19:50:02.034495+00', '2026-11-22 19:50:02.14243+00', '2026-11-22 19:50:02.14243+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (9, 14, 0, NULL, 9, 'DONE', '2026-11-22 19:50:01.51693+00', '{"of": "only"}', 0, NULL, 'postgres', 2, 'NOOP', 'default', NULL, NULL, '2026-11-22 19:50:01.51693+00', '2026-11-22 19:50:01.951961+00', '2026-11-22 19:50:02.07794+00', '2026-11-22 19:50:02.172909+00', '2026-11-22 19:50:02.172909+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (14, 1, 0, NULL, 14, 'DONE', '2126-11-22 19:50:01.814238+00', '{}', 0, 'key 4', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 19:50:01.814238+00', '2026-11-22 19:50:01.953696+00', '2026-11-22 19:50:02.085362+00', '2026-11-22 19:50:02.173088+00', '2026-11-22 19:50:02.173088+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (10, 15, 0, NULL, 10, 'FAILED', '2026-11-22 19:50:01.51693+00', '{"of": "only"}', 0, NULL, 'postgres', 3, 'NOOP', 'default', NULL, NULL, '2026-11-22 19:50:01.51693+00', '2026-11-22 19:50:01.952014+00', '2026-11-22 19:50:02.078511+00', '2026-11-22 19:50:02.459007+00', '2026-11-22 19:50:02.459007+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (15, 1, 0, NULL, 15, 'FAILED', '2126-11-22 19:50:01.814238+00', '{}', 0, 'key 5', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 19:50:01.814238+00', '2026-11-22 19:50:01.953761+00', '2026-11-22 19:50:02.085579+00', '2026-11-22 19:50:02.460136+00', '2026-11-22 19:50:02.460136+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (16, 1, 0, NULL, 16, 'CANCELED', '2126-11-22 19:50:01.814238+00', '{}', 0, 'key 6', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 19:50:01.814238+00', NULL, NULL, '2026-11-22 19:50:02.575792+00', '2026-11-22 19:50:02.575792+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (3, 6, 0, NULL, 3, 'CANCELED', '2026-11-22 19:50:01.51693+00', '{"of": "canceled"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-22 19:50:01.51693+00', NULL, NULL, '2026-11-22 19:50:02.603627+00', '2026-11-22 19:50:02.603627+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (17, 3, 0, NULL, 17, 'FAILED', '2126-11-22 19:50:01.853252+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 19:50:01.853252+00', '2026-11-22 19:50:01.953813+00', '2026-11-22 19:50:02.085684+00', '2026-11-22 19:50:02.460261+00', '2026-11-22 19:50:02.460261+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, NULL, true, NULL, NULL, 0, 0, 18, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (18, 3, 1, 17, 17, 'PENDING', '2026-11-22 19:50:02.833008+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 19:50:02.833008+00', NULL, NULL, NULL, '2026-11-22 19:50:02.833008+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, 'READY', NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+
+
+--
+-- Data for Name: task_run_log; Type: TABLE DATA; Schema: rowrun; Owner: -
+--
+
+INSERT INTO rowrun.task_run_log VALUES (1, 1, '2026-11-22 19:50:02.978453+00', NULL, 'note', '{"text": "kept"}');
+
+
+--
+-- Data for Name: task_type; Type: TABLE DATA; Schema: rowrun; Owner: -
+--
+
+INSERT INTO rowrun.task_type VALUES ('OLD', true, NULL, NULL, '2026-11-22 19:50:03.078451+00');
+
+
+--
+-- Data for Name: webhook; Type: TABLE DATA; Schema: rowrun; Owner: -
+--
+
+INSERT INTO rowrun.webhook VALUES (1, 'default', 'hook', 'https://example.com/hook', NULL, '{PIPELINE_FAILED,PIPELINE_COMPLETED}', 'standard', true, '2026-11-22 19:50:00.643126+00');
+
+
+--
+-- Data for Name: webhook_delivery; Type: TABLE DATA; Schema: rowrun; Owner: -
+--
+
+
+
+--
+-- Data for Name: webhook_delivery_log; Type: TABLE DATA; Schema: rowrun; Owner: -
+--
+
+
+
+--
+-- Name: gate_mark_id_seq; Type: SEQUENCE SET; Schema: rowrun; Owner: -
+--
+
+SELECT pg_catalog.setval('rowrun.gate_mark_id_seq', 11, true);
+
+
+--
+-- Name: plan_id_seq; Type: SEQUENCE SET; Schema: rowrun; Owner: -
+--
+
+SELECT pg_catalog.setval('rowrun.plan_id_seq', 3, true);
+
+
+--
+-- Name: stream_note_id_seq; Type: SEQUENCE SET; Schema: rowrun; Owner: -
+--
+
+SELECT pg_catalog.setval('rowrun.stream_note_id_seq', 1, true);
+
+
+--
+-- Name: task_id_seq; Type: SEQUENCE SET; Schema: rowrun; Owner: -
+--
+
+SELECT pg_catalog.setval('rowrun.task_id_seq', 15, true);
+
+
+--
+-- Name: task_run_id_seq; Type: SEQUENCE SET; Schema: rowrun; Owner: -
+--
+
+SELECT pg_catalog.setval('rowrun.task_run_id_seq', 18, true);
+
+
+--
+-- Name: task_run_log_id_seq; Type: SEQUENCE SET; Schema: rowrun; Owner: -
+--
+
+SELECT pg_catalog.setval('rowrun.task_run_log_id_seq', 1, true);
+
+
+--
+-- Name: webhook_delivery_id_seq; Type: SEQUENCE SET; Schema: rowrun; Owner: -
+--
+
+SELECT pg_catalog.setval('rowrun.webhook_delivery_id_seq', 1, false);
+
+
+--
+-- Name: webhook_id_seq; Type: SEQUENCE SET; Schema: rowrun; Owner: -
+--
+
+SELECT pg_catalog.setval('rowrun.webhook_id_seq', 1, true);
+
+
+--
+-- Name: code_object code_object_pkey; Type: CONSTRAINT; Schema: rowrun; Owner: -
+--
+
+ALTER TABLE ONLY rowrun.code_object
+    ADD CONSTRAINT code_object_pkey PRIMARY KEY (object);
+
+
+--
+-- Name: code_version code_version_pkey; Type: CONSTRAINT; Schema: rowrun; Owner: -
+--
+
+ALTER TABLE ONLY rowrun.code_version
+    ADD CONSTRAINT code_version_pkey PRIMARY KEY (singleton);
+
+
+--
+-- Name: deployment deployment_pkey; Type: CONSTRAINT; Schema: rowrun; Owner: -
+--
+
+ALTER TABLE ONLY rowrun.deployment
+    ADD CONSTRAINT deployment_pkey PRIMARY KEY (singleton);
+
+
+--
+-- Name: gate_mark gate_mark_pkey; Type: CONSTRAINT; Schema: rowrun; Owner: -
+--
+
+ALTER TABLE ONLY rowrun.gate_mark
+    ADD CONSTRAINT gate_mark_pkey PRIMARY KEY (id);
+
+
+--
+-- Name: migration migration_pkey; Type: CONSTRAINT; Schema: rowrun; Owner: -
+--
+
+ALTER TABLE ONLY rowrun.migration
+    ADD CONSTRAINT migration_pkey PRIMARY KEY (version);
+
+
+--
+-- Name: orphan_type orphan_type_pkey; Type: CONSTRAINT; Schema: rowrun; Owner: -
+--
+
+ALTER TABLE ONLY rowrun.orphan_type
+    ADD CONSTRAINT orphan_type_pkey PRIMARY KEY (type);
+
+
+--
+-- Name: plan plan_pkey; Type: CONSTRAINT; Schema: rowrun; Owner: -
+--
+
+ALTER TABLE ONLY rowrun.plan
+    ADD CONSTRAINT plan_pkey PRIMARY KEY (id);
+
+
+--
+-- Name: promotion_lock promotion_lock_pkey; Type: CONSTRAINT; Schema: rowrun; Owner: -
+--
+
+ALTER TABLE ONLY rowrun.promotion_lock
+    ADD CONSTRAINT promotion_lock_pkey PRIMARY KEY (id);
+
+
+--
+-- Name: replica_heartbeat replica_heartbeat_pkey; Type: CONSTRAINT; Schema: rowrun; Owner: -
+--
+
+ALTER TABLE ONLY rowrun.replica_heartbeat
+    ADD CONSTRAINT replica_heartbeat_pkey PRIMARY KEY (replica_id);
+
+
+--
+-- Name: schema_migrations schema_migrations_pkey; Type: CONSTRAINT; Schema: rowrun; Owner: -
+--
+
+ALTER TABLE ONLY rowrun.schema_migrations
+    ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (version);
+
+
+--
+-- Name: schema_object schema_object_pkey; Type: CONSTRAINT; Schema: rowrun; Owner: -
+--
+
+ALTER TABLE ONLY rowrun.schema_object
+    ADD CONSTRAINT schema_object_pkey PRIMARY KEY (kind, name);
+
+
+--
+-- Name: stream_handover stream_handover_pkey; Type: CONSTRAINT; Schema: rowrun; Owner: -
+--
+
+ALTER TABLE ONLY rowrun.stream_handover
+    ADD CONSTRAINT stream_handover_pkey PRIMARY KEY (replica_id);
+
+
+--
+-- Name: stream_note stream_note_pkey; Type: CONSTRAINT; Schema: rowrun; Owner: -
+--
+
+ALTER TABLE ONLY rowrun.stream_note
+    ADD CONSTRAINT stream_note_pkey PRIMARY KEY (id);
+
+
+--
+-- Name: stream_position stream_position_pkey; Type: CONSTRAINT; Schema: rowrun; Owner: -
+--
+
+ALTER TABLE ONLY rowrun.stream_position
+    ADD CONSTRAINT stream_position_pkey PRIMARY KEY (second);
+
+
+--
+-- Name: task_dependency task_dependency_pkey; Type: CONSTRAINT; Schema: rowrun; Owner: -
+--
+
+ALTER TABLE ONLY rowrun.task_dependency
+    ADD CONSTRAINT task_dependency_pkey PRIMARY KEY (task_id, depends_on_id);
+
+
+--
+-- Name: task task_pkey; Type: CONSTRAINT; Schema: rowrun; Owner: -
+--
+
+ALTER TABLE ONLY rowrun.task
+    ADD CONSTRAINT task_pkey PRIMARY KEY (id);
+
+
+--
+-- Name: task_run_log task_run_log_pkey; Type: CONSTRAINT; Schema: rowrun; Owner: -
+--
+
+ALTER TABLE ONLY rowrun.task_run_log
+    ADD CONSTRAINT task_run_log_pkey PRIMARY KEY (id);
+
+
+--
+-- Name: task_run task_run_pkey; Type: CONSTRAINT; Schema: rowrun; Owner: -
+--
+
+ALTER TABLE ONLY rowrun.task_run
+    ADD CONSTRAINT task_run_pkey PRIMARY KEY (id);
+
+
+--
+-- Name: task_type task_type_pkey; Type: CONSTRAINT; Schema: rowrun; Owner: -
+--
+
+ALTER TABLE ONLY rowrun.task_type
+    ADD CONSTRAINT task_type_pkey PRIMARY KEY (type);
+
+
+--
+-- Name: webhook_delivery_log webhook_delivery_log_pkey; Type: CONSTRAINT; Schema: rowrun; Owner: -
+--
+
+ALTER TABLE ONLY rowrun.webhook_delivery_log
+    ADD CONSTRAINT webhook_delivery_log_pkey PRIMARY KEY (plan_id);
+
+
+--
+-- Name: webhook_delivery webhook_delivery_message_id_key; Type: CONSTRAINT; Schema: rowrun; Owner: -
+--
+
+ALTER TABLE ONLY rowrun.webhook_delivery
+    ADD CONSTRAINT webhook_delivery_message_id_key UNIQUE (message_id);
+
+
+--
+-- Name: webhook_delivery webhook_delivery_once; Type: CONSTRAINT; Schema: rowrun; Owner: -
+--
+
+ALTER TABLE ONLY rowrun.webhook_delivery
+    ADD CONSTRAINT webhook_delivery_once UNIQUE (webhook_id, plan_id, round);
+
+
+--
+-- Name: webhook_delivery webhook_delivery_pkey; Type: CONSTRAINT; Schema: rowrun; Owner: -
+--
+
+ALTER TABLE ONLY rowrun.webhook_delivery
+    ADD CONSTRAINT webhook_delivery_pkey PRIMARY KEY (id);
+
+
+--
+-- Name: webhook webhook_pkey; Type: CONSTRAINT; Schema: rowrun; Owner: -
+--
+
+ALTER TABLE ONLY rowrun.webhook
+    ADD CONSTRAINT webhook_pkey PRIMARY KEY (id);
+
+
+--
+-- Name: plan_unannounced; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE INDEX plan_unannounced ON rowrun.plan USING btree (id) WHERE (announced_round < round);
+
+
+--
+-- Name: stream_note_unprinted; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE INDEX stream_note_unprinted ON rowrun.stream_note USING btree (id) WHERE (printed_at IS NULL);
+
+
+--
+-- Name: task_dependency_depends_on; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE INDEX task_dependency_depends_on ON rowrun.task_dependency USING btree (depends_on_id);
+
+
+--
+-- Name: task_name; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE UNIQUE INDEX task_name ON rowrun.task USING btree (name) WHERE ((name <> ''::text) AND (plan_id IS NULL));
+
+
+--
+-- Name: task_plan; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE INDEX task_plan ON rowrun.task USING btree (plan_id) WHERE (plan_id IS NOT NULL);
+
+
+--
+-- Name: task_plan_failed; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE INDEX task_plan_failed ON rowrun.task USING btree (plan_id, database_id, version_key) WHERE ((outcome = ANY (ARRAY['FAILED'::text, 'CANCELED'::text])) AND (NOT skipped));
+
+
+--
+-- Name: task_plan_failed_round; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE INDEX task_plan_failed_round ON rowrun.task USING btree (plan_id, outcome_round) WHERE ((outcome = 'FAILED'::text) AND (NOT skipped));
+
+
+--
+-- Name: task_plan_name; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE UNIQUE INDEX task_plan_name ON rowrun.task USING btree (plan_id, name) WHERE ((name <> ''::text) AND (plan_id IS NOT NULL));
+
+
+--
+-- Name: task_plan_open; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE INDEX task_plan_open ON rowrun.task USING btree (plan_id, id) WHERE ((plan_id IS NOT NULL) AND (NOT skipped) AND (outcome IS DISTINCT FROM 'DONE'::text));
+
+
+--
+-- Name: task_retention; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE INDEX task_retention ON rowrun.task USING btree (id) WHERE (retention IS NOT NULL);
+
+
+--
+-- Name: task_run_available; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE INDEX task_run_available ON rowrun.task_run USING btree (queue, type, priority DESC, run_at, id) WHERE (status = 'AVAILABLE'::text);
+
+
+--
+-- Name: task_run_chain_end; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE INDEX task_run_chain_end ON rowrun.task_run USING btree (root_id) WHERE ((attempt > 0) AND (retry_run_id IS NULL));
+
+
+--
+-- Name: task_run_database_active; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE INDEX task_run_database_active ON rowrun.task_run USING btree (database_id, version_key) WHERE ((status = ANY (ARRAY['AVAILABLE'::text, 'RUNNING'::text])) AND (database_id IS NOT NULL));
+
+
+--
+-- Name: task_run_database_held; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE INDEX task_run_database_held ON rowrun.task_run USING btree (database_id, version_key, priority DESC, run_at, id) WHERE ((status = 'PENDING'::text) AND (hold = 'DATABASE'::text));
+
+
+--
+-- Name: task_run_database_pending; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE INDEX task_run_database_pending ON rowrun.task_run USING btree (database_id, version_key, sequential, priority DESC, run_at, id) WHERE ((status = 'PENDING'::text) AND (database_id IS NOT NULL));
+
+
+--
+-- Name: task_run_database_sequential; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE UNIQUE INDEX task_run_database_sequential ON rowrun.task_run USING btree (database_id) WHERE (sequential AND (status = ANY (ARRAY['AVAILABLE'::text, 'RUNNING'::text])));
+
+
+--
+-- Name: task_run_failed; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE INDEX task_run_failed ON rowrun.task_run USING btree (finished_at DESC) WHERE ((status = 'FAILED'::text) AND (retry_run_id IS NULL));
+
+
+--
+-- Name: task_run_held_failure; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE INDEX task_run_held_failure ON rowrun.task_run USING btree (plan_id, database_id) WHERE ((status = 'PENDING'::text) AND (hold = 'FAILURE'::text));
+
+
+--
+-- Name: task_run_held_paused; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE INDEX task_run_held_paused ON rowrun.task_run USING btree (task_id) WHERE ((status = 'PENDING'::text) AND (hold = 'PAUSED'::text));
+
+
+--
+-- Name: task_run_held_replica; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE INDEX task_run_held_replica ON rowrun.task_run USING btree (queue, type, database_id) WHERE ((status = 'PENDING'::text) AND (hold = 'REPLICA'::text));
+
+
+--
+-- Name: task_run_idempotency_key; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE UNIQUE INDEX task_run_idempotency_key ON rowrun.task_run USING btree (task_id, idempotency_key) WHERE (idempotency_key IS NOT NULL);
+
+
+--
+-- Name: task_run_judge_free; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE INDEX task_run_judge_free ON rowrun.task_run USING btree (judge_at) WHERE ((judge_at IS NOT NULL) AND (plan_id IS NULL) AND (database_id IS NULL));
+
+
+--
+-- Name: task_run_judge_gated; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE INDEX task_run_judge_gated ON rowrun.task_run USING btree (judge_at) WHERE ((judge_at IS NOT NULL) AND ((plan_id IS NOT NULL) OR (database_id IS NOT NULL)));
+
+
+--
+-- Name: task_run_log_run; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE INDEX task_run_log_run ON rowrun.task_run_log USING btree (task_run_id, id);
+
+
+--
+-- Name: task_run_newest; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE INDEX task_run_newest ON rowrun.task_run USING btree (task_id, id);
+
+
+--
+-- Name: task_run_one_unfinished; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE UNIQUE INDEX task_run_one_unfinished ON rowrun.task_run USING btree (task_id) WHERE ((plan_id IS NOT NULL) AND (status = ANY (ARRAY['PENDING'::text, 'AVAILABLE'::text, 'RUNNING'::text])));
+
+
+--
+-- Name: task_run_own_retention; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE INDEX task_run_own_retention ON rowrun.task_run USING btree (task_id, finished_at) WHERE (own_retention AND (status = ANY (ARRAY['DONE'::text, 'FAILED'::text, 'CANCELED'::text])));
+
+
+--
+-- Name: task_run_plan_unfinished; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE INDEX task_run_plan_unfinished ON rowrun.task_run USING btree (plan_id, status, id) WHERE ((plan_id IS NOT NULL) AND (status = ANY (ARRAY['PENDING'::text, 'AVAILABLE'::text, 'RUNNING'::text])));
+
+
+--
+-- Name: task_run_ready; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE INDEX task_run_ready ON rowrun.task_run USING btree (plan_id, priority DESC, run_at, id) WHERE ((status = 'PENDING'::text) AND (hold = 'READY'::text));
+
+
+--
+-- Name: task_run_retry_of; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE UNIQUE INDEX task_run_retry_of ON rowrun.task_run USING btree (retry_of) WHERE (retry_of IS NOT NULL);
+
+
+--
+-- Name: task_run_running; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE INDEX task_run_running ON rowrun.task_run USING btree (replica_id) WHERE (status = 'RUNNING'::text);
+
+
+--
+-- Name: task_run_tick; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE UNIQUE INDEX task_run_tick ON rowrun.task_run USING btree (task_id, tick) WHERE ((tick IS NOT NULL) AND (attempt = 0) AND (status <> 'CANCELED'::text));
+
+
+--
+-- Name: task_run_tick_unfinished; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE UNIQUE INDEX task_run_tick_unfinished ON rowrun.task_run USING btree (task_id) WHERE ((tick IS NOT NULL) AND (status = ANY (ARRAY['PENDING'::text, 'AVAILABLE'::text, 'RUNNING'::text])));
+
+
+--
+-- Name: task_schedule_error; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE INDEX task_schedule_error ON rowrun.task USING btree (id) WHERE (schedule_error IS NOT NULL);
+
+
+--
+-- Name: task_scheduled; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE INDEX task_scheduled ON rowrun.task USING btree (id) WHERE (schedule IS NOT NULL);
+
+
+--
+-- Name: webhook_delivery_due; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE INDEX webhook_delivery_due ON rowrun.webhook_delivery USING btree (next_attempt_at) WHERE (status = 'PENDING'::text);
+
+
+--
+-- Name: webhook_delivery_leased; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE INDEX webhook_delivery_leased ON rowrun.webhook_delivery USING btree (leased_until) WHERE ((status = 'PENDING'::text) AND (leased_until IS NOT NULL));
+
+
+--
+-- Name: webhook_delivery_oldest; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE INDEX webhook_delivery_oldest ON rowrun.webhook_delivery USING btree (webhook_id, created_at) WHERE (status = 'PENDING'::text);
+
+
+--
+-- Name: webhook_delivery_plan; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE INDEX webhook_delivery_plan ON rowrun.webhook_delivery USING btree (plan_id);
+
+
+--
+-- Name: webhook_delivery_settled; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE INDEX webhook_delivery_settled ON rowrun.webhook_delivery USING btree (created_at) WHERE (status <> 'PENDING'::text);
+
+
+--
+-- Name: webhook_delivery_waiting; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE INDEX webhook_delivery_waiting ON rowrun.webhook_delivery USING btree (webhook_id, next_attempt_at, id) WHERE (status = 'PENDING'::text);
+
+
+--
+-- Name: webhook_project; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE INDEX webhook_project ON rowrun.webhook USING btree (project) WHERE enabled;
+
+
+--
+-- Name: plan plan_fill; Type: TRIGGER; Schema: rowrun; Owner: -
+--
+
+CREATE TRIGGER plan_fill BEFORE INSERT ON rowrun.plan FOR EACH ROW EXECUTE FUNCTION rowrun.plan_fill();
+
+
+--
+-- Name: plan plan_gate_changed; Type: TRIGGER; Schema: rowrun; Owner: -
+--
+
+CREATE TRIGGER plan_gate_changed AFTER UPDATE ON rowrun.plan FOR EACH ROW WHEN (((new.paused <> old.paused) OR (new.parallel_limit IS DISTINCT FROM old.parallel_limit) OR (new.on_failure <> old.on_failure))) EXECUTE FUNCTION rowrun.plan_gate_changed();
+
+
+--
+-- Name: replica_heartbeat replica_came; Type: TRIGGER; Schema: rowrun; Owner: -
+--
+
+CREATE TRIGGER replica_came AFTER INSERT ON rowrun.replica_heartbeat FOR EACH ROW EXECUTE FUNCTION rowrun.replica_changed();
+
+
+--
+-- Name: replica_heartbeat replica_changed; Type: TRIGGER; Schema: rowrun; Owner: -
+--
+
+CREATE TRIGGER replica_changed AFTER UPDATE ON rowrun.replica_heartbeat FOR EACH ROW WHEN (((new.state = 'ACTIVE'::text) AND (((old.last_heartbeat + old.lease) < new.last_heartbeat) OR (new.state IS DISTINCT FROM old.state) OR (new.queues IS DISTINCT FROM old.queues) OR (new.types IS DISTINCT FROM old.types) OR (new.databases IS DISTINCT FROM old.databases) OR (new.commands IS DISTINCT FROM old.commands)))) EXECUTE FUNCTION rowrun.replica_changed();
+
+
+--
+-- Name: replica_heartbeat replica_heartbeat_fill; Type: TRIGGER; Schema: rowrun; Owner: -
+--
+
+CREATE TRIGGER replica_heartbeat_fill BEFORE INSERT ON rowrun.replica_heartbeat FOR EACH ROW EXECUTE FUNCTION rowrun.replica_heartbeat_fill();
+
+
+--
+-- Name: task task_author_insert; Type: TRIGGER; Schema: rowrun; Owner: -
+--
+
+CREATE TRIGGER task_author_insert BEFORE INSERT ON rowrun.task FOR EACH ROW EXECUTE FUNCTION rowrun.task_author_check();
+
+
+--
+-- Name: task task_author_operations; Type: TRIGGER; Schema: rowrun; Owner: -
+--
+
+CREATE TRIGGER task_author_operations BEFORE UPDATE OF failure_log_level ON rowrun.task FOR EACH ROW EXECUTE FUNCTION rowrun.task_author_check();
+
+
+--
+-- Name: task task_author_schedule; Type: TRIGGER; Schema: rowrun; Owner: -
+--
+
+CREATE TRIGGER task_author_schedule BEFORE UPDATE OF schedule, time_zone, misfire, starts_at, ends_at, overlap, state ON rowrun.task FOR EACH ROW EXECUTE FUNCTION rowrun.task_author_check();
+
+
+--
+-- Name: task task_author_update; Type: TRIGGER; Schema: rowrun; Owner: -
+--
+
+CREATE TRIGGER task_author_update BEFORE UPDATE OF id, plan_id, name, type, queue, database_id, version, sequential, payload, priority, timeout, progress_timeout, max_attempts, retry_delay, on_stale, on_failure_task, paused, skipped, skip_reason, retention, labels, created_at ON rowrun.task FOR EACH ROW EXECUTE FUNCTION rowrun.task_author_check();
+
+
+--
+-- Name: task task_deleted; Type: TRIGGER; Schema: rowrun; Owner: -
+--
+
+CREATE TRIGGER task_deleted AFTER DELETE ON rowrun.task FOR EACH ROW WHEN ((old.plan_id IS NOT NULL)) EXECUTE FUNCTION rowrun.task_left_plan();
+
+
+--
+-- Name: task_dependency task_dependency_added; Type: TRIGGER; Schema: rowrun; Owner: -
+--
+
+CREATE TRIGGER task_dependency_added AFTER INSERT ON rowrun.task_dependency REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION rowrun.task_dependency_acyclic();
+
+
+--
+-- Name: task_dependency task_dependency_author; Type: TRIGGER; Schema: rowrun; Owner: -
+--
+
+CREATE TRIGGER task_dependency_author BEFORE INSERT ON rowrun.task_dependency FOR EACH ROW EXECUTE FUNCTION rowrun.task_dependency_author();
+
+
+--
+-- Name: task_dependency task_dependency_changed; Type: TRIGGER; Schema: rowrun; Owner: -
+--
+
+CREATE TRIGGER task_dependency_changed AFTER INSERT OR DELETE OR UPDATE ON rowrun.task_dependency FOR EACH ROW EXECUTE FUNCTION rowrun.task_dependency_changed();
+
+
+--
+-- Name: task_dependency task_dependency_check; Type: TRIGGER; Schema: rowrun; Owner: -
+--
+
+CREATE TRIGGER task_dependency_check BEFORE INSERT OR DELETE OR UPDATE ON rowrun.task_dependency FOR EACH ROW EXECUTE FUNCTION rowrun.task_dependency_check();
+
+
+--
+-- Name: task_dependency task_dependency_moved; Type: TRIGGER; Schema: rowrun; Owner: -
+--
+
+CREATE TRIGGER task_dependency_moved AFTER UPDATE ON rowrun.task_dependency REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION rowrun.task_dependency_acyclic();
+
+
+--
+-- Name: task task_fill; Type: TRIGGER; Schema: rowrun; Owner: -
+--
+
+CREATE TRIGGER task_fill BEFORE INSERT OR UPDATE OF id, plan_id, name, type, queue, database_id, version, sequential, payload, priority, timeout, progress_timeout, max_attempts, retry_delay, on_stale, paused, skipped, skip_reason, labels, created_at ON rowrun.task FOR EACH ROW EXECUTE FUNCTION rowrun.task_fill();
+
+
+--
+-- Name: task task_gate_changed; Type: TRIGGER; Schema: rowrun; Owner: -
+--
+
+CREATE TRIGGER task_gate_changed AFTER UPDATE ON rowrun.task FOR EACH ROW WHEN (((new.paused IS DISTINCT FROM old.paused) OR (new.skipped IS DISTINCT FROM old.skipped))) EXECUTE FUNCTION rowrun.task_gate_changed();
+
+
+--
+-- Name: task task_moved; Type: TRIGGER; Schema: rowrun; Owner: -
+--
+
+CREATE TRIGGER task_moved AFTER UPDATE OF plan_id ON rowrun.task FOR EACH ROW WHEN (((old.plan_id IS NOT NULL) AND (new.plan_id IS DISTINCT FROM old.plan_id))) EXECUTE FUNCTION rowrun.task_left_plan();
+
+
+--
+-- Name: task task_operations_fill; Type: TRIGGER; Schema: rowrun; Owner: -
+--
+
+CREATE TRIGGER task_operations_fill BEFORE INSERT OR UPDATE OF failure_log_level ON rowrun.task FOR EACH ROW WHEN ((new.failure_log_level IS NULL)) EXECUTE FUNCTION rowrun.task_operations_fill();
+
+
+--
+-- Name: task task_outcome_changed; Type: TRIGGER; Schema: rowrun; Owner: -
+--
+
+CREATE TRIGGER task_outcome_changed AFTER UPDATE ON rowrun.task FOR EACH ROW WHEN (((old.plan_id IS NOT NULL) AND (old.outcome = ANY (ARRAY['FAILED'::text, 'CANCELED'::text])) AND (NOT old.skipped) AND ((new.outcome IS DISTINCT FROM old.outcome) OR new.skipped))) EXECUTE FUNCTION rowrun.task_outcome_changed();
+
+
+--
+-- Name: task task_recovery_check; Type: TRIGGER; Schema: rowrun; Owner: -
+--
+
+CREATE TRIGGER task_recovery_check BEFORE INSERT OR UPDATE OF on_stale, on_failure_task ON rowrun.task FOR EACH ROW WHEN (((new.on_stale ~~* 'FUNCTION%'::text) OR (new.on_failure_task IS NOT NULL))) EXECUTE FUNCTION rowrun.task_recovery_check();
+
+
+--
+-- Name: task task_rescheduled; Type: TRIGGER; Schema: rowrun; Owner: -
+--
+
+CREATE TRIGGER task_rescheduled AFTER UPDATE ON rowrun.task FOR EACH ROW WHEN ((((new.schedule IS NOT NULL) OR (old.schedule IS NOT NULL)) AND ((new.scheduled_at IS DISTINCT FROM old.scheduled_at) OR (new.misfire IS DISTINCT FROM old.misfire) OR (new.ends_at IS DISTINCT FROM old.ends_at) OR (new.skipped IS DISTINCT FROM old.skipped) OR (new.type IS DISTINCT FROM old.type) OR (new.queue IS DISTINCT FROM old.queue) OR (new.database_id IS DISTINCT FROM old.database_id) OR (new.version IS DISTINCT FROM old.version) OR (new.sequential IS DISTINCT FROM old.sequential) OR (new.priority IS DISTINCT FROM old.priority)))) EXECUTE FUNCTION rowrun.task_scheduled();
+
+
+--
+-- Name: task_run task_run_by_hand; Type: TRIGGER; Schema: rowrun; Owner: -
+--
+
+CREATE TRIGGER task_run_by_hand AFTER UPDATE ON rowrun.task_run FOR EACH ROW WHEN (new.by_hand) EXECUTE FUNCTION rowrun.task_run_by_hand();
+
+
+--
+-- Name: task_run task_run_deleted; Type: TRIGGER; Schema: rowrun; Owner: -
+--
+
+CREATE TRIGGER task_run_deleted AFTER DELETE ON rowrun.task_run FOR EACH ROW WHEN (((old.plan_id IS NOT NULL) OR (old.retry_of IS NOT NULL) OR ((old.status = 'PENDING'::text) AND (old.database_id IS NOT NULL)))) EXECUTE FUNCTION rowrun.task_run_deleted();
+
+
+--
+-- Name: task_run task_run_fill; Type: TRIGGER; Schema: rowrun; Owner: -
+--
+
+CREATE TRIGGER task_run_fill BEFORE INSERT ON rowrun.task_run FOR EACH ROW EXECUTE FUNCTION rowrun.task_run_fill();
+
+
+--
+-- Name: task_run task_run_fixed; Type: TRIGGER; Schema: rowrun; Owner: -
+--
+
+CREATE TRIGGER task_run_fixed BEFORE UPDATE OF id, task_id, root_id, retry_of, attempt, created_at, plan_id, type, queue, database_id, version, version_key, sequential, idempotency_key, round, creator, failures, recoveries, own_retention, handles, tick, missed_at, run_at, priority, input ON rowrun.task_run FOR EACH ROW EXECUTE FUNCTION rowrun.task_run_fixed();
+
+
+--
+-- Name: task_run task_run_guard; Type: TRIGGER; Schema: rowrun; Owner: -
+--
+
+CREATE TRIGGER task_run_guard BEFORE UPDATE ON rowrun.task_run FOR EACH ROW WHEN (((((new.prev_status = old.status) AND (new.updated_at > old.updated_at) AND ((old.status || new.status) = ANY (ARRAY['PENDINGAVAILABLE'::text, 'PENDINGCANCELED'::text, 'AVAILABLERUNNING'::text, 'RUNNINGDONE'::text, 'RUNNINGFAILED'::text, 'RUNNINGCANCELED'::text]))) OR ((new.hold <> COALESCE(old.hold, ''::text)) AND (new.status = old.status))) IS NOT TRUE)) EXECUTE FUNCTION rowrun.task_run_guard();
+
+
+--
+-- Name: task_run task_run_inserted; Type: TRIGGER; Schema: rowrun; Owner: -
+--
+
+CREATE CONSTRAINT TRIGGER task_run_inserted AFTER INSERT ON rowrun.task_run DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((new.retry_of IS NULL)) EXECUTE FUNCTION rowrun.task_run_inserted();
+
+
+--
+-- Name: task_run task_run_keep; Type: TRIGGER; Schema: rowrun; Owner: -
+--
+
+CREATE TRIGGER task_run_keep BEFORE DELETE ON rowrun.task_run FOR EACH ROW WHEN ((old.status = ANY (ARRAY['AVAILABLE'::text, 'RUNNING'::text]))) EXECUTE FUNCTION rowrun.task_run_keep();
+
+
+--
+-- Name: task task_schedule_fill; Type: TRIGGER; Schema: rowrun; Owner: -
+--
+
+CREATE TRIGGER task_schedule_fill BEFORE INSERT ON rowrun.task FOR EACH ROW WHEN (((new.schedule IS NOT NULL) OR (num_nulls(new.time_zone, new.misfire, new.overlap) > 0))) EXECUTE FUNCTION rowrun.task_schedule_fill();
+
+
+--
+-- Name: task task_schedule_refill; Type: TRIGGER; Schema: rowrun; Owner: -
+--
+
+CREATE TRIGGER task_schedule_refill BEFORE UPDATE OF schedule, time_zone, misfire, overlap, starts_at, paused, plan_id ON rowrun.task FOR EACH ROW WHEN (((new.schedule IS NOT NULL) OR (old.schedule IS NOT NULL) OR (num_nulls(new.time_zone, new.misfire, new.overlap) > 0))) EXECUTE FUNCTION rowrun.task_schedule_fill();
+
+
+--
+-- Name: task task_scheduled; Type: TRIGGER; Schema: rowrun; Owner: -
+--
+
+CREATE TRIGGER task_scheduled AFTER INSERT ON rowrun.task FOR EACH ROW WHEN ((new.schedule IS NOT NULL)) EXECUTE FUNCTION rowrun.task_scheduled();
+
+
+--
+-- Name: webhook webhook_changed; Type: TRIGGER; Schema: rowrun; Owner: -
+--
+
+CREATE TRIGGER webhook_changed AFTER UPDATE ON rowrun.webhook FOR EACH ROW WHEN ((new.enabled AND ((NOT old.enabled) OR (new.url <> old.url) OR (new.secret_ref IS DISTINCT FROM old.secret_ref)))) EXECUTE FUNCTION rowrun.webhook_changed();
+
+
+--
+-- Name: webhook webhook_deleted; Type: TRIGGER; Schema: rowrun; Owner: -
+--
+
+CREATE TRIGGER webhook_deleted AFTER DELETE ON rowrun.webhook FOR EACH ROW EXECUTE FUNCTION rowrun.webhook_deleted();
+
+
+--
+-- Name: webhook_delivery webhook_delivery_changed; Type: TRIGGER; Schema: rowrun; Owner: -
+--
+
+CREATE TRIGGER webhook_delivery_changed AFTER UPDATE ON rowrun.webhook_delivery FOR EACH ROW WHEN (((new.status = 'PENDING'::text) AND (old.status <> 'PENDING'::text))) EXECUTE FUNCTION rowrun.webhook_changed();
+
+
+--
+-- Name: webhook webhook_fill; Type: TRIGGER; Schema: rowrun; Owner: -
+--
+
+CREATE TRIGGER webhook_fill BEFORE INSERT OR UPDATE ON rowrun.webhook FOR EACH ROW EXECUTE FUNCTION rowrun.webhook_fill();
+
+
+--
+-- Name: task_dependency task_dependency_depends_on_id_fkey; Type: FK CONSTRAINT; Schema: rowrun; Owner: -
+--
+
+ALTER TABLE ONLY rowrun.task_dependency
+    ADD CONSTRAINT task_dependency_depends_on_id_fkey FOREIGN KEY (depends_on_id) REFERENCES rowrun.task(id) ON DELETE CASCADE;
+
+
+--
+-- Name: task_dependency task_dependency_task_id_fkey; Type: FK CONSTRAINT; Schema: rowrun; Owner: -
+--
+
+ALTER TABLE ONLY rowrun.task_dependency
+    ADD CONSTRAINT task_dependency_task_id_fkey FOREIGN KEY (task_id) REFERENCES rowrun.task(id) ON DELETE CASCADE;
+
+
+--
+-- Name: task task_plan_id_fkey; Type: FK CONSTRAINT; Schema: rowrun; Owner: -
+--
+
+ALTER TABLE ONLY rowrun.task
+    ADD CONSTRAINT task_plan_id_fkey FOREIGN KEY (plan_id) REFERENCES rowrun.plan(id) ON DELETE CASCADE;
+
+
+--
+-- Name: task_run_log task_run_log_task_run_id_fkey; Type: FK CONSTRAINT; Schema: rowrun; Owner: -
+--
+
+ALTER TABLE ONLY rowrun.task_run_log
+    ADD CONSTRAINT task_run_log_task_run_id_fkey FOREIGN KEY (task_run_id) REFERENCES rowrun.task_run(id) ON DELETE CASCADE;
+
+
+--
+-- Name: task_run task_run_task_id_fkey; Type: FK CONSTRAINT; Schema: rowrun; Owner: -
+--
+
+ALTER TABLE ONLY rowrun.task_run
+    ADD CONSTRAINT task_run_task_id_fkey FOREIGN KEY (task_id) REFERENCES rowrun.task(id) ON DELETE CASCADE;
+
+
+--
+-- Name: webhook_delivery_log webhook_delivery_log_plan_id_fkey; Type: FK CONSTRAINT; Schema: rowrun; Owner: -
+--
+
+ALTER TABLE ONLY rowrun.webhook_delivery_log
+    ADD CONSTRAINT webhook_delivery_log_plan_id_fkey FOREIGN KEY (plan_id) REFERENCES rowrun.plan(id) ON DELETE CASCADE;
+
+
+--
+-- Name: rowrun_stream; Type: PUBLICATION; Schema: -; Owner: -
+--
+
+CREATE PUBLICATION rowrun_stream WITH (publish = 'insert, update');
+
+
+--
+-- Name: PUBLICATION rowrun_stream; Type: COMMENT; Schema: -; Owner: -
+--
+
+COMMENT ON PUBLICATION rowrun_stream IS 'What `rowrun serve` reads for the stream, by a slot of its own.';
+
+
+--
+-- Name: rowrun_stream task_run; Type: PUBLICATION TABLE; Schema: rowrun; Owner: -
+--
+
+ALTER PUBLICATION rowrun_stream ADD TABLE ONLY rowrun.task_run (id, task_id, attempt, retry_of, root_id, status, plan_id, type, queue, database_id, version, created_at, available_at, started_at, finished_at, result, prev_status, retry_run_id, replica_id);
+
+
+--
+-- Name: SCHEMA rowrun; Type: ACL; Schema: -; Owner: -
+--
+
+GRANT USAGE ON SCHEMA rowrun TO rowrun_client;
+GRANT USAGE ON SCHEMA rowrun TO rowrun_author;
+GRANT USAGE ON SCHEMA rowrun TO rowrun_operator;
+GRANT USAGE ON SCHEMA rowrun TO rowrun_viewer;
+GRANT USAGE ON SCHEMA rowrun TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION abandon_run(run_id bigint, reason text); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.abandon_run(run_id bigint, reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.abandon_run(run_id bigint, reason text) TO rowrun_operator;
+GRANT ALL ON FUNCTION rowrun.abandon_run(run_id bigint, reason text) TO rowrun_replica;
+
+
+--
+-- Name: TABLE replica_heartbeat; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT ON TABLE rowrun.replica_heartbeat TO rowrun_client;
+GRANT SELECT ON TABLE rowrun.replica_heartbeat TO rowrun_viewer;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rowrun.replica_heartbeat TO rowrun_replica;
+
+
+--
+-- Name: TABLE task; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT,INSERT ON TABLE rowrun.task TO rowrun_client;
+GRANT SELECT ON TABLE rowrun.task TO rowrun_viewer;
+GRANT SELECT,DELETE,UPDATE ON TABLE rowrun.task TO rowrun_replica;
+
+
+--
+-- Name: COLUMN task.name; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(name) ON TABLE rowrun.task TO rowrun_client;
+
+
+--
+-- Name: COLUMN task.type; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(type) ON TABLE rowrun.task TO rowrun_client;
+
+
+--
+-- Name: COLUMN task.queue; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(queue) ON TABLE rowrun.task TO rowrun_client;
+
+
+--
+-- Name: COLUMN task.database_id; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(database_id) ON TABLE rowrun.task TO rowrun_client;
+
+
+--
+-- Name: COLUMN task.version; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(version) ON TABLE rowrun.task TO rowrun_client;
+
+
+--
+-- Name: COLUMN task.sequential; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(sequential) ON TABLE rowrun.task TO rowrun_client;
+
+
+--
+-- Name: COLUMN task.payload; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(payload) ON TABLE rowrun.task TO rowrun_client;
+
+
+--
+-- Name: COLUMN task.priority; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(priority) ON TABLE rowrun.task TO rowrun_client;
+
+
+--
+-- Name: COLUMN task.timeout; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(timeout) ON TABLE rowrun.task TO rowrun_client;
+
+
+--
+-- Name: COLUMN task.progress_timeout; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(progress_timeout) ON TABLE rowrun.task TO rowrun_client;
+
+
+--
+-- Name: COLUMN task.max_attempts; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(max_attempts) ON TABLE rowrun.task TO rowrun_client;
+
+
+--
+-- Name: COLUMN task.retry_delay; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(retry_delay) ON TABLE rowrun.task TO rowrun_client;
+
+
+--
+-- Name: COLUMN task.on_stale; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(on_stale) ON TABLE rowrun.task TO rowrun_client;
+
+
+--
+-- Name: COLUMN task.on_failure_task; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(on_failure_task) ON TABLE rowrun.task TO rowrun_client;
+
+
+--
+-- Name: COLUMN task.paused; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(paused) ON TABLE rowrun.task TO rowrun_operator;
+
+
+--
+-- Name: COLUMN task.skipped; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(skipped) ON TABLE rowrun.task TO rowrun_operator;
+
+
+--
+-- Name: COLUMN task.skip_reason; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(skip_reason) ON TABLE rowrun.task TO rowrun_operator;
+
+
+--
+-- Name: COLUMN task.retention; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(retention) ON TABLE rowrun.task TO rowrun_client;
+
+
+--
+-- Name: COLUMN task.labels; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(labels) ON TABLE rowrun.task TO rowrun_client;
+
+
+--
+-- Name: COLUMN task.schedule; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(schedule) ON TABLE rowrun.task TO rowrun_client;
+
+
+--
+-- Name: COLUMN task.time_zone; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(time_zone) ON TABLE rowrun.task TO rowrun_client;
+
+
+--
+-- Name: COLUMN task.misfire; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(misfire) ON TABLE rowrun.task TO rowrun_client;
+
+
+--
+-- Name: COLUMN task.starts_at; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(starts_at) ON TABLE rowrun.task TO rowrun_client;
+
+
+--
+-- Name: COLUMN task.ends_at; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(ends_at) ON TABLE rowrun.task TO rowrun_client;
+
+
+--
+-- Name: COLUMN task.overlap; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(overlap) ON TABLE rowrun.task TO rowrun_client;
+
+
+--
+-- Name: COLUMN task.state; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(state) ON TABLE rowrun.task TO rowrun_client;
+
+
+--
+-- Name: COLUMN task.failure_log_level; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(failure_log_level) ON TABLE rowrun.task TO rowrun_client;
+
+
+--
+-- Name: TABLE task_run; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT,INSERT ON TABLE rowrun.task_run TO rowrun_client;
+GRANT SELECT ON TABLE rowrun.task_run TO rowrun_viewer;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rowrun.task_run TO rowrun_replica;
+
+
+--
+-- Name: COLUMN task_run.run_at; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(run_at) ON TABLE rowrun.task_run TO rowrun_client;
+
+
+--
+-- Name: COLUMN task_run.input; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(input) ON TABLE rowrun.task_run TO rowrun_client;
+
+
+--
+-- Name: COLUMN task_run.priority; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(priority) ON TABLE rowrun.task_run TO rowrun_client;
+
+
+--
+-- Name: COLUMN task_run.cancel_requested_at; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(cancel_requested_at) ON TABLE rowrun.task_run TO rowrun_client;
+
+
+--
+-- Name: COLUMN task_run.cancel_reason; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(cancel_reason) ON TABLE rowrun.task_run TO rowrun_client;
+
+
+--
+-- Name: FUNCTION advance_databases(databases text[], OUT promoted integer, OUT marked integer); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.advance_databases(databases text[], OUT promoted integer, OUT marked integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.advance_databases(databases text[], OUT promoted integer, OUT marked integer) TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION announce_plans(plan_ids bigint[]); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.announce_plans(plan_ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.announce_plans(plan_ids bigint[]) TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION begin_round(plan_id bigint, next integer, by_run boolean); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.begin_round(plan_id bigint, next integer, by_run boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.begin_round(plan_id bigint, next integer, by_run boolean) TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION begin_rounds(run_ids bigint[], wait boolean); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.begin_rounds(run_ids bigint[], wait boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.begin_rounds(run_ids bigint[], wait boolean) TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION cancel_plan(plan_id bigint, reason text); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.cancel_plan(plan_id bigint, reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.cancel_plan(plan_id bigint, reason text) TO rowrun_client;
+GRANT ALL ON FUNCTION rowrun.cancel_plan(plan_id bigint, reason text) TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION cancel_run(run_id bigint, reason text); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.cancel_run(run_id bigint, reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.cancel_run(run_id bigint, reason text) TO rowrun_client;
+GRANT ALL ON FUNCTION rowrun.cancel_run(run_id bigint, reason text) TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION cancel_tick(run_id bigint, reason text); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.cancel_tick(run_id bigint, reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.cancel_tick(run_id bigint, reason text) TO rowrun_replica;
+
+
+--
+-- Name: TABLE plan; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT,INSERT ON TABLE rowrun.plan TO rowrun_client;
+GRANT SELECT ON TABLE rowrun.plan TO rowrun_viewer;
+GRANT SELECT,DELETE,UPDATE ON TABLE rowrun.plan TO rowrun_replica;
+
+
+--
+-- Name: COLUMN plan.project; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(project) ON TABLE rowrun.plan TO rowrun_client;
+
+
+--
+-- Name: COLUMN plan.name; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(name) ON TABLE rowrun.plan TO rowrun_client;
+
+
+--
+-- Name: COLUMN plan.parallel_limit; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(parallel_limit) ON TABLE rowrun.plan TO rowrun_operator;
+
+
+--
+-- Name: COLUMN plan.on_failure; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(on_failure) ON TABLE rowrun.plan TO rowrun_operator;
+
+
+--
+-- Name: COLUMN plan.paused; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(paused) ON TABLE rowrun.plan TO rowrun_operator;
+
+
+--
+-- Name: TABLE task_dependency; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT,INSERT ON TABLE rowrun.task_dependency TO rowrun_client;
+GRANT SELECT ON TABLE rowrun.task_dependency TO rowrun_viewer;
+GRANT SELECT,DELETE ON TABLE rowrun.task_dependency TO rowrun_replica;
+
+
+--
+-- Name: TABLE unmet_dependency; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT ON TABLE rowrun.unmet_dependency TO rowrun_client;
+GRANT SELECT ON TABLE rowrun.unmet_dependency TO rowrun_viewer;
+GRANT SELECT ON TABLE rowrun.unmet_dependency TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION complete_run(run_id bigint, claim uuid, result jsonb); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.complete_run(run_id bigint, claim uuid, result jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.complete_run(run_id bigint, claim uuid, result jsonb) TO rowrun_client;
+GRANT ALL ON FUNCTION rowrun.complete_run(run_id bigint, claim uuid, result jsonb) TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION delete_webhook(webhook_id bigint); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.delete_webhook(webhook_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.delete_webhook(webhook_id bigint) TO rowrun_author;
+
+
+--
+-- Name: FUNCTION end_runs(run_ids bigint[], claims uuid[], statuses text[], results jsonb[], retries text[], plan_tasks bigint[]); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.end_runs(run_ids bigint[], claims uuid[], statuses text[], results jsonb[], retries text[], plan_tasks bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.end_runs(run_ids bigint[], claims uuid[], statuses text[], results jsonb[], retries text[], plan_tasks bigint[]) TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION fail_run(run_id bigint, claim uuid, detail text); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.fail_run(run_id bigint, claim uuid, detail text) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.fail_run(run_id bigint, claim uuid, detail text) TO rowrun_client;
+GRANT ALL ON FUNCTION rowrun.fail_run(run_id bigint, claim uuid, detail text) TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION handle_ended(ended bigint[]); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.handle_ended(ended bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.handle_ended(ended bigint[]) TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION mark_ended(run_ids bigint[]); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.mark_ended(run_ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.mark_ended(run_ids bigint[]) TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION mark_stopped(plan_ids bigint[]); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.mark_stopped(plan_ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.mark_stopped(plan_ids bigint[]) TO rowrun_replica;
+
+
+--
+-- Name: TABLE webhook_delivery_log; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT ON TABLE rowrun.webhook_delivery_log TO rowrun_client;
+GRANT SELECT ON TABLE rowrun.webhook_delivery_log TO rowrun_viewer;
+GRANT SELECT ON TABLE rowrun.webhook_delivery_log TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION note_edit(database_id text, look boolean); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.note_edit(database_id text, look boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.note_edit(database_id text, look boolean) TO rowrun_client;
+GRANT ALL ON FUNCTION rowrun.note_edit(database_id text, look boolean) TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION note_orphans(patience interval, every interval); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.note_orphans(patience interval, every interval) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.note_orphans(patience interval, every interval) TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION note_ready(plan_id bigint); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.note_ready(plan_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.note_ready(plan_id bigint) TO rowrun_client;
+GRANT ALL ON FUNCTION rowrun.note_ready(plan_id bigint) TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION pause_replica(replica text); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.pause_replica(replica text) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.pause_replica(replica text) TO rowrun_operator;
+
+
+--
+-- Name: FUNCTION pause_schedule(task_id bigint, reason text); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.pause_schedule(task_id bigint, reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.pause_schedule(task_id bigint, reason text) TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION plan_gate_changed(); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.plan_gate_changed() FROM PUBLIC;
+
+
+--
+-- Name: FUNCTION promote_runs(sweep boolean, free boolean, most integer, OUT promoted integer, OUT busy boolean, OUT more boolean, OUT next_ms double precision); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.promote_runs(sweep boolean, free boolean, most integer, OUT promoted integer, OUT busy boolean, OUT more boolean, OUT next_ms double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.promote_runs(sweep boolean, free boolean, most integer, OUT promoted integer, OUT busy boolean, OUT more boolean, OUT next_ms double precision) TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION purge_type(type text, older_than interval, after_id bigint, most integer); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.purge_type(type text, older_than interval, after_id bigint, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.purge_type(type text, older_than interval, after_id bigint, most integer) TO rowrun_operator;
+
+
+--
+-- Name: FUNCTION remove_any_dependency(task_id bigint, depends_on_id bigint); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.remove_any_dependency(task_id bigint, depends_on_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.remove_any_dependency(task_id bigint, depends_on_id bigint) TO rowrun_author;
+
+
+--
+-- Name: FUNCTION remove_any_plan(plan_id bigint); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.remove_any_plan(plan_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.remove_any_plan(plan_id bigint) TO rowrun_author;
+
+
+--
+-- Name: FUNCTION remove_any_task(task_id bigint); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.remove_any_task(task_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.remove_any_task(task_id bigint) TO rowrun_author;
+
+
+--
+-- Name: FUNCTION remove_dependency(task_id bigint, depends_on_id bigint); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.remove_dependency(task_id bigint, depends_on_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.remove_dependency(task_id bigint, depends_on_id bigint) TO rowrun_client;
+
+
+--
+-- Name: FUNCTION remove_plan(plan_id bigint); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.remove_plan(plan_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.remove_plan(plan_id bigint) TO rowrun_client;
+
+
+--
+-- Name: FUNCTION remove_task(task_id bigint); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.remove_task(task_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.remove_task(task_id bigint) TO rowrun_client;
+
+
+--
+-- Name: FUNCTION renew_deployment(copy boolean); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.renew_deployment(copy boolean) FROM PUBLIC;
+
+
+--
+-- Name: FUNCTION replica_changed(); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.replica_changed() FROM PUBLIC;
+
+
+--
+-- Name: FUNCTION report_progress(run_id bigint, claim uuid, progress jsonb); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.report_progress(run_id bigint, claim uuid, progress jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.report_progress(run_id bigint, claim uuid, progress jsonb) TO rowrun_client;
+GRANT ALL ON FUNCTION rowrun.report_progress(run_id bigint, claim uuid, progress jsonb) TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION resume_replica(replica text); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.resume_replica(replica text) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.resume_replica(replica text) TO rowrun_operator;
+
+
+--
+-- Name: FUNCTION retry_plan(plan_id bigint); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.retry_plan(plan_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.retry_plan(plan_id bigint) TO rowrun_client;
+GRANT ALL ON FUNCTION rowrun.retry_plan(plan_id bigint) TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION retry_run(run_id bigint); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.retry_run(run_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.retry_run(run_id bigint) TO rowrun_client;
+GRANT ALL ON FUNCTION rowrun.retry_run(run_id bigint) TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION schedule_after(run_ids bigint[]); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.schedule_after(run_ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.schedule_after(run_ids bigint[]) TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION schedule_ended(kept bigint[], over bigint[]); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.schedule_ended(kept bigint[], over bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.schedule_ended(kept bigint[], over bigint[]) TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION schedule_sweep(after_id bigint, most integer, OUT last_id bigint, OUT made integer); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.schedule_sweep(after_id bigint, most integer, OUT last_id bigint, OUT made integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.schedule_sweep(after_id bigint, most integer, OUT last_id bigint, OUT made integer) TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION schedule_task(task_id bigint, moved boolean, anew boolean); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.schedule_task(task_id bigint, moved boolean, anew boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.schedule_task(task_id bigint, moved boolean, anew boolean) TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION set_replica_paused(replica text, pause boolean); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.set_replica_paused(replica text, pause boolean) FROM PUBLIC;
+
+
+--
+-- Name: FUNCTION set_skipped(task_id bigint, skip boolean, reason text); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.set_skipped(task_id bigint, skip boolean, reason text) FROM PUBLIC;
+
+
+--
+-- Name: FUNCTION settle_plans(plan_ids bigint[], rounds jsonb, sweep boolean); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.settle_plans(plan_ids bigint[], rounds jsonb, sweep boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.settle_plans(plan_ids bigint[], rounds jsonb, sweep boolean) TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION skip_missed(run_ids bigint[]); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.skip_missed(run_ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.skip_missed(run_ids bigint[]) TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION skip_task(task_id bigint, reason text); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.skip_task(task_id bigint, reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.skip_task(task_id bigint, reason text) TO rowrun_operator;
+GRANT ALL ON FUNCTION rowrun.skip_task(task_id bigint, reason text) TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION task_dependency_changed(); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.task_dependency_changed() FROM PUBLIC;
+
+
+--
+-- Name: FUNCTION task_gate_changed(); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.task_gate_changed() FROM PUBLIC;
+
+
+--
+-- Name: FUNCTION task_left_plan(); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.task_left_plan() FROM PUBLIC;
+
+
+--
+-- Name: FUNCTION task_outcome_changed(); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.task_outcome_changed() FROM PUBLIC;
+
+
+--
+-- Name: FUNCTION task_run_by_hand(); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.task_run_by_hand() FROM PUBLIC;
+
+
+--
+-- Name: FUNCTION task_run_deleted(); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.task_run_deleted() FROM PUBLIC;
+
+
+--
+-- Name: FUNCTION task_scheduled(); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.task_scheduled() FROM PUBLIC;
+
+
+--
+-- Name: FUNCTION unskip_task(task_id bigint); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.unskip_task(task_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.unskip_task(task_id bigint) TO rowrun_operator;
+GRANT ALL ON FUNCTION rowrun.unskip_task(task_id bigint) TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION webhook_changed(); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.webhook_changed() FROM PUBLIC;
+
+
+--
+-- Name: FUNCTION webhook_deleted(); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.webhook_deleted() FROM PUBLIC;
+
+
+--
+-- Name: TABLE code_object; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT ON TABLE rowrun.code_object TO rowrun_client;
+GRANT SELECT ON TABLE rowrun.code_object TO rowrun_viewer;
+GRANT SELECT ON TABLE rowrun.code_object TO rowrun_replica;
+
+
+--
+-- Name: TABLE code_version; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT ON TABLE rowrun.code_version TO rowrun_client;
+GRANT SELECT ON TABLE rowrun.code_version TO rowrun_viewer;
+GRANT SELECT ON TABLE rowrun.code_version TO rowrun_replica;
+
+
+--
+-- Name: TABLE deployment; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT ON TABLE rowrun.deployment TO rowrun_client;
+GRANT SELECT ON TABLE rowrun.deployment TO rowrun_viewer;
+GRANT SELECT ON TABLE rowrun.deployment TO rowrun_replica;
+
+
+--
+-- Name: COLUMN deployment.stream_replica_id; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(stream_replica_id) ON TABLE rowrun.deployment TO rowrun_replica;
+
+
+--
+-- Name: COLUMN deployment.orphans_looked_at; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(orphans_looked_at) ON TABLE rowrun.deployment TO rowrun_replica;
+
+
+--
+-- Name: TABLE failed_run; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT ON TABLE rowrun.failed_run TO rowrun_client;
+GRANT SELECT ON TABLE rowrun.failed_run TO rowrun_viewer;
+GRANT SELECT ON TABLE rowrun.failed_run TO rowrun_replica;
+
+
+--
+-- Name: TABLE gate_mark; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rowrun.gate_mark TO rowrun_replica;
+
+
+--
+-- Name: SEQUENCE gate_mark_id_seq; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT ON SEQUENCE rowrun.gate_mark_id_seq TO rowrun_viewer;
+GRANT SELECT ON SEQUENCE rowrun.gate_mark_id_seq TO rowrun_replica;
+
+
+--
+-- Name: TABLE job; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT ON TABLE rowrun.job TO rowrun_client;
+GRANT SELECT ON TABLE rowrun.job TO rowrun_viewer;
+GRANT SELECT ON TABLE rowrun.job TO rowrun_replica;
+
+
+--
+-- Name: TABLE migration; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT ON TABLE rowrun.migration TO rowrun_client;
+GRANT SELECT ON TABLE rowrun.migration TO rowrun_viewer;
+GRANT SELECT ON TABLE rowrun.migration TO rowrun_replica;
+
+
+--
+-- Name: TABLE orphan_task_run; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT ON TABLE rowrun.orphan_task_run TO rowrun_client;
+GRANT SELECT ON TABLE rowrun.orphan_task_run TO rowrun_viewer;
+GRANT SELECT ON TABLE rowrun.orphan_task_run TO rowrun_replica;
+
+
+--
+-- Name: TABLE orphan_type; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT ON TABLE rowrun.orphan_type TO rowrun_client;
+GRANT SELECT ON TABLE rowrun.orphan_type TO rowrun_viewer;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rowrun.orphan_type TO rowrun_replica;
+
+
+--
+-- Name: SEQUENCE plan_id_seq; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT USAGE ON SEQUENCE rowrun.plan_id_seq TO rowrun_client;
+GRANT SELECT,USAGE ON SEQUENCE rowrun.plan_id_seq TO rowrun_replica;
+GRANT SELECT ON SEQUENCE rowrun.plan_id_seq TO rowrun_viewer;
+
+
+--
+-- Name: TABLE plan_status; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT ON TABLE rowrun.plan_status TO rowrun_client;
+GRANT SELECT ON TABLE rowrun.plan_status TO rowrun_viewer;
+GRANT SELECT ON TABLE rowrun.plan_status TO rowrun_replica;
+
+
+--
+-- Name: TABLE promotion_lock; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT ON TABLE rowrun.promotion_lock TO rowrun_client;
+GRANT SELECT ON TABLE rowrun.promotion_lock TO rowrun_viewer;
+GRANT SELECT,INSERT,UPDATE ON TABLE rowrun.promotion_lock TO rowrun_replica;
+
+
+--
+-- Name: TABLE replica_status; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT ON TABLE rowrun.replica_status TO rowrun_client;
+GRANT SELECT ON TABLE rowrun.replica_status TO rowrun_viewer;
+GRANT SELECT ON TABLE rowrun.replica_status TO rowrun_replica;
+
+
+--
+-- Name: TABLE schema_object; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT ON TABLE rowrun.schema_object TO rowrun_client;
+GRANT SELECT ON TABLE rowrun.schema_object TO rowrun_viewer;
+GRANT SELECT ON TABLE rowrun.schema_object TO rowrun_replica;
+
+
+--
+-- Name: TABLE stream_handover; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rowrun.stream_handover TO rowrun_replica;
+
+
+--
+-- Name: TABLE stream_note; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT ON TABLE rowrun.stream_note TO rowrun_client;
+GRANT SELECT ON TABLE rowrun.stream_note TO rowrun_viewer;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rowrun.stream_note TO rowrun_replica;
+
+
+--
+-- Name: SEQUENCE stream_note_id_seq; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT ON SEQUENCE rowrun.stream_note_id_seq TO rowrun_viewer;
+GRANT SELECT ON SEQUENCE rowrun.stream_note_id_seq TO rowrun_replica;
+
+
+--
+-- Name: TABLE stream_position; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT ON TABLE rowrun.stream_position TO rowrun_client;
+GRANT SELECT ON TABLE rowrun.stream_position TO rowrun_viewer;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rowrun.stream_position TO rowrun_replica;
+
+
+--
+-- Name: SEQUENCE task_id_seq; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT USAGE ON SEQUENCE rowrun.task_id_seq TO rowrun_client;
+GRANT SELECT,USAGE ON SEQUENCE rowrun.task_id_seq TO rowrun_replica;
+GRANT SELECT ON SEQUENCE rowrun.task_id_seq TO rowrun_viewer;
+
+
+--
+-- Name: SEQUENCE task_run_id_seq; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT USAGE ON SEQUENCE rowrun.task_run_id_seq TO rowrun_client;
+GRANT SELECT,USAGE ON SEQUENCE rowrun.task_run_id_seq TO rowrun_replica;
+GRANT SELECT ON SEQUENCE rowrun.task_run_id_seq TO rowrun_viewer;
+
+
+--
+-- Name: TABLE task_run_log; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT ON TABLE rowrun.task_run_log TO rowrun_client;
+GRANT SELECT ON TABLE rowrun.task_run_log TO rowrun_viewer;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rowrun.task_run_log TO rowrun_replica;
+
+
+--
+-- Name: SEQUENCE task_run_log_id_seq; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT,USAGE ON SEQUENCE rowrun.task_run_log_id_seq TO rowrun_replica;
+GRANT SELECT ON SEQUENCE rowrun.task_run_log_id_seq TO rowrun_viewer;
+
+
+--
+-- Name: TABLE task_status; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT ON TABLE rowrun.task_status TO rowrun_client;
+GRANT SELECT ON TABLE rowrun.task_status TO rowrun_viewer;
+GRANT SELECT ON TABLE rowrun.task_status TO rowrun_replica;
+
+
+--
+-- Name: TABLE task_type; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT ON TABLE rowrun.task_type TO rowrun_client;
+GRANT SELECT ON TABLE rowrun.task_type TO rowrun_viewer;
+GRANT SELECT ON TABLE rowrun.task_type TO rowrun_replica;
+GRANT INSERT ON TABLE rowrun.task_type TO rowrun_operator;
+
+
+--
+-- Name: COLUMN task_type.draining; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(draining) ON TABLE rowrun.task_type TO rowrun_operator;
+
+
+--
+-- Name: COLUMN task_type.alias_of; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(alias_of) ON TABLE rowrun.task_type TO rowrun_operator;
+
+
+--
+-- Name: COLUMN task_type.mapping; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(mapping) ON TABLE rowrun.task_type TO rowrun_operator;
+
+
+--
+-- Name: COLUMN task_type.changed_at; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(changed_at) ON TABLE rowrun.task_type TO rowrun_operator;
+
+
+--
+-- Name: TABLE webhook; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT,INSERT ON TABLE rowrun.webhook TO rowrun_author;
+GRANT SELECT ON TABLE rowrun.webhook TO rowrun_replica;
+
+
+--
+-- Name: COLUMN webhook.id; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT(id) ON TABLE rowrun.webhook TO rowrun_client;
+GRANT SELECT(id) ON TABLE rowrun.webhook TO rowrun_viewer;
+
+
+--
+-- Name: COLUMN webhook.project; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT(project) ON TABLE rowrun.webhook TO rowrun_client;
+GRANT SELECT(project) ON TABLE rowrun.webhook TO rowrun_viewer;
+GRANT UPDATE(project) ON TABLE rowrun.webhook TO rowrun_author;
+
+
+--
+-- Name: COLUMN webhook.name; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT(name) ON TABLE rowrun.webhook TO rowrun_client;
+GRANT SELECT(name) ON TABLE rowrun.webhook TO rowrun_viewer;
+GRANT UPDATE(name) ON TABLE rowrun.webhook TO rowrun_author;
+
+
+--
+-- Name: COLUMN webhook.url; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(url) ON TABLE rowrun.webhook TO rowrun_author;
+
+
+--
+-- Name: COLUMN webhook.secret_ref; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(secret_ref) ON TABLE rowrun.webhook TO rowrun_author;
+
+
+--
+-- Name: COLUMN webhook.events; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT(events) ON TABLE rowrun.webhook TO rowrun_client;
+GRANT SELECT(events) ON TABLE rowrun.webhook TO rowrun_viewer;
+GRANT UPDATE(events) ON TABLE rowrun.webhook TO rowrun_author;
+
+
+--
+-- Name: COLUMN webhook.format; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT(format) ON TABLE rowrun.webhook TO rowrun_client;
+GRANT SELECT(format) ON TABLE rowrun.webhook TO rowrun_viewer;
+GRANT UPDATE(format) ON TABLE rowrun.webhook TO rowrun_author;
+
+
+--
+-- Name: COLUMN webhook.enabled; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT(enabled) ON TABLE rowrun.webhook TO rowrun_client;
+GRANT SELECT(enabled) ON TABLE rowrun.webhook TO rowrun_viewer;
+GRANT UPDATE(enabled) ON TABLE rowrun.webhook TO rowrun_author;
+GRANT UPDATE(enabled) ON TABLE rowrun.webhook TO rowrun_replica;
+
+
+--
+-- Name: COLUMN webhook.created_at; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT(created_at) ON TABLE rowrun.webhook TO rowrun_client;
+GRANT SELECT(created_at) ON TABLE rowrun.webhook TO rowrun_viewer;
+
+
+--
+-- Name: TABLE webhook_delivery; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT ON TABLE rowrun.webhook_delivery TO rowrun_client;
+GRANT SELECT ON TABLE rowrun.webhook_delivery TO rowrun_viewer;
+GRANT SELECT,DELETE,UPDATE ON TABLE rowrun.webhook_delivery TO rowrun_replica;
+
+
+--
+-- Name: COLUMN webhook_delivery.status; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(status) ON TABLE rowrun.webhook_delivery TO rowrun_author;
+
+
+--
+-- Name: COLUMN webhook_delivery.attempts; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(attempts) ON TABLE rowrun.webhook_delivery TO rowrun_author;
+
+
+--
+-- Name: COLUMN webhook_delivery.next_attempt_at; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(next_attempt_at) ON TABLE rowrun.webhook_delivery TO rowrun_author;
+
+
+--
+-- Name: COLUMN webhook_delivery.delivered_at; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(delivered_at) ON TABLE rowrun.webhook_delivery TO rowrun_author;
+
+
+--
+-- Name: COLUMN webhook_delivery.leased_until; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(leased_until) ON TABLE rowrun.webhook_delivery TO rowrun_author;
+
+
+--
+-- Name: COLUMN webhook_delivery.lease_token; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(lease_token) ON TABLE rowrun.webhook_delivery TO rowrun_author;
+
+
+--
+-- Name: SEQUENCE webhook_delivery_id_seq; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT ON SEQUENCE rowrun.webhook_delivery_id_seq TO rowrun_viewer;
+GRANT SELECT ON SEQUENCE rowrun.webhook_delivery_id_seq TO rowrun_replica;
+
+
+--
+-- Name: SEQUENCE webhook_id_seq; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT ON SEQUENCE rowrun.webhook_id_seq TO rowrun_viewer;
+GRANT SELECT ON SEQUENCE rowrun.webhook_id_seq TO rowrun_replica;
+GRANT USAGE ON SEQUENCE rowrun.webhook_id_seq TO rowrun_author;
+
+
+--
+-- PostgreSQL database dump complete
+--
+
+
