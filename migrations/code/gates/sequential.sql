@@ -50,3 +50,14 @@ BEGIN
     END LOOP;
 END $$;
 COMMENT ON FUNCTION rowrun.first_sequential(text, text, timestamptz) IS 'Internal: the first sequential run of a database that mutual exclusion alone holds.';
+
+-- The smallest unfinished version of a database. Inlined where it is called, like the lists of candidates below.
+CREATE OR REPLACE FUNCTION rowrun.smallest_version(database_id text) RETURNS TABLE (version_key text) LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT least(
+        (SELECT r.version_key FROM rowrun.task_run r WHERE r.database_id = smallest_version.database_id AND r.status = 'PENDING'
+           AND r.version_key IS NOT NULL ORDER BY r.version_key LIMIT 1),
+        (SELECT r.version_key FROM rowrun.task_run r WHERE r.database_id = smallest_version.database_id AND r.status IN ('AVAILABLE', 'RUNNING')
+           AND r.version_key IS NOT NULL ORDER BY r.version_key LIMIT 1));
+END;
+COMMENT ON FUNCTION rowrun.smallest_version(text) IS 'Internal: the smallest unfinished version of a database.';

@@ -70,12 +70,12 @@ BEGIN ATOMIC
                             FROM rowrun.task_run u
                             WHERE u.id = ids[n] AND greatest(u.created_at, u.run_at, u.available_at) < t - interval '2 s' OFFSET 0) r
     )
-    SELECT x.id, 'NO_REPLICA', 'replicas pass it by: session ' || l.pid || coalesce(' of ' || a.usename, '') || ' holds ' || min(x.what)
-               || '; to end it: SELECT pg_terminate_backend(' || l.pid || ')',
-           jsonb_build_object('pid', l.pid, 'user', a.usename)
+    SELECT x.id, 'NO_REPLICA' AS cause, 'replicas pass it by: session ' || l.pid || coalesce(' of ' || a.usename, '') || ' holds ' || min(x.what)
+               || '; to end it: SELECT pg_terminate_backend(' || l.pid || ')' AS message,
+           jsonb_build_object('pid', l.pid, 'user', a.usename) AS detail
     FROM (SELECT r.id, r.holder, 'the run' AS what FROM late r
-          UNION ALL SELECT r.id, p.xmax, 'plan ' || p.id FROM late r JOIN rowrun.plan p ON p.id = r.plan_id
-          UNION ALL SELECT r.id, p.xmax, 'the lock of the gates' FROM late r CROSS JOIN rowrun.promotion_lock p WHERE r.gated) x
+          UNION ALL SELECT r.id, p.xmax, 'plan ' || p.id AS what FROM late r JOIN rowrun.plan p ON p.id = r.plan_id
+          UNION ALL SELECT r.id, p.xmax, 'the lock of the gates' AS what FROM late r CROSS JOIN rowrun.promotion_lock p WHERE r.gated) x
     JOIN pg_locks l ON l.locktype = 'transactionid' AND l.transactionid = x.holder AND l.mode = 'ExclusiveLock' AND l.granted
     LEFT JOIN pg_stat_activity a ON a.pid = l.pid
     WHERE x.holder <> '0'::xid AND l.pid <> pg_backend_pid() AND (a.xact_start > t - interval '2 s') IS NOT TRUE
