@@ -14,9 +14,10 @@ COMMENT ON FUNCTION rowrun.sequential_open(bigint, timestamptz) IS 'Internal: wh
 -- plain SQL, because its text would be part of the judgement otherwise, which has it started up for each pass: a third of
 -- what a pass takes for one run. It is called where there is a sequential run at all. Gates are asked one run after the
 -- other, in the order of the index, and the first that is open ends it: asked in one statement with its LIMIT, the
--- planner has thousands asked, and sorts them. A run that isn't judged yet and not due is none of them. The arguments
+-- planner has thousands asked, and sorts them. A run that isn't judged yet and not due is none of them; nor is one that
+-- something else held when it was judged last, but for what marks say has changed since (stale). The arguments
 -- of a call share a collation, here that of versions: with it no index on database_id would do.
-CREATE OR REPLACE FUNCTION rowrun.first_sequential(database_id text, smallest text, t timestamptz)
+CREATE OR REPLACE FUNCTION rowrun.first_sequential(database_id text, smallest text, t timestamptz, stale text[] DEFAULT '{}')
     RETURNS TABLE (id bigint, priority integer, run_at timestamptz)
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rowrun, pg_temp AS $$
 #variable_conflict use_column
@@ -26,7 +27,7 @@ BEGIN
     FOR c IN
         SELECT r.id, r.priority, r.run_at FROM rowrun.task_run r
         WHERE r.database_id = (first_sequential.database_id COLLATE "default") AND r.version_key IS NULL AND r.sequential AND r.status = 'PENDING'
-          AND (r.hold IS NULL OR r.hold IN ('DATABASE', 'READY')) AND r.run_at <= t
+          AND (r.hold IS NULL OR r.hold IN ('DATABASE', 'READY') OR r.hold = ANY (stale)) AND r.run_at <= t
         ORDER BY r.database_id, r.version_key, r.sequential, r.priority DESC, r.run_at, r.id
     LOOP
         IF rowrun.sequential_open(c.id, t) THEN
@@ -40,7 +41,7 @@ BEGIN
     FOR c IN
         SELECT r.id, r.priority, r.run_at FROM rowrun.task_run r
         WHERE r.database_id = (first_sequential.database_id COLLATE "default") AND r.version_key = first_sequential.smallest AND r.sequential AND r.status = 'PENDING'
-          AND (r.hold IS NULL OR r.hold IN ('DATABASE', 'READY')) AND r.run_at <= t
+          AND (r.hold IS NULL OR r.hold IN ('DATABASE', 'READY') OR r.hold = ANY (stale)) AND r.run_at <= t
         ORDER BY r.database_id, r.version_key, r.sequential, r.priority DESC, r.run_at, r.id
     LOOP
         IF rowrun.sequential_open(c.id, t) THEN
@@ -49,7 +50,7 @@ BEGIN
         END IF;
     END LOOP;
 END $$;
-COMMENT ON FUNCTION rowrun.first_sequential(text, text, timestamptz) IS 'Internal: the first sequential run of a database that mutual exclusion alone holds.';
+COMMENT ON FUNCTION rowrun.first_sequential(text, text, timestamptz, text[]) IS 'Internal: the first sequential run of a database that mutual exclusion alone holds.';
 
 -- The smallest unfinished version of a database. Inlined where it is called, like the lists of candidates below.
 CREATE OR REPLACE FUNCTION rowrun.smallest_version(database_id text) RETURNS TABLE (version_key text) LANGUAGE sql STABLE

@@ -14,7 +14,14 @@ CREATE OR REPLACE FUNCTION rowrun.judge(run_ids bigint[], plan_ids bigint[], t t
     LANGUAGE sql STABLE
 BEGIN ATOMIC
     WITH moment AS MATERIALIZED (
-        SELECT greatest(judge.t, (SELECT max(m.at) FROM rowrun.gate_mark m WHERE m.id > judge.last_mark)) AS t
+        -- What was written about other runs may be out of date where a mark says that something has changed: those that
+        -- came since the pass took its marks, and those that it left.
+        SELECT greatest(judge.t, max(m.at) FILTER (WHERE m.id > judge.last_mark)) AS t,
+               ARRAY[CASE WHEN bool_or(m.kind = 'PAUSE') THEN 'PAUSED' END,
+                     CASE WHEN bool_or(m.kind IN ('TASK', 'DEPENDENT', 'RUN')) THEN 'DEPENDENCY' END,
+                     CASE WHEN bool_or(m.kind = 'FAILURE') THEN 'FAILURE' END,
+                     CASE WHEN bool_or(m.kind IN ('REPLICA', 'RUN')) THEN 'REPLICA' END] AS stale
+        FROM rowrun.gate_mark m
     ), room AS MATERIALIZED (
         -- Taken for many, so that they are hashed: as many plans as runs would be compared each with each.
         SELECT l.id AS plan_id, p.open, p.slots, l.parallel_limit IS NOT NULL AS limited
@@ -57,7 +64,7 @@ BEGIN ATOMIC
             SELECT o.database_id, o.id, o.priority, o.run_at FROM open o WHERE o.sequential AND o.database_id IS NOT NULL
             UNION ALL
             SELECT b.database_id, x.id, x.priority, x.run_at
-            FROM base b CROSS JOIN moment CROSS JOIN LATERAL rowrun.first_sequential(b.database_id, b.smallest, moment.t) x
+            FROM base b CROSS JOIN moment CROSS JOIN LATERAL rowrun.first_sequential(b.database_id, b.smallest, moment.t, moment.stale) x
             WHERE EXISTS (SELECT FROM rowrun.task_run r WHERE r.database_id = b.database_id AND r.status = 'PENDING'
                             AND r.version_key IS NULL AND r.sequential)
                OR EXISTS (SELECT FROM rowrun.task_run r WHERE r.database_id = b.database_id AND r.status = 'PENDING'
