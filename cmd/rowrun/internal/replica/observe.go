@@ -10,46 +10,48 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/database"
-	"github.com/rowrun/rowrun/cmd/rowrun/internal/history"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/metrics"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/server"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/tracing"
-	"github.com/rowrun/rowrun/events"
 	"github.com/rowrun/rowrun/scheduler"
 	"github.com/rowrun/rowrun/store"
 )
 
-// newMetrics counts what a replica does; listener is asked for at each scrape.
-func (r *replica) newMetrics(c *Config, s *store.Store, deployment string, x *executors, kept *history.History, follower *follower, listener func() *events.Listener, log zerolog.Logger) (*metrics.Metrics, error) {
+// makeMetrics makes what counts. What it tells of other parts is asked for at each scrape.
+func (r *replica) makeMetrics() (err error) {
 	var types []string
-	for name := range x.byType {
+	for name := range r.executors.byType {
 		types = append(types, name)
 	}
-	return metrics.New(metrics.Config{
-		Store:       s,
-		Deployment:  deployment,
+	r.metrics, err = metrics.New(metrics.Config{
+		Store:       r.store,
+		Deployment:  r.deployment,
 		Types:       types,
-		Concurrency: c.Concurrency,
-		Version:     c.Version,
-		Polls:       c.Wake == "poll",
+		Concurrency: r.config.Concurrency,
+		Version:     r.config.Version,
+		Polls:       r.config.Wake == "poll",
 		Replica:     func() scheduler.Status { return r.scheduler.Status() },
-		Wake: func() metrics.Wake {
-			stats := listener().Stats()
-			return metrics.Wake{
-				Source: r.wakeSource(c.Wake, listener()), Connected: listener().Connected(),
-				Reconnects: stats.Reconnects, Undecodable: stats.Undecodable, Skipped: stats.Skipped,
-			}
-		},
-		Stream: func() metrics.Stream {
-			stats := kept.Stats()
-			gaps, last := follower.gaps()
-			return metrics.Stream{
-				Writing: r.stream != nil && r.stream.Holding(), Lines: stats.Lines, Gaps: gaps, LastGap: last,
-				Readers: stats.Readers, Slow: stats.Slow,
-			}
-		},
-		Log: log,
+		Wake:        r.wakeMetrics,
+		Stream:      r.streamMetrics,
+		Log:         r.log,
 	})
+	return err
+}
+
+func (r *replica) wakeMetrics() metrics.Wake {
+	stats := r.listener.Stats()
+	return metrics.Wake{
+		Source: r.wakeSource(), Connected: r.listener.Connected(),
+		Reconnects: stats.Reconnects, Undecodable: stats.Undecodable, Skipped: stats.Skipped,
+	}
+}
+
+func (r *replica) streamMetrics() metrics.Stream {
+	stats := r.history.Stats()
+	gaps, last := r.follower.gaps()
+	return metrics.Stream{
+		Writing: r.writing(), Lines: stats.Lines, Gaps: gaps, LastGap: last, Readers: stats.Readers, Slow: stats.Slow,
+	}
 }
 
 // newTracer makes a tracer where the variables OTEL_* ask for one, otherwise nil. Variables that are set for all

@@ -3,23 +3,18 @@ package replica
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/history"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/metrics"
-	"github.com/rowrun/rowrun/cmd/rowrun/internal/server"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/stream"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/tracing"
 	"github.com/rowrun/rowrun/events"
 	"github.com/rowrun/rowrun/notifier"
-	"github.com/rowrun/rowrun/notifier/webhook"
 	"github.com/rowrun/rowrun/scheduler"
 	"github.com/rowrun/rowrun/store"
 )
@@ -32,153 +27,34 @@ type part interface {
 	Run(ctx context.Context) error
 }
 
-// replica is one scheduler and one notifier with what they need around them.
+// replica is one scheduler and one notifier with the parts around them. newReplica sets the fields in the order in which
+// they stand here. The parts know each other in a circle: the scheduler is woken by what the hub hears, and the hub is
+// asked to leave out what the scheduler knows. So a part that calls one made after it does so by a method of replica, and
+// only while Run runs.
 type replica struct {
-	scheduler   *scheduler.Scheduler
-	notifier    *notifier.Notifier
-	stream      *stream.Election // nil: this replica never writes the stream
-	output      *stream.Output   // of the stream
-	drain       time.Duration    // what a stop may take
-	support     []part           // outlive the scheduler's drain and the stream
-	unsubscribe func()
-}
+	config     *Config
+	store      *store.Store
+	deployment string
+	executors  *executors
+	traces     *tracing.Tracer // nil: none are sent
+	log        zerolog.Logger
+	database   *pgx.ConnConfig // the way to the server itself
 
-// newReplica wires a replica. It binds the HTTP address, and starts nothing.
-func newReplica(c *Config, s *store.Store, deployment string, x *executors, traces *tracing.Tracer, out io.Writer, log zerolog.Logger) (*replica, error) {
-	hub := events.NewHub()
-	config, err := pgx.ParseConfig(c.Database.DirectURL)
-	if err != nil {
-		return nil, errors.New("not a connection string") // validate has parsed it before
-	}
-	r := &replica{output: stream.NewOutput(out, 0), drain: c.DrainTimeout}
-	wake, unsubscribeWake := hub.Subscribe(r.mayOpenGate)
-	available, unsubscribeAvailable := hub.SubscribeOthers(r.mayBeClaimed)
-	ended, unsubscribeEnded := hub.Subscribe(r.mayBeStopped)
-	if c.Wake == "poll" {
-		wake, available, ended = nil, nil, nil
-	}
-	announced, unsubscribeAnnounced := hub.Subscribe(r.mayBeAnnounced)
-	r.unsubscribe = func() {
-		unsubscribeWake()
-		unsubscribeAvailable()
-		unsubscribeEnded()
-		unsubscribeAnnounced()
-	}
-	listen := events.ListenConfig{ConnConfig: config, Channel: store.Channel, Hub: hub, Log: log, Probe: true, Own: s.Own}
-	due, noted := make(chan bool, 1), make(chan bool, 1)
-	logRuns := func() bool { return true }
-	var listener *events.Listener
-	kept, err := history.New(history.Config{})
-	if err != nil {
-		return nil, err
-	}
-	follower := newFollower(s, hub, func() bool { return listener.Connected() },
-		func() bool { return r.stream != nil && r.stream.Holding() }, kept, log)
-	counted, err := r.newMetrics(c, s, deployment, x, kept, follower, func() *events.Listener { return listener }, log)
-	if err != nil {
-		return nil, err
-	}
-	if c.StreamSource != "off" {
-		printer, err := c.Log.Printer(r.output, cli.IsTerminal(out))
-		if err != nil {
-			return nil, err
-		}
-		printer.Keep(follower.written)
-		var wal *stream.WALConfig
-		if c.StreamSource != "listen" {
-			wal = &stream.WALConfig{
-				Store: s, Printer: printer, ConnConfig: config, Log: log, Asked: c.StreamSource == "wal",
-			}
-		}
-		r.stream, err = stream.NewElection(stream.ElectionConfig{
-			WAL:       wal,
-			WakeByWAL: c.Wake == "auto" || c.Wake == "wal",
-			Store:     s,
-			Hub:       hub,
-			Connected: func() bool { return listener.Connected() },
-			Do: func(ctx context.Context, fn func(context.Context, *pgx.Conn) error) error {
-				return listener.Do(ctx, fn)
-			},
-			ReplicaID: func() string { return r.scheduler.Status().ReplicaID },
-			Printer:   printer,
-			Noted:     noted,
-			Log:       log,
-		})
-		if err != nil {
-			return nil, err
-		}
-		listen.OnDisconnect = r.stream.Release
-		logRuns = func() bool { return !r.stream.Holding() }
-	}
-	if listener, err = events.NewListener(listen); err != nil {
-		return nil, err
-	}
-	waking := &wakeTeller{
-		store: s, log: log, id: func() string { return r.scheduler.Status().ReplicaID },
-		source: func() string { return r.wakeSource(c.Wake, listener) }, deaf: listener.Deaf,
-	}
-	r.support = []part{listener, counted, waking}
-	schedule := scheduler.Config{
-		Store:              s,
-		Executors:          x.byType,
-		Databases:          x.databases,
-		Commands:           x.commands,
-		Queues:             c.Queues,
-		Name:               c.ReplicaName,
-		Version:            c.Version,
-		Concurrency:        c.Concurrency,
-		MaxBatch:           c.MaxBatch,
-		HeartbeatInterval:  c.HeartbeatInterval,
-		StaleAfter:         c.StaleAfter,
-		StaleSweepInterval: c.StaleSweepInterval,
-		SweepInterval:      c.SweepInterval,
-		CleanupInterval:    c.CleanupInterval,
-		Retention:          c.Retention,
-		TaskTimeout:        c.TaskTimeout,
-		DrainTimeout:       c.DrainTimeout,
-		StuckLimit:         c.StuckLimit,
-		Wake:               wake,
-		Available:          available,
-		Ended:              ended,
-		LogRuns:            logRuns,
-		Observer:           counted.Observer(),
-		Identified: func(deployment string) {
-			if err := x.sql.SetDeployment(deployment); err != nil {
-				log.Error().Err(err).Msg("the deployment's identity can't be used") // a column of type uuid
-			}
-		},
-		Surveyed: func(seen store.Survey) {
-			tell(due, seen.Deliveries)
-			tell(noted, seen.Notes)
-		},
-		Log: log,
-	}
-	if traces != nil {
-		schedule.Trace = traces.Trace
-	}
-	if r.scheduler, err = scheduler.New(schedule); err != nil {
-		return nil, err
-	}
-	if r.notifier, err = newNotifier(c, s, counted, announced, due, log); err != nil {
-		return nil, err
-	}
-	if c.HTTPAddr != "" {
-		http, err := server.New(server.Config{
-			Addr:    c.HTTPAddr,
-			Checks:  readiness(s, r.scheduler, c.StaleAfter, waking.source, r.streamTrouble),
-			Metrics: counted.Handler(),
-			Status:  statusOf(s, r.scheduler),
-			History: kept,
-			Follow:  follower.Follow,
-			Token:   c.HTTPToken,
-			Log:     log,
-		})
-		if err != nil {
-			return nil, fmt.Errorf("--http-addr: %w", err)
-		}
-		r.support = append(r.support, http, follower)
-	}
-	return r, nil
+	hub       *events.Hub
+	history   *history.History
+	output    *stream.Output // of the stream
+	listener  *events.Listener
+	follower  *follower
+	due       chan bool        // for the notifier: a look of the scheduler found deliveries, or none
+	noted     chan bool        // for the stream: it found notes, or none
+	stream    *stream.Election // nil: this replica never writes the stream
+	metrics   *metrics.Metrics
+	scheduler *scheduler.Scheduler
+	notifier  *notifier.Notifier
+	waking    *wakeTeller
+	support   []part // outlive the scheduler's drain and the stream
+
+	unsubscribes []func()
 }
 
 // streamTrouble says why this replica can't write the stream, "": it can, or needn't.
@@ -189,26 +65,11 @@ func (r *replica) streamTrouble() string {
 	return r.stream.Trouble()
 }
 
-// tell leaves the newest word in a one-slot channel. One goroutine tells.
-func tell(c chan bool, found bool) {
-	select {
-	case <-c:
-	default:
-	}
-	c <- found
-}
+// writing says that this replica writes the stream now.
+func (r *replica) writing() bool { return r.stream != nil && r.stream.Holding() }
 
-// newNotifier wires what delivers announcements.
-func newNotifier(c *Config, s *store.Store, counted *metrics.Metrics, wake <-chan struct{}, looked <-chan bool, log zerolog.Logger) (*notifier.Notifier, error) {
-	sender, err := webhook.New(webhook.Config{Lookup: c.lookup, References: c.File.WebhookSecrets, Allow: c.WebhookAllow})
-	if err != nil {
-		return nil, err
-	}
-	return notifier.New(notifier.Config{
-		Store: s, Send: sender.Send, SweepInterval: c.SweepInterval, DrainTimeout: max(c.DrainTimeout, time.Millisecond), Wake: wake,
-		Looked: looked, Tried: counted.Webhook, Log: log,
-	})
-}
+// id is the name under which the scheduler claims, "" while it has none.
+func (r *replica) id() string { return r.scheduler.Status().ReplicaID }
 
 // mayBeAnnounced: the end of a plan's run, whoever brought it about, may have decided an event.
 func (r *replica) mayBeAnnounced(t events.Transition) bool {
@@ -237,7 +98,7 @@ func (r *replica) mayBeStopped(t events.Transition) bool {
 }
 
 func (r *replica) own(t events.Transition) bool {
-	return t.ReplicaID != nil && *t.ReplicaID == r.scheduler.Status().ReplicaID
+	return t.ReplicaID != nil && *t.ReplicaID == r.id()
 }
 
 // Ends says that a run has ended with this transition.
@@ -250,11 +111,13 @@ func Ends(t events.Transition) bool {
 // HTTP until it has printed that: cancels still arrive, and a probe sees the
 // drain.
 func (r *replica) Run(ctx context.Context) error {
-	defer r.unsubscribe()
+	for _, unsubscribe := range r.unsubscribes {
+		defer unsubscribe()
+	}
 	work, stopWork := context.WithCancel(ctx)
 	defer stopWork()
 	// An output that nobody reads holds up no stop.
-	unbound := context.AfterFunc(work, func() { r.output.Bound(time.Now().Add(r.drain + flushTime)) })
+	unbound := context.AfterFunc(work, func() { r.output.Bound(time.Now().Add(r.config.DrainTimeout + flushTime)) })
 	defer unbound()
 	around, stopSupport := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopSupport()

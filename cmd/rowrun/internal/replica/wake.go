@@ -6,14 +6,13 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"github.com/rowrun/rowrun/events"
 	"github.com/rowrun/rowrun/store"
 )
 
 // wakeSource is how this replica is woken now: wal, notify or poll.
-func (r *replica) wakeSource(asked string, listener *events.Listener) string {
+func (r *replica) wakeSource() string {
 	switch {
-	case asked == "poll" || !listener.Connected():
+	case r.config.Wake == "poll" || !r.listener.Connected():
 		return "poll"
 	case r.stream != nil && r.stream.Waking():
 		return "wal"
