@@ -1,4 +1,4 @@
-package main
+package measure
 
 import (
 	"bytes"
@@ -6,13 +6,17 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // ticksPerSecond is the unit of CPU time in /proc on every Linux that Go runs on.
 const ticksPerSecond = 100
 
-// cpuSeconds is what a process has used so far, with the children that it has waited for.
-func cpuSeconds(pid int) (float64, error) {
+// DieWithParent ends a process that this one starts when this one ends.
+func DieWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
+
+// CPUSeconds is what a process has used so far, with the children that it has waited for.
+func CPUSeconds(pid int) (float64, error) {
 	fields, err := statFields(pid)
 	if err != nil {
 		return 0, err
@@ -28,9 +32,9 @@ func cpuSeconds(pid int) (float64, error) {
 	return float64(ticks) / ticksPerSecond, nil
 }
 
-// serverSeconds is what a postmaster, its processes and those that have ended have used so far.
-func serverSeconds(postmaster int) (float64, error) {
-	sum, err := cpuSeconds(postmaster)
+// ServerSeconds is what a postmaster, its processes and those that have ended have used so far.
+func ServerSeconds(postmaster int) (float64, error) {
+	sum, err := CPUSeconds(postmaster)
 	if err != nil {
 		return 0, err
 	}
@@ -47,7 +51,7 @@ func serverSeconds(postmaster int) (float64, error) {
 		if err != nil || fields[1] != strconv.Itoa(postmaster) {
 			continue // ended meanwhile, or somebody else's
 		}
-		if own, err := cpuSeconds(pid); err == nil {
+		if own, err := CPUSeconds(pid); err == nil {
 			sum += own
 		}
 	}
@@ -67,8 +71,8 @@ func statFields(pid int) ([]string, error) {
 	return fields, nil
 }
 
-// memory is what a process holds resident now, and the most that it held, in MiB.
-func memory(pid int) (now, peak float64, err error) {
+// Memory is what a process holds resident now, and the most that it held, in MiB.
+func Memory(pid int) (now, peak float64, err error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0, 0, err
@@ -88,6 +92,9 @@ func memory(pid int) (now, peak float64, err error) {
 			return 0, 0, fmt.Errorf("status of process %d: %w", pid, err)
 		}
 		*into = kib / 1024
+	}
+	if now == 0 {
+		return 0, 0, fmt.Errorf("status of process %d: it holds no memory, it has ended", pid)
 	}
 	return now, peak, nil
 }
