@@ -77,7 +77,7 @@ func TestIdempotencyPageIsTrue(t *testing.T) {
 	checkPage(t, conn.PgConn(), "idempotency.md")
 	require.EqualValues(t, 2, calls.Load(), "the fault: an answer was lost")
 
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "idempotency.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "idempotency.md"))
 	require.NoError(t, err)
 	source, err := os.ReadFile("idempotency_doc_test.go")
 	require.NoError(t, err)

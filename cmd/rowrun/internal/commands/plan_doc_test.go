@@ -81,7 +81,7 @@ func TestPlansPageIsTrue(t *testing.T) {
 // checkPage executes the SQL of a page of docs, and compares what it shows.
 func checkPage(t *testing.T, conn *pgconn.PgConn, name string) {
 	t.Helper()
-	blocks := docBlocks(t, filepath.Join("..", "..", "docs", name))
+	blocks := docBlocks(t, filepath.Join("..", "..", "..", "..", "docs", name))
 	require.NotEmpty(t, blocks)
 	for _, block := range blocks {
 		results, err := conn.Exec(t.Context(), block.sql).ReadAll()
