@@ -85,22 +85,6 @@ DELETE FROM rowrun.replica_heartbeat WHERE replica_id = $1`
 	return nil
 }
 
-// HeartbeatAge is how long ago a replica's row was renewed, by the database's clock. ErrDead: there is no live row.
-func (s *Store) HeartbeatAge(ctx context.Context, replicaID string) (time.Duration, error) {
-	const q = `-- heartbeat_age
-SELECT extract(epoch FROM clock_timestamp() - last_heartbeat)::float8
-FROM rowrun.replica_heartbeat WHERE replica_id = $1 AND state <> 'DEAD'
-UNION ALL SELECT NULL LIMIT 1`
-	var age *float64
-	if err := s.pool.QueryRow(ctx, q, replicaID).Scan(&age); err != nil {
-		return 0, fmt.Errorf("read heartbeat: %w", err)
-	}
-	if age == nil {
-		return 0, ErrDead
-	}
-	return fromSeconds(age), nil
-}
-
 // RemoveOldHeartbeats removes the rows of replicas that were not heard of for that long and are not alive by their
 // own lease; how many.
 func (s *Store) RemoveOldHeartbeats(ctx context.Context, older time.Duration) (int64, error) {

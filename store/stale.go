@@ -12,7 +12,7 @@ import (
 
 // Details of runs that nobody vouches for, as they stand in task_run.result.
 const (
-	DetailStale       = "Task run abandoned: owning replica stopped responding"
+	detailStale       = "Task run abandoned: owning replica stopped responding"
 	DetailLostContact = "Task run abandoned: its replica lost contact with the database"
 	DetailDrained     = "Task run stopped: replica shut down"
 )
@@ -106,7 +106,7 @@ FROM rowrun.end_runs($1::bigint[], array_fill(NULL::uuid, ARRAY[cardinality($1::
 			return err
 		}
 		ended, refused, err = endEach(ctx, tx, runs, RetryStale, func(tx pgx.Tx, runs []int64, retry Retry, also string) ([]Ended, error) {
-			rows, err := tx.Query(ctx, end, runs, DetailStale+also, string(retry))
+			rows, err := tx.Query(ctx, end, runs, detailStale+also, string(retry))
 			if err != nil {
 				return nil, err
 			}

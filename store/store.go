@@ -164,23 +164,6 @@ func (s *Store) Fill(ctx context.Context) error {
 	return nil
 }
 
-// Pool gives tests and the commands of a person a way to the connections.
-func (s *Store) Pool() *pgxpool.Pool { return s.pool.Pool }
-
-// Ping asks the database whether it takes writes: an error names a standby.
-func (s *Store) Ping(ctx context.Context) error {
-	const q = `-- ping
-SELECT pg_is_in_recovery()`
-	var standby bool
-	if err := s.pool.QueryRow(ctx, q).Scan(&standby); err != nil {
-		return fmt.Errorf("ping database: %w", err)
-	}
-	if standby {
-		return ErrStandby
-	}
-	return nil
-}
-
 // SchemaVersion is the newest migration that was applied; 0 where there is no schema.
 func (s *Store) SchemaVersion(ctx context.Context) (int64, error) {
 	const q = `-- schema_version
