@@ -73,18 +73,6 @@ func (s *Store) Deregister(ctx context.Context, replicaID string) error {
 	return nil
 }
 
-// HeartbeatAge is how long ago a replica's row was renewed, by the database's clock. ErrDead: there is no live row.
-func (s *Store) HeartbeatAge(ctx context.Context, replicaID string) (time.Duration, error) {
-	var age *float64
-	if err := s.pool.QueryRow(ctx, statement("heartbeat_age"), replicaID).Scan(&age); err != nil {
-		return 0, fmt.Errorf("read heartbeat: %w", err)
-	}
-	if age == nil {
-		return 0, ErrDead
-	}
-	return fromSeconds(age), nil
-}
-
 // RemoveOldHeartbeats removes the rows of replicas that were not heard of for that long and are not alive by their
 // own lease; how many.
 func (s *Store) RemoveOldHeartbeats(ctx context.Context, older time.Duration) (int64, error) {

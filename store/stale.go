@@ -12,7 +12,7 @@ import (
 
 // Details of runs that nobody vouches for, as they stand in task_run.result.
 const (
-	DetailStale       = "Task run abandoned: owning replica stopped responding"
+	detailStale       = "Task run abandoned: owning replica stopped responding"
 	DetailLostContact = "Task run abandoned: its replica lost contact with the database"
 	DetailDrained     = "Task run stopped: replica shut down"
 )
@@ -80,7 +80,7 @@ func (s *Store) EndDeadReplica(ctx context.Context, replicaID string) ([]Ended, 
 			return err
 		}
 		ended, refused, err = endEach(ctx, tx, runs, RetryStale, func(tx pgx.Tx, runs []int64, retry Retry, also string) ([]Ended, error) {
-			rows, err := tx.Query(ctx, statement("end_stale_runs"), runs, DetailStale+also, string(retry))
+			rows, err := tx.Query(ctx, statement("end_stale_runs"), runs, detailStale+also, string(retry))
 			if err != nil {
 				return nil, err
 			}

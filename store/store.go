@@ -164,21 +164,6 @@ func (s *Store) Fill(ctx context.Context) error {
 	return nil
 }
 
-// Pool gives tests and the commands of a person a way to the connections.
-func (s *Store) Pool() *pgxpool.Pool { return s.pool.Pool }
-
-// Ping asks the database whether it takes writes: an error names a standby.
-func (s *Store) Ping(ctx context.Context) error {
-	var standby bool
-	if err := s.pool.QueryRow(ctx, statement("ping")).Scan(&standby); err != nil {
-		return fmt.Errorf("ping database: %w", err)
-	}
-	if standby {
-		return ErrStandby
-	}
-	return nil
-}
-
 // ErrOldSchema says that the schema was made before table steps were numbered as they are now: their records have no
 // checksum.
 var ErrOldSchema = errors.New("schema rowrun is of before the first release, and can't be converted: make a new one, in another database " +

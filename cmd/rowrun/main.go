@@ -1,9 +1,9 @@
 // Command rowrun is a sidecar for PostgreSQL: a row inserted into
 // rowrun.task_run is run by one healthy replica.
 //
-// This package is the only one that knows all others: it reads the
-// configuration, wires the parts together and maps errors to exit codes
-// (0 done, 1 failed, 2 wrong use). It decides nothing about runs.
+// This package starts the process; root.go runs the command line. Below it internal/commands has the commands, replica and
+// dev what the long-lived ones run, database the way to Rowrun's database, cli what all of them have in common. Nothing
+// imports a package above it.
 package main
 
 import (
@@ -13,6 +13,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
 	"github.com/rowrun/rowrun/scheduler/cmdexec"
 )
 
@@ -26,13 +27,14 @@ func main() {
 	zerolog.TimeFieldFormat = "2006-01-02T15:04:05.000000Z07:00"
 	zerolog.TimestampFunc = func() time.Time { return time.Now().UTC() }
 
-	ctx, stop := untilSignal(context.Background())
+	ctx, stop := cli.UntilSignal(context.Background())
 
-	code := run(ctx, os.Args[1:], environment{
-		stdin:  os.Stdin,
-		stdout: os.Stdout,
-		stderr: newUnhurried(os.Stderr),
-		lookup: os.LookupEnv,
+	code := run(ctx, os.Args[1:], cli.Environment{
+		Stdin:   os.Stdin,
+		Stdout:  os.Stdout,
+		Stderr:  cli.NewUnhurried(os.Stderr),
+		Lookup:  os.LookupEnv,
+		Version: version,
 	})
 	stop()
 	os.Exit(code)

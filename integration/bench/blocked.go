@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/rowrun/rowrun/cmd/rowrun/measure"
 )
 
 // shape is a way in which runs are blocked. fill makes $1 tasks and a run of each; advances: a replica promotes the next
@@ -57,7 +59,7 @@ func (b *bench) blocked(ctx context.Context) error {
 			b.table.row(fmt.Sprintf("%s, %d blocked", sh.name, n),
 				fmt.Sprintf("promote %s; end %s", spread(promotes, 50, 95), spread(ends, 50, 95)), "promote p50 < 2 ms")
 		}
-		b.table.row(sh.name+", ratio", fmt.Sprintf("promote p50 %.2f ×", median(both[1])/median(both[0])), "≤ 2 ×")
+		b.table.row(sh.name+", ratio", fmt.Sprintf("promote p50 %.2f ×", measure.Median(both[1])/measure.Median(both[0])), "≤ 2 ×")
 	}
 	return nil
 }

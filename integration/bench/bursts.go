@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"time"
+
+	"github.com/rowrun/rowrun/cmd/rowrun/measure"
 )
 
 // bursts inserts 500 jobs at once into a worker with 10 slots that waits: from just before the insert to the last end.
@@ -41,7 +43,7 @@ func (b *bench) bursting(d *database, name string, flags ...string) *contender {
 		if err := wait(ctx, time.Second); err != nil { // as the peers wait
 			return out, r.blame(err)
 		}
-		used, err := cpuSeconds(r.pid())
+		used, err := measure.CPUSeconds(r.pid())
 		if err != nil {
 			return out, r.blame(err)
 		}
@@ -57,7 +59,7 @@ func (b *bench) bursting(d *database, name string, flags ...string) *contender {
 		if err := d.QueryRow(ctx, "SELECT max(finished_at) FROM rowrun.task_run").Scan(&last); err != nil {
 			return out, r.blame(err)
 		}
-		now, err := cpuSeconds(r.pid())
+		now, err := measure.CPUSeconds(r.pid())
 		if err != nil {
 			return out, r.blame(err)
 		}

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+
+	"github.com/rowrun/rowrun/cmd/rowrun/measure"
 )
 
 // outcome is what one round of a contender measured. Peers print it as JSON.
@@ -58,7 +60,7 @@ func (c *contender) play(ctx context.Context, s *server, jobs int) error {
 			return err
 		}
 	}
-	before, err := serverSeconds(s.PID())
+	before, err := measure.ServerSeconds(s.PID())
 	if err != nil {
 		return err
 	}
@@ -66,7 +68,7 @@ func (c *contender) play(ctx context.Context, s *server, jobs int) error {
 	if err != nil {
 		return err
 	}
-	after, err := serverSeconds(s.PID())
+	after, err := measure.ServerSeconds(s.PID())
 	if err != nil {
 		return err
 	}
@@ -80,10 +82,10 @@ func (c *contender) play(ctx context.Context, s *server, jobs int) error {
 
 // pace is the median of the rates, with the least and the most, beside the medians of others.
 func (c *contender) pace(beside ...*contender) string {
-	text := fmt.Sprintf("%.0f (%.0f to %.0f)", median(c.rate), percentile(c.rate, 0), percentile(c.rate, 100))
+	text := fmt.Sprintf("%.0f (%.0f to %.0f)", measure.Median(c.rate), measure.Percentile(c.rate, 0), measure.Percentile(c.rate, 100))
 	for _, other := range beside {
 		if other != c {
-			text += fmt.Sprintf("; %.2f × %s", median(c.rate)/median(other.rate), other.name)
+			text += fmt.Sprintf("; %.2f × %s", measure.Median(c.rate)/measure.Median(other.rate), other.name)
 		}
 	}
 	return text
@@ -97,7 +99,7 @@ func (t *table) rates(rounds, jobs int, all []*contender, beside ...*contender) 
 		if c.jobs > 0 {
 			what += fmt.Sprintf(" (%d jobs)", c.jobs)
 		}
-		t.row(what, fmt.Sprintf("%s; CPU %.0f µs, %.0f µs", c.pace(beside...), median(c.client), median(c.server)), c.goal)
+		t.row(what, fmt.Sprintf("%s; CPU %.0f µs, %.0f µs", c.pace(beside...), measure.Median(c.client), measure.Median(c.server)), c.goal)
 	}
 	t.settings(all)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/rowrun/rowrun/cmd/rowrun/measure"
 )
 
 // flood inserts 1,000 single runs a second by eight writers while three replicas with default flags work: from just before
@@ -24,7 +26,7 @@ func (b *bench) flood(ctx context.Context) error {
 			}
 			waits, reached = append(waits, got...), append(reached, inserted)
 		}
-		b.table.row(fmt.Sprintf("insert → start, %d/s offered, %.0f/s inserted, %d replicas, stream on", rate, median(reached), replicas),
+		b.table.row(fmt.Sprintf("insert → start, %d/s offered, %.0f/s inserted, %d replicas, stream on", rate, measure.Median(reached), replicas),
 			spread(waits, 50, 95, 99), "p99 ≤ 20 ms")
 		return nil
 	})

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+
+	"github.com/rowrun/rowrun/cmd/rowrun/measure"
 )
 
 // footprint is the most that a replica's process held resident from its start to the end of a backlog.
@@ -27,7 +29,7 @@ func (b *bench) footprint(ctx context.Context) error {
 			if err != nil {
 				return r.blame(err)
 			}
-			now, peak, err := memory(r.pid())
+			now, peak, err := measure.Memory(r.pid())
 			if err != nil {
 				return r.blame(err)
 			}

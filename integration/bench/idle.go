@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/rowrun/rowrun/cmd/rowrun/measure"
 )
 
 // idle counts what a replica with default flags sends while nothing happens, and what it holds in memory: after its
@@ -89,7 +91,7 @@ func (b *bench) watchIdle(ctx context.Context, watch *database, r *replica, when
 	if err != nil {
 		return err
 	}
-	now, peak, err := memory(r.pid())
+	now, peak, err := measure.Memory(r.pid())
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/rowrun/rowrun/cmd/rowrun/measure"
 )
 
 // kept works backlogs off in alternating rounds: in tables that were just emptied, in tables that keep what ended, and in
@@ -76,7 +78,7 @@ func (b *bench) underSnapshot(ctx context.Context, s *server, fresh couple) erro
 func (b *bench) compare(rounds, jobs int, base, beside []*contender, goal string) {
 	b.table.rates(rounds, jobs, append(base[:len(base):len(base)], beside...))
 	for i, c := range beside {
-		b.table.row(c.name, fmt.Sprintf("%.2f × fresh", median(c.rate)/median(base[i].rate)), goal)
+		b.table.row(c.name, fmt.Sprintf("%.2f × fresh", measure.Median(c.rate)/measure.Median(base[i].rate)), goal)
 		goal = ""
 	}
 }

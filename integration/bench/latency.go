@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"github.com/rowrun/rowrun/cmd/rowrun/measure"
 )
 
 // rareSweeps leave everything to the wake-ups.
@@ -43,7 +45,7 @@ func (b *bench) latency(ctx context.Context) error {
 			return err
 		}
 		b.table.row(fmt.Sprintf("insert → start, %d/s for %d s, stream %s", rate, runs/rate, onOff(stream)),
-			fmt.Sprintf("%s; p50 %.2f × the yardstick", spread(waits, 50, 95, 99), percentile(waits, 50)/percentile(least, 50)),
+			fmt.Sprintf("%s; p50 %.2f × the yardstick", spread(waits, 50, 95, 99), measure.Percentile(waits, 50)/measure.Percentile(least, 50)),
 			"p50 < 1 ms, p99 < 5 ms")
 	}
 	return nil

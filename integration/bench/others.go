@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+
+	"github.com/rowrun/rowrun/cmd/rowrun/measure"
 )
 
 // others measures latency and drain in two databases of one server, in turn: one of them also holds many AVAILABLE
@@ -53,10 +55,10 @@ func (b *bench) others(ctx context.Context) error {
 		}
 	}
 	for _, m := range both {
-		b.table.row(m.about, fmt.Sprintf("insert → start %s; drain %.0f jobs/s", spread(m.waits, 50, 99), median(m.rate)), "")
+		b.table.row(m.about, fmt.Sprintf("insert → start %s; drain %.0f jobs/s", spread(m.waits, 50, 99), measure.Median(m.rate)), "")
 	}
-	b.table.row("ratio", fmt.Sprintf("insert → start p50 %.2f ×, drain %.2f ×", median(both[1].waits)/median(both[0].waits),
-		median(both[1].rate)/median(both[0].rate)), "1 ×")
+	b.table.row("ratio", fmt.Sprintf("insert → start p50 %.2f ×, drain %.2f ×", measure.Median(both[1].waits)/measure.Median(both[0].waits),
+		measure.Median(both[1].rate)/measure.Median(both[0].rate)), "1 ×")
 	return nil
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/rowrun/rowrun/cmd/rowrun/measure"
 )
 
 // plans measures what a plan adds: to the time of its runs, to the end of one, to a look at it, and how soon its end is
@@ -48,9 +50,9 @@ func (b *bench) planDrain(ctx context.Context) error {
 		}
 	}
 	b.table.row(fmt.Sprintf("%d runs without a plan, two replicas", tasks), fmt.Sprintf("median %.2f s (%.2f to %.2f), %.0f runs/s",
-		median(took[0]), percentile(took[0], 0), percentile(took[0], 100), tasks/median(took[0])), "")
+		measure.Median(took[0]), measure.Percentile(took[0], 0), measure.Percentile(took[0], 100), tasks/measure.Median(took[0])), "")
 	b.table.row(fmt.Sprintf("the same as a plan with parallel_limit %d", limit), fmt.Sprintf("median %.2f s (%.2f to %.2f), %.2f ×; announced once",
-		median(took[1]), percentile(took[1], 0), percentile(took[1], 100), median(took[1])/median(took[0])), "≤ 1.2 ×")
+		measure.Median(took[1]), measure.Percentile(took[1], 0), measure.Percentile(took[1], 100), measure.Median(took[1])/measure.Median(took[0])), "≤ 1.2 ×")
 	return nil
 }
 
@@ -121,7 +123,7 @@ func (b *bench) planEnds(ctx context.Context) error {
 		}
 		b.table.row(fmt.Sprintf("end of a run, %d tasks in its plan", n), spread(took[i], 50, 95), "")
 	}
-	b.table.row("end of a run, ratio", fmt.Sprintf("p50 %.2f ×", median(took[1])/median(took[0])), "1 ×")
+	b.table.row("end of a run, ratio", fmt.Sprintf("p50 %.2f ×", measure.Median(took[1])/measure.Median(took[0])), "1 ×")
 	return nil
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 	"time"
+
+	"github.com/rowrun/rowrun/cmd/rowrun/measure"
 )
 
 // noopRuns are runs of one task without gates; $1 is how many.
@@ -47,7 +49,7 @@ func (b *bench) more(d *database, name, statements string, flags ...string) *con
 			if out.Seconds, err = d.drained(ctx); err != nil {
 				return out, r.blame(err)
 			}
-			if out.CPUSeconds, err = cpuSeconds(r.pid()); err != nil {
+			if out.CPUSeconds, err = measure.CPUSeconds(r.pid()); err != nil {
 				return out, r.blame(err)
 			}
 			return out, r.stop()

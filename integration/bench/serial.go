@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+
+	"github.com/rowrun/rowrun/cmd/rowrun/measure"
 )
 
 // serial lets a replica with default flags go through the versions of 10 databases, which all go on at once: a step is
@@ -29,8 +31,8 @@ func (b *bench) serial(ctx context.Context) error {
 			took = append(took, each...)
 		}
 		b.table.rates(rounds, chains*steps, []*contender{c})
-		b.table.row("a step of one chain", fmt.Sprintf("median of %d chains %.2f ms (%.2f to %.2f)", len(took), median(took),
-			percentile(took, 0), percentile(took, 100)), "≤ 1.5 ms")
+		b.table.row("a step of one chain", fmt.Sprintf("median of %d chains %.2f ms (%.2f to %.2f)", len(took), measure.Median(took),
+			measure.Percentile(took, 0), measure.Percentile(took, 100)), "≤ 1.5 ms")
 		return nil
 	})
 }

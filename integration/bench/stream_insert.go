@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/rowrun/rowrun/cmd/rowrun/measure"
 )
 
 // insertRates has 32 writers insert runs that are due tomorrow, so that nothing but waking is in their way, with each
@@ -31,7 +33,7 @@ func (b *bench) insertRates(ctx context.Context, s *server) error {
 		}
 	}
 	for i, way := range ways {
-		b.table.row("32 writers, "+way.name, fmt.Sprintf("%.0f inserts/s, %.0f %%", median(rates[i]), 100*median(rates[i])/median(rates[0])), way.goal)
+		b.table.row("32 writers, "+way.name, fmt.Sprintf("%.0f inserts/s, %.0f %%", measure.Median(rates[i]), 100*measure.Median(rates[i])/measure.Median(rates[0])), way.goal)
 	}
 	return nil
 }

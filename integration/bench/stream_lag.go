@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/rowrun/rowrun/cmd/rowrun/measure"
 )
 
 // endLines are when the end of each run was read from a replica's standard output.
@@ -123,11 +125,11 @@ func (b *bench) streamAtRate(ctx context.Context, s *server, source string) erro
 	}
 	const rate, together = 5000, 50
 	runs := rate * b.scale(5, 30)
-	server, err := serverSeconds(s.PID())
+	server, err := measure.ServerSeconds(s.PID())
 	if err != nil {
 		return r.blame(err)
 	}
-	client, err := cpuSeconds(r.pid())
+	client, err := measure.CPUSeconds(r.pid())
 	if err != nil {
 		return r.blame(err)
 	}
@@ -146,11 +148,11 @@ func (b *bench) streamAtRate(ctx context.Context, s *server, source string) erro
 	if err := d.allDone(ctx, task, time.Minute); err != nil {
 		return r.blame(err)
 	}
-	serverEnd, err := serverSeconds(s.PID())
+	serverEnd, err := measure.ServerSeconds(s.PID())
 	if err != nil {
 		return r.blame(err)
 	}
-	clientEnd, err := cpuSeconds(r.pid())
+	clientEnd, err := measure.CPUSeconds(r.pid())
 	if err != nil {
 		return r.blame(err)
 	}
@@ -192,8 +194,8 @@ func (b *bench) streamDrain(ctx context.Context, s *server) error {
 		}
 	}
 	for _, c := range all {
-		b.table.row(c.name, fmt.Sprintf("%.0f runs/s, %.0f %%; CPU per transition: client %.0f µs, server %.0f µs", median(c.rate),
-			100*median(c.rate)/median(all[0].rate), median(c.client)/4, median(c.server)/4), ">= 50 %")
+		b.table.row(c.name, fmt.Sprintf("%.0f runs/s, %.0f %%; CPU per transition: client %.0f µs, server %.0f µs", measure.Median(c.rate),
+			100*measure.Median(c.rate)/measure.Median(all[0].rate), measure.Median(c.client)/4, measure.Median(c.server)/4), ">= 50 %")
 	}
 	return nil
 }

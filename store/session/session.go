@@ -22,10 +22,10 @@ import (
 // SearchPath is that of every session of ours. pg_temp is named because it would otherwise come first.
 const SearchPath = "pg_catalog, pg_temp"
 
-// SetPath is the statement that pins a session; SetPathLocally pins a transaction.
+// SetPath is the statement that pins a session; setPathLocally pins a transaction.
 const (
 	SetPath        = "SET search_path = " + SearchPath
-	SetPathLocally = "SET LOCAL search_path = " + SearchPath
+	setPathLocally = "SET LOCAL search_path = " + SearchPath
 )
 
 // Encode asks for UTF-8 on the connections of config. Poolers pass it on: client_encoding is one of the settings that
@@ -71,5 +71,5 @@ func Begin(options pgx.TxOptions) string {
 	if options.AccessMode != "" {
 		begin += " " + string(options.AccessMode)
 	}
-	return begin + "; " + SetPathLocally
+	return begin + "; " + setPathLocally
 }

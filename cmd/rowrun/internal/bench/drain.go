@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/rowrun/rowrun/cmd/rowrun/measure"
 )
 
 // drain takes the shapes in turn.
@@ -58,7 +60,7 @@ func (b *Bench) drained(ctx context.Context, c *Case, r *replica, f filled) erro
 		c.add("step", "ms", 1000*took/float64(f.steps))
 	}
 	b.perRun(c, r.begun, after, f.runs)
-	if _, peak, ok := residentMiB(r.pid()); ok {
+	if _, peak, err := measure.Memory(r.pid()); err == nil {
 		c.add("memory_peak", "MiB", peak)
 	}
 	return nil

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/rowrun/rowrun/cmd/rowrun/measure"
 )
 
 // lag is how late, at most, a session of the server tells what transactions it had.
@@ -83,7 +85,7 @@ SELECT (xact_commit + xact_rollback)::float8, extract(epoch FROM clock_timestamp
 	if before.cpuKnown && after.cpuKnown {
 		c.add("cpu", "%", 100*(after.cpu-before.cpu)/seconds)
 	}
-	if now, peak, ok := residentMiB(r.pid()); ok {
+	if now, peak, err := measure.Memory(r.pid()); err == nil {
 		c.add("memory", "MiB", now)
 		c.add("memory_peak", "MiB", peak)
 	}

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/rowrun/rowrun/cmd/rowrun/measure"
 )
 
 // replica is a process: rowrun serve. Its stream goes nowhere; of its log the end is kept.
@@ -49,7 +51,7 @@ func (b *Bench) serve(ctx context.Context, concurrency int, args ...string) (*re
 	// A group of its own: Ctrl-C at a terminal is for the bench, which stops its replicas in order.
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	r.cmd.WaitDelay = time.Second
-	dieWithParent(r.cmd.SysProcAttr)
+	measure.DieWithParent(r.cmd.SysProcAttr)
 	started := make(chan error)
 	go func() {
 		defer close(r.exited)

@@ -1,26 +1,19 @@
 package bench
 
-import (
-	"math"
-	"slices"
-)
+import "github.com/rowrun/rowrun/cmd/rowrun/measure"
 
-// percentile is the smallest value that at least p percent of the values do
-// not exceed (nearest rank). The values need no order; none of them: 0.
+// percentile is that of measure, and 0 where there are no values: JSON has no other word for it.
 func percentile(values []float64, p float64) float64 {
 	if len(values) == 0 {
 		return 0
 	}
-	sorted := slices.Sorted(slices.Values(values))
-	rank := int(math.Ceil(p / 100 * float64(len(sorted))))
-	return sorted[min(max(rank, 1), len(sorted))-1]
+	return measure.Percentile(values, p)
 }
 
-// median is the middle value, of an even number the mean of the two in the middle. None: 0.
+// median is that of measure, and 0 where there are no values.
 func median(values []float64) float64 {
 	if len(values) == 0 {
 		return 0
 	}
-	sorted := slices.Sorted(slices.Values(values))
-	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
+	return measure.Median(values)
 }

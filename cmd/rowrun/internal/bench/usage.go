@@ -3,6 +3,8 @@ package bench
 import (
 	"context"
 	"fmt"
+
+	"github.com/rowrun/rowrun/cmd/rowrun/measure"
 )
 
 // usage is what was used so far: Rowrun's statements on the server, and the replica's process.
@@ -16,7 +18,8 @@ type usage struct {
 // used reads it. The replicas' statements have names in comments that bench's do not share.
 func (b *Bench) used(ctx context.Context, r *replica) (u usage, err error) {
 	if r != nil {
-		u.cpu, u.cpuKnown = cpuSeconds(r.pid())
+		cpu, err := measure.CPUSeconds(r.pid())
+		u.cpu, u.cpuKnown = cpu, err == nil
 	}
 	if b.statements == "" {
 		const q = `-- bench_wal

@@ -84,7 +84,7 @@ func (r *replica) Collect(ch chan<- prometheus.Metric) {
 	gauge(ch, r.stalled, float64(status.Stalled))
 	gauge(ch, r.stuck, float64(status.Stuck))
 	wake := r.config.Wake()
-	for _, source := range WakeSources() {
+	for _, source := range wakeSources() {
 		gauge(ch, r.source, truth(wake.Source == source), source)
 	}
 	gauge(ch, r.connected, truth(wake.Connected))

@@ -44,15 +44,15 @@ type Config struct {
 
 // Wake is how a replica is woken.
 type Wake struct {
-	Source      string // one of WakeSources
+	Source      string // one of wakeSources
 	Connected   bool   // notifications are heard
 	Reconnects  uint64
 	Undecodable uint64
 	Skipped     uint64
 }
 
-// WakeSources are the values of Wake.Source: the write-ahead log, notifications, sweeps alone.
-func WakeSources() []string { return []string{"wal", "notify", "poll"} }
+// wakeSources are the values of Wake.Source: the write-ahead log, notifications, sweeps alone.
+func wakeSources() []string { return []string{"wal", "notify", "poll"} }
 
 // Stream is what a replica knows of the stream.
 type Stream struct {

@@ -113,7 +113,7 @@ func NewElection(config ElectionConfig) (*Election, error) {
 		wal.Inserted = e.silence.seen
 	}
 	var err error
-	e.wal, err = NewWAL(wal)
+	e.wal, err = newWAL(wal)
 	return e, err
 }
 
@@ -125,7 +125,7 @@ func (e *Election) Source() string {
 	switch {
 	case !e.Holding():
 		return ""
-	case e.wal != nil && e.wal.Reading():
+	case e.wal != nil && e.wal.reading():
 		return "wal"
 	}
 	return "listen"

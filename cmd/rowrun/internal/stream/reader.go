@@ -179,9 +179,9 @@ func (r *Reader) Run(ctx context.Context) error {
 	return nil
 }
 
-// Drain prints what still comes within some tenths of a second, after Run was
+// drain prints what still comes within some tenths of a second, after Run was
 // stopped and while notifications are still heard.
-func (r *Reader) Drain(ctx context.Context) error {
+func (r *Reader) drain(ctx context.Context) error {
 	for ctx.Err() == nil && r.begun {
 		if !r.pendingBatch() && !r.take(ctx) {
 			return nil

@@ -83,7 +83,7 @@ func (q *silence) keep(ctx, tenure context.Context, log *WAL) {
 	again := time.NewTimer(quietLook)
 	defer again.Stop()
 	for ctx.Err() == nil {
-		want := log.Reading()
+		want := log.reading()
 		if want != q.held.Load() {
 			q.turn(tenure, want)
 		}

@@ -97,7 +97,7 @@ func (e *Election) leave(ctx context.Context) error {
 	drain, cancel := context.WithTimeout(ctx, drainTime)
 	defer cancel()
 	// What there was no time for is told by the next writer, from where this one has come to.
-	if err := e.reader.Drain(drain); err != nil && drain.Err() == nil {
+	if err := e.reader.drain(drain); err != nil && drain.Err() == nil {
 		return err
 	}
 	left := e.reader.left()

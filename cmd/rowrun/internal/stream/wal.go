@@ -86,16 +86,16 @@ type placeOf struct {
 	timeline int
 }
 
-// NewWAL checks a configuration.
-func NewWAL(config WALConfig) (*WAL, error) {
+// newWAL checks a configuration.
+func newWAL(config WALConfig) (*WAL, error) {
 	if config.Store == nil || config.Printer == nil || config.ConnConfig == nil {
 		return nil, errors.New("stream: a store, a printer and a connection's configuration are required")
 	}
 	return &WAL{config: config, labels: map[int64]label{}, printed: newPrinted(), turned: make(chan struct{}, 1)}, nil
 }
 
-// Reading says that what is committed arrives here at once.
-func (w *WAL) Reading() bool {
+// reading says that what is committed arrives here at once.
+func (w *WAL) reading() bool {
 	rep := w.rep.Load()
 	return rep != nil && !rep.Stalled()
 }
@@ -117,16 +117,6 @@ func (w *WAL) turn() {
 	case w.turned <- struct{}{}:
 	default:
 	}
-}
-
-// Lag is how many bytes of log are received but not confirmed; 0 while nothing is read.
-func (w *WAL) Lag() uint64 {
-	rep := w.rep.Load()
-	if rep == nil {
-		return 0
-	}
-	received, confirmed := rep.Position()
-	return uint64(max(received, confirmed) - confirmed)
 }
 
 // run prints until ctx or stopping ends (nil), the output fails (ErrOutput), or

@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/stream"
+)
+
+// LogConfig says how much is logged, and in which form.
+type LogConfig struct {
+	Level  string
+	Format string
+}
+
+// Register adds --log-level and --log-format.
+func (c *LogConfig) Register(flags *pflag.FlagSet) {
+	Choice(flags, &c.Level, "log-level", "info", "least level that is logged", "debug", "info", "warn", "error")
+	Choice(flags, &c.Format, "log-format", "json", "form of log and stream; console is for people", "json", "console")
+}
+
+// Logger writes the process's own log to w.
+func (c *LogConfig) Logger(w io.Writer) zerolog.Logger {
+	level, err := zerolog.ParseLevel(c.Level)
+	if err != nil {
+		level = zerolog.InfoLevel
+	}
+	return zerolog.New(c.writer(w)).Level(level).With().Timestamp().Logger()
+}
+
+// ForPerson is the log of a command of a person's: at a terminal it is for reading, unless --log-format says otherwise.
+func (c *LogConfig) ForPerson(cmd *cobra.Command) zerolog.Logger {
+	out, form := cmd.ErrOrStderr(), *c
+	if flag := cmd.Flags().Lookup("log-format"); flag != nil && !flag.Changed && isDevice(out) {
+		form.Format = "console"
+	}
+	return form.Logger(out)
+}
+
+// logPatience is how long a line of the log may wait for its reader.
+const logPatience = time.Second
+
+// Unhurried is a standard error that neither ends nor holds up this process, whoever reads it or doesn't: lines are
+// dropped instead, and counted.
+type Unhurried struct {
+	out *stream.Output
+
+	mu      sync.Mutex
+	dropped int
+}
+
+// NewUnhurried puts an Unhurried before a file or pipe.
+func NewUnhurried(to io.Writer) *Unhurried { return &Unhurried{out: stream.NewOutput(to, logPatience)} }
+
+// Write never fails: there is nobody to tell.
+func (u *Unhurried) Write(p []byte) (int, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.dropped > 0 {
+		if !u.out.Ready() {
+			u.dropped++
+			return len(p), nil
+		}
+		said := fmt.Sprintf("{\"level\":\"warn\",\"time\":%q,\"count\":%d,\"message\":\"lines of this log could not be written\"}\n",
+			time.Now().UTC().Format(zerolog.TimeFieldFormat), u.dropped)
+		if _, err := u.out.Write([]byte(said)); err == nil {
+			u.dropped = 0
+		}
+	}
+	if _, err := u.out.Write(p); err != nil {
+		u.dropped++
+	}
+	return len(p), nil
+}
+
+// writer puts the chosen form before w. What is written to it are JSON lines.
+func (c *LogConfig) writer(w io.Writer) io.Writer {
+	if c.Format == "console" {
+		return zerolog.ConsoleWriter{Out: w, NoColor: true, TimeFormat: "15:04:05.000"}
+	}
+	return w
+}
+
+// Printer writes the stream to w in the chosen form.
+func (c *LogConfig) Printer(w io.Writer, terminal bool) (*stream.Printer, error) {
+	return stream.NewPrinter(stream.PrinterConfig{Out: w, Text: c.Format == "console", Color: terminal})
+}

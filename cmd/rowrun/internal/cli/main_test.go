@@ -1,0 +1,12 @@
+package cli
+
+import (
+	"testing"
+
+	"github.com/rowrun/rowrun/store/storetest"
+)
+
+func TestMain(m *testing.M) {
+	maybeSignalTwice()
+	storetest.Main(m)
+}

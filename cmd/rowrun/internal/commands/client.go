@@ -1,0 +1,146 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/database"
+	"github.com/rowrun/rowrun/store"
+)
+
+// client is what the commands of a person have in common: a way to the
+// database and the form of what they show.
+type client struct {
+	database database.Config
+	log      cli.LogConfig
+	out      cli.Output
+	lookup   func(string) (string, bool)
+	// patience is how long a database that can't be reached is waited for.
+	patience time.Duration
+}
+
+func (c *client) register(flags *pflag.FlagSet) {
+	c.registerPatience(flags, database.PromptPatience)
+}
+
+// quickPatience is for the commands that are asked when something is wrong.
+const quickPatience = 5 * time.Second
+
+// registerPatience is register with how long a database that can't be reached is waited for.
+func (c *client) registerPatience(flags *pflag.FlagSet, patience time.Duration) {
+	flags.DurationVar(&c.patience, "connect-timeout", patience, "how long to wait for a database that can't be reached")
+	c.database.Register(flags)
+	c.log.Register(flags)
+	c.out.Register(flags)
+}
+
+// open waits for the database and looks at its schema. A pooler is gone
+// around where there is a way: a person's few questions don't need it.
+func (c *client) open(cmd *cobra.Command) (*store.Store, error) {
+	if err := c.resolve(); err != nil {
+		return nil, err
+	}
+	ctx, log := cmd.Context(), c.log.ForPerson(cmd)
+	if err := database.Wait(ctx, c.database.DirectURL, c.database.Source, c.patience, log); err != nil {
+		return nil, err
+	}
+	s, err := store.Open(ctx, store.Config{URL: c.database.DirectURL, MaxConns: 2})
+	if err != nil {
+		return nil, err
+	}
+	if err := database.CheckSchema(ctx, s); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// resolve finds the database and checks what it is waited for.
+func (c *client) resolve() error {
+	if c.patience <= 0 {
+		return cli.Usagef("--connect-timeout: %s is not accepted; accepted: a duration above 0", c.patience)
+	}
+	return c.database.Resolve(c.lookup)
+}
+
+// ask opens the database, asks one question of it within database.AnswerPatience, and
+// puts what went wrong into words.
+func (c *client) ask(cmd *cobra.Command, question func(ctx context.Context, s *store.Store) error) error {
+	s, err := c.open(cmd)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	ctx, cancel := context.WithTimeout(cmd.Context(), database.AnswerPatience)
+	defer cancel()
+	return inWords(question(ctx, s))
+}
+
+// about completes a command about one row, a run, plan or task, that the ID on its command line names.
+func (c *client) about(what string, cmd *cobra.Command, do func(context.Context, *cobra.Command, *store.Store, int64) error) *cobra.Command {
+	cmd.Args = cli.Arguments("ID")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		id, err := rowID(cmd, what, args[0])
+		if err != nil {
+			return err
+		}
+		return c.ask(cmd, func(ctx context.Context, s *store.Store) error { return do(ctx, cmd, s, id) })
+	}
+	return cmd
+}
+
+// rowID reads the ID of a run, plan or task.
+func rowID(cmd *cobra.Command, what, text string) (int64, error) {
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || id == 0 { // ids below 1 are not drawn, but the owner of the tables may have written some
+		return 0, cli.Usagef("%s: %q is not accepted; accepted: the id of a %s, a whole number", cmd.CommandPath(), text, what)
+	}
+	return id, nil
+}
+
+// absentError says that an id leads nowhere: asking again changes nothing.
+type absentError struct{ text string }
+
+func (e *absentError) Error() string { return e.text }
+
+// answer prints one short line, or value as JSON.
+func (c *client) answer(cmd *cobra.Command, value any, line string) error {
+	if c.out.Format == "json" {
+		return c.out.Write(cmd.OutOrStdout(), value, cli.Table{})
+	}
+	_, err := fmt.Fprintln(cmd.OutOrStdout(), line)
+	return err
+}
+
+// inWords shows an error of the server with its hint, and a lost connection
+// without its address.
+func inWords(err error) error {
+	var server *pgconn.PgError
+	var network interface{ Timeout() bool }
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &server) && server.Code == "42501":
+		return fmt.Errorf("the role may not do this: %s (SQLSTATE %s)", server.Message, server.Code)
+	case errors.As(err, &server):
+		text := fmt.Sprintf("%s (SQLSTATE %s)", strings.TrimSpace(server.Message), server.Code)
+		if server.Hint != "" {
+			text += "\nhint: " + server.Hint
+		}
+		return errors.New(text)
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("the database did not answer within %s", database.AnswerPatience)
+	case errors.As(err, &network), pgconn.SafeToRetry(err):
+		return errors.New("connection to the database lost: " + database.Diagnose(err).Text)
+	}
+	return err
+}

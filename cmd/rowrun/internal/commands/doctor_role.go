@@ -1,0 +1,112 @@
+package commands
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/database"
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/replica"
+)
+
+// ownRole is what mends a role that may too much: one that may only what a sidecar needs.
+const ownRole = "CREATE ROLE rowrun_sidecar LOGIN PASSWORD '…' IN ROLE rowrun_replica; -- and use it in --database-url; what `rowrun migrate` does stays with "
+
+// checkRole looks whether the role may more than a sidecar needs. What executes in a session of the sidecar's, by
+// whatever mistake, has the rights of this role.
+func (d *doctor) checkRole(ctx context.Context) error {
+	facts, err := d.store.RoleFacts(ctx)
+	if err != nil {
+		return err
+	}
+	d.owner = facts.Owner
+	role, before := quoteIdentifier(d.server.Role), len(d.findings)
+	switch {
+	case facts.Superuser:
+		d.add("role", warning, "role "+d.server.Role+" is a superuser: a sidecar needs no more than rowrun_replica", ownRole+role)
+		return nil // the rest follows from it
+	case facts.IsOwner:
+		d.add("role", warning, "role "+d.server.Role+" owns Rowrun's tables, or may become "+facts.Owner+", who does: a sidecar needs no more than rowrun_replica", ownRole+role)
+	case facts.OwnsDatabase:
+		d.add("role", warning, "role "+d.server.Role+" owns the database, or may become who does: a sidecar needs no more than rowrun_replica", ownRole+role)
+	case facts.CreatesInPublic:
+		d.add("role", warning, "role "+d.server.Role+" may create in schema public", "REVOKE CREATE ON SCHEMA public FROM PUBLIC, "+role+";")
+	}
+	if facts.CreateRole {
+		d.add("role", warning, "role "+d.server.Role+" has CREATEROLE", "ALTER ROLE "+role+" NOCREATEROLE;")
+	}
+	if facts.BypassRLS {
+		d.add("role", warning, "role "+d.server.Role+" has BYPASSRLS", "ALTER ROLE "+role+" NOBYPASSRLS;")
+	}
+	for _, mighty := range facts.Mighty {
+		d.add("role", warning, "role "+d.server.Role+" is a member of "+mighty, "REVOKE "+mighty+" FROM "+role+";")
+	}
+	if len(d.findings) == before {
+		d.add("role", fine, "role "+d.server.Role+" may no more than a sidecar needs, as far as Rowrun goes", "")
+	}
+	return nil
+}
+
+// checkAttachments looks for code of others in what the sidecar does.
+func (d *doctor) checkAttachments(ctx context.Context) error {
+	found, err := d.store.Attachments(ctx)
+	if err != nil {
+		return err
+	}
+	for _, a := range found {
+		d.add("attached", warning, a.What+": who has that may run code as the sidecar", a.Fix)
+	}
+	if len(found) == 0 {
+		d.add("attached", fine, "nobody but the owner may attach code to the tables", "")
+	}
+	return nil
+}
+
+// checkTargets looks whether who writes SQL tasks gets Rowrun's own rights by a target database of --config.
+func (d *doctor) checkTargets(ctx context.Context) error {
+	file, err := replica.ReadFile(d.configPath)
+	if err != nil {
+		d.add("target", note, "the target databases were not looked at: "+inWords(err).Error(), "rowrun doctor --config FILE  # the one that the sidecars have")
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(file.Databases)) {
+		url, err := database.ResolveURL("databases."+name+".url", file.Databases[name].URL, d.lookup)
+		if err != nil {
+			d.add("target", note, "database "+name+" was not looked at: "+inWords(err).Error(), "rowrun doctor --config FILE  # where the sidecar's variables and files are")
+			continue
+		}
+		again := "rowrun doctor --config FILE  # once databases." + name + ".url leads there"
+		role, err := d.store.TargetRole(ctx, url, d.server.Role, d.owner)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			d.add("target", warning, "database "+name+" can't be reached, its runs will fail: "+database.Diagnose(err).Text, again)
+			continue
+		}
+		mend := "CREATE ROLE " + quoteIdentifier("rowrun_on_"+shortName(name)) + " LOGIN PASSWORD '…'; -- grant it what the tasks need, and use it in databases." + name + ".url"
+		switch {
+		case role.Here && role.Superuser:
+			d.add("target", warning, "database "+name+" is on the server of Rowrun's own, and reached with "+role.Name+
+				", who rules there: so does whoever may write SQL tasks", mend)
+		case role.Here && role.Lends != "":
+			d.add("target", warning, "database "+name+" is on the server of Rowrun's own, and reached with "+role.Name+
+				", who may act as "+role.Lends+": whoever may write SQL tasks is the sidecar", mend)
+		default:
+			d.add("target", fine, "database "+name+" is reached with "+role.Name+", who has no rights of Rowrun's", "")
+		}
+	}
+	return nil
+}
+
+// shortName is a name of which the role's name may be made.
+func shortName(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '_'
+	}, strings.ToLower(name))
+	return name[:min(len(name), 50)]
+}

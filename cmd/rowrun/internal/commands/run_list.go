@@ -1,0 +1,132 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/database"
+	"github.com/rowrun/rowrun/store"
+)
+
+// maxListed bounds what one command holds in memory.
+const maxListed = 10000
+
+func (r *runCommand) list() *cobra.Command {
+	var filter store.RunFilter
+	var plan int64
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List runs, the newest first",
+		Long: "List runs, the newest first. Filters narrow it down; all of them hold.\n\n" +
+			"A filter that few runs of a large table pass, and that is neither a plan nor a status of runs that\n" +
+			"haven't ended, may read all of them: it gives up after " + database.AnswerPatience.String() + ".",
+		Args: cli.Arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("plan") {
+				filter.PlanID = &plan
+			}
+			if err := checkFilter(&filter); err != nil {
+				return err
+			}
+			return r.ask(cmd, func(ctx context.Context, s *store.Store) error {
+				runs, err := s.ListRuns(ctx, filter)
+				if errors.Is(err, store.ErrNoTask) {
+					return errors.New("there is no task " + strconv.Quote(filter.Task))
+				}
+				if err != nil {
+					return err
+				}
+				return r.out.Write(cmd.OutOrStdout(), runs, runTable(runs))
+			})
+		},
+	}
+	flags := cmd.Flags()
+	cli.List(flags, &filter.Statuses, "status", nil, "statuses, separated by commas: PENDING, AVAILABLE, RUNNING, DONE, FAILED, CANCELED")
+	flags.BoolVar(&filter.FailedForGood, "failed", false, "runs that failed for good: FAILED without a successor, the last first")
+	flags.StringVar(&filter.Type, "type", "", "task `type`")
+	flags.StringVar(&filter.Queue, "queue", "", "`name` of a queue")
+	flags.Int64Var(&plan, "plan", 0, "`id` of a plan")
+	flags.StringVar(&filter.Task, "task", "", "`id` of a task, or its name")
+	flags.StringVar(&filter.DatabaseID, "database", "", "`name` of a target database")
+	flags.IntVar(&filter.Limit, "limit", 50, "most runs to list")
+	return cmd
+}
+
+func checkFilter(filter *store.RunFilter) error {
+	if err := checkStatuses(filter.Statuses, []string{"PENDING", "AVAILABLE", "RUNNING", "DONE", "FAILED", "CANCELED"}); err != nil {
+		return err
+	}
+	if filter.FailedForGood && len(filter.Statuses) > 0 {
+		return cli.Usagef("--failed is a status of its own: leave --status out")
+	}
+	return checkLimit(filter.Limit)
+}
+
+// runTable has a line per run. SINCE is when its status last changed.
+func runTable(runs []store.Run) cli.Table {
+	t := cli.Table{Header: []string{"RUN", "STATUS", "TASK", "TYPE", "PLAN", "DATABASE", "VERSION", "ATTEMPT", "SINCE", "DETAIL"}}
+	for _, run := range runs {
+		t.Rows = append(t.Rows, []string{
+			strconv.FormatInt(run.ID, 10), run.Status, taskOf(run), run.Type, number(run.PlanID), text(run.DatabaseID), text(run.Version),
+			strconv.Itoa(run.Attempt), moment(&run.UpdatedAt), short(ending(run)),
+		})
+	}
+	return t
+}
+
+// taskOf names a run's task: by its name, or its id where it has none.
+func taskOf(run store.Run) string {
+	if run.TaskName != "" {
+		return run.TaskName
+	}
+	return "task " + strconv.FormatInt(run.TaskID, 10)
+}
+
+// ending is how a run ended in one line: code and detail, as far as there are any.
+func ending(run store.Run) string {
+	code, detail := text(run.Code), text(run.Detail)
+	if code != "" && detail != "" {
+		code += ": "
+	}
+	end := code + detail
+	if run.RetryRunID != nil {
+		end = strings.TrimSpace(end + " (retried: run " + number(run.RetryRunID) + ")")
+	}
+	return end
+}
+
+// short keeps a table's line readable; the whole is in `run show`.
+func short(line string) string {
+	const most = 80
+	if runes := []rune(line); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return line
+}
+
+func text(value *string) string {
+	if value == nil {
+		return ""
+	}
+	return *value
+}
+
+func number(value *int64) string {
+	if value == nil {
+		return ""
+	}
+	return strconv.FormatInt(*value, 10)
+}
+
+func moment(value *time.Time) string {
+	if value == nil {
+		return ""
+	}
+	return value.UTC().Format("2006-01-02 15:04:05")
+}

@@ -1,0 +1,115 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
+	"github.com/rowrun/rowrun/store"
+)
+
+// maxLogRows is how much of a run's log is shown.
+const maxLogRows = 1000
+
+// shownRun is all that there is to say of a run.
+type shownRun struct {
+	store.RunDetails
+	Waiting []store.Cause    `json:"waiting"`
+	Chain   []store.Run      `json:"chain"`
+	Log     []store.LogEntry `json:"log"`
+	LogMore bool             `json:"log_more"` // there are further rows in task_run_log
+}
+
+func (r *runCommand) show() *cobra.Command {
+	return r.about("run", &cobra.Command{
+		Use:   "show ID",
+		Short: "Show all of a run: its chain of retries, its log, and what it waits for",
+	}, func(ctx context.Context, cmd *cobra.Command, s *store.Store, id int64) error {
+		shown, err := readShown(ctx, s, id)
+		if err != nil {
+			return err
+		}
+		if r.out.Format == "json" {
+			return r.out.Write(cmd.OutOrStdout(), shown, cli.Table{})
+		}
+		return r.writeShown(cmd.OutOrStdout(), shown)
+	})
+}
+
+func readShown(ctx context.Context, s *store.Store, id int64) (shownRun, error) {
+	var shown shownRun
+	var err error
+	if shown.RunDetails, err = s.FindRun(ctx, id); errors.Is(err, store.ErrNotFound) {
+		return shown, noSuchRun(id)
+	}
+	if err == nil {
+		shown.Waiting, err = s.Waiting(ctx, id)
+	}
+	if err == nil {
+		shown.Chain, err = s.Chain(ctx, id)
+	}
+	if err == nil {
+		shown.Log, shown.LogMore, err = s.RunLog(ctx, id, maxLogRows)
+	}
+	return shown, err
+}
+
+// writeShown writes a run for people, in parts that are left out where they are empty.
+func (r *runCommand) writeShown(w io.Writer, shown shownRun) error {
+	waits := cli.Table{Header: []string{"WAITS FOR", ""}}
+	for _, cause := range shown.Waiting {
+		waits.Rows = append(waits.Rows, []string{cause.Cause, cause.Message})
+	}
+	log := cli.Table{Header: []string{"LOG", "TYPE", "DETAIL"}}
+	for _, entry := range shown.Log {
+		log.Rows = append(log.Rows, []string{entry.CreatedAt.UTC().Format("15:04:05.000"), entry.Type, string(entry.Detail)})
+	}
+	if shown.LogMore {
+		log.Rows = append(log.Rows, []string{"", "…", fmt.Sprintf("the first %d rows; the others are in rowrun.task_run_log", maxLogRows)})
+	}
+	chain := cli.Table{}
+	if len(shown.Chain) > 1 {
+		chain = runTable(shown.Chain)
+		chain.Header[0] = "CHAIN"
+	}
+	return r.out.WriteParts(w, facts(shown.RunDetails), waits, chain, log)
+}
+
+// facts is a run as one line per fact that is there.
+func facts(run store.RunDetails) cli.Table {
+	f := cli.NewFacts("RUN", run.ID)
+	f.Add("status", run.Status)
+	f.Add("code", text(run.Code))
+	f.Add("detail", text(run.Detail))
+	f.Add("task", fmt.Sprintf("%d %s", run.TaskID, run.TaskName))
+	f.Add("type", run.Type)
+	f.Add("queue", run.Queue)
+	f.Add("plan", number(run.PlanID))
+	f.Add("database", text(run.DatabaseID))
+	f.Add("version", text(run.Version))
+	f.Add("attempt", fmt.Sprintf("%d of the chain of run %d", run.Attempt, run.RootID))
+	f.Add("retry of", number(run.RetryOf))
+	f.Add("retried by", number(run.RetryRunID))
+	f.Add("priority", strconv.Itoa(run.Priority))
+	f.Add("idempotency key", text(run.IdempotencyKey))
+	f.Add("creator", run.Creator)
+	f.Exact("run at", &run.RunAt)
+	f.Exact("created", &run.CreatedAt)
+	f.Exact("available", run.AvailableAt)
+	f.Exact("started", run.StartedAt)
+	f.Exact("finished", run.FinishedAt)
+	f.Exact("deadline", run.Deadline)
+	f.Add("replica", text(run.ReplicaID))
+	f.Exact("cancel asked", run.CancelRequestedAt)
+	f.Add("cancel reason", text(run.CancelReason))
+	f.Add("input", cli.Document(run.Input))
+	f.Add("progress", cli.Document(run.Progress))
+	f.Exact("progress at", run.ProgressAt)
+	f.Add("result", cli.Document(run.Result))
+	return f.Table
+}

@@ -1,0 +1,48 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rowrun/rowrun/store"
+)
+
+func (r *runCommand) wait() *cobra.Command {
+	return r.awaiting("run", &cobra.Command{
+		Use:   "wait ID",
+		Short: "Wait until the job of a run has ended, retries included; exit 0 if it is DONE",
+		Long: "Wait until the chain that ID belongs to has ended: its last run is DONE, CANCELED, or FAILED for good.\n" +
+			"Prints that run. Exit code 0 if it is DONE, otherwise 1, also where --timeout is over first.",
+	}, r.awaitEnd)
+}
+
+func (r *runCommand) awaitEnd(ctx context.Context, cmd *cobra.Command, w *watching, id int64) error {
+	var run store.Run
+	err := w.until(ctx, func(ctx context.Context, s *store.Store) (bool, error) {
+		now, err := last(ctx, s, id)
+		if err == nil {
+			run = now
+		}
+		return run.Ended() && run.RetryRunID == nil, err
+	})
+	switch {
+	case !errors.Is(err, errOver):
+	case run.ID == 0:
+		return fmt.Errorf("%w: run %d could not be looked at", err, id)
+	default:
+		return fmt.Errorf("%w: run %d is %s; `rowrun run why %d` may tell more", err, run.ID, run.Status, run.ID)
+	}
+	if err != nil {
+		return err
+	}
+	if err := r.out.Write(cmd.OutOrStdout(), run, runTable([]store.Run{run})); err != nil {
+		return err
+	}
+	if run.Status != "DONE" {
+		return fmt.Errorf("run %d ended %s", run.ID, run.Status)
+	}
+	return nil
+}

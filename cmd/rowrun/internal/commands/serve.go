@@ -1,0 +1,26 @@
+package commands
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/replica"
+)
+
+func newServe(env cli.Environment) *cobra.Command {
+	var config replica.Config
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run tasks until SIGTERM: one replica of the deployment",
+		Args:  cli.Arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			config.Version = env.Version
+			if err := config.Validate(env.Lookup); err != nil {
+				return err
+			}
+			return replica.Serve(cmd.Context(), &config, cmd.OutOrStdout(), config.Log.Logger(cmd.ErrOrStderr()))
+		},
+	}
+	config.Register(cmd.Flags())
+	return cmd
+}

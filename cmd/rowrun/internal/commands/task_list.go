@@ -1,0 +1,76 @@
+package commands
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/database"
+	"github.com/rowrun/rowrun/store"
+)
+
+func (t *taskCommand) list() *cobra.Command {
+	var filter store.TaskFilter
+	var plan int64
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List tasks, the newest first",
+		Long: "List tasks, the newest first. Filters narrow it down; all of them hold.\n\n" +
+			"A status that few of very many tasks have may take reading all of them: it gives up after " + database.AnswerPatience.String() + ".",
+		Args: cli.Arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("plan") {
+				if filter.Definitions {
+					return cli.Usagef("--definitions are tasks without a plan: leave --plan out")
+				}
+				filter.PlanID = &plan
+			}
+			if err := checkStatuses(filter.Statuses, taskStatuses()); err != nil {
+				return err
+			}
+			if err := checkLimit(filter.Limit); err != nil {
+				return err
+			}
+			return t.ask(cmd, func(ctx context.Context, s *store.Store) error {
+				tasks, err := s.ListTasks(ctx, filter)
+				if err != nil {
+					return err
+				}
+				return t.out.Write(cmd.OutOrStdout(), tasks, taskTable(tasks))
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.Int64Var(&plan, "plan", 0, "`id` of a plan")
+	flags.BoolVar(&filter.Definitions, "definitions", false, "tasks without a plan")
+	flags.StringVar(&filter.Name, "name", "", "`name` of the task")
+	flags.StringVar(&filter.Type, "type", "", "task `type`")
+	cli.List(flags, &filter.Statuses, "status", nil, "statuses, separated by commas: "+strings.Join(taskStatuses(), ", "))
+	flags.IntVar(&filter.Limit, "limit", 50, "most tasks to list")
+	return cmd
+}
+
+func taskTable(tasks []store.Task) cli.Table {
+	t := cli.Table{Header: []string{"TASK", "STATUS", "NAME", "TYPE", "PLAN", "DATABASE", "VERSION", "RUN", "DETAIL"}}
+	for _, task := range tasks {
+		t.Rows = append(t.Rows, []string{
+			strconv.FormatInt(task.ID, 10), standing(task.Status, task.Paused), task.Name, task.Type, number(task.PlanID),
+			text(task.DatabaseID), text(task.Version), number(task.LastRunID), short(upshot(task)),
+		})
+	}
+	return t
+}
+
+// milliseconds is a duration for people, "" for none given; zero is named.
+func milliseconds(ms *float64, zero string) string {
+	switch {
+	case ms == nil:
+		return ""
+	case *ms == 0:
+		return zero
+	}
+	return store.Milliseconds(*ms).String()
+}

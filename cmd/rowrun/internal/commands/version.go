@@ -1,0 +1,31 @@
+package commands
+
+import (
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
+)
+
+func newVersion(env cli.Environment) *cobra.Command {
+	var out cli.Output
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Show the versions of the program and of its schema",
+		Args:  cli.Arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			info := struct {
+				Version  string `json:"version"`
+				Go       string `json:"go"`
+				Platform string `json:"platform"`
+			}{env.Version, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
+			return out.Write(cmd.OutOrStdout(), info, cli.Table{
+				Header: []string{"VERSION", "GO", "PLATFORM"},
+				Rows:   [][]string{{info.Version, info.Go, info.Platform}},
+			})
+		},
+	}
+	out.Register(cmd.Flags())
+	return cmd
+}

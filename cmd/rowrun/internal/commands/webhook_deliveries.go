@@ -1,0 +1,76 @@
+package commands
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
+	"github.com/rowrun/rowrun/store"
+)
+
+func (w *webhookCommand) deliveries() *cobra.Command {
+	var filter store.DeliveryFilter
+	var webhook, plan int64
+	cmd := &cobra.Command{
+		Use:   "deliveries",
+		Short: "List deliveries, the newest first: what was sent, what still will be, what went wrong",
+		Args:  cli.Arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("webhook") {
+				filter.WebhookID = &webhook
+			}
+			if cmd.Flags().Changed("plan") {
+				filter.PlanID = &plan
+			}
+			if err := checkDeliveryFilter(&filter); err != nil {
+				return err
+			}
+			return w.ask(cmd, func(ctx context.Context, s *store.Store) error {
+				all, err := s.ListDeliveries(ctx, filter)
+				if err != nil {
+					return err
+				}
+				return w.out.Write(cmd.OutOrStdout(), all, deliveryTable(all))
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.Int64Var(&webhook, "webhook", 0, "`id` of a webhook")
+	flags.Int64Var(&plan, "plan", 0, "`id` of a plan")
+	cli.List(flags, &filter.Statuses, "status", nil, "statuses, separated by commas: PENDING, DELIVERED, EXHAUSTED, DISABLED")
+	flags.IntVar(&filter.Limit, "limit", 50, "most deliveries to list")
+	return cmd
+}
+
+func checkDeliveryFilter(filter *store.DeliveryFilter) error {
+	accepted := []string{"PENDING", "DELIVERED", "EXHAUSTED", "DISABLED"}
+	for i, status := range filter.Statuses {
+		filter.Statuses[i] = strings.ToUpper(status)
+		if !slices.Contains(accepted, filter.Statuses[i]) {
+			return cli.Usagef("--status: %q is not accepted; accepted: %s", status, strings.Join(accepted, ", "))
+		}
+	}
+	if filter.Limit < 1 || filter.Limit > maxListed {
+		return cli.Usagef("--limit: %d is not accepted; accepted: 1 to %d", filter.Limit, maxListed)
+	}
+	return nil
+}
+
+func deliveryTable(all []store.ShownDelivery) cli.Table {
+	t := cli.Table{Header: []string{"DELIVERY", "STATUS", "EVENT", "PLAN", "ROUND", "WEBHOOK", "ATTEMPTS", "NEXT", "CODE", "PROBLEM", "CREATED", "MESSAGE"}}
+	for _, d := range all {
+		code := ""
+		if d.ResponseCode != nil {
+			code = strconv.Itoa(*d.ResponseCode)
+		}
+		t.Rows = append(t.Rows, []string{
+			strconv.FormatInt(d.ID, 10), d.Status, d.EventType, strconv.FormatInt(d.PlanID, 10), strconv.Itoa(d.Round), strconv.FormatInt(d.WebhookID, 10),
+			strconv.Itoa(d.Attempts), moment(d.NextAttempt), code, short(text(d.LastError)), moment(&d.CreatedAt), d.MessageID,
+		})
+	}
+	return t
+}

@@ -1,0 +1,102 @@
+package database
+
+import (
+	"errors"
+	"io/fs"
+	"net"
+	"strconv"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/spf13/pflag"
+
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
+)
+
+// Config says where Rowrun's own database is.
+type Config struct {
+	// URL reaches the database; a pooler may stand in between. Never empty after resolve.
+	URL string
+	// DirectURL reaches it without a pooler; the same as URL where none was given.
+	DirectURL string
+	// Source names where URL came from, for messages; a URL is never shown.
+	Source string
+	// pooler says that URL was found to lead through a pooler, see findPooler.
+	pooler bool
+}
+
+// URLForm is what is accepted as the address of a database, in words.
+const URLForm = "postgres://user@host:5432/database or host=… dbname=… (also env:NAME or file:PATH)"
+
+// Register adds --database-url and --direct-url.
+func (c *Config) Register(flags *pflag.FlagSet) {
+	flags.StringVar(&c.URL, "database-url", "",
+		"the database, as a URL or key=value `text`, env:NAME or file:PATH (also DATABASE_URL, PGHOST and its siblings)")
+	flags.StringVar(&c.DirectURL, "direct-url", "",
+		"the same database without a pooler in between, `text` as for --database-url")
+}
+
+// Resolve finds the database in the order of the contract: the flag,
+// ROWRUN_DATABASE_URL (both in c.URL by now), DATABASE_URL, the PG* variables.
+func (c *Config) Resolve(lookup func(string) (string, bool)) error {
+	c.Source = "--database-url"
+	if c.URL == "" {
+		if value, ok := lookup("DATABASE_URL"); ok && value != "" {
+			c.URL, c.Source = value, "DATABASE_URL"
+		}
+	}
+	if c.URL == "" {
+		for _, name := range []string{"PGHOST", "PGDATABASE", "PGSERVICE", "PGPORT", "PGUSER"} {
+			if value, ok := lookup(name); ok && value != "" {
+				// pgx fills in from PG* whatever a connection string leaves open.
+				c.URL, c.Source = "application_name=rowrun", "the PG* variables"
+				break
+			}
+		}
+	}
+	if c.URL == "" {
+		return cli.Usagef("no database given: set --database-url, ROWRUN_DATABASE_URL, DATABASE_URL or PGHOST; " +
+			"`rowrun dev` needs none, it brings its own PostgreSQL for trying out")
+	}
+	var err error
+	if c.URL, err = ResolveURL(c.Source, c.URL, lookup); err != nil {
+		return err
+	}
+	if c.DirectURL == "" {
+		c.DirectURL = c.URL
+		return nil
+	}
+	c.DirectURL, err = ResolveURL("--direct-url", c.DirectURL, lookup)
+	return err
+}
+
+// Pooled says that URL may lead through a pooler: another way was given as well, or one was found.
+func (c *Config) Pooled() bool { return c.pooler || c.DirectURL != c.URL }
+
+// ResolveURL resolves and checks a connection string. What is wrong in it is
+// not shown: a mistyped URL shows parts of its password in the parser's words.
+func ResolveURL(source, value string, lookup func(string) (string, bool)) (string, error) {
+	value, err := cli.ResolveSecret(source, value, lookup)
+	if err != nil {
+		return "", err
+	}
+	if value == "" {
+		return "", cli.Usagef("%s: is empty; accepted: %s", source, URLForm)
+	}
+	if _, err := pgx.ParseConfig(value); err != nil {
+		var path *fs.PathError
+		if errors.As(err, &path) {
+			return "", cli.Usagef("%s: names a file that can't be used: %w", source, path)
+		}
+		return "", cli.Usagef("%s: not a connection string; accepted: %s", source, URLForm)
+	}
+	return value, nil
+}
+
+// Place names the database for messages: host, port and name, never the login.
+func Place(url string) string {
+	config, err := pgx.ParseConfig(url)
+	if err != nil {
+		return "the database"
+	}
+	return net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port))) + "/" + config.Database
+}

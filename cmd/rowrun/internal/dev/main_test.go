@@ -1,0 +1,9 @@
+package dev
+
+import (
+	"testing"
+
+	"github.com/rowrun/rowrun/store/storetest"
+)
+
+func TestMain(m *testing.M) { storetest.Main(m) }

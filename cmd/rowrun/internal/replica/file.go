@@ -1,0 +1,150 @@
+package replica
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/database"
+	"github.com/rowrun/rowrun/notifier/webhook"
+)
+
+// File is the YAML file of --config: what does not fit into flags.
+type File struct {
+	// Databases are the targets that SQL and DATABASE_MIGRATE tasks name in database_id.
+	Databases map[string]FileDatabase `yaml:"databases"`
+	// Commands are what COMMAND tasks may run, by name.
+	Commands map[string]fileCommand `yaml:"commands"`
+	// WebhookSecrets are the env:NAME and file:PATH that rows of webhook may name as secret_ref or url.
+	WebhookSecrets []string `yaml:"webhook_secrets"`
+}
+
+// FileDatabase is one target. A timeout of 0 leaves the server's own.
+type FileDatabase struct {
+	URL              string       `yaml:"url"`
+	LockTimeout      FileDuration `yaml:"lock_timeout"`
+	StatementTimeout FileDuration `yaml:"statement_timeout"`
+}
+
+// fileCommand is one program: never a shell line.
+type fileCommand struct {
+	Path  string            `yaml:"path"`
+	Args  []string          `yaml:"args"`
+	Types map[string]string `yaml:"types"`
+	Env   map[string]string `yaml:"env"`
+	Dir   string            `yaml:"dir"`
+}
+
+// FileDuration is a time in the file, such as 500ms.
+type FileDuration time.Duration
+
+// ReadFile reads the file of --config; an empty path is an empty file.
+func ReadFile(path string) (File, error) {
+	var config File
+	if path == "" {
+		return config, nil
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return config, cli.Usagef("--config: %w", err)
+	}
+	defer func() { _ = file.Close() }()
+
+	decoder := yaml.NewDecoder(file)
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&config); err != nil && !errors.Is(err, io.EOF) {
+		return config, cli.Usagef("--config %s: %w", path, err)
+	}
+	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return config, cli.Usagef("--config %s: one YAML document is accepted, a second one follows", path)
+	}
+	for name, target := range config.Databases {
+		if name == "" || target.URL == "" {
+			return config, cli.Usagef("--config %s: databases.%s.url is missing; accepted: %s", path, name, database.URLForm)
+		}
+	}
+	for name, command := range config.Commands {
+		if name == "" || command.Path == "" {
+			return config, cli.Usagef("--config %s: commands.%s.path is missing; accepted: an absolute path", path, name)
+		}
+	}
+	for _, reference := range config.WebhookSecrets {
+		if !webhook.IsReference(reference) {
+			return config, cli.Usagef("--config %s: webhook_secrets: an entry is neither env:NAME nor file:PATH; "+
+				"accepted: what webhooks name as secret_ref or url, never the secret itself", path)
+		}
+	}
+	return config, nil
+}
+
+// Resolve replaces env:NAME and file:PATH in the URLs and checks them.
+func (c *File) Resolve(lookup func(string) (string, bool)) error {
+	for name, target := range c.Databases {
+		url, err := database.ResolveURL("databases."+name+".url", target.URL, lookup)
+		if err != nil {
+			return err
+		}
+		target.URL = url
+		c.Databases[name] = target
+	}
+	return nil
+}
+
+// The decoder's own error for an unknown key names a Go type and not what is
+// accepted; so each mapping checks its keys itself.
+
+// UnmarshalYAML refuses keys that are not accepted.
+func (c *File) UnmarshalYAML(node *yaml.Node) error {
+	type plain File
+	if err := onlyKeys(node, "databases", "commands", "webhook_secrets"); err != nil {
+		return err
+	}
+	return node.Decode((*plain)(c))
+}
+
+// UnmarshalYAML refuses keys that are not accepted.
+func (d *FileDatabase) UnmarshalYAML(node *yaml.Node) error {
+	type plain FileDatabase
+	if err := onlyKeys(node, "url", "lock_timeout", "statement_timeout"); err != nil {
+		return err
+	}
+	return node.Decode((*plain)(d))
+}
+
+func (c *fileCommand) UnmarshalYAML(node *yaml.Node) error {
+	type plain fileCommand
+	if err := onlyKeys(node, "path", "args", "types", "env", "dir"); err != nil {
+		return err
+	}
+	return node.Decode((*plain)(c))
+}
+
+// UnmarshalYAML refuses what is no duration.
+func (d *FileDuration) UnmarshalYAML(node *yaml.Node) error {
+	parsed, err := time.ParseDuration(node.Value)
+	if err != nil || parsed < 0 {
+		return fmt.Errorf("line %d: %q is not accepted; accepted: a duration such as 500ms, 5s or 10m", node.Line, node.Value)
+	}
+	*d = FileDuration(parsed)
+	return nil
+}
+
+func onlyKeys(node *yaml.Node, keys ...string) error {
+	if node.Kind != yaml.MappingNode {
+		return fmt.Errorf("line %d: a mapping is expected here, with the keys %s", node.Line, strings.Join(keys, ", "))
+	}
+	for i := 0; i < len(node.Content); i += 2 {
+		key := node.Content[i]
+		if !slices.Contains(keys, key.Value) {
+			return fmt.Errorf("line %d: unknown key %q; accepted: %s", key.Line, key.Value, strings.Join(keys, ", "))
+		}
+	}
+	return nil
+}

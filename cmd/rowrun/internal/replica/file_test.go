@@ -1,0 +1,65 @@
+package replica
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/rowruntest"
+)
+
+func TestFileNamesTargetsAndCommands(t *testing.T) {
+	t.Parallel()
+	path := rowruntest.ConfigFile(t, `
+databases: {orders: {url: env:ORDERS_URL, lock_timeout: 5s, statement_timeout: 10m}}
+commands: {report: {path: /usr/bin/report, args: ["--day", "{day}"], types: {day: date}}}
+`)
+	c, err := parse(map[string]string{"DATABASE_URL": rowruntest.SomeURL, "ORDERS_URL": "postgres://orders/x"}, "--config", path)
+	require.NoError(t, err)
+	require.Equal(t, map[string]FileDatabase{"orders": {
+		URL: "postgres://orders/x", LockTimeout: FileDuration(5 * time.Second), StatementTimeout: FileDuration(10 * time.Minute),
+	}}, c.File.Databases)
+	require.Equal(t, map[string]fileCommand{"report": {
+		Path: "/usr/bin/report", Args: []string{"--day", "{day}"}, Types: map[string]string{"day": "date"},
+	}}, c.File.Commands)
+	require.Equal(t, []string{"NOOP", "SQL", "DATABASE_MIGRATE", "COMMAND"}, c.Types)
+}
+
+func TestEmptyFileIsAccepted(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"", "# nothing yet\n", "databases:\n", "databases: {}\n"} {
+		c, err := ReadFile(rowruntest.ConfigFile(t, text))
+		require.NoError(t, err, text)
+		require.Empty(t, c.Databases)
+	}
+}
+
+func TestWrongFileIsWrongUse(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, text, says string }{
+		{"unknown key", "database: {}", `line 1: unknown key "database"; accepted: databases, commands, webhook_secrets`},
+		{"unknown key of a target", "databases:\n  a:\n    url: x\n    lock-timeout: 1s", `line 4: unknown key "lock-timeout"; accepted: url, lock_timeout, statement_timeout`},
+		{"unknown key of a command", "commands: {a: {path: /x, shell: y}}", `unknown key "shell"; accepted: path, args, types, env, dir`},
+		{"bad duration", "databases: {a: {url: x, lock_timeout: 5}}", `line 1: "5" is not accepted; accepted: a duration`},
+		{"no url", "databases: {a: {lock_timeout: 5s}}", "databases.a.url is missing"},
+		{"no path", "commands: {a: {args: []}}", "commands.a.path is missing"},
+		{"a webhook's secret itself", "webhook_secrets: [whsec_eA==]", "webhook_secrets: an entry is neither env:NAME nor file:PATH"},
+		{"null target", "databases: {a: }", "databases.a.url is missing"},
+		{"a list", "[1, 2]", "a mapping is expected here, with the keys databases, commands, webhook_secrets"},
+		{"twice", "commands: {}\ncommands: {}", "already defined"},
+		{"two documents", "commands: {}\n---\ncommands: {}", "a second one follows"},
+		{"no YAML", "\t{", "found character that cannot start any token"},
+		{"unset variable", "databases: {a: {url: env:NOT_THERE}}", "databases.a.url: env:NOT_THERE names a variable that is not set"},
+		{"bad url", "databases: {a: {url: 'postgres://u:hunter2/x@h/db'}}", "databases.a.url: not a connection string"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := parse(map[string]string{"DATABASE_URL": rowruntest.SomeURL}, "--config", rowruntest.ConfigFile(t, c.text))
+			require.ErrorAs(t, err, new(*cli.UsageError))
+			require.ErrorContains(t, err, c.says)
+			require.NotContains(t, err.Error(), "hunter2")
+		})
+	}
+}

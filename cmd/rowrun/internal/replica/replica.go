@@ -1,0 +1,149 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/rs/zerolog"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/history"
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/metrics"
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/stream"
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/tracing"
+	"github.com/rowrun/rowrun/events"
+	"github.com/rowrun/rowrun/notifier"
+	"github.com/rowrun/rowrun/scheduler"
+	"github.com/rowrun/rowrun/store"
+)
+
+// flushTime is what the stream's last lines may take beyond the drain.
+const flushTime = 500 * time.Millisecond
+
+// part is a long-lived piece of a replica.
+type part interface {
+	Run(ctx context.Context) error
+}
+
+// replica is one scheduler and one notifier with the parts around them. newReplica sets the fields in the order in which
+// they stand here. The parts know each other in a circle: the scheduler is woken by what the hub hears, and the hub is
+// asked to leave out what the scheduler knows. So a part that calls one made after it does so by a method of replica, and
+// only while Run runs.
+type replica struct {
+	config     *Config
+	store      *store.Store
+	deployment string
+	executors  *executors
+	traces     *tracing.Tracer // nil: none are sent
+	log        zerolog.Logger
+	database   *pgx.ConnConfig // the way to the server itself
+
+	hub       *events.Hub
+	history   *history.History
+	output    *stream.Output // of the stream
+	listener  *events.Listener
+	follower  *follower
+	due       chan bool        // for the notifier: a look of the scheduler found deliveries, or none
+	noted     chan bool        // for the stream: it found notes, or none
+	stream    *stream.Election // nil: this replica never writes the stream
+	metrics   *metrics.Metrics
+	scheduler *scheduler.Scheduler
+	notifier  *notifier.Notifier
+	waking    *wakeTeller
+	support   []part // outlive the scheduler's drain and the stream
+
+	unsubscribes []func()
+}
+
+// streamTrouble says why this replica can't write the stream, "": it can, or needn't.
+func (r *replica) streamTrouble() string {
+	if r.stream == nil {
+		return ""
+	}
+	return r.stream.Trouble()
+}
+
+// writing says that this replica writes the stream now.
+func (r *replica) writing() bool { return r.stream != nil && r.stream.Holding() }
+
+// id is the name under which the scheduler claims, "" while it has none.
+func (r *replica) id() string { return r.scheduler.Status().ReplicaID }
+
+// mayBeAnnounced: the end of a plan's run, whoever brought it about, may have decided an event.
+func (r *replica) mayBeAnnounced(t events.Transition) bool {
+	if !Ends(t) || t.PlanID == nil {
+		return false
+	}
+	if r.own(t) {
+		notifier.CrashPoint("after-end-commit")
+	}
+	return true
+}
+
+// Which transitions concern the scheduler: those of its own making it knows already. What its own sessions promote it
+// claims, or knows of, before it could hear of it.
+
+func (r *replica) mayOpenGate(t events.Transition) bool {
+	return Ends(t) && !r.own(t)
+}
+
+func (r *replica) mayBeClaimed(t events.Transition) bool {
+	return t.To == "AVAILABLE" && !r.scheduler.Claimed(t.RunID)
+}
+
+func (r *replica) mayBeStopped(t events.Transition) bool {
+	return Ends(t) && r.own(t)
+}
+
+func (r *replica) own(t events.Transition) bool {
+	return t.ReplicaID != nil && *t.ReplicaID == r.id()
+}
+
+// Ends says that a run has ended with this transition.
+func Ends(t events.Transition) bool {
+	return t.To == "DONE" || t.To == "FAILED" || t.To == "CANCELED"
+}
+
+// Run serves until ctx ends. Deliveries under way are brought to their end while
+// the scheduler drains. The stream goes on while both do, and the listener and
+// HTTP until it has printed that: cancels still arrive, and a probe sees the
+// drain.
+func (r *replica) Run(ctx context.Context) error {
+	for _, unsubscribe := range r.unsubscribes {
+		defer unsubscribe()
+	}
+	work, stopWork := context.WithCancel(ctx)
+	defer stopWork()
+	// An output that nobody reads holds up no stop.
+	unbound := context.AfterFunc(work, func() { r.output.Bound(time.Now().Add(r.config.DrainTimeout + flushTime)) })
+	defer unbound()
+	around, stopSupport := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopSupport()
+	var support errgroup.Group
+	for _, p := range r.support {
+		support.Go(func() error {
+			defer stopWork() // one that fails takes the replica down in good order
+			return p.Run(around)
+		})
+	}
+	streaming, stopStream := context.WithCancel(around)
+	defer stopStream()
+	var printing errgroup.Group
+	if r.stream != nil {
+		printing.Go(func() error { return r.stream.Run(streaming) })
+	}
+	var delivering errgroup.Group
+	delivering.Go(func() error {
+		defer stopWork()
+		return r.notifier.Run(work)
+	})
+	err := r.scheduler.Run(work)
+	stopWork()
+	err = errors.Join(err, delivering.Wait())
+	stopStream()
+	err = errors.Join(err, printing.Wait())
+	stopSupport()
+	return errors.Join(err, support.Wait())
+}

@@ -1,0 +1,216 @@
+package replica
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/rs/zerolog"
+
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/history"
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/server"
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/stream"
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/tracing"
+	"github.com/rowrun/rowrun/events"
+	"github.com/rowrun/rowrun/notifier"
+	"github.com/rowrun/rowrun/notifier/webhook"
+	"github.com/rowrun/rowrun/scheduler"
+	"github.com/rowrun/rowrun/store"
+)
+
+// newReplica makes the parts of a replica, each after those that it is handed. It binds the HTTP address, and starts
+// nothing.
+func newReplica(c *Config, s *store.Store, deployment string, x *executors, traces *tracing.Tracer, out io.Writer, log zerolog.Logger) (*replica, error) {
+	config, err := pgx.ParseConfig(c.Database.DirectURL)
+	if err != nil {
+		return nil, errors.New("not a connection string") // Validate has parsed it before
+	}
+	r := &replica{
+		config: c, store: s, deployment: deployment, executors: x, traces: traces, log: log, database: config,
+		hub: events.NewHub(), output: stream.NewOutput(out, 0), due: make(chan bool, 1), noted: make(chan bool, 1),
+	}
+	for _, make := range []func() error{
+		r.makeListener, r.makeFollower, func() error { return r.makeStream(cli.IsTerminal(out)) }, r.makeMetrics,
+		r.makeScheduler, r.makeNotifier, r.makeWaking, r.makeServer,
+	} {
+		if err := make(); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// makeListener makes the connection on which notifications come. The stream lives on it too.
+func (r *replica) makeListener() (err error) {
+	r.listener, err = events.NewListener(events.ListenConfig{
+		ConnConfig: r.database, Channel: store.Channel, Hub: r.hub, Log: r.log, Probe: true, Own: r.store.Own,
+		OnDisconnect: r.releaseStream,
+	})
+	return err
+}
+
+// releaseStream: who has lost its connection writes the stream no more.
+func (r *replica) releaseStream() {
+	if r.stream != nil {
+		r.stream.Release()
+	}
+}
+
+// makeFollower makes the lines that readers of /events get, whoever writes the stream.
+func (r *replica) makeFollower() (err error) {
+	if r.history, err = history.New(history.Config{}); err != nil {
+		return err
+	}
+	r.follower = newFollower(r.store, r.hub, r.listener.Connected, r.writing, r.history, r.log)
+	return nil
+}
+
+// makeStream makes the stream on standard output, where this replica may write it.
+func (r *replica) makeStream(terminal bool) error {
+	c := r.config
+	if c.StreamSource == "off" {
+		return nil
+	}
+	printer, err := c.Log.Printer(r.output, terminal)
+	if err != nil {
+		return err
+	}
+	printer.Keep(r.follower.written)
+	var wal *stream.WALConfig
+	if c.StreamSource != "listen" {
+		wal = &stream.WALConfig{
+			Store: r.store, Printer: printer, ConnConfig: r.database, Log: r.log, Asked: c.StreamSource == "wal",
+		}
+	}
+	r.stream, err = stream.NewElection(stream.ElectionConfig{
+		WAL:       wal,
+		WakeByWAL: c.Wake == "auto" || c.Wake == "wal",
+		Store:     r.store,
+		Hub:       r.hub,
+		Connected: r.listener.Connected,
+		Do:        r.listener.Do,
+		ReplicaID: r.id,
+		Printer:   printer,
+		Noted:     r.noted,
+		Log:       r.log,
+	})
+	return err
+}
+
+// makeScheduler makes what claims and executes. With --wake poll nothing wakes it but its sweeps.
+func (r *replica) makeScheduler() error {
+	c, x := r.config, r.executors
+	var wake, available, ended <-chan struct{}
+	if c.Wake != "poll" {
+		wake = r.subscribe(r.hub.Subscribe, r.mayOpenGate)
+		available = r.subscribe(r.hub.SubscribeOthers, r.mayBeClaimed)
+		ended = r.subscribe(r.hub.Subscribe, r.mayBeStopped)
+	}
+	config := scheduler.Config{
+		Store:              r.store,
+		Executors:          x.byType,
+		Databases:          x.databases,
+		Commands:           x.commands,
+		Queues:             c.Queues,
+		Name:               c.ReplicaName,
+		Version:            c.Version,
+		Concurrency:        c.Concurrency,
+		MaxBatch:           c.MaxBatch,
+		HeartbeatInterval:  c.HeartbeatInterval,
+		StaleAfter:         c.StaleAfter,
+		StaleSweepInterval: c.StaleSweepInterval,
+		SweepInterval:      c.SweepInterval,
+		CleanupInterval:    c.CleanupInterval,
+		Retention:          c.Retention,
+		TaskTimeout:        c.TaskTimeout,
+		DrainTimeout:       c.DrainTimeout,
+		StuckLimit:         c.StuckLimit,
+		Wake:               wake,
+		Available:          available,
+		Ended:              ended,
+		LogRuns:            func() bool { return !r.writing() }, // who writes the stream says it there
+		Observer:           r.metrics.Observer(),
+		Identified:         r.identified,
+		Surveyed: func(seen store.Survey) {
+			tell(r.due, seen.Deliveries)
+			tell(r.noted, seen.Notes)
+		},
+		Log: r.log,
+	}
+	if r.traces != nil {
+		config.Trace = r.traces.Trace
+	}
+	var err error
+	r.scheduler, err = scheduler.New(config)
+	return err
+}
+
+// subscribe opens a channel on which the hub wakes, until Run ends.
+func (r *replica) subscribe(to func(func(events.Transition) bool) (<-chan struct{}, func()), concerns func(events.Transition) bool) <-chan struct{} {
+	wake, unsubscribe := to(concerns)
+	r.unsubscribes = append(r.unsubscribes, unsubscribe)
+	return wake
+}
+
+// identified: the deployment that the work in the targets is marked with may change while a replica lives.
+func (r *replica) identified(deployment string) {
+	if err := r.executors.sql.SetDeployment(deployment); err != nil {
+		r.log.Error().Err(err).Msg("the deployment's identity can't be used") // a column of type uuid
+	}
+}
+
+// makeNotifier makes what delivers announcements.
+func (r *replica) makeNotifier() error {
+	c := r.config
+	sender, err := webhook.New(webhook.Config{Lookup: c.lookup, References: c.File.WebhookSecrets, Allow: c.WebhookAllow})
+	if err != nil {
+		return err
+	}
+	r.notifier, err = notifier.New(notifier.Config{
+		Store: r.store, Send: sender.Send, SweepInterval: c.SweepInterval, DrainTimeout: max(c.DrainTimeout, time.Millisecond),
+		Wake: r.subscribe(r.hub.Subscribe, r.mayBeAnnounced), Looked: r.due, Tried: r.metrics.Webhook, Log: r.log,
+	})
+	return err
+}
+
+// makeWaking makes what tells how this replica is woken.
+func (r *replica) makeWaking() error {
+	r.waking = &wakeTeller{store: r.store, log: r.log, id: r.id, source: r.wakeSource, deaf: r.listener.Deaf}
+	r.support = []part{r.listener, r.metrics, r.waking}
+	return nil
+}
+
+// makeServer makes the HTTP surface, unless there is none.
+func (r *replica) makeServer() error {
+	c := r.config
+	if c.HTTPAddr == "" {
+		return nil
+	}
+	http, err := server.New(server.Config{
+		Addr:    c.HTTPAddr,
+		Checks:  readiness(r.store, r.scheduler, c.StaleAfter, r.wakeSource, r.streamTrouble),
+		Metrics: r.metrics.Handler(),
+		Status:  statusOf(r.store, r.scheduler),
+		History: r.history,
+		Follow:  r.follower.Follow,
+		Token:   c.HTTPToken,
+		Log:     r.log,
+	})
+	if err != nil {
+		return fmt.Errorf("--http-addr: %w", err)
+	}
+	r.support = append(r.support, http, r.follower)
+	return nil
+}
+
+// tell leaves the newest word in a one-slot channel. One goroutine tells.
+func tell(c chan bool, found bool) {
+	select {
+	case <-c:
+	default:
+	}
+	c <- found
+}

@@ -1,3 +1,0 @@
--- ping
--- Returns: whether the server is a standby
-SELECT pg_is_in_recovery()
