@@ -309,7 +309,7 @@ func fillForExplain(t *testing.T, conn *pgx.Conn, ended, blocked int) {
 		FROM generate_series(1, $1::int) n CROSS JOIN LATERAL (SELECT CASE WHEN n <= 1000 THEN now() - interval '60 days' ELSE now() END AS at) w`, ended)
 	exec(t, conn, `INSERT INTO rowrun.task (id, type, sequential, retention) VALUES (500000, 'NOOP', false, '1 hour')`)
 	exec(t, conn, `INSERT INTO rowrun.task_run (task_id, root_id, status, priority, creator, type, queue, sequential, own_retention, finished_at)
-		SELECT 500000, n, 'DONE', 0, 'x', 'NOOP', 'default', false, true, now() - n * interval '50 min' FROM generate_series(1, 4) n`)
+		SELECT 500000, n, 'DONE', 0, 'x', 'NOOP', 'default', false, true, now() - (n - 1) * interval '2 hours' FROM generate_series(1, 4) n`)
 	exec(t, conn, `COMMIT`)
 	exec(t, conn, `INSERT INTO rowrun.task (id, type, max_attempts, retry_delay) VALUES (500001, 'NOOP', 5, '1 hour')`)
 	exec(t, conn, `INSERT INTO rowrun.plan (id, parallel_limit) VALUES (1, 10)`)

@@ -116,3 +116,49 @@ func TestJudgementSaysWhatHoldsARun(t *testing.T) {
 		})
 	}
 }
+
+// What held a run is written when it is judged. Where a mark says that it has changed since, the run may have come free, and
+// those behind it wait for it before the pass has come to it.
+func TestARunBehindASequentialOneThatHasJustComeFreeWaits(t *testing.T) {
+	t.Parallel()
+	const first = `INSERT INTO rowrun.task_run (id, task_id) VALUES (1, 1)`
+	for hold, c := range map[string]struct{ given, lifted string }{
+		"PAUSED": {
+			given:  `INSERT INTO rowrun.task (id, type, database_id, sequential, paused) VALUES (1, 'NOOP', 'a', true, true); ` + first,
+			lifted: `UPDATE rowrun.task SET paused = false WHERE id = 1`,
+		},
+		"DEPENDENCY": {
+			given: `INSERT INTO rowrun.plan (id) VALUES (1); INSERT INTO rowrun.task (id, plan_id, type, database_id, sequential) VALUES (1, 1, 'NOOP', 'a', true), (3, 1, 'NOOP', NULL, false);
+				INSERT INTO rowrun.task_dependency VALUES (1, 3); ` + first,
+			lifted: `UPDATE rowrun.task SET skipped = true WHERE id = 3`,
+		},
+		"FAILURE": {
+			given: `INSERT INTO rowrun.plan (id) VALUES (1); INSERT INTO rowrun.task (id, plan_id, type, database_id, version, sequential) VALUES (3, 1, 'NOOP', 'a', '1', false), (1, 1, 'NOOP', 'a', '2', true);
+				INSERT INTO rowrun.task_run (id, task_id) VALUES (3, 3); SELECT rowrun.promote_runs(true); UPDATE rowrun.task_run SET status = 'RUNNING', replica_id = 'r';
+				UPDATE rowrun.task_run SET status = 'FAILED'; ` + first,
+			lifted: `UPDATE rowrun.task SET skipped = true WHERE id = 3`,
+		},
+		"REPLICA": {
+			given:  `INSERT INTO rowrun.task (id, type, database_id, sequential) VALUES (1, 'OWN', 'a', true); ` + first,
+			lifted: `UPDATE rowrun.replica_heartbeat SET types = '{NOOP,OWN}'`,
+		},
+	} {
+		t.Run(hold, func(t *testing.T) {
+			t.Parallel()
+			conn := connect(t, storetest.New(t))
+			exec(t, conn, `SELECT setval('rowrun.task_run_id_seq', 10)`)
+			addReplica(t, conn, "r")
+			for step := range strings.SplitSeq(c.given+`; SELECT rowrun.promote_runs(true); SELECT rowrun.promote_runs(true)`, "; ") {
+				exec(t, conn, step)
+			}
+			require.Equal(t, hold, query[string](t, conn, `SELECT hold FROM rowrun.task_run WHERE id = 1`))
+			const judge = `SELECT coalesce(hold, 'OPEN') FROM rowrun.judge('{2}', NULL, clock_timestamp(), 0)`
+			exec(t, conn, `INSERT INTO rowrun.task (id, type, database_id, sequential) VALUES (2, 'NOOP', 'a', false)`)
+			exec(t, conn, `INSERT INTO rowrun.task_run (id, task_id) VALUES (2, 2)`)
+			exec(t, conn, `DELETE FROM rowrun.gate_mark`)
+			require.Equal(t, "OPEN", query[string](t, conn, judge))
+			exec(t, conn, c.lifted)
+			require.Equal(t, "DATABASE", query[string](t, conn, judge))
+		})
+	}
+}
