@@ -73,19 +73,39 @@ func (h *Hub) publish(transitions []Transition, own bool) {
 		h.Wake()
 		return
 	}
+	news := newest(transitions)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, s := range h.wakes {
 		if own && s.others {
 			continue
 		}
-		if s.want == nil || slices.ContainsFunc(transitions, s.want) {
+		if s.want == nil || slices.ContainsFunc(news, s.want) {
 			signal(s.ch)
 		}
 	}
 	for b := range h.batches {
 		b.push(transitions)
 	}
+}
+
+// newest are the transitions without those that the next one of the same run follows: a claim also tells that its runs were
+// AVAILABLE from their INSERTs on, which is no work for anybody any more.
+func newest(transitions []Transition) []Transition {
+	followed := func(i int) bool { return i+1 < len(transitions) && transitions[i].RunID == transitions[i+1].RunID }
+	for i := range transitions {
+		if !followed(i) {
+			continue
+		}
+		last := slices.Clone(transitions[:i])
+		for j := i; j < len(transitions); j++ {
+			if !followed(j) {
+				last = append(last, transitions[j])
+			}
+		}
+		return last
+	}
+	return transitions
 }
 
 // Gap wakes everybody and tells those who read batches that transitions may be

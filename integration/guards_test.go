@@ -24,7 +24,7 @@ func TestEdgesThatDoNotExistAreRefused(t *testing.T) {
 	task := d.task(t, "NOOP", `{}`, nil)
 	for _, from := range statuses {
 		for _, to := range statuses {
-			id := d.run(t, task)
+			id := ask[int64](t, d, `INSERT INTO rowrun.task_run (task_id, run_at) VALUES ($1, now() + interval '1 hour') RETURNING id`, task)
 			for _, step := range strings.Fields(ways[from]) {
 				d.exec(t, move, id, step)
 			}
@@ -119,7 +119,7 @@ func TestExplicitNullsGetTheirDefaults(t *testing.T) {
 	require.Equal(t, "default  STOP_DATABASE f 1", ask[string](t, d, "SELECT concat_ws(' ', project, name, parallel_limit, on_failure, paused, round) FROM rowrun.plan"))
 	require.Equal(t, "default f {} 0 1 00:00:10 FAIL f f {}", ask[string](t, d,
 		"SELECT concat_ws(' ', queue, sequential, payload, priority, max_attempts, retry_delay, on_stale, paused, skipped, labels) FROM rowrun.task"))
-	require.Equal(t, "0 t PENDING {} 0 NOOP default {}", ask[string](t, d,
+	require.Equal(t, "0 t AVAILABLE {} 0 NOOP default {}", ask[string](t, d,
 		"SELECT concat_ws(' ', attempt, root_id = id, status, input, priority, type, queue, result) FROM rowrun.task_run"))
 	require.Equal(t, "ACTIVE 00:01:00 {default} {} 0", ask[string](t, d,
 		"SELECT concat_ws(' ', state, lease, queues, types, running) FROM rowrun.replica_heartbeat"))

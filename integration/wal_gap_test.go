@@ -82,7 +82,7 @@ func TestSlotThatLostItsLogIsOneGap(t *testing.T) {
 	s.log.await(t, 2, logFromWAL)
 	after := d.await(t, d.run(t, task), "DONE")
 	eventually(t, patience, "the lines after it", func() bool { return len(s.stream.of(t, after.ID)) >= 4 })
-	require.Equal(t, []string{"PENDING", "CANCELED"}, s.stream.of(t, during[0]))
+	require.Equal(t, []string{"PENDING", "AVAILABLE", "CANCELED"}, s.stream.of(t, during[0]))
 	for _, id := range append(during[1:], after.ID) {
 		require.Equal(t, allStatuses(), s.stream.of(t, id))
 	}

@@ -46,7 +46,7 @@ func (t *term) dispatch(ctx context.Context) {
 	defer t.s.recorder.carry(false)
 	for {
 		promote := store.PromoteNothing
-		woken, search, told := false, false, false
+		woken, told := false, false
 		wake, available := t.s.cfg.Wake, t.s.cfg.Available
 		var rested <-chan time.Time
 		if rest := futile.pause(time.Now()); rest > 0 {
@@ -60,25 +60,13 @@ func (t *term) dispatch(ctx context.Context) {
 			continue
 		case <-wake:
 			woken, told = true, true
-			t.s.news.Store(true)
-			lost.woken()
-			signal(t.s.lookAtRuns)
 		case <-t.s.opened:
 			woken = true
 		case <-available:
 			told = true
 			t.s.news.Store(true)
-			// An INSERT says "look", and that wakes both: what it inserted is promoted and claimed first, without the
-			// search that the other is about.
-			select {
-			case <-t.s.cfg.Wake:
-				woken, search = true, true
-				lost.woken()
-				signal(t.s.lookAtRuns)
-			default:
-				t.mayClaim = true
-				lost.toClaim()
-			}
+			t.mayClaim = true
+			lost.toClaim()
 		case <-t.s.promoted:
 			t.mayClaim = true
 		case <-t.claimable:
@@ -87,6 +75,15 @@ func (t *term) dispatch(ctx context.Context) {
 		case <-t.s.freed:
 			t.gather(ctx)
 		case <-timer.C:
+		}
+		// "Look" wakes both: one pass does for them.
+		if woken && told {
+			drain(available)
+		} else if told {
+			woken = drain(wake)
+		}
+		if woken && told {
+			t.heardLook(&lost)
 		}
 		if ctx.Err() != nil {
 			return
@@ -111,6 +108,7 @@ func (t *term) dispatch(ctx context.Context) {
 			promoteAt, t.late = sweepAt, late{}
 		case woken, !now.Before(promoteAt):
 			promote = store.PromoteDue
+			t.mayClaim = t.mayClaim || t.late.due(now)
 		}
 		lost.look(now)
 		expected := woken || t.mayClaim || t.backlog.Load() || t.s.cfg.Wake == nil
@@ -164,10 +162,6 @@ func (t *term) dispatch(ctx context.Context) {
 			promoteAt = time.Now().Add(next)
 		}
 		promoteAt = t.late.before(promoteAt)
-		if search {
-			t.mayClaim = true
-			signal(t.claimable)
-		}
 		if !promoteAt.Equal(sweepAt) {
 			lost.due = promoteAt
 		}
@@ -176,6 +170,14 @@ func (t *term) dispatch(ctx context.Context) {
 		}
 		reset(timer, max(0, time.Until(promoteAt)))
 	}
+}
+
+// heardLook takes a notification that tells nothing: something may be due, and what was inserted may be claimed.
+func (t *term) heardLook(lost *lostWakeUps) {
+	t.s.news.Store(true)
+	t.mayClaim = true
+	lost.woken()
+	signal(t.s.lookAtRuns)
 }
 
 // pass promotes and claims until there is nothing more to do now; it returns when to look again. Where no other run is
@@ -229,7 +231,7 @@ func (t *term) pass(ctx context.Context, promote store.Promotion) (next time.Dur
 		}
 		promote = store.PromoteNothing
 		if p.Marked {
-			promote = store.PromoteMarked
+			promote = store.PromoteDue
 			continue
 		}
 		full := len(p.Claims) == t.s.cfg.MaxBatch
@@ -364,6 +366,16 @@ func (s *Scheduler) freeSlots() int {
 		return 0
 	}
 	return max(0, s.cfg.Concurrency-int(s.executing.Load()))
+}
+
+// drain takes a signal that waits, and says whether there was one.
+func drain(signals <-chan struct{}) bool {
+	select {
+	case <-signals:
+		return true
+	default:
+		return false
+	}
 }
 
 // reset sets a timer whether or not it has fired.

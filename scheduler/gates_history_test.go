@@ -33,7 +33,7 @@ type commit struct {
 	changes []change
 	// visible: every snapshot taken after this moment sees the commit. The end of time where that isn't known.
 	visible time.Time
-	// promoted are the runs that it made AVAILABLE; exact says that it did so under the promotion's lock, so that
+	// promoted are the runs that it made or inserted AVAILABLE; exact says that it did so under the promotion's lock, so that
 	// every later promotion saw it.
 	promoted []*runRow
 	exact    bool
@@ -205,10 +205,10 @@ func (p *history) apply(i int, c *commit, ch change) error {
 			was = old.status
 		}
 		if !gone {
-			if !legalEdge(was, run.status) {
+			if !legalEdge(was, run.status) || was == "" && run.status == "AVAILABLE" && run.gated() {
 				return fmt.Errorf("run %d went from %q to %s", run.id, was, run.status)
 			}
-			if was == "PENDING" && run.status == "AVAILABLE" {
+			if oneOf(was, []string{"", "PENDING"}) && run.status == "AVAILABLE" {
 				c.promoted = append(c.promoted, run)
 				c.exact = c.exact || run.gated()
 			}
@@ -226,7 +226,7 @@ func legalEdge(from, to string) bool {
 	case to:
 		return true
 	case "":
-		return to == "PENDING"
+		return to == "PENDING" || to == "AVAILABLE"
 	case "PENDING":
 		return to == "AVAILABLE" || to == "CANCELED"
 	case "AVAILABLE":

@@ -46,3 +46,6 @@ func (l *late) before(t time.Time) time.Time {
 	}
 	return t
 }
+
+// due says that a look is due: what it is for may have been inserted, and is claimed without a promotion.
+func (l *late) due(now time.Time) bool { return l.on && !l.at.IsZero() && !now.Before(l.at) }

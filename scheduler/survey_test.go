@@ -32,8 +32,8 @@ func TestAnIdleReplicaSendsOneStatementASweep(t *testing.T) {
 	c.exec(`ALTER DATABASE ` + c.text(`SELECT current_database()`) + ` SET log_statement = 'all'`)
 	startReplica(t, url, untilTold, func(config *scheduler.Config) { config.SweepInterval = 300 * time.Millisecond })
 	poll(t, "ten sweeps", func() bool { return calls(log, "survey") >= 10 })
-	require.Positive(t, calls(log, "promote_free_runs"), "the first sweep is a whole one; nothing is tested where it isn't seen")
-	for _, statement := range []string{"promote_free_runs", "promote_runs", "claim_runs", "overdue_runs", "claim_rules"} {
+	require.Positive(t, calls(log, "promote"), "the first sweep is a whole one; nothing is tested where it isn't seen")
+	for _, statement := range []string{"promote", "claim_runs", "overdue_runs", "claim_rules"} {
 		require.LessOrEqual(t, calls(log, statement), 5, statement)
 	}
 }

@@ -180,7 +180,7 @@ func TestAnEndThatAdvancesForgetsNoMark(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, round.Marked, "two of one version")
 	require.Empty(t, round.Claims)
-	round, err = s.EndAndWork(t.Context(), "r", []store.Ending{byTask[3]}, time.Second, noop(), store.PromoteMarked, true, 10)
+	round, err = s.EndAndWork(t.Context(), "r", []store.Ending{byTask[3]}, time.Second, noop(), store.PromoteDue, true, 10)
 	require.NoError(t, err)
 	require.Equal(t, 3, round.Promoted)
 	require.Len(t, round.Claims, 3)

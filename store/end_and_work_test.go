@@ -52,7 +52,7 @@ func TestEndsPromotionAndClaimAreOneTransaction(t *testing.T) {
 		conn, s := connect(t, url), open(t, url, time.Minute)
 		chains(t, conn)
 		first := startChains(t, s)
-		round, err := s.EndAndWork(t.Context(), "r", []store.Ending{first[5], first[3], first[1]}, time.Second, noop(), store.PromoteMarked, fresh, 10)
+		round, err := s.EndAndWork(t.Context(), "r", []store.Ending{first[5], first[3], first[1]}, time.Second, noop(), store.PromoteDue, fresh, 10)
 		require.NoError(t, err)
 		require.ElementsMatch(t, []store.Ended{{ID: 1, Status: "DONE"}, {ID: 3, Status: "DONE"}, {ID: 5, Status: "DONE"}}, round.Ended)
 		require.Empty(t, round.Left)
@@ -80,7 +80,7 @@ func TestEndAndWorkClaimsNoMoreThanItWants(t *testing.T) {
 		conn, s := connect(t, url), open(t, url, time.Minute)
 		chains(t, conn)
 		first := startChains(t, s)
-		round, err := s.EndAndWork(t.Context(), "r", []store.Ending{first[1], first[3]}, time.Second, noop(), store.PromoteMarked, false, want)
+		round, err := s.EndAndWork(t.Context(), "r", []store.Ending{first[1], first[3]}, time.Second, noop(), store.PromoteDue, false, want)
 		require.NoError(t, err)
 		require.Len(t, round.Claims, want)
 		require.Equal(t, 2, round.Promoted)
@@ -98,7 +98,7 @@ func TestEndAndWorkTellsWhatWasRefused(t *testing.T) {
 	forged := first[1]
 	forged.Claim = "00000000-0000-4000-8000-000000000000"
 	for _, want := range [][]store.Ended{{{ID: 3, Status: "DONE"}}, nil} {
-		round, err := s.EndAndWork(t.Context(), "r", []store.Ending{forged, first[3]}, time.Second, noop(), store.PromoteMarked, true, 10)
+		round, err := s.EndAndWork(t.Context(), "r", []store.Ending{forged, first[3]}, time.Second, noop(), store.PromoteDue, true, 10)
 		require.NoError(t, err)
 		require.Equal(t, want, round.Ended)
 		require.Empty(t, round.Left, "these are none of the plain ones")
@@ -129,7 +129,7 @@ func TestNothingOfARoundStandsAfterAnError(t *testing.T) {
 		round, err := s.EndAndWork(t.Context(), "r", endings, 20*time.Millisecond, noop(), store.PromoteDue, false, 10)
 		require.Equal(t, "55P03", store.SQLState(err), "%v", err)
 		require.Empty(t, round)
-		require.Equal(t, slices.Concat(before, []string{"PENDING"}), runStatuses(t, conn))
+		require.Equal(t, slices.Concat(before, []string{"AVAILABLE"}), runStatuses(t, conn))
 
 		exec(t, user, `ROLLBACK`)
 		round, err = s.EndAndWork(t.Context(), "r", endings, time.Second, noop(), store.PromoteDue, false, 10)
@@ -144,8 +144,8 @@ func TestADeadReplicaEndsAndClaimsNothing(t *testing.T) {
 	t.Parallel()
 	for sql, promote := range map[string]store.Promotion{
 		`UPDATE rowrun.replica_heartbeat SET state = 'DEAD' WHERE replica_id = 'r'`:     store.PromoteDue,
-		`UPDATE rowrun.replica_heartbeat SET state = 'DRAINING' WHERE replica_id = 'r'`: store.PromoteMarked,
-		`DELETE FROM rowrun.replica_heartbeat WHERE replica_id = 'r'`:                   store.PromoteMarked,
+		`UPDATE rowrun.replica_heartbeat SET state = 'DRAINING' WHERE replica_id = 'r'`: store.PromoteDue,
+		`DELETE FROM rowrun.replica_heartbeat WHERE replica_id = 'r'`:                   store.PromoteDue,
 	} {
 		for _, fresh := range []bool{true, false} {
 			url := storetest.New(t)
@@ -162,27 +162,6 @@ func TestADeadReplicaEndsAndClaimsNothing(t *testing.T) {
 			require.Equal(t, []string{"DONE", "AVAILABLE", "DONE", "AVAILABLE", "DONE"}, runStatuses(t, conn), sql)
 		}
 	}
-}
-
-// What a round has claimed is told even if what follows it fails: otherwise nobody would run it.
-func TestClaimsOfARoundAreToldBesideAnError(t *testing.T) {
-	t.Parallel()
-	url := storetest.New(t)
-	conn, s := connect(t, url), open(t, url, time.Minute)
-	chains(t, conn)
-	first := startChains(t, s)
-	exec(t, conn, `CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'not aside'; END $$;
-CREATE TRIGGER refuse BEFORE UPDATE ON rowrun.task_run FOR EACH ROW WHEN (new.hold = 'PAUSED') EXECUTE FUNCTION public.refuse();
-INSERT INTO rowrun.task (id, type, paused) VALUES (6, 'NOOP', true);
-INSERT INTO rowrun.task_run (id, task_id) VALUES (6, 6), (7, 5)`)
-	endings := []store.Ending{first[5]}
-	round, err := s.EndAndWork(t.Context(), "r", endings, time.Second, noop(), store.PromoteDue, false, 10)
-	require.ErrorContains(t, err, "not aside")
-	require.Equal(t, []int64{7}, claimedIDs(round.Claims))
-	require.Equal(t, []string{"DONE", "PENDING", "RUNNING"}, runStatuses(t, conn)[4:])
-	ended, _, err := s.EndRuns(t.Context(), endings, time.Second)
-	require.NoError(t, err)
-	require.Empty(t, ended, "that end stands; written again it is refused")
 }
 
 func claimedIDs(claims []store.Claim) []int64 {

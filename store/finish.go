@@ -42,30 +42,6 @@ type Ended struct {
 	RetryRunID *int64
 }
 
-const endRuns = `-- end_runs
-SELECT run_id, status, retry_run_id FROM rowrun.end_runs($1, $2, $3, $4, $5, $6)`
-
-// What rowrun.end_runs does for runs that ended well, as one statement: half the time for a single run. Where it meets
-// anything but the row itself (a plan, a schedule, a state to keep, a large result, a database that isn't looked at
-// afterwards) the run stays as it is, and is for the function.
-const endPlainRuns = `-- end_plain_runs
-WITH done AS (
-    UPDATE rowrun.task_run r
-    SET status = 'DONE', prev_status = 'RUNNING', by_hand = NULL, finished_at = now.t, updated_at = now.t, claim_hash = NULL,
-        result = i.result
-    FROM unnest($1::bigint[], $2::bytea[], $3::jsonb[]) AS i(id, claim_hash, result), (SELECT clock_timestamp() AS t) now
-    WHERE r.id = i.id AND coalesce(r.status, '') = 'RUNNING' AND r.claim_hash = i.claim_hash
-      AND num_nonnulls(r.plan_id, r.tick) = 0 AND (r.database_id IS NULL OR r.database_id = ANY ($4::text[]))
-      AND jsonb_typeof(i.result) = 'object' AND NOT i.result ? 'state' AND pg_column_size(i.result) < 2000
-    RETURNING r.id, rowrun.transition(r) AS item
-), said AS (
-    SELECT array_agg(d.id) AS ids, rowrun.announce(array_agg(d.item)) FROM done d
-)
-SELECT ids FROM said`
-
-const advanceDatabases = `-- advance_databases
-SELECT promoted, marked FROM rowrun.advance_databases($1)`
-
 // Opened is what ends have let start.
 type Opened struct {
 	// Promoted counts the runs that became AVAILABLE in the same transaction.
@@ -158,7 +134,7 @@ func queueEndings(b *pgx.Batch, endings []Ending, r *recorded) {
 	}
 	slices.Sort(databases)
 	databases = slices.Compact(databases)
-	b.Queue(endPlainRuns, ids, hashes, results, databases).QueryRow(func(row pgx.Row) error {
+	b.Queue(statement("end_plain_runs"), ids, hashes, results, databases).QueryRow(func(row pgx.Row) error {
 		var done []int64
 		err := row.Scan(&done)
 		for _, id := range done {
@@ -167,7 +143,7 @@ func queueEndings(b *pgx.Batch, endings []Ending, r *recorded) {
 		return err
 	})
 	if len(databases) > 0 {
-		b.Queue(advanceDatabases, databases).QueryRow(func(row pgx.Row) error {
+		b.Queue(statement("advance_databases"), databases).QueryRow(func(row pgx.Row) error {
 			var marked int
 			err := row.Scan(&r.opened.Promoted, &marked)
 			r.opened.Marked = marked > 0
@@ -218,7 +194,7 @@ func queueEndRuns(b *pgx.Batch, endings []Ending, r *recorded) {
 			retries[i] = string(e.Retry)
 		}
 	}
-	b.Queue(endRuns, ids, claims, statuses, results, retries, planTasks).Query(func(rows pgx.Rows) error {
+	b.Queue(statement("end_runs"), ids, claims, statuses, results, retries, planTasks).Query(func(rows pgx.Rows) error {
 		all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Ended])
 		r.ended = append(r.ended, all...)
 		return err
@@ -243,10 +219,7 @@ func milliseconds(d time.Duration) string { return fmt.Sprintf("%dms", d.Millise
 // HandOver leaves a RUNNING run to the app: no replica holds it any more. False: it had ended or belongs to somebody
 // else.
 func (s *Store) HandOver(ctx context.Context, id int64, claim string) (bool, error) {
-	const q = `-- hand_over_run
-UPDATE rowrun.task_run SET replica_id = NULL
-WHERE id = $1 AND status = 'RUNNING' AND claim_hash = sha256(uuid_send($2::uuid)) AND cancel_requested_at IS NULL`
-	tag, err := s.pool.Exec(ctx, q, id, claim)
+	tag, err := s.pool.Exec(ctx, statement("hand_over_run"), id, claim)
 	if err != nil {
 		return false, fmt.Errorf("hand over run: %w", err)
 	}
@@ -255,10 +228,7 @@ WHERE id = $1 AND status = 'RUNNING' AND claim_hash = sha256(uuid_send($2::uuid)
 
 // ReportProgress stores what an executor reports. False: the run had ended or belongs to somebody else.
 func (s *Store) ReportProgress(ctx context.Context, id int64, claim string, progress json.RawMessage) (bool, error) {
-	const q = `-- report_progress
-UPDATE rowrun.task_run SET progress = $3, progress_at = clock_timestamp()
-WHERE id = $1 AND status = 'RUNNING' AND claim_hash = sha256(uuid_send($2::uuid))`
-	tag, err := s.execFitting(ctx, q, string(progress), id, claim)
+	tag, err := s.execFitting(ctx, statement("report_progress"), string(progress), id, claim)
 	if err != nil {
 		return false, fmt.Errorf("report progress: %w", err)
 	}
@@ -268,13 +238,9 @@ WHERE id = $1 AND status = 'RUNNING' AND claim_hash = sha256(uuid_send($2::uuid)
 // AppendLog adds a row to a run's log. detail is JSON of at most 1 MiB. An id that is taken, by rows that were restored
 // ahead of the sequence, is passed by.
 func (s *Store) AppendLog(ctx context.Context, id int64, replicaID, kind string, detail json.RawMessage) error {
-	const q = `-- append_log
-INSERT INTO rowrun.task_run_log (task_run_id, replica_id, type, detail) VALUES ($1, $2, $3, $4)`
-	const behind = `-- append_log_behind
-INSERT INTO rowrun.task_run_log (id, task_run_id, replica_id, type, detail) VALUES (rowrun.next_log_id(), $1, $2, $3, $4)`
-	_, err := s.execFitting(ctx, q, string(detail), id, replicaID, kind)
+	_, err := s.execFitting(ctx, statement("append_log"), string(detail), id, replicaID, kind)
 	if SQLState(err) == uniqueViolation {
-		_, err = s.execFitting(ctx, behind, string(detail), id, replicaID, kind)
+		_, err = s.execFitting(ctx, statement("append_log_behind"), string(detail), id, replicaID, kind)
 	}
 	if err != nil {
 		return fmt.Errorf("append to run log: %w", err)

@@ -25,9 +25,10 @@ func TestHealthTellsWhatWaitsAndForHowLong(t *testing.T) {
 INSERT INTO rowrun.task (name, type, paused) VALUES ('free', 'NOOP', false), ('mine', 'MINE', false), ('paused', 'NOOP', true);
 INSERT INTO rowrun.task_run (task_id) SELECT id FROM rowrun.task ORDER BY id;
 SELECT * FROM rowrun.promote_runs(true);
-INSERT INTO rowrun.task_run (task_id) SELECT id FROM rowrun.task WHERE name = 'free';
+INSERT INTO rowrun.task_run (task_id, run_at) SELECT id, now() + interval '1 hour' FROM rowrun.task WHERE name = 'free';
 SET session_replication_role = replica;
-UPDATE rowrun.task_run SET created_at = now() - interval '1 minute', run_at = now() - interval '1 minute' WHERE status = 'PENDING';
+UPDATE rowrun.task_run SET created_at = now() - interval '1 minute', run_at = now() - interval '1 minute',
+    judge_at = CASE WHEN judge_at IS NOT NULL THEN now() - interval '1 minute' END WHERE status = 'PENDING';
 INSERT INTO rowrun.task_run (id, task_id, root_id, status, priority, creator, type, queue, sequential, judge_at, database_id)
 SELECT 1000, id, 1000, 'PENDING', 0, 'x', 'NOOP', 'default', false, now() - interval '30 s', 'orders' FROM rowrun.task WHERE name = 'free';
 UPDATE rowrun.task_run SET available_at = now() - interval '1 hour' WHERE type = 'MINE';

@@ -49,7 +49,7 @@ func TestInsertsNeverWaitForAPromoter(t *testing.T) {
 	addReplica(t, conn, "r")
 	fillGated(t, conn, 20)
 	stopped := connect(t, url)
-	stopPromoter(t, stopped, 40)
+	stopPromoter(t, stopped, 20)
 
 	var wg sync.WaitGroup
 	failed := make([]error, 20)
@@ -96,7 +96,8 @@ func TestInsertWithTakenKeyWaitsNoLongerThanTheSession(t *testing.T) {
 	conn := connect(t, url)
 	addReplica(t, conn, "r")
 	task := query[int64](t, conn, `INSERT INTO rowrun.task (type) VALUES ('NOOP') RETURNING id`)
-	exec(t, conn, `INSERT INTO rowrun.task_run (task_id, idempotency_key) VALUES ($1, 'key')`, task)
+	exec(t, conn, `INSERT INTO rowrun.task_run (task_id, idempotency_key, run_at) VALUES ($1, 'key', clock_timestamp() + interval '100 ms')`, task)
+	exec(t, conn, `SELECT pg_sleep(0.15)`)
 
 	const lease = 3 * time.Second
 	sidecar, err := open(t, url, lease).Pool().Acquire(t.Context())

@@ -20,7 +20,7 @@ func TestEachRunHasAClaimOfItsOwn(t *testing.T) {
 	exec(t, conn, `INSERT INTO rowrun.task (id, type) VALUES (1, 'EMAIL'), (2, 'NOOP')`)
 	owner := map[string]int64{}
 	for range 3 {
-		exec(t, conn, `INSERT INTO rowrun.task_run (task_id) SELECT 1 + n % 2 FROM generate_series(1, 8) n`)
+		exec(t, conn, `INSERT INTO rowrun.task_run (task_id, run_at) SELECT 1 + n % 2, clock_timestamp() + interval '100 ms' FROM generate_series(1, 8) n; SELECT pg_sleep(0.15)`)
 		pass, err := s.WorkPromoted(t.Context(), "r", noop(), 20)
 		require.NoError(t, err)
 		require.Equal(t, 8, pass.Promoted)

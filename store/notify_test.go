@@ -104,26 +104,31 @@ func TestNotifySplitsWhatIsTooLong(t *testing.T) {
 	addReplica(t, conn, replica)
 	task := query[int64](t, conn, `INSERT INTO rowrun.task (type) VALUES ('NOOP') RETURNING id`)
 	exec(t, conn, `INSERT INTO rowrun.task_run (task_id) SELECT $1 FROM generate_series(1, 1000)`, task)
-	exec(t, conn, `SELECT rowrun.promote_runs()`)
 	l := newListener(t, url)
 	exec(t, conn, `UPDATE rowrun.task_run SET status = 'RUNNING', replica_id = $1`, replica)
 
-	seen := map[int64]bool{}
+	came, seen := map[int64]bool{}, map[int64]bool{}
 	payloads := l.heard(t)
 	require.Greater(t, len(payloads), 1)
 	for _, p := range payloads {
 		require.LessOrEqual(t, len(p), 7900)
 		var items []struct {
-			RunID     int64  `json:"run_id"`
-			To        string `json:"to"`
-			ReplicaID string `json:"replica_id"`
+			RunID     int64   `json:"run_id"`
+			To        string  `json:"to"`
+			ReplicaID *string `json:"replica_id"`
 		}
 		require.NoError(t, json.Unmarshal([]byte(p), &items))
 		for _, i := range items {
+			if !came[i.RunID] {
+				came[i.RunID] = true
+				require.Equal(t, "AVAILABLE", i.To, "that it is AVAILABLE from its INSERT on is told first")
+				require.Nil(t, i.ReplicaID)
+				continue
+			}
 			require.False(t, seen[i.RunID], "run %d is told twice", i.RunID)
 			seen[i.RunID] = true
 			require.Equal(t, "RUNNING", i.To)
-			require.Equal(t, replica, i.ReplicaID)
+			require.Equal(t, replica, *i.ReplicaID)
 		}
 	}
 	require.Len(t, seen, 1000)

@@ -37,7 +37,7 @@ type Pass struct {
 	NextDue time.Duration
 	// Behind is when to look for runs that searches have gone past, 0: they haven't.
 	Behind time.Duration
-	// Unseen are the transactions that the pass can't have seen; zero where it promoted nothing but what marks name.
+	// Unseen are the transactions that the pass can't have seen; zero where it only claimed.
 	Unseen Unseen
 	Claims []Claim
 }
@@ -48,7 +48,6 @@ type Promotion int
 // What a pass promotes.
 const (
 	PromoteNothing Promotion = iota // only claim: a slot became free
-	PromoteMarked                   // what the marks name, after ends
 	PromoteDue                      // what is due and what the marks name
 	PromoteSweep                    // and everything that could have been overlooked
 )
@@ -105,7 +104,7 @@ type Round struct {
 // EndAndWork ends runs, promotes what they may have opened and claims, in one transaction and one round trip: what a
 // replica does when runs end that others may wait for. It ends what EndRuns would, and promotes what that opens
 // whatever promote asks for beside, but for what Marked says; it claims as Work does, or with fresh as WorkPromoted. After an error nothing of it stands, but for ErrDead: what
-// was ended and promoted does; and what stands among the Claims beside an error is this replica's to run.
+// was ended and promoted does.
 func (s *Store) EndAndWork(ctx context.Context, replicaID string, endings []Ending, lockTimeout time.Duration, w Wants, promote Promotion, fresh bool, want int) (Round, error) {
 	claim := claimAny
 	switch {
@@ -118,15 +117,12 @@ func (s *Store) EndAndWork(ctx context.Context, replicaID string, endings []Endi
 	alive := false
 	b := &pgx.Batch{}
 	// The replica's own row comes first in the order of locks.
-	const begin = `-- begin_round
-SELECT set_config('lock_timeout', $2, true),
-       (SELECT true FROM rowrun.replica_heartbeat WHERE replica_id = $1 AND state = 'ACTIVE' FOR KEY SHARE) IS TRUE`
-	b.Queue(begin, replicaID, milliseconds(lockTimeout)).QueryRow(func(row pgx.Row) error { return row.Scan(nil, &alive) })
+	b.Queue(statement("begin_round"), replicaID, milliseconds(lockTimeout)).QueryRow(func(row pgx.Row) error { return row.Scan(nil, &alive) })
 	var ends recorded
 	fitEndings(endings, s.holds())
 	queueEndings(b, endings, &ends)
 	if promote == PromoteNothing && !allPlain(endings) {
-		promote = PromoteMarked // plain ones promote by themselves, and say whether there is more
+		promote = PromoteDue // plain ones promote by themselves, and say whether there is more
 	}
 	var seen int
 	var err error
@@ -159,57 +155,25 @@ func (s *Store) workIn(ctx context.Context, b *pgx.Batch, pool *pool, replicaID 
 	// All of it is one transaction: whichever part ran out of time, the next pass is for fewer in each.
 	most := s.passSize.Most(fullBatch)
 	if s.passSize.Hopeless() && promote != PromoteNothing {
-		// What has gates is left out of this one: free runs and claims go on.
-		if promote == PromoteMarked {
-			promote = PromoteNothing
-		}
-		gated = false
+		gated = false // what has gates is left out of this one: other runs and claims go on
 	}
 	cut := want > most
 	want, look = min(want, most), min(look, max(most, want))
-	held := 0 // free runs whose task is paused or skipped: the next whole pass puts them aside
-	if promote > PromoteMarked {
-		search := &w.Searches.ready
-		behind := search.from(time.Now())
-		q, args := promoteFree, []any{replicaID}
-		if behind != 0 {
-			q, args = promoteFreeBehind, append(args, behind)
+	if promote != PromoteNothing {
+		q, args := statement("promote"), []any{replicaID, promote == PromoteSweep, most}
+		if !gated {
+			q, args = statement("promote_ungated"), []any{replicaID, most}
 		}
-		b.Queue(limited(q, most), args...).QueryRow(func(row pgx.Row) error {
-			var picked int
-			var last int64
-			var took float64
-			var c cost
+		b.Queue(q, args...).QueryRow(func(row pgx.Row) error {
 			var next *float64
 			var snapshot string
-			err := row.Scan(&alive, &snapshot, &picked, &last, &took, &c.read, &pass.Promoted, &next)
-			if err == nil {
-				pass.Unseen, err = parseSnapshot(snapshot)
-			}
+			err := row.Scan(&alive, &snapshot, &pass.Promoted, &pass.Busy, &pass.More, &next)
 			if err != nil {
 				return err
 			}
-			c.took = duration(took)
-			held = picked - pass.Promoted
-			pass.More = pass.Promoted >= most
-			pass.behind(search.found(behind, c, picked, most, last, time.Now()))
+			pass.Gated = pass.Promoted > 0
 			pass.due(next)
-			return nil
-		})
-	}
-	if promote != PromoteNothing && gated {
-		b.Queue(promoteRuns, promote == PromoteSweep, promote != PromoteDue, most).QueryRow(func(row pgx.Row) error {
-			var promoted int
-			var more bool
-			var next *float64
-			err := row.Scan(&promoted, &pass.Busy, &more, &next)
-			if errors.Is(err, pgx.ErrNoRows) {
-				return nil // nothing asked for it
-			}
-			pass.Gated = promoted > 0
-			pass.Promoted += promoted
-			pass.More = pass.More || more
-			pass.due(next)
+			pass.Unseen, err = parseSnapshot(snapshot)
 			return err
 		})
 	}
@@ -238,13 +202,13 @@ func (s *Store) workIn(ctx context.Context, b *pgx.Batch, pool *pool, replicaID 
 	args := []any{replicaID, hashes, seconds(w.DefaultTimeout), list(w.Queues), list(w.Types), list(w.Databases), list(w.Commands)}
 	switch claim {
 	case claimAny:
-		q, args := claimRuns, append(args, look, want)
+		q, args := statement("claim_runs"), append(args, look, want)
 		if behind = search.from(time.Now()); behind != 0 {
-			q, args = claimRunsBehind, append(args, behind)
+			q, args = statement("claim_runs_behind"), append(args, behind)
 		}
 		b.Queue(q, args...).Query(collect)
 	case claimFresh:
-		b.Queue(claimPromoted, append(args, want)...).Query(collect)
+		b.Queue(statement("claim_promoted"), append(args, want)...).Query(collect)
 	}
 	err = pool.SendBatch(ctx, b).Close()
 	s.passSize.Done(most, err)
@@ -255,16 +219,6 @@ func (s *Store) workIn(ctx context.Context, b *pgx.Batch, pool *pool, replicaID 
 	s.keys.giveBack(keys[used:])
 	if !alive {
 		return pass, seen, ErrDead
-	}
-	if held > 0 {
-		var more bool
-		var next *float64
-		var promoted int
-		if err := pool.QueryRow(ctx, promoteRuns, true, true, most).Scan(&promoted, &pass.Busy, &more, &next); err != nil {
-			return pass, seen, fmt.Errorf("put paused runs aside: %w", err)
-		}
-		pass.Promoted += promoted
-		pass.More = pass.More || more
 	}
 	return pass, seen, nil
 }

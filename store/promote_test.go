@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -32,13 +33,13 @@ func TestPromotionIsExclusive(t *testing.T) {
 	conn, s := connect(t, url), openStore(t, url)
 	addReplica(t, conn, "r")
 	fillGated(t, conn, 3)
-	stopPromoter(t, conn, 6)
+	stopPromoter(t, conn, 3)
 	other := connect(t, url)
 	exec(t, other, `INSERT INTO rowrun.task_run (task_id) SELECT id FROM rowrun.task WHERE plan_id IS NULL LIMIT 1`)
 	pass, err := s.Work(t.Context(), "r", noop(), store.PromoteDue, 10)
 	require.NoError(t, err)
 	require.True(t, pass.Busy)
-	require.Len(t, pass.Claims, 1, "what has no gate goes on")
+	require.Len(t, pass.Claims, 4, "what has no gate goes on")
 	exec(t, conn, `COMMIT`)
 }
 
@@ -165,21 +166,22 @@ func TestFreshRunsAreClaimedWithoutASearch(t *testing.T) {
 	s, conn := open(t, url, time.Minute), connect(t, url)
 	addReplica(t, conn, "r")
 	exec(t, conn, `INSERT INTO rowrun.task (id, type, database_id, version) VALUES (1, 'NOOP', NULL, NULL), (2, 'NOOP', 'db', '1'), (3, 'EMAIL', NULL, NULL)`)
-	exec(t, conn, `INSERT INTO rowrun.task_run (id, task_id) VALUES (1, 1), (2, 2), (3, 3)`)
+	due := `INSERT INTO rowrun.task_run (id, task_id, run_at) SELECT id, task, clock_timestamp() + interval '100 ms' FROM (VALUES %s) v(id, task); SELECT pg_sleep(0.15)`
+	exec(t, conn, fmt.Sprintf(due, "(1, 1), (2, 2), (3, 3)"))
 	pass, err := s.WorkPromoted(t.Context(), "r", noop(), 3)
 	require.NoError(t, err)
 	require.Equal(t, 3, pass.Promoted)
 	require.Equal(t, []int64{1, 2}, []int64{pass.Claims[0].ID, pass.Claims[1].ID}, "nobody here runs EMAIL")
 	require.Equal(t, []string{"RUNNING", "RUNNING", "AVAILABLE"}, runStatuses(t, conn))
 
-	exec(t, conn, `INSERT INTO rowrun.task_run (id, task_id) VALUES (4, 1), (5, 1)`)
+	exec(t, conn, fmt.Sprintf(due, "(4, 1), (5, 1)"))
 	pass, err = s.WorkPromoted(t.Context(), "r", noop(), 1)
 	require.NoError(t, err)
 	require.Equal(t, 2, pass.Promoted)
 	require.Empty(t, pass.Claims, "which of them comes first is for a search to say")
 
 	exec(t, conn, `UPDATE rowrun.replica_heartbeat SET state = 'DEAD'`)
-	exec(t, conn, `INSERT INTO rowrun.task_run (id, task_id) VALUES (6, 1)`)
+	exec(t, conn, fmt.Sprintf(due, "(6, 1)"))
 	_, err = s.WorkPromoted(t.Context(), "r", noop(), 3)
 	require.ErrorIs(t, err, store.ErrDead)
 	require.Equal(t, "AVAILABLE", query[string](t, conn, `SELECT status FROM rowrun.task_run WHERE id = 6`))

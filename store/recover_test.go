@@ -84,11 +84,11 @@ func TestRunEndsWhateverIsWrongWithItsHandler(t *testing.T) {
 	large := `{"code": "ERROR", "detail": "` + strings.Repeat("x", 900_000) + `"}`
 	run := newRun(t, conn, task)
 	exec(t, conn, `UPDATE rowrun.task_run SET input = jsonb_build_object('x', repeat('y', 900000)) WHERE id = $1`, run)
-	exec(t, conn, `UPDATE rowrun.task_run SET status = 'AVAILABLE' WHERE id = $1`, run)
 	exec(t, conn, `UPDATE rowrun.task_run SET status = 'RUNNING', replica_id = 'r' WHERE id = $1`, run)
 	require.Equal(t, "FAILED", endAs(t, conn, run, large, "NONE"))
 	require.True(t, query[bool](t, conn, `SELECT (input -> 'failed_run' -> 'truncated')::bool FROM rowrun.task_run WHERE task_id = $1`, handler))
 
+	exec(t, conn, `SELECT rowrun.cancel_run(id) FROM rowrun.task_run WHERE task_id = $1`, handler)
 	exec(t, conn, `DELETE FROM rowrun.task WHERE id = $1`, handler)
 	require.Equal(t, "FAILED", endAs(t, conn, started(t, conn, task), failedFor, "NONE"))
 	require.Equal(t, []string{"task_run.handler_missing"}, all[string](t, conn, `SELECT event FROM rowrun.stream_note`))

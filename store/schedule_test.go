@@ -168,7 +168,8 @@ func TestChangeOfATaskMovesItsRun(t *testing.T) {
 	require.True(t, query[bool](t, conn, `SELECT tick IS NULL FROM rowrun.task_run WHERE id = 7`), "a run asked for is beside the schedule")
 	change(`schedule = NULL`)
 	require.Empty(t, pending())
-	require.Equal(t, "PENDING", query[string](t, conn, `SELECT status FROM rowrun.task_run WHERE id = 7`))
+	require.Equal(t, "AVAILABLE", query[string](t, conn, `SELECT status FROM rowrun.task_run WHERE id = 7`))
+	exec(t, conn, `SELECT rowrun.cancel_run(7)`)
 	exec(t, conn, `DELETE FROM rowrun.task`)
 }
 

@@ -5,14 +5,14 @@ import "time"
 // Searches is where the searches of one replica begin; for one goroutine.
 //
 // While a snapshot is held open anywhere on the server (a backup, a forgotten transaction), nothing removes the entries
-// that runs have left behind in the indexes of READY and AVAILABLE runs, and each search for the next ones passes by all
+// that runs have left behind in the index of AVAILABLE runs, and each search for the next ones passes by all
 // of them: after a million runs that takes half a second. So where a search read many more entries than it found runs, the
 // next ones begin behind the last run that was found. They miss nothing of another priority, but runs of the same one
 // that came into the order before that place: these are found by a search from the first run, which follows after ten times
 // as long as the last of its kind took, and after twice as long where it was told that there may be such. The pile then
 // costs a part of the time that doesn't grow with it, and where there is none every search begins at the first run.
 type Searches struct {
-	ready, available search
+	available search
 }
 
 const (
@@ -34,33 +34,23 @@ type search struct {
 	told  bool          // since then
 }
 
-// cost is what a search cost: how long it took, and how many entries of its index it read.
+// cost is what a search cost: how long it took, and how many entries of its index it read: 0 where track_counts is off.
 type cost struct {
 	took time.Duration
 	read int64
 }
 
-// How many entries of an index this session has read, as far as it hasn't reported that. 0 where track_counts is off, NULL
-// where there is no such index: no search is slow then.
-const (
-	readReady     = `pg_stat_get_xact_tuples_returned(to_regclass('rowrun.task_run_ready'))`
-	readAvailable = `pg_stat_get_xact_tuples_returned(to_regclass('rowrun.task_run_available'))`
-)
-
 // Told says that there may be runs before those that searches have come to.
 func (s *Searches) Told() {
-	s.ready.told, s.available.told = true, true
+	s.available.told = true
 }
 
 // Slow is how long the last search from the first run took where the next begin behind one; 0: they don't.
 func (s *Searches) Slow() time.Duration {
-	var took time.Duration
-	for _, along := range []*search{&s.ready, &s.available} {
-		if along.slow {
-			took = max(took, along.took)
-		}
+	if !s.available.slow {
+		return 0
 	}
-	return took
+	return s.available.took
 }
 
 // from is the run behind which to search now; 0: from the first.
@@ -99,10 +89,3 @@ func (s *search) found(behind int64, c cost, n, most int, last int64, now time.T
 	}
 	return 0
 }
-
-// The place of a run, whose id stands between these, in the order of searches; before the first one where it is gone.
-const (
-	placeOf = `(SELECT * FROM (SELECT b.priority, b.run_at, b.id FROM rowrun.task_run b WHERE b.id = `
-	orFirst = `
-                    UNION ALL SELECT 2147483647, '-infinity', 0) b LIMIT 1) b`
-)

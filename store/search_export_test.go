@@ -5,7 +5,7 @@ import "time"
 // SlowSearches are those of a replica that has met what a snapshot keeps, at a time: they go on behind last.
 func SlowSearches(last int64, at time.Time, took time.Duration) *Searches {
 	s := search{last: last, whole: at, took: took, slow: true}
-	return &Searches{ready: s, available: s}
+	return &Searches{available: s}
 }
 
 // AvailableSearch gives tests the search of AVAILABLE runs: where it would begin now, and what it notes.

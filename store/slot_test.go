@@ -99,7 +99,7 @@ func TestHistoryFindsLateCommits(t *testing.T) {
 	moment, err := s.StreamMoment(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, tx.Commit(t.Context()))
-	_, err = pool.Exec(t.Context(), "UPDATE rowrun.task_run SET status = 'AVAILABLE' WHERE id = $1", early)
+	_, err = pool.Exec(t.Context(), "UPDATE rowrun.task_run SET status = 'RUNNING', replica_id = 'r' WHERE id = $1", early)
 	require.NoError(t, err)
 
 	_, history, err := s.OpenStreamAt(t.Context(), &moment.Point)
@@ -111,7 +111,7 @@ func TestHistoryFindsLateCommits(t *testing.T) {
 	for _, p := range past {
 		told[p.ID] = append(told[p.ID], p.To)
 	}
-	require.Equal(t, map[int64][]string{early: {"AVAILABLE"}, late: {"PENDING"}}, told)
+	require.Equal(t, map[int64][]string{early: {"RUNNING"}, late: {"PENDING", "AVAILABLE"}}, told)
 }
 
 func TestPositionsAreKeptBySecondAndThinnedToMinutes(t *testing.T) {

@@ -72,7 +72,7 @@ func TestASurveyAsksForEveryWholePassThatFindsSomething(t *testing.T) {
 		make string // what is there when the replica looks
 		lose bool   // and its marks are lost
 	}{
-		"a run without gates": {make: `INSERT INTO rowrun.task_run (task_id) VALUES (1)`, lose: true},
+		"a run that is due":   {make: `INSERT INTO rowrun.task_run (task_id, run_at) VALUES (1, clock_timestamp() + interval '100 ms'); SELECT pg_sleep(0.15)`, lose: true},
 		"a run of a plan":     {make: `INSERT INTO rowrun.task_run (task_id) VALUES (10)`, lose: true},
 		"a run of a database": {make: `INSERT INTO rowrun.task_run (task_id) VALUES (20)`, lose: true},
 		"a mark":              {make: `INSERT INTO rowrun.gate_mark (kind, plan_id) VALUES ('PLAN', 1)`},
@@ -130,7 +130,7 @@ func TestASurveyLeavesRunsThatThisReplicaCanNotClaim(t *testing.T) {
 	s := newSurveyor(t)
 	exec(t, s.conn, `INSERT INTO rowrun.task (id, type) VALUES (1, 'OTHERS')`)
 	exec(t, s.conn, `INSERT INTO rowrun.task_run (task_id, run_at) VALUES (1, now()), (1, now() + interval '1 hour')`)
-	require.Equal(t, 1, s.sweep(t))
+	s.sweep(t)
 	seen := s.look(t)
 	require.False(t, seen.Work)
 	require.InDelta(t, time.Hour.Seconds(), seen.NextDue.Seconds(), 60)

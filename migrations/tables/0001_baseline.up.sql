@@ -316,7 +316,7 @@ COMMENT ON COLUMN rowrun.task_run.version_key IS 'Internal: version as text that
 COMMENT ON COLUMN rowrun.task_run.sequential IS 'Internal: copied from the task.';
 COMMENT ON COLUMN rowrun.task_run.prev_status IS 'Internal: the status before, where the newest version of the row is a change of status.';
 COMMENT ON COLUMN rowrun.task_run.by_hand IS 'Internal: the last edge was written by hand, and a trigger announced it; NULL: the statement that took it announced it itself.';
-COMMENT ON COLUMN rowrun.task_run.hold IS 'Internal: what the last judgement left a PENDING run waiting for; READY: only for its plan or the next pass.';
+COMMENT ON COLUMN rowrun.task_run.hold IS 'Internal: what the last judgement left a PENDING run waiting for; READY: only for its plan. Of an AVAILABLE run UNTOLD: its INSERT made it so, and nobody has been notified of that.';
 COMMENT ON COLUMN rowrun.task_run.judge_at IS 'Internal: when a PENDING run must be judged; NULL: not before something happens.';
 COMMENT ON COLUMN rowrun.task_run.failures IS 'Internal: failures in this chain since the last retry that a person asked for.';
 COMMENT ON COLUMN rowrun.task_run.recoveries IS 'Internal: successors in a row that this chain got for lost replicas.';

@@ -900,7 +900,7 @@ COMMENT ON COLUMN rowrun.task_run.by_hand IS 'Internal: the last edge was writte
 -- Name: COLUMN task_run.hold; Type: COMMENT; Schema: rowrun; Owner: -
 --
 
-COMMENT ON COLUMN rowrun.task_run.hold IS 'Internal: what the last judgement left a PENDING run waiting for; READY: only for its plan or the next pass.';
+COMMENT ON COLUMN rowrun.task_run.hold IS 'Internal: what the last judgement left a PENDING run waiting for; READY: only for its plan. Of an AVAILABLE run UNTOLD: its INSERT made it so, and nobody has been notified of that.';
 
 
 --
@@ -984,13 +984,10 @@ COMMENT ON COLUMN rowrun.task_run.claim_hash IS 'Internal: SHA-256 of the claim 
 -- Name: able_replicas(rowrun.task_run, timestamp with time zone); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
-CREATE FUNCTION rowrun.able_replicas(r rowrun.task_run, t timestamp with time zone) RETURNS TABLE(replica_id text, free bigint)
+CREATE FUNCTION rowrun.able_replicas(r rowrun.task_run, t timestamp with time zone) RETURNS TABLE(replica_id text)
     LANGUAGE sql STABLE
     BEGIN ATOMIC
- SELECT h.replica_id,
-     (h.concurrency - ( SELECT count(*) AS count
-            FROM rowrun.task_run a
-           WHERE ((a.replica_id = h.replica_id) AND (a.status = 'RUNNING'::text))))
+ SELECT h.replica_id
     FROM (rowrun.replica_heartbeat h
       CROSS JOIN ( SELECT k_1.payload
             FROM rowrun.task k_1
@@ -1003,7 +1000,7 @@ END;
 -- Name: FUNCTION able_replicas(r rowrun.task_run, t timestamp with time zone); Type: COMMENT; Schema: rowrun; Owner: -
 --
 
-COMMENT ON FUNCTION rowrun.able_replicas(r rowrun.task_run, t timestamp with time zone) IS 'Internal: live replicas that could run a run, and their free slots.';
+COMMENT ON FUNCTION rowrun.able_replicas(r rowrun.task_run, t timestamp with time zone) IS 'Internal: live replicas that could run a run.';
 
 
 --
@@ -1049,7 +1046,7 @@ BEGIN
                AND EXISTS (
                    SELECT FROM rowrun.task k
                    JOIN rowrun.replica_heartbeat h ON rowrun.takes(h, t, r.queue, r.type, r.database_id, k.payload)
-                   WHERE k.id = r.task_id AND NOT k.skipped AND NOT k.paused) AS simple,
+                   WHERE k.id = r.task_id AND rowrun.own_cause(k, r.missed_at, t) IS NULL) AS simple,
                coalesce(a.version_key < r.version_key, false) AND NOT EXISTS (
                    SELECT FROM rowrun.task_run u WHERE u.database_id = d.id AND u.status = 'PENDING' AND u.version_key IS NULL) AS blocked
         FROM unnest(databases) d(id)
@@ -1060,24 +1057,20 @@ BEGIN
             SELECT true AS is_there, a.version_key FROM rowrun.task_run a WHERE a.database_id = d.id AND a.status IN ('AVAILABLE', 'RUNNING')
             ORDER BY a.version_key LIMIT 1) a ON true
     ), locked AS MATERIALIZED (
-        SELECT r.ctid AS place FROM rowrun.task_run r
+        SELECT r.id FROM rowrun.task_run r
         WHERE r.id = ANY (ARRAY(SELECT f.id FROM first f WHERE f.simple))
           AND coalesce(r.status, '') = 'PENDING' AND r.hold = 'DATABASE' -- then it is due as well
         FOR NO KEY UPDATE SKIP LOCKED
-    ), changed AS (
-        UPDATE rowrun.task_run r
-        SET status = 'AVAILABLE', prev_status = 'PENDING', available_at = n.t, updated_at = greatest(n.t, r.updated_at + interval '1 us'),
-            hold = NULL, judge_at = NULL
-        FROM locked l, (SELECT greatest(t, (SELECT max(m.at) FROM rowrun.gate_mark m WHERE m.id > last_mark)) AS t OFFSET 0) n WHERE r.ctid = l.place
-        RETURNING r.id, rowrun.transition(r) AS item
-    ), said AS MATERIALIZED (
-        SELECT count(*) AS n, rowrun.announce(array_agg(c.item)), rowrun.note_promoted(array_agg(c.id)) FROM changed c
+    ), changed AS MATERIALIZED (
+        SELECT CASE WHEN cardinality(l.ids) > 0 THEN rowrun.make_available(l.ids, greatest(t, (SELECT max(m.at) FROM rowrun.gate_mark m WHERE m.id > last_mark)))
+                    ELSE '{}' END AS ids
+        FROM (SELECT ARRAY(SELECT l.id FROM locked l) AS ids OFFSET 0) l
     ), left_over AS (
         INSERT INTO rowrun.gate_mark (kind, database_id)
-        SELECT 'DATABASE', f.database_id FROM first f WHERE NOT f.blocked AND f.id NOT IN (SELECT c.id FROM changed c)
+        SELECT 'DATABASE', f.database_id FROM first f WHERE NOT f.blocked AND f.id <> ALL ((SELECT c.ids FROM changed c)::bigint[])
         RETURNING 1
     )
-    SELECT said.n, (SELECT count(*) FROM left_over) INTO promoted, marked FROM said;
+    SELECT cardinality(c.ids), (SELECT count(*) FROM left_over) INTO promoted, marked FROM changed c;
 END $$;
 
 
@@ -1233,6 +1226,192 @@ END $$;
 --
 
 COMMENT ON FUNCTION rowrun.announce_plans(plan_ids bigint[]) IS 'Internal: decides the events of plans that the caller holds.';
+
+
+--
+-- Name: apply_verdicts(record); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.apply_verdicts(v record, OUT promoted integer, OUT next_ms double precision) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+BEGIN
+    promoted := 0;
+    IF cardinality(v.open_ids) > 0 THEN
+        -- Only the runs that have a database to themselves need the savepoint.
+        IF v.exclusive THEN
+            promoted := cardinality(make_available_singly(v.open_ids, v.t));
+        ELSE
+            promoted := cardinality(make_available(v.open_ids, v.t));
+        END IF;
+    END IF;
+    IF cardinality(v.open_ids) < cardinality(v.ids) THEN
+        IF 'DEPENDENCY' = ANY (v.holds) THEN
+            PERFORM mark_unseen_ends(v.ids, v.holds);
+        END IF;
+        PERFORM hold_runs(v.ids, v.holds);
+        IF 'TIME' = ANY (v.holds) THEN
+            -- Their marks had them judged before they are due: this pass is the only one that is sure to be told of their time.
+            next_ms := (SELECT extract(epoch FROM min(r.run_at) - v.t) * 1000
+                        FROM task_run r JOIN unnest(v.ids, v.holds) h(id, hold) ON h.id = r.id WHERE h.hold = 'TIME');
+        END IF;
+    END IF;
+END $$;
+
+
+--
+-- Name: FUNCTION apply_verdicts(v record, OUT promoted integer, OUT next_ms double precision); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.apply_verdicts(v record, OUT promoted integer, OUT next_ms double precision) IS 'Internal: promotes runs, and notes what holds others.';
+
+
+--
+-- Name: arrival(rowrun.task_run); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.arrival(r rowrun.task_run) RETURNS text
+    LANGUAGE sql STABLE
+    RETURN (((((('{"run_id":'::text || (r).id) || ',"task_id":'::text) || (r).task_id) || ',"plan_id":null,"from":"PENDING","to":"AVAILABLE","attempt":'::text) || (r).attempt) || ',"replica_id":null}'::text);
+
+
+--
+-- Name: FUNCTION arrival(r rowrun.task_run); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.arrival(r rowrun.task_run) IS 'Internal: that a run is AVAILABLE from its INSERT on, as it is notified.';
+
+
+--
+-- Name: gate_mark; Type: TABLE; Schema: rowrun; Owner: -
+--
+
+CREATE TABLE rowrun.gate_mark (
+    id bigint NOT NULL,
+    kind text NOT NULL,
+    run_id bigint,
+    database_id text,
+    plan_id bigint,
+    task_id bigint,
+    round integer,
+    by_run boolean,
+    wide boolean,
+    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT gate_mark_kind_check CHECK ((kind = ANY (ARRAY['RUN'::text, 'DEPENDENT'::text, 'DATABASE'::text, 'PLAN'::text, 'GATE'::text, 'TASK'::text, 'FAILURE'::text, 'PAUSE'::text, 'REPLICA'::text])))
+)
+WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_insert_threshold='1000', autovacuum_vacuum_insert_scale_factor='0');
+
+
+--
+-- Name: TABLE gate_mark; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON TABLE rowrun.gate_mark IS 'Where a gate may have opened: written by whatever opens one, taken by the next promote pass.';
+
+
+--
+-- Name: COLUMN gate_mark.id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.gate_mark.id IS 'Key; taken in this order.';
+
+
+--
+-- Name: COLUMN gate_mark.kind; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.gate_mark.kind IS 'RUN: judge it. DEPENDENT: judge the run of a task that waits for less. DATABASE: a run there ended. PLAN: it has new runs, a slot or the plan became free, or its round may have its event. GATE: a PLAN that was paused, resumed or given another limit, so that others on its databases may go on too. TASK: it is done or skipped. FAILURE: a failed version of the plan and database was mended. PAUSE: a task goes on. REPLICA: one came that may fit.';
+
+
+--
+-- Name: COLUMN gate_mark.run_id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.gate_mark.run_id IS 'For RUN.';
+
+
+--
+-- Name: COLUMN gate_mark.database_id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.gate_mark.database_id IS 'For DATABASE and FAILURE.';
+
+
+--
+-- Name: COLUMN gate_mark.plan_id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.gate_mark.plan_id IS 'For PLAN, GATE and FAILURE.';
+
+
+--
+-- Name: COLUMN gate_mark.task_id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.gate_mark.task_id IS 'For DEPENDENT, TASK and PAUSE.';
+
+
+--
+-- Name: COLUMN gate_mark.round; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.gate_mark.round IS 'For PLAN: the round that has begun with what left the mark.';
+
+
+--
+-- Name: COLUMN gate_mark.by_run; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.gate_mark.by_run IS 'Whether a run began it.';
+
+
+--
+-- Name: COLUMN gate_mark.wide; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.gate_mark.wide IS 'For PLAN: the next of its runs may be held by more than the plan; look at more than it has slots.';
+
+
+--
+-- Name: COLUMN gate_mark.at; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.gate_mark.at IS 'When it was left: not before the end that left it, nor after its commit.';
+
+
+--
+-- Name: asked_for(timestamp with time zone); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.asked_for(t timestamp with time zone) RETURNS TABLE(next_ms double precision, marked boolean, due boolean, ungated boolean)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT (EXTRACT(epoch FROM (LEAST(( SELECT r.judge_at
+            FROM rowrun.task_run r
+           WHERE ((r.judge_at > asked_for.t) AND (r.plan_id IS NULL) AND (r.database_id IS NULL))
+           ORDER BY r.judge_at
+          LIMIT 1), ( SELECT r.judge_at
+            FROM rowrun.task_run r
+           WHERE ((r.judge_at > asked_for.t) AND ((r.plan_id IS NOT NULL) OR (r.database_id IS NOT NULL)))
+           ORDER BY r.judge_at
+          LIMIT 1)) - t)) * (1000)::numeric),
+     (EXISTS ( SELECT
+            FROM rowrun.gate_mark)) AS "exists",
+     (EXISTS ( SELECT
+            FROM rowrun.task_run r
+           WHERE ((r.judge_at <= asked_for.t) AND ((r.plan_id IS NOT NULL) OR (r.database_id IS NOT NULL))))) AS "exists",
+     (EXISTS ( SELECT
+            FROM rowrun.task_run r
+           WHERE ((r.judge_at <= asked_for.t) AND (r.plan_id IS NULL) AND (r.database_id IS NULL)))) AS "exists";
+END;
+
+
+--
+-- Name: FUNCTION asked_for(t timestamp with time zone); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.asked_for(t timestamp with time zone) IS 'Internal: what asks for a judgement, and when the next run is due.';
 
 
 --
@@ -1416,6 +1595,89 @@ COMMENT ON FUNCTION rowrun.cancel_tick(run_id bigint, reason text) IS 'Internal:
 
 
 --
+-- Name: candidates(record, boolean, integer); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.candidates(marks record, due boolean, most integer, OUT ids bigint[], OUT of_plans bigint[], OUT cut_off text[], OUT more boolean) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+DECLARE
+    t timestamptz := clock_timestamp();
+    bound integer := least(2 * most, 2000);
+    plans bigint[] := marks.plans;
+    part bigint[] := '{}';
+BEGIN
+    more := false;
+    IF due THEN
+        part := ARRAY(SELECT r.id FROM task_run r
+                      WHERE r.judge_at <= t AND (r.plan_id IS NOT NULL OR r.database_id IS NOT NULL)
+                      ORDER BY r.judge_at LIMIT 1000);
+        part := part[1:most];
+        more := cardinality(part) >= least(most, 1000);
+        -- Their plans are looked at too: a retry may have ended a STOP.
+        SELECT coalesce(array_agg(DISTINCT q.plan_id), '{}') INTO plans
+        FROM (SELECT unnest(plans) AS plan_id
+              UNION SELECT r.plan_id FROM task_run r WHERE r.id = ANY (part) AND num_nonnulls(r.plan_id) = 1) q;
+    END IF;
+    ids := part || marks.runs;
+    IF cardinality(marks.databases) > 0 THEN
+        SELECT ids || coalesce(array_agg(w.id), '{}'), array_agg(DISTINCT w.database_id) FILTER (WHERE w.n = least(most, 200))
+        INTO ids, cut_off FROM waiting_on_databases(marks.databases) w WHERE w.n <= most;
+    END IF;
+    IF cardinality(marks.dependents) > 0 THEN
+        ids := ids || ARRAY(SELECT w.id FROM waiting_of_tasks(marks.dependents) w);
+    END IF;
+    IF cardinality(marks.tasks) > 0 THEN
+        part := ARRAY(SELECT w.id FROM waiting_for_tasks(marks.tasks) w);
+        ids := ids || part[1:bound];
+        IF cardinality(part) >= bound THEN
+            INSERT INTO gate_mark (kind, task_id) SELECT 'TASK', unnest(marks.tasks);
+            more := true;
+        END IF;
+    END IF;
+    IF cardinality(marks.paused) > 0 THEN
+        part := ARRAY(SELECT r.id FROM task_run r JOIN task k ON k.id = r.task_id
+                      WHERE r.task_id = ANY (marks.paused) AND r.status = 'PENDING' AND r.hold = 'PAUSED' AND NOT k.paused
+                      LIMIT 2000);
+        ids := ids || part[1:bound];
+        IF cardinality(part) >= bound THEN
+            INSERT INTO gate_mark (kind, task_id) SELECT 'PAUSE', unnest(marks.paused);
+            more := true;
+        END IF;
+    END IF;
+    IF marks.failures IS NOT NULL THEN
+        part := ARRAY(SELECT w.id FROM waiting_for_mends(marks.failures) w);
+        ids := ids || part[1:bound];
+        IF cardinality(part) >= bound THEN
+            INSERT INTO gate_mark (kind, plan_id, database_id)
+            SELECT 'FAILURE', f.plan_id, f.database_id FROM jsonb_to_recordset(marks.failures) AS f(plan_id bigint, database_id text);
+            more := true;
+        END IF;
+    END IF;
+    IF marks.replicas THEN
+        part := ARRAY(SELECT w.id FROM waiting_for_replicas(t) w);
+        ids := ids || part[1:bound];
+        IF cardinality(part) >= bound THEN
+            INSERT INTO gate_mark (kind) VALUES ('REPLICA');
+            more := true;
+        END IF;
+    END IF;
+    IF cardinality(plans) > 0 THEN
+        of_plans := ARRAY(SELECT w.id FROM waiting_of_plans(plans, marks.wide, most) w);
+        ids := ids || of_plans;
+    END IF;
+END $$;
+
+
+--
+-- Name: FUNCTION candidates(marks record, due boolean, most integer, OUT ids bigint[], OUT of_plans bigint[], OUT cut_off text[], OUT more boolean); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.candidates(marks record, due boolean, most integer, OUT ids bigint[], OUT of_plans bigint[], OUT cut_off text[], OUT more boolean) IS 'Internal: the runs that a pass judges.';
+
+
+--
 -- Name: check_id(bigint, regclass); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
@@ -1519,6 +1781,22 @@ END $$;
 --
 
 COMMENT ON FUNCTION rowrun.clock_change(zone text, since timestamp with time zone, until timestamp with time zone) IS 'Internal: when a zone''s clock was put forward or back.';
+
+
+--
+-- Name: own_cause(rowrun.task, timestamp with time zone, timestamp with time zone); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.own_cause(k rowrun.task, missed_at timestamp with time zone, t timestamp with time zone) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    RETURN CASE WHEN (k).skipped THEN 'SKIPPED'::text WHEN (k).paused THEN 'PAUSED'::text WHEN (missed_at < t) THEN 'MISSED'::text ELSE NULL::text END;
+
+
+--
+-- Name: FUNCTION own_cause(k rowrun.task, missed_at timestamp with time zone, t timestamp with time zone); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.own_cause(k rowrun.task, missed_at timestamp with time zone, t timestamp with time zone) IS 'Internal: what holds a run by its own task or tick.';
 
 
 --
@@ -1684,26 +1962,26 @@ CREATE FUNCTION rowrun.closed_gate(r rowrun.task_run, plan_limited boolean, t ti
  SELECT
          CASE
              WHEN ((closed_gate.r).run_at > closed_gate.t) THEN 'TIME'::text
-             WHEN k.skipped THEN 'SKIPPED'::text
-             WHEN k.paused THEN 'PAUSED'::text
-             WHEN ((closed_gate.r).missed_at < closed_gate.t) THEN 'MISSED'::text
-             WHEN (((closed_gate.r).plan_id IS NOT NULL) AND (EXISTS ( SELECT
-                FROM rowrun.unmet_dependency d
-               WHERE (d.task_id = (closed_gate.r).task_id)))) THEN 'DEPENDENCY'::text
-             WHEN (((closed_gate.r).version_key IS NOT NULL) AND ((EXISTS ( SELECT
-                FROM rowrun.task_run u
-               WHERE ((u.database_id = (closed_gate.r).database_id) AND (u.version_key < (closed_gate.r).version_key) AND (u.status = 'PENDING'::text)))) OR (EXISTS ( SELECT
-                FROM rowrun.task_run u
-               WHERE ((u.database_id = (closed_gate.r).database_id) AND (u.version_key < (closed_gate.r).version_key) AND (u.status = ANY (ARRAY['AVAILABLE'::text, 'RUNNING'::text]))))))) THEN 'DATABASE'::text
-             WHEN (((closed_gate.r).version_key IS NOT NULL) AND ((closed_gate.r).plan_id IS NOT NULL) AND (EXISTS ( SELECT
-                FROM (rowrun.task f
-                  JOIN rowrun.plan p ON ((p.id = f.plan_id)))
-               WHERE ((p.id = (closed_gate.r).plan_id) AND (p.on_failure = 'STOP_DATABASE'::text) AND (f.database_id = (closed_gate.r).database_id) AND (f.version_key < (closed_gate.r).version_key) AND (f.outcome = ANY (ARRAY['FAILED'::text, 'CANCELED'::text])) AND (NOT f.skipped))))) THEN 'FAILURE'::text
-             WHEN ((((closed_gate.r).database_id IS NOT NULL) OR closed_gate.plan_limited) AND (NOT (EXISTS ( SELECT
-                FROM rowrun.replica_heartbeat h
-               WHERE rowrun.takes(h.*, closed_gate.t, (closed_gate.r).queue, (closed_gate.r).type, (closed_gate.r).database_id, k.payload))))) THEN 'REPLICA'::text
-             ELSE NULL::text
-         END AS "case"
+             ELSE COALESCE(rowrun.own_cause(k.*, (closed_gate.r).missed_at, closed_gate.t),
+             CASE
+                 WHEN (((closed_gate.r).plan_id IS NOT NULL) AND (EXISTS ( SELECT
+                    FROM rowrun.unmet_dependency d
+                   WHERE (d.task_id = (closed_gate.r).task_id)))) THEN 'DEPENDENCY'::text
+                 WHEN (((closed_gate.r).version_key IS NOT NULL) AND ((EXISTS ( SELECT
+                    FROM rowrun.task_run u
+                   WHERE ((u.database_id = (closed_gate.r).database_id) AND (u.version_key < (closed_gate.r).version_key) AND (u.status = 'PENDING'::text)))) OR (EXISTS ( SELECT
+                    FROM rowrun.task_run u
+                   WHERE ((u.database_id = (closed_gate.r).database_id) AND (u.version_key < (closed_gate.r).version_key) AND (u.status = ANY (ARRAY['AVAILABLE'::text, 'RUNNING'::text]))))))) THEN 'DATABASE'::text
+                 WHEN (((closed_gate.r).version_key IS NOT NULL) AND ((closed_gate.r).plan_id IS NOT NULL) AND (EXISTS ( SELECT
+                    FROM (rowrun.task f
+                      JOIN rowrun.plan p ON ((p.id = f.plan_id)))
+                   WHERE ((p.id = (closed_gate.r).plan_id) AND (p.on_failure = 'STOP_DATABASE'::text) AND (f.database_id = (closed_gate.r).database_id) AND (f.version_key < (closed_gate.r).version_key) AND (f.outcome = ANY (ARRAY['FAILED'::text, 'CANCELED'::text])) AND (NOT f.skipped))))) THEN 'FAILURE'::text
+                 WHEN ((((closed_gate.r).database_id IS NOT NULL) OR closed_gate.plan_limited) AND (NOT (EXISTS ( SELECT
+                    FROM rowrun.replica_heartbeat h
+                   WHERE rowrun.takes(h.*, closed_gate.t, (closed_gate.r).queue, (closed_gate.r).type, (closed_gate.r).database_id, k.payload))))) THEN 'REPLICA'::text
+                 ELSE NULL::text
+             END)
+         END AS "coalesce"
     FROM rowrun.task k
    WHERE (k.id = (closed_gate.r).task_id);
 END;
@@ -1857,6 +2135,61 @@ END $$;
 --
 
 COMMENT ON FUNCTION rowrun.cron_local(minutes bigint, hours bigint, days bigint, months bigint, weekdays bigint, either boolean, since timestamp without time zone) IS 'Internal: the first local minute that cron fields let through.';
+
+
+--
+-- Name: database_stands(text); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.database_stands(database_id text) RETURNS TABLE(any_id bigint, any_status text, alone_id bigint, alone_status text, active_id bigint, active_status text, active_version text, active_key text, pending_id bigint, pending_version text, pending_key text)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT a.id,
+     a.status,
+     s.id,
+     s.status,
+     v.id,
+     v.status,
+     v.version,
+     v.version_key,
+     p.id,
+     p.version,
+     p.version_key
+    FROM ((((( SELECT 1 AS "?column?") one
+      LEFT JOIN LATERAL ( SELECT u.id,
+             u.status
+            FROM rowrun.task_run u
+           WHERE ((u.database_id = database_stands.database_id) AND (u.status = ANY (ARRAY['AVAILABLE'::text, 'RUNNING'::text])))
+           ORDER BY u.database_id, u.version_key
+          LIMIT 1) a ON (true))
+      LEFT JOIN LATERAL ( SELECT u.id,
+             u.status
+            FROM rowrun.task_run u
+           WHERE ((u.database_id = database_stands.database_id) AND u.sequential AND (u.status = ANY (ARRAY['AVAILABLE'::text, 'RUNNING'::text])))
+          LIMIT 1) s ON (true))
+      LEFT JOIN LATERAL ( SELECT u.id,
+             u.status,
+             u.version,
+             u.version_key
+            FROM rowrun.task_run u
+           WHERE ((u.database_id = database_stands.database_id) AND (u.status = ANY (ARRAY['AVAILABLE'::text, 'RUNNING'::text])) AND (u.version_key IS NOT NULL))
+           ORDER BY u.database_id, u.version_key
+          LIMIT 1) v ON (true))
+      LEFT JOIN LATERAL ( SELECT u.id,
+             u.version,
+             u.version_key
+            FROM rowrun.task_run u
+           WHERE ((u.database_id = database_stands.database_id) AND (u.status = 'PENDING'::text) AND (u.version_key IS NOT NULL))
+           ORDER BY u.database_id, u.version_key, u.sequential, u.priority DESC, u.run_at, u.id
+          LIMIT 1) p ON (true));
+END;
+
+
+--
+-- Name: FUNCTION database_stands(database_id text); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.database_stands(database_id text) IS 'Internal: the runs that others of a database may wait for.';
 
 
 --
@@ -2103,136 +2436,44 @@ CREATE FUNCTION rowrun.end_runs(run_ids bigint[], claims uuid[], statuses text[]
 #variable_conflict use_column
 DECLARE
     t timestamptz := clock_timestamp();
-    ended bigint[];
     plans bigint[] := '{}';
-    announced boolean;
-    ended_as text[];
     successors bigint[];
-    items text[];
-    databases text[];
-    of_plans boolean;
-    refused boolean;
-    kept bigint[];
-    over bigint[];
     handled boolean;
+    ended record;
 BEGIN
-    -- The order of locks: plans (their rounds may get their events), their tasks (the outcome changes), then runs, each
-    -- by id.
     IF plan_tasks IS NULL THEN
         plan_tasks := ARRAY(SELECT r.task_id FROM rowrun.task_run r WHERE r.id = ANY (run_ids) AND num_nonnulls(r.plan_id) = 1);
     END IF;
     IF cardinality(plan_tasks) > 0 THEN
-        -- A plan of which something is PENDING isn't complete, and ends that went well are no event of it: it needn't be
-        -- held. (If that run too ends before this transaction does, the mark has the next pass ask.) It is looked for
-        -- from the newest on: the entries of those that were promoted first are still passed by a look from the other side.
-        SELECT coalesce(array_agg(p.id), '{}'), coalesce(bool_or(p.announced_round >= p.round), false) INTO plans, announced
-        FROM (SELECT p.id, p.round, p.announced_round FROM rowrun.plan p
-              WHERE p.id = ANY (ARRAY(SELECT k.plan_id FROM rowrun.task k WHERE k.id = ANY (plan_tasks)))
-                AND NOT ('DONE' = ALL (statuses) AND p.announced_round < p.round
-                         AND (SELECT u.id FROM rowrun.task_run u WHERE u.plan_id = p.id AND u.status = 'PENDING'
-                              ORDER BY u.id DESC LIMIT 1) IS NOT NULL)
-              ORDER BY p.id FOR NO KEY UPDATE) p;
-        PERFORM FROM rowrun.task k WHERE k.id = ANY (plan_tasks) ORDER BY k.id FOR NO KEY UPDATE;
-        IF announced THEN -- by hand, or inserted while the plan was just being announced
-            PERFORM rowrun.begin_rounds(ARRAY(SELECT r.id FROM rowrun.task_run r WHERE r.id = ANY (run_ids) AND coalesce(r.status, '') = 'RUNNING'), true);
-        END IF;
+        plans := rowrun.lock_plans_of_ends(plan_tasks, run_ids, statuses);
     END IF;
-
-    IF 'DONE' = ALL (statuses) THEN
-        -- What ended well needs no look at anything but the row itself.
-        WITH done AS (
-            UPDATE rowrun.task_run r
-            SET status = 'DONE', prev_status = 'RUNNING', by_hand = NULL, finished_at = t, updated_at = t, claim_hash = NULL,
-                result = i.result
-            FROM unnest(run_ids, claims, results) AS i(id, claim, result)
-            WHERE r.id = i.id AND coalesce(r.status, '') = 'RUNNING'
-              AND (i.claim IS NULL OR r.claim_hash = sha256(uuid_send(i.claim)))
-            RETURNING r.id, r.status, r.plan_id, r.database_id, r.tick, r.result ? 'state' AS kept, rowrun.transition(r) AS item,
-                jsonb_typeof(r.result) <> 'object' OR (pg_column_size(r.result) >= 2000 AND (octet_length(r.result::text) > 1048576 OR rowrun.too_deep(r.result))) AS bad
-        )
-        SELECT array_agg(d.id), array_agg(d.status), array_agg(NULL::bigint), array_agg(d.item),
-               array_agg(DISTINCT d.database_id) FILTER (WHERE d.database_id IS NOT NULL), bool_or(d.plan_id IS NOT NULL),
-               bool_or(d.bad), array_agg(d.id) FILTER (WHERE d.kept), array_agg(d.id) FILTER (WHERE d.tick IS NOT NULL)
-        INTO ended, ended_as, successors, items, databases, of_plans, refused, kept, over
-        FROM done d;
-    ELSE
+    IF ('DONE' = ALL (statuses)) IS NOT TRUE THEN -- what ended well needs no look at anything but the row itself
         -- Locked first, judged later: a cancel that is asked for now waits, or is seen.
         PERFORM FROM rowrun.task_run r WHERE r.id = ANY (run_ids) ORDER BY r.id FOR NO KEY UPDATE;
-        WITH changed AS (
-            UPDATE rowrun.task_run r
-            SET status = v.status, prev_status = 'RUNNING', by_hand = NULL, finished_at = t, updated_at = t,
-                claim_hash = CASE WHEN v.status = 'CANCELED' THEN r.claim_hash END,
-                result = v.result,
-                retry_run_id = CASE WHEN v.again THEN rowrun.next_run_id() END
-            FROM (
-                SELECT i.id,
-                       CASE WHEN i.status = 'FAILED' AND x.cancel_requested_at IS NOT NULL THEN 'CANCELED'
-                            WHEN i.status = 'FAILED' AND i.retry = 'STALE' AND k.on_stale = 'CANCEL' THEN 'CANCELED'
-                            ELSE i.status END AS status,
-                       i.status = 'FAILED' AND k.on_failure_task IS NOT NULL AS handled,
-                       CASE WHEN i.status = 'FAILED' AND x.cancel_requested_at IS NOT NULL THEN
-                                coalesce(i.result, '{}') || jsonb_build_object('code', 'CANCELED', 'detail',
-                                    'Task run canceled' || coalesce(': ' || x.cancel_reason, '')
-                                    || CASE WHEN coalesce(i.result ->> 'code', 'CANCELED') = 'CANCELED' THEN ''
-                                            ELSE ' (' || (i.result ->> 'code') || ': ' || coalesce(i.result ->> 'detail', '') || ')' END)
-                            ELSE coalesce(i.result, '{}') END AS result,
-                       i.status = 'FAILED' AND x.cancel_requested_at IS NULL AND NOT k.skipped
-                           -- Its input was not written for statements or a command.
-                           AND (k.type = x.type OR k.type NOT IN ('SQL', 'DATABASE_MIGRATE', 'COMMAND'))
-                           AND ((i.retry = 'FAILURE' AND x.failures < k.max_attempts - 1)
-                                OR (i.retry = 'STALE' AND k.on_stale = 'RETRY' AND x.recoveries < 5)) AS again
-                FROM unnest(run_ids, claims, statuses, results, retries) AS i(id, claim, status, result, retry)
-                JOIN rowrun.task_run x ON x.id = i.id
-                JOIN rowrun.task k ON k.id = x.task_id
-                WHERE coalesce(x.status, '') = 'RUNNING' AND (i.claim IS NULL OR x.claim_hash = sha256(uuid_send(i.claim)))
-            ) v
-            WHERE r.id = v.id
-            RETURNING r.id, r.status, r.retry_run_id, r.plan_id, r.database_id, r.tick,
-                r.status = 'DONE' AND r.result ? 'state' AS kept, rowrun.transition(r) AS item,
-                jsonb_typeof(r.result) <> 'object' OR (pg_column_size(r.result) >= 2000 AND (octet_length(r.result::text) > 1048576 OR rowrun.too_deep(r.result))) AS bad,
-                v.handled
-        )
-        SELECT array_agg(c.id), array_agg(c.status), array_agg(c.retry_run_id), array_agg(c.item),
-               array_agg(DISTINCT c.database_id) FILTER (WHERE c.database_id IS NOT NULL), bool_or(c.plan_id IS NOT NULL),
-               bool_or(c.bad), bool_or(c.handled),
-               array_agg(c.id) FILTER (WHERE c.kept), array_agg(c.id) FILTER (WHERE c.tick IS NOT NULL AND c.retry_run_id IS NULL)
-        INTO ended, ended_as, successors, items, databases, of_plans, refused, handled, kept, over
-        FROM changed c;
+        SELECT array_agg(j.id), array_agg(j.claim), array_agg(j.status), array_agg(j.result), array_agg(j.retry),
+               array_agg(CASE WHEN j.again THEN rowrun.next_run_id() END), bool_or(j.handled)
+        INTO run_ids, claims, statuses, results, retries, successors, handled
+        FROM rowrun.judge_ends(run_ids, claims, statuses, results, retries) j;
     END IF;
-    IF refused THEN
-        RAISE EXCEPTION 'result of a run is a JSON object of at most 1 MiB and 1,000 levels'
-            USING ERRCODE = 'check_violation', HINT = 'Keep large data elsewhere and leave a reference.';
+    ended := rowrun.make_ended(run_ids, claims, statuses, results, successors, t);
+    IF ended.of_plans THEN
+        PERFORM rowrun.mark_ended(ended.ids);
+    ELSIF ended.databases IS NOT NULL THEN -- all that mark_ended would do, without a look at the rows
+        INSERT INTO rowrun.gate_mark (kind, database_id) SELECT 'DATABASE', unnest(ended.databases);
     END IF;
-    PERFORM rowrun.announce(items);
-    IF of_plans THEN
-        PERFORM rowrun.mark_ended(ended);
-    ELSIF databases IS NOT NULL THEN -- all that mark_ended would do, without a look at the rows
-        INSERT INTO rowrun.gate_mark (kind, database_id) SELECT 'DATABASE', unnest(databases);
-    END IF;
-
-    IF array_remove(successors, NULL) <> '{}' THEN
-        INSERT INTO rowrun.task_run (id, task_id, retry_of, root_id, attempt, input, priority, creator, round, tick, run_at, failures, recoveries)
-        SELECT r.retry_run_id, r.task_id, r.id, r.root_id, least(r.attempt, 2147483646) + 1, r.input, r.priority, r.creator, r.round, r.tick,
-               CASE i.retry WHEN 'STALE' THEN t
-                    ELSE t + least(interval '1 hour', least(k.retry_delay, interval '1 hour')
-                                   * power(2, least(r.failures, 20)) * (0.8 + 0.4 * random())) END,
-               least(r.failures, 2147483646) + CASE i.retry WHEN 'STALE' THEN 0 ELSE 1 END,
-               CASE i.retry WHEN 'STALE' THEN least(r.recoveries, 2147483646) + 1 ELSE 0 END
-        FROM unnest(run_ids, retries) AS i(id, retry)
-        JOIN rowrun.task_run r ON r.id = i.id
-        JOIN rowrun.task k ON k.id = r.task_id
-        WHERE r.retry_run_id = ANY (successors);
+    IF array_remove(ended.successors, NULL) <> '{}' THEN
+        PERFORM rowrun.insert_successors(run_ids, retries, ended.successors, t);
     END IF;
     IF handled THEN
-        PERFORM rowrun.handle_ended(ended);
+        PERFORM rowrun.handle_ended(ended.ids);
     END IF;
-    IF kept IS NOT NULL OR over IS NOT NULL THEN
-        PERFORM rowrun.schedule_ended(kept, over);
+    IF ended.kept IS NOT NULL OR ended.ticked IS NOT NULL THEN
+        PERFORM rowrun.schedule_ended(ended.kept, ended.ticked);
     END IF;
     IF cardinality(plans) > 0 THEN
         PERFORM rowrun.announce_plans(plans);
     END IF;
-    RETURN QUERY SELECT e.id, e.status, e.successor FROM unnest(ended, ended_as, successors) AS e(id, status, successor);
+    RETURN QUERY SELECT e.id, e.status, e.successor FROM unnest(ended.ids, ended.statuses, ended.successors) AS e(id, status, successor);
 END $$;
 
 
@@ -2452,10 +2693,55 @@ COMMENT ON FUNCTION rowrun.fail_run(run_id bigint, claim uuid, detail text) IS '
 
 
 --
--- Name: first_sequential(text, text, timestamp with time zone); Type: FUNCTION; Schema: rowrun; Owner: -
+-- Name: failed_task(bigint, text); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
-CREATE FUNCTION rowrun.first_sequential(database_id text, smallest text, t timestamp with time zone) RETURNS TABLE(id bigint, priority integer, run_at timestamp with time zone)
+CREATE FUNCTION rowrun.failed_task(plan_id bigint, database_id text) RETURNS TABLE(id bigint, name text, outcome text, version_key text)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+( SELECT f.id,
+     f.name,
+     f.outcome,
+     f.version_key
+    FROM ( SELECT k.id,
+             k.name,
+             k.outcome,
+             k.version_key
+            FROM rowrun.task k
+           WHERE ((k.plan_id = failed_task.plan_id) AND (k.database_id = failed_task.database_id) AND (k.version_key IS NOT NULL) AND (k.outcome = ANY (ARRAY['FAILED'::text, 'CANCELED'::text])) AND (NOT k.skipped))
+           ORDER BY k.plan_id, k.database_id, k.version_key
+          LIMIT 200) f
+   WHERE (NOT (EXISTS ( SELECT
+            FROM rowrun.task_run u
+           WHERE ((u.task_id = f.id) AND (u.plan_id IS NOT NULL) AND (u.status = ANY (ARRAY['PENDING'::text, 'AVAILABLE'::text, 'RUNNING'::text]))))))
+   ORDER BY f.version_key
+  LIMIT 1)
+ UNION ALL
+ ( SELECT k.id,
+     k.name,
+     k.outcome,
+     k.version_key
+    FROM rowrun.task k
+   WHERE ((failed_task.database_id IS NULL) AND (k.plan_id = failed_task.plan_id) AND (k.outcome = ANY (ARRAY['FAILED'::text, 'CANCELED'::text])) AND (k.outcome = 'FAILED'::text) AND (NOT k.skipped) AND (NOT (EXISTS ( SELECT
+            FROM rowrun.task_run u
+           WHERE ((u.task_id = k.id) AND (u.plan_id IS NOT NULL) AND (u.status = ANY (ARRAY['PENDING'::text, 'AVAILABLE'::text, 'RUNNING'::text])))))))
+   ORDER BY k.plan_id, k.database_id, k.version_key
+  LIMIT 1);
+END;
+
+
+--
+-- Name: FUNCTION failed_task(plan_id bigint, database_id text); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.failed_task(plan_id bigint, database_id text) IS 'Internal: the task that holds others of its plan back by its failure.';
+
+
+--
+-- Name: first_sequential(text, text, timestamp with time zone, text[]); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.first_sequential(database_id text, smallest text, t timestamp with time zone, stale text[] DEFAULT '{}'::text[]) RETURNS TABLE(id bigint, priority integer, run_at timestamp with time zone)
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
     AS $$
@@ -2466,7 +2752,7 @@ BEGIN
     FOR c IN
         SELECT r.id, r.priority, r.run_at FROM rowrun.task_run r
         WHERE r.database_id = (first_sequential.database_id COLLATE "default") AND r.version_key IS NULL AND r.sequential AND r.status = 'PENDING'
-          AND (r.hold IS NULL OR r.hold IN ('DATABASE', 'READY')) AND r.run_at <= t
+          AND (r.hold IS NULL OR r.hold IN ('DATABASE', 'READY') OR r.hold = ANY (stale)) AND r.run_at <= t
         ORDER BY r.database_id, r.version_key, r.sequential, r.priority DESC, r.run_at, r.id
     LOOP
         IF rowrun.sequential_open(c.id, t) THEN
@@ -2480,7 +2766,7 @@ BEGIN
     FOR c IN
         SELECT r.id, r.priority, r.run_at FROM rowrun.task_run r
         WHERE r.database_id = (first_sequential.database_id COLLATE "default") AND r.version_key = first_sequential.smallest AND r.sequential AND r.status = 'PENDING'
-          AND (r.hold IS NULL OR r.hold IN ('DATABASE', 'READY')) AND r.run_at <= t
+          AND (r.hold IS NULL OR r.hold IN ('DATABASE', 'READY') OR r.hold = ANY (stale)) AND r.run_at <= t
         ORDER BY r.database_id, r.version_key, r.sequential, r.priority DESC, r.run_at, r.id
     LOOP
         IF rowrun.sequential_open(c.id, t) THEN
@@ -2492,10 +2778,10 @@ END $$;
 
 
 --
--- Name: FUNCTION first_sequential(database_id text, smallest text, t timestamp with time zone); Type: COMMENT; Schema: rowrun; Owner: -
+-- Name: FUNCTION first_sequential(database_id text, smallest text, t timestamp with time zone, stale text[]); Type: COMMENT; Schema: rowrun; Owner: -
 --
 
-COMMENT ON FUNCTION rowrun.first_sequential(database_id text, smallest text, t timestamp with time zone) IS 'Internal: the first sequential run of a database that mutual exclusion alone holds.';
+COMMENT ON FUNCTION rowrun.first_sequential(database_id text, smallest text, t timestamp with time zone, stale text[]) IS 'Internal: the first sequential run of a database that mutual exclusion alone holds.';
 
 
 --
@@ -2618,6 +2904,72 @@ COMMENT ON FUNCTION rowrun.handler_task(named text) IS 'Internal: the task that 
 
 
 --
+-- Name: hold_runs(bigint[], text[]); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.hold_runs(run_ids bigint[], holds text[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+BEGIN
+    UPDATE task_run r SET hold = v.hold, judge_at = NULL, prev_status = NULL
+    FROM unnest(run_ids, holds) v(id, hold)
+    WHERE r.id = v.id AND v.hold NOT IN ('TIME', 'SKIPPED', 'MISSED') AND (r.hold IS DISTINCT FROM v.hold OR r.judge_at IS NOT NULL);
+    IF 'TIME' = ANY (holds) THEN
+        UPDATE task_run r SET hold = NULL, judge_at = r.run_at, prev_status = NULL
+        FROM unnest(run_ids, holds) v(id, hold)
+        WHERE r.id = v.id AND v.hold = 'TIME' AND (r.hold IS NOT NULL OR r.judge_at IS DISTINCT FROM r.run_at);
+    END IF;
+    IF 'MISSED' = ANY (holds) THEN
+        PERFORM rowrun.skip_missed(ARRAY(SELECT v.id FROM unnest(run_ids, holds) v(id, hold) WHERE v.hold = 'MISSED'));
+    END IF;
+    IF 'SKIPPED' = ANY (holds) THEN
+        UPDATE task_run r
+        SET status = 'CANCELED', cancel_reason = 'task skipped'
+        FROM unnest(run_ids, holds) v(id, hold)
+        WHERE r.id = v.id AND v.hold = 'SKIPPED';
+    END IF;
+END $$;
+
+
+--
+-- Name: FUNCTION hold_runs(run_ids bigint[], holds text[]); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.hold_runs(run_ids bigint[], holds text[]) IS 'Internal: writes what holds PENDING runs.';
+
+
+--
+-- Name: insert_successors(bigint[], text[], bigint[], timestamp with time zone); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.insert_successors(run_ids bigint[], retries text[], successors bigint[], t timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+BEGIN
+    INSERT INTO rowrun.task_run (id, task_id, retry_of, root_id, attempt, input, priority, creator, round, tick, run_at, failures, recoveries)
+    SELECT r.retry_run_id, r.task_id, r.id, r.root_id, least(r.attempt, 2147483646) + 1, r.input, r.priority, r.creator, r.round, r.tick,
+           CASE i.retry WHEN 'STALE' THEN t
+                ELSE t + least(interval '1 hour', least(k.retry_delay, interval '1 hour')
+                               * power(2, least(r.failures, 20)) * (0.8 + 0.4 * random())) END,
+           least(r.failures, 2147483646) + CASE i.retry WHEN 'STALE' THEN 0 ELSE 1 END,
+           CASE i.retry WHEN 'STALE' THEN least(r.recoveries, 2147483646) + 1 ELSE 0 END
+    FROM unnest(run_ids, retries) AS i(id, retry)
+    JOIN rowrun.task_run r ON r.id = i.id
+    JOIN rowrun.task k ON k.id = r.task_id
+    WHERE r.retry_run_id = ANY (successors);
+END $$;
+
+
+--
+-- Name: FUNCTION insert_successors(run_ids bigint[], retries text[], successors bigint[], t timestamp with time zone); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.insert_successors(run_ids bigint[], retries text[], successors bigint[], t timestamp with time zone) IS 'Internal: the runs that follow runs which have ended.';
+
+
+--
 -- Name: is_owner(); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
@@ -2714,6 +3066,338 @@ COMMENT ON FUNCTION rowrun.is_scheduling() IS 'Internal: whether a statement tha
 
 
 --
+-- Name: plan_room(bigint); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.plan_room(plan_id bigint) RETURNS TABLE(open boolean, slots bigint)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT ((NOT p.paused) AND (NOT ((p.on_failure = 'STOP'::text) AND (EXISTS ( SELECT
+            FROM rowrun.task f
+           WHERE ((f.plan_id = p.id) AND (f.outcome = 'FAILED'::text) AND (NOT f.skipped) AND (( SELECT u.id
+                    FROM rowrun.task_run u
+                   WHERE ((u.task_id = f.id) AND (u.plan_id IS NOT NULL) AND (u.status = ANY (ARRAY['PENDING'::text, 'AVAILABLE'::text, 'RUNNING'::text])))
+                  LIMIT 1) IS NULL))))))),
+         CASE
+             WHEN (p.parallel_limit IS NULL) THEN (1000000000)::bigint
+             ELSE GREATEST((p.parallel_limit - ( SELECT count(*) AS count
+                FROM (unnest('{AVAILABLE,RUNNING}'::text[]) w(status)
+                  CROSS JOIN LATERAL ( SELECT
+                        FROM rowrun.task_run a_1
+                       WHERE ((a_1.plan_id = p.id) AND (a_1.status = w.status) AND (a_1.status = ANY (ARRAY['AVAILABLE'::text, 'RUNNING'::text])))
+                       ORDER BY a_1.id
+                      OFFSET 0) a))), (0)::bigint)
+         END AS "greatest"
+    FROM rowrun.plan p
+   WHERE (p.id = plan_room.plan_id)
+  OFFSET 0;
+END;
+
+
+--
+-- Name: FUNCTION plan_room(plan_id bigint); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.plan_room(plan_id bigint) IS 'Internal: whether a plan lets runs through, and how many more.';
+
+
+--
+-- Name: smallest_version(text); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.smallest_version(database_id text) RETURNS TABLE(version_key text)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT LEAST(( SELECT r.version_key
+            FROM rowrun.task_run r
+           WHERE ((r.database_id = smallest_version.database_id) AND (r.status = 'PENDING'::text) AND (r.version_key IS NOT NULL))
+           ORDER BY r.version_key
+          LIMIT 1), ( SELECT r.version_key
+            FROM rowrun.task_run r
+           WHERE ((r.database_id = smallest_version.database_id) AND (r.status = ANY (ARRAY['AVAILABLE'::text, 'RUNNING'::text])) AND (r.version_key IS NOT NULL))
+           ORDER BY r.version_key
+          LIMIT 1)) AS "least";
+END;
+
+
+--
+-- Name: FUNCTION smallest_version(database_id text); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.smallest_version(database_id text) IS 'Internal: the smallest unfinished version of a database.';
+
+
+--
+-- Name: judge(bigint[], bigint[], timestamp with time zone, bigint); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.judge(run_ids bigint[], plan_ids bigint[], t timestamp with time zone, last_mark bigint) RETURNS TABLE(id bigint, hold text, plan_id bigint, database_id text, exclusive boolean, crowded_out boolean, fresh boolean, freed boolean, judged_at timestamp with time zone)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ WITH moment AS MATERIALIZED (
+          SELECT GREATEST(judge.t, max(m.at) FILTER (WHERE (m.id > judge.last_mark))) AS t,
+             ARRAY[
+                 CASE
+                     WHEN bool_or((m.kind = 'PAUSE'::text)) THEN 'PAUSED'::text
+                     ELSE NULL::text
+                 END,
+                 CASE
+                     WHEN bool_or((m.kind = ANY (ARRAY['TASK'::text, 'DEPENDENT'::text, 'RUN'::text]))) THEN 'DEPENDENCY'::text
+                     ELSE NULL::text
+                 END,
+                 CASE
+                     WHEN bool_or((m.kind = 'FAILURE'::text)) THEN 'FAILURE'::text
+                     ELSE NULL::text
+                 END,
+                 CASE
+                     WHEN bool_or((m.kind = ANY (ARRAY['REPLICA'::text, 'RUN'::text]))) THEN 'REPLICA'::text
+                     ELSE NULL::text
+                 END] AS stale
+            FROM rowrun.gate_mark m
+         ), room AS MATERIALIZED (
+          SELECT l.id AS plan_id,
+             p.open,
+             p.slots,
+             (l.parallel_limit IS NOT NULL) AS limited
+            FROM ((generate_subscripts(judge.plan_ids, 1) n(n)
+              CROSS JOIN LATERAL ( SELECT l_1.id,
+                     l_1.parallel_limit
+                    FROM rowrun.plan l_1
+                   WHERE (l_1.id = (judge.plan_ids)[n.n])
+                  OFFSET 0) l)
+              CROSS JOIN LATERAL rowrun.plan_room(l.id) p(open, slots))
+         ), candidate AS MATERIALIZED (
+          SELECT r.id,
+             r.plan_id,
+             r.database_id,
+             r.version_key,
+             r.sequential,
+             r.priority,
+             r.run_at,
+             r.hold AS held,
+             COALESCE(p.open, true) AS plan_open,
+             COALESCE(p.slots, (1)::bigint) AS slots,
+             g.gate
+            FROM (((rowrun.task_run r
+              LEFT JOIN room p ON ((p.plan_id = r.plan_id)))
+              CROSS JOIN moment)
+              CROSS JOIN LATERAL rowrun.closed_gate(r.*, COALESCE(p.limited, false), moment.t) g(gate))
+           WHERE (r.id = ANY (judge.run_ids))
+         ), target AS MATERIALIZED (
+          SELECT d.database_id,
+                 CASE
+                     WHEN d.sequential THEN (EXISTS ( SELECT
+                        FROM rowrun.task_run a
+                       WHERE ((a.database_id = d.database_id) AND (a.status = ANY (ARRAY['AVAILABLE'::text, 'RUNNING'::text])))))
+                     ELSE NULL::boolean
+                 END AS active,
+                 CASE
+                     WHEN d.others THEN (EXISTS ( SELECT
+                        FROM rowrun.task_run a
+                       WHERE ((a.database_id = d.database_id) AND a.sequential AND (a.status = ANY (ARRAY['AVAILABLE'::text, 'RUNNING'::text])))))
+                     ELSE NULL::boolean
+                 END AS active_sequential
+            FROM ( SELECT c.database_id,
+                     bool_or(c.sequential) AS sequential,
+                     bool_or((NOT c.sequential)) AS others
+                    FROM candidate c
+                   WHERE ((c.gate IS NULL) AND c.plan_open AND (c.slots > 0) AND (c.database_id IS NOT NULL))
+                   GROUP BY c.database_id) d
+         ), open AS MATERIALIZED (
+          SELECT c.id,
+             c.plan_id,
+             c.database_id,
+             c.version_key,
+             c.sequential,
+             c.priority,
+             c.run_at,
+             c.held,
+             c.plan_open,
+             c.slots,
+             c.gate,
+             COALESCE(
+                 CASE
+                     WHEN c.sequential THEN d.active
+                     ELSE d.active_sequential
+                 END, false) AS busy
+            FROM (( SELECT c_1.id,
+                     c_1.plan_id,
+                     c_1.database_id,
+                     c_1.version_key,
+                     c_1.sequential,
+                     c_1.priority,
+                     c_1.run_at,
+                     c_1.held,
+                     c_1.plan_open,
+                     c_1.slots,
+                     c_1.gate
+                    FROM candidate c_1
+                   WHERE ((c_1.gate IS NULL) AND c_1.plan_open AND (c_1.slots > 0))) c
+              FULL JOIN target d ON ((d.database_id = c.database_id)))
+         ), base AS MATERIALIZED (
+          SELECT d.database_id,
+             COALESCE(d.version_key, s.version_key) AS smallest
+            FROM (( SELECT o.database_id,
+                     min(o.version_key) AS version_key
+                    FROM open o
+                   WHERE (o.database_id IS NOT NULL)
+                   GROUP BY o.database_id) d
+              CROSS JOIN LATERAL rowrun.smallest_version(d.database_id) s(version_key))
+         ), first_sequential AS MATERIALIZED (
+          SELECT DISTINCT ON (s.database_id) s.database_id,
+             s.id,
+             s.priority,
+             s.run_at
+            FROM ( SELECT o.database_id,
+                     o.id,
+                     o.priority,
+                     o.run_at
+                    FROM open o
+                   WHERE (o.sequential AND (o.database_id IS NOT NULL))
+                 UNION ALL
+                  SELECT b.database_id,
+                     x.id,
+                     x.priority,
+                     x.run_at
+                    FROM ((base b
+                      CROSS JOIN moment)
+                      CROSS JOIN LATERAL rowrun.first_sequential(b.database_id, b.smallest, moment.t, moment.stale) x(id, priority, run_at))
+                   WHERE ((EXISTS ( SELECT
+                            FROM rowrun.task_run r
+                           WHERE ((r.database_id = b.database_id) AND (r.status = 'PENDING'::text) AND (r.version_key IS NULL) AND r.sequential))) OR (EXISTS ( SELECT
+                            FROM rowrun.task_run r
+                           WHERE ((r.database_id = b.database_id) AND (r.status = 'PENDING'::text) AND (r.version_key = b.smallest) AND r.sequential))))) s
+           ORDER BY s.database_id, s.priority DESC, s.run_at, s.id
+         ), passed AS MATERIALIZED (
+          SELECT o.id,
+             o.plan_id,
+             o.database_id,
+             o.version_key,
+             o.sequential,
+             o.priority,
+             o.run_at,
+             o.held,
+             o.plan_open,
+             o.slots,
+             o.gate,
+             o.busy,
+             ((NOT o.busy) AND ((o.database_id IS NULL) OR (o.sequential AND (f.id = o.id) AND (NOT (EXISTS ( SELECT
+                    FROM open e
+                   WHERE ((e.database_id = o.database_id) AND (NOT e.sequential) AND (NOT e.busy) AND (ROW((- (e.priority)::bigint), e.run_at, e.id) < ROW((- (o.priority)::bigint), o.run_at, o.id))))))) OR ((NOT o.sequential) AND ((f.id IS NULL) OR (ROW((- (o.priority)::bigint), o.run_at, o.id) < ROW((- (f.priority)::bigint), f.run_at, f.id)))))) AS alone
+            FROM (open o
+              FULL JOIN first_sequential f ON ((f.database_id = o.database_id)))
+         ), ranked AS MATERIALIZED (
+          SELECT a.id,
+             a.slots,
+             row_number() OVER (PARTITION BY a.plan_id ORDER BY a.priority DESC, a.run_at, a.id) AS n
+            FROM passed a
+           WHERE a.alone
+         )
+  SELECT v.id,
+     v.hold,
+     v.plan_id,
+     v.database_id,
+     (v.sequential AND (v.database_id IS NOT NULL)),
+     v.crowded_out,
+     v.fresh,
+     (v.could_go AND (v.hold <> 'DATABASE'::text) AND (v.hold IS DISTINCT FROM v.held)),
+     ( SELECT moment.t
+            FROM moment) AS t
+    FROM ( SELECT c.id,
+             c.plan_id,
+             c.database_id,
+             c.sequential,
+             c.held,
+             ((c.held IS NULL) AND (c.version_key IS NOT NULL)) AS fresh,
+             (c.sequential AND (c.database_id IS NOT NULL) AND ((c.held IS NULL) OR (c.held = ANY (ARRAY['DATABASE'::text, 'READY'::text])))) AS could_go,
+                 CASE
+                     WHEN (c.gate IS NOT NULL) THEN c.gate
+                     WHEN ((NOT c.plan_open) OR (c.slots <= 0)) THEN 'READY'::text
+                     WHEN (k.id IS NULL) THEN 'DATABASE'::text
+                     WHEN ((c.plan_id IS NOT NULL) AND (k.n > k.slots)) THEN 'READY'::text
+                     ELSE NULL::text
+                 END AS hold,
+             ((c.plan_id IS NOT NULL) AND (k.n > k.slots)) AS crowded_out
+            FROM (candidate c
+              LEFT JOIN ranked k ON ((k.id = c.id)))) v;
+END;
+
+
+--
+-- Name: FUNCTION judge(run_ids bigint[], plan_ids bigint[], t timestamp with time zone, last_mark bigint); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.judge(run_ids bigint[], plan_ids bigint[], t timestamp with time zone, last_mark bigint) IS 'Internal: what holds each of these runs, judged together.';
+
+
+--
+-- Name: judge_ends(bigint[], uuid[], text[], jsonb[], text[]); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.judge_ends(run_ids bigint[], claims uuid[], statuses text[], results jsonb[], retries text[]) RETURNS TABLE(id bigint, claim uuid, status text, result jsonb, retry text, again boolean, handled boolean)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT i.id,
+     i.claim,
+         CASE
+             WHEN ((i.status = 'FAILED'::text) AND (x.cancel_requested_at IS NOT NULL)) THEN 'CANCELED'::text
+             WHEN ((i.status = 'FAILED'::text) AND (i.retry = 'STALE'::text) AND (k.on_stale = 'CANCEL'::text)) THEN 'CANCELED'::text
+             ELSE i.status
+         END AS status,
+         CASE
+             WHEN ((i.status = 'FAILED'::text) AND (x.cancel_requested_at IS NOT NULL)) THEN (COALESCE(i.result, '{}'::jsonb) || jsonb_build_object('code', 'CANCELED', 'detail', (('Task run canceled'::text || COALESCE((': '::text || x.cancel_reason), ''::text)) ||
+             CASE
+                 WHEN (COALESCE((i.result ->> 'code'::text), 'CANCELED'::text) = 'CANCELED'::text) THEN ''::text
+                 ELSE ((((' ('::text || (i.result ->> 'code'::text)) || ': '::text) || COALESCE((i.result ->> 'detail'::text), ''::text)) || ')'::text)
+             END)))
+             ELSE COALESCE(i.result, '{}'::jsonb)
+         END AS "coalesce",
+     i.retry,
+     ((i.status = 'FAILED'::text) AND (x.cancel_requested_at IS NULL) AND (NOT k.skipped) AND ((k.type = x.type) OR (k.type <> ALL (ARRAY['SQL'::text, 'DATABASE_MIGRATE'::text, 'COMMAND'::text]))) AND (((i.retry = 'FAILURE'::text) AND (x.failures < (k.max_attempts - 1))) OR ((i.retry = 'STALE'::text) AND (k.on_stale = 'RETRY'::text) AND (x.recoveries < 5)))),
+     ((i.status = 'FAILED'::text) AND (k.on_failure_task IS NOT NULL))
+    FROM ((UNNEST(judge_ends.run_ids, judge_ends.claims, judge_ends.statuses, judge_ends.results, judge_ends.retries) i(id, claim, status, result, retry)
+      JOIN rowrun.task_run x ON ((x.id = i.id)))
+      JOIN rowrun.task k ON ((k.id = x.task_id)))
+   WHERE ((COALESCE(x.status, ''::text) = 'RUNNING'::text) AND ((i.claim IS NULL) OR (x.claim_hash = sha256(uuid_send(i.claim)))));
+END;
+
+
+--
+-- Name: FUNCTION judge_ends(run_ids bigint[], claims uuid[], statuses text[], results jsonb[], retries text[]); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.judge_ends(run_ids bigint[], claims uuid[], statuses text[], results jsonb[], retries text[]) IS 'Internal: how runs end of which some failed.';
+
+
+--
+-- Name: kind_stands(text, text, text, jsonb, timestamp with time zone, boolean); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.kind_stands(queue text, type text, database_id text, payload jsonb, t timestamp with time zone, available boolean) RETURNS TABLE(replicas bigint, free bigint, ids jsonb)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT count(*) AS count,
+     max(
+         CASE
+             WHEN kind_stands.available THEN (h.concurrency - ( SELECT count(*) AS count
+                FROM rowrun.task_run a
+               WHERE ((a.replica_id = h.replica_id) AND (a.status = 'RUNNING'::text))))
+             ELSE NULL::bigint
+         END) AS max,
+     to_jsonb((array_agg(h.replica_id ORDER BY h.replica_id))[1:100]) AS to_jsonb
+    FROM rowrun.replica_heartbeat h
+   WHERE rowrun.takes(h.*, kind_stands.t, kind_stands.queue, kind_stands.type, kind_stands.database_id, kind_stands.payload);
+END;
+
+
+--
+-- Name: FUNCTION kind_stands(queue text, type text, database_id text, payload jsonb, t timestamp with time zone, available boolean); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.kind_stands(queue text, type text, database_id text, payload jsonb, t timestamp with time zone, available boolean) IS 'Internal: live replicas that could run runs of a kind, and their free slots.';
+
+
+--
 -- Name: known_zone(text); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
@@ -2733,6 +3417,211 @@ END $$;
 --
 
 COMMENT ON FUNCTION rowrun.known_zone(zone text) IS 'Internal: whether the server has a time zone.';
+
+
+--
+-- Name: leave_marks(record, bigint[], text[]); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.leave_marks(v record, of_plans bigint[], cut_off text[]) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+DECLARE
+    left_some boolean := 'SKIPPED' = ANY (v.holds); -- their ends have left marks
+BEGIN
+    IF v.fresh IS NOT NULL THEN
+        -- A version that came may hold a sequential run back, behind which others then needn't wait.
+        INSERT INTO gate_mark (kind, database_id)
+        SELECT 'DATABASE', d FROM unnest(v.fresh) d
+        WHERE EXISTS (SELECT FROM task_run w WHERE w.database_id = d AND w.version_key IS NULL AND NOT w.sequential
+                      AND w.status = 'PENDING' AND w.hold = 'DATABASE')
+          AND EXISTS (SELECT FROM task_run q WHERE q.database_id = d AND q.version_key IS NOT NULL AND q.sequential AND q.status = 'PENDING');
+        left_some := left_some OR FOUND;
+    END IF;
+    IF v.freed IS NOT NULL THEN
+        -- A sequential run that others waited behind, as mutual exclusion alone held it, and that something else holds now.
+        INSERT INTO gate_mark (kind, database_id)
+        SELECT 'DATABASE', d FROM unnest(v.freed) d
+        WHERE EXISTS (SELECT FROM task_run w WHERE w.database_id = d AND w.status = 'PENDING' AND w.hold = 'DATABASE');
+        left_some := left_some OR FOUND;
+    END IF;
+    IF num_nonnulls(v.crowded_out, cut_off) > 0 THEN
+        INSERT INTO gate_mark (kind, database_id)
+        SELECT DISTINCT 'DATABASE', d FROM unnest(coalesce(v.crowded_out, '{}') || coalesce(cut_off, '{}')) d
+        WHERE EXISTS (SELECT FROM unnest(v.holds) h(hold) WHERE h.hold IS DISTINCT FROM 'DATABASE');
+        left_some := left_some OR FOUND;
+    END IF;
+    IF cardinality(of_plans) > 0 THEN
+        INSERT INTO gate_mark (kind, plan_id, wide)
+        SELECT 'PLAN', q.plan_id, q.wide
+        FROM (SELECT r.plan_id, bool_or(h.hold IS NOT NULL) AS wide
+              FROM task_run r JOIN unnest(v.ids, v.holds) h(id, hold) ON h.id = r.id
+              WHERE r.id = ANY (of_plans) AND h.hold IS DISTINCT FROM 'READY' GROUP BY r.plan_id) q
+        CROSS JOIN LATERAL rowrun.plan_room(q.plan_id) room
+        WHERE room.open AND room.slots > 0
+          AND EXISTS (SELECT FROM task_run r WHERE r.plan_id = q.plan_id AND r.status = 'PENDING' AND r.hold = 'READY');
+        left_some := left_some OR FOUND;
+    END IF;
+    RETURN coalesce(left_some, false);
+END $$;
+
+
+--
+-- Name: FUNCTION leave_marks(v record, of_plans bigint[], cut_off text[]); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.leave_marks(v record, of_plans bigint[], cut_off text[]) IS 'Internal: marks of what a pass may have opened or not got round to.';
+
+
+--
+-- Name: lock_plans_of_ends(bigint[], bigint[], text[]); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.lock_plans_of_ends(plan_tasks bigint[], run_ids bigint[], statuses text[]) RETURNS bigint[]
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+DECLARE
+    plans bigint[];
+    announced boolean;
+BEGIN
+    -- A plan of which something is PENDING isn't complete, and ends that went well are no event of it: it needn't be
+    -- held. (If that run too ends before this transaction does, the mark has the next pass ask.) It is looked for
+    -- from the newest on: the entries of those that were promoted first are still passed by a look from the other side.
+    SELECT coalesce(array_agg(p.id), '{}'), coalesce(bool_or(p.announced_round >= p.round), false) INTO plans, announced
+    FROM (SELECT p.id, p.round, p.announced_round FROM rowrun.plan p
+          WHERE p.id = ANY (ARRAY(SELECT k.plan_id FROM rowrun.task k WHERE k.id = ANY (plan_tasks)))
+            AND NOT ('DONE' = ALL (statuses) AND p.announced_round < p.round
+                     AND (SELECT u.id FROM rowrun.task_run u WHERE u.plan_id = p.id AND u.status = 'PENDING'
+                          ORDER BY u.id DESC LIMIT 1) IS NOT NULL)
+          ORDER BY p.id FOR NO KEY UPDATE) p;
+    PERFORM FROM rowrun.task k WHERE k.id = ANY (plan_tasks) ORDER BY k.id FOR NO KEY UPDATE;
+    IF announced THEN -- by hand, or inserted while the plan was just being announced
+        PERFORM rowrun.begin_rounds(ARRAY(SELECT r.id FROM rowrun.task_run r WHERE r.id = ANY (run_ids) AND coalesce(r.status, '') = 'RUNNING'), true);
+    END IF;
+    RETURN plans;
+END $$;
+
+
+--
+-- Name: FUNCTION lock_plans_of_ends(plan_tasks bigint[], run_ids bigint[], statuses text[]); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.lock_plans_of_ends(plan_tasks bigint[], run_ids bigint[], statuses text[]) IS 'Internal: locks plans and tasks whose runs end; the plans that may have an event.';
+
+
+--
+-- Name: make_available(bigint[], timestamp with time zone); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.make_available(run_ids bigint[], t timestamp with time zone) RETURNS bigint[]
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $$
+DECLARE
+    ids bigint[];
+    items text[];
+BEGIN
+    WITH changed AS (
+        UPDATE task_run r
+        SET status = 'AVAILABLE', prev_status = 'PENDING', available_at = greatest(t, r.run_at),
+            updated_at = greatest(t, r.updated_at + interval '1 us'), hold = NULL, judge_at = NULL
+        WHERE r.id = ANY (run_ids) AND coalesce(r.status, '') = 'PENDING'
+        RETURNING r.id, transition(r) AS item
+    )
+    SELECT coalesce(array_agg(c.id), '{}'), array_agg(c.item) INTO ids, items FROM changed c;
+    PERFORM announce(items), note_promoted(ids);
+    RETURN ids;
+END $$;
+
+
+--
+-- Name: FUNCTION make_available(run_ids bigint[], t timestamp with time zone); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.make_available(run_ids bigint[], t timestamp with time zone) IS 'Internal: the transition PENDING to AVAILABLE; the runs that took it.';
+
+
+--
+-- Name: make_available_singly(bigint[], timestamp with time zone); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.make_available_singly(run_ids bigint[], t timestamp with time zone) RETURNS bigint[]
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+DECLARE
+    ids bigint[] := '{}';
+    run bigint;
+BEGIN
+    BEGIN
+        RETURN make_available(run_ids, t);
+    EXCEPTION WHEN unique_violation OR lock_not_available THEN
+        IF cardinality(run_ids) = 1 THEN
+            PERFORM hold_runs(run_ids, '{DATABASE}');
+            INSERT INTO gate_mark (kind, run_id) VALUES ('RUN', run_ids[1]);
+            RETURN '{}';
+        END IF;
+    END;
+    FOREACH run IN ARRAY run_ids LOOP
+        ids := ids || make_available_singly(ARRAY[run], t);
+    END LOOP;
+    RETURN ids;
+END $$;
+
+
+--
+-- Name: FUNCTION make_available_singly(run_ids bigint[], t timestamp with time zone); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.make_available_singly(run_ids bigint[], t timestamp with time zone) IS 'Internal: PENDING to AVAILABLE, one by one where that fails for all.';
+
+
+--
+-- Name: make_ended(bigint[], uuid[], text[], jsonb[], bigint[], timestamp with time zone); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.make_ended(run_ids bigint[], claims uuid[], end_statuses text[], results jsonb[], successor_ids bigint[], t timestamp with time zone, OUT ids bigint[], OUT statuses text[], OUT successors bigint[], OUT databases text[], OUT of_plans boolean, OUT kept bigint[], OUT ticked bigint[]) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+DECLARE
+    items text[];
+    refused boolean;
+BEGIN
+    WITH changed AS (
+        UPDATE rowrun.task_run r
+        SET status = i.status, prev_status = 'RUNNING', by_hand = NULL, finished_at = t, updated_at = t,
+            claim_hash = CASE WHEN i.status = 'CANCELED' THEN r.claim_hash END, result = i.result, retry_run_id = i.successor
+        FROM unnest(run_ids, claims, end_statuses, results, successor_ids) AS i(id, claim, status, result, successor)
+        WHERE r.id = i.id AND coalesce(r.status, '') = 'RUNNING'
+          AND (i.claim IS NULL OR r.claim_hash = sha256(uuid_send(i.claim)))
+        RETURNING r.id, r.status, r.retry_run_id, r.plan_id, r.database_id, r.tick,
+            r.status = 'DONE' AND r.result ? 'state' AS kept, rowrun.transition(r) AS item,
+            jsonb_typeof(r.result) <> 'object' OR (pg_column_size(r.result) >= 2000 AND (octet_length(r.result::text) > 1048576 OR rowrun.too_deep(r.result))) AS bad
+    )
+    SELECT array_agg(c.id), array_agg(c.status), array_agg(c.retry_run_id), array_agg(c.item),
+           array_agg(DISTINCT c.database_id) FILTER (WHERE c.database_id IS NOT NULL), bool_or(c.plan_id IS NOT NULL),
+           bool_or(c.bad), array_agg(c.id) FILTER (WHERE c.kept), array_agg(c.id) FILTER (WHERE c.tick IS NOT NULL AND c.retry_run_id IS NULL)
+    INTO ids, statuses, successors, items, databases, of_plans, refused, kept, ticked
+    FROM changed c;
+    IF refused THEN
+        RAISE EXCEPTION 'result of a run is a JSON object of at most 1 MiB and 1,000 levels'
+            USING ERRCODE = 'check_violation', HINT = 'Keep large data elsewhere and leave a reference.';
+    END IF;
+    PERFORM rowrun.announce(items);
+END $$;
+
+
+--
+-- Name: FUNCTION make_ended(run_ids bigint[], claims uuid[], end_statuses text[], results jsonb[], successor_ids bigint[], t timestamp with time zone, OUT ids bigint[], OUT statuses text[], OUT successors bigint[], OUT databases text[], OUT of_plans boolean, OUT kept bigint[], OUT ticked bigint[]); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.make_ended(run_ids bigint[], claims uuid[], end_statuses text[], results jsonb[], successor_ids bigint[], t timestamp with time zone, OUT ids bigint[], OUT statuses text[], OUT successors bigint[], OUT databases text[], OUT of_plans boolean, OUT kept bigint[], OUT ticked bigint[]) IS 'Internal: the transition from RUNNING to an end.';
 
 
 --
@@ -2805,6 +3694,54 @@ END $$;
 --
 
 COMMENT ON FUNCTION rowrun.mark_stopped(plan_ids bigint[]) IS 'Internal: marks of what may start where a failure stops plans.';
+
+
+--
+-- Name: mark_unseen_ends(bigint[], text[]); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.mark_unseen_ends(run_ids bigint[], holds text[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+DECLARE
+    waiting bigint[];
+    locked_tasks bigint[];
+BEGIN
+    waiting := ARRAY(SELECT r.id FROM unnest(run_ids, holds) v(id, hold) JOIN task_run r ON r.id = v.id
+                     WHERE v.hold = 'DEPENDENCY' AND r.hold IS DISTINCT FROM 'DEPENDENCY');
+    locked_tasks := ARRAY(SELECT n.id FROM task n
+                          WHERE n.id IN (SELECT d.depends_on_id FROM task_run r JOIN unmet_dependency d ON d.task_id = r.task_id
+                                         WHERE r.id = ANY (waiting))
+                          ORDER BY n.id FOR SHARE SKIP LOCKED);
+    INSERT INTO gate_mark (kind, run_id)
+    SELECT 'RUN', r.id FROM task_run r
+    WHERE r.id = ANY (waiting)
+      AND (SELECT coalesce(bool_or(d.depends_on_id <> ALL (locked_tasks)), true) FROM unmet_dependency d WHERE d.task_id = r.task_id);
+END $$;
+
+
+--
+-- Name: FUNCTION mark_unseen_ends(run_ids bigint[], holds text[]); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.mark_unseen_ends(run_ids bigint[], holds text[]) IS 'Internal: marks of runs that wait for a task which may just be ending.';
+
+
+--
+-- Name: may_take(rowrun.task_run, rowrun.task, text[], text[]); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.may_take(r rowrun.task_run, k rowrun.task, databases text[], commands text[]) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    RETURN (rowrun.fits((r).type, (r).database_id, (k).payload, databases, commands) OR (((r).type = 'COMMAND'::text) AND ((k).type <> 'COMMAND'::text)));
+
+
+--
+-- Name: FUNCTION may_take(r rowrun.task_run, k rowrun.task, databases text[], commands text[]); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.may_take(r rowrun.task_run, k rowrun.task, databases text[], commands text[]) IS 'Internal: whether a replica with these databases and commands takes a run.';
 
 
 --
@@ -3310,6 +4247,197 @@ COMMENT ON FUNCTION rowrun.notify_look() IS 'Says "look" on rowrun_task_run.';
 
 
 --
+-- Name: other_versions(text, text); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.other_versions(database_id text, but text) RETURNS TABLE(run_ids bigint[], keys text[], ranks bigint[], first_ids jsonb)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT array_agg(o.id) AS array_agg,
+     array_agg(o.version_key) AS array_agg,
+     array_agg(o.rank) AS array_agg,
+     COALESCE(to_jsonb((array_agg(o.id))[1:100]), '[]'::jsonb) AS "coalesce"
+    FROM ( SELECT q.id,
+             q.version_key,
+             dense_rank() OVER (ORDER BY q.version_key) AS rank
+            FROM (( SELECT u.id,
+                     u.version_key
+                    FROM rowrun.task_run u
+                   WHERE ((u.database_id = other_versions.database_id) AND (u.version_key < (other_versions.but COLLATE "C")) AND (u.status = 'PENDING'::text))
+                   ORDER BY u.database_id, u.version_key, u.sequential, u.priority DESC, u.run_at, u.id
+                  LIMIT 101)
+                 UNION ALL
+                 ( SELECT u.id,
+                     u.version_key
+                    FROM rowrun.task_run u
+                   WHERE ((u.database_id = other_versions.database_id) AND (u.version_key > (other_versions.but COLLATE "C")) AND (u.status = 'PENDING'::text))
+                   ORDER BY u.database_id, u.version_key, u.sequential, u.priority DESC, u.run_at, u.id
+                  LIMIT 101)
+          LIMIT 101) q
+           ORDER BY q.version_key) o;
+END;
+
+
+--
+-- Name: FUNCTION other_versions(database_id text, but text); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.other_versions(database_id text, but text) IS 'Internal: what waits on a database with a version, but for one of them.';
+
+
+--
+-- Name: overlooked_databases(text[]); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.overlooked_databases(known text[]) RETURNS TABLE(database_id text)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ WITH RECURSIVE d AS (
+         ( SELECT r.database_id
+            FROM rowrun.task_run r
+           WHERE ((r.status = 'PENDING'::text) AND (r.hold = 'DATABASE'::text))
+           ORDER BY r.database_id
+          LIMIT 1)
+         UNION ALL
+          SELECT ( SELECT r.database_id
+                    FROM rowrun.task_run r
+                   WHERE ((r.status = 'PENDING'::text) AND (r.hold = 'DATABASE'::text) AND (r.database_id > d_1.database_id))
+                   ORDER BY r.database_id
+                  LIMIT 1) AS database_id
+            FROM d d_1
+           WHERE (d_1.database_id IS NOT NULL)
+         )
+  SELECT d.database_id
+    FROM d
+   WHERE ((d.database_id IS NOT NULL) AND (d.database_id <> ALL (overlooked_databases.known)) AND (NOT (EXISTS ( SELECT
+            FROM rowrun.task_run a
+           WHERE ((a.database_id = d.database_id) AND (a.status = ANY (ARRAY['AVAILABLE'::text, 'RUNNING'::text])))))));
+END;
+
+
+--
+-- Name: FUNCTION overlooked_databases(known text[]); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.overlooked_databases(known text[]) IS 'Internal: other databases on which runs wait for nobody.';
+
+
+--
+-- Name: overlooked_plans(bigint[]); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.overlooked_plans(known bigint[]) RETURNS TABLE(plan_id bigint)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ WITH RECURSIVE p AS (
+         ( SELECT r.plan_id
+            FROM rowrun.task_run r
+           WHERE ((r.status = 'PENDING'::text) AND (r.hold = 'READY'::text) AND (r.plan_id > 0))
+           ORDER BY r.plan_id
+          LIMIT 1)
+         UNION ALL
+          SELECT ( SELECT r.plan_id
+                    FROM rowrun.task_run r
+                   WHERE ((r.status = 'PENDING'::text) AND (r.hold = 'READY'::text) AND (r.plan_id > p_1.plan_id))
+                   ORDER BY r.plan_id
+                  LIMIT 1) AS plan_id
+            FROM p p_1
+           WHERE (p_1.plan_id IS NOT NULL)
+         )
+  SELECT p.plan_id
+    FROM p
+   WHERE ((p.plan_id IS NOT NULL) AND (p.plan_id <> ALL (overlooked_plans.known)));
+END;
+
+
+--
+-- Name: FUNCTION overlooked_plans(known bigint[]); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.overlooked_plans(known bigint[]) IS 'Internal: other plans with runs that are ready.';
+
+
+--
+-- Name: promotion_lock; Type: TABLE; Schema: rowrun; Owner: -
+--
+
+CREATE TABLE rowrun.promotion_lock (
+    id smallint NOT NULL,
+    CONSTRAINT promotion_lock_id_check CHECK ((id = 1))
+);
+
+
+--
+-- Name: TABLE promotion_lock; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON TABLE rowrun.promotion_lock IS 'Internal: one row; who holds its lock judges the gates.';
+
+
+--
+-- Name: COLUMN promotion_lock.id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.promotion_lock.id IS 'Key, 1.';
+
+
+--
+-- Name: passed_by(bigint[], timestamp with time zone); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.passed_by(ids bigint[], t timestamp with time zone) RETURNS TABLE(run_id bigint, cause text, message text, detail jsonb)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ WITH late AS MATERIALIZED (
+          SELECT r.id,
+             r.holder,
+             r.plan_id,
+             r.gated
+            FROM (generate_subscripts(passed_by.ids, 1) n(n)
+              CROSS JOIN LATERAL ( SELECT u.id,
+                     u.xmax AS holder,
+                     u.plan_id,
+                     ((u.status = 'PENDING'::text) AND (num_nonnulls(u.plan_id, u.database_id) > 0)) AS gated
+                    FROM rowrun.task_run u
+                   WHERE ((u.id = (passed_by.ids)[n.n]) AND (GREATEST(u.created_at, u.run_at, u.available_at) < (passed_by.t - '00:00:02'::interval)))
+                  OFFSET 0) r)
+         )
+  SELECT x.id,
+     'NO_REPLICA'::text AS cause,
+     ((((((('replicas pass it by: session '::text || l.pid) || COALESCE((' of '::text || (a.usename)::text), ''::text)) || ' holds '::text) || min(x.what)) || '; to end it: SELECT pg_terminate_backend('::text) || l.pid) || ')'::text) AS message,
+     jsonb_build_object('pid', l.pid, 'user', a.usename) AS detail
+    FROM ((( SELECT r.id,
+             r.holder,
+             'the run'::text AS what
+            FROM late r
+         UNION ALL
+          SELECT r.id,
+             p.xmax,
+             ('plan '::text || p.id) AS what
+            FROM (late r
+              JOIN rowrun.plan p ON ((p.id = r.plan_id)))
+         UNION ALL
+          SELECT r.id,
+             p.xmax,
+             'the lock of the gates'::text AS what
+            FROM (late r
+              CROSS JOIN rowrun.promotion_lock p)
+           WHERE r.gated) x
+      JOIN pg_locks l ON (((l.locktype = 'transactionid'::text) AND (l.transactionid = x.holder) AND (l.mode = 'ExclusiveLock'::text) AND l.granted)))
+      LEFT JOIN pg_stat_activity a ON ((a.pid = l.pid)))
+   WHERE ((x.holder <> '0'::xid) AND (l.pid <> pg_backend_pid()) AND ((a.xact_start > (passed_by.t - '00:00:02'::interval)) IS NOT TRUE) AND ((a.xact_start IS NOT NULL) OR (pg_has_role(a.usesysid, 'rowrun_replica'::name, 'MEMBER'::text) IS NOT TRUE)))
+   GROUP BY x.id, l.pid, a.usename;
+END;
+
+
+--
+-- Name: FUNCTION passed_by(ids bigint[], t timestamp with time zone); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.passed_by(ids bigint[], t timestamp with time zone) IS 'Internal: who holds the rows of runs that nothing else holds back.';
+
+
+--
 -- Name: pause_replica(text); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
@@ -3348,6 +4476,22 @@ END $$;
 --
 
 COMMENT ON FUNCTION rowrun.pause_schedule(task_id bigint, reason text) IS 'Internal: pauses a task whose schedule can''t be followed.';
+
+
+--
+-- Name: payload_of(rowrun.task_run, rowrun.task); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.payload_of(r rowrun.task_run, k rowrun.task) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE
+    RETURN (CASE WHEN ((k).state IS NULL) THEN (k).payload ELSE (jsonb_build_object('state', (k).state) || (k).payload) END || CASE WHEN ((r).type = ANY (ARRAY['SQL'::text, 'DATABASE_MIGRATE'::text, 'COMMAND'::text])) THEN ((r).input - '{sql,transaction,command}'::text[]) ELSE (r).input END);
+
+
+--
+-- Name: FUNCTION payload_of(r rowrun.task_run, k rowrun.task); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.payload_of(r rowrun.task_run, k rowrun.task) IS 'Internal: what the executor of a run gets.';
 
 
 --
@@ -3488,39 +4632,141 @@ COMMENT ON FUNCTION rowrun.plan_message(p rowrun.plan, event text, OUT message t
 
 
 --
--- Name: plan_room(bigint); Type: FUNCTION; Schema: rowrun; Owner: -
+-- Name: plan_stands(bigint, timestamp with time zone); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
-CREATE FUNCTION rowrun.plan_room(plan_id bigint) RETURNS TABLE(open boolean, slots bigint)
+CREATE FUNCTION rowrun.plan_stands(plan_id bigint, t timestamp with time zone) RETURNS TABLE(open boolean, paused boolean, on_failure text, limited boolean, parallel_limit integer, slots bigint, run_ids jsonb, stuck_id bigint)
     LANGUAGE sql STABLE
     BEGIN ATOMIC
- SELECT ((NOT p.paused) AND (NOT ((p.on_failure = 'STOP'::text) AND (EXISTS ( SELECT
-            FROM rowrun.task f
-           WHERE ((f.plan_id = p.id) AND (f.outcome = 'FAILED'::text) AND (NOT f.skipped) AND (( SELECT u.id
-                    FROM rowrun.task_run u
-                   WHERE ((u.task_id = f.id) AND (u.plan_id IS NOT NULL) AND (u.status = ANY (ARRAY['PENDING'::text, 'AVAILABLE'::text, 'RUNNING'::text])))
-                  LIMIT 1) IS NULL))))))),
-         CASE
-             WHEN (p.parallel_limit IS NULL) THEN (1000000000)::bigint
-             ELSE GREATEST((p.parallel_limit - ( SELECT count(*) AS count
-                FROM (unnest('{AVAILABLE,RUNNING}'::text[]) w(status)
-                  CROSS JOIN LATERAL ( SELECT
-                        FROM rowrun.task_run a_1
-                       WHERE ((a_1.plan_id = p.id) AND (a_1.status = w.status) AND (a_1.status = ANY (ARRAY['AVAILABLE'::text, 'RUNNING'::text])))
-                       ORDER BY a_1.id
-                      OFFSET 0) a))), (0)::bigint)
-         END AS "greatest"
-    FROM rowrun.plan p
-   WHERE (p.id = plan_room.plan_id)
-  OFFSET 0;
+ SELECT room.open,
+     p.paused,
+     p.on_failure,
+     (p.parallel_limit IS NOT NULL),
+     p.parallel_limit,
+     room.slots,
+     taken.ids,
+     stuck.id
+    FROM (((( SELECT q.id,
+             q.paused,
+             q.parallel_limit,
+             q.on_failure
+            FROM rowrun.plan q
+           WHERE (q.id = plan_stands.plan_id)
+          OFFSET 0) p
+      CROSS JOIN LATERAL rowrun.plan_room(p.id) room(open, slots))
+      LEFT JOIN LATERAL ( SELECT COALESCE(jsonb_agg(x.id ORDER BY x.id), '[]'::jsonb) AS ids
+            FROM ( SELECT a.id
+                    FROM (unnest('{AVAILABLE,RUNNING}'::text[]) w(status)
+                      CROSS JOIN LATERAL ( SELECT u.id
+                            FROM rowrun.task_run u
+                           WHERE ((u.plan_id = p.id) AND (u.status = w.status) AND (u.status = ANY (ARRAY['AVAILABLE'::text, 'RUNNING'::text])))
+                          LIMIT 100) a)
+                   ORDER BY a.id
+                  LIMIT 100) x
+           WHERE (room.slots <= 0)) taken ON (true))
+      LEFT JOIN LATERAL ( SELECT u.id
+            FROM ( SELECT x.id,
+                     x.task_id,
+                     x.attempt,
+                     x.retry_of,
+                     x.root_id,
+                     x.status,
+                     x.run_at,
+                     x.input,
+                     x.priority,
+                     x.idempotency_key,
+                     x.creator,
+                     x.plan_id,
+                     x.type,
+                     x.queue,
+                     x.database_id,
+                     x.version,
+                     x.created_at,
+                     x.available_at,
+                     x.started_at,
+                     x.finished_at,
+                     x.updated_at,
+                     x.deadline,
+                     x.cancel_requested_at,
+                     x.cancel_reason,
+                     x.progress,
+                     x.progress_at,
+                     x.result,
+                     x.version_key,
+                     x.sequential,
+                     x.prev_status,
+                     x.by_hand,
+                     x.hold,
+                     x.judge_at,
+                     x.failures,
+                     x.recoveries,
+                     x.retry_run_id,
+                     x.round,
+                     x.tick,
+                     x.missed_at,
+                     x.own_retention,
+                     x.handles,
+                     x.replica_id,
+                     x.claim_hash
+                    FROM (unnest('{AVAILABLE}'::text[]) w(status)
+                      CROSS JOIN LATERAL ( SELECT u_1.id,
+                             u_1.task_id,
+                             u_1.attempt,
+                             u_1.retry_of,
+                             u_1.root_id,
+                             u_1.status,
+                             u_1.run_at,
+                             u_1.input,
+                             u_1.priority,
+                             u_1.idempotency_key,
+                             u_1.creator,
+                             u_1.plan_id,
+                             u_1.type,
+                             u_1.queue,
+                             u_1.database_id,
+                             u_1.version,
+                             u_1.created_at,
+                             u_1.available_at,
+                             u_1.started_at,
+                             u_1.finished_at,
+                             u_1.updated_at,
+                             u_1.deadline,
+                             u_1.cancel_requested_at,
+                             u_1.cancel_reason,
+                             u_1.progress,
+                             u_1.progress_at,
+                             u_1.result,
+                             u_1.version_key,
+                             u_1.sequential,
+                             u_1.prev_status,
+                             u_1.by_hand,
+                             u_1.hold,
+                             u_1.judge_at,
+                             u_1.failures,
+                             u_1.recoveries,
+                             u_1.retry_run_id,
+                             u_1.round,
+                             u_1.tick,
+                             u_1.missed_at,
+                             u_1.own_retention,
+                             u_1.handles,
+                             u_1.replica_id,
+                             u_1.claim_hash
+                            FROM rowrun.task_run u_1
+                           WHERE ((u_1.plan_id = p.id) AND (u_1.status = w.status) AND (u_1.status = ANY (ARRAY['AVAILABLE'::text, 'RUNNING'::text])))
+                          OFFSET 0) x)
+                  LIMIT 200) u
+           WHERE ((p.parallel_limit IS NOT NULL) AND (NOT (EXISTS ( SELECT
+                    FROM rowrun.able_replicas(ROW(u.id, u.task_id, u.attempt, u.retry_of, u.root_id, u.status, u.run_at, u.input, u.priority, u.idempotency_key, u.creator, u.plan_id, u.type, u.queue, u.database_id, u.version, u.created_at, u.available_at, u.started_at, u.finished_at, u.updated_at, u.deadline, u.cancel_requested_at, u.cancel_reason, u.progress, u.progress_at, u.result, u.version_key, u.sequential, u.prev_status, u.by_hand, u.hold, u.judge_at, u.failures, u.recoveries, u.retry_run_id, u.round, u.tick, u.missed_at, u.own_retention, u.handles, u.replica_id, u.claim_hash), plan_stands.t) able_replicas(replica_id)))))
+          LIMIT 1) stuck ON (true));
 END;
 
 
 --
--- Name: FUNCTION plan_room(plan_id bigint); Type: COMMENT; Schema: rowrun; Owner: -
+-- Name: FUNCTION plan_stands(plan_id bigint, t timestamp with time zone); Type: COMMENT; Schema: rowrun; Owner: -
 --
 
-COMMENT ON FUNCTION rowrun.plan_room(plan_id bigint) IS 'Internal: whether a plan lets runs through, and how many more.';
+COMMENT ON FUNCTION rowrun.plan_stands(plan_id bigint, t timestamp with time zone) IS 'Internal: what a plan holds its runs back by.';
 
 
 --
@@ -3538,551 +4784,42 @@ CREATE FUNCTION rowrun.promote_runs(sweep boolean DEFAULT false, free boolean DE
     AS $$
 DECLARE
     t timestamptz := clock_timestamp();
-    ids bigint[];
-    items text[];
-    changed_ids bigint[];
-    due bigint[];
-    freed_dbs text[];
-    mark_runs bigint[];
-    mark_dbs text[];
-    mark_plans bigint[];
-    mark_gates bigint[];
-    mark_wide bigint[];
-    mark_dependents bigint[];
-    mark_rounds jsonb;
-    late bigint[];
-    mark_tasks bigint[];
-    mark_paused bigint[];
-    mark_failures jsonb;
-    mark_replica boolean;
-    found_marks integer;
-    asked boolean;
-    of_plans boolean;
-    candidates bigint[];
-    locked bigint[];
-    locked_plans bigint[];
-    verdict_ids bigint[];
-    verdict_holds text[];
-    open_ids bigint[];
-    plan_runs bigint[];
-    again_dbs text[];
-    gate_dbs text[];
-    bound integer := 2 * most;
-    fresh_dbs text[];
-    part bigint[];
-    run bigint;
-    last_mark bigint;
+    marked boolean;
+    due boolean;
+    marks record;
+    found_runs record;
+    verdicts record;
+    step record;
 BEGIN
     promoted := 0;
+    busy := false;
     more := false;
-
-    -- Runs that only time and a pause may hold, unless a statement of the same transaction has just looked for them.
-    IF free THEN
-        ids := ARRAY(SELECT r.id FROM task_run r
-                     WHERE r.status = 'PENDING' AND r.hold = 'READY' AND r.plan_id IS NULL
-                     ORDER BY r.plan_id, r.priority DESC, r.run_at, r.id LIMIT 1000 FOR NO KEY UPDATE SKIP LOCKED)
-            || ARRAY(SELECT r.id FROM task_run r
-                     WHERE r.judge_at <= t AND r.plan_id IS NULL AND r.database_id IS NULL AND r.status = 'PENDING'
-                     ORDER BY r.judge_at LIMIT 1000 FOR NO KEY UPDATE SKIP LOCKED);
-        IF cardinality(ids) > 0 THEN
-            more := cardinality(ids) >= least(most, 1000);
-            ids := ids[1:2 * most];
-            -- Some of them may have been inserted after t.
-            WITH changed AS (
-                UPDATE task_run r
-                SET status = 'AVAILABLE', prev_status = 'PENDING', available_at = greatest(t, r.run_at), updated_at = greatest(t, r.updated_at + interval '1 us'),
-                    hold = NULL, judge_at = NULL
-                FROM task k
-                WHERE r.id = ANY (ids) AND k.id = r.task_id AND NOT k.paused AND NOT k.skipped AND (r.missed_at < t) IS NOT TRUE
-                RETURNING r.id, transition(r) AS item
-            )
-            SELECT count(*), array_agg(c.id), array_agg(c.item) INTO promoted, changed_ids, items FROM changed c;
-            PERFORM announce(items), note_promoted(changed_ids);
-            IF promoted < cardinality(ids) THEN
-                -- The lock on the task orders this against the user who unpauses it: either its mark is seen later, or
-                -- the task is not paused any more.
-                PERFORM FROM task k WHERE k.id IN (SELECT r.task_id FROM task_run r WHERE r.id = ANY (ids) AND coalesce(r.status, '') = 'PENDING')
-                ORDER BY k.id FOR SHARE SKIP LOCKED;
-                UPDATE task_run r SET hold = 'PAUSED', judge_at = NULL, prev_status = NULL
-                FROM task k
-                WHERE r.id = ANY (ids) AND coalesce(r.status, '') = 'PENDING' AND k.id = r.task_id AND k.paused AND NOT k.skipped;
-                UPDATE task_run r
-                SET status = 'CANCELED', cancel_reason = 'task skipped'
-                FROM task k
-                WHERE r.id = ANY (ids) AND coalesce(r.status, '') = 'PENDING' AND k.id = r.task_id AND k.skipped;
-                PERFORM rowrun.skip_missed(ARRAY(SELECT r.id FROM task_run r WHERE r.id = ANY (ids) AND coalesce(r.status, '') = 'PENDING'
-                                                 AND r.missed_at < t AND r.hold IS DISTINCT FROM 'PAUSED'));
-            END IF;
-        END IF;
+    IF free THEN -- unless a statement of the same transaction has just looked for them
+        step := promote_ungated(t, most);
+        promoted := step.promoted;
+        more := step.more;
     END IF;
-
-    -- When the next run is due, whoever inserts an earlier one says so; and whether anything asks for more.
-    SELECT extract(epoch FROM least(
-               (SELECT r.judge_at FROM task_run r
-                WHERE r.judge_at > t AND r.plan_id IS NULL AND r.database_id IS NULL ORDER BY r.judge_at LIMIT 1),
-               (SELECT r.judge_at FROM task_run r
-                WHERE r.judge_at > t AND (r.plan_id IS NOT NULL OR r.database_id IS NOT NULL) ORDER BY r.judge_at LIMIT 1)) - t) * 1000,
-           sweep OR EXISTS (SELECT FROM gate_mark)
-               OR EXISTS (SELECT FROM task_run r WHERE r.judge_at <= t AND (r.plan_id IS NOT NULL OR r.database_id IS NOT NULL))
-    INTO next_ms, asked;
-    IF asked THEN
-        PERFORM FROM promotion_lock l WHERE l.id = 1 FOR UPDATE SKIP LOCKED;
-        busy := NOT FOUND;
-        IF busy AND sweep THEN -- the row may be missing, after a restore of parts
+    SELECT a.next_ms, a.marked, a.due INTO next_ms, marked, due FROM asked_for(t) a;
+    IF NOT (sweep OR marked OR due) THEN
+        RETURN;
+    END IF;
+    PERFORM FROM promotion_lock l WHERE l.id = 1 FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
+        busy := true;
+        IF sweep THEN -- the row may be missing, after a restore of parts
             INSERT INTO promotion_lock (id) VALUES (1) ON CONFLICT DO NOTHING;
         END IF;
-    END IF;
-    IF busy IS NOT FALSE THEN
-        busy := coalesce(busy, false);
         RETURN;
     END IF;
-    t := clock_timestamp();
-
-    -- 1. What the marks name.
-    WITH taken AS (
-        DELETE FROM gate_mark WHERE id = ANY (ARRAY(SELECT m.id FROM gate_mark m ORDER BY m.id LIMIT most)) RETURNING *
-    )
-    SELECT count(*), coalesce(array_agg(DISTINCT k.run_id) FILTER (WHERE k.kind = 'RUN'), '{}'),
-           coalesce(array_agg(DISTINCT k.database_id) FILTER (WHERE k.kind = 'DATABASE'), '{}'),
-           coalesce(array_agg(DISTINCT k.plan_id) FILTER (WHERE k.kind IN ('PLAN', 'GATE')), '{}'),
-           coalesce(array_agg(DISTINCT k.plan_id) FILTER (WHERE k.kind = 'GATE'), '{}'),
-           coalesce(array_agg(DISTINCT k.plan_id) FILTER (WHERE k.wide), '{}'),
-           coalesce(array_agg(DISTINCT k.task_id) FILTER (WHERE k.kind = 'DEPENDENT'), '{}'),
-           coalesce(array_agg(DISTINCT k.task_id) FILTER (WHERE k.kind = 'TASK'), '{}'),
-           coalesce(array_agg(DISTINCT k.task_id) FILTER (WHERE k.kind = 'PAUSE'), '{}'),
-           jsonb_agg(DISTINCT jsonb_build_object('plan_id', k.plan_id, 'database_id', k.database_id)) FILTER (WHERE k.kind = 'FAILURE'),
-           coalesce(bool_or(k.kind = 'REPLICA'), false),
-           jsonb_agg(DISTINCT jsonb_build_object('plan_id', k.plan_id, 'round', k.round, 'by_run', k.by_run)) FILTER (WHERE k.round IS NOT NULL)
-    INTO found_marks, mark_runs, mark_dbs, mark_plans, mark_gates, mark_wide, mark_dependents, mark_tasks, mark_paused, mark_failures, mark_replica, mark_rounds
-    FROM taken k;
-    more := more OR found_marks = most;
-    IF sweep OR cardinality(mark_plans) > 0 THEN
-        PERFORM rowrun.settle_plans(mark_plans, mark_rounds, sweep);
-    END IF;
-    IF cardinality(mark_gates) > 0 THEN
-        -- The sequential runs of these plans hold others back on their databases, or no more.
-        gate_dbs := ARRAY(SELECT DISTINCT k.database_id FROM task k
-                          WHERE k.plan_id = ANY (mark_gates) AND k.database_id IS NOT NULL AND k.outcome IS DISTINCT FROM 'DONE'
-                            AND k.database_id <> ALL (mark_dbs));
-        mark_dbs := mark_dbs || gate_dbs[1:most];
-        IF cardinality(gate_dbs) > most THEN
-            INSERT INTO gate_mark (kind, database_id) SELECT 'DATABASE', unnest(gate_dbs[most + 1:]);
-            more := true;
-        END IF;
-    END IF;
-
-    IF sweep THEN
-        -- The safety net: databases on which something waits and nothing is active, plans with runs that are ready.
-        WITH RECURSIVE d AS (
-            (SELECT r.database_id FROM task_run r WHERE r.status = 'PENDING' AND r.hold = 'DATABASE' ORDER BY r.database_id LIMIT 1)
-            UNION ALL
-            SELECT (SELECT r.database_id FROM task_run r WHERE r.status = 'PENDING' AND r.hold = 'DATABASE'
-                      AND r.database_id > d.database_id ORDER BY r.database_id LIMIT 1)
-            FROM d WHERE d.database_id IS NOT NULL
-        )
-        SELECT mark_dbs || coalesce(array_agg(q.database_id), '{}') INTO mark_dbs
-        FROM (SELECT d.database_id FROM d WHERE d.database_id IS NOT NULL
-                AND d.database_id <> ALL (mark_dbs)
-                AND NOT EXISTS (SELECT FROM task_run a WHERE a.database_id = d.database_id AND a.status IN ('AVAILABLE', 'RUNNING'))
-              ORDER BY random() LIMIT bound) q;
-        WITH RECURSIVE p AS (
-            (SELECT r.plan_id FROM task_run r WHERE r.status = 'PENDING' AND r.hold = 'READY' AND r.plan_id > 0 ORDER BY r.plan_id LIMIT 1)
-            UNION ALL
-            SELECT (SELECT r.plan_id FROM task_run r WHERE r.status = 'PENDING' AND r.hold = 'READY'
-                      AND r.plan_id > p.plan_id ORDER BY r.plan_id LIMIT 1)
-            FROM p WHERE p.plan_id IS NOT NULL
-        )
-        SELECT mark_plans || coalesce(array_agg(q.plan_id), '{}') INTO mark_plans
-        FROM (SELECT p.plan_id FROM p WHERE p.plan_id IS NOT NULL AND p.plan_id <> ALL (mark_plans)
-              ORDER BY random() LIMIT bound) q;
-    END IF;
-
-    -- 2. Whom to judge. Every list is bounded; where a bound is met, the rest keeps its mark.
-    due := ARRAY(SELECT r.id FROM task_run r
-                 WHERE r.judge_at <= t AND (r.plan_id IS NOT NULL OR r.database_id IS NOT NULL)
-                 ORDER BY r.judge_at LIMIT 1000);
-    due := due[1:most];
-    more := more OR cardinality(due) >= least(most, 1000);
-    candidates := due || mark_runs;
-
-    IF cardinality(mark_dbs) > 0 THEN
-        -- Of each database those that the order lets through: without a version, or of the smallest unfinished one. Behind
-        -- a sequential run nothing starts, so that some of these end the list. Where something else holds them now, they
-        -- are passed over, and their database keeps a mark (freed_dbs).
-        SELECT candidates || coalesce(array_agg(c.id), '{}'), coalesce(array_agg(DISTINCT c.database_id) FILTER (WHERE c.n = least(most, 200)), '{}')
-        INTO candidates, again_dbs
-        FROM unnest(mark_dbs) d(database_id)
-        CROSS JOIN LATERAL (
-            SELECT least(
-                (SELECT r.version_key FROM task_run r WHERE r.database_id = d.database_id AND r.status = 'PENDING'
-                   AND r.version_key IS NOT NULL ORDER BY r.version_key LIMIT 1),
-                (SELECT r.version_key FROM task_run r WHERE r.database_id = d.database_id AND r.status IN ('AVAILABLE', 'RUNNING')
-                   AND r.version_key IS NOT NULL ORDER BY r.version_key LIMIT 1)) AS smallest
-        ) m
-        CROSS JOIN LATERAL (
-            SELECT x.id, d.database_id, row_number() OVER () AS n,
-                   count(*) FILTER (WHERE x.sequential) OVER (ROWS UNBOUNDED PRECEDING) - x.sequential::int AS before FROM (
-                SELECT r.id, r.sequential FROM task_run r
-                WHERE r.status = 'PENDING' AND r.hold = 'DATABASE' AND r.database_id = d.database_id AND r.version_key IS NULL
-                ORDER BY r.version_key, r.priority DESC, r.run_at, r.id LIMIT 200) x
-            UNION ALL
-            SELECT x.id, d.database_id, row_number() OVER () AS n,
-                   count(*) FILTER (WHERE x.sequential) OVER (ROWS UNBOUNDED PRECEDING) - x.sequential::int AS before FROM (
-                SELECT r.id, r.sequential FROM task_run r
-                WHERE r.status = 'PENDING' AND r.hold = 'DATABASE' AND r.database_id = d.database_id AND r.version_key = m.smallest
-                ORDER BY r.priority DESC, r.run_at, r.id LIMIT 200) x
-        ) c
-        WHERE c.n <= most AND c.before < 5;
-    END IF;
-
-    IF cardinality(mark_dependents) > 0 THEN
-        candidates := candidates || ARRAY(
-            SELECT u.id FROM unnest(mark_dependents) w(task_id)
-            CROSS JOIN LATERAL (
-                SELECT x.id, x.status FROM task_run x
-                WHERE x.task_id = w.task_id AND x.plan_id IS NOT NULL AND x.status IN ('PENDING', 'AVAILABLE', 'RUNNING') LIMIT 1) u
-            WHERE coalesce(u.status, '') = 'PENDING');
-    END IF;
-
-    IF cardinality(mark_tasks) > 0 THEN
-        -- Dependents whose every dependency is met now, asked of each (OFFSET 0): a join would read all dependencies there are.
-        part := ARRAY(SELECT r.id
-                      FROM (SELECT DISTINCT e.task_id FROM task_dependency e WHERE e.depends_on_id = ANY (mark_tasks)) w
-                      CROSS JOIN LATERAL (
-                          SELECT u.id, u.hold FROM task_run u
-                          WHERE u.task_id = w.task_id AND u.plan_id IS NOT NULL
-                            AND u.status IN ('PENDING', 'AVAILABLE', 'RUNNING') AND coalesce(u.status, '') = 'PENDING' LIMIT 1) r
-                      WHERE (r.hold = 'DEPENDENCY' OR r.hold IS NULL)
-                        AND NOT EXISTS (SELECT FROM unmet_dependency d WHERE d.task_id = w.task_id OFFSET 0)
-                      LIMIT 2000);
-        IF cardinality(part) >= least(bound, 2000) THEN
-            part := part[1:bound];
-            INSERT INTO gate_mark (kind, task_id) SELECT 'TASK', unnest(mark_tasks);
-            more := true;
-        END IF;
-        candidates := candidates || part;
-    END IF;
-
-    IF cardinality(mark_paused) > 0 THEN
-        part := ARRAY(SELECT r.id FROM task_run r JOIN task k ON k.id = r.task_id
-                      WHERE r.task_id = ANY (mark_paused) AND r.status = 'PENDING' AND r.hold = 'PAUSED' AND NOT k.paused
-                      LIMIT 2000);
-        IF cardinality(part) >= least(bound, 2000) THEN
-            part := part[1:bound];
-            INSERT INTO gate_mark (kind, task_id) SELECT 'PAUSE', unnest(mark_paused);
-            more := true;
-        END IF;
-        candidates := candidates || part;
-    END IF;
-
-    IF mark_failures IS NOT NULL THEN
-        part := ARRAY(SELECT r.id FROM jsonb_to_recordset(mark_failures) AS f(plan_id bigint, database_id text)
-                      JOIN task_run r ON r.plan_id = f.plan_id AND r.database_id = f.database_id
-                      WHERE r.status = 'PENDING' AND r.hold = 'FAILURE'
-                        AND NOT EXISTS (SELECT FROM task x JOIN plan p ON p.id = x.plan_id
-                                        WHERE x.plan_id = r.plan_id AND x.database_id = r.database_id
-                                          AND p.on_failure = 'STOP_DATABASE' AND x.version_key < r.version_key
-                                          AND x.outcome IN ('FAILED', 'CANCELED') AND NOT x.skipped)
-                      LIMIT 2000);
-        IF cardinality(part) >= least(bound, 2000) THEN
-            part := part[1:bound];
-            INSERT INTO gate_mark (kind, plan_id, database_id)
-            SELECT 'FAILURE', f.plan_id, f.database_id FROM jsonb_to_recordset(mark_failures) AS f(plan_id bigint, database_id text);
-            more := true;
-        END IF;
-        candidates := candidates || part;
-    END IF;
-
-    IF mark_replica THEN
-        -- By kind first: a million runs that nobody can take cost a few looks.
-        WITH RECURSIVE kinds AS (
-            (SELECT r.queue, r.type, coalesce(r.database_id, '') AS database_id, r.database_id IS NULL AS none
-             FROM task_run r WHERE r.status = 'PENDING' AND r.hold = 'REPLICA' ORDER BY r.queue, r.type, r.database_id LIMIT 1)
-            UNION ALL
-            SELECT n.queue, n.type, coalesce(n.database_id, ''), n.database_id IS NULL
-            FROM kinds k
-            CROSS JOIN LATERAL (
-                (SELECT r.queue, r.type, r.database_id FROM task_run r
-                 WHERE r.status = 'PENDING' AND r.hold = 'REPLICA' AND NOT k.none
-                   AND r.queue = k.queue AND r.type = k.type AND r.database_id > k.database_id
-                 ORDER BY r.queue, r.type, r.database_id LIMIT 1)
-                UNION ALL
-                (SELECT r.queue, r.type, r.database_id FROM task_run r
-                 WHERE r.status = 'PENDING' AND r.hold = 'REPLICA' AND NOT k.none
-                   AND r.queue = k.queue AND r.type = k.type AND r.database_id IS NULL
-                 ORDER BY r.queue, r.type, r.database_id LIMIT 1)
-                UNION ALL
-                (SELECT r.queue, r.type, r.database_id FROM task_run r
-                 WHERE r.status = 'PENDING' AND r.hold = 'REPLICA' AND (r.queue, r.type) > (k.queue, k.type)
-                 ORDER BY r.queue, r.type, r.database_id LIMIT 1)
-                LIMIT 1
-            ) n
-        ), fitting AS MATERIALIZED (
-            SELECT k.* FROM kinds k
-            WHERE EXISTS (SELECT FROM replica_heartbeat h
-                          WHERE rowrun.takes(h, t, k.queue, k.type, CASE WHEN NOT k.none THEN k.database_id END, NULL))
-        )
-        SELECT coalesce(array_agg(x.id), '{}') INTO part FROM (
-            SELECT r.id FROM fitting f
-            CROSS JOIN LATERAL (
-                SELECT q.id, q.queue, q.type, q.database_id, q.task_id FROM task_run q WHERE q.status = 'PENDING' AND q.hold = 'REPLICA'
-                   AND q.queue = f.queue AND q.type = f.type AND NOT f.none AND q.database_id = f.database_id
-                UNION ALL
-                SELECT q.id, q.queue, q.type, q.database_id, q.task_id FROM task_run q WHERE q.status = 'PENDING' AND q.hold = 'REPLICA'
-                   AND q.queue = f.queue AND q.type = f.type AND f.none AND q.database_id IS NULL
-            ) r
-            JOIN task k ON k.id = r.task_id
-            WHERE r.type <> 'COMMAND'
-               OR EXISTS (SELECT FROM replica_heartbeat h WHERE rowrun.takes(h, t, r.queue, r.type, r.database_id, k.payload))
-            LIMIT 2000) x;
-        IF cardinality(part) >= least(bound, 2000) THEN
-            part := part[1:bound];
-            INSERT INTO gate_mark (kind) VALUES ('REPLICA');
-            more := true;
-        END IF;
-        candidates := candidates || part;
-    END IF;
-
-    -- The plans of the candidates are looked at too: a retry may have ended a STOP.
-    IF cardinality(due) > 0 THEN
-        SELECT coalesce(array_agg(DISTINCT q.plan_id), '{}') INTO mark_plans
-        FROM (SELECT unnest(mark_plans) AS plan_id
-              UNION SELECT r.plan_id FROM task_run r WHERE r.id = ANY (due) AND num_nonnulls(r.plan_id) = 1) q;
-    END IF;
-    IF cardinality(mark_plans) > 0 THEN
-        plan_runs := ARRAY(
-            SELECT x.id FROM unnest(mark_plans) p(id)
-            CROSS JOIN LATERAL rowrun.plan_room(p.id) room
-            CROSS JOIN LATERAL (
-                SELECT r.id FROM task_run r WHERE r.plan_id = p.id AND r.status = 'PENDING' AND r.hold = 'READY'
-                ORDER BY r.priority DESC, r.run_at, r.id LIMIT CASE WHEN p.id = ANY (mark_wide) THEN most ELSE least(room.slots, most) END) x
-            WHERE room.open AND room.slots > 0);
-        candidates := candidates || plan_runs;
-    ELSE
-        plan_runs := '{}';
-    END IF;
-
-    IF cardinality(candidates) = 0 THEN
-        RETURN;
-    END IF;
-
-    -- 3. Rows that a user holds are left for later.
-    SELECT coalesce(array_agg(r.id), '{}'), array_agg(DISTINCT r.plan_id) FILTER (WHERE r.plan_id IS NOT NULL)
-    INTO locked, locked_plans
-    FROM (SELECT r.id, r.plan_id FROM task_run r WHERE r.id = ANY (candidates) AND coalesce(r.status, '') = 'PENDING'
-          ORDER BY r.id FOR NO KEY UPDATE SKIP LOCKED) r;
-    IF cardinality(locked) < cardinality(candidates) THEN
-        INSERT INTO gate_mark (kind, run_id)
-        SELECT DISTINCT 'RUN', c.id FROM unnest(candidates) c(id)
-        WHERE c.id <> ALL (locked)
-          AND EXISTS (SELECT FROM task_run r WHERE r.id = c.id AND coalesce(r.status, '') = 'PENDING' AND r.judge_at IS NULL);
-    END IF;
-
-    -- Their moment is one before the next statement's snapshot, so that whatever gate was closed by then is seen closed; and not before an
-    -- end that the snapshot sees, because the times would then suggest that more ran at once than did. An end after t leaves
-    -- its mark behind the last one now.
-    last_mark := coalesce(pg_sequence_last_value('rowrun.gate_mark_id_seq'), 0);
-    t := clock_timestamp();
-
-    -- 4. The verdict on each: NULL, or what holds it.
-    WITH moment AS MATERIALIZED (
-        SELECT greatest(t, (SELECT max(m.at) FROM gate_mark m WHERE m.id > last_mark)) AS t
-    ), room AS MATERIALIZED (
-        -- Taken for many, so that they are hashed: as many plans as runs would be compared each with each.
-        SELECT l.id AS plan_id, p.open, p.slots, l.parallel_limit IS NOT NULL AS limited
-        FROM generate_subscripts(locked_plans, 1) n CROSS JOIN LATERAL (SELECT * FROM plan l WHERE l.id = locked_plans[n] OFFSET 0) l
-        CROSS JOIN LATERAL rowrun.plan_room(l.id) p
-    ), candidate AS MATERIALIZED (
-        SELECT r.id, r.plan_id, r.database_id, r.version_key, r.sequential, r.priority, r.run_at, r.hold AS held,
-               coalesce(p.open, true) AS plan_open, coalesce(p.slots, 1) AS slots, g.gate
-        FROM task_run r
-        LEFT JOIN room p ON p.plan_id = r.plan_id
-        CROSS JOIN moment
-        CROSS JOIN LATERAL rowrun.closed_gate(r, coalesce(p.limited, false), moment.t) g
-        WHERE r.id = ANY (locked)
-    ), target AS MATERIALIZED (
-        -- What is AVAILABLE or RUNNING there: asked once, because with an old snapshot each answer passes by all that ended.
-        SELECT d.database_id,
-               CASE WHEN d.sequential THEN EXISTS (SELECT FROM task_run a WHERE a.database_id = d.database_id
-                                                   AND a.status IN ('AVAILABLE', 'RUNNING')) END AS active,
-               CASE WHEN d.others THEN EXISTS (SELECT FROM task_run a WHERE a.database_id = d.database_id AND a.sequential
-                                               AND a.status IN ('AVAILABLE', 'RUNNING')) END AS active_sequential
-        FROM (SELECT c.database_id, bool_or(c.sequential) AS sequential, bool_or(NOT c.sequential) AS others
-              FROM candidate c WHERE c.gate IS NULL AND c.plan_open AND c.slots > 0 AND c.database_id IS NOT NULL GROUP BY 1) d
-    ), open AS MATERIALIZED (
-        -- Mutual exclusion with that.
-        SELECT c.*, coalesce(CASE WHEN c.sequential THEN d.active ELSE d.active_sequential END, false) AS busy
-        FROM candidate c LEFT JOIN target d ON d.database_id = c.database_id
-        WHERE c.gate IS NULL AND c.plan_open AND c.slots > 0
-    ), base AS MATERIALIZED (
-        -- A run whose gates are open has the smallest version there is.
-        SELECT d.database_id, coalesce(d.version_key, least(
-                   (SELECT r.version_key FROM task_run r WHERE r.database_id = d.database_id AND r.status = 'PENDING'
-                      AND r.version_key IS NOT NULL ORDER BY r.version_key LIMIT 1),
-                   (SELECT r.version_key FROM task_run r WHERE r.database_id = d.database_id AND r.status IN ('AVAILABLE', 'RUNNING')
-                      AND r.version_key IS NOT NULL ORDER BY r.version_key LIMIT 1))) AS smallest
-        FROM (SELECT o.database_id, min(o.version_key) AS version_key FROM open o WHERE o.database_id IS NOT NULL GROUP BY 1) d
-    ), first_sequential AS MATERIALIZED (
-        -- Of each database the first sequential run that mutual exclusion alone holds, candidate or not: the runs
-        -- that come later in the order wait behind it.
-        SELECT DISTINCT ON (s.database_id) s.database_id, s.id, s.priority, s.run_at
-        FROM (
-            SELECT o.database_id, o.id, o.priority, o.run_at FROM open o WHERE o.sequential AND o.database_id IS NOT NULL
-            UNION ALL
-            SELECT b.database_id, x.id, x.priority, x.run_at
-            FROM base b CROSS JOIN moment CROSS JOIN LATERAL rowrun.first_sequential(b.database_id, b.smallest, moment.t) x
-            WHERE EXISTS (SELECT FROM task_run r WHERE r.database_id = b.database_id AND r.status = 'PENDING'
-                            AND r.version_key IS NULL AND r.sequential)
-               OR EXISTS (SELECT FROM task_run r WHERE r.database_id = b.database_id AND r.status = 'PENDING'
-                            AND r.version_key = b.smallest AND r.sequential)
-        ) s
-        ORDER BY s.database_id, s.priority DESC, s.run_at, s.id
-    ), passed AS MATERIALIZED (
-        SELECT o.*,
-               NOT o.busy AND (
-                   o.database_id IS NULL
-                   OR (o.sequential AND f.id = o.id AND NOT EXISTS (
-                           SELECT FROM open e WHERE e.database_id = o.database_id AND NOT e.sequential AND NOT e.busy
-                             AND (-e.priority::bigint, e.run_at, e.id) < (-o.priority::bigint, o.run_at, o.id)))
-                   OR (NOT o.sequential AND (f.id IS NULL
-                           OR (-o.priority::bigint, o.run_at, o.id) < (-f.priority::bigint, f.run_at, f.id)))
-               ) AS alone
-        FROM open o LEFT JOIN first_sequential f ON f.database_id = o.database_id
-    ), ranked AS MATERIALIZED (
-        SELECT a.id, a.slots, row_number() OVER (PARTITION BY a.plan_id ORDER BY a.priority DESC, a.run_at, a.id) AS n
-        FROM passed a WHERE a.alone
-    )
-    SELECT array_agg(v.id), array_agg(v.hold), coalesce(array_agg(v.id) FILTER (WHERE v.hold IS NULL), '{}'),
-           bool_or(v.hold IS NULL AND v.plan_id IS NOT NULL),
-           coalesce(array_agg(DISTINCT v.database_id) FILTER (WHERE v.crowded_out AND v.database_id IS NOT NULL), '{}')
-               || coalesce(again_dbs, '{}'),
-           array_agg(DISTINCT v.database_id) FILTER (WHERE v.fresh),
-           array_agg(DISTINCT v.database_id) FILTER (WHERE v.could_go AND v.hold <> 'DATABASE' AND v.hold IS DISTINCT FROM v.held),
-           (SELECT moment.t FROM moment)
-    INTO verdict_ids, verdict_holds, open_ids, of_plans, again_dbs, fresh_dbs, freed_dbs, t
-    FROM (
-        SELECT c.id, c.plan_id, c.database_id, c.held, c.held IS NULL AND c.version_key IS NOT NULL AS fresh,
-               c.sequential AND c.database_id IS NOT NULL AND (c.held IS NULL OR c.held IN ('DATABASE', 'READY')) AS could_go,
-               CASE WHEN c.gate IS NOT NULL THEN c.gate
-                    WHEN NOT c.plan_open OR c.slots <= 0 THEN 'READY'
-                    WHEN k.id IS NULL THEN 'DATABASE'
-                    WHEN c.plan_id IS NOT NULL AND k.n > k.slots THEN 'READY' END AS hold,
-               c.plan_id IS NOT NULL AND k.n > k.slots AS crowded_out
-        FROM candidate c LEFT JOIN ranked k ON k.id = c.id
-    ) v;
-
-    -- 5. Promote, and note what holds the others.
-    IF of_plans THEN
-        -- The first run of a round begins it, with the plan's row held; where somebody else holds that, it waits.
-        late := rowrun.begin_rounds(open_ids, false);
-        IF cardinality(late) > 0 THEN
-            open_ids := ARRAY(SELECT o FROM unnest(open_ids) o WHERE o <> ALL (late));
-            verdict_holds := ARRAY(SELECT CASE WHEN v.id = ANY (late) THEN 'READY' ELSE v.hold END
-                                   FROM unnest(verdict_ids, verdict_holds) WITH ORDINALITY v(id, hold, n) ORDER BY v.n);
-            INSERT INTO gate_mark (kind, plan_id) SELECT DISTINCT 'PLAN', r.plan_id FROM task_run r WHERE r.id = ANY (late);
-        END IF;
-    END IF;
-    IF cardinality(open_ids) > 0 THEN
-        BEGIN
-            WITH changed AS (
-                UPDATE task_run r
-                SET status = 'AVAILABLE', prev_status = 'PENDING', available_at = t, updated_at = greatest(t, r.updated_at + interval '1 us'), hold = NULL, judge_at = NULL
-                WHERE r.id = ANY (open_ids)
-                RETURNING r.id, transition(r) AS item
-            )
-            SELECT promoted + count(*), array_agg(c.id), array_agg(c.item) INTO promoted, changed_ids, items FROM changed c;
-            PERFORM announce(items), note_promoted(changed_ids);
-        EXCEPTION WHEN unique_violation OR lock_not_available THEN
-            -- Somebody made a sequential run of that database AVAILABLE by hand: that costs one run, not the batch.
-            FOREACH run IN ARRAY open_ids LOOP
-                BEGIN
-                    WITH changed AS (
-                        UPDATE task_run r
-                        SET status = 'AVAILABLE', prev_status = 'PENDING', available_at = t, updated_at = greatest(t, r.updated_at + interval '1 us'), hold = NULL, judge_at = NULL
-                        WHERE r.id = run
-                        RETURNING r.id, transition(r) AS item
-                    )
-                    SELECT promoted + count(*), array_agg(c.id), array_agg(c.item) INTO promoted, changed_ids, items FROM changed c;
-                    PERFORM announce(items), note_promoted(changed_ids);
-                EXCEPTION WHEN unique_violation OR lock_not_available THEN
-                    UPDATE task_run r SET hold = 'DATABASE', judge_at = NULL, prev_status = NULL WHERE r.id = run;
-                    INSERT INTO gate_mark (kind, run_id) VALUES ('RUN', run);
-                END;
-            END LOOP;
-        END;
-    END IF;
-    IF 'DEPENDENCY' = ANY (verdict_holds) THEN
-        -- Whoever is just ending a task may not have seen that one of these waits for it. Whose tasks can all be locked
-        -- is seen by their ends; where one is held, or the verdict is out of date by now, it is judged again.
-        part := ARRAY(SELECT r.id FROM unnest(verdict_ids, verdict_holds) v(id, hold) JOIN task_run r ON r.id = v.id
-                      WHERE v.hold = 'DEPENDENCY' AND r.hold IS DISTINCT FROM 'DEPENDENCY');
-        mark_tasks := ARRAY(SELECT n.id FROM task n
-                            WHERE n.id IN (SELECT d.depends_on_id FROM task_run r JOIN unmet_dependency d ON d.task_id = r.task_id
-                                           WHERE r.id = ANY (part))
-                            ORDER BY n.id FOR SHARE SKIP LOCKED);
-        INSERT INTO gate_mark (kind, run_id)
-        SELECT 'RUN', r.id FROM task_run r
-        WHERE r.id = ANY (part)
-          AND (SELECT coalesce(bool_or(d.depends_on_id <> ALL (mark_tasks)), true) FROM unmet_dependency d WHERE d.task_id = r.task_id);
-    END IF;
-    IF cardinality(open_ids) < cardinality(verdict_ids) THEN
-        UPDATE task_run r SET hold = v.hold, judge_at = NULL, prev_status = NULL
-        FROM unnest(verdict_ids, verdict_holds) v(id, hold)
-        WHERE r.id = v.id AND v.hold NOT IN ('TIME', 'SKIPPED', 'MISSED') AND (r.hold IS DISTINCT FROM v.hold OR r.judge_at IS NOT NULL);
-    END IF;
-    IF 'TIME' = ANY (verdict_holds) THEN
-        UPDATE task_run r SET hold = NULL, judge_at = r.run_at, prev_status = NULL
-        FROM unnest(verdict_ids, verdict_holds) v(id, hold)
-        WHERE r.id = v.id AND v.hold = 'TIME' AND (r.hold IS NOT NULL OR r.judge_at IS DISTINCT FROM r.run_at);
-        -- Their marks had them judged before they are due: this pass is the only one that is sure to be told of their time.
-        next_ms := least(next_ms, (SELECT extract(epoch FROM min(r.run_at) - t) * 1000
-                                   FROM task_run r JOIN unnest(verdict_ids, verdict_holds) v(id, hold) ON v.id = r.id
-                                   WHERE v.hold = 'TIME'));
-    END IF;
-    IF 'MISSED' = ANY (verdict_holds) THEN
-        PERFORM rowrun.skip_missed(ARRAY(SELECT v.id FROM unnest(verdict_ids, verdict_holds) v(id, hold) WHERE v.hold = 'MISSED'));
-    END IF;
-    IF 'SKIPPED' = ANY (verdict_holds) THEN
-        UPDATE task_run r
-        SET status = 'CANCELED', cancel_reason = 'task skipped'
-        FROM unnest(verdict_ids, verdict_holds) v(id, hold)
-        WHERE r.id = v.id AND v.hold = 'SKIPPED';
-        more := true; -- their ends have left marks
-    END IF;
-
-    -- 6. What this pass itself may have opened or not got round to.
-    IF fresh_dbs IS NOT NULL THEN
-        -- A version that came may hold a sequential run back, behind which others then needn't wait.
-        INSERT INTO gate_mark (kind, database_id)
-        SELECT 'DATABASE', d FROM unnest(fresh_dbs) d
-        WHERE EXISTS (SELECT FROM task_run w WHERE w.database_id = d AND w.version_key IS NULL AND NOT w.sequential
-                      AND w.status = 'PENDING' AND w.hold = 'DATABASE')
-          AND EXISTS (SELECT FROM task_run q WHERE q.database_id = d AND q.version_key IS NOT NULL AND q.sequential AND q.status = 'PENDING');
-        more := more OR FOUND;
-    END IF;
-    IF freed_dbs IS NOT NULL THEN
-        -- A sequential run that others waited behind, as mutual exclusion alone held it, and that something else holds now.
-        INSERT INTO gate_mark (kind, database_id)
-        SELECT 'DATABASE', d FROM unnest(freed_dbs) d
-        WHERE EXISTS (SELECT FROM task_run w WHERE w.database_id = d AND w.status = 'PENDING' AND w.hold = 'DATABASE');
-        more := more OR FOUND;
-    END IF;
-    IF cardinality(again_dbs) > 0 AND EXISTS (
-        SELECT FROM unnest(verdict_ids, verdict_holds) v(id, hold) WHERE v.hold IS DISTINCT FROM 'DATABASE')
-    THEN
-        INSERT INTO gate_mark (kind, database_id) SELECT DISTINCT 'DATABASE', d FROM unnest(again_dbs) d;
-        more := true;
-    END IF;
-    IF cardinality(plan_runs) > 0 THEN
-        INSERT INTO gate_mark (kind, plan_id, wide)
-        SELECT 'PLAN', q.plan_id, q.wide
-        FROM (SELECT r.plan_id, bool_or(v.hold IS NOT NULL) AS wide
-              FROM task_run r JOIN unnest(verdict_ids, verdict_holds) v(id, hold) ON v.id = r.id
-              WHERE r.id = ANY (plan_runs) AND v.hold IS DISTINCT FROM 'READY' GROUP BY r.plan_id) q
-        CROSS JOIN LATERAL rowrun.plan_room(q.plan_id) room
-        WHERE room.open AND room.slots > 0
-          AND EXISTS (SELECT FROM task_run r WHERE r.plan_id = q.plan_id AND r.status = 'PENDING' AND r.hold = 'READY');
-        more := more OR FOUND;
+    marks := take_marks(sweep, most);
+    found_runs := candidates(marks, due, most);
+    more := more OR marks.more OR found_runs.more;
+    IF cardinality(found_runs.ids) > 0 THEN
+        verdicts := verdicts_on(found_runs.ids);
+        step := apply_verdicts(verdicts);
+        promoted := promoted + step.promoted;
+        next_ms := least(next_ms, step.next_ms);
+        more := leave_marks(verdicts, found_runs.of_plans, found_runs.cut_off) OR more;
     END IF;
 END $$;
 
@@ -4092,6 +4829,52 @@ END $$;
 --
 
 COMMENT ON FUNCTION rowrun.promote_runs(sweep boolean, free boolean, most integer, OUT promoted integer, OUT busy boolean, OUT more boolean, OUT next_ms double precision) IS 'Internal: one promote pass, PENDING to AVAILABLE.';
+
+
+--
+-- Name: promote_ungated(timestamp with time zone, integer); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.promote_ungated(t timestamp with time zone, most integer, OUT promoted integer, OUT more boolean) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+DECLARE
+    ids bigint[];
+    closed bigint[];
+    causes text[];
+BEGIN
+    ids := ARRAY(SELECT r.id FROM task_run r
+                 WHERE r.judge_at <= t AND r.plan_id IS NULL AND r.database_id IS NULL AND r.status = 'PENDING'
+                 ORDER BY r.judge_at LIMIT 1000 FOR NO KEY UPDATE SKIP LOCKED);
+    promoted := 0;
+    more := cardinality(ids) > 0 AND cardinality(ids) >= least(most, 1000);
+    IF cardinality(ids) = 0 THEN
+        RETURN;
+    END IF;
+    ids := ids[1:2 * most];
+    promoted := cardinality(make_available(ARRAY(
+        SELECT r.id FROM task_run r JOIN task k ON k.id = r.task_id
+        WHERE r.id = ANY (ids) AND rowrun.own_cause(k, r.missed_at, t) IS NULL), t));
+    IF promoted < cardinality(ids) THEN
+        -- The lock on the task orders this against the user who unpauses it: either its mark is seen later, or the task is
+        -- not paused any more.
+        PERFORM FROM task k WHERE k.id IN (SELECT r.task_id FROM task_run r WHERE r.id = ANY (ids) AND coalesce(r.status, '') = 'PENDING')
+        ORDER BY k.id FOR SHARE SKIP LOCKED;
+        SELECT array_agg(c.id), array_agg(c.cause) INTO closed, causes
+        FROM (SELECT r.id, rowrun.own_cause(k, r.missed_at, t) AS cause FROM task_run r JOIN task k ON k.id = r.task_id
+              WHERE r.id = ANY (ids) AND coalesce(r.status, '') = 'PENDING') c
+        WHERE c.cause IS NOT NULL;
+        PERFORM hold_runs(closed, causes);
+    END IF;
+END $$;
+
+
+--
+-- Name: FUNCTION promote_ungated(t timestamp with time zone, most integer, OUT promoted integer, OUT more boolean); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.promote_ungated(t timestamp with time zone, most integer, OUT promoted integer, OUT more boolean) IS 'Internal: promotes runs without plan and database.';
 
 
 --
@@ -4868,6 +5651,35 @@ COMMENT ON FUNCTION rowrun.schedule_task(task_id bigint, moved boolean, anew boo
 
 
 --
+-- Name: sequential_ahead(text, text, timestamp with time zone); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.sequential_ahead(database_id text, smallest text, t timestamp with time zone) RETURNS TABLE(id bigint, priority integer, run_at timestamp with time zone)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT f.id,
+     f.priority,
+     f.run_at
+    FROM (( SELECT 1 AS "?column?"
+           WHERE ((EXISTS ( SELECT
+                    FROM rowrun.task_run u
+                   WHERE ((u.database_id = sequential_ahead.database_id) AND (u.status = 'PENDING'::text) AND (u.version_key IS NULL) AND u.sequential))) OR (EXISTS ( SELECT
+                    FROM rowrun.task_run u
+                   WHERE ((u.database_id = sequential_ahead.database_id) AND (u.status = 'PENDING'::text) AND (u.version_key = (sequential_ahead.smallest COLLATE "C")) AND u.sequential))))) one
+      CROSS JOIN LATERAL rowrun.first_sequential(sequential_ahead.database_id, sequential_ahead.smallest, sequential_ahead.t) f(id, priority, run_at))
+   ORDER BY f.priority DESC, f.run_at, f.id
+  LIMIT 1;
+END;
+
+
+--
+-- Name: FUNCTION sequential_ahead(database_id text, smallest text, t timestamp with time zone); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.sequential_ahead(database_id text, smallest text, t timestamp with time zone) IS 'Internal: the sequential run that later ones of a database wait behind.';
+
+
+--
 -- Name: sequential_open(bigint, timestamp with time zone); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
@@ -5104,6 +5916,135 @@ CREATE FUNCTION rowrun.skip_task(task_id bigint, reason text DEFAULT NULL::text)
 --
 
 COMMENT ON FUNCTION rowrun.skip_task(task_id bigint, reason text) IS 'The task counts as done; refused while a run of it is AVAILABLE or RUNNING.';
+
+
+--
+-- Name: stuck_on_database(text, timestamp with time zone); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.stuck_on_database(database_id text, t timestamp with time zone) RETURNS TABLE(any_id bigint, sequential_id bigint, version_id bigint, version_key text)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT min(u.id) AS min,
+     min(u.id) FILTER (WHERE u.sequential) AS min,
+     (array_agg(u.id ORDER BY u.version_key, u.id) FILTER (WHERE (u.version_key IS NOT NULL)))[1] AS array_agg,
+     min(u.version_key) AS min
+    FROM ( SELECT x.id,
+             x.task_id,
+             x.attempt,
+             x.retry_of,
+             x.root_id,
+             x.status,
+             x.run_at,
+             x.input,
+             x.priority,
+             x.idempotency_key,
+             x.creator,
+             x.plan_id,
+             x.type,
+             x.queue,
+             x.database_id,
+             x.version,
+             x.created_at,
+             x.available_at,
+             x.started_at,
+             x.finished_at,
+             x.updated_at,
+             x.deadline,
+             x.cancel_requested_at,
+             x.cancel_reason,
+             x.progress,
+             x.progress_at,
+             x.result,
+             x.version_key,
+             x.sequential,
+             x.prev_status,
+             x.by_hand,
+             x.hold,
+             x.judge_at,
+             x.failures,
+             x.recoveries,
+             x.retry_run_id,
+             x.round,
+             x.tick,
+             x.missed_at,
+             x.own_retention,
+             x.handles,
+             x.replica_id,
+             x.claim_hash
+            FROM rowrun.task_run x
+           WHERE ((x.database_id = stuck_on_database.database_id) AND (x.status = ANY (ARRAY['AVAILABLE'::text, 'RUNNING'::text])))
+           ORDER BY x.database_id, x.version_key
+          LIMIT 200) u
+   WHERE ((u.status = 'AVAILABLE'::text) AND (NOT (EXISTS ( SELECT
+            FROM rowrun.able_replicas(ROW(u.id, u.task_id, u.attempt, u.retry_of, u.root_id, u.status, u.run_at, u.input, u.priority, u.idempotency_key, u.creator, u.plan_id, u.type, u.queue, u.database_id, u.version, u.created_at, u.available_at, u.started_at, u.finished_at, u.updated_at, u.deadline, u.cancel_requested_at, u.cancel_reason, u.progress, u.progress_at, u.result, u.version_key, u.sequential, u.prev_status, u.by_hand, u.hold, u.judge_at, u.failures, u.recoveries, u.retry_run_id, u.round, u.tick, u.missed_at, u.own_retention, u.handles, u.replica_id, u.claim_hash), stuck_on_database.t) able_replicas(replica_id)))));
+END;
+
+
+--
+-- Name: FUNCTION stuck_on_database(database_id text, t timestamp with time zone); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.stuck_on_database(database_id text, t timestamp with time zone) IS 'Internal: AVAILABLE runs that keep a database and that no live replica takes.';
+
+
+--
+-- Name: take_marks(boolean, integer); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.take_marks(sweep boolean, most integer, OUT runs bigint[], OUT databases text[], OUT plans bigint[], OUT wide bigint[], OUT dependents bigint[], OUT tasks bigint[], OUT paused bigint[], OUT failures jsonb, OUT replicas boolean, OUT more boolean) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+DECLARE
+    taken integer;
+    gates bigint[];
+    gate_dbs text[];
+    rounds jsonb;
+BEGIN
+    WITH taken AS (
+        DELETE FROM gate_mark WHERE id = ANY (ARRAY(SELECT m.id FROM gate_mark m ORDER BY m.id LIMIT most)) RETURNING *
+    )
+    SELECT count(*), coalesce(array_agg(DISTINCT k.run_id) FILTER (WHERE k.kind = 'RUN'), '{}'),
+           coalesce(array_agg(DISTINCT k.database_id) FILTER (WHERE k.kind = 'DATABASE'), '{}'),
+           coalesce(array_agg(DISTINCT k.plan_id) FILTER (WHERE k.kind IN ('PLAN', 'GATE')), '{}'),
+           coalesce(array_agg(DISTINCT k.plan_id) FILTER (WHERE k.kind = 'GATE'), '{}'),
+           coalesce(array_agg(DISTINCT k.plan_id) FILTER (WHERE k.wide), '{}'),
+           coalesce(array_agg(DISTINCT k.task_id) FILTER (WHERE k.kind = 'DEPENDENT'), '{}'),
+           coalesce(array_agg(DISTINCT k.task_id) FILTER (WHERE k.kind = 'TASK'), '{}'),
+           coalesce(array_agg(DISTINCT k.task_id) FILTER (WHERE k.kind = 'PAUSE'), '{}'),
+           jsonb_agg(DISTINCT jsonb_build_object('plan_id', k.plan_id, 'database_id', k.database_id)) FILTER (WHERE k.kind = 'FAILURE'),
+           coalesce(bool_or(k.kind = 'REPLICA'), false),
+           jsonb_agg(DISTINCT jsonb_build_object('plan_id', k.plan_id, 'round', k.round, 'by_run', k.by_run)) FILTER (WHERE k.round IS NOT NULL)
+    INTO taken, runs, databases, plans, gates, wide, dependents, tasks, paused, failures, replicas, rounds
+    FROM taken k;
+    more := taken = most;
+    IF sweep OR cardinality(plans) > 0 THEN
+        PERFORM rowrun.settle_plans(plans, rounds, sweep);
+    END IF;
+    IF cardinality(gates) > 0 THEN
+        -- The sequential runs of these plans hold others back on their databases, or no more.
+        gate_dbs := ARRAY(SELECT DISTINCT k.database_id FROM task k
+                          WHERE k.plan_id = ANY (gates) AND k.database_id IS NOT NULL AND k.outcome IS DISTINCT FROM 'DONE'
+                            AND k.database_id <> ALL (databases));
+        databases := databases || gate_dbs[1:most];
+        IF cardinality(gate_dbs) > most THEN
+            INSERT INTO gate_mark (kind, database_id) SELECT 'DATABASE', unnest(gate_dbs[most + 1:]);
+            more := true;
+        END IF;
+    END IF;
+    IF sweep THEN
+        databases := databases || ARRAY(SELECT o.database_id FROM rowrun.overlooked_databases(databases) o ORDER BY random() LIMIT 2 * most);
+        plans := plans || ARRAY(SELECT o.plan_id FROM rowrun.overlooked_plans(plans) o ORDER BY random() LIMIT 2 * most);
+    END IF;
+END $$;
+
+
+--
+-- Name: FUNCTION take_marks(sweep boolean, most integer, OUT runs bigint[], OUT databases text[], OUT plans bigint[], OUT wide bigint[], OUT dependents bigint[], OUT tasks bigint[], OUT paused bigint[], OUT failures jsonb, OUT replicas boolean, OUT more boolean); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.take_marks(sweep boolean, most integer, OUT runs bigint[], OUT databases text[], OUT plans bigint[], OUT wide bigint[], OUT dependents bigint[], OUT tasks bigint[], OUT paused bigint[], OUT failures jsonb, OUT replicas boolean, OUT more boolean) IS 'Internal: takes the marks of a pass.';
 
 
 --
@@ -5615,7 +6556,8 @@ BEGIN
         RETURN NULL;
     END IF;
     IF NOT (NEW.created_at = now() AND is_quiet()) THEN -- nobody else has seen what this transaction inserted
-        PERFORM announce(ARRAY[transition(NEW)]);
+        PERFORM announce(CASE WHEN OLD.hold = 'UNTOLD' AND OLD.status = 'AVAILABLE' THEN ARRAY[arrival(NEW), transition(NEW)]
+                              ELSE ARRAY[transition(NEW)] END);
     END IF;
     IF NEW.status = 'AVAILABLE' AND NEW.round > 1 THEN -- the promote pass begins the round before it gets here
         INSERT INTO gate_mark (kind, plan_id, round, by_run)
@@ -5714,7 +6656,7 @@ DECLARE
     marked boolean;
 BEGIN
     SELECT k.type, k.queue, k.database_id, k.version, k.version_key, k.sequential, k.priority, k.plan_id,
-           nullif(k.retention IS NOT NULL, false) AS own_retention
+           nullif(k.retention IS NOT NULL, false) AS own_retention, k.paused OR k.skipped AS stopped
     INTO t FROM rowrun.task k WHERE k.id = NEW.task_id;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'task % does not exist', coalesce(NEW.task_id::text, 'NULL')
@@ -5811,9 +6753,12 @@ BEGIN
         RAISE EXCEPTION 'input of a % task may not name sql, transaction or command', t.type
             USING ERRCODE = 'RR003', HINT = 'They belong to the task''s payload.';
     END IF;
-    -- Nothing but time and pause holds a run without plan and database: where it is due, the next pass takes it.
-    IF t.plan_id IS NULL AND t.database_id IS NULL AND NEW.run_at <= clock_timestamp() THEN
-        NEW.hold := 'READY';
+    -- Nothing holds a run without plan and database that is due: it needs no pass, and no further version of its row. That
+    -- it is AVAILABLE is announced with what becomes of it next. The run of a tick may be missed, and goes with its schedule.
+    IF t.plan_id IS NULL AND t.database_id IS NULL AND NEW.run_at <= clock_timestamp() AND NOT t.stopped AND NEW.tick IS NULL THEN
+        NEW.status := 'AVAILABLE';
+        NEW.available_at := clock_timestamp();
+        NEW.hold := 'UNTOLD';
         NEW.judge_at := NULL;
     ELSIF t.plan_id IS NOT NULL AND t.database_id IS NULL AND NEW.run_at <= clock_timestamp() AND NOT depends THEN
         -- Most likely only its plan holds it, which the pass looks at; the other gates are asked when its turn comes.
@@ -5921,13 +6866,8 @@ BEGIN
         END IF;
         IF NEW.status = 'PENDING' THEN
             PERFORM rowrun.note_edit(NEW.database_id, NEW.run_at < OLD.run_at);
-            IF OLD.plan_id IS NULL AND OLD.database_id IS NULL AND NEW.run_at <= t THEN
-                NEW.hold := 'READY';
-                NEW.judge_at := NULL;
-            ELSE
-                NEW.hold := NULL;
-                NEW.judge_at := NEW.run_at;
-            END IF;
+            NEW.hold := NULL;
+            NEW.judge_at := NEW.run_at;
         END IF;
     END IF;
 
@@ -6148,6 +7088,31 @@ COMMENT ON FUNCTION rowrun.task_scheduled() IS 'Trigger: the waiting run follows
 
 
 --
+-- Name: tasks_ahead(bigint); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.tasks_ahead(task_id bigint) RETURNS TABLE(total bigint, first_id bigint, ids jsonb)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT count(*) AS count,
+     min(d.depends_on_id) AS min,
+     to_jsonb((array_agg(d.depends_on_id ORDER BY d.depends_on_id))[1:100]) AS to_jsonb
+    FROM ( SELECT u.depends_on_id
+            FROM rowrun.unmet_dependency u
+           WHERE (u.task_id = tasks_ahead.task_id)
+           ORDER BY u.task_id, u.depends_on_id
+          LIMIT 101) d;
+END;
+
+
+--
+-- Name: FUNCTION tasks_ahead(task_id bigint); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.tasks_ahead(task_id bigint) IS 'Internal: the tasks that a task waits for, the first hundred.';
+
+
+--
 -- Name: tick_that_follows(rowrun.task, rowrun.task_run, timestamp with time zone); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
@@ -6210,6 +7175,22 @@ COMMENT ON FUNCTION rowrun.transition(r rowrun.task_run) IS 'Internal: the last 
 
 
 --
+-- Name: unfit(rowrun.task_run, rowrun.task, boolean); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.unfit(r rowrun.task_run, k rowrun.task, other_type boolean) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    RETURN CASE WHEN other_type THEN format('task type changed from %s to %s after the run was inserted: insert it again'::text, (r).type, (k).type) WHEN ((r).type <> ALL (ARRAY['SQL'::text, 'DATABASE_MIGRATE'::text, 'COMMAND'::text])) THEN NULL::text WHEN (((r).type <> 'COMMAND'::text) AND ((r).database_id IS DISTINCT FROM (k).database_id)) THEN format('the task''s database_id changed from %s to %s after the run was inserted: insert it again'::text, COALESCE((r).database_id, 'none'::text), COALESCE((k).database_id, 'none'::text)) WHEN (((r).type = 'DATABASE_MIGRATE'::text) AND ((r).version IS DISTINCT FROM (k).version)) THEN format('the task''s version changed from %s to %s after the run was inserted: insert it again'::text, (r).version, (k).version) WHEN ((r).input ?| '{sql,transaction,command}'::text[]) THEN format('the input of a %s run names sql, transaction or command, which belong to the task''s payload: insert it again without'::text, (r).type) ELSE NULL::text END;
+
+
+--
+-- Name: FUNCTION unfit(r rowrun.task_run, k rowrun.task, other_type boolean); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.unfit(r rowrun.task_run, k rowrun.task, other_type boolean) IS 'Internal: why a run must not be executed.';
+
+
+--
 -- Name: unskip_task(bigint); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
@@ -6243,177 +7224,129 @@ COMMENT ON FUNCTION rowrun.utc_offset(zone text, at timestamp with time zone) IS
 
 
 --
--- Name: waits_for(rowrun.task_run); Type: FUNCTION; Schema: rowrun; Owner: -
+-- Name: verdicts_on(bigint[]); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
-CREATE FUNCTION rowrun.waits_for(r rowrun.task_run) RETURNS TABLE(cause text, message text, detail jsonb)
-    LANGUAGE plpgsql STABLE ROWS 2
+CREATE FUNCTION rowrun.verdicts_on(run_ids bigint[], OUT ids bigint[], OUT holds text[], OUT open_ids bigint[], OUT exclusive boolean, OUT crowded_out text[], OUT fresh text[], OUT freed text[], OUT t timestamp with time zone) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+DECLARE
+    locked bigint[];
+    plans bigint[];
+    last_mark bigint;
+    of_plans boolean;
+    late bigint[];
+BEGIN
+    -- Rows that a user holds are left for later.
+    SELECT coalesce(array_agg(r.id), '{}'), array_agg(DISTINCT r.plan_id) FILTER (WHERE r.plan_id IS NOT NULL)
+    INTO locked, plans
+    FROM (SELECT r.id, r.plan_id FROM task_run r WHERE r.id = ANY (run_ids) AND coalesce(r.status, '') = 'PENDING'
+          ORDER BY r.id FOR NO KEY UPDATE SKIP LOCKED) r;
+    IF cardinality(locked) < cardinality(run_ids) THEN
+        INSERT INTO gate_mark (kind, run_id)
+        SELECT DISTINCT 'RUN', c.id FROM unnest(run_ids) c(id)
+        WHERE c.id <> ALL (locked)
+          AND EXISTS (SELECT FROM task_run r WHERE r.id = c.id AND coalesce(r.status, '') = 'PENDING' AND r.judge_at IS NULL);
+    END IF;
+
+    -- Their moment is one before the next statement's snapshot, so that whatever gate was closed by then is seen closed; and
+    -- not before an end that the snapshot sees. An end after t leaves its mark behind the last one now.
+    last_mark := coalesce(pg_sequence_last_value('rowrun.gate_mark_id_seq'), 0);
+    t := clock_timestamp();
+    SELECT array_agg(v.id), array_agg(v.hold), coalesce(array_agg(v.id) FILTER (WHERE v.hold IS NULL), '{}'),
+           bool_or(v.hold IS NULL AND v.exclusive), bool_or(v.hold IS NULL AND v.plan_id IS NOT NULL),
+           array_agg(DISTINCT v.database_id) FILTER (WHERE v.crowded_out AND v.database_id IS NOT NULL),
+           array_agg(DISTINCT v.database_id) FILTER (WHERE v.fresh), array_agg(DISTINCT v.database_id) FILTER (WHERE v.freed),
+           max(v.judged_at)
+    INTO ids, holds, open_ids, exclusive, of_plans, crowded_out, fresh, freed, t
+    FROM rowrun.judge(locked, plans, t, last_mark) v;
+
+    IF of_plans THEN
+        -- The first run of a round begins it, with the plan's row held; where somebody else holds that, it waits.
+        late := rowrun.begin_rounds(open_ids, false);
+        IF cardinality(late) > 0 THEN
+            open_ids := ARRAY(SELECT o FROM unnest(open_ids) o WHERE o <> ALL (late));
+            holds := ARRAY(SELECT CASE WHEN v.id = ANY (late) THEN 'READY' ELSE v.hold END
+                           FROM unnest(ids, holds) WITH ORDINALITY v(id, hold, n) ORDER BY v.n);
+            INSERT INTO gate_mark (kind, plan_id) SELECT DISTINCT 'PLAN', r.plan_id FROM task_run r WHERE r.id = ANY (late);
+        END IF;
+    END IF;
+END $$;
+
+
+--
+-- Name: FUNCTION verdicts_on(run_ids bigint[], OUT ids bigint[], OUT holds text[], OUT open_ids bigint[], OUT exclusive boolean, OUT crowded_out text[], OUT fresh text[], OUT freed text[], OUT t timestamp with time zone); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.verdicts_on(run_ids bigint[], OUT ids bigint[], OUT holds text[], OUT open_ids bigint[], OUT exclusive boolean, OUT crowded_out text[], OUT fresh text[], OUT freed text[], OUT t timestamp with time zone) IS 'Internal: locks runs, judges them, and begins the rounds of those that go.';
+
+
+--
+-- Name: waiting_pages(); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.waiting_pages() RETURNS TABLE(ids bigint[])
+    LANGUAGE plpgsql STABLE ROWS 10
+    SET jit TO 'off'
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN QUERY
+    SELECT array_agg(r.id ORDER BY r.n)
+    FROM (SELECT u.id, row_number() OVER (ORDER BY u.database_id, u.plan_id, u.type, u.queue, u.id) AS n
+          FROM rowrun.task_run u WHERE u.status IN ('PENDING', 'AVAILABLE')) r
+    GROUP BY (r.n - 1) / 1000;
+END
+$$;
+
+
+--
+-- Name: FUNCTION waiting_pages(); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.waiting_pages() IS 'Internal: all runs that wait, a thousand at once.';
+
+
+--
+-- Name: waits_for(bigint[]); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.waits_for(ids bigint[]) RETURNS TABLE(run_id bigint, cause text, message text, detail jsonb)
+    LANGUAGE plpgsql STABLE ROWS 10
     SET jit TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
     SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
     AS $$
 #variable_conflict use_column
 DECLARE
     t timestamptz := clock_timestamp();
-    pending boolean := r.status = 'PENDING';
-    task_paused boolean;
-    command text;
-    plan_paused boolean := false;
-    parallel_limit integer;
-    on_failure text;
-    told boolean := false;
+    told bigint[] := '{}';
+    untold bigint[];
 BEGIN
-    SELECT k.paused, CASE r.type WHEN 'COMMAND' THEN k.payload ->> 'command' END INTO task_paused, command
-    FROM rowrun.task k WHERE k.id = r.task_id;
-    IF r.plan_id IS NOT NULL THEN
-        SELECT p.paused, p.parallel_limit, p.on_failure INTO plan_paused, parallel_limit, on_failure
-        FROM rowrun.plan p WHERE p.id = r.plan_id;
-    END IF;
-
-    IF pending AND r.run_at > t THEN
-        RETURN QUERY SELECT 'RUN_AT', 'due in ' || rowrun.ago(r.run_at - t), jsonb_build_object('run_at', r.run_at);
-        told := told OR FOUND;
-    END IF;
-    IF pending AND r.version_key IS NOT NULL THEN
-        RETURN QUERY
-        SELECT 'VERSION', 'version ' || f.version || ' is ' || f.status || ' on ' || r.database_id || ' (run ' || f.id || ')'
-                   || CASE WHEN w.n > 0 THEN '; ' || w.n || CASE f.status WHEN 'PENDING' THEN ' more' ELSE '' END
-                           || CASE w.n WHEN 1 THEN ' earlier version waits' ELSE ' earlier versions wait' END ELSE '' END,
-               jsonb_build_object('database_id', r.database_id, 'run_id', f.id, 'version', f.version, 'waiting_run_ids', w.ids)
-        FROM (SELECT u.id, u.version, u.status, u.version_key
-              FROM (SELECT * FROM rowrun.task_run o WHERE o.database_id = r.database_id AND o.version_key < r.version_key
-                      AND o.status = 'PENDING'
-                    UNION ALL
-                    SELECT * FROM rowrun.task_run o WHERE o.database_id = r.database_id AND o.version_key < r.version_key
-                      AND o.status IN ('AVAILABLE', 'RUNNING')) u
-              ORDER BY u.status = 'PENDING', u.version_key, u.id LIMIT 1) f
-        CROSS JOIN LATERAL (
-            SELECT count(DISTINCT o.version_key) AS n, coalesce(to_jsonb((array_agg(o.id ORDER BY o.version_key, o.id))[1:100]), '[]') AS ids
-            FROM rowrun.task_run o WHERE o.database_id = r.database_id AND o.version_key < r.version_key
-              AND o.version_key <> f.version_key AND o.status = 'PENDING') w;
-        told := told OR FOUND;
-    END IF;
-    IF pending AND r.database_id IS NOT NULL
-       AND (EXISTS (SELECT FROM rowrun.task_run u
-                    WHERE u.database_id = r.database_id AND u.status IN ('AVAILABLE', 'RUNNING') AND (r.sequential OR u.sequential))
-            OR NOT r.sequential AND EXISTS (SELECT FROM rowrun.task_run u
-                                            WHERE u.database_id = r.database_id AND u.status = 'PENDING' AND u.sequential)) THEN
-        RETURN QUERY
-        SELECT 'DATABASE_BUSY', r.database_id || ' is busy: run ' || a.id || ' is ' || a.status,
-               jsonb_build_object('database_id', r.database_id, 'run_id', a.id)
-        FROM (SELECT u.id, u.status FROM (
-                  SELECT u.id, u.status FROM rowrun.task_run u
-                  WHERE u.database_id = r.database_id AND u.status IN ('AVAILABLE', 'RUNNING') AND (r.sequential OR u.sequential)
-                  UNION ALL
-                  SELECT u.id, u.status FROM rowrun.task_run u
-                  CROSS JOIN LATERAL rowrun.closed_gate(u, false, t) g
-                  LEFT JOIN LATERAL rowrun.plan_room(u.plan_id) room ON true
-                  WHERE NOT r.sequential AND u.database_id = r.database_id AND u.status = 'PENDING' AND u.sequential
-                    AND (-u.priority::bigint, u.run_at, u.id) < (-r.priority::bigint, r.run_at, r.id)
-                    AND g.gate IS NULL AND coalesce(room.open AND room.slots > 0, true)) u
-              ORDER BY u.status DESC, u.id LIMIT 1) a;
-        told := told OR FOUND;
-    END IF;
-    IF pending AND parallel_limit IS NOT NULL THEN
-        RETURN QUERY
-        SELECT 'PLAN_LIMIT', 'plan ' || r.plan_id || ': ' || parallel_limit - room.slots || ' of ' || parallel_limit || ' slots taken',
-               jsonb_build_object('plan_id', r.plan_id, 'parallel_limit', parallel_limit, 'run_ids', to_jsonb(ARRAY(
-                   SELECT a.id FROM rowrun.task_run a WHERE a.plan_id = r.plan_id AND a.status IN ('AVAILABLE', 'RUNNING') ORDER BY a.id LIMIT 100)))
-        FROM rowrun.plan_room(r.plan_id) room
-        WHERE room.slots <= 0;
-        told := told OR FOUND;
-    END IF;
-    IF pending AND r.plan_id IS NOT NULL AND EXISTS (SELECT FROM rowrun.task_dependency d WHERE d.task_id = r.task_id) THEN
-        RETURN QUERY
-        SELECT 'DEPENDENCY', 'waits for ' || CASE WHEN w.total = 1 THEN 'task ' ELSE w.total || ' tasks, first of them task ' END
-                   || w.first || CASE WHEN w.name <> '' THEN ' (' || w.name || ')' ELSE '' END || ', which is ' || w.status,
-               jsonb_build_object('task_ids', w.ids)
-        FROM (SELECT count(*) AS total, min(s.task_id) AS first, to_jsonb((array_agg(s.task_id ORDER BY s.task_id))[1:100]) AS ids,
-                     (array_agg(s.status ORDER BY s.task_id))[1] AS status, (array_agg(s.name ORDER BY s.task_id))[1] AS name
-              FROM rowrun.task_dependency d JOIN rowrun.task_status s ON s.task_id = d.depends_on_id
-              WHERE d.task_id = r.task_id AND s.status NOT IN ('DONE', 'SKIPPED')) w
-        WHERE w.total > 0;
-        told := told OR FOUND;
-    END IF;
-    IF task_paused THEN
-        RETURN QUERY SELECT 'PAUSED', 'task ' || r.task_id || ' is paused', jsonb_build_object('task_id', r.task_id);
-        told := told OR FOUND;
-    ELSIF plan_paused THEN
-        RETURN QUERY SELECT 'PAUSED', 'plan ' || r.plan_id || ' is paused', jsonb_build_object('plan_id', r.plan_id);
-        told := told OR FOUND;
-    END IF;
-    IF pending AND on_failure IN ('STOP', 'STOP_DATABASE') THEN
-        RETURN QUERY
-        SELECT 'PLAN_FAILED', 'task ' || f.id || CASE WHEN f.name <> '' THEN ' (' || f.name || ')' ELSE '' END || ' of plan ' || r.plan_id || ' '
-                   || CASE f.outcome WHEN 'FAILED' THEN 'failed' ELSE 'was canceled' END || ': retry or skip it',
-               jsonb_build_object('plan_id', r.plan_id, 'task_id', f.id)
-        FROM rowrun.task f
-        WHERE f.plan_id = r.plan_id AND NOT f.skipped AND f.id <> r.task_id
-          AND ((on_failure = 'STOP' AND f.outcome = 'FAILED')
-               OR (on_failure = 'STOP_DATABASE' AND f.outcome IN ('FAILED', 'CANCELED')
-                   AND f.database_id = r.database_id AND f.version_key < r.version_key))
-          AND NOT EXISTS (SELECT FROM rowrun.task_run u WHERE u.task_id = f.id AND u.plan_id IS NOT NULL
-                          AND u.status IN ('PENDING', 'AVAILABLE', 'RUNNING'))
-        ORDER BY f.version_key, f.id LIMIT 1;
-        told := told OR FOUND;
-    END IF;
-    IF (NOT pending OR r.database_id IS NOT NULL OR parallel_limit IS NOT NULL) AND NOT EXISTS (SELECT FROM rowrun.able_replicas(r, t)) THEN
-        RETURN QUERY
-        SELECT 'NO_REPLICA', 'no live replica runs type ' || r.type || CASE r.queue WHEN 'default' THEN '' ELSE ' in queue ' || r.queue END
-                   || CASE WHEN r.type IN ('SQL', 'DATABASE_MIGRATE') THEN ' on ' || coalesce(r.database_id, '?')
-                           WHEN r.type = 'COMMAND' THEN ' ' || coalesce(command, '?') ELSE '' END,
-               jsonb_build_object('type', r.type, 'queue', r.queue, 'database_id', r.database_id);
-        told := told OR FOUND;
-    END IF;
-    IF NOT pending THEN
-        RETURN QUERY
-        SELECT 'CAPACITY', c.replicas || CASE c.replicas WHEN 1 THEN ' replica' ELSE ' replicas' END || ' could run it, all are full',
-               jsonb_build_object('replicas', c.replicas, 'replica_ids', c.ids)
-        FROM (SELECT count(*) AS replicas, max(a.free) AS free, to_jsonb((array_agg(a.replica_id ORDER BY a.replica_id))[1:100]) AS ids
-              FROM rowrun.able_replicas(r, t) a) c
-        WHERE c.replicas > 0 AND c.free <= 0;
-        told := told OR FOUND;
-    ELSIF EXISTS (SELECT FROM rowrun.task_run u WHERE u.database_id = r.database_id AND u.status = 'AVAILABLE')
-          OR parallel_limit IS NOT NULL AND EXISTS (SELECT FROM rowrun.task_run u WHERE u.plan_id = r.plan_id AND u.status = 'AVAILABLE') THEN
-        RETURN QUERY
-        SELECT 'NO_REPLICA', 'run ' || a.id || ' keeps ' || CASE WHEN a.database_id = r.database_id THEN r.database_id ELSE 'a slot of plan ' || r.plan_id END
-                   || ', and no live replica can take it',
-               jsonb_build_object('run_id', a.id)
-        FROM (SELECT u.id, u.database_id FROM (
-                  SELECT u.* FROM rowrun.task_run u WHERE u.database_id = r.database_id AND u.status IN ('AVAILABLE', 'RUNNING')
-                     AND (r.sequential OR u.sequential OR u.version_key < r.version_key)
-                  UNION ALL
-                  SELECT u.* FROM rowrun.task_run u WHERE parallel_limit IS NOT NULL AND u.plan_id = r.plan_id AND u.status IN ('AVAILABLE', 'RUNNING')) u
-              WHERE u.status = 'AVAILABLE' AND NOT EXISTS (SELECT FROM rowrun.able_replicas(u, t)) LIMIT 1) a;
-        told := told OR FOUND;
-    END IF;
-    IF NOT told AND greatest(r.created_at, r.run_at, r.available_at) < t - interval '2 s' THEN
-        -- Nothing but a lock: the passes go by a row that somebody holds.
-        RETURN QUERY
-        SELECT 'NO_REPLICA', 'replicas pass it by: session ' || l.pid || coalesce(' of ' || a.usename, '') || ' holds ' || min(x.what)
-                   || '; to end it: SELECT pg_terminate_backend(' || l.pid || ')',
-               jsonb_build_object('pid', l.pid, 'user', a.usename)
-        FROM (SELECT u.xmax AS holder, 'the run' AS what FROM rowrun.task_run u WHERE u.id = r.id
-              UNION ALL SELECT p.xmax, 'plan ' || p.id FROM rowrun.plan p WHERE p.id = r.plan_id
-              UNION ALL SELECT p.xmax, 'the lock of the gates' FROM rowrun.promotion_lock p
-              WHERE pending AND (r.plan_id IS NOT NULL OR r.database_id IS NOT NULL)) x
-        JOIN pg_locks l ON l.locktype = 'transactionid' AND l.transactionid = x.holder AND l.mode = 'ExclusiveLock' AND l.granted
-        LEFT JOIN pg_stat_activity a ON a.pid = l.pid
-        WHERE x.holder <> '0'::xid AND l.pid <> pg_backend_pid() AND (a.xact_start > t - interval '2 s') IS NOT TRUE
-          -- Whose transactions this role may not see the start of may be passes of a moment.
-          AND (a.xact_start IS NOT NULL OR pg_has_role(a.usesysid, 'rowrun_replica', 'MEMBER') IS NOT TRUE)
-        GROUP BY l.pid, a.usename;
+    FOR run_id, cause, message, detail IN
+        SELECT * FROM rowrun.waits_for_database(ids, t)
+        UNION ALL SELECT * FROM rowrun.waits_for_plan(ids, t)
+        UNION ALL SELECT * FROM rowrun.waits_for_replica(ids, t)
+    LOOP
+        told := told || run_id;
+        RETURN NEXT;
+    END LOOP;
+    untold := ARRAY(SELECT unnest(ids) EXCEPT SELECT unnest(told));
+    IF untold <> '{}' THEN
+        RETURN QUERY SELECT * FROM rowrun.passed_by(untold, t);
     END IF;
 END
 $$;
 
 
 --
--- Name: FUNCTION waits_for(r rowrun.task_run); Type: COMMENT; Schema: rowrun; Owner: -
+-- Name: FUNCTION waits_for(ids bigint[]); Type: COMMENT; Schema: rowrun; Owner: -
 --
 
-COMMENT ON FUNCTION rowrun.waits_for(r rowrun.task_run) IS 'Internal: all causes that hold for a run that waits.';
+COMMENT ON FUNCTION rowrun.waits_for(ids bigint[]) IS 'Internal: all causes that hold, of those of these runs that wait.';
 
 
 --
@@ -6423,21 +7356,20 @@ COMMENT ON FUNCTION rowrun.waits_for(r rowrun.task_run) IS 'Internal: all causes
 CREATE FUNCTION rowrun.waiting(run_id bigint DEFAULT NULL::bigint) RETURNS TABLE(run_id bigint, cause text, message text, detail jsonb)
     LANGUAGE sql STABLE
     BEGIN ATOMIC
- SELECT r.id,
-     c.cause,
-     c.message,
-     c.detail
-    FROM (rowrun.task_run r
-      CROSS JOIN LATERAL rowrun.waits_for(r.*) c(cause, message, detail))
-   WHERE ((waiting.run_id IS NOT NULL) AND (r.id = waiting.run_id) AND (r.status = ANY (ARRAY['PENDING'::text, 'AVAILABLE'::text])))
+ SELECT w.run_id,
+     w.cause,
+     w.message,
+     w.detail
+    FROM rowrun.waits_for(ARRAY[waiting.run_id]) w(run_id, cause, message, detail)
+   WHERE (waiting.run_id IS NOT NULL)
  UNION ALL
-  SELECT r.id,
-     c.cause,
-     c.message,
-     c.detail
-    FROM (rowrun.task_run r
-      CROSS JOIN LATERAL rowrun.waits_for(r.*) c(cause, message, detail))
-   WHERE ((waiting.run_id IS NULL) AND (r.status = ANY (ARRAY['PENDING'::text, 'AVAILABLE'::text])));
+  SELECT w.run_id,
+     w.cause,
+     w.message,
+     w.detail
+    FROM (rowrun.waiting_pages() p(ids)
+      CROSS JOIN LATERAL rowrun.waits_for(p.ids) w(run_id, cause, message, detail))
+   WHERE (waiting.run_id IS NULL);
 END;
 
 
@@ -6446,6 +7378,577 @@ END;
 --
 
 COMMENT ON FUNCTION rowrun.waiting(run_id bigint) IS 'Why a run is not running: all causes that hold; NULL: of every run that waits.';
+
+
+--
+-- Name: waiting_for_mends(jsonb); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.waiting_for_mends(failures jsonb) RETURNS TABLE(id bigint)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT r.id
+    FROM (jsonb_to_recordset(waiting_for_mends.failures) f(plan_id bigint, database_id text)
+      JOIN rowrun.task_run r ON (((r.plan_id = f.plan_id) AND (r.database_id = f.database_id))))
+   WHERE ((r.status = 'PENDING'::text) AND (r.hold = 'FAILURE'::text) AND (NOT (EXISTS ( SELECT
+            FROM (rowrun.task x
+              JOIN rowrun.plan p ON ((p.id = x.plan_id)))
+           WHERE ((x.plan_id = r.plan_id) AND (x.database_id = r.database_id) AND (p.on_failure = 'STOP_DATABASE'::text) AND (x.version_key < r.version_key) AND (x.outcome = ANY (ARRAY['FAILED'::text, 'CANCELED'::text])) AND (NOT x.skipped))))))
+  LIMIT 2000;
+END;
+
+
+--
+-- Name: FUNCTION waiting_for_mends(failures jsonb); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.waiting_for_mends(failures jsonb) IS 'Internal: runs that a failed version held on these databases of plans, and none any more.';
+
+
+--
+-- Name: waiting_for_replicas(timestamp with time zone); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.waiting_for_replicas(t timestamp with time zone) RETURNS TABLE(id bigint)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ WITH RECURSIVE kinds AS (
+         ( SELECT r_1.queue,
+             r_1.type,
+             COALESCE(r_1.database_id, ''::text) AS database_id,
+             (r_1.database_id IS NULL) AS "none"
+            FROM rowrun.task_run r_1
+           WHERE ((r_1.status = 'PENDING'::text) AND (r_1.hold = 'REPLICA'::text))
+           ORDER BY r_1.queue, r_1.type, r_1.database_id
+          LIMIT 1)
+         UNION ALL
+          SELECT n.queue,
+             n.type,
+             COALESCE(n.database_id, ''::text) AS "coalesce",
+             (n.database_id IS NULL)
+            FROM (kinds k_1
+              CROSS JOIN LATERAL (( SELECT r_1.queue,
+                     r_1.type,
+                     r_1.database_id
+                    FROM rowrun.task_run r_1
+                   WHERE ((r_1.status = 'PENDING'::text) AND (r_1.hold = 'REPLICA'::text) AND (NOT k_1."none") AND (r_1.queue = k_1.queue) AND (r_1.type = k_1.type) AND (r_1.database_id > k_1.database_id))
+                   ORDER BY r_1.queue, r_1.type, r_1.database_id
+                  LIMIT 1)
+                 UNION ALL
+                 ( SELECT r_1.queue,
+                     r_1.type,
+                     r_1.database_id
+                    FROM rowrun.task_run r_1
+                   WHERE ((r_1.status = 'PENDING'::text) AND (r_1.hold = 'REPLICA'::text) AND (NOT k_1."none") AND (r_1.queue = k_1.queue) AND (r_1.type = k_1.type) AND (r_1.database_id IS NULL))
+                   ORDER BY r_1.queue, r_1.type, r_1.database_id
+                  LIMIT 1)
+                 UNION ALL
+                 ( SELECT r_1.queue,
+                     r_1.type,
+                     r_1.database_id
+                    FROM rowrun.task_run r_1
+                   WHERE ((r_1.status = 'PENDING'::text) AND (r_1.hold = 'REPLICA'::text) AND (ROW(r_1.queue, r_1.type) > ROW(k_1.queue, k_1.type)))
+                   ORDER BY r_1.queue, r_1.type, r_1.database_id
+                  LIMIT 1)
+          LIMIT 1) n)
+         ), fitting AS MATERIALIZED (
+          SELECT k_1.queue,
+             k_1.type,
+             k_1.database_id,
+             k_1."none"
+            FROM kinds k_1
+           WHERE (EXISTS ( SELECT
+                    FROM rowrun.replica_heartbeat h
+                   WHERE rowrun.takes(h.*, waiting_for_replicas.t, k_1.queue, k_1.type,
+                         CASE
+                             WHEN (NOT k_1."none") THEN k_1.database_id
+                             ELSE NULL::text
+                         END, NULL::jsonb)))
+         )
+  SELECT r.id
+    FROM ((fitting f
+      CROSS JOIN LATERAL ( SELECT q.id,
+             q.queue,
+             q.type,
+             q.database_id,
+             q.task_id
+            FROM rowrun.task_run q
+           WHERE ((q.status = 'PENDING'::text) AND (q.hold = 'REPLICA'::text) AND (q.queue = f.queue) AND (q.type = f.type) AND (NOT f."none") AND (q.database_id = f.database_id))
+         UNION ALL
+          SELECT q.id,
+             q.queue,
+             q.type,
+             q.database_id,
+             q.task_id
+            FROM rowrun.task_run q
+           WHERE ((q.status = 'PENDING'::text) AND (q.hold = 'REPLICA'::text) AND (q.queue = f.queue) AND (q.type = f.type) AND f."none" AND (q.database_id IS NULL))) r)
+      JOIN rowrun.task k ON ((k.id = r.task_id)))
+   WHERE ((r.type <> 'COMMAND'::text) OR (EXISTS ( SELECT
+            FROM rowrun.replica_heartbeat h
+           WHERE rowrun.takes(h.*, waiting_for_replicas.t, r.queue, r.type, r.database_id, k.payload))))
+  LIMIT 2000;
+END;
+
+
+--
+-- Name: FUNCTION waiting_for_replicas(t timestamp with time zone); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.waiting_for_replicas(t timestamp with time zone) IS 'Internal: runs that no replica could take, and one can now.';
+
+
+--
+-- Name: waiting_for_tasks(bigint[]); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.waiting_for_tasks(task_ids bigint[]) RETURNS TABLE(id bigint)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT r.id
+    FROM (( SELECT DISTINCT e.task_id
+            FROM rowrun.task_dependency e
+           WHERE (e.depends_on_id = ANY (waiting_for_tasks.task_ids))) w
+      CROSS JOIN LATERAL ( SELECT u.id,
+             u.hold
+            FROM rowrun.task_run u
+           WHERE ((u.task_id = w.task_id) AND (u.plan_id IS NOT NULL) AND (u.status = ANY (ARRAY['PENDING'::text, 'AVAILABLE'::text, 'RUNNING'::text])) AND (COALESCE(u.status, ''::text) = 'PENDING'::text))
+          LIMIT 1) r)
+   WHERE (((r.hold = 'DEPENDENCY'::text) OR (r.hold IS NULL)) AND (NOT (EXISTS ( SELECT
+            FROM rowrun.unmet_dependency d
+           WHERE (d.task_id = w.task_id)
+          OFFSET 0))))
+  LIMIT 2000;
+END;
+
+
+--
+-- Name: FUNCTION waiting_for_tasks(task_ids bigint[]); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.waiting_for_tasks(task_ids bigint[]) IS 'Internal: runs that waited for these tasks, and for none any more.';
+
+
+--
+-- Name: waiting_of_plans(bigint[], bigint[], integer); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.waiting_of_plans(plan_ids bigint[], wide bigint[], most integer) RETURNS TABLE(id bigint)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT x.id
+    FROM ((unnest(waiting_of_plans.plan_ids) p(id)
+      CROSS JOIN LATERAL rowrun.plan_room(p.id) room(open, slots))
+      CROSS JOIN LATERAL ( SELECT r.id
+            FROM rowrun.task_run r
+           WHERE ((r.plan_id = p.id) AND (r.status = 'PENDING'::text) AND (r.hold = 'READY'::text))
+           ORDER BY r.priority DESC, r.run_at, r.id
+          LIMIT
+                 CASE
+                     WHEN (p.id = ANY (waiting_of_plans.wide)) THEN (waiting_of_plans.most)::bigint
+                     ELSE LEAST(room.slots, (waiting_of_plans.most)::bigint)
+                 END) x)
+   WHERE (room.open AND (room.slots > 0));
+END;
+
+
+--
+-- Name: FUNCTION waiting_of_plans(plan_ids bigint[], wide bigint[], most integer); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.waiting_of_plans(plan_ids bigint[], wide bigint[], most integer) IS 'Internal: runs for which their plans have room.';
+
+
+--
+-- Name: waiting_of_tasks(bigint[]); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.waiting_of_tasks(task_ids bigint[]) RETURNS TABLE(id bigint)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT u.id
+    FROM (unnest(waiting_of_tasks.task_ids) w(task_id)
+      CROSS JOIN LATERAL ( SELECT x.id,
+             x.status
+            FROM rowrun.task_run x
+           WHERE ((x.task_id = w.task_id) AND (x.plan_id IS NOT NULL) AND (x.status = ANY (ARRAY['PENDING'::text, 'AVAILABLE'::text, 'RUNNING'::text])))
+          LIMIT 1) u)
+   WHERE (COALESCE(u.status, ''::text) = 'PENDING'::text);
+END;
+
+
+--
+-- Name: FUNCTION waiting_of_tasks(task_ids bigint[]); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.waiting_of_tasks(task_ids bigint[]) IS 'Internal: the PENDING runs of tasks of plans.';
+
+
+--
+-- Name: waiting_on_databases(text[]); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.waiting_on_databases(databases text[]) RETURNS TABLE(id bigint, database_id text, n bigint)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT c.id,
+     c.database_id,
+     c.n
+    FROM ((unnest(waiting_on_databases.databases) d(database_id)
+      CROSS JOIN LATERAL rowrun.smallest_version(d.database_id) m(version_key))
+      CROSS JOIN LATERAL ( SELECT x.id,
+             d.database_id,
+             row_number() OVER () AS n,
+             (count(*) FILTER (WHERE x.sequential) OVER (ROWS UNBOUNDED PRECEDING) - (x.sequential)::integer) AS before
+            FROM ( SELECT r.id,
+                     r.sequential
+                    FROM rowrun.task_run r
+                   WHERE ((r.status = 'PENDING'::text) AND (r.hold = 'DATABASE'::text) AND (r.database_id = d.database_id) AND (r.version_key IS NULL))
+                   ORDER BY r.version_key, r.priority DESC, r.run_at, r.id
+                  LIMIT 200) x
+         UNION ALL
+          SELECT x.id,
+             d.database_id,
+             row_number() OVER () AS n,
+             (count(*) FILTER (WHERE x.sequential) OVER (ROWS UNBOUNDED PRECEDING) - (x.sequential)::integer) AS before
+            FROM ( SELECT r.id,
+                     r.sequential
+                    FROM rowrun.task_run r
+                   WHERE ((r.status = 'PENDING'::text) AND (r.hold = 'DATABASE'::text) AND (r.database_id = d.database_id) AND (r.version_key = m.version_key))
+                   ORDER BY r.priority DESC, r.run_at, r.id
+                  LIMIT 200) x) c)
+   WHERE (c.before < 5);
+END;
+
+
+--
+-- Name: FUNCTION waiting_on_databases(databases text[]); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.waiting_on_databases(databases text[]) IS 'Internal: runs that the order of their database lets through.';
+
+
+--
+-- Name: waiting_runs(bigint[]); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.waiting_runs(ids bigint[]) RETURNS TABLE(id bigint, task_id bigint, pending boolean, run_at timestamp with time zone, priority integer, plan_id bigint, type text, queue text, database_id text, version_key text, sequential boolean, task_paused boolean, command jsonb)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT r.id,
+     r.task_id,
+     (r.status = 'PENDING'::text),
+     r.run_at,
+     r.priority,
+     r.plan_id,
+     r.type,
+     r.queue,
+     r.database_id,
+     r.version_key,
+     r.sequential,
+     k.paused,
+     k.command
+    FROM ((generate_subscripts(waiting_runs.ids, 1) n(n)
+      CROSS JOIN LATERAL ( SELECT x.id,
+             x.task_id,
+             x.attempt,
+             x.retry_of,
+             x.root_id,
+             x.status,
+             x.run_at,
+             x.input,
+             x.priority,
+             x.idempotency_key,
+             x.creator,
+             x.plan_id,
+             x.type,
+             x.queue,
+             x.database_id,
+             x.version,
+             x.created_at,
+             x.available_at,
+             x.started_at,
+             x.finished_at,
+             x.updated_at,
+             x.deadline,
+             x.cancel_requested_at,
+             x.cancel_reason,
+             x.progress,
+             x.progress_at,
+             x.result,
+             x.version_key,
+             x.sequential,
+             x.prev_status,
+             x.by_hand,
+             x.hold,
+             x.judge_at,
+             x.failures,
+             x.recoveries,
+             x.retry_run_id,
+             x.round,
+             x.tick,
+             x.missed_at,
+             x.own_retention,
+             x.handles,
+             x.replica_id,
+             x.claim_hash
+            FROM rowrun.task_run x
+           WHERE ((x.id = (waiting_runs.ids)[n.n]) AND (COALESCE(x.status, ''::text) = ANY (ARRAY['PENDING'::text, 'AVAILABLE'::text])))
+          OFFSET 0) r)
+      CROSS JOIN LATERAL ( SELECT x.paused,
+                 CASE r.type
+                     WHEN 'COMMAND'::text THEN (x.payload -> 'command'::text)
+                     ELSE NULL::jsonb
+                 END AS command
+            FROM rowrun.task x
+           WHERE (x.id = r.task_id)
+          OFFSET 0) k);
+END;
+
+
+--
+-- Name: FUNCTION waiting_runs(ids bigint[]); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.waiting_runs(ids bigint[]) IS 'Internal: of these runs those that are PENDING or AVAILABLE.';
+
+
+--
+-- Name: waits_for_database(bigint[], timestamp with time zone); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.waits_for_database(ids bigint[], t timestamp with time zone) RETURNS TABLE(run_id bigint, cause text, message text, detail jsonb)
+    LANGUAGE plpgsql STABLE ROWS 10
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    r record;
+    base record; -- of the database of the run before
+    stuck record;
+    first record;
+    others record; -- the versions that wait there, but for the one that others wait for
+    ahead text; -- the key of that one
+    base_of text;
+    first_of text;
+    others_of text;
+    earlier integer; -- how many runs of others come before this one; 101: or more
+    by_run bigint;
+BEGIN
+    FOR r IN SELECT * FROM rowrun.waiting_runs(ids) w WHERE w.pending AND (w.database_id IS NOT NULL OR w.run_at > t) LOOP
+        run_id := r.id;
+        IF r.run_at > t THEN
+            cause := 'RUN_AT';
+            message := 'due in ' || rowrun.ago(r.run_at - t);
+            detail := jsonb_build_object('run_at', r.run_at);
+            RETURN NEXT;
+        END IF;
+        CONTINUE WHEN r.database_id IS NULL;
+        IF base_of IS DISTINCT FROM r.database_id THEN
+            SELECT * INTO base FROM rowrun.database_stands(r.database_id);
+            SELECT s.* INTO stuck FROM rowrun.stuck_on_database(CASE WHEN base.any_id IS NOT NULL THEN r.database_id END, t) s;
+            base_of := r.database_id;
+            first_of := NULL;
+            others_of := NULL;
+        END IF;
+
+        ahead := CASE WHEN base.active_key < r.version_key COLLATE "C" THEN base.active_key
+                      WHEN base.pending_key < r.version_key COLLATE "C" THEN base.pending_key END;
+        IF ahead IS NOT NULL THEN
+            IF others_of IS DISTINCT FROM ahead THEN
+                SELECT o.*, v.*, jsonb_build_object('database_id', r.database_id, 'run_id', v.id, 'version', v.version,
+                                                    'waiting_run_ids', o.first_ids) AS detail
+                INTO others
+                FROM rowrun.other_versions(r.database_id, ahead) o
+                CROSS JOIN (SELECT base.active_id AS id, base.active_version AS version, base.active_status AS status WHERE base.active_key = ahead
+                            UNION ALL SELECT base.pending_id, base.pending_version, 'PENDING' LIMIT 1) v;
+                others_of := ahead;
+            END IF;
+            earlier := coalesce(array_position(others.keys, r.version_key) - 1, width_bucket(r.version_key COLLATE "C", others.keys), 0);
+            cause := 'VERSION';
+            message := 'version ' || others.version || ' is ' || others.status || ' on ' || r.database_id || ' (run ' || others.id || ')'
+                || CASE WHEN earlier > 0
+                        THEN CASE WHEN earlier > 100 THEN '; at least ' ELSE '; ' END || others.ranks[earlier]
+                             || CASE others.status WHEN 'PENDING' THEN ' more' ELSE '' END
+                             || CASE others.ranks[earlier] WHEN 1 THEN ' earlier version waits' ELSE ' earlier versions wait' END
+                        ELSE '' END;
+            detail := CASE WHEN earlier >= jsonb_array_length(others.first_ids) THEN others.detail
+                           ELSE others.detail || jsonb_build_object('waiting_run_ids', to_jsonb(others.run_ids[1:earlier])) END;
+            RETURN NEXT;
+        END IF;
+
+        by_run := CASE WHEN r.sequential THEN base.any_id ELSE base.alone_id END;
+        IF by_run IS NULL AND NOT r.sequential THEN
+            IF first_of IS NULL THEN
+                SELECT * INTO first FROM rowrun.sequential_ahead(r.database_id, least(base.active_key COLLATE "C", base.pending_key), t);
+                first_of := r.database_id;
+            END IF;
+            by_run := CASE WHEN (-first.priority::bigint, first.run_at, first.id) < (-r.priority::bigint, r.run_at, r.id) THEN first.id END;
+        END IF;
+        IF by_run IS NOT NULL THEN
+            cause := 'DATABASE_BUSY';
+            message := r.database_id || ' is busy: run ' || by_run || ' is '
+                || CASE by_run WHEN base.any_id THEN base.any_status WHEN base.alone_id THEN base.alone_status ELSE 'PENDING' END;
+            detail := jsonb_build_object('database_id', r.database_id, 'run_id', by_run);
+            RETURN NEXT;
+        END IF;
+
+        by_run := CASE WHEN r.sequential THEN stuck.any_id WHEN stuck.sequential_id IS NOT NULL THEN stuck.sequential_id
+                       WHEN stuck.version_key < r.version_key COLLATE "C" THEN stuck.version_id END;
+        IF by_run IS NOT NULL THEN
+            cause := 'NO_REPLICA';
+            message := 'run ' || by_run || ' keeps ' || r.database_id || ', and no live replica can take it';
+            detail := jsonb_build_object('run_id', by_run);
+            RETURN NEXT;
+        END IF;
+    END LOOP;
+END
+$$;
+
+
+--
+-- Name: FUNCTION waits_for_database(ids bigint[], t timestamp with time zone); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.waits_for_database(ids bigint[], t timestamp with time zone) IS 'Internal: the causes that a run''s moment and its database are.';
+
+
+--
+-- Name: waits_for_plan(bigint[], timestamp with time zone); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.waits_for_plan(ids bigint[], t timestamp with time zone) RETURNS TABLE(run_id bigint, cause text, message text, detail jsonb)
+    LANGUAGE plpgsql STABLE ROWS 10
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    r record;
+    plan record; -- of the run before
+    plan_of bigint;
+    failed record; -- the task that holds others of the plan back on the database of the run before
+    failed_of text;
+    tasks record;
+    first record; -- of these tasks
+    first_of bigint;
+BEGIN
+    FOR r IN SELECT * FROM rowrun.waiting_runs(ids) w WHERE w.plan_id IS NOT NULL LOOP
+        run_id := r.id;
+        IF plan_of IS DISTINCT FROM r.plan_id THEN
+            SELECT * INTO plan FROM rowrun.plan_stands(r.plan_id, t);
+            plan_of := r.plan_id;
+            failed_of := NULL;
+        END IF;
+        IF plan.paused AND NOT r.task_paused THEN
+            cause := 'PAUSED';
+            message := 'plan ' || r.plan_id || ' is paused';
+            detail := jsonb_build_object('plan_id', r.plan_id);
+            RETURN NEXT;
+        END IF;
+        CONTINUE WHEN NOT r.pending;
+        IF plan.slots <= 0 THEN
+            cause := 'PLAN_LIMIT';
+            message := 'plan ' || r.plan_id || ': ' || plan.parallel_limit - plan.slots || ' of ' || plan.parallel_limit || ' slots taken';
+            detail := jsonb_build_object('plan_id', r.plan_id, 'parallel_limit', plan.parallel_limit, 'run_ids', plan.run_ids);
+            RETURN NEXT;
+        END IF;
+        SELECT * INTO tasks FROM rowrun.tasks_ahead(r.task_id);
+        IF tasks.total > 0 THEN
+            IF first_of IS DISTINCT FROM tasks.first_id THEN
+                SELECT s.name, s.status INTO first FROM rowrun.task_status s WHERE s.task_id = tasks.first_id;
+                first_of := tasks.first_id;
+            END IF;
+            cause := 'DEPENDENCY';
+            message := 'waits for ' || CASE WHEN tasks.total > 100 THEN 'more than 100 tasks, first of them task '
+                                            WHEN tasks.total > 1 THEN tasks.total || ' tasks, first of them task ' ELSE 'task ' END
+                || first_of || CASE WHEN first.name <> '' THEN ' (' || first.name || ')' ELSE '' END || ', which is ' || first.status;
+            detail := jsonb_build_object('task_ids', tasks.ids);
+            RETURN NEXT;
+        END IF;
+        CONTINUE WHEN plan.on_failure = 'CONTINUE' OR plan.on_failure = 'STOP' AND plan.open;
+        IF failed_of IS DISTINCT FROM coalesce(r.database_id, '') THEN
+            SELECT * INTO failed FROM rowrun.failed_task(r.plan_id, CASE plan.on_failure WHEN 'STOP_DATABASE' THEN coalesce(r.database_id, '') END);
+            failed_of := coalesce(r.database_id, '');
+        END IF;
+        IF failed.id IS NOT NULL AND (plan.on_failure = 'STOP' OR failed.version_key < r.version_key COLLATE "C") THEN
+            cause := 'PLAN_FAILED';
+            message := 'task ' || failed.id || CASE WHEN failed.name <> '' THEN ' (' || failed.name || ')' ELSE '' END || ' of plan ' || r.plan_id
+                || CASE failed.outcome WHEN 'FAILED' THEN ' failed' ELSE ' was canceled' END || ': retry or skip it';
+            detail := jsonb_build_object('plan_id', r.plan_id, 'task_id', failed.id);
+            RETURN NEXT;
+        END IF;
+        IF plan.stuck_id IS NOT NULL THEN
+            cause := 'NO_REPLICA';
+            message := 'run ' || plan.stuck_id || ' keeps a slot of plan ' || r.plan_id || ', and no live replica can take it';
+            detail := jsonb_build_object('run_id', plan.stuck_id);
+            RETURN NEXT;
+        END IF;
+    END LOOP;
+END
+$$;
+
+
+--
+-- Name: FUNCTION waits_for_plan(ids bigint[], t timestamp with time zone); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.waits_for_plan(ids bigint[], t timestamp with time zone) IS 'Internal: the causes that a run''s plan is, and what its task depends on.';
+
+
+--
+-- Name: waits_for_replica(bigint[], timestamp with time zone); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.waits_for_replica(ids bigint[], t timestamp with time zone) RETURNS TABLE(run_id bigint, cause text, message text, detail jsonb)
+    LANGUAGE plpgsql STABLE ROWS 10
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    r record;
+    kind record; -- of the run before
+    kind_of text[];
+BEGIN
+    FOR r IN
+        SELECT w.*, w.database_id IS NOT NULL
+                    OR w.plan_id IS NOT NULL AND (SELECT p.parallel_limit IS NOT NULL FROM rowrun.plan p WHERE p.id = w.plan_id) AS gated
+        FROM rowrun.waiting_runs(ids) w
+    LOOP
+        run_id := r.id;
+        IF r.task_paused THEN
+            cause := 'PAUSED';
+            message := 'task ' || r.task_id || ' is paused';
+            detail := jsonb_build_object('task_id', r.task_id);
+            RETURN NEXT;
+        END IF;
+        CONTINUE WHEN r.pending AND NOT r.gated;
+        IF kind_of IS DISTINCT FROM ARRAY[r.pending::text, r.queue, r.type, r.database_id, r.command::text] THEN
+            SELECT * INTO kind FROM rowrun.kind_stands(
+                r.queue, r.type, r.database_id, CASE WHEN r.type = 'COMMAND' THEN jsonb_build_object('command', r.command) END, t, NOT r.pending);
+            kind_of := ARRAY[r.pending::text, r.queue, r.type, r.database_id, r.command::text];
+        END IF;
+        IF kind.replicas = 0 THEN
+            cause := 'NO_REPLICA';
+            message := 'no live replica runs type ' || r.type || CASE r.queue WHEN 'default' THEN '' ELSE ' in queue ' || r.queue END
+                || CASE WHEN r.type IN ('SQL', 'DATABASE_MIGRATE') THEN ' on ' || coalesce(r.database_id, '?')
+                        WHEN r.type = 'COMMAND' THEN ' ' || coalesce(r.command #>> '{}', '?') ELSE '' END;
+            detail := jsonb_build_object('type', r.type, 'queue', r.queue, 'database_id', r.database_id);
+            RETURN NEXT;
+        ELSIF NOT r.pending AND kind.free <= 0 THEN
+            cause := 'CAPACITY';
+            message := kind.replicas || CASE kind.replicas WHEN 1 THEN ' replica' ELSE ' replicas' END || ' could run it, all are full';
+            detail := jsonb_build_object('replicas', kind.replicas, 'replica_ids', kind.ids);
+            RETURN NEXT;
+        END IF;
+    END LOOP;
+END
+$$;
+
+
+--
+-- Name: FUNCTION waits_for_replica(ids bigint[], t timestamp with time zone); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.waits_for_replica(ids bigint[], t timestamp with time zone) IS 'Internal: the causes that a run''s task and the replicas are.';
 
 
 --
@@ -6760,103 +8263,6 @@ COMMENT ON VIEW rowrun.failed_run IS 'Runs that failed for good, newest first.';
 
 
 --
--- Name: gate_mark; Type: TABLE; Schema: rowrun; Owner: -
---
-
-CREATE TABLE rowrun.gate_mark (
-    id bigint NOT NULL,
-    kind text NOT NULL,
-    run_id bigint,
-    database_id text,
-    plan_id bigint,
-    task_id bigint,
-    round integer,
-    by_run boolean,
-    wide boolean,
-    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    CONSTRAINT gate_mark_kind_check CHECK ((kind = ANY (ARRAY['RUN'::text, 'DEPENDENT'::text, 'DATABASE'::text, 'PLAN'::text, 'GATE'::text, 'TASK'::text, 'FAILURE'::text, 'PAUSE'::text, 'REPLICA'::text])))
-)
-WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_insert_threshold='1000', autovacuum_vacuum_insert_scale_factor='0');
-
-
---
--- Name: TABLE gate_mark; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON TABLE rowrun.gate_mark IS 'Where a gate may have opened: written by whatever opens one, taken by the next promote pass.';
-
-
---
--- Name: COLUMN gate_mark.id; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.gate_mark.id IS 'Key; taken in this order.';
-
-
---
--- Name: COLUMN gate_mark.kind; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.gate_mark.kind IS 'RUN: judge it. DEPENDENT: judge the run of a task that waits for less. DATABASE: a run there ended. PLAN: it has new runs, a slot or the plan became free, or its round may have its event. GATE: a PLAN that was paused, resumed or given another limit, so that others on its databases may go on too. TASK: it is done or skipped. FAILURE: a failed version of the plan and database was mended. PAUSE: a task goes on. REPLICA: one came that may fit.';
-
-
---
--- Name: COLUMN gate_mark.run_id; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.gate_mark.run_id IS 'For RUN.';
-
-
---
--- Name: COLUMN gate_mark.database_id; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.gate_mark.database_id IS 'For DATABASE and FAILURE.';
-
-
---
--- Name: COLUMN gate_mark.plan_id; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.gate_mark.plan_id IS 'For PLAN, GATE and FAILURE.';
-
-
---
--- Name: COLUMN gate_mark.task_id; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.gate_mark.task_id IS 'For DEPENDENT, TASK and PAUSE.';
-
-
---
--- Name: COLUMN gate_mark.round; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.gate_mark.round IS 'For PLAN: the round that has begun with what left the mark.';
-
-
---
--- Name: COLUMN gate_mark.by_run; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.gate_mark.by_run IS 'Whether a run began it.';
-
-
---
--- Name: COLUMN gate_mark.wide; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.gate_mark.wide IS 'For PLAN: the next of its runs may be held by more than the plan; look at more than it has slots.';
-
-
---
--- Name: COLUMN gate_mark.at; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.gate_mark.at IS 'When it was left: not before the end that left it, nor after its commit.';
-
-
---
 -- Name: gate_mark_id_seq; Type: SEQUENCE; Schema: rowrun; Owner: -
 --
 
@@ -7141,30 +8547,6 @@ COMMENT ON VIEW rowrun.plan_status IS 'A plan''s status, first that fits: FAILED
 
 
 --
--- Name: promotion_lock; Type: TABLE; Schema: rowrun; Owner: -
---
-
-CREATE TABLE rowrun.promotion_lock (
-    id smallint NOT NULL,
-    CONSTRAINT promotion_lock_id_check CHECK ((id = 1))
-);
-
-
---
--- Name: TABLE promotion_lock; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON TABLE rowrun.promotion_lock IS 'Internal: one row; who holds its lock judges the gates.';
-
-
---
--- Name: COLUMN promotion_lock.id; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.promotion_lock.id IS 'Key, 1.';
-
-
---
 -- Name: replica_status; Type: VIEW; Schema: rowrun; Owner: -
 --
 
@@ -7225,7 +8607,7 @@ CREATE TABLE rowrun.schema_object (
 -- Name: TABLE schema_object; Type: COMMENT; Schema: rowrun; Owner: -
 --
 
-COMMENT ON TABLE rowrun.schema_object IS 'What the schema was made of, for `rowrun doctor`. Migrations: 207559788ecdddde';
+COMMENT ON TABLE rowrun.schema_object IS 'What the schema was made of, for `rowrun doctor`. Migrations: 0be9d44249bb07cf';
 
 
 --
@@ -7982,9 +9364,9 @@ INSERT INTO rowrun.code_object VALUES ('trigger task_dependency_added ON rowrun.
 INSERT INTO rowrun.code_object VALUES ('trigger task_dependency_moved ON rowrun.task_dependency', 'e1742371d92e6c4037def4ce2882d4ae', 20, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_bounds(rowrun.task_run)', '4e6d3a47d67c3056255f5457976b6160', 21, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.is_scheduling()', 'dd0c550cf83f71593a7863d60d699cf5', 22, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_fill()', 'c2cdbb10318f326bc996e95f5a340607', 23, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_fill()', 'ac90f1becd078b9c72afa4e8c59f5701', 23, NULL);
 INSERT INTO rowrun.code_object VALUES ('trigger task_run_fill ON rowrun.task_run', '318372db143b0572f14f6e0ec43e59a5', 24, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_guard()', '79c1691ac9b5f7ed809449f7d19c4c07', 25, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_guard()', '30bdf8d5f5bf6a986ff887c3d19e003b', 25, NULL);
 INSERT INTO rowrun.code_object VALUES ('trigger task_run_guard ON rowrun.task_run', 'e9a6cd4b5f22ab7c380677368eca6892', 26, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_fixed()', '031b904191366c1d31e6bf4248514f3f', 27, NULL);
 INSERT INTO rowrun.code_object VALUES ('trigger task_run_fixed ON rowrun.task_run', 'c7d0bb6195c05e48479a86c417626beb', 28, NULL);
@@ -7996,195 +9378,239 @@ INSERT INTO rowrun.code_object VALUES ('function rowrun.may_notify()', '8322e4ba
 INSERT INTO rowrun.code_object VALUES ('function rowrun.notify_look()', '2cf278287f1b8c7f7422065c440e7a12', 34, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.is_quiet()', '9621f50582970fff3d0fd96597e428de', 35, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.transition(rowrun.task_run)', '96b3036f7085a9a4173be230bbad48e9', 36, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.announce_parts(text[])', 'e2dd719b285e056c08274d96752f2dcf', 37, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.announce(text[])', 'e56da283912d3faeb2309670036ae0be', 38, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_stopped(bigint[])', '300d01f03f751a69218e0e8a07af091f', 39, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_ended(bigint[])', '039946e78a280cb410d235ca3a76986d', 40, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.note_edit(text, boolean)', '560c91b9dc992899781576436402860b', 41, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.note_ready(bigint)', '9e90265f09acdab7229bdebe752f2033', 42, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_inserted()', '2b7c5913d808f9f1eb76eb7e67ba6d01', 43, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_run_inserted ON rowrun.task_run', 'e151e459624d2077aad791581840d432', 44, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_by_hand()', '35f2bb797d614b9cd43d5f1f8ada48bc', 45, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_run_by_hand ON rowrun.task_run', 'c4380d82999609c9a1914c6661ce5752', 46, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_deleted()', '33ca209640c00771eb96a2f47d298a4a', 47, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_run_deleted ON rowrun.task_run', 'a6b45706573e42fe0317c26aee7e57cf', 48, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_outcome_changed()', 'ba845bd3be84ee97a15e0efc000cd04b', 49, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_outcome_changed ON rowrun.task', 'db23a1dd4937703410d837deba25cf4b', 50, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_gate_changed()', 'd46d1e95043adcc4c64efa7be67b8d3b', 51, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_gate_changed ON rowrun.task', 'ad0fc48746dce79e4bd44218851f27f0', 52, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_left_plan()', '2f5e6837c1783cfd8741d212c9aa2fec', 53, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_deleted ON rowrun.task', 'd8346ca9ff34a9627662d7fb60228b75', 54, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_moved ON rowrun.task', 'bcbce982528fe78c675a4dd0fd27705f', 55, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_gate_changed()', '4a3fa4ef04cedd17408ebc79ba8e82ec', 56, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger plan_gate_changed ON rowrun.plan', 'e8e904bd3210174c2a49e26b66b25d6c', 57, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_dependency_changed()', 'b1f3fceb5b8167351f921d1377d2ed7b', 58, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_dependency_changed ON rowrun.task_dependency', '2266e877376f12292257ccf647cbe21a', 59, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.replica_changed()', '0b85de3e11a92154518be54e081b9f8d', 60, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger replica_came ON rowrun.replica_heartbeat', 'b8c35a02d4527704a3cf79f88e219518', 61, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger replica_changed ON rowrun.replica_heartbeat', '4850fbbb51e3479c44f1d8e029c020c7', 62, NULL);
-INSERT INTO rowrun.code_object VALUES ('view rowrun.unmet_dependency', '41cc553fcaf692030b5b400fa60095a7', 63, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.fits(text, text, jsonb, text[], text[])', '0b40e3a937f3ce1d95c53d00e4ca3c75', 64, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.takes(rowrun.replica_heartbeat, timestamptz, text, text, text, jsonb)', '8c2a0fd5a591337cda725b31f9d1d41d', 65, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.sequential_open(bigint, timestamptz)', 'c9d57e3ccc505e6d3dd6c9c5c2906d3c', 66, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.first_sequential(text, text, timestamptz)', '36296c46c5f19da2e6d9a2fd3da6e8f8', 67, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.closed_gate(rowrun.task_run, boolean, timestamptz)', '3a0c648860cd739ddba4d0522e831694', 68, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_room(bigint)', 'ae5ae4183263d956c07f5f337d35c9a6', 69, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.promoted_now()', '9c2aa051b73e341d0da8cb460ffc5962', 70, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.note_promoted(bigint[])', '64ef0daf97534540a65ff2236e718c36', 71, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.promote_runs(boolean, boolean, integer)', 'e9eaf6e3548416688eaf9f2e42455ff2', 72, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.advance_databases(text[])', 'e5710add0de09e78a559b9de799929d6', 73, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.next_run_id()', '3f06e2216078e37e55b2dba82ae9b5fa', 74, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.next_log_id()', '67fb5a66b510526e850f0019d2dfad3d', 75, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.end_runs(bigint[], uuid[], text[], jsonb[], text[], bigint[])', 'c16bbdc41a5cf8ab958ae7d6c0257d0a', 76, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.check_isolation()', 'ccf59a9fda092938222c988f5e2c5d01', 77, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.define_task(text, text, jsonb, text, text, text, boolean, integer, interval, interval, integer, interval, text, jsonb)', 'f17a5f90298f8b210f46bbedab59e27f', 78, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.run_task(bigint, jsonb, timestamptz, integer, text)', 'a4927d389ebf44103862d37a25977820', 79, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.run_task(text, jsonb, timestamptz, integer, text)', '7d38a47db973e0730e84b15511dfb038', 80, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.run_tasks(bigint[], timestamptz)', '0d5a66f6e62028e6cefe59da993430b0', 81, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_run(bigint, text)', '79dbd2cc9559991597e179ae02c0016d', 82, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.retry_run(bigint)', '82da707a599bb76cff207e203043a38a', 83, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.abandon_run(bigint, text)', '10a76349af99e0ed9098ed660231bcd1', 84, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.report_progress(bigint, uuid, jsonb)', 'a21ec07c01cfe2942da741c9b2c12cdf', 85, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.complete_run(bigint, uuid, jsonb)', '75bb0861c1497a9d2b97c1b154e1deec', 86, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.fail_run(bigint, uuid, text)', '910b73f6afdc921cf1111f8837ea4ca3', 87, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_task(bigint)', '98996e3b8042ddd687a11670ad342d3e', 88, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_any_task(bigint)', '6b9489adf052ce071f2000f71824d0c1', 89, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_task(bigint)', '4f30b660f83234800d15cce9f88f0f2a', 90, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_plan(bigint)', '394269c09ff1632a9f21aae99b4fa56a', 91, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_any_plan(bigint)', '3b73f84acd5cbc58754f420be32afc0d', 92, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_plan(bigint)', '2ca5523f5ae6ab53624961f00989bbd2', 93, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_dependency(bigint, bigint)', '53b356c71f744e847019fbbfa95cdec4', 94, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_any_dependency(bigint, bigint)', '120af16eacbad9af3aef09e98d44c022', 95, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_dependency(bigint, bigint)', 'b891f0490cc5f144ef9d1a4cdff80f51', 96, NULL);
-INSERT INTO rowrun.code_object VALUES ('view rowrun.job', 'ea6aaa36a7ac40e2ece035da85f4fd66', 97, NULL);
-INSERT INTO rowrun.code_object VALUES ('view rowrun.task_status', 'b3f88727cb7754462331b1e450566bde', 98, NULL);
-INSERT INTO rowrun.code_object VALUES ('view rowrun.plan_status', 'fbbfa9cf2dba4f79511dd452249e7157', 99, NULL);
-INSERT INTO rowrun.code_object VALUES ('view rowrun.replica_status', 'f73b7bda9aa94b00f40bf0b6fdca3a83', 100, NULL);
-INSERT INTO rowrun.code_object VALUES ('view rowrun.failed_run', '309de8bca0fbdb2b45b652f94a5f714f', 101, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.ago(interval)', 'e3169506746f5e30d50d06712f33187b', 102, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.able_replicas(rowrun.task_run, timestamptz)', '69618ed61a106146bc44d69910880c30', 103, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for(rowrun.task_run)', 'c3174027818a326e9fa51b5c7ffe5d35', 104, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting(bigint)', '2f89ce3504e781489b804ae7128340ea', 105, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.next_delivery_id()', 'b060dc5d3283d391296e481d16d7eb08', 106, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_fill()', '7600b63f546e82faed4635c3950ef68b', 107, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger webhook_fill ON rowrun.webhook', 'fcf8b5ed257def35f0ad8e80b0a252f8', 108, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_changed()', 'c418df9be2d4c5184a122ea5437f7a04', 109, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger webhook_changed ON rowrun.webhook', '02c179264815b016aa3d3fb6fcbba0d7', 110, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger webhook_delivery_changed ON rowrun.webhook_delivery', '4be76b7afd68c3a7e922abfaeb487a01', 111, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_deleted()', '51f27b2ab46d7cfdcb7498486cc1c022', 112, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger webhook_deleted ON rowrun.webhook', '99865f30fd49ca6d26dd2bb2abc42c78', 113, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_webhook(bigint)', 'dd3b7cb9f9e6d3563fc492b5e6e235a7', 114, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.due_event(rowrun.plan)', '904f100dad7be73f6c33048b398a9259', 115, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_message(rowrun.plan, text)', 'a8b873b7a34fd721b736891df0b9f145', 116, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.announce_plans(bigint[])', '7fbb79be452a49559c7ae347330ccda6', 117, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.begin_round(bigint, integer, boolean)', '7e359607beef09124f26303e701d511b', 118, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.next_rounds(bigint[])', '48763f3d8816c995bd331ed460161eaa', 119, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.begin_rounds(bigint[], boolean)', 'fcee58bb319fd53f1a3b590efbcf9283', 120, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.settle_plans(bigint[], jsonb, boolean)', 'f90449bff5c9bfa3ead900250f8a9d6e', 121, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.check_plan(bigint)', 'e5d5111ec90e7e03cc856f02574d7feb', 122, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.run_plan(bigint)', '7c96fb2708df6ce21ad136da3e605190', 123, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.retry_plan(bigint)', '19c7901d46f481a46dda126b65113499', 124, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_plan(bigint, text)', '8fda9146adc8371e72d72576fc106da7', 125, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.set_skipped(bigint, boolean, text)', '2ff53f25ee1a4593b4c6edc603501ccf', 126, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.skip_task(bigint, text)', '3e7ca83a3336a03e7a9ee7be70cbedbe', 127, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.unskip_task(bigint)', '625284c096d21284ea17d77325186696', 128, NULL);
-INSERT INTO rowrun.code_object VALUES ('publication rowrun_stream', '328c87449a7de51d55c62437631119d1', 129, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.cron_field(text, text, integer, integer, text[])', '845e32d697982e6a20083a5ca240339b', 130, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.go_duration(text)', '64552a711fae61a7dcb7b6272e99ca40', 131, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.cron_local(bigint, bigint, bigint, bigint, bigint, boolean, timestamp)', 'ae4d16c125f6a881471dfb0ea0cba849', 132, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.utc_offset(text, timestamptz)', '3bb3711395543d0e86276f695bf12252', 133, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.clock_change(text, timestamptz, timestamptz)', '67f4248f17f2efbf786ba0bb4b641473', 134, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.parse_schedule(text)', '28b693b8ff67046df0ff60045a90983e', 135, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.tick_after(bigint[], text, timestamptz, timestamptz)', '4c6a5945acf0b4b9c520f9155b9f7987', 136, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.next_tick(text, text, timestamptz, timestamptz)', '8a90a8443e4a6dc3bf36d8b53b5a73e4', 137, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_schedule_fill()', '4c4b9fe6a8197865a2de132e97cec225', 138, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.known_zone(text)', '0ee0bab582c6ad0975f481b665ce958b', 139, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_author_schedule ON rowrun.task', '365ae4bc91892e67018741af642d403c', 140, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_schedule_fill ON rowrun.task', '4f5938b8b2e8253ea27bdf4cdba45536', 141, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_schedule_refill ON rowrun.task', '0f6f7dcc185eaddd8edc6a6014d96a9e', 142, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.tick_that_follows(rowrun.task, rowrun.task_run, timestamptz)', '3071994bc6585d5c210197810006871c', 143, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.missed_at(rowrun.task, timestamptz)', '7d1480ac39498c24837b2a00fa88c0f5', 144, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.pause_schedule(bigint, text)', 'd385019b4096551d4eda8096c3ec3375', 145, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_after(bigint[])', '8d46a2d6d17ad99871fa81a0d170c0bf', 146, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_ended(bigint[], bigint[])', '7d5d59812f872beb87ce91a9ecbbda9a', 147, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_tick(bigint, text)', '64bb9e5db38bf3275c1e8d6aa2008485', 148, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_task(bigint, boolean, boolean)', 'becc4945ed5529321a2fd31cdd801ca9', 149, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_scheduled()', 'ef00b1d4574b73b37480a1c7db2e1e8a', 150, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_scheduled ON rowrun.task', '525836fd40934262c1fcf108ffc3cd52', 151, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_rescheduled ON rowrun.task', '2d449b18fa8776fdee0da96cb254d9d5', 152, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.skip_missed(bigint[])', 'ae849e2866a9a78b713f3a43bbfe0df3', 153, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_sweep(bigint, integer)', 'c6f11590b17004000506d83ddd09e0a7', 154, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.handler_task(text)', '9defe2985cf50fb6b2d918576fbb37d7', 155, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_recovery_check()', 'f2ad6a20e13c0a1dfc4c73df8b14dd9a', 156, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_recovery_check ON rowrun.task', '2d0593a482fdecc58940dc9d1707407d', 157, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.handle_ended(bigint[])', 'c982aa5f798c3fb2ab75c46015f79717', 158, NULL);
-INSERT INTO rowrun.code_object VALUES ('view rowrun.orphan_task_run', '7eb9167c4f150d8fa7606b4e68457d8b', 159, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.note_orphans(interval, interval)', '9c3cb1f8c52cf3ded9540504501c5f39', 160, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.purge_type(text, interval, bigint, integer)', 'a25d07fe214bcbdc49fdaa42657879e4', 161, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.insert_many(bigint, jsonb, text[], text, timestamptz, integer)', '61ce4d4d799a65dd565507ccaaefea46', 162, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_named(text)', 'd816f7d814185b4ef92ae2899a6cfb13', 163, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, jsonb, text[], text, timestamptz, integer)', '42d72b421e647a6b89c1af3f45fe5143', 164, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, jsonb[], text[], text, timestamptz, integer)', '0a2a89e87c009c2f3f4a777f6e8ddc59', 165, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, text, text[], text, timestamptz, integer)', '1d71a934d12febe8865f0fc9d069104e', 166, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, jsonb, text[], text, timestamptz, integer)', 'f5d5e0e76d162ab22218b2e22ef389b7', 167, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, jsonb[], text[], text, timestamptz, integer)', '7aaaa5f5f56c11c540f386ea873716d5', 168, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, text, text[], text, timestamptz, integer)', 'ee4862e986949121b991fcec637ae2be', 169, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.replace_run(bigint, text, jsonb, timestamptz, integer)', '6d9fed2d9e2e1176dd0e6411a7b3b6b2', 170, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.replace_run(text, text, jsonb, timestamptz, integer)', 'e8e840bff8e88db5134a23bdcb4f0796', 171, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_operations_fill()', '6742109a71a0805ada7dc2a16891200f', 172, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_author_operations ON rowrun.task', '5f88a95aefcbdda987cf531bd59d14c4', 173, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_operations_fill ON rowrun.task', 'b1ec9fe58768e7f3aa70df95e6853c8d', 174, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.set_replica_paused(text, boolean)', 'f87a64f0e1ba50ff62f5af75aef550c9', 175, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.pause_replica(text)', 'f331e79182826d32aec99688b2a66421', 176, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.resume_replica(text)', 'bca22c761523108e2977183a770ac61d', 177, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.server_identity()', '1098bce595aa3db4dfd84aebae759dd7', 178, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.deployment_elsewhere()', '3fd9728275cfa53d5d02e91890b6eb8c', 179, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.renew_deployment(boolean)', 'f5fc2cc67b13f13240dcd61c7f068b2a', 180, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/tables', '4c4b7dc4432daa90d3eae9eb2bea9a4e', 181, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/functions', 'dcfecbf77af108c47e988e32fc105d26', 182, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/schedules', '8a6866a31d5a62d7591cfe6192a08ff5', 183, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/liveness', 'e7cf98813cf1ec2c766e4f2c655f683d', 184, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/operations', 'c24054a0e82fd491acf9fb8e046dbe36', 185, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/excess', '9f6526304a137728c9057e47f58d1aa7', 186, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.arrival(rowrun.task_run)', 'a28a23f632a51bd5228a0d6ef0d56e6a', 37, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.announce_parts(text[])', 'e2dd719b285e056c08274d96752f2dcf', 38, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.announce(text[])', 'e56da283912d3faeb2309670036ae0be', 39, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_stopped(bigint[])', '300d01f03f751a69218e0e8a07af091f', 40, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_ended(bigint[])', '039946e78a280cb410d235ca3a76986d', 41, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.note_edit(text, boolean)', '560c91b9dc992899781576436402860b', 42, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.note_ready(bigint)', '9e90265f09acdab7229bdebe752f2033', 43, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_inserted()', '2b7c5913d808f9f1eb76eb7e67ba6d01', 44, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_run_inserted ON rowrun.task_run', 'e151e459624d2077aad791581840d432', 45, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_by_hand()', 'd1f7e2982f5ce15e1d86b21162aef275', 46, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_run_by_hand ON rowrun.task_run', 'c4380d82999609c9a1914c6661ce5752', 47, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_deleted()', '33ca209640c00771eb96a2f47d298a4a', 48, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_run_deleted ON rowrun.task_run', 'a6b45706573e42fe0317c26aee7e57cf', 49, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_outcome_changed()', 'ba845bd3be84ee97a15e0efc000cd04b', 50, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_outcome_changed ON rowrun.task', 'db23a1dd4937703410d837deba25cf4b', 51, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_gate_changed()', 'd46d1e95043adcc4c64efa7be67b8d3b', 52, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_gate_changed ON rowrun.task', 'ad0fc48746dce79e4bd44218851f27f0', 53, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_left_plan()', '2f5e6837c1783cfd8741d212c9aa2fec', 54, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_deleted ON rowrun.task', 'd8346ca9ff34a9627662d7fb60228b75', 55, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_moved ON rowrun.task', 'bcbce982528fe78c675a4dd0fd27705f', 56, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_gate_changed()', '4a3fa4ef04cedd17408ebc79ba8e82ec', 57, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger plan_gate_changed ON rowrun.plan', 'e8e904bd3210174c2a49e26b66b25d6c', 58, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_dependency_changed()', 'b1f3fceb5b8167351f921d1377d2ed7b', 59, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_dependency_changed ON rowrun.task_dependency', '2266e877376f12292257ccf647cbe21a', 60, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.replica_changed()', '0b85de3e11a92154518be54e081b9f8d', 61, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger replica_came ON rowrun.replica_heartbeat', 'b8c35a02d4527704a3cf79f88e219518', 62, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger replica_changed ON rowrun.replica_heartbeat', '4850fbbb51e3479c44f1d8e029c020c7', 63, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.unmet_dependency', '41cc553fcaf692030b5b400fa60095a7', 64, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.fits(text, text, jsonb, text[], text[])', '0b40e3a937f3ce1d95c53d00e4ca3c75', 65, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.takes(rowrun.replica_heartbeat, timestamptz, text, text, text, jsonb)', '8c2a0fd5a591337cda725b31f9d1d41d', 66, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.may_take(rowrun.task_run, rowrun.task, text[], text[])', 'e52e496ccdeb7bb79859a7a76843a8db', 67, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.sequential_open(bigint, timestamptz)', 'c9d57e3ccc505e6d3dd6c9c5c2906d3c', 68, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.first_sequential(text, text, timestamptz, text[])', '9c5d9df0514e198ddd4dde4458f4e790', 69, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.smallest_version(text)', '71cdf2bdcffaaf6fda790eb2796bef25', 70, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.own_cause(rowrun.task, timestamptz, timestamptz)', 'bd8ccc5796bc2ad5c926486652a837f5', 71, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.closed_gate(rowrun.task_run, boolean, timestamptz)', '5d200fab23fbaf0828fe52830027f6ad', 72, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_room(bigint)', 'ae5ae4183263d956c07f5f337d35c9a6', 73, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.promoted_now()', '9c2aa051b73e341d0da8cb460ffc5962', 74, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.note_promoted(bigint[])', '64ef0daf97534540a65ff2236e718c36', 75, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.promote_runs(boolean, boolean, integer)', 'ebbfc0c026332fe211aeed8d68e3fdba', 76, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.make_available(bigint[], timestamptz)', '33e73c283d48c23eba512d4165800dc5', 77, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.make_available_singly(bigint[], timestamptz)', '33eb788c9eb39feca78a2972d70da1db', 78, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.hold_runs(bigint[], text[])', 'e6a6bb9e6109aff45b8645714f251870', 79, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.promote_ungated(timestamptz, integer)', '4e24fbd456477cc5d449b703d231a2f5', 80, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.asked_for(timestamptz)', 'c6b24ab034e8a5f5a05f73cb993ead9c', 81, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.take_marks(boolean, integer)', 'e4a04c0ee07b746e42015832088d7679', 82, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.overlooked_databases(text[])', '0dade5af120211177f6d5b811c46d7d9', 83, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.overlooked_plans(bigint[])', '912c8ed6ce208d014468c088482021d0', 84, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.candidates(record, boolean, integer)', 'b870412d50822000825a82c070b7c32e', 85, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_on_databases(text[])', '3a34d4c43119dbc72d6b749ae92a63b3', 86, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_of_tasks(bigint[])', 'c57abf92a4a67091d8a2868b68ff69e4', 87, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_for_tasks(bigint[])', '6fff54b1c36ee3dcbb227e2d7f29b69d', 88, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_for_mends(jsonb)', 'efc2316919f2071b0cfe60f0aebf909c', 89, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_of_plans(bigint[], bigint[], integer)', 'af75859cce79ecad88ce1aa97df3ae2b', 90, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_for_replicas(timestamptz)', 'f506d2a26f8c4abeb04832ae31e00c4c', 91, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.judge(bigint[], bigint[], timestamptz, bigint)', 'b6a629156b45958893749a6fedc83825', 92, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.verdicts_on(bigint[])', '9026b803355725d1ffb96158e5f89149', 93, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.apply_verdicts(record)', '6513908334acddf36a15b050e9636b73', 94, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_unseen_ends(bigint[], text[])', 'e7de6120a0d3dfc397145a6bc99357de', 95, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.leave_marks(record, bigint[], text[])', '9ae4808a6be7214391f7e21d1ec58bdb', 96, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.payload_of(rowrun.task_run, rowrun.task)', '45181ce311d42b8e386a92957fbc2f4c', 97, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.unfit(rowrun.task_run, rowrun.task, boolean)', '3b8a96fead6ef6cdb06b6a02f28e7fdc', 98, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.lock_plans_of_ends(bigint[], bigint[], text[])', 'cb8e32fe954a22a9ebf196208ac0bb41', 99, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.judge_ends(bigint[], uuid[], text[], jsonb[], text[])', 'c0e760b672c2c445d3344f31f16544da', 100, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.make_ended(bigint[], uuid[], text[], jsonb[], bigint[], timestamptz)', 'd2e61a325f4a8c5e660c432b2cd19cd7', 101, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.insert_successors(bigint[], text[], bigint[], timestamptz)', 'e49d71b4f49afde5e47d7d5b91590685', 102, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.advance_databases(text[])', 'ad050c5076a777825f1d2ec12f364665', 103, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.next_run_id()', '3f06e2216078e37e55b2dba82ae9b5fa', 104, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.next_log_id()', '67fb5a66b510526e850f0019d2dfad3d', 105, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.end_runs(bigint[], uuid[], text[], jsonb[], text[], bigint[])', '7a200ec54bd4d1b5f75fc9e05cb36f54', 106, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.check_isolation()', 'ccf59a9fda092938222c988f5e2c5d01', 107, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.define_task(text, text, jsonb, text, text, text, boolean, integer, interval, interval, integer, interval, text, jsonb)', 'f17a5f90298f8b210f46bbedab59e27f', 108, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.run_task(bigint, jsonb, timestamptz, integer, text)', 'a4927d389ebf44103862d37a25977820', 109, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.run_task(text, jsonb, timestamptz, integer, text)', '7d38a47db973e0730e84b15511dfb038', 110, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.run_tasks(bigint[], timestamptz)', '0d5a66f6e62028e6cefe59da993430b0', 111, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_run(bigint, text)', '79dbd2cc9559991597e179ae02c0016d', 112, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.retry_run(bigint)', '82da707a599bb76cff207e203043a38a', 113, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.abandon_run(bigint, text)', '10a76349af99e0ed9098ed660231bcd1', 114, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.report_progress(bigint, uuid, jsonb)', 'a21ec07c01cfe2942da741c9b2c12cdf', 115, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.complete_run(bigint, uuid, jsonb)', '75bb0861c1497a9d2b97c1b154e1deec', 116, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.fail_run(bigint, uuid, text)', '910b73f6afdc921cf1111f8837ea4ca3', 117, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_task(bigint)', '98996e3b8042ddd687a11670ad342d3e', 118, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_any_task(bigint)', '6b9489adf052ce071f2000f71824d0c1', 119, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_task(bigint)', '4f30b660f83234800d15cce9f88f0f2a', 120, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_plan(bigint)', '394269c09ff1632a9f21aae99b4fa56a', 121, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_any_plan(bigint)', '3b73f84acd5cbc58754f420be32afc0d', 122, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_plan(bigint)', '2ca5523f5ae6ab53624961f00989bbd2', 123, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_dependency(bigint, bigint)', '53b356c71f744e847019fbbfa95cdec4', 124, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_any_dependency(bigint, bigint)', '120af16eacbad9af3aef09e98d44c022', 125, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_dependency(bigint, bigint)', 'b891f0490cc5f144ef9d1a4cdff80f51', 126, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.job', 'ea6aaa36a7ac40e2ece035da85f4fd66', 127, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.task_status', 'b3f88727cb7754462331b1e450566bde', 128, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.plan_status', 'fbbfa9cf2dba4f79511dd452249e7157', 129, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.replica_status', 'f73b7bda9aa94b00f40bf0b6fdca3a83', 130, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.failed_run', '309de8bca0fbdb2b45b652f94a5f714f', 131, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.ago(interval)', 'e3169506746f5e30d50d06712f33187b', 132, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.able_replicas(rowrun.task_run, timestamptz)', 'cb0dfafdf027d000352bfe2d20d217df', 133, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.database_stands(text)', '0fd98b489c803919e96b5a68cdca6f9f', 134, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.other_versions(text, text)', '40ab0605917a58dd1b693fe3ec93f72b', 135, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.stuck_on_database(text, timestamptz)', '2c47d729863ac416f89b9ca38555f9d4', 136, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.sequential_ahead(text, text, timestamptz)', 'e1a6d875b1a8cca2a63b268c06997e25', 137, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for_database(bigint[], timestamptz)', 'ed5b6ef4a0bfc0af44baad487b0ac7db', 138, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_stands(bigint, timestamptz)', 'c7a2690963c80eb6df1429984d3591b4', 139, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.failed_task(bigint, text)', '30edb095787d5de972b9289e586a9fe9', 140, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.tasks_ahead(bigint)', '59e6c53b6dd3bdd1a98c1598f4b784aa', 141, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for_plan(bigint[], timestamptz)', '81566fe5f59d40d7ffe31c7cc10d2170', 142, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.kind_stands(text, text, text, jsonb, timestamptz, boolean)', '49609216cb48c6359768e328347798cc', 143, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for_replica(bigint[], timestamptz)', '0d17b36fc66cadcbb2c09b131887a20f', 144, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.passed_by(bigint[], timestamptz)', 'f2ba88c501dd8907c84e8cdfc5b35ad4', 145, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_runs(bigint[])', '5d5f48aba8a5068d2ac2b6da76aa16fc', 146, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_pages()', '1008ba1c44f69a5b5fa97a66eed5c9e6', 147, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for(bigint[])', '36fd0166504319a1551cd021c2909ee1', 148, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting(bigint)', 'f99b53dd0d1f8472c820743cdb239600', 149, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.next_delivery_id()', 'b060dc5d3283d391296e481d16d7eb08', 150, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_fill()', '7600b63f546e82faed4635c3950ef68b', 151, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger webhook_fill ON rowrun.webhook', 'fcf8b5ed257def35f0ad8e80b0a252f8', 152, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_changed()', 'c418df9be2d4c5184a122ea5437f7a04', 153, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger webhook_changed ON rowrun.webhook', '02c179264815b016aa3d3fb6fcbba0d7', 154, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger webhook_delivery_changed ON rowrun.webhook_delivery', '4be76b7afd68c3a7e922abfaeb487a01', 155, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_deleted()', '51f27b2ab46d7cfdcb7498486cc1c022', 156, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger webhook_deleted ON rowrun.webhook', '99865f30fd49ca6d26dd2bb2abc42c78', 157, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_webhook(bigint)', 'dd3b7cb9f9e6d3563fc492b5e6e235a7', 158, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.due_event(rowrun.plan)', '904f100dad7be73f6c33048b398a9259', 159, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_message(rowrun.plan, text)', 'a8b873b7a34fd721b736891df0b9f145', 160, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.announce_plans(bigint[])', '7fbb79be452a49559c7ae347330ccda6', 161, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.begin_round(bigint, integer, boolean)', '7e359607beef09124f26303e701d511b', 162, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.next_rounds(bigint[])', '48763f3d8816c995bd331ed460161eaa', 163, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.begin_rounds(bigint[], boolean)', 'fcee58bb319fd53f1a3b590efbcf9283', 164, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.settle_plans(bigint[], jsonb, boolean)', 'f90449bff5c9bfa3ead900250f8a9d6e', 165, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.check_plan(bigint)', 'e5d5111ec90e7e03cc856f02574d7feb', 166, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.run_plan(bigint)', '7c96fb2708df6ce21ad136da3e605190', 167, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.retry_plan(bigint)', '19c7901d46f481a46dda126b65113499', 168, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_plan(bigint, text)', '8fda9146adc8371e72d72576fc106da7', 169, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.set_skipped(bigint, boolean, text)', '2ff53f25ee1a4593b4c6edc603501ccf', 170, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.skip_task(bigint, text)', '3e7ca83a3336a03e7a9ee7be70cbedbe', 171, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.unskip_task(bigint)', '625284c096d21284ea17d77325186696', 172, NULL);
+INSERT INTO rowrun.code_object VALUES ('publication rowrun_stream', '328c87449a7de51d55c62437631119d1', 173, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.cron_field(text, text, integer, integer, text[])', '845e32d697982e6a20083a5ca240339b', 174, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.go_duration(text)', '64552a711fae61a7dcb7b6272e99ca40', 175, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.cron_local(bigint, bigint, bigint, bigint, bigint, boolean, timestamp)', 'ae4d16c125f6a881471dfb0ea0cba849', 176, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.utc_offset(text, timestamptz)', '3bb3711395543d0e86276f695bf12252', 177, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.clock_change(text, timestamptz, timestamptz)', '67f4248f17f2efbf786ba0bb4b641473', 178, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.parse_schedule(text)', '28b693b8ff67046df0ff60045a90983e', 179, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.tick_after(bigint[], text, timestamptz, timestamptz)', '4c6a5945acf0b4b9c520f9155b9f7987', 180, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.next_tick(text, text, timestamptz, timestamptz)', '8a90a8443e4a6dc3bf36d8b53b5a73e4', 181, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_schedule_fill()', '4c4b9fe6a8197865a2de132e97cec225', 182, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.known_zone(text)', '0ee0bab582c6ad0975f481b665ce958b', 183, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_author_schedule ON rowrun.task', '365ae4bc91892e67018741af642d403c', 184, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_schedule_fill ON rowrun.task', '4f5938b8b2e8253ea27bdf4cdba45536', 185, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_schedule_refill ON rowrun.task', '0f6f7dcc185eaddd8edc6a6014d96a9e', 186, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.tick_that_follows(rowrun.task, rowrun.task_run, timestamptz)', '3071994bc6585d5c210197810006871c', 187, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.missed_at(rowrun.task, timestamptz)', '7d1480ac39498c24837b2a00fa88c0f5', 188, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.pause_schedule(bigint, text)', 'd385019b4096551d4eda8096c3ec3375', 189, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_after(bigint[])', '8d46a2d6d17ad99871fa81a0d170c0bf', 190, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_ended(bigint[], bigint[])', '7d5d59812f872beb87ce91a9ecbbda9a', 191, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_tick(bigint, text)', '64bb9e5db38bf3275c1e8d6aa2008485', 192, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_task(bigint, boolean, boolean)', 'becc4945ed5529321a2fd31cdd801ca9', 193, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_scheduled()', 'ef00b1d4574b73b37480a1c7db2e1e8a', 194, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_scheduled ON rowrun.task', '525836fd40934262c1fcf108ffc3cd52', 195, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_rescheduled ON rowrun.task', '2d449b18fa8776fdee0da96cb254d9d5', 196, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.skip_missed(bigint[])', 'ae849e2866a9a78b713f3a43bbfe0df3', 197, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_sweep(bigint, integer)', 'c6f11590b17004000506d83ddd09e0a7', 198, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.handler_task(text)', '9defe2985cf50fb6b2d918576fbb37d7', 199, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_recovery_check()', 'f2ad6a20e13c0a1dfc4c73df8b14dd9a', 200, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_recovery_check ON rowrun.task', '2d0593a482fdecc58940dc9d1707407d', 201, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.handle_ended(bigint[])', 'c982aa5f798c3fb2ab75c46015f79717', 202, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.orphan_task_run', '7eb9167c4f150d8fa7606b4e68457d8b', 203, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.note_orphans(interval, interval)', '9c3cb1f8c52cf3ded9540504501c5f39', 204, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.purge_type(text, interval, bigint, integer)', 'a25d07fe214bcbdc49fdaa42657879e4', 205, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.insert_many(bigint, jsonb, text[], text, timestamptz, integer)', '61ce4d4d799a65dd565507ccaaefea46', 206, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_named(text)', 'd816f7d814185b4ef92ae2899a6cfb13', 207, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, jsonb, text[], text, timestamptz, integer)', '42d72b421e647a6b89c1af3f45fe5143', 208, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, jsonb[], text[], text, timestamptz, integer)', '0a2a89e87c009c2f3f4a777f6e8ddc59', 209, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, text, text[], text, timestamptz, integer)', '1d71a934d12febe8865f0fc9d069104e', 210, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, jsonb, text[], text, timestamptz, integer)', 'f5d5e0e76d162ab22218b2e22ef389b7', 211, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, jsonb[], text[], text, timestamptz, integer)', '7aaaa5f5f56c11c540f386ea873716d5', 212, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, text, text[], text, timestamptz, integer)', 'ee4862e986949121b991fcec637ae2be', 213, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.replace_run(bigint, text, jsonb, timestamptz, integer)', '6d9fed2d9e2e1176dd0e6411a7b3b6b2', 214, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.replace_run(text, text, jsonb, timestamptz, integer)', 'e8e840bff8e88db5134a23bdcb4f0796', 215, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_operations_fill()', '6742109a71a0805ada7dc2a16891200f', 216, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_author_operations ON rowrun.task', '5f88a95aefcbdda987cf531bd59d14c4', 217, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_operations_fill ON rowrun.task', 'b1ec9fe58768e7f3aa70df95e6853c8d', 218, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.set_replica_paused(text, boolean)', 'f87a64f0e1ba50ff62f5af75aef550c9', 219, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.pause_replica(text)', 'f331e79182826d32aec99688b2a66421', 220, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.resume_replica(text)', 'bca22c761523108e2977183a770ac61d', 221, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.server_identity()', '1098bce595aa3db4dfd84aebae759dd7', 222, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.deployment_elsewhere()', '3fd9728275cfa53d5d02e91890b6eb8c', 223, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.renew_deployment(boolean)', 'f5fc2cc67b13f13240dcd61c7f068b2a', 224, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/tables', '4c4b7dc4432daa90d3eae9eb2bea9a4e', 225, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/functions', 'd9c901ea9622352dc78b7099c71a2cd1', 226, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/schedules', '8a6866a31d5a62d7591cfe6192a08ff5', 227, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/liveness', 'e7cf98813cf1ec2c766e4f2c655f683d', 228, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/operations', 'c24054a0e82fd491acf9fb8e046dbe36', 229, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/excess', '9f6526304a137728c9057e47f58d1aa7', 230, NULL);
 
 
 --
 -- Data for Name: code_version; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.code_version VALUES (true, 1, 'f80e7003f2b27da7abe7c9065725a9d8', '2026-11-22 19:49:51.418972+00');
+INSERT INTO rowrun.code_version VALUES (true, 1, 'd999000ddda7cd387d8b389847e6a9dd', '2026-11-22 20:57:19.762049+00');
 
 
 --
 -- Data for Name: deployment; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.deployment VALUES (true, '52c69e88-b489-4fe7-9ea9-e9f285339959', '2026-11-22 19:49:49.738951+00', NULL, NULL, 7711079810209032544, 18267, 1);
+INSERT INTO rowrun.deployment VALUES (true, '011e8524-c0d4-43dd-b3d6-0d70e85c34e1', '2026-11-22 20:57:19.178025+00', NULL, NULL, 7711075074186866665, 17717, 1);
 
 
 --
 -- Data for Name: gate_mark; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (1, 'REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-22 19:50:00.601278+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (2, 'REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-22 19:50:00.601936+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (3, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-22 19:50:01.579373+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (4, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-22 19:50:01.687732+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (5, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-22 19:50:01.755364+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (6, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-22 19:50:01.760757+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (7, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-22 19:50:02.262462+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (8, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-22 19:50:02.332952+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (9, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-22 19:50:02.559561+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (10, 'TASK', NULL, NULL, NULL, 11, NULL, NULL, NULL, '2026-11-22 19:50:02.778228+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (11, 'PLAN', NULL, NULL, 1, NULL, NULL, false, NULL, '2026-11-22 19:50:02.77848+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (1, 'REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-22 20:57:20.889319+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (2, 'REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-22 20:57:20.890055+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (3, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-22 20:57:21.137262+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (4, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-22 20:57:21.148153+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (5, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-22 20:57:21.149701+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (6, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-22 20:57:21.149888+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (7, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-22 20:57:21.236466+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (8, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-22 20:57:21.23868+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (9, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-22 20:57:21.268324+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (10, 'TASK', NULL, NULL, NULL, 11, NULL, NULL, NULL, '2026-11-22 20:57:21.28999+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (11, 'PLAN', NULL, NULL, 1, NULL, NULL, false, NULL, '2026-11-22 20:57:21.290312+00');
 
 
 --
 -- Data for Name: migration; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.migration VALUES (1, '2026-11-22 19:49:49.738951+00', '3bf86bc1550e24f2d5e8aa3f33c569065dff3aad95680cafef590bb61d89b3df');
-INSERT INTO rowrun.migration VALUES (2, '2026-11-22 19:49:50.915461+00', '8bc882226c70f7766592c9800ed3983cca0db46231ee8244e630f88154458dd1');
+INSERT INTO rowrun.migration VALUES (1, '2026-11-22 20:57:19.178025+00', '6b5cadc9c71083ac171bb434c9c101199017951992a4fef5a0c3040614f1daff');
+INSERT INTO rowrun.migration VALUES (2, '2026-11-22 20:57:19.680845+00', '8bc882226c70f7766592c9800ed3983cca0db46231ee8244e630f88154458dd1');
 
 
 --
@@ -8197,9 +9623,9 @@ INSERT INTO rowrun.migration VALUES (2, '2026-11-22 19:49:50.915461+00', '8bc882
 -- Data for Name: plan; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.plan VALUES (1, 'default', 'in every state', 3, 'STOP_DATABASE', false, 1, '2026-11-22 19:50:00.676129+00', 0, 0);
-INSERT INTO rowrun.plan VALUES (2, 'default', 'complete', NULL, 'STOP_DATABASE', false, 1, '2026-11-22 19:50:00.676129+00', 0, 0);
-INSERT INTO rowrun.plan VALUES (3, 'default', 'failed', NULL, 'STOP_DATABASE', false, 1, '2026-11-22 19:50:00.676129+00', 0, 0);
+INSERT INTO rowrun.plan VALUES (1, 'default', 'in every state', 3, 'STOP_DATABASE', false, 1, '2026-11-22 20:57:20.91294+00', 0, 0);
+INSERT INTO rowrun.plan VALUES (2, 'default', 'complete', NULL, 'STOP_DATABASE', false, 1, '2026-11-22 20:57:20.91294+00', 0, 0);
+INSERT INTO rowrun.plan VALUES (3, 'default', 'failed', NULL, 'STOP_DATABASE', false, 1, '2026-11-22 20:57:20.91294+00', 0, 0);
 
 
 --
@@ -8213,8 +9639,8 @@ INSERT INTO rowrun.promotion_lock VALUES (1);
 -- Data for Name: replica_heartbeat; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.replica_heartbeat VALUES ('dump-1', '2026-11-22 19:50:00.574873+00', 'alive', '', '', '2026-11-22 19:50:00.574873+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP,SQL,DATABASE_MIGRATE}', '{orders}', '{}', 0, 0, NULL, NULL);
-INSERT INTO rowrun.replica_heartbeat VALUES ('dump-2', '2026-11-21 19:50:00.574873+00', 'gone', '', '', '2026-11-22 19:50:00.574873+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP}', '{}', '{}', 0, 0, NULL, NULL);
+INSERT INTO rowrun.replica_heartbeat VALUES ('dump-1', '2026-11-22 20:57:20.880358+00', 'alive', '', '', '2026-11-22 20:57:20.880358+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP,SQL,DATABASE_MIGRATE}', '{orders}', '{}', 0, 0, NULL, NULL);
+INSERT INTO rowrun.replica_heartbeat VALUES ('dump-2', '2026-11-21 20:57:20.880358+00', 'gone', '', '', '2026-11-22 20:57:20.880358+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP}', '{}', '{}', 0, 0, NULL, NULL);
 
 
 --
@@ -8391,9 +9817,9 @@ INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_dependency_added ON ro
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_dependency_moved ON rowrun.task_dependency', '9ef44978d0cb82067186cf931c2b9f09');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_bounds(rowrun.task_run)', '3e66c674f88634ea7cb484bcb555c6dc');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.is_scheduling()', '971295db147184d5d8eba350b5bf1cfb');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_fill()', '7f7c750f33308ad82d8ed2eb8dfde11d');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_fill()', 'c40a3bea712b78e7a45256061a80c65a');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_run_fill ON rowrun.task_run', 'd0599eacf3fcfe93dd5b12139ccaa81c');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_guard()', 'f97d3f1ce5e677d8cb00aa45ad91d3c6');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_guard()', 'b950f7b012922a0e89eaf4baaac79e36');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_run_guard ON rowrun.task_run', '75fc2598ff933e8d17f81af4f77e03dd');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_fixed()', '2c76bab2e1a9fde2f0e186254dc0ec3d');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_run_fixed ON rowrun.task_run', '51fc360e232bd9093bf4f0aa3ae8f0f1');
@@ -8405,6 +9831,7 @@ INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.may_notify()', '394
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.notify_look()', '5addf60560520a5f5d12c127b82121e7');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.is_quiet()', 'f7de70289c4af0859f0e2b51bcdcc500');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.transition(rowrun.task_run)', '1b848553ef277f5369a0a2535dc75536');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.arrival(rowrun.task_run)', '600eac49b367dc747085f68f38cb6f66');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.announce_parts(text[])', '4f4c003de5441b28a3ffd2b24c6b1197');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.announce(text[])', '827321a9b69d25a84c19781f441c4cde');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.mark_stopped(bigint[])', 'c1a168769422e947046914b009970486');
@@ -8413,7 +9840,7 @@ INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.note_edit(text,bool
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.note_ready(bigint)', '7b650adcc31ae93c24dcfb49c08e28c0');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_inserted()', '1746a375d70d0558808c4acc05c14434');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_run_inserted ON rowrun.task_run', '4e11b7dd8d2eda92d7d7c9fe1d07871c');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_by_hand()', '1b93720a28ca7c3bb375766180075968');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_by_hand()', 'aabdcc98652ed54d84d70537875d5d11');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_run_by_hand ON rowrun.task_run', '2a23bcd3f293a2102a58827d685f60cd');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_deleted()', '041576ee25a7f8592602f3c34186e2f7');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_run_deleted ON rowrun.task_run', 'dd6d4b221c6a2285782a292c561f84cd');
@@ -8434,17 +9861,46 @@ INSERT INTO rowrun.schema_object VALUES ('trigger', 'replica_changed ON rowrun.r
 INSERT INTO rowrun.schema_object VALUES ('view', 'rowrun.unmet_dependency', 'ffcf085ca55b1672c5479ed0b297dd5e');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.fits(text,text,jsonb,text[],text[])', '35fcb25fee8503eedf3beed4d4f29531');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.takes(rowrun.replica_heartbeat,timestamp with time zone,text,text,text,jsonb)', '8b5d8e886ba89fa2c91ae3192779212e');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.may_take(rowrun.task_run,rowrun.task,text[],text[])', '5d40ddb114955d8d3971e81c11aba92e');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.sequential_open(bigint,timestamp with time zone)', 'b8ca68cb38015fce453c56d0089a50d3');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.first_sequential(text,text,timestamp with time zone)', 'c57d6fa23d34d9b048c9ecd61b7fef59');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.closed_gate(rowrun.task_run,boolean,timestamp with time zone)', 'da3c47c345f6f9eb292ecb282667c68b');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.first_sequential(text,text,timestamp with time zone,text[])', '1d045ffdcb2673e14b0c650b35dc45a5');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.smallest_version(text)', 'f90ae1ecc497e3cdca2a83cde1fb260a');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.own_cause(rowrun.task,timestamp with time zone,timestamp with time zone)', 'bb867062841135487e36d3ef6c2789af');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.closed_gate(rowrun.task_run,boolean,timestamp with time zone)', 'fb3cf5840a1d06eb6f3d038e02c5dc9d');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.plan_room(bigint)', '009b14cef768a90790bec00029314f13');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.promoted_now()', 'fe957c08b056c832561347201dfe4f11');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.note_promoted(bigint[])', '0e281a4c6a28e66c6514b0016f6cfc47');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.promote_runs(boolean,boolean,integer)', 'a2c8fb574888f9e8023e85a7491236fe');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.advance_databases(text[])', '73e4888417e7e1c1ad4fafff680f2e0e');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.promote_runs(boolean,boolean,integer)', '635173c2886a798668d45d5d8d94c937');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.make_available(bigint[],timestamp with time zone)', 'cadf3bba66de306eefcc96f6ed377218');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.make_available_singly(bigint[],timestamp with time zone)', '9595c3c1285f50a9c98ee8b9d0f581bb');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.hold_runs(bigint[],text[])', '221b8be2908c779fd5bad6b23e8c9ad6');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.promote_ungated(timestamp with time zone,integer)', '6f9f85f02ebcfbe9fcc97af2f9dedc67');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.asked_for(timestamp with time zone)', '25ab3e3cd0170eb1919241898b555e3b');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.take_marks(boolean,integer)', '46e432d9835b34d30a1f99dd4207e6aa');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.overlooked_databases(text[])', '085f80f227759deba9dcd4a807d4d4a8');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.overlooked_plans(bigint[])', '386df64930f0f31d9ca7316942471f77');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.candidates(record,boolean,integer)', '1661fc1f03064c8d2415314c36f920e6');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.waiting_on_databases(text[])', '687fbd8cb7c080e27929e08de5a1ba0c');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.waiting_of_tasks(bigint[])', '69198fc103a164c72932e474334bc0aa');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.waiting_for_tasks(bigint[])', 'dd03d71db737593bb4aa8ad871751045');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.waiting_for_mends(jsonb)', 'da5f1c697df72dcbd0d62612ffa536c3');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.waiting_of_plans(bigint[],bigint[],integer)', '6be3846c9b1e957dd2655874097a06f6');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.waiting_for_replicas(timestamp with time zone)', 'ca5c92d4b60437bc6ae03c205827e0b5');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.judge(bigint[],bigint[],timestamp with time zone,bigint)', '1e7aa0639356ff0173c9624928e2512d');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.verdicts_on(bigint[])', 'f7960cb70b85ac6aff8fa95258be09e4');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.apply_verdicts(record)', '6ef9f4370cb74e8eab3abe0569ef48a2');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.mark_unseen_ends(bigint[],text[])', '627ccae289d436af9b0d0cfec3d7dd34');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.leave_marks(record,bigint[],text[])', 'ee1365784f39c95234122c8821d15dde');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.payload_of(rowrun.task_run,rowrun.task)', '5460c11284c95b915fa44fd3bc273c03');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.unfit(rowrun.task_run,rowrun.task,boolean)', '2d0e3a4edf40cc2eeb87e91d4e3f22d6');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.lock_plans_of_ends(bigint[],bigint[],text[])', 'f89e673b2738cbf4fa3b454dc75a4192');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.judge_ends(bigint[],uuid[],text[],jsonb[],text[])', 'e09ae0750b14245957c39c87386c04c4');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.make_ended(bigint[],uuid[],text[],jsonb[],bigint[],timestamp with time zone)', 'd475b365e5cbeb4dc33e665498345419');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.insert_successors(bigint[],text[],bigint[],timestamp with time zone)', '90cb6ca27fd49a34ffbb17b73810d49b');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.advance_databases(text[])', '0803d05f840e6736cf6351dda6f7abce');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.next_run_id()', '9a2a2b4fc40b106dcf26efa7ace46edc');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.next_log_id()', 'ef386a29ead92615c48b72397e8d822c');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.end_runs(bigint[],uuid[],text[],jsonb[],text[],bigint[])', '428a539086e04f414a5ffef1dae4bdb8');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.end_runs(bigint[],uuid[],text[],jsonb[],text[],bigint[])', '70f3ed5f7523aedb8893173d59cb665c');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.check_isolation()', '2ed02bd8297be8a7b612137b0c8d26a6');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.define_task(text,text,jsonb,text,text,text,boolean,integer,interval,interval,integer,interval,text,jsonb)', '3eaf55d19f5b1a4f4c8e23063df83998');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.run_task(bigint,jsonb,timestamp with time zone,integer,text)', '6192a47473c4272361114278dfb32624');
@@ -8471,9 +9927,23 @@ INSERT INTO rowrun.schema_object VALUES ('view', 'rowrun.plan_status', '301693b9
 INSERT INTO rowrun.schema_object VALUES ('view', 'rowrun.replica_status', 'f8e7b10230b3528501bc86111b18b9a0');
 INSERT INTO rowrun.schema_object VALUES ('view', 'rowrun.failed_run', '5ec739656e7bff14784ef14a338c7caf');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.ago(interval)', '83eb5903cc44124eabacd1bd2ee0ab4b');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.able_replicas(rowrun.task_run,timestamp with time zone)', '268eb2294a33086f38edacd3d19b0736');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.waits_for(rowrun.task_run)', '349bf61c11e6a4d69d0ec17cb2910d68');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.waiting(bigint)', '0cc2151a1cf864959c258677cc64678a');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.able_replicas(rowrun.task_run,timestamp with time zone)', '25522d17cb46ed86bf5402759e1533ca');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.database_stands(text)', 'db62f187f1f02d77ee38e26a19fc55e3');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.other_versions(text,text)', 'c597c877f0d6da13b4b510a7be77344d');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.stuck_on_database(text,timestamp with time zone)', '673da0ae6fc1c48ad44749cb9af441d2');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.sequential_ahead(text,text,timestamp with time zone)', '33acc30026097756cd2fc61be97d7b5b');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.waits_for_database(bigint[],timestamp with time zone)', '89b949192441a897ba2883d26ba99866');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.plan_stands(bigint,timestamp with time zone)', 'f9af8133476cd5d12b72f38705f416b9');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.failed_task(bigint,text)', 'e04037d574958ec5c7445e026a6fb543');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.tasks_ahead(bigint)', '6506b31b462f8ffc632ddfa864bba9ad');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.waits_for_plan(bigint[],timestamp with time zone)', 'c8921fa489cf6cc7e4e817058bb01348');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.kind_stands(text,text,text,jsonb,timestamp with time zone,boolean)', 'f88826c949fef60d3ca5a88412ab30a8');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.waits_for_replica(bigint[],timestamp with time zone)', 'ee901b2c6dc7cbe1f625b7fd0e05aeb4');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.passed_by(bigint[],timestamp with time zone)', '1e7bbe7aa993b6ba19a5d0f93b41807b');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.waiting_runs(bigint[])', 'f1cf97654418f8ccb0bb5c1383d10085');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.waiting_pages()', '9ca2d85c21f49acbda37584768c67a8e');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.waits_for(bigint[])', '0d40439be865232da51c668027d4b28e');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.waiting(bigint)', '91b04816d2b60e6c9e62fbe58f6ea0d6');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.next_delivery_id()', '755091312183296cbc5e101392d38a04');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.webhook_fill()', '9545fdc118746a63bfa3800cc58da659');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'webhook_fill ON rowrun.webhook', '16b3d2ddc6ed944cfc052b3388d5e1d6');
@@ -8556,11 +10026,15 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.ago(interval
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.announce(text[])', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.announce_parts(text[])', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.announce_plans(bigint[])', '07758e2f0022ca8da022427e98a73fe9');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.apply_verdicts(record)', '07758e2f0022ca8da022427e98a73fe9');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.arrival(rowrun.task_run)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.asked_for(timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.begin_round(bigint,integer,boolean)', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.begin_rounds(bigint[],boolean)', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.cancel_plan(bigint,text)', 'c2ba613faa2c6feb14b4a540e486a14a');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.cancel_run(bigint,text)', 'c2ba613faa2c6feb14b4a540e486a14a');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.cancel_tick(bigint,text)', '07758e2f0022ca8da022427e98a73fe9');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.candidates(record,boolean,integer)', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.check_id(bigint,regclass)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.check_isolation()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.check_plan(bigint)', '5f22133af45ac72b7ec32889e080e3bf');
@@ -8569,6 +10043,7 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.closed_gate(
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.complete_run(bigint,uuid,jsonb)', 'c2ba613faa2c6feb14b4a540e486a14a');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.cron_field(text,text,integer,integer,text[])', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.cron_local(bigint,bigint,bigint,bigint,bigint,boolean,timestamp without time zone)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.database_stands(text)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.define_task(text,text,jsonb,text,text,text,boolean,integer,interval,interval,integer,interval,text,jsonb)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.delete_dependency(bigint,bigint)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.delete_plan(bigint)', '5f22133af45ac72b7ec32889e080e3bf');
@@ -8584,22 +10059,35 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.enqueue_many
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.enqueue_many(text,jsonb[],text[],text,timestamp with time zone,integer)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.enqueue_many(text,text,text[],text,timestamp with time zone,integer)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.fail_run(bigint,uuid,text)', 'c2ba613faa2c6feb14b4a540e486a14a');
-INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.first_sequential(text,text,timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.failed_task(bigint,text)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.first_sequential(text,text,timestamp with time zone,text[])', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.fits(text,text,jsonb,text[],text[])', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.go_duration(text)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.handle_ended(bigint[])', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.handler_task(text)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.hold_runs(bigint[],text[])', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.insert_many(bigint,jsonb,text[],text,timestamp with time zone,integer)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.insert_successors(bigint[],text[],bigint[],timestamp with time zone)', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.is_author()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.is_authors(text)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.is_owner()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.is_quiet()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.is_scheduling()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.is_trusted()', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.judge(bigint[],bigint[],timestamp with time zone,bigint)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.judge_ends(bigint[],uuid[],text[],jsonb[],text[])', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.kind_stands(text,text,text,jsonb,timestamp with time zone,boolean)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.known_zone(text)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.leave_marks(record,bigint[],text[])', '07758e2f0022ca8da022427e98a73fe9');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.lock_plans_of_ends(bigint[],bigint[],text[])', '07758e2f0022ca8da022427e98a73fe9');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.make_available(bigint[],timestamp with time zone)', '07758e2f0022ca8da022427e98a73fe9');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.make_available_singly(bigint[],timestamp with time zone)', '07758e2f0022ca8da022427e98a73fe9');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.make_ended(bigint[],uuid[],text[],jsonb[],bigint[],timestamp with time zone)', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.mark_ended(bigint[])', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.mark_stopped(bigint[])', '07758e2f0022ca8da022427e98a73fe9');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.mark_unseen_ends(bigint[],text[])', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.may_notify()', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.may_take(rowrun.task_run,rowrun.task,text[],text[])', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.missed_at(rowrun.task,timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.next_delivery_id()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.next_log_id()', '5f22133af45ac72b7ec32889e080e3bf');
@@ -8611,14 +10099,22 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.note_orphans
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.note_promoted(bigint[])', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.note_ready(bigint)', 'c2ba613faa2c6feb14b4a540e486a14a');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.notify_look()', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.other_versions(text,text)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.overlooked_databases(text[])', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.overlooked_plans(bigint[])', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.own_cause(rowrun.task,timestamp with time zone,timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.parse_schedule(text)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.passed_by(bigint[],timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.pause_replica(text)', '1c1d5e64d63313230348c4c0209f375d');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.pause_schedule(bigint,text)', '07758e2f0022ca8da022427e98a73fe9');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.payload_of(rowrun.task_run,rowrun.task)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.plan_fill()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.plan_gate_changed()', '68b329da9893e34099c7d8ad5cb9c940');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.plan_message(rowrun.plan,text)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.plan_room(bigint)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.plan_stands(bigint,timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.promote_runs(boolean,boolean,integer)', '07758e2f0022ca8da022427e98a73fe9');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.promote_ungated(timestamp with time zone,integer)', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.promoted_now()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.purge_type(text,interval,bigint,integer)', '1c1d5e64d63313230348c4c0209f375d');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.remove_any_dependency(bigint,bigint)', '1c249f7fb69999681983a93f8c339991');
@@ -8644,6 +10140,7 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.schedule_aft
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.schedule_ended(bigint[],bigint[])', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.schedule_sweep(bigint,integer)', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.schedule_task(bigint,boolean,boolean)', '07758e2f0022ca8da022427e98a73fe9');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.sequential_ahead(text,text,timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.sequential_open(bigint,timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.server_identity()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.set_replica_paused(text,boolean)', '68b329da9893e34099c7d8ad5cb9c940');
@@ -8651,6 +10148,9 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.set_skipped(
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.settle_plans(bigint[],jsonb,boolean)', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.skip_missed(bigint[])', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.skip_task(bigint,text)', '8678be9ca7860a7358907a6caa0e8ca3');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.smallest_version(text)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.stuck_on_database(text,timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.take_marks(boolean,integer)', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.takes(rowrun.replica_heartbeat,timestamp with time zone,text,text,text,jsonb)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.task_author_check()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.task_dependency_acyclic()', '5f22133af45ac72b7ec32889e080e3bf');
@@ -8674,15 +10174,29 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.task_run_ins
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.task_run_keep()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.task_schedule_fill()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.task_scheduled()', '68b329da9893e34099c7d8ad5cb9c940');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.tasks_ahead(bigint)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.tick_after(bigint[],text,timestamp with time zone,timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.tick_that_follows(rowrun.task,rowrun.task_run,timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.too_deep(jsonb)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.transition(rowrun.task_run)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.unfit(rowrun.task_run,rowrun.task,boolean)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.unskip_task(bigint)', '8678be9ca7860a7358907a6caa0e8ca3');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.utc_offset(text,timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.verdicts_on(bigint[])', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.version_key(text)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.waiting(bigint)', '5f22133af45ac72b7ec32889e080e3bf');
-INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.waits_for(rowrun.task_run)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.waiting_for_mends(jsonb)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.waiting_for_replicas(timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.waiting_for_tasks(bigint[])', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.waiting_of_plans(bigint[],bigint[],integer)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.waiting_of_tasks(bigint[])', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.waiting_on_databases(text[])', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.waiting_pages()', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.waiting_runs(bigint[])', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.waits_for(bigint[])', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.waits_for_database(bigint[],timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.waits_for_plan(bigint[],timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.waits_for_replica(bigint[],timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.webhook_changed()', '68b329da9893e34099c7d8ad5cb9c940');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.webhook_deleted()', '68b329da9893e34099c7d8ad5cb9c940');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.webhook_fill()', '5f22133af45ac72b7ec32889e080e3bf');
@@ -8736,7 +10250,7 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.webhook_deliver
 -- Data for Name: stream_note; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.stream_note OVERRIDING SYSTEM VALUE VALUES (1, '2026-11-22 19:50:03.101082+00', 'warn', 'task_type.orphaned', 'kept', '{}', NULL);
+INSERT INTO rowrun.stream_note OVERRIDING SYSTEM VALUE VALUES (1, '2026-11-22 20:57:21.335875+00', 'warn', 'task_type.orphaned', 'kept', '{}', NULL);
 
 
 --
@@ -8749,21 +10263,21 @@ INSERT INTO rowrun.stream_note OVERRIDING SYSTEM VALUE VALUES (1, '2026-11-22 19
 -- Data for Name: task; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task VALUES (1, NULL, 'no plan', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 19:50:00.698066+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (2, NULL, 'handler', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 19:50:00.698066+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (3, NULL, 'handled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 3, '00:00:10', 'FAIL', 'handler', false, false, NULL, NULL, '{"team": "a"}', '2026-11-22 19:50:00.776665+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (4, NULL, 'scheduled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 19:50:00.833396+00', DEFAULT, NULL, NULL, NULL, '0 3 * * *', 'Europe/London', 'SKIP', NULL, NULL, 'QUEUE', NULL, NULL, '2026-11-22 19:50:00.834487+00', '{1,8,4294967294,8190,127,0,1}', 'info');
-INSERT INTO rowrun.task VALUES (5, 1, 'available', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 19:50:01.076964+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (8, 1, 'none', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 19:50:01.076964+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (9, 1, 'pending', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 19:50:01.076964+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (10, 1, 'running', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 19:50:01.076964+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (12, 1, 'migrate 1.10', 'DATABASE_MIGRATE', 'default', 'orders', '1.10', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 19:50:01.097674+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (13, 1, 'migrate 1.9', 'DATABASE_MIGRATE', 'default', 'orders', '1.9', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 19:50:01.097674+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (7, 1, 'done', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 19:50:01.076964+00', DEFAULT, 'DONE', NULL, 4, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (14, 2, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 19:50:01.263696+00', DEFAULT, 'DONE', NULL, 9, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (15, 3, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 19:50:01.263696+00', DEFAULT, 'FAILED', 1, 10, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (6, 1, 'canceled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 19:50:01.076964+00', DEFAULT, 'CANCELED', NULL, 3, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (11, 1, 'skipped', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, true, 'not wanted', NULL, '{}', '2026-11-22 19:50:01.076964+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (1, NULL, 'no plan', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 20:57:20.942896+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (2, NULL, 'handler', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 20:57:20.942896+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (3, NULL, 'handled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 3, '00:00:10', 'FAIL', 'handler', false, false, NULL, NULL, '{"team": "a"}', '2026-11-22 20:57:20.951146+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (4, NULL, 'scheduled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 20:57:20.970449+00', DEFAULT, NULL, NULL, NULL, '0 3 * * *', 'Europe/London', 'SKIP', NULL, NULL, 'QUEUE', NULL, NULL, '2026-11-22 20:57:20.971659+00', '{1,8,4294967294,8190,127,0,1}', 'info');
+INSERT INTO rowrun.task VALUES (5, 1, 'available', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 20:57:21.054846+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (8, 1, 'none', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 20:57:21.054846+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (9, 1, 'pending', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 20:57:21.054846+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (10, 1, 'running', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 20:57:21.054846+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (12, 1, 'migrate 1.10', 'DATABASE_MIGRATE', 'default', 'orders', '1.10', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 20:57:21.062854+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (13, 1, 'migrate 1.9', 'DATABASE_MIGRATE', 'default', 'orders', '1.9', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 20:57:21.062854+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (7, 1, 'done', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 20:57:21.054846+00', DEFAULT, 'DONE', NULL, 4, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (14, 2, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 20:57:21.076396+00', DEFAULT, 'DONE', NULL, 9, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (15, 3, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 20:57:21.076396+00', DEFAULT, 'FAILED', 1, 10, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (6, 1, 'canceled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 20:57:21.054846+00', DEFAULT, 'CANCELED', NULL, 3, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (11, 1, 'skipped', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, true, 'not wanted', NULL, '{}', '2026-11-22 20:57:21.054846+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
 
 
 --
@@ -8777,45 +10291,45 @@ INSERT INTO rowrun.task_dependency VALUES (9, 10);
 -- Data for Name: task_run; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task_run VALUES (1, 4, 0, NULL, 1, 'PENDING', '2026-11-23 03:00:00+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 19:50:00.833396+00', NULL, NULL, NULL, '2026-11-22 19:50:00.833396+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-23 03:00:00+00', 0, 0, NULL, NULL, '2026-11-23 03:00:00+00', '2026-11-23 03:01:00+00', NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (5, 9, 0, NULL, 5, 'PENDING', '2026-11-22 19:50:01.51693+00', '{"of": "pending"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-22 19:50:01.51693+00', NULL, NULL, NULL, '2026-11-22 19:50:01.51693+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-22 19:50:01.51693+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (7, 12, 0, NULL, 7, 'PENDING', '2026-11-22 19:50:01.51693+00', '{"of": "migrate 1.10"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.10', '2026-11-22 19:50:01.51693+00', NULL, NULL, NULL, '2026-11-22 19:50:01.51693+00', NULL, NULL, NULL, NULL, NULL, '{}', '0110210', true, NULL, NULL, NULL, '2026-11-22 19:50:01.51693+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (8, 13, 0, NULL, 8, 'PENDING', '2026-11-22 19:50:01.51693+00', '{"of": "migrate 1.9"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.9', '2026-11-22 19:50:01.51693+00', NULL, NULL, NULL, '2026-11-22 19:50:01.51693+00', NULL, NULL, NULL, NULL, NULL, '{}', '011019', true, NULL, NULL, NULL, '2026-11-22 19:50:01.51693+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (11, 1, 0, NULL, 11, 'PENDING', '2126-11-22 19:50:01.814238+00', '{}', 0, 'key 1', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 19:50:01.814238+00', NULL, NULL, NULL, '2026-11-22 19:50:01.814238+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2126-11-22 19:50:01.814238+00', 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (2, 5, 0, NULL, 2, 'AVAILABLE', '2026-11-22 19:50:01.51693+00', '{"of": "available"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-22 19:50:01.51693+00', '2026-11-22 19:50:01.930776+00', NULL, NULL, '2026-11-22 19:50:01.930776+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (12, 1, 0, NULL, 12, 'AVAILABLE', '2126-11-22 19:50:01.814238+00', '{}', 0, 'key 2', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 19:50:01.814238+00', '2026-11-22 19:50:01.952072+00', NULL, NULL, '2026-11-22 19:50:01.952072+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (6, 10, 0, NULL, 6, 'RUNNING', '2026-11-22 19:50:01.51693+00', '{"of": "running"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-22 19:50:01.51693+00', '2026-11-22 19:50:01.951891+00', '2026-11-22 19:50:02.06372+00', NULL, '2026-11-22 19:50:02.06372+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (13, 1, 0, NULL, 13, 'RUNNING', '2126-11-22 19:50:01.814238+00', '{}', 0, 'key 3', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 19:50:01.814238+00', '2026-11-22 19:50:01.952781+00', '2026-11-22 19:50:02.0842+00', NULL, '2026-11-22 19:50:02.0842+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (4, 7, 0, NULL, 4, 'DONE', '2026-11-22 19:50:01.51693+00', '{"of": "done"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-22 19:50:01.51693+00', '2026-11-22 19:50:01.95174+00', '2026-11-22 19:50:02.034495+00', '2026-11-22 19:50:02.14243+00', '2026-11-22 19:50:02.14243+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (9, 14, 0, NULL, 9, 'DONE', '2026-11-22 19:50:01.51693+00', '{"of": "only"}', 0, NULL, 'postgres', 2, 'NOOP', 'default', NULL, NULL, '2026-11-22 19:50:01.51693+00', '2026-11-22 19:50:01.951961+00', '2026-11-22 19:50:02.07794+00', '2026-11-22 19:50:02.172909+00', '2026-11-22 19:50:02.172909+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (14, 1, 0, NULL, 14, 'DONE', '2126-11-22 19:50:01.814238+00', '{}', 0, 'key 4', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 19:50:01.814238+00', '2026-11-22 19:50:01.953696+00', '2026-11-22 19:50:02.085362+00', '2026-11-22 19:50:02.173088+00', '2026-11-22 19:50:02.173088+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (10, 15, 0, NULL, 10, 'FAILED', '2026-11-22 19:50:01.51693+00', '{"of": "only"}', 0, NULL, 'postgres', 3, 'NOOP', 'default', NULL, NULL, '2026-11-22 19:50:01.51693+00', '2026-11-22 19:50:01.952014+00', '2026-11-22 19:50:02.078511+00', '2026-11-22 19:50:02.459007+00', '2026-11-22 19:50:02.459007+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (15, 1, 0, NULL, 15, 'FAILED', '2126-11-22 19:50:01.814238+00', '{}', 0, 'key 5', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 19:50:01.814238+00', '2026-11-22 19:50:01.953761+00', '2026-11-22 19:50:02.085579+00', '2026-11-22 19:50:02.460136+00', '2026-11-22 19:50:02.460136+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (16, 1, 0, NULL, 16, 'CANCELED', '2126-11-22 19:50:01.814238+00', '{}', 0, 'key 6', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 19:50:01.814238+00', NULL, NULL, '2026-11-22 19:50:02.575792+00', '2026-11-22 19:50:02.575792+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (3, 6, 0, NULL, 3, 'CANCELED', '2026-11-22 19:50:01.51693+00', '{"of": "canceled"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-22 19:50:01.51693+00', NULL, NULL, '2026-11-22 19:50:02.603627+00', '2026-11-22 19:50:02.603627+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (17, 3, 0, NULL, 17, 'FAILED', '2126-11-22 19:50:01.853252+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 19:50:01.853252+00', '2026-11-22 19:50:01.953813+00', '2026-11-22 19:50:02.085684+00', '2026-11-22 19:50:02.460261+00', '2026-11-22 19:50:02.460261+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, NULL, true, NULL, NULL, 0, 0, 18, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (18, 3, 1, 17, 17, 'PENDING', '2026-11-22 19:50:02.833008+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 19:50:02.833008+00', NULL, NULL, NULL, '2026-11-22 19:50:02.833008+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, 'READY', NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (1, 4, 0, NULL, 1, 'PENDING', '2026-11-23 03:00:00+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 20:57:20.970449+00', NULL, NULL, NULL, '2026-11-22 20:57:20.970449+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-23 03:00:00+00', 0, 0, NULL, NULL, '2026-11-23 03:00:00+00', '2026-11-23 03:01:00+00', NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (5, 9, 0, NULL, 5, 'PENDING', '2026-11-22 20:57:21.135076+00', '{"of": "pending"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-22 20:57:21.135076+00', NULL, NULL, NULL, '2026-11-22 20:57:21.135076+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-22 20:57:21.135076+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (7, 12, 0, NULL, 7, 'PENDING', '2026-11-22 20:57:21.135076+00', '{"of": "migrate 1.10"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.10', '2026-11-22 20:57:21.135076+00', NULL, NULL, NULL, '2026-11-22 20:57:21.135076+00', NULL, NULL, NULL, NULL, NULL, '{}', '0110210', true, NULL, NULL, NULL, '2026-11-22 20:57:21.135076+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (8, 13, 0, NULL, 8, 'PENDING', '2026-11-22 20:57:21.135076+00', '{"of": "migrate 1.9"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.9', '2026-11-22 20:57:21.135076+00', NULL, NULL, NULL, '2026-11-22 20:57:21.135076+00', NULL, NULL, NULL, NULL, NULL, '{}', '011019', true, NULL, NULL, NULL, '2026-11-22 20:57:21.135076+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (11, 1, 0, NULL, 11, 'PENDING', '2126-11-22 20:57:21.162286+00', '{}', 0, 'key 1', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 20:57:21.162286+00', NULL, NULL, NULL, '2026-11-22 20:57:21.162286+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2126-11-22 20:57:21.162286+00', 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (2, 5, 0, NULL, 2, 'AVAILABLE', '2026-11-22 20:57:21.135076+00', '{"of": "available"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-22 20:57:21.135076+00', '2026-11-22 20:57:21.182204+00', NULL, NULL, '2026-11-22 20:57:21.182204+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (12, 1, 0, NULL, 12, 'AVAILABLE', '2126-11-22 20:57:21.162286+00', '{}', 0, 'key 2', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 20:57:21.162286+00', '2026-11-22 20:57:21.187194+00', NULL, NULL, '2026-11-22 20:57:21.187194+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (6, 10, 0, NULL, 6, 'RUNNING', '2026-11-22 20:57:21.135076+00', '{"of": "running"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-22 20:57:21.135076+00', '2026-11-22 20:57:21.186955+00', '2026-11-22 20:57:21.208941+00', NULL, '2026-11-22 20:57:21.208941+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (13, 1, 0, NULL, 13, 'RUNNING', '2126-11-22 20:57:21.162286+00', '{}', 0, 'key 3', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 20:57:21.162286+00', '2026-11-22 20:57:21.187249+00', '2026-11-22 20:57:21.209543+00', NULL, '2026-11-22 20:57:21.209543+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (4, 7, 0, NULL, 4, 'DONE', '2026-11-22 20:57:21.135076+00', '{"of": "done"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-22 20:57:21.135076+00', '2026-11-22 20:57:21.186747+00', '2026-11-22 20:57:21.208063+00', '2026-11-22 20:57:21.221267+00', '2026-11-22 20:57:21.221267+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (9, 14, 0, NULL, 9, 'DONE', '2026-11-22 20:57:21.135076+00', '{"of": "only"}', 0, NULL, 'postgres', 2, 'NOOP', 'default', NULL, NULL, '2026-11-22 20:57:21.135076+00', '2026-11-22 20:57:21.187067+00', '2026-11-22 20:57:21.209214+00', '2026-11-22 20:57:21.221803+00', '2026-11-22 20:57:21.221803+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (14, 1, 0, NULL, 14, 'DONE', '2126-11-22 20:57:21.162286+00', '{}', 0, 'key 4', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 20:57:21.162286+00', '2026-11-22 20:57:21.187292+00', '2026-11-22 20:57:21.209688+00', '2026-11-22 20:57:21.221892+00', '2026-11-22 20:57:21.221892+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (10, 15, 0, NULL, 10, 'FAILED', '2026-11-22 20:57:21.135076+00', '{"of": "only"}', 0, NULL, 'postgres', 3, 'NOOP', 'default', NULL, NULL, '2026-11-22 20:57:21.135076+00', '2026-11-22 20:57:21.187137+00', '2026-11-22 20:57:21.209391+00', '2026-11-22 20:57:21.25249+00', '2026-11-22 20:57:21.25249+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (15, 1, 0, NULL, 15, 'FAILED', '2126-11-22 20:57:21.162286+00', '{}', 0, 'key 5', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 20:57:21.162286+00', '2026-11-22 20:57:21.187332+00', '2026-11-22 20:57:21.209844+00', '2026-11-22 20:57:21.252865+00', '2026-11-22 20:57:21.252865+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (16, 1, 0, NULL, 16, 'CANCELED', '2126-11-22 20:57:21.162286+00', '{}', 0, 'key 6', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 20:57:21.162286+00', NULL, NULL, '2026-11-22 20:57:21.273471+00', '2026-11-22 20:57:21.273471+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (3, 6, 0, NULL, 3, 'CANCELED', '2026-11-22 20:57:21.135076+00', '{"of": "canceled"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-22 20:57:21.135076+00', NULL, NULL, '2026-11-22 20:57:21.273924+00', '2026-11-22 20:57:21.273924+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (17, 3, 0, NULL, 17, 'FAILED', '2126-11-22 20:57:21.179731+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 20:57:21.179731+00', '2026-11-22 20:57:21.187375+00', '2026-11-22 20:57:21.209917+00', '2026-11-22 20:57:21.252957+00', '2026-11-22 20:57:21.252957+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, NULL, true, NULL, NULL, 0, 0, 18, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (18, 3, 1, 17, 17, 'AVAILABLE', '2026-11-22 20:57:21.302881+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 20:57:21.302881+00', '2026-11-22 20:57:21.319456+00', NULL, NULL, '2026-11-22 20:57:21.302881+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, 'UNTOLD', NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
 
 
 --
 -- Data for Name: task_run_log; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task_run_log VALUES (1, 1, '2026-11-22 19:50:02.978453+00', NULL, 'note', '{"text": "kept"}');
+INSERT INTO rowrun.task_run_log VALUES (1, 1, '2026-11-22 20:57:21.327692+00', NULL, 'note', '{"text": "kept"}');
 
 
 --
 -- Data for Name: task_type; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task_type VALUES ('OLD', true, NULL, NULL, '2026-11-22 19:50:03.078451+00');
+INSERT INTO rowrun.task_type VALUES ('OLD', true, NULL, NULL, '2026-11-22 20:57:21.33484+00');
 
 
 --
 -- Data for Name: webhook; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.webhook VALUES (1, 'default', 'hook', 'https://example.com/hook', NULL, '{PIPELINE_FAILED,PIPELINE_COMPLETED}', 'standard', true, '2026-11-22 19:50:00.643126+00');
+INSERT INTO rowrun.webhook VALUES (1, 'default', 'hook', 'https://example.com/hook', NULL, '{PIPELINE_FAILED,PIPELINE_COMPLETED}', 'standard', true, '2026-11-22 20:57:20.904452+00');
 
 
 --
@@ -9981,6 +11495,21 @@ GRANT ALL ON FUNCTION rowrun.announce_plans(plan_ids bigint[]) TO rowrun_replica
 
 
 --
+-- Name: FUNCTION apply_verdicts(v record, OUT promoted integer, OUT next_ms double precision); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.apply_verdicts(v record, OUT promoted integer, OUT next_ms double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.apply_verdicts(v record, OUT promoted integer, OUT next_ms double precision) TO rowrun_replica;
+
+
+--
+-- Name: TABLE gate_mark; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rowrun.gate_mark TO rowrun_replica;
+
+
+--
 -- Name: FUNCTION begin_round(plan_id bigint, next integer, by_run boolean); Type: ACL; Schema: rowrun; Owner: -
 --
 
@@ -10020,6 +11549,14 @@ GRANT ALL ON FUNCTION rowrun.cancel_run(run_id bigint, reason text) TO rowrun_re
 
 REVOKE ALL ON FUNCTION rowrun.cancel_tick(run_id bigint, reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION rowrun.cancel_tick(run_id bigint, reason text) TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION candidates(marks record, due boolean, most integer, OUT ids bigint[], OUT of_plans bigint[], OUT cut_off text[], OUT more boolean); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.candidates(marks record, due boolean, most integer, OUT ids bigint[], OUT of_plans bigint[], OUT cut_off text[], OUT more boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.candidates(marks record, due boolean, most integer, OUT ids bigint[], OUT of_plans bigint[], OUT cut_off text[], OUT more boolean) TO rowrun_replica;
 
 
 --
@@ -10127,6 +11664,62 @@ GRANT ALL ON FUNCTION rowrun.handle_ended(ended bigint[]) TO rowrun_replica;
 
 
 --
+-- Name: FUNCTION hold_runs(run_ids bigint[], holds text[]); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.hold_runs(run_ids bigint[], holds text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.hold_runs(run_ids bigint[], holds text[]) TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION insert_successors(run_ids bigint[], retries text[], successors bigint[], t timestamp with time zone); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.insert_successors(run_ids bigint[], retries text[], successors bigint[], t timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.insert_successors(run_ids bigint[], retries text[], successors bigint[], t timestamp with time zone) TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION leave_marks(v record, of_plans bigint[], cut_off text[]); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.leave_marks(v record, of_plans bigint[], cut_off text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.leave_marks(v record, of_plans bigint[], cut_off text[]) TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION lock_plans_of_ends(plan_tasks bigint[], run_ids bigint[], statuses text[]); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.lock_plans_of_ends(plan_tasks bigint[], run_ids bigint[], statuses text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.lock_plans_of_ends(plan_tasks bigint[], run_ids bigint[], statuses text[]) TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION make_available(run_ids bigint[], t timestamp with time zone); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.make_available(run_ids bigint[], t timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.make_available(run_ids bigint[], t timestamp with time zone) TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION make_available_singly(run_ids bigint[], t timestamp with time zone); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.make_available_singly(run_ids bigint[], t timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.make_available_singly(run_ids bigint[], t timestamp with time zone) TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION make_ended(run_ids bigint[], claims uuid[], end_statuses text[], results jsonb[], successor_ids bigint[], t timestamp with time zone, OUT ids bigint[], OUT statuses text[], OUT successors bigint[], OUT databases text[], OUT of_plans boolean, OUT kept bigint[], OUT ticked bigint[]); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.make_ended(run_ids bigint[], claims uuid[], end_statuses text[], results jsonb[], successor_ids bigint[], t timestamp with time zone, OUT ids bigint[], OUT statuses text[], OUT successors bigint[], OUT databases text[], OUT of_plans boolean, OUT kept bigint[], OUT ticked bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.make_ended(run_ids bigint[], claims uuid[], end_statuses text[], results jsonb[], successor_ids bigint[], t timestamp with time zone, OUT ids bigint[], OUT statuses text[], OUT successors bigint[], OUT databases text[], OUT of_plans boolean, OUT kept bigint[], OUT ticked bigint[]) TO rowrun_replica;
+
+
+--
 -- Name: FUNCTION mark_ended(run_ids bigint[]); Type: ACL; Schema: rowrun; Owner: -
 --
 
@@ -10140,6 +11733,14 @@ GRANT ALL ON FUNCTION rowrun.mark_ended(run_ids bigint[]) TO rowrun_replica;
 
 REVOKE ALL ON FUNCTION rowrun.mark_stopped(plan_ids bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION rowrun.mark_stopped(plan_ids bigint[]) TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION mark_unseen_ends(run_ids bigint[], holds text[]); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.mark_unseen_ends(run_ids bigint[], holds text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.mark_unseen_ends(run_ids bigint[], holds text[]) TO rowrun_replica;
 
 
 --
@@ -10178,6 +11779,15 @@ GRANT ALL ON FUNCTION rowrun.note_ready(plan_id bigint) TO rowrun_replica;
 
 
 --
+-- Name: TABLE promotion_lock; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT ON TABLE rowrun.promotion_lock TO rowrun_client;
+GRANT SELECT ON TABLE rowrun.promotion_lock TO rowrun_viewer;
+GRANT SELECT,INSERT,UPDATE ON TABLE rowrun.promotion_lock TO rowrun_replica;
+
+
+--
 -- Name: FUNCTION pause_replica(replica text); Type: ACL; Schema: rowrun; Owner: -
 --
 
@@ -10206,6 +11816,14 @@ REVOKE ALL ON FUNCTION rowrun.plan_gate_changed() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION rowrun.promote_runs(sweep boolean, free boolean, most integer, OUT promoted integer, OUT busy boolean, OUT more boolean, OUT next_ms double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION rowrun.promote_runs(sweep boolean, free boolean, most integer, OUT promoted integer, OUT busy boolean, OUT more boolean, OUT next_ms double precision) TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION promote_ungated(t timestamp with time zone, most integer, OUT promoted integer, OUT more boolean); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.promote_ungated(t timestamp with time zone, most integer, OUT promoted integer, OUT more boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.promote_ungated(t timestamp with time zone, most integer, OUT promoted integer, OUT more boolean) TO rowrun_replica;
 
 
 --
@@ -10385,6 +12003,14 @@ GRANT ALL ON FUNCTION rowrun.skip_task(task_id bigint, reason text) TO rowrun_re
 
 
 --
+-- Name: FUNCTION take_marks(sweep boolean, most integer, OUT runs bigint[], OUT databases text[], OUT plans bigint[], OUT wide bigint[], OUT dependents bigint[], OUT tasks bigint[], OUT paused bigint[], OUT failures jsonb, OUT replicas boolean, OUT more boolean); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.take_marks(sweep boolean, most integer, OUT runs bigint[], OUT databases text[], OUT plans bigint[], OUT wide bigint[], OUT dependents bigint[], OUT tasks bigint[], OUT paused bigint[], OUT failures jsonb, OUT replicas boolean, OUT more boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.take_marks(sweep boolean, most integer, OUT runs bigint[], OUT databases text[], OUT plans bigint[], OUT wide bigint[], OUT dependents bigint[], OUT tasks bigint[], OUT paused bigint[], OUT failures jsonb, OUT replicas boolean, OUT more boolean) TO rowrun_replica;
+
+
+--
 -- Name: FUNCTION task_dependency_changed(); Type: ACL; Schema: rowrun; Owner: -
 --
 
@@ -10440,6 +12066,14 @@ REVOKE ALL ON FUNCTION rowrun.task_scheduled() FROM PUBLIC;
 REVOKE ALL ON FUNCTION rowrun.unskip_task(task_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION rowrun.unskip_task(task_id bigint) TO rowrun_operator;
 GRANT ALL ON FUNCTION rowrun.unskip_task(task_id bigint) TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION verdicts_on(run_ids bigint[], OUT ids bigint[], OUT holds text[], OUT open_ids bigint[], OUT exclusive boolean, OUT crowded_out text[], OUT fresh text[], OUT freed text[], OUT t timestamp with time zone); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.verdicts_on(run_ids bigint[], OUT ids bigint[], OUT holds text[], OUT open_ids bigint[], OUT exclusive boolean, OUT crowded_out text[], OUT fresh text[], OUT freed text[], OUT t timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.verdicts_on(run_ids bigint[], OUT ids bigint[], OUT holds text[], OUT open_ids bigint[], OUT exclusive boolean, OUT crowded_out text[], OUT fresh text[], OUT freed text[], OUT t timestamp with time zone) TO rowrun_replica;
 
 
 --
@@ -10507,13 +12141,6 @@ GRANT SELECT ON TABLE rowrun.failed_run TO rowrun_replica;
 
 
 --
--- Name: TABLE gate_mark; Type: ACL; Schema: rowrun; Owner: -
---
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rowrun.gate_mark TO rowrun_replica;
-
-
---
 -- Name: SEQUENCE gate_mark_id_seq; Type: ACL; Schema: rowrun; Owner: -
 --
 
@@ -10573,15 +12200,6 @@ GRANT SELECT ON SEQUENCE rowrun.plan_id_seq TO rowrun_viewer;
 GRANT SELECT ON TABLE rowrun.plan_status TO rowrun_client;
 GRANT SELECT ON TABLE rowrun.plan_status TO rowrun_viewer;
 GRANT SELECT ON TABLE rowrun.plan_status TO rowrun_replica;
-
-
---
--- Name: TABLE promotion_lock; Type: ACL; Schema: rowrun; Owner: -
---
-
-GRANT SELECT ON TABLE rowrun.promotion_lock TO rowrun_client;
-GRANT SELECT ON TABLE rowrun.promotion_lock TO rowrun_viewer;
-GRANT SELECT,INSERT,UPDATE ON TABLE rowrun.promotion_lock TO rowrun_replica;
 
 
 --

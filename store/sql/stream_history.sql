@@ -2,7 +2,8 @@
 -- Past transitions that rows still tell of. The cursor rowrun_stream_history is read after the transaction: psql's \bind
 -- sends it, PREPARE doesn't take it.
 -- With a snapshot, rows that it doesn't show are told, whatever their times say: a transaction that was open for long
--- commits rows with old times. Which of their transitions are new is told by their times, but for the last.
+-- commits rows with old times. Which of their transitions are new is told by their times, but for the last: half a second
+-- is told again, for transactions that were open then. A reader leaves out of that what it has printed itself.
 --
 -- Times may be a little out of order (promotion and insert run side by side), but a run's own line never comes before
 -- the one that it follows.
@@ -31,6 +32,7 @@ CROSS JOIN LATERAL (VALUES
 WHERE CASE WHEN $2::text = '' THEN r.updated_at >= to_timestamp($1::float8) AND p.at >= to_timestamp($1::float8)
       ELSE r.updated_at >= to_timestamp($1::float8) - interval '1 day'
            AND NOT pg_visible_in_snapshot((c.xid - ((c.xid - r.xmin::text::bigint) & 4294967295))::text::xid8, nullif($2::text, '')::pg_snapshot)
-           AND p.at IS NOT NULL AND (p.at >= to_timestamp($1::float8)
-                                   OR p.status = r.status AND (r.prev_status IS NOT NULL OR p.rank = 1)) END
+           AND p.at IS NOT NULL AND (p.at >= to_timestamp($1::float8) - interval '500 ms'
+                                   OR p.status = r.status AND (r.prev_status IS NOT NULL OR p.rank = 1)
+                                   OR p.rank <= 2 AND r.status = 'AVAILABLE' AND r.hold = 'UNTOLD') END
 ORDER BY p.place, r.id, p.rank

@@ -11,3 +11,9 @@ CREATE OR REPLACE FUNCTION rowrun.takes(h rowrun.replica_heartbeat, t timestampt
     RETURN h.state = 'ACTIVE' AND h.last_heartbeat + h.lease > t AND queue = ANY (h.queues) AND type = ANY (h.types)
        AND rowrun.fits(type, database_id, payload, h.databases, h.commands);
 COMMENT ON FUNCTION rowrun.takes(rowrun.replica_heartbeat, timestamptz, text, text, text, jsonb) IS 'Internal: whether a replica is alive and could take a run.';
+
+-- How a run is handed over, for the claims of replicas. A run whose task is no COMMAND any more is taken by whoever runs
+-- commands, to say so. Inlined where they are called.
+CREATE OR REPLACE FUNCTION rowrun.may_take(r rowrun.task_run, k rowrun.task, databases text[], commands text[]) RETURNS boolean LANGUAGE sql IMMUTABLE
+    RETURN rowrun.fits(r.type, r.database_id, k.payload, databases, commands) OR r.type = 'COMMAND' AND k.type <> 'COMMAND';
+COMMENT ON FUNCTION rowrun.may_take(rowrun.task_run, rowrun.task, text[], text[]) IS 'Internal: whether a replica with these databases and commands takes a run.';

@@ -11,13 +11,14 @@ COMMENT ON FUNCTION rowrun.is_scheduling() IS 'Internal: whether a statement tha
 CREATE OR REPLACE FUNCTION rowrun.task_run_fill() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan = off
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
+    at timestamptz := clock_timestamp(); -- before the task is read, whose pause is younger then where it isn't seen
     t record;
     current_round integer;
     depends boolean;
     marked boolean;
 BEGIN
     SELECT k.type, k.queue, k.database_id, k.version, k.version_key, k.sequential, k.priority, k.plan_id,
-           nullif(k.retention IS NOT NULL, false) AS own_retention
+           nullif(k.retention IS NOT NULL, false) AS own_retention, k.paused OR k.skipped AS stopped
     INTO t FROM rowrun.task k WHERE k.id = NEW.task_id;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'task % does not exist', coalesce(NEW.task_id::text, 'NULL')
@@ -114,11 +115,14 @@ BEGIN
         RAISE EXCEPTION 'input of a % task may not name sql, transaction or command', t.type
             USING ERRCODE = 'RR003', HINT = 'They belong to the task''s payload.';
     END IF;
-    -- Nothing but time and pause holds a run without plan and database: where it is due, the next pass takes it.
-    IF t.plan_id IS NULL AND t.database_id IS NULL AND NEW.run_at <= clock_timestamp() THEN
-        NEW.hold := 'READY';
+    -- Nothing holds a run without plan and database that is due: it needs no pass, and no further version of its row. That
+    -- it is AVAILABLE is announced with what becomes of it next. The run of a tick may be missed, and goes with its schedule.
+    IF t.plan_id IS NULL AND t.database_id IS NULL AND NEW.run_at <= at AND NOT t.stopped AND NEW.tick IS NULL THEN
+        NEW.status := 'AVAILABLE';
+        NEW.available_at := at;
+        NEW.hold := 'UNTOLD';
         NEW.judge_at := NULL;
-    ELSIF t.plan_id IS NOT NULL AND t.database_id IS NULL AND NEW.run_at <= clock_timestamp() AND NOT depends THEN
+    ELSIF t.plan_id IS NOT NULL AND t.database_id IS NULL AND NEW.run_at <= at AND NOT depends THEN
         -- Most likely only its plan holds it, which the pass looks at; the other gates are asked when its turn comes.
         NEW.hold := 'READY';
         NEW.judge_at := NULL;
@@ -132,9 +136,9 @@ BEGIN
         -- Behind a smaller version that this very transaction has inserted it waits at least for that one, whose end has
         -- it looked at: nobody can have ended that before this run can be seen. What else the first judgement of a run
         -- looks at, its plan and what it holds back, is looked at for that one.
-        IF t.version_key IS NOT NULL AND NEW.tick IS NULL AND NEW.run_at <= clock_timestamp() AND (
+        IF t.version_key IS NOT NULL AND NEW.tick IS NULL AND NEW.run_at <= at AND (
             SELECT u.xmin = pg_current_xact_id()::xid AND u.created_at = now() AND u.plan_id IS NOT DISTINCT FROM t.plan_id
-                   AND (u.hold IS NOT DISTINCT FROM 'DATABASE' AND u.judge_at IS NULL OR u.judge_at <= clock_timestamp())
+                   AND (u.hold IS NOT DISTINCT FROM 'DATABASE' AND u.judge_at IS NULL OR u.judge_at <= at)
             FROM rowrun.task_run u
             WHERE u.database_id = t.database_id AND u.status = 'PENDING' AND u.version_key < t.version_key
             ORDER BY u.version_key DESC LIMIT 1)

@@ -13,13 +13,8 @@ BEGIN
         END IF;
         IF NEW.status = 'PENDING' THEN
             PERFORM rowrun.note_edit(NEW.database_id, NEW.run_at < OLD.run_at);
-            IF OLD.plan_id IS NULL AND OLD.database_id IS NULL AND NEW.run_at <= t THEN
-                NEW.hold := 'READY';
-                NEW.judge_at := NULL;
-            ELSE
-                NEW.hold := NULL;
-                NEW.judge_at := NEW.run_at;
-            END IF;
+            NEW.hold := NULL;
+            NEW.judge_at := NEW.run_at;
         END IF;
     END IF;
 

@@ -1,6 +1,6 @@
--- When the next run is due, whoever inserts an earlier one says so; and whether anything asks for a judgement: marks, or
--- runs with gates that are due.
-CREATE OR REPLACE FUNCTION rowrun.asked_for(t timestamptz) RETURNS TABLE (next_ms double precision, marked boolean, due boolean)
+-- When the next run is due, whoever inserts an earlier one says so; and what there is to do: marks, runs with gates that
+-- are due, runs without.
+CREATE OR REPLACE FUNCTION rowrun.asked_for(t timestamptz) RETURNS TABLE (next_ms double precision, marked boolean, due boolean, ungated boolean)
     LANGUAGE sql STABLE
 BEGIN ATOMIC
     SELECT extract(epoch FROM least(
@@ -10,7 +10,8 @@ BEGIN ATOMIC
                 WHERE r.judge_at > asked_for.t AND (r.plan_id IS NOT NULL OR r.database_id IS NOT NULL) ORDER BY r.judge_at LIMIT 1))
                - asked_for.t) * 1000,
            EXISTS (SELECT FROM rowrun.gate_mark),
-           EXISTS (SELECT FROM rowrun.task_run r WHERE r.judge_at <= asked_for.t AND (r.plan_id IS NOT NULL OR r.database_id IS NOT NULL));
+           EXISTS (SELECT FROM rowrun.task_run r WHERE r.judge_at <= asked_for.t AND (r.plan_id IS NOT NULL OR r.database_id IS NOT NULL)),
+           EXISTS (SELECT FROM rowrun.task_run r WHERE r.judge_at <= asked_for.t AND r.plan_id IS NULL AND r.database_id IS NULL);
 END;
 COMMENT ON FUNCTION rowrun.asked_for(timestamptz) IS 'Internal: what asks for a judgement, and when the next run is due.';
 

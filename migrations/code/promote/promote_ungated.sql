@@ -1,4 +1,4 @@
--- Runs that only time and their own task may hold.
+-- Runs that only time and their own task hold, which are due now. Those that were due at their INSERT are AVAILABLE from it on.
 CREATE OR REPLACE FUNCTION rowrun.promote_ungated(t timestamptz, most integer, OUT promoted integer, OUT more boolean) LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
@@ -7,9 +7,6 @@ DECLARE
     causes text[];
 BEGIN
     ids := ARRAY(SELECT r.id FROM task_run r
-                 WHERE r.status = 'PENDING' AND r.hold = 'READY' AND r.plan_id IS NULL
-                 ORDER BY r.plan_id, r.priority DESC, r.run_at, r.id LIMIT 1000 FOR NO KEY UPDATE SKIP LOCKED)
-        || ARRAY(SELECT r.id FROM task_run r
                  WHERE r.judge_at <= t AND r.plan_id IS NULL AND r.database_id IS NULL AND r.status = 'PENDING'
                  ORDER BY r.judge_at LIMIT 1000 FOR NO KEY UPDATE SKIP LOCKED);
     promoted := 0;

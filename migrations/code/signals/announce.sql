@@ -5,6 +5,12 @@ CREATE OR REPLACE FUNCTION rowrun.transition(r rowrun.task_run) RETURNS text LAN
         || ',"replica_id":' || coalesce(to_json(r.replica_id)::text, 'null') || '}';
 COMMENT ON FUNCTION rowrun.transition(rowrun.task_run) IS 'Internal: the last edge of a run as it is notified.';
 
+-- That a run is AVAILABLE from its INSERT on, as it is notified with what becomes of it next.
+CREATE OR REPLACE FUNCTION rowrun.arrival(r rowrun.task_run) RETURNS text LANGUAGE sql STABLE
+    RETURN '{"run_id":' || r.id || ',"task_id":' || r.task_id || ',"plan_id":null,"from":"PENDING","to":"AVAILABLE","attempt":' || r.attempt
+        || ',"replica_id":null}';
+COMMENT ON FUNCTION rowrun.arrival(rowrun.task_run) IS 'Internal: that a run is AVAILABLE from its INSERT on, as it is notified.';
+
 -- Notifies changes of status that one notification can't hold. It has no query, because expressions take less.
 CREATE OR REPLACE FUNCTION rowrun.announce_parts(transitions text[]) RETURNS boolean LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp AS $$

@@ -6,7 +6,8 @@ BEGIN
         RETURN NULL;
     END IF;
     IF NOT (NEW.created_at = now() AND is_quiet()) THEN -- nobody else has seen what this transaction inserted
-        PERFORM announce(ARRAY[transition(NEW)]);
+        PERFORM announce(CASE WHEN OLD.hold = 'UNTOLD' AND OLD.status = 'AVAILABLE' THEN ARRAY[arrival(NEW), transition(NEW)]
+                              ELSE ARRAY[transition(NEW)] END);
     END IF;
     IF NEW.status = 'AVAILABLE' AND NEW.round > 1 THEN -- the promote pass begins the round before it gets here
         INSERT INTO gate_mark (kind, plan_id, round, by_run)

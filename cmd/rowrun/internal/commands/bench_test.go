@@ -175,6 +175,7 @@ func TestBenchRefusesWhatItCannotMeasure(t *testing.T) {
 	rowruntest.Change(t, conn, `INSERT INTO rowrun.task (id, type) VALUES (1, 'MINE')`)
 	rowruntest.Change(t, conn, `INSERT INTO rowrun.task_run (task_id) VALUES (1)`)
 	refuses(cli.ExitFailed, "1 runs that have not ended", "burst")
+	rowruntest.Change(t, conn, `UPDATE rowrun.task_run SET status = 'CANCELED'`)
 	rowruntest.Change(t, conn, `DELETE FROM rowrun.task_run`)
 	rowruntest.Change(t, conn, `INSERT INTO rowrun.replica_heartbeat (replica_id, last_heartbeat) VALUES ('theirs', now())`)
 	refuses(cli.ExitFailed, "1 replicas that are live", "burst")

@@ -229,7 +229,8 @@ func TestStatusAndMetricsTellOfTheReplica(t *testing.T) {
 	conn := rowruntest.Connect(t, url)
 	awaitStatus(t, conn, insertRun(t, conn, "NOOP", "{}", nil), "DONE")
 	awaitStatus(t, conn, insertRun(t, conn, "NOOP", `{"fail": "as asked"}`, nil), "FAILED")
-	awaitStatus(t, conn, insertRun(t, conn, "NOOP", `{"sleep": "1h"}`, nil), "RUNNING")
+	gated := "d"
+	awaitStatus(t, conn, insertRun(t, conn, "NOOP", `{"sleep": "1h"}`, &gated), "RUNNING")
 
 	var status struct {
 		Status      string
@@ -265,7 +266,7 @@ func TestStatusAndMetricsTellOfTheReplica(t *testing.T) {
 		`rowrun_scheduler_runs_total{status="DONE",type="NOOP"} 1`,
 		`rowrun_scheduler_runs_total{status="FAILED",type="NOOP"} 1`,
 		`rowrun_scheduler_run_duration_seconds_count{type="NOOP"} 2`,
-		`rowrun_scheduler_promoted_runs_total 3`,
+		`rowrun_scheduler_promoted_runs_total 1`,
 		`rowrun_scheduler_slots_used 1`,
 		`rowrun_scheduler_lost_wakeups_total 0`,
 		`rowrun_events_wake_source{source="notify"} 1`,
@@ -313,10 +314,9 @@ func TestWorkThatOnlyASweepFindsIsALostWakeUp(t *testing.T) {
 	})
 	conn := rowruntest.Connect(t, url)
 	rowruntest.Change(t, conn, "ALTER TABLE rowrun.task_run DISABLE TRIGGER task_run_inserted")
-	awaitStatus(t, conn, insertRun(t, conn, "NOOP", "{}", nil), "DONE")
-	rowruntest.Eventually(t, "the lost wake-up is counted", func() bool {
-		text := s.metrics(t)
-		return strings.Contains(text, "rowrun_scheduler_lost_wakeups_total 1")
+	rowruntest.Eventually(t, "a lost wake-up is counted", func() bool { // unless another wake-up came beside that sweep
+		awaitStatus(t, conn, insertRun(t, conn, "NOOP", "{}", nil), "DONE")
+		return regexp.MustCompile(`\nrowrun_scheduler_lost_wakeups_total [1-9]`).MatchString(s.metrics(t))
 	})
 }
 

@@ -206,5 +206,5 @@ func TestStreamNeedsNoMoreThanToRead(t *testing.T) {
 	require.Equal(t, cli.ExitDone, got.Code, got.Stderr)
 	var shown streamed
 	_, _ = io.WriteString(&shown, got.Stdout)
-	require.Equal(t, "pending canceled", shown.events(t, run))
+	require.Equal(t, "pending available canceled", shown.events(t, run))
 }

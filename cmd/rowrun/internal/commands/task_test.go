@@ -94,7 +94,8 @@ func TestTaskListFilters(t *testing.T) {
 		{[]string{"--plan", "1", "--name", "b"}, []int64{2}},
 		{[]string{"--definitions"}, []int64{4}},
 		{[]string{"--type", "NOOP"}, []int64{4}},
-		{[]string{"--status", "pending"}, []int64{4}},
+		{[]string{"--status", "available"}, []int64{4}},
+		{[]string{"--status", "pending"}, nil},
 		{[]string{"--status", "NOT_STARTED,DONE", "--type", "MINE"}, []int64{3, 2, 1}},
 		{[]string{"--plan", "2"}, nil},
 	} {

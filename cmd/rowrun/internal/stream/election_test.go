@@ -197,6 +197,6 @@ func TestWriterGoesOnAfterItsConnectionWasLost(t *testing.T) {
 	id := task(t, p, "between", "NOBODY")
 	exec(t, p, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'listen alone'`)
 	run := queryID(t, p, insertRun, id)
-	eventually(t, "the gap and the insert", func() bool { return len(c.of(t, run)) == 1 && len(c.gaps(t)) == 1 })
+	eventually(t, "the gap and the insert", func() bool { return len(c.of(t, run)) == 2 && len(c.gaps(t)) == 1 })
 	require.Contains(t, c.gaps(t)[0], "connection lost")
 }

@@ -115,6 +115,7 @@ func lineOf(c *columns, row *events.Row) (l line, ok, apart bool, err error) {
 		return line{}, false, false, i.err
 	}
 	if row.Inserted {
+		run.Status = t.To
 		return pending(run), true, false, nil
 	}
 	return change(t, run, run.CreatedAt), true, apart, nil

@@ -33,6 +33,12 @@ func pending(row *store.StreamRow) line {
 	}
 }
 
+// available is the second line of a run that is AVAILABLE from its INSERT on.
+func available(row *store.StreamRow) line {
+	return change(events.Transition{RunID: row.ID, TaskID: row.TaskID, PlanID: row.PlanID, From: "PENDING", To: "AVAILABLE", Attempt: row.Attempt},
+		row, row.CreatedAt)
+}
+
 // change is the line of a transition that was told. now stands in for the time
 // of one whose row is gone.
 func change(t events.Transition, row *store.StreamRow, now time.Time) line {

@@ -216,8 +216,18 @@ func (r *Reader) insert(row *store.StreamRow, named map[int64]*store.StreamRow) 
 			return
 		}
 	}
+	r.arrived(row)
+}
+
+// arrived prints what the INSERT of a run has told: that it is PENDING, and of one that needs no promotion that it is
+// AVAILABLE, as far as its row still shows that.
+func (r *Reader) arrived(row *store.StreamRow) {
 	r.config.Printer.transition(pending(row))
 	r.printed.set(row.ID, 1)
+	if row.Status == "AVAILABLE" && !row.Moved {
+		r.config.Printer.transition(available(row))
+		r.printed.set(row.ID, 2)
+	}
 }
 
 // waits says that a run is a successor whose line waits.
@@ -238,8 +248,7 @@ func (r *Reader) told(t *events.Transition, row *store.StreamRow) {
 		r.follow(*row.RetryOf, row.ID)
 	}
 	if r.inserts.see(row) && r.printed.at(row.ID) == 0 {
-		r.config.Printer.transition(pending(row))
-		r.printed.set(row.ID, 1)
+		r.arrived(row)
 	}
 	now := rank(row.Status)
 	before := r.before(row, most)
@@ -333,8 +342,7 @@ func (r *Reader) follow(run, id int64) {
 		return
 	}
 	delete(r.deferred, run)
-	r.config.Printer.transition(pending(&late.row))
-	r.printed.set(late.row.ID, 1)
+	r.arrived(&late.row)
 }
 
 // release prints the successors that were deferred before a moment: the ends before them are not told.

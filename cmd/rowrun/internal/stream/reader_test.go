@@ -34,7 +34,7 @@ func TestInsertThatCommitsLateIsPrintedThen(t *testing.T) {
 	require.NoError(t, err)
 	rolledBack := queryID(t, gone, insertRun, id)
 	after := queryID(t, p, insertRun, id)
-	eventually(t, "the later id", func() bool { return len(w.of(t, after)) == 1 })
+	eventually(t, "the later id", func() bool { return len(w.of(t, after)) == 2 })
 	require.NoError(t, gone.Rollback(t.Context()))
 	// Long enough for holes without an open transaction to be given up.
 	begun := time.Now()
@@ -42,7 +42,7 @@ func TestInsertThatCommitsLateIsPrintedThen(t *testing.T) {
 	require.Empty(t, w.of(t, late))
 	require.NoError(t, tx.Commit(t.Context()))
 	require.NoError(t, before.Commit(t.Context()))
-	eventually(t, "the late ones", func() bool { return len(w.of(t, late)) == 1 && len(w.of(t, early)) == 1 })
+	eventually(t, "the late ones", func() bool { return len(w.of(t, late)) == 2 && len(w.of(t, early)) == 2 })
 	require.Empty(t, w.of(t, rolledBack))
 	require.Empty(t, w.gaps(t))
 }
@@ -56,14 +56,14 @@ func TestLostInsertIsPrintedWithItsFirstTransition(t *testing.T) {
 	w := watch(t, url, func(c *stream.Config) { c.Look = 20 * time.Millisecond })
 	drawn := queryID(t, p, "SELECT nextval('rowrun.task_run_id_seq')")
 	next := queryID(t, p, insertRun, id)
-	eventually(t, "the next one", func() bool { return len(w.of(t, next)) == 1 })
+	eventually(t, "the next one", func() bool { return len(w.of(t, next)) == 2 })
 	begun := time.Now()
 	eventually(t, "the hole is given up", func() bool { return time.Since(begun) > 2*time.Second })
 	for _, late := range []int64{drawn, -5} { // one given by hand, below all others
 		exec(t, p, "INSERT INTO rowrun.task_run (id, task_id) VALUES ($1, $2)", late, id)
 		exec(t, p, "SELECT rowrun.cancel_run($1)", late)
-		eventually(t, "both lines", func() bool { return len(w.of(t, late)) == 2 })
-		require.Equal(t, "PENDING CANCELED", statuses(w.of(t, late)))
+		eventually(t, "its lines", func() bool { return len(w.of(t, late)) == 3 })
+		require.Equal(t, "PENDING AVAILABLE CANCELED", statuses(w.of(t, late)))
 	}
 }
 
@@ -76,12 +76,12 @@ func TestHighIDGivenByHandHidesNothing(t *testing.T) {
 	w := watch(t, url, func(c *stream.Config) { c.Look = 20 * time.Millisecond })
 	const high = int64(1) << 60
 	exec(t, p, "INSERT INTO rowrun.task_run (id, task_id) VALUES ($1, $2)", high, id)
-	eventually(t, "the high one", func() bool { return len(w.of(t, high)) == 1 })
+	eventually(t, "the high one", func() bool { return len(w.of(t, high)) == 2 })
 	begun := time.Now()
 	eventually(t, "narrow holes are given up", func() bool { return time.Since(begun) > 2*time.Second })
 	for range 3 {
 		run := queryID(t, p, insertRun, id)
-		eventually(t, "the next one", func() bool { return len(w.of(t, run)) == 1 })
+		eventually(t, "the next one", func() bool { return len(w.of(t, run)) == 2 })
 	}
 }
 
@@ -134,7 +134,7 @@ func TestLostConnectionLeavesAGapAndNoInsertOut(t *testing.T) {
 	w := watch(t, url, nil)
 	killListeners(t, p)
 	run := queryID(t, p, insertRun, id)
-	eventually(t, "the gap and the insert", func() bool { return len(w.gaps(t)) == 1 && len(w.of(t, run)) == 1 })
+	eventually(t, "the gap and the insert", func() bool { return len(w.gaps(t)) == 1 && len(w.of(t, run)) == 2 })
 	require.Contains(t, w.gaps(t)[0], "connection lost")
 	w.awaitBegin(t, p)
 }
@@ -205,7 +205,7 @@ func TestReaderEndsWhereAllIsIdle(t *testing.T) {
 	t.Cleanup(reader.Close)
 	ended := make(chan error, 1)
 	go func() { ended <- reader.Run(context.Background()) }()
-	eventually(t, "the past", func() bool { return len(out.of(t, due)) == 1 && len(out.of(t, tomorrow)) == 1 })
+	eventually(t, "the past", func() bool { return len(out.of(t, due)) == 2 && len(out.of(t, tomorrow)) == 1 })
 	select {
 	case err := <-ended:
 		require.Fail(t, "ended while a run was due", "%v", err)
@@ -213,7 +213,7 @@ func TestReaderEndsWhereAllIsIdle(t *testing.T) {
 	}
 	exec(t, p, "SELECT rowrun.cancel_run($1)", due)
 	require.NoError(t, <-ended)
-	require.Equal(t, "PENDING CANCELED", statuses(out.of(t, due)))
+	require.Equal(t, "PENDING AVAILABLE CANCELED", statuses(out.of(t, due)))
 }
 
 // broken is an output that nobody reads.
@@ -251,7 +251,7 @@ func TestReaderOutlivesItsServer(t *testing.T) {
 	require.NoError(t, cluster.Restart(t.Context()))
 	p := pool(t, url)
 	run := queryID(t, p, insertRun, task(t, p, "back", "NOBODY"))
-	eventually(t, "the gap and the insert", func() bool { return len(w.gaps(t)) > 0 && len(w.of(t, run)) == 1 })
+	eventually(t, "the gap and the insert", func() bool { return len(w.gaps(t)) > 0 && len(w.of(t, run)) == 2 })
 }
 
 func TestReadingTheStreamScansNoTable(t *testing.T) {

@@ -72,11 +72,22 @@ func (w *WAL) linesOf(txs []events.Tx) ([]read, error) {
 			if err != nil {
 				return nil, err
 			}
-			if !ok || (tx.LSN < w.overlap && w.printed.at(l.RunID) >= rank(l.To)) {
-				continue // no change of status, or one that the rows have told
+			if !ok {
+				continue // no change of status
+			}
+			told := uint8(0) // by the rows
+			if tx.LSN < w.overlap {
+				told = w.printed.at(l.RunID)
 			}
 			l.lsn = lsn
-			lines = append(lines, read{l, apart})
+			if told < rank(l.To) {
+				lines = append(lines, read{l, apart})
+			}
+			if row.Inserted && l.row.Status == "AVAILABLE" && told < rank("AVAILABLE") {
+				l = available(l.row)
+				l.lsn = lsn
+				lines = append(lines, read{l, false})
+			}
 		}
 	}
 	return lines, nil

@@ -135,7 +135,7 @@ func TestLogTellsEachTransitionWithItsPlace(t *testing.T) {
 
 	// All of a transaction have its place.
 	exec(t, p, "INSERT INTO rowrun.task_run (task_id) SELECT $1 FROM generate_series(1, 2500)", id)
-	eventually(t, "the inserts", func() bool { return len(c.keys(t)) == 2504 })
+	eventually(t, "the inserts", func() bool { return len(c.keys(t)) == 5004 })
 	places := map[string]bool{}
 	for _, key := range c.keys(t)[4:] {
 		lsn, _, _ := strings.Cut(key, " ")
