@@ -105,7 +105,7 @@ func (w *watching) until(ctx context.Context, look func(ctx context.Context, s *
 		case errors.As(err, &absent):
 			return err
 		case !trouble.Wait:
-			return inWords(err)
+			return database.InWords(err)
 		case trouble.Text != said:
 			said = trouble.Text
 			w.log.Warn().Str("cause", said).Msg("database does not answer, waiting for it")

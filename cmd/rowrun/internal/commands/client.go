@@ -2,13 +2,10 @@ package commands
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -82,7 +79,7 @@ func (c *client) ask(cmd *cobra.Command, question func(ctx context.Context, s *s
 	defer s.Close()
 	ctx, cancel := context.WithTimeout(cmd.Context(), database.AnswerPatience)
 	defer cancel()
-	return inWords(question(ctx, s))
+	return database.InWords(question(ctx, s))
 }
 
 // about completes a command about one row, a run, plan or task, that the ID on its command line names.
@@ -118,29 +115,5 @@ func (c *client) answer(cmd *cobra.Command, value any, line string) error {
 		return c.out.Write(cmd.OutOrStdout(), value, cli.Table{})
 	}
 	_, err := fmt.Fprintln(cmd.OutOrStdout(), line)
-	return err
-}
-
-// inWords shows an error of the server with its hint, and a lost connection
-// without its address.
-func inWords(err error) error {
-	var server *pgconn.PgError
-	var network interface{ Timeout() bool }
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &server) && server.Code == "42501":
-		return fmt.Errorf("the role may not do this: %s (SQLSTATE %s)", server.Message, server.Code)
-	case errors.As(err, &server):
-		text := fmt.Sprintf("%s (SQLSTATE %s)", strings.TrimSpace(server.Message), server.Code)
-		if server.Hint != "" {
-			text += "\nhint: " + server.Hint
-		}
-		return errors.New(text)
-	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("the database did not answer within %s", database.AnswerPatience)
-	case errors.As(err, &network), pgconn.SafeToRetry(err):
-		return errors.New("connection to the database lost: " + database.Diagnose(err).Text)
-	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/doctor"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/rowruntest"
 )
 
@@ -46,7 +47,7 @@ func TestStatusAndDoctorAnswerSoonWhereTheDatabaseIsDead(t *testing.T) {
 			code, findings := diagnosis(t, url, "--connect-timeout", "1s")
 			require.Less(t, time.Since(begun), 4*time.Second)
 			require.Equal(t, cli.ExitFailed, code)
-			require.Contains(t, one(t, findings, "database", warning).Text, text)
+			require.Contains(t, one(t, findings, "database", doctor.Warning).Text, text)
 			require.Subset(t, checks(findings), []string{"program", "environment", "address", "network", "unchecked"})
 			require.Equal(t, text == "connection refused", len(of(findings, "network")) == 1, findings)
 			shown, err := json.Marshal(findings)
@@ -69,7 +70,7 @@ func TestDoctorReadsTheSidecarsFile(t *testing.T) {
 	t.Parallel()
 	url := rowruntest.RefusingServer(t, "127.0.0.1:0", "28P01")
 	_, findings := diagnosis(t, url, "--config", rowruntest.ConfigFile(t, "databases: {orders: {url: env:NOT_SET}}"))
-	require.Contains(t, one(t, findings, "config", warning).Text, "NOT_SET")
+	require.Contains(t, one(t, findings, "config", doctor.Warning).Text, "NOT_SET")
 	_, findings = diagnosis(t, url, "--config", rowruntest.ConfigFile(t, "databases: {orders: {url: 'host=x'}}"))
 	require.Empty(t, of(findings, "config"))
 	require.Contains(t, checks(findings), "config")

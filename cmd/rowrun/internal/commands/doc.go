@@ -1,4 +1,4 @@
-// Package commands has the commands of the program, one file each; those under one word (run, plan, doctor, …) share its
+// Package commands has the commands of the program, one file each; those under one word (run, plan, stream, …) share its
 // name as prefix.
 //
 // A command reads its flags, asks the packages below it, and shows the answer in a form of cli. What it returns as an

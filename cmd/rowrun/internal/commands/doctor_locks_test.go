@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/doctor"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/rowruntest"
 	"github.com/rowrun/rowrun/store/storetest"
 )
@@ -23,7 +24,7 @@ func TestSessionsThatHoldUpAreNamed(t *testing.T) {
 	var pid int64
 	require.NoError(t, holder.QueryRow(t.Context(), `SELECT pg_backend_pid()`).Scan(&pid))
 	rowruntest.Change(t, holder, `SELECT pg_advisory_lock(1920298607, 3)`)
-	found := one(t, func() []finding { _, f := diagnosis(t, url); return f }(), "locks", warning)
+	found := one(t, func() []doctor.Finding { _, f := diagnosis(t, url); return f }(), "locks", doctor.Warning)
 	require.Equal(t, fmt.Sprintf("SELECT pg_terminate_backend(%d);", pid), found.Fix)
 	rowruntest.Eventually(t, "the probe names it", func() bool {
 		code, body := s.status(t, "/readyz")

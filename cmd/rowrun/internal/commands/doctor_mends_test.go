@@ -14,6 +14,7 @@ import (
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/database"
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/doctor"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/rowruntest"
 	"github.com/rowrun/rowrun/store/storetest"
 )
@@ -29,7 +30,7 @@ type fault struct {
 // waits until it isn't found any more.
 func mended(t *testing.T, url, owner, check, text string) {
 	t.Helper()
-	find := func() *finding {
+	find := func() *doctor.Finding {
 		_, findings := diagnosis(t, url)
 		for _, f := range of(findings, check) {
 			if strings.Contains(f.Text, text) {
@@ -222,7 +223,7 @@ func TestDoctorsCommandsMendOrphans(t *testing.T) {
 			rowruntest.Change(t, conn, `INSERT INTO rowrun.task (name, type, queue, database_id, payload) VALUES `+c.task+`;
 INSERT INTO rowrun.task_run (task_id) SELECT id FROM rowrun.task; SELECT * FROM rowrun.promote_runs(true)`)
 			_, findings := diagnosis(t, url)
-			f := one(t, findings, "orphans", warning)
+			f := one(t, findings, "orphans", doctor.Warning)
 			require.Contains(t, f.Text, c.text)
 			require.Contains(t, f.Fix, c.has)
 			require.NotContains(t, f.Fix, "purge")

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/doctor"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/rowruntest"
 	"github.com/rowrun/rowrun/store/storetest"
 )
@@ -25,7 +26,7 @@ func TestDoctorFindsSessionsOfAPoolerWithoutBounds(t *testing.T) {
 	rowruntest.Change(t, rowruntest.Connect(t, dsn), aliveReplica)
 	code, findings := diagnosis(t, dsn+"&application_name=pooled", "--direct-url", dsn)
 	require.Equal(t, cli.ExitFailed, code)
-	f := one(t, findings, "pooler", warning)
+	f := one(t, findings, "pooler", doctor.Warning)
 	require.Contains(t, f.Text, "statement_timeout")
 	require.Contains(t, f.Fix, `ALTER ROLE "postgres" SET statement_timeout`)
 	_, findings = diagnosis(t, dsn+"&statement_timeout=1000&idle_in_transaction_session_timeout=1000", "--direct-url", dsn)
@@ -39,7 +40,19 @@ func TestDoctorFindsAPoolerInTransactionMode(t *testing.T) {
 	rowruntest.Change(t, rowruntest.Connect(t, dsn), aliveReplica)
 	code, findings := diagnosis(t, deafTo(t, dsn))
 	require.Equal(t, cli.ExitFailed, code)
-	require.Contains(t, one(t, findings, "pooler", warning).Fix, "--direct-url")
+	require.Contains(t, one(t, findings, "pooler", doctor.Warning).Fix, "--direct-url")
+}
+
+func TestDoctorLooksAtTheConnectionItself(t *testing.T) {
+	t.Parallel()
+	_, findings := diagnosis(t, storetest.New(t))
+	said := ""
+	for _, f := range findings {
+		if f.Check == "encryption" {
+			said += string(f.Severity) + " " + f.Text
+		}
+	}
+	require.Regexp(t, "^ok the connection to .* stays on this machine$", said)
 }
 
 // deafTo returns a way to a database on which everything arrives but notifications.

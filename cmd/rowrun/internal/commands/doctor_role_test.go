@@ -8,9 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/doctor"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/rowruntest"
 	"github.com/rowrun/rowrun/store"
 	"github.com/rowrun/rowrun/store/storetest"
@@ -24,7 +26,7 @@ func TestDoctorFindsASidecarThatMayTooMuch(t *testing.T) {
 	rowruntest.Change(t, conn, aliveReplica)
 	code, findings := diagnosis(t, dsn)
 	require.Equal(t, cli.ExitFailed, code)
-	f := one(t, findings, "role", warning)
+	f := one(t, findings, "role", doctor.Warning)
 	require.Contains(t, f.Text, "postgres is a superuser")
 	rowruntest.Change(t, conn, f.Fix)
 	as := withUser(t, dsn, "rowrun_sidecar")
@@ -42,7 +44,7 @@ func TestDoctorFindsASidecarThatMayTooMuch(t *testing.T) {
 		rowruntest.Change(t, conn, fault)
 		code, findings := diagnosis(t, as)
 		require.Equal(t, cli.ExitFailed, code)
-		f := one(t, findings, "role", warning)
+		f := one(t, findings, "role", doctor.Warning)
 		require.Contains(t, f.Text, text)
 		rowruntest.Change(t, conn, f.Fix)
 		_, findings = diagnosis(t, as)
@@ -50,11 +52,11 @@ func TestDoctorFindsASidecarThatMayTooMuch(t *testing.T) {
 	}
 	for text, fault := range map[string][2]string{
 		"owns Rowrun's tables": {`GRANT keeper TO rowrun_sidecar; ALTER TABLE rowrun.task_run OWNER TO keeper`, `ALTER TABLE rowrun.task_run OWNER TO postgres; REVOKE keeper FROM rowrun_sidecar`},
-		"owns the database":    {`ALTER DATABASE ` + quoteIdentifier(conn.Config().Database) + ` OWNER TO rowrun_sidecar`, `ALTER DATABASE ` + quoteIdentifier(conn.Config().Database) + ` OWNER TO postgres`},
+		"owns the database":    {`ALTER DATABASE ` + pgx.Identifier{conn.Config().Database}.Sanitize() + ` OWNER TO rowrun_sidecar`, `ALTER DATABASE ` + pgx.Identifier{conn.Config().Database}.Sanitize() + ` OWNER TO postgres`},
 	} {
 		rowruntest.Change(t, conn, fault[0])
 		_, findings = diagnosis(t, as)
-		f := one(t, findings, "role", warning)
+		f := one(t, findings, "role", doctor.Warning)
 		require.Contains(t, f.Text, text)
 		require.Contains(t, f.Fix, "CREATE ROLE rowrun_sidecar LOGIN")
 		rowruntest.Change(t, conn, fault[1])
@@ -108,7 +110,7 @@ func TestDoctorFindsTargetsThatLendTheSidecarsRights(t *testing.T) {
 	}, "\n")), 0o600))
 	code, findings := diagnosis(t, as, "--config", path)
 	require.Equal(t, cli.ExitFailed, code)
-	texts := map[string]finding{}
+	texts := map[string]doctor.Finding{}
 	for _, f := range findings {
 		if f.Check == "target" {
 			texts[strings.Fields(f.Text)[1]] = f
@@ -117,12 +119,12 @@ func TestDoctorFindsTargetsThatLendTheSidecarsRights(t *testing.T) {
 	}
 	require.Len(t, texts, 6)
 	for name, want := range map[string]struct {
-		severity severity
+		severity doctor.Severity
 		text     string
 	}{
-		"mighty": {warning, "reached with postgres, who rules there"}, "its;own": {warning, "sidecar, who may act as sidecar"},
-		"elsewhere": {warning, "helper, who may act as sidecar"}, "apart": {fine, "reached with tasks"},
-		"gone": {warning, "can't be reached"}, "unset": {note, "NOWHERE_SET"},
+		"mighty": {doctor.Warning, "reached with postgres, who rules there"}, "its;own": {doctor.Warning, "sidecar, who may act as sidecar"},
+		"elsewhere": {doctor.Warning, "helper, who may act as sidecar"}, "apart": {doctor.Fine, "reached with tasks"},
+		"gone": {doctor.Warning, "can't be reached"}, "unset": {doctor.Note, "NOWHERE_SET"},
 	} {
 		require.Equal(t, want.severity, texts[name].Severity, texts[name].Text)
 		require.Contains(t, texts[name].Text, want.text)
@@ -165,7 +167,7 @@ func TestRolesOfAnInstallation(t *testing.T) {
 	cluster := ownServer(t, map[string]string{"wal_level": "logical", "max_slot_wal_keep_size": "1GB"})
 	dsn := cluster.SocketURL("postgres")
 	root := rowruntest.Connect(t, dsn)
-	rowruntest.Change(t, root, `CREATE ROLE owner LOGIN CREATEROLE; GRANT CREATE ON DATABASE `+quoteIdentifier(root.Config().Database)+` TO owner`)
+	rowruntest.Change(t, root, `CREATE ROLE owner LOGIN CREATEROLE; GRANT CREATE ON DATABASE `+pgx.Identifier{root.Config().Database}.Sanitize()+` TO owner`)
 	asOwner := withUser(t, dsn, "owner")
 	got := rowrun(t.Context(), t, map[string]string{"DATABASE_URL": asOwner}, "migrate", "up")
 	require.Equal(t, cli.ExitDone, got.Code, got.Stderr)
@@ -195,3 +197,5 @@ func TestRolesOfAnInstallation(t *testing.T) {
 		}
 	}
 }
+
+func quoteLiteral(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }

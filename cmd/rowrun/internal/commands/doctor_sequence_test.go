@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/doctor"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/rowruntest"
 	"github.com/rowrun/rowrun/store/storetest"
 )
@@ -36,7 +37,7 @@ INSERT INTO rowrun.gate_mark (id, kind) OVERRIDING SYSTEM VALUE VALUES (500, 'RE
 	_, err := conn.Exec(t.Context(), `INSERT INTO rowrun.task_run (task_id) VALUES (500)`)
 	require.ErrorContains(t, err, "23505")
 	for _, f := range behind {
-		require.Equal(t, warning, f.Severity)
+		require.Equal(t, doctor.Warning, f.Severity)
 		rowruntest.Change(t, conn, f.Fix)
 	}
 	_, findings = diagnosis(t, dsn)

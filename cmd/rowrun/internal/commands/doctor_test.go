@@ -13,28 +13,28 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/doctor"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/rowruntest"
 	"github.com/rowrun/rowrun/migrations"
-	"github.com/rowrun/rowrun/store"
 	"github.com/rowrun/rowrun/store/embeddedpg"
 	"github.com/rowrun/rowrun/store/storetest"
 )
 
 // diagnosis runs doctor and reads its findings.
-func diagnosis(t *testing.T, dsn string, args ...string) (int, []finding) {
+func diagnosis(t *testing.T, dsn string, args ...string) (int, []doctor.Finding) {
 	t.Helper()
 	got := rowrun(t.Context(), t, map[string]string{"DATABASE_URL": dsn}, append([]string{"doctor", "-o", "json"}, args...)...)
 	require.NotEqual(t, cli.ExitUsage, got.Code, got.Stderr)
-	var findings []finding
+	var findings []doctor.Finding
 	require.NoError(t, json.Unmarshal([]byte(got.Stdout), &findings), got.Stdout+got.Stderr)
 	return got.Code, findings
 }
 
 // of returns the findings of one check that are not fine.
-func of(findings []finding, check string) []finding {
-	var some []finding
+func of(findings []doctor.Finding, check string) []doctor.Finding {
+	var some []doctor.Finding
 	for _, f := range findings {
-		if f.Check == check && f.Severity != fine {
+		if f.Check == check && f.Severity != doctor.Fine {
 			some = append(some, f)
 		}
 	}
@@ -42,7 +42,7 @@ func of(findings []finding, check string) []finding {
 }
 
 // one is the only finding of a check.
-func one(t *testing.T, findings []finding, check string, s severity) finding {
+func one(t *testing.T, findings []doctor.Finding, check string, s doctor.Severity) doctor.Finding {
 	t.Helper()
 	some := of(findings, check)
 	require.Len(t, some, 1, "%s: %+v", check, findings)
@@ -61,13 +61,13 @@ func TestDoctorFindsNothingWhereNothingIsWrong(t *testing.T) {
 	dsn = withUser(t, dsn, "sidecar")
 	code, findings := diagnosis(t, dsn)
 	for _, f := range findings {
-		require.NotEqual(t, warning, f.Severity, f.Text)
+		require.NotEqual(t, doctor.Warning, f.Severity, f.Text)
 	}
 	require.Equal(t, cli.ExitDone, code)
 	for _, check := range []string{"server", "connections", "wal_level", "notify", "pooler", "clock", "schema", "privileges", "role", "attached", "drift", "vacuum", "snapshot", "replicas", "orphans", "webhooks", "schedules"} {
 		require.Contains(t, checks(findings), check)
 	}
-	one(t, findings, "wal_level", note) // the bound of slots is not set there
+	one(t, findings, "wal_level", doctor.Note) // the bound of slots is not set there
 
 	got := rowrun(t.Context(), t, map[string]string{"DATABASE_URL": dsn}, "doctor")
 	require.Equal(t, cli.ExitDone, got.Code, got.Stderr)
@@ -75,7 +75,7 @@ func TestDoctorFindsNothingWhereNothingIsWrong(t *testing.T) {
 	require.Regexp(t, `(?m)^ +→ ALTER SYSTEM SET max_slot_wal_keep_size`, got.Stdout)
 }
 
-func checks(findings []finding) []string {
+func checks(findings []doctor.Finding) []string {
 	var names []string
 	for _, f := range findings {
 		names = append(names, f.Check)
@@ -83,62 +83,38 @@ func checks(findings []finding) []string {
 	return names
 }
 
-func TestDoctorJudgesWhatTheServerTells(t *testing.T) {
-	t.Parallel()
-	for text, facts := range map[string]store.ServerFacts{
-		"too old":        {Version: "14.9", VersionNum: 140009, Autovacuum: true},
-		"is a standby":   {VersionNum: 160000, Standby: true, Autovacuum: true},
-		"autovacuum":     {VersionNum: 160000},
-		"queue is 60 %":  {VersionNum: 160000, Autovacuum: true, NotifyQueue: 0.6},
-		"slot of the se": {VersionNum: 160000, Autovacuum: true, WALLevel: "logical", Replication: true, SlotKeepSize: "10GB"},
-		"not set":        {VersionNum: 160000, Autovacuum: true, WALLevel: "logical", Replication: true, SlotKeepSize: "-1", FreeSlots: 1},
-	} {
-		facts.Fsync, facts.FullPageWrites, facts.MaxConnections = true, true, 100
-		d := doctor{server: facts}
-		d.checkServer()
-		var found []finding
-		for _, f := range d.findings {
-			if f.Severity != fine && strings.Contains(strings.ReplaceAll(f.Text, "slot of the server", "slot of the se"), text) {
-				require.NotEmpty(t, f.Fix)
-				found = append(found, f)
-			}
-		}
-		require.Len(t, found, 1, "%s: %+v", text, d.findings)
-	}
-}
-
 func TestDoctorFindsSchemasOfOtherVersions(t *testing.T) {
 	t.Parallel()
 	empty := storetest.Empty(t)
 	code, findings := diagnosis(t, empty)
 	require.Equal(t, cli.ExitFailed, code)
-	require.Equal(t, "rowrun migrate up", one(t, findings, "schema", warning).Fix)
+	require.Equal(t, "rowrun migrate up", one(t, findings, "schema", doctor.Warning).Fix)
 
 	_, err := migrations.UpTo(t.Context(), migrations.Config{URL: empty}, 1)
 	require.NoError(t, err)
 	code, findings = diagnosis(t, empty)
 	require.Equal(t, cli.ExitFailed, code)
-	require.Contains(t, one(t, findings, "schema", warning).Text, "version 1, this program needs "+strconv.Itoa(migrations.Version()))
+	require.Contains(t, one(t, findings, "schema", doctor.Warning).Text, "version 1, this program needs "+strconv.Itoa(migrations.Version()))
 
 	other := storetest.New(t)
 	conn := rowruntest.Connect(t, other)
 	rowruntest.Change(t, conn, aliveReplica)
 	rowruntest.Change(t, conn, `UPDATE rowrun.code_object SET hash = 'another' WHERE object = 'view rowrun.job'`)
 	_, findings = diagnosis(t, other)
-	require.Contains(t, one(t, findings, "drift", warning).Text, "another build's: view rowrun.job")
+	require.Contains(t, one(t, findings, "drift", doctor.Warning).Text, "another build's: view rowrun.job")
 	rowruntest.Change(t, conn, `UPDATE rowrun.migration SET checksum = 'another' WHERE version = 2`)
 	_, findings = diagnosis(t, other)
-	require.Contains(t, one(t, findings, "drift", warning).Text, "another text than this program has of tables/0002_run_ownership.up.sql")
+	require.Contains(t, one(t, findings, "drift", doctor.Warning).Text, "another text than this program has of tables/0002_run_ownership.up.sql")
 	rowruntest.Change(t, conn, `DELETE FROM rowrun.code_version`)
 	_, findings = diagnosis(t, other)
-	require.Contains(t, one(t, findings, "schema", warning).Text, "tables but no functions")
+	require.Contains(t, one(t, findings, "schema", doctor.Warning).Text, "tables but no functions")
 
 	newer := storetest.New(t)
 	conn = rowruntest.Connect(t, newer)
 	rowruntest.Change(t, conn, aliveReplica)
 	rowruntest.Change(t, conn, `INSERT INTO rowrun.migration (version, checksum) VALUES (9999, '')`)
 	_, findings = diagnosis(t, newer)
-	require.Contains(t, one(t, findings, "schema", note).Text, "version 9999")
+	require.Contains(t, one(t, findings, "schema", doctor.Note).Text, "version 9999")
 }
 
 func TestDoctorFindsMissingPrivileges(t *testing.T) {
@@ -157,18 +133,18 @@ func TestDoctorFindsMissingPrivileges(t *testing.T) {
 	as := withUser(t, dsn, role)
 	code, findings := diagnosis(t, as)
 	require.Equal(t, cli.ExitFailed, code)
-	f := one(t, findings, "privileges", warning)
+	f := one(t, findings, "privileges", doctor.Warning)
 	require.Contains(t, f.Text, "role "+role+" lacks")
 	require.Contains(t, f.Text, " on ")
-	require.Contains(t, one(t, findings, "wal_level", note).Text, "no REPLICATION")
-	require.Contains(t, one(t, findings, "snapshot", note).Fix, "pg_read_all_stats")
+	require.Contains(t, one(t, findings, "wal_level", doctor.Note).Text, "no REPLICATION")
+	require.Contains(t, one(t, findings, "snapshot", doctor.Note).Fix, "pg_read_all_stats")
 
 	rowruntest.Change(t, conn, `GRANT rowrun_replica TO `+role)
 	_, findings = diagnosis(t, as)
 	require.Empty(t, of(findings, "privileges"))
 	rowruntest.Change(t, conn, `REVOKE UPDATE ON rowrun.webhook_delivery FROM rowrun_replica`)
 	_, findings = diagnosis(t, as)
-	require.Contains(t, one(t, findings, "privileges", warning).Text, "UPDATE on rowrun.webhook_delivery")
+	require.Contains(t, one(t, findings, "privileges", doctor.Warning).Text, "UPDATE on rowrun.webhook_delivery")
 }
 
 // withUser changes the login of a connection string of the tests' server.
@@ -249,12 +225,12 @@ func TestDoctorFindsSlots(t *testing.T) {
 	rowruntest.Change(t, conn, `SELECT pg_create_logical_replication_slot('`+slot+`', 'pgoutput')`)
 	code, findings := diagnosis(t, dsn)
 	require.Equal(t, cli.ExitFailed, code)
-	f := one(t, findings, "slot", warning)
+	f := one(t, findings, "slot", doctor.Warning)
 	require.Contains(t, f.Text, "not this deployment's")
 	rowruntest.Change(t, conn, f.Fix)
 	rowruntest.Change(t, conn, `SELECT pg_create_logical_replication_slot('rowrun_stream_' || left(id::text, 8), 'pgoutput') FROM rowrun.deployment`)
 	_, findings = diagnosis(t, dsn)
-	require.Contains(t, one(t, findings, "slot", warning).Text, "max_slot_wal_keep_size is not set")
+	require.Contains(t, one(t, findings, "slot", doctor.Warning).Text, "max_slot_wal_keep_size is not set")
 }
 
 // A server of its own: settings are for all of a server's databases.
@@ -264,7 +240,7 @@ func TestDoctorFindsSettingsOfTheServer(t *testing.T) {
 	conn := rowruntest.Connect(t, dsn)
 	rowruntest.Change(t, conn, aliveReplica)
 	_, findings := diagnosis(t, dsn)
-	require.Contains(t, one(t, findings, "wal_level", note).Text, "wal_level is replica")
+	require.Contains(t, one(t, findings, "wal_level", doctor.Note).Text, "wal_level is replica")
 	require.Eventually(t, func() bool { // the diagnosis's own sessions are over
 		var open int
 		err := conn.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'`).Scan(&open)
@@ -276,7 +252,7 @@ func TestDoctorFindsSettingsOfTheServer(t *testing.T) {
 	rowruntest.Change(t, conn, `ALTER ROLE postgres SET default_transaction_read_only = on`)
 	code, findings := diagnosis(t, dsn)
 	require.Equal(t, cli.ExitFailed, code)
-	one(t, findings, "connections", warning)
+	one(t, findings, "connections", doctor.Warning)
 	require.Len(t, of(findings, "server"), 2, "read only, and without fsync")
 }
 
@@ -287,18 +263,4 @@ func ownServer(t *testing.T, settings map[string]string) *embeddedpg.Cluster {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, cluster.Stop(context.WithoutCancel(t.Context()))) })
 	return cluster
-}
-
-// The test's clock stands beside the database's.
-func TestDoctorMeasuresTheClocks(t *testing.T) {
-	t.Parallel()
-	opened, err := store.Open(t.Context(), store.Config{URL: storetest.New(t)})
-	require.NoError(t, err)
-	t.Cleanup(opened.Close)
-	for offset, want := range map[time.Duration]severity{0: fine, time.Minute: warning, -time.Minute: warning} {
-		d := doctor{store: opened, now: func() time.Time { return time.Now().Add(offset) }}
-		require.NoError(t, d.checkClock(t.Context()))
-		require.Len(t, d.findings, 1)
-		require.Equal(t, want, d.findings[0].Severity, d.findings[0].Text)
-	}
 }

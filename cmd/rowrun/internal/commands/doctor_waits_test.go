@@ -10,12 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/doctor"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/rowruntest"
 	"github.com/rowrun/rowrun/store/storetest"
 )
 
 // mend runs the command that a finding names, without the remark behind it.
-func mend(t *testing.T, dsn string, f finding, variables map[string]string) rowruntest.Outcome {
+func mend(t *testing.T, dsn string, f doctor.Finding, variables map[string]string) rowruntest.Outcome {
 	t.Helper()
 	command, _, _ := strings.Cut(f.Fix, "  #")
 	words := strings.Fields(command)
@@ -41,16 +42,16 @@ func TestDoctorFindsWebhooksThatCannotBeSent(t *testing.T) {
 	_, findings := diagnosis(t, url)
 	require.Empty(t, of(findings, "webhooks"))
 	rowruntest.Change(t, conn, `INSERT INTO rowrun.plan (id) VALUES (900); INSERT INTO rowrun.task (plan_id, name, type) VALUES (900, 'a', 'NOOP'); SELECT rowrun.run_plan(900)`)
-	var some []finding
+	var some []doctor.Finding
 	rowruntest.Eventually(t, "each is told", func() bool {
 		var code int
 		code, findings = diagnosis(t, url)
 		some = of(findings, "webhooks")
 		return code == cli.ExitFailed && len(some) == 3
 	})
-	byHook := map[string]finding{}
+	byHook := map[string]doctor.Finding{}
 	for _, f := range some {
-		require.Equal(t, warning, f.Severity)
+		require.Equal(t, doctor.Warning, f.Severity)
 		require.Contains(t, f.Text, "1 deliveries wait, the oldest since 2")
 		byHook[strings.Fields(f.Text)[1]] = f
 	}
@@ -88,17 +89,17 @@ func TestDoctorFindsDeliveriesThatWereGivenUp(t *testing.T) {
 	hook := insertWebhook(t, conn, "https://hooks.example/", "", "standard")
 	insertDelivery(t, conn, hook, 8, "EXHAUSTED")
 	_, findings := diagnosis(t, url)
-	f := one(t, findings, "webhooks", warning)
+	f := one(t, findings, "webhooks", doctor.Warning)
 	require.Contains(t, f.Text, "webhook 1 (hook) did not take messages")
 	got := mend(t, url, f, nil)
 	require.Equal(t, cli.ExitDone, got.Code, got.Stderr)
 	rowruntest.Change(t, conn, `UPDATE rowrun.webhook_delivery SET created_at = now() - interval '2 minutes'`)
 	_, findings = diagnosis(t, url)
-	require.Contains(t, one(t, findings, "webhooks", warning).Text, "no replica comes to what webhook 1")
+	require.Contains(t, one(t, findings, "webhooks", doctor.Warning).Text, "no replica comes to what webhook 1")
 
 	rowruntest.Change(t, conn, `UPDATE rowrun.webhook SET enabled = false; UPDATE rowrun.webhook_delivery SET created_at = now()`)
 	_, findings = diagnosis(t, url)
-	f = one(t, findings, "webhooks", warning)
+	f = one(t, findings, "webhooks", doctor.Warning)
 	require.Contains(t, f.Text, "is not enabled")
 	rowruntest.Change(t, conn, f.Fix)
 	_, findings = diagnosis(t, url)
@@ -106,11 +107,11 @@ func TestDoctorFindsDeliveriesThatWereGivenUp(t *testing.T) {
 
 	rowruntest.Change(t, conn, `UPDATE rowrun.webhook SET enabled = false; UPDATE rowrun.webhook_delivery SET status = 'DISABLED', next_attempt_at = NULL`)
 	_, findings = diagnosis(t, url)
-	f = one(t, findings, "webhooks", warning)
+	f = one(t, findings, "webhooks", doctor.Warning)
 	require.Contains(t, f.Text, "was switched off")
 	enable, again, _ := strings.Cut(f.Fix, " -- then ")
 	rowruntest.Change(t, conn, enable)
-	got = mend(t, url, finding{Fix: again}, nil)
+	got = mend(t, url, doctor.Finding{Fix: again}, nil)
 	require.Equal(t, cli.ExitDone, got.Code, got.Stderr)
 	require.Equal(t, "PENDING\n", got.Stdout)
 }
@@ -123,7 +124,7 @@ func TestDoctorFindsSchedulesThatStoppedThemselves(t *testing.T) {
 	rowruntest.Change(t, conn, `INSERT INTO rowrun.task (name, type, schedule) VALUES ('poll', 'NOOP', '@daily'); SELECT rowrun.pause_schedule(1, 'out of luck')`)
 	code, findings := diagnosis(t, url)
 	require.Equal(t, cli.ExitFailed, code)
-	f := one(t, findings, "schedules", warning)
+	f := one(t, findings, "schedules", doctor.Warning)
 	require.Contains(t, f.Text, `task 1 (poll), "@daily", was paused by itself`)
 	require.Contains(t, f.Text, "out of luck")
 	got := mend(t, url, f, nil)
@@ -134,7 +135,7 @@ func TestDoctorFindsSchedulesThatStoppedThemselves(t *testing.T) {
 	// As an upgrade of the server leaves it that takes a zone away.
 	rowruntest.Change(t, conn, `SET session_replication_role = replica; UPDATE rowrun.task SET time_zone = 'Mars/Olympus', paused = true, schedule_error = 'time_zone: gone'; RESET session_replication_role`)
 	_, findings = diagnosis(t, url)
-	rowruntest.Change(t, conn, one(t, findings, "schedules", warning).Fix)
+	rowruntest.Change(t, conn, one(t, findings, "schedules", doctor.Warning).Fix)
 	_, findings = diagnosis(t, url)
 	require.Empty(t, of(findings, "schedules"))
 }

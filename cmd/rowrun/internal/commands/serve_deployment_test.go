@@ -15,6 +15,7 @@ import (
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/database"
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/doctor"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/rowruntest"
 	"github.com/rowrun/rowrun/store/storetest"
 )
@@ -96,7 +97,7 @@ func TestCopiedDatabaseWaitsForAPerson(t *testing.T) {
 			<-time.After(2 * time.Second) // longer than each of its intervals, and than its lease
 			require.Equal(t, untouched, statuses(t, conn))
 			_, findings := diagnosis(t, second)
-			require.Contains(t, one(t, findings, "deployment", warning).Fix, "rowrun migrate deployment")
+			require.Contains(t, one(t, findings, "deployment", doctor.Warning).Fix, "rowrun migrate deployment")
 			got := rowrun(t.Context(), t, map[string]string{"DATABASE_URL": second}, "stream", "drop-slot")
 			require.Equal(t, cli.ExitFailed, got.Code)
 			require.Contains(t, got.Stderr, "the slot is the origin's")

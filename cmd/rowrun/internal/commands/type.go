@@ -134,7 +134,7 @@ func awaitDrained(ctx context.Context, s *store.Store, name string, timeout time
 func asking(ctx context.Context, question func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, database.AnswerPatience)
 	defer cancel()
-	return inWords(question(ctx))
+	return database.InWords(question(ctx))
 }
 
 func (t *typeCommand) resume() *cobra.Command {
@@ -235,7 +235,7 @@ func (t *typeCommand) purge() *cobra.Command {
 			}
 			n, err := s.PurgeType(cmd.Context(), args[0], older)
 			if err != nil {
-				return inWords(err)
+				return database.InWords(err)
 			}
 			return t.answer(cmd, map[string]any{"type": args[0], "canceled": n}, fmt.Sprintf("%d canceled", n))
 		},

@@ -1,4 +1,4 @@
-package commands
+package doctor
 
 import (
 	"context"
@@ -21,7 +21,7 @@ func (d *doctor) checkWebhooks(ctx context.Context) error {
 		d.checkBacklog(&backlogs[i])
 	}
 	if len(d.findings) == before {
-		d.add("webhooks", fine, "no delivery is held up", "")
+		d.add("webhooks", Fine, "no delivery is held up", "")
 	}
 	return nil
 }
@@ -42,20 +42,20 @@ func (d *doctor) checkBacklog(b *store.DeliveryBacklog) {
 	again := fmt.Sprintf("rowrun webhook redeliver %d  # and the others of rowrun webhook deliveries --webhook %d", b.Last, b.WebhookID)
 	switch b.Reason {
 	case "unready":
-		d.add("webhooks", warning, which+" can't be sent to, its url or secret is not to be had"+why+"; "+held,
+		d.add("webhooks", Warning, which+" can't be sent to, its url or secret is not to be had"+why+"; "+held,
 			try+"with the environment of a replica, once that has what the problem names")
 	case "refused":
-		d.add("webhooks", warning, which+" doesn't get its messages"+why+"; "+held,
+		d.add("webhooks", Warning, which+" doesn't get its messages"+why+"; "+held,
 			try+"from a replica's place; it is tried again by itself")
 	case "disabled":
-		d.add("webhooks", warning, which+" is not enabled; "+held, enable)
+		d.add("webhooks", Warning, which+" is not enabled; "+held, enable)
 	case "exhausted":
-		d.add("webhooks", warning, which+" did not take messages until their tries were used up"+why+"; "+given, again)
+		d.add("webhooks", Warning, which+" did not take messages until their tries were used up"+why+"; "+given, again)
 	case "gone":
-		d.add("webhooks", warning, which+" was switched off, as its endpoint said that it is gone"+why+"; "+given, enable+" -- then "+again)
+		d.add("webhooks", Warning, which+" was switched off, as its endpoint said that it is gone"+why+"; "+given, enable+" -- then "+again)
 	default:
 		if d.now().Sub(b.Since) >= duePatience {
-			d.add("webhooks", warning, "no replica comes to what "+which+" is to get; "+held, "rowrun serve")
+			d.add("webhooks", Warning, "no replica comes to what "+which+" is to get; "+held, "rowrun serve")
 		}
 	}
 }
@@ -74,10 +74,10 @@ func (d *doctor) checkSchedules(ctx context.Context) error {
 		if !s.KnownZone {
 			fix = fmt.Sprintf("UPDATE rowrun.task SET time_zone = 'UTC', paused = false WHERE id = %d; -- or the zone that is meant", s.TaskID)
 		}
-		d.add("schedules", warning, fmt.Sprintf("the schedule of %s, %q, was paused by itself and nothing of it runs: %s", which, s.Schedule, s.Error), fix)
+		d.add("schedules", Warning, fmt.Sprintf("the schedule of %s, %q, was paused by itself and nothing of it runs: %s", which, s.Schedule, s.Error), fix)
 	}
 	if len(stopped) == 0 {
-		d.add("schedules", fine, "no schedule was paused by itself", "")
+		d.add("schedules", Fine, "no schedule was paused by itself", "")
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package commands
+package doctor
 
 import (
 	"context"
@@ -24,26 +24,26 @@ func (d *doctor) checkRole(ctx context.Context) error {
 	role, before := quoteIdentifier(d.server.Role), len(d.findings)
 	switch {
 	case facts.Superuser:
-		d.add("role", warning, "role "+d.server.Role+" is a superuser: a sidecar needs no more than rowrun_replica", ownRole+role)
+		d.add("role", Warning, "role "+d.server.Role+" is a superuser: a sidecar needs no more than rowrun_replica", ownRole+role)
 		return nil // the rest follows from it
 	case facts.IsOwner:
-		d.add("role", warning, "role "+d.server.Role+" owns Rowrun's tables, or may become "+facts.Owner+", who does: a sidecar needs no more than rowrun_replica", ownRole+role)
+		d.add("role", Warning, "role "+d.server.Role+" owns Rowrun's tables, or may become "+facts.Owner+", who does: a sidecar needs no more than rowrun_replica", ownRole+role)
 	case facts.OwnsDatabase:
-		d.add("role", warning, "role "+d.server.Role+" owns the database, or may become who does: a sidecar needs no more than rowrun_replica", ownRole+role)
+		d.add("role", Warning, "role "+d.server.Role+" owns the database, or may become who does: a sidecar needs no more than rowrun_replica", ownRole+role)
 	case facts.CreatesInPublic:
-		d.add("role", warning, "role "+d.server.Role+" may create in schema public", "REVOKE CREATE ON SCHEMA public FROM PUBLIC, "+role+";")
+		d.add("role", Warning, "role "+d.server.Role+" may create in schema public", "REVOKE CREATE ON SCHEMA public FROM PUBLIC, "+role+";")
 	}
 	if facts.CreateRole {
-		d.add("role", warning, "role "+d.server.Role+" has CREATEROLE", "ALTER ROLE "+role+" NOCREATEROLE;")
+		d.add("role", Warning, "role "+d.server.Role+" has CREATEROLE", "ALTER ROLE "+role+" NOCREATEROLE;")
 	}
 	if facts.BypassRLS {
-		d.add("role", warning, "role "+d.server.Role+" has BYPASSRLS", "ALTER ROLE "+role+" NOBYPASSRLS;")
+		d.add("role", Warning, "role "+d.server.Role+" has BYPASSRLS", "ALTER ROLE "+role+" NOBYPASSRLS;")
 	}
 	for _, mighty := range facts.Mighty {
-		d.add("role", warning, "role "+d.server.Role+" is a member of "+mighty, "REVOKE "+mighty+" FROM "+role+";")
+		d.add("role", Warning, "role "+d.server.Role+" is a member of "+mighty, "REVOKE "+mighty+" FROM "+role+";")
 	}
 	if len(d.findings) == before {
-		d.add("role", fine, "role "+d.server.Role+" may no more than a sidecar needs, as far as Rowrun goes", "")
+		d.add("role", Fine, "role "+d.server.Role+" may no more than a sidecar needs, as far as Rowrun goes", "")
 	}
 	return nil
 }
@@ -55,25 +55,25 @@ func (d *doctor) checkAttachments(ctx context.Context) error {
 		return err
 	}
 	for _, a := range found {
-		d.add("attached", warning, a.What+": who has that may run code as the sidecar", a.Fix)
+		d.add("attached", Warning, a.What+": who has that may run code as the sidecar", a.Fix)
 	}
 	if len(found) == 0 {
-		d.add("attached", fine, "nobody but the owner may attach code to the tables", "")
+		d.add("attached", Fine, "nobody but the owner may attach code to the tables", "")
 	}
 	return nil
 }
 
 // checkTargets looks whether who writes SQL tasks gets Rowrun's own rights by a target database of --config.
 func (d *doctor) checkTargets(ctx context.Context) error {
-	file, err := replica.ReadFile(d.configPath)
+	file, err := replica.ReadFile(d.ConfigPath)
 	if err != nil {
-		d.add("target", note, "the target databases were not looked at: "+inWords(err).Error(), "rowrun doctor --config FILE  # the one that the sidecars have")
+		d.add("target", Note, "the target databases were not looked at: "+database.InWords(err).Error(), "rowrun doctor --config FILE  # the one that the sidecars have")
 		return nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(file.Databases)) {
-		url, err := database.ResolveURL("databases."+name+".url", file.Databases[name].URL, d.lookup)
+		url, err := database.ResolveURL("databases."+name+".url", file.Databases[name].URL, d.Lookup)
 		if err != nil {
-			d.add("target", note, "database "+name+" was not looked at: "+inWords(err).Error(), "rowrun doctor --config FILE  # where the sidecar's variables and files are")
+			d.add("target", Note, "database "+name+" was not looked at: "+database.InWords(err).Error(), "rowrun doctor --config FILE  # where the sidecar's variables and files are")
 			continue
 		}
 		again := "rowrun doctor --config FILE  # once databases." + name + ".url leads there"
@@ -82,19 +82,19 @@ func (d *doctor) checkTargets(ctx context.Context) error {
 			return ctx.Err()
 		}
 		if err != nil {
-			d.add("target", warning, "database "+name+" can't be reached, its runs will fail: "+database.Diagnose(err).Text, again)
+			d.add("target", Warning, "database "+name+" can't be reached, its runs will fail: "+database.Diagnose(err).Text, again)
 			continue
 		}
 		mend := "CREATE ROLE " + quoteIdentifier("rowrun_on_"+shortName(name)) + " LOGIN PASSWORD '…'; -- grant it what the tasks need, and use it in databases." + name + ".url"
 		switch {
 		case role.Here && role.Superuser:
-			d.add("target", warning, "database "+name+" is on the server of Rowrun's own, and reached with "+role.Name+
+			d.add("target", Warning, "database "+name+" is on the server of Rowrun's own, and reached with "+role.Name+
 				", who rules there: so does whoever may write SQL tasks", mend)
 		case role.Here && role.Lends != "":
-			d.add("target", warning, "database "+name+" is on the server of Rowrun's own, and reached with "+role.Name+
+			d.add("target", Warning, "database "+name+" is on the server of Rowrun's own, and reached with "+role.Name+
 				", who may act as "+role.Lends+": whoever may write SQL tasks is the sidecar", mend)
 		default:
-			d.add("target", fine, "database "+name+" is reached with "+role.Name+", who has no rights of Rowrun's", "")
+			d.add("target", Fine, "database "+name+" is reached with "+role.Name+", who has no rights of Rowrun's", "")
 		}
 	}
 	return nil

@@ -1,4 +1,4 @@
-package commands
+package doctor
 
 import (
 	"context"
@@ -19,19 +19,19 @@ import (
 )
 
 // checkConfig reads the file of the sidecars, where it was given.
-func (d *doctor) checkConfig(lookup func(string) (string, bool)) {
-	if d.configPath == "" {
+func (d *doctor) checkConfig() {
+	if d.ConfigPath == "" {
 		return
 	}
-	file, err := replica.ReadFile(d.configPath)
+	file, err := replica.ReadFile(d.ConfigPath)
 	if err == nil {
-		err = file.Resolve(lookup)
+		err = file.Resolve(d.Lookup)
 	}
 	if err != nil {
-		d.add("config", warning, err.Error(), "rowrun doctor --config "+cli.ShellWord(filepath.Base(d.configPath))+"  # after it was mended: serve refuses it too")
+		d.add("config", Warning, err.Error(), "rowrun doctor --config "+cli.ShellWord(filepath.Base(d.ConfigPath))+"  # after it was mended: serve refuses it too")
 		return
 	}
-	d.add("config", fine, fmt.Sprintf("%s has %d databases and %d commands", d.configPath, len(file.Databases), len(file.Commands)), "")
+	d.add("config", Fine, fmt.Sprintf("%s has %d databases and %d commands", d.ConfigPath, len(file.Databases), len(file.Commands)), "")
 }
 
 // reach is how far one address of the database can be reached.
@@ -98,31 +98,31 @@ func lookAt(ctx context.Context, host string, port uint16) reach {
 }
 
 // reportDead says what can be said of a database that doesn't answer.
-func (d *doctor) reportDead(err error, reached []reach, lookup func(string) (string, bool)) {
-	d.add("program", fine, fmt.Sprintf("rowrun %s, its schema is version %d", d.version, migrations.Version()), "")
-	d.add("environment", fine, "the database is from "+d.database.Source+"; set: "+variablesSet(lookup), "")
+func (d *doctor) reportDead(err error, reached []reach) {
+	d.add("program", Fine, fmt.Sprintf("rowrun %s, its schema is version %d", d.Version, migrations.Version()), "")
+	d.add("environment", Fine, "the database is from "+d.Database.Source+"; set: "+variablesSet(d.Lookup), "")
 	answers := false
 	for _, r := range reached {
 		switch {
 		case !r.named:
-			d.add("address", warning, r.address+": "+database.Diagnose(r.err).Text, "getent hosts "+hostOf(r.address)+"  # then mend the name in "+d.database.Source+", or the resolver")
+			d.add("address", Warning, r.address+": "+database.Diagnose(r.err).Text, "getent hosts "+hostOf(r.address)+"  # then mend the name in "+d.Database.Source+", or the resolver")
 			continue
 		case r.found != "":
-			d.add("address", fine, r.address+" is "+r.found, "")
+			d.add("address", Fine, r.address+" is "+r.found, "")
 		}
 		if r.err != nil {
-			d.add("network", warning, r.address+": "+database.Diagnose(r.err).Text, "pg_isready -d "+cli.Quoted(isReadyTarget(r.address))+"  # is it running, and does a firewall let this machine through?")
+			d.add("network", Warning, r.address+": "+database.Diagnose(r.err).Text, "pg_isready -d "+cli.Quoted(isReadyTarget(r.address))+"  # is it running, and does a firewall let this machine through?")
 			continue
 		}
 		answers = true
-		d.add("network", fine, r.address+" accepts connections", "")
+		d.add("network", Fine, r.address+" accepts connections", "")
 	}
 	fix := "rowrun doctor  # once it can be reached"
 	if answers {
 		fix = "psql -c 'SELECT version()'  # with the same settings: the login, pg_hba.conf and the name of the database are what is left"
 	}
-	d.add("database", warning, err.Error(), fix)
-	d.add("unchecked", note, "without an answer not looked at: the server's version and settings, the pooler, the clock, the schema, privileges, drift, "+
+	d.add("database", Warning, err.Error(), fix)
+	d.add("unchecked", Note, "without an answer not looked at: the server's version and settings, the pooler, the clock, the schema, privileges, drift, "+
 		"vacuum, snapshots, slots, replicas and runs", "rowrun doctor")
 }
 

@@ -1,4 +1,4 @@
-package commands
+package doctor
 
 import (
 	"context"
@@ -13,16 +13,16 @@ func (d *doctor) checkDeployment(ctx context.Context) error {
 	}
 	switch {
 	case w.Elsewhere:
-		d.add("deployment", warning, w.Why(), "rowrun migrate deployment new  # or: rowrun migrate deployment moved")
+		d.add("deployment", Warning, w.Why(), "rowrun migrate deployment new  # or: rowrun migrate deployment moved")
 	case w.Promoted():
-		d.add("deployment", note, fmt.Sprintf("the server was promoted since the deployment was made (timeline %d, now %d): nothing is wrong after a failover; "+
+		d.add("deployment", Note, fmt.Sprintf("the server was promoted since the deployment was made (timeline %d, now %d): nothing is wrong after a failover; "+
 			"if its origin goes on beside it, both do the same work, and this one needs `rowrun migrate deployment new`", *w.RecordedTimeline, *w.Timeline),
 			"rowrun migrate deployment moved  # after a failover: it is noted")
 	case w.System == nil:
-		d.add("deployment", note, "role "+d.server.Role+" may not know which server this is: a copy on another one isn't noticed",
+		d.add("deployment", Note, "role "+d.server.Role+" may not know which server this is: a copy on another one isn't noticed",
 			"GRANT EXECUTE ON FUNCTION pg_control_system(), pg_control_checkpoint() TO "+quoteIdentifier(d.server.Role)+";")
 	default:
-		d.add("deployment", fine, w.ID+" belongs to this server and database", "")
+		d.add("deployment", Fine, w.ID+" belongs to this server and database", "")
 	}
 	return nil
 }

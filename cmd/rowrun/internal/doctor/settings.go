@@ -1,4 +1,4 @@
-package commands
+package doctor
 
 import (
 	"context"
@@ -19,22 +19,22 @@ func (d *doctor) checkTraps(ctx context.Context) error {
 	for _, t := range traps {
 		switch t.Kind {
 		case "row_security":
-			d.add("settings", warning, "row level security is on for "+t.Object+", and role "+d.server.Role+" is bound by it: rows are hidden from the sidecar",
+			d.add("settings", Warning, "row level security is on for "+t.Object+", and role "+d.server.Role+" is bound by it: rows are hidden from the sidecar",
 				"ALTER TABLE "+t.Object+" DISABLE ROW LEVEL SECURITY;")
 		case "replication_role":
-			d.add("settings", warning, "session_replication_role is replica for "+t.Object+": no trigger of Rowrun's fires there, statuses and notifications go wrong",
+			d.add("settings", Warning, "session_replication_role is replica for "+t.Object+": no trigger of Rowrun's fires there, statuses and notifications go wrong",
 				resetReplicationRole(t.Object))
 		case "connections":
 			if t.Limit >= ownConnections && t.Open+2 < t.Limit {
 				continue
 			}
 			kind, name, _ := strings.Cut(t.Object, " ")
-			d.add("settings", warning, fmt.Sprintf("the connections of %s are limited to %d, %d are open, and one replica opens up to %d: it may live and find none to claim with",
+			d.add("settings", Warning, fmt.Sprintf("the connections of %s are limited to %d, %d are open, and one replica opens up to %d: it may live and find none to claim with",
 				t.Object, t.Limit, t.Open, ownConnections), "ALTER "+strings.ToUpper(kind)+" "+name+" CONNECTION LIMIT -1;")
 		}
 	}
 	if len(d.findings) == before {
-		d.add("settings", fine, "triggers fire, rows are seen, connections aren't limited", "")
+		d.add("settings", Fine, "triggers fire, rows are seen, connections aren't limited", "")
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package commands
+package doctor
 
 import (
 	"crypto/tls"
@@ -10,7 +10,6 @@ import (
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/database"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/rowruntest"
-	"github.com/rowrun/rowrun/store/storetest"
 )
 
 // reached is a connection of which only the other end is known.
@@ -27,32 +26,20 @@ func TestDoctorWarnsOfAPlainConnectionToAnotherHost(t *testing.T) {
 	far := reached{at: &net.TCPAddr{IP: net.ParseIP("10.0.0.5"), Port: 5432}}
 	for _, c := range []struct {
 		conn net.Conn
-		want severity
+		want Severity
 	}{
-		{far, warning},
-		{reached{at: &net.TCPAddr{IP: net.ParseIP("fd00::5"), Port: 5432}}, warning},
-		{tls.Client(far, &tls.Config{MinVersion: tls.VersionTLS12, ServerName: "db.example"}), fine},
-		{reached{at: &net.TCPAddr{IP: net.ParseIP("127.0.0.1"), Port: 5432}}, fine},
-		{reached{at: &net.TCPAddr{IP: net.ParseIP("::1"), Port: 5432}}, fine},
-		{reached{at: &net.UnixAddr{Name: "/tmp/.s.PGSQL.5432", Net: "unix"}}, fine},
+		{far, Warning},
+		{reached{at: &net.TCPAddr{IP: net.ParseIP("fd00::5"), Port: 5432}}, Warning},
+		{tls.Client(far, &tls.Config{MinVersion: tls.VersionTLS12, ServerName: "db.example"}), Fine},
+		{reached{at: &net.TCPAddr{IP: net.ParseIP("127.0.0.1"), Port: 5432}}, Fine},
+		{reached{at: &net.TCPAddr{IP: net.ParseIP("::1"), Port: 5432}}, Fine},
+		{reached{at: &net.UnixAddr{Name: "/tmp/.s.PGSQL.5432", Net: "unix"}}, Fine},
 	} {
 		var d doctor
 		d.judgeEncryption(url, c.conn)
 		require.Equal(t, c.want, d.findings[0].Severity, "%v", c.conn.RemoteAddr())
 		require.Contains(t, d.findings[0].Text, "db.example:5432/orders")
 	}
-}
-
-func TestDoctorLooksAtTheConnectionItself(t *testing.T) {
-	t.Parallel()
-	_, findings := diagnosis(t, storetest.New(t))
-	said := ""
-	for _, f := range findings {
-		if f.Check == "encryption" {
-			said += string(f.Severity) + " " + f.Text
-		}
-	}
-	require.Regexp(t, "^ok the connection to .* stays on this machine$", said)
 }
 
 // What a URL says of TLS means what it means to libpq; nothing of ours weakens it.

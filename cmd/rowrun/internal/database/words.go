@@ -1,0 +1,33 @@
+package database
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// InWords shows an error of the server with its hint, and a lost connection without its address.
+func InWords(err error) error {
+	var server *pgconn.PgError
+	var network interface{ Timeout() bool }
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &server) && server.Code == "42501":
+		return fmt.Errorf("the role may not do this: %s (SQLSTATE %s)", server.Message, server.Code)
+	case errors.As(err, &server):
+		text := fmt.Sprintf("%s (SQLSTATE %s)", strings.TrimSpace(server.Message), server.Code)
+		if server.Hint != "" {
+			text += "\nhint: " + server.Hint
+		}
+		return errors.New(text)
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("the database did not answer within %s", AnswerPatience)
+	case errors.As(err, &network), pgconn.SafeToRetry(err):
+		return errors.New("connection to the database lost: " + Diagnose(err).Text)
+	}
+	return err
+}

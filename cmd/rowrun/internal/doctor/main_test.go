@@ -1,0 +1,9 @@
+package doctor
+
+import (
+	"testing"
+
+	"github.com/rowrun/rowrun/store/storetest"
+)
+
+func TestMain(m *testing.M) { storetest.Main(m) }
