@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -27,15 +26,7 @@ type Whereabouts struct {
 
 // Whereabouts asks where the deployment belongs.
 func (s *Store) Whereabouts(ctx context.Context) (Whereabouts, error) {
-	rows, err := s.pool.Query(ctx, statement("whereabouts"))
-	if err != nil {
-		return Whereabouts{}, fmt.Errorf("read whereabouts: %w", err)
-	}
-	w, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Whereabouts])
-	if err != nil {
-		return Whereabouts{}, fmt.Errorf("read whereabouts: %w", err)
-	}
-	return w, nil
+	return collectOne(ctx, s, "read whereabouts", statement("whereabouts"), pgx.RowToStructByName[Whereabouts])
 }
 
 // Why says in which way a deployment is elsewhere, and what a person does about it.

@@ -32,15 +32,7 @@ type ServerFacts struct {
 
 // ServerFacts asks the server; it needs no schema.
 func (s *Store) ServerFacts(ctx context.Context) (ServerFacts, error) {
-	rows, err := s.pool.Query(ctx, statement("doctor_server"))
-	if err != nil {
-		return ServerFacts{}, fmt.Errorf("ask the server: %w", err)
-	}
-	facts, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[ServerFacts])
-	if err != nil {
-		return ServerFacts{}, fmt.Errorf("ask the server: %w", err)
-	}
-	return facts, nil
+	return collectOne(ctx, s, "ask the server", statement("doctor_server"), pgx.RowToStructByName[ServerFacts])
 }
 
 // Clock is the database's clock at one moment.
@@ -109,17 +101,4 @@ type Orphan struct {
 // Orphans lists up to 100 of the kinds of runs that wait for a replica.
 func (s *Store) Orphans(ctx context.Context) ([]Orphan, error) {
 	return collect(ctx, s, "look for runs without a replica", statement("doctor_orphans"), pgx.RowToStructByPos[Orphan])
-}
-
-// collect reads all rows// collect reads all rows of a question.
-func collect[T any](ctx context.Context, s *Store, what, q string, to pgx.RowToFunc[T]) ([]T, error) {
-	rows, err := s.pool.Query(ctx, q)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	all, err := pgx.CollectRows(rows, to)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	return all, nil
 }

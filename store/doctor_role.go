@@ -27,15 +27,7 @@ type RoleFacts struct {
 
 // RoleFacts asks the server. A member counts as the role itself, whether or not it inherits: it may SET ROLE.
 func (s *Store) RoleFacts(ctx context.Context) (RoleFacts, error) {
-	rows, err := s.pool.Query(ctx, statement("doctor_role"))
-	if err != nil {
-		return RoleFacts{}, fmt.Errorf("look at the role: %w", err)
-	}
-	facts, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[RoleFacts])
-	if err != nil {
-		return RoleFacts{}, fmt.Errorf("look at the role: %w", err)
-	}
-	return facts, nil
+	return collectOne(ctx, s, "look at the role", statement("doctor_role"), pgx.RowToStructByName[RoleFacts])
 }
 
 // Attachment is something by which code of somebody else's runs, or may come to run, in the sessions that use our tables.

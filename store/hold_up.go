@@ -36,13 +36,5 @@ func (s *Store) Blockers(ctx context.Context) ([]HoldUp, error) {
 	if len(own) == 0 {
 		return nil, nil
 	}
-	rows, err := s.pool.Query(ctx, statement("blockers"), own)
-	if err != nil {
-		return nil, fmt.Errorf("look who blocks: %w", err)
-	}
-	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[HoldUp])
-	if err != nil {
-		return nil, fmt.Errorf("look who blocks: %w", err)
-	}
-	return found, nil
+	return collect(ctx, s, "look who blocks", statement("blockers"), pgx.RowToStructByPos[HoldUp], own)
 }

@@ -24,15 +24,7 @@ const noteBatch = 100
 
 // UnprintedNotes reads the oldest notes that no line was written for, up to 100.
 func (s *Store) UnprintedNotes(ctx context.Context) ([]Note, error) {
-	rows, err := s.pool.Query(ctx, statement("unprinted_notes"), noteBatch)
-	if err != nil {
-		return nil, fmt.Errorf("read notes: %w", err)
-	}
-	notes, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Note])
-	if err != nil {
-		return nil, fmt.Errorf("read notes: %w", err)
-	}
-	return notes, nil
+	return collect(ctx, s, "read notes", statement("unprinted_notes"), pgx.RowToStructByPos[Note], noteBatch)
 }
 
 // NotesPrinted records that lines were written for notes.

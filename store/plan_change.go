@@ -18,15 +18,7 @@ func (s *Store) RetryPlan(ctx context.Context, id int64) ([]int64, error) {
 }
 
 func (s *Store) madeRuns(ctx context.Context, q string, id int64) ([]int64, error) {
-	rows, err := s.pool.Query(ctx, q, id)
-	if err != nil {
-		return nil, fmt.Errorf("make runs of plan: %w", err)
-	}
-	made, err := pgx.CollectRows(rows, pgx.RowTo[int64])
-	if err != nil {
-		return nil, fmt.Errorf("make runs of plan: %w", err)
-	}
-	return made, nil
+	return collect(ctx, s, "make runs of plan", q, pgx.RowTo[int64], id)
 }
 
 // CancelPlan cancels the unfinished runs of a plan, and asks it of those that are RUNNING; how many. An empty reason

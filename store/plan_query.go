@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -38,18 +36,7 @@ func (p Plan) Ended() bool {
 
 // FindPlan reads one plan. ErrNotFound: there is none of that id.
 func (s *Store) FindPlan(ctx context.Context, id int64) (Plan, error) {
-	rows, err := s.pool.Query(ctx, statement("find_plan"), id)
-	if err != nil {
-		return Plan{}, fmt.Errorf("read plan: %w", err)
-	}
-	plan, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Plan])
-	if errors.Is(err, pgx.ErrNoRows) {
-		return Plan{}, fmt.Errorf("plan %d: %w", id, ErrNotFound)
-	}
-	if err != nil {
-		return Plan{}, fmt.Errorf("read plan: %w", err)
-	}
-	return plan, nil
+	return find(ctx, s, "plan", statement("find_plan"), pgx.RowToStructByName[Plan], id)
 }
 
 // PlanFilter says which plans are asked for; what is left empty holds for all.
@@ -79,13 +66,5 @@ func (s *Store) PlanTasks(ctx context.Context, id int64, limit int) ([]PlanTask,
 
 // WaitingRuns tells why runs are not running, as Waiting does for one: a page of them, as all are asked at once.
 func (s *Store) WaitingRuns(ctx context.Context, ids []int64) ([]Cause, error) {
-	rows, err := s.pool.Query(ctx, statement("waiting_runs"), ids)
-	if err != nil {
-		return nil, fmt.Errorf("ask what runs wait for: %w", err)
-	}
-	causes, err := pgx.CollectRows(rows, pgx.RowToStructByName[Cause])
-	if err != nil {
-		return nil, fmt.Errorf("ask what runs wait for: %w", err)
-	}
-	return causes, nil
+	return collect(ctx, s, "ask what runs wait for", statement("waiting_runs"), pgx.RowToStructByName[Cause], ids)
 }

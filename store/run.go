@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -59,28 +58,13 @@ type RunDetails struct {
 
 // FindRun reads one run. ErrNotFound: there is none of that id.
 func (s *Store) FindRun(ctx context.Context, id int64) (RunDetails, error) {
-	return collectRun[RunDetails](ctx, s, statement("find_run"), id)
+	return find(ctx, s, "run", statement("find_run"), pgx.RowToStructByName[RunDetails], id)
 }
 
 // LastRun reads the last run of the chain that a run belongs to; while it has not ended or has no successor, how it
 // stands is how the job stands. ErrNotFound: there is no run of that id.
 func (s *Store) LastRun(ctx context.Context, id int64) (Run, error) {
-	return collectRun[Run](ctx, s, statement("last_run"), id)
-}
-
-func collectRun[T any](ctx context.Context, s *Store, q string, id int64) (T, error) {
-	rows, err := s.pool.Query(ctx, q, id)
-	if err != nil {
-		return *new(T), fmt.Errorf("read run: %w", err)
-	}
-	run, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[T])
-	if errors.Is(err, pgx.ErrNoRows) {
-		return *new(T), fmt.Errorf("run %d: %w", id, ErrNotFound)
-	}
-	if err != nil {
-		return *new(T), fmt.Errorf("read run: %w", err)
-	}
-	return run, nil
+	return find(ctx, s, "run", statement("last_run"), pgx.RowToStructByName[Run], id)
 }
 
 // maxChain is how many runs of a chain are shown: its last ones.
@@ -136,15 +120,7 @@ type Cause struct {
 
 // Waiting tells why a run is not running: all causes that hold. None: nothing holds it, or it doesn't wait.
 func (s *Store) Waiting(ctx context.Context, id int64) ([]Cause, error) {
-	rows, err := s.pool.Query(ctx, statement("waiting"), id)
-	if err != nil {
-		return nil, fmt.Errorf("ask what a run waits for: %w", err)
-	}
-	causes, err := pgx.CollectRows(rows, pgx.RowToStructByName[Cause])
-	if err != nil {
-		return nil, fmt.Errorf("ask what a run waits for: %w", err)
-	}
-	return causes, nil
+	return collect(ctx, s, "ask what a run waits for", statement("waiting"), pgx.RowToStructByName[Cause], id)
 }
 
 // RetryRun makes a successor of a FAILED or CANCELED run; its id, or that of the successor that it has.

@@ -48,44 +48,21 @@ func (s *Store) NextSchedules(ctx context.Context, limit int) ([]Schedule, error
 }
 
 func (s *Store) schedules(ctx context.Context, q string, limit int) ([]Schedule, error) {
-	rows, err := s.pool.Query(ctx, q, limit)
-	if err != nil {
-		return nil, fmt.Errorf("list schedules: %w", err)
-	}
-	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Schedule])
-	if err != nil {
-		return nil, fmt.Errorf("list schedules: %w", err)
-	}
-	return found, nil
+	return collect(ctx, s, "list schedules", q, pgx.RowToStructByPos[Schedule], limit)
 }
 
 // FindSchedule reads one. ErrNotFound: there is no task of that id, or it doesn't recur.
 func (s *Store) FindSchedule(ctx context.Context, taskID int64) (Schedule, error) {
-	rows, err := s.pool.Query(ctx, statement("find_schedule"), taskID)
-	if err != nil {
-		return Schedule{}, fmt.Errorf("read schedule: %w", err)
-	}
-	found, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[Schedule])
+	found, err := collectOne(ctx, s, "read schedule", statement("find_schedule"), pgx.RowToStructByPos[Schedule], taskID)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Schedule{}, fmt.Errorf("schedule of task %d: %w", taskID, ErrNotFound)
 	}
-	if err != nil {
-		return Schedule{}, fmt.Errorf("read schedule: %w", err)
-	}
-	return found, nil
+	return found, err
 }
 
 // Ticks reads up to limit moments to come of one schedule; of a fixed delay only the next, the others aren't known.
 func (s *Store) Ticks(ctx context.Context, taskID int64, limit int) ([]time.Time, error) {
-	rows, err := s.pool.Query(ctx, statement("next_ticks"), taskID, limit)
-	if err != nil {
-		return nil, fmt.Errorf("read ticks: %w", err)
-	}
-	ticks, err := pgx.CollectRows(rows, pgx.RowTo[time.Time])
-	if err != nil {
-		return nil, fmt.Errorf("read ticks: %w", err)
-	}
-	return ticks, nil
+	return collect(ctx, s, "read ticks", statement("next_ticks"), pgx.RowTo[time.Time], taskID, limit)
 }
 
 // RunNow inserts a run of a task beside its schedule; its id.

@@ -22,15 +22,7 @@ const (
 // runs are RUNNING though no live row vouches for them. In a copy of another deployment nobody is listed: what runs
 // there runs in its origin.
 func (s *Store) DeadReplicas(ctx context.Context, contact time.Duration) ([]string, error) {
-	rows, err := s.pool.Query(ctx, statement("dead_replicas"), seconds(contact))
-	if err != nil {
-		return nil, fmt.Errorf("list dead replicas: %w", err)
-	}
-	ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return nil, fmt.Errorf("list dead replicas: %w", err)
-	}
-	return ids, nil
+	return collect(ctx, s, "list dead replicas", statement("dead_replicas"), pgx.RowTo[string], seconds(contact))
 }
 
 // EndDeadReplica declares a replica dead, if its lease is still over when its row is locked, and fails its runs, in

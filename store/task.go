@@ -3,8 +3,6 @@ package store
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -49,18 +47,7 @@ type TaskDetails struct {
 
 // FindTask reads one task. ErrNotFound: there is none of that id.
 func (s *Store) FindTask(ctx context.Context, id int64) (TaskDetails, error) {
-	rows, err := s.pool.Query(ctx, statement("find_task_details"), id)
-	if err != nil {
-		return TaskDetails{}, fmt.Errorf("read task: %w", err)
-	}
-	task, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[TaskDetails])
-	if errors.Is(err, pgx.ErrNoRows) {
-		return TaskDetails{}, fmt.Errorf("task %d: %w", id, ErrNotFound)
-	}
-	if err != nil {
-		return TaskDetails{}, fmt.Errorf("read task: %w", err)
-	}
-	return task, nil
+	return find(ctx, s, "task", statement("find_task_details"), pgx.RowToStructByName[TaskDetails], id)
 }
 
 // TaskFilter says which tasks are asked for; what is left empty holds for all.

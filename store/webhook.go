@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -46,18 +45,7 @@ func (s *Store) ListWebhooks(ctx context.Context, project string) ([]Webhook, er
 
 // FindWebhook reads one. ErrNotFound.
 func (s *Store) FindWebhook(ctx context.Context, id int64) (Webhook, error) {
-	rows, err := s.pool.Query(ctx, statement("find_webhook"), id)
-	if err != nil {
-		return Webhook{}, fmt.Errorf("read webhook: %w", err)
-	}
-	w, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Webhook])
-	if errors.Is(err, pgx.ErrNoRows) {
-		return w, ErrNotFound
-	}
-	if err != nil {
-		return w, fmt.Errorf("read webhook: %w", err)
-	}
-	return w, nil
+	return find(ctx, s, "webhook", statement("find_webhook"), pgx.RowToStructByName[Webhook], id)
 }
 
 // WebhookEnabled says whether a webhook is there and switched on.
@@ -96,31 +84,12 @@ type DeliveryFilter struct {
 
 // ListDeliveries reads deliveries, the newest first.
 func (s *Store) ListDeliveries(ctx context.Context, f DeliveryFilter) ([]ShownDelivery, error) {
-	rows, err := s.pool.Query(ctx, statement("list_deliveries"), f.WebhookID, f.PlanID, list(f.Statuses), f.Limit)
-	if err != nil {
-		return nil, fmt.Errorf("list deliveries: %w", err)
-	}
-	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[ShownDelivery])
-	if err != nil {
-		return nil, fmt.Errorf("list deliveries: %w", err)
-	}
-	return all, nil
+	return collect(ctx, s, "list deliveries", statement("list_deliveries"), pgx.RowToStructByName[ShownDelivery], f.WebhookID, f.PlanID, list(f.Statuses), f.Limit)
 }
 
 // FindDelivery reads one. ErrNotFound.
 func (s *Store) FindDelivery(ctx context.Context, id int64) (ShownDelivery, error) {
-	rows, err := s.pool.Query(ctx, statement("find_delivery"), id)
-	if err != nil {
-		return ShownDelivery{}, fmt.Errorf("read delivery: %w", err)
-	}
-	d, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[ShownDelivery])
-	if errors.Is(err, pgx.ErrNoRows) {
-		return d, ErrNotFound
-	}
-	if err != nil {
-		return d, fmt.Errorf("read delivery: %w", err)
-	}
-	return d, nil
+	return find(ctx, s, "delivery", statement("find_delivery"), pgx.RowToStructByName[ShownDelivery], id)
 }
 
 // Redeliver makes a settled delivery PENDING again, with all its tries before it, the same id and the same body.
