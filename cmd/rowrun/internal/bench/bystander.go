@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
-	"golang.org/x/sync/errgroup"
 )
 
 // accounts is how many rows each writer of the application has to itself.
@@ -88,34 +86,19 @@ func (b *Bench) beside(ctx context.Context, c *Case, feeding bool) error {
 
 // apply is the application: how long each of its transactions took, in ms.
 func (b *Bench) apply(ctx context.Context) (latencies []float64, seconds float64, err error) {
-	var over atomic.Bool
 	each := make([][]float64, b.cfg.Writers)
-	var group errgroup.Group
-	begun := time.Now()
-	for i := range b.cfg.Writers {
-		group.Go(func() error {
-			conn, err := b.pool.Acquire(ctx)
-			if err != nil {
-				return err
-			}
-			defer conn.Release()
-			for n := 0; !over.Load(); n++ {
-				at := time.Now()
-				if err := b.pay(ctx, conn, i*accounts+n%accounts+1); err != nil {
-					return err
-				}
-				each[i] = append(each[i], milliseconds(at))
-			}
-			return nil
-		})
-	}
-	err = wait(ctx, b.cfg.Duration)
-	over.Store(true)
-	err = errors.Join(err, group.Wait())
+	seconds, err = b.write(ctx, func(conn *pgxpool.Conn, writer, n int) error {
+		at := time.Now()
+		if err := b.pay(ctx, conn, writer*accounts+n%accounts+1); err != nil {
+			return err
+		}
+		each[writer] = append(each[writer], milliseconds(at))
+		return nil
+	})
 	for _, some := range each {
 		latencies = append(latencies, some...)
 	}
-	return latencies, time.Since(begun).Seconds(), err
+	return latencies, seconds, err
 }
 
 // pay is one transaction of the application.

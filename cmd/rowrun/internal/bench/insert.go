@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -138,36 +139,45 @@ func (b *Bench) insertOnce(ctx context.Context, c *Case, way insertion) error {
 // insertFor has all writers insert for the time that is asked for.
 func (b *Bench) insertFor(ctx context.Context, c *Case, table string) error {
 	insert := "INSERT INTO " + table + " (task_id, run_at) VALUES (" + strconv.FormatInt(b.task, 10) + ", now() + interval '1 day')"
+	var inserted atomic.Int64
+	seconds, err := b.write(ctx, func(conn *pgxpool.Conn, _, _ int) error {
+		if err := b.insertOne(ctx, conn.Conn(), insert); err != nil {
+			return err
+		}
+		inserted.Add(1)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	c.Runs += int(inserted.Load())
+	c.add("rate", "inserts/s", float64(inserted.Load())/seconds)
+	return nil
+}
+
+// write has all writers write, each on a session of its own, for the time that is asked for. one is told who writes and how
+// many times that one has.
+func (b *Bench) write(ctx context.Context, one func(conn *pgxpool.Conn, writer, n int) error) (seconds float64, err error) {
 	var over atomic.Bool
-	counts := make([]int, b.cfg.Writers)
 	var group errgroup.Group
 	begun := time.Now()
-	for i := range b.cfg.Writers {
+	for writer := range b.cfg.Writers {
 		group.Go(func() error {
 			conn, err := b.pool.Acquire(ctx)
 			if err != nil {
 				return err
 			}
 			defer conn.Release()
-			for !over.Load() {
-				if err := b.insertOne(ctx, conn.Conn(), insert); err != nil {
+			for n := 0; !over.Load(); n++ {
+				if err := one(conn, writer, n); err != nil {
 					return err
 				}
-				counts[i]++
 			}
 			return nil
 		})
 	}
-	err := wait(ctx, b.cfg.Duration)
+	err = wait(ctx, b.cfg.Duration)
 	over.Store(true)
-	if err = errors.Join(err, group.Wait()); err != nil {
-		return err
-	}
-	seconds, inserted := time.Since(begun).Seconds(), 0
-	for _, n := range counts {
-		inserted += n
-	}
-	c.Runs += inserted
-	c.add("rate", "inserts/s", float64(inserted)/seconds)
-	return nil
+	err = errors.Join(err, group.Wait())
+	return time.Since(begun).Seconds(), err
 }
