@@ -84,50 +84,61 @@ func parseType(s string) (valueType, error) {
 // and booleans go on as they are written; the error says what was wanted.
 func (t valueType) text(raw json.RawMessage) (string, error) {
 	switch t.kind {
-	case "int":
-		if _, err := strconv.ParseInt(string(raw), 10, 64); err != nil {
-			return "", errors.New("want an integer of 64 bits")
-		}
-		return string(raw), nil
-	case "number":
-		if c := raw[0]; c != '-' && (c < '0' || c > '9') {
-			return "", errors.New("want a number")
-		}
-		return string(raw), nil
-	case "bool":
-		if s := string(raw); s != "true" && s != "false" {
-			return "", errors.New("want true or false")
-		}
-		return string(raw), nil
+	case "int", "number", "bool":
+		return string(raw), t.checkBare(string(raw))
 	}
 	s, ok := jsonString(raw)
 	if !ok {
 		return "", errors.New("want a string")
 	}
+	return s, t.checkString(s)
+}
+
+// checkBare checks a value that stands in JSON without quotes.
+func (t valueType) checkBare(raw string) error {
+	switch t.kind {
+	case "int":
+		if _, err := strconv.ParseInt(raw, 10, 64); err != nil {
+			return errors.New("want an integer of 64 bits")
+		}
+	case "number":
+		if c := raw[0]; c != '-' && (c < '0' || c > '9') {
+			return errors.New("want a number")
+		}
+	case "bool":
+		if raw != "true" && raw != "false" {
+			return errors.New("want true or false")
+		}
+	}
+	return nil
+}
+
+// checkString checks a value that was a string in JSON.
+func (t valueType) checkString(s string) error {
 	switch t.kind {
 	case "string":
 		if strings.ContainsRune(s, 0) {
-			return "", errors.New("a NUL can't stand in an argument")
+			return errors.New("a NUL can't stand in an argument")
 		}
 	case "date":
 		if _, err := time.Parse(time.DateOnly, s); err != nil {
-			return "", errors.New("want a date as 2006-01-02")
+			return errors.New("want a date as 2006-01-02")
 		}
 	case "timestamp":
 		// Parse also takes an hour of one digit and a comma before the fraction.
 		if _, err := time.Parse(time.RFC3339, s); err != nil || s[13] != ':' || strings.ContainsRune(s, ',') {
-			return "", errors.New("want a time as 2006-01-02T15:04:05Z (RFC 3339)")
+			return errors.New("want a time as 2006-01-02T15:04:05Z (RFC 3339)")
 		}
 	case "uuid":
 		if !isUUID(s) {
-			return "", errors.New("want a UUID as 00000000-0000-0000-0000-000000000000")
+			return errors.New("want a UUID as 00000000-0000-0000-0000-000000000000")
 		}
 	case "enum":
 		if !slices.Contains(t.values, s) {
-			return "", fmt.Errorf("want one of %s", strings.Join(t.values, ", "))
+			return fmt.Errorf("want one of %s", strings.Join(t.values, ", "))
 		}
 	}
-	return s, nil
+	return nil
 }
 
 func isUUID(s string) bool {
