@@ -9,8 +9,8 @@ import (
 // reading fast enough.
 const GapOverflow = "reader too slow"
 
-// ErrClosed is returned by Batches.Next after Close.
-var ErrClosed = errors.New("subscription closed")
+// errClosed is returned by Batches.Next after Close.
+var errClosed = errors.New("subscription closed")
 
 // Batch is what happened since the last one.
 type Batch struct {
@@ -51,7 +51,7 @@ func (h *Hub) SubscribeBatches(limit int) *Batches {
 
 // Next waits until something happened and returns all of it, merged into one
 // batch; only a gap after transitions begins another batch. Its errors are
-// those of ctx, and ErrClosed.
+// those of ctx, and errClosed.
 func (b *Batches) Next(ctx context.Context) (Batch, error) {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -72,7 +72,7 @@ func (b *Batches) take() (batch Batch, ok bool, err error) {
 	b.hub.mu.Lock()
 	defer b.hub.mu.Unlock()
 	if b.closed {
-		return Batch{}, false, ErrClosed
+		return Batch{}, false, errClosed
 	}
 	if len(b.pending) == 0 {
 		return Batch{}, false, nil

@@ -12,7 +12,7 @@
 //     merged into one-slot channels, and batches of transitions in commit order.
 //   - [Listener] owns one connection that listens, and feeds a Hub.
 //   - [Replication] reads committed transactions from a replication slot, in the
-//     order of their commits; [Decoder] reads pgoutput's messages, and nothing else.
+//     order of their commits; [decoder] reads pgoutput's messages, and nothing else.
 //   - [ProbeListen] tells whether a connection is one on which notifications
 //     arrive at all; behind a transaction pooler they don't.
 //

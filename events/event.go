@@ -8,18 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// MaxPayload is the size in bytes that no encoded payload exceeds. PostgreSQL
-// refuses notifications of 8,000 bytes and more.
-const MaxPayload = 7900
-
-var (
-	// ErrPayload is what Decode's errors match: the payload is not one of ours.
-	// Its text never contains any of the payload.
-	ErrPayload = errors.New("undecodable payload")
-	// ErrTransition is returned by Encode for a transition that Decode would
-	// refuse or that fits into no payload.
-	ErrTransition = errors.New("transition can't be encoded")
-)
+// errPayload is what decode's errors match: the payload is not one of ours.
+// Its text never contains any of the payload.
+var errPayload = errors.New("undecodable payload")
 
 // Transition is one change of a run's status, as it was committed.
 type Transition struct {
@@ -43,21 +34,21 @@ type wire struct {
 	ReplicaID *string `json:"replica_id"`
 }
 
-// Decode reads a notification's payload: a JSON array of transitions. An empty
+// decode reads a notification's payload: a JSON array of transitions. An empty
 // array means "look" and gives no transitions and no error. Unknown members
 // are passed over, so that a newer replica may say more; anything else that is
-// not as it should be refuses the payload as a whole (ErrPayload).
-func Decode(payload string) ([]Transition, error) {
+// not as it should be refuses the payload as a whole (errPayload).
+func decode(payload string) ([]Transition, error) {
 	// encoding/json would replace bad bytes, and take null for an empty array.
 	if !utf8.ValidString(payload) {
-		return nil, fmt.Errorf("%w: not UTF-8", ErrPayload)
+		return nil, fmt.Errorf("%w: not UTF-8", errPayload)
 	}
 	if transitions, ok := decodeWritten(payload); ok {
 		return transitions, nil
 	}
 	var rows []wire
 	if err := json.Unmarshal([]byte(payload), &rows); err != nil || rows == nil {
-		return nil, fmt.Errorf("%w: not an array of transitions", ErrPayload)
+		return nil, fmt.Errorf("%w: not an array of transitions", errPayload)
 	}
 	if len(rows) == 0 {
 		return nil, nil
@@ -66,7 +57,7 @@ func Decode(payload string) ([]Transition, error) {
 	for i := range rows {
 		t, err := rows[i].transition()
 		if err != nil {
-			return nil, fmt.Errorf("%w: element %d: %w", ErrPayload, i, err)
+			return nil, fmt.Errorf("%w: element %d: %w", errPayload, i, err)
 		}
 		transitions = append(transitions, t)
 	}
@@ -99,56 +90,4 @@ func (w *wire) transition() (Transition, error) {
 		t.From = *w.From
 	}
 	return t, nil
-}
-
-// Encode writes transitions, in their order, as payloads of at most MaxPayload
-// bytes each. No transitions give one payload that means "look". It is the
-// counterpart of Decode for tests and tools; in production the database writes
-// the payloads.
-func Encode(transitions []Transition) ([]string, error) {
-	if len(transitions) == 0 {
-		return []string{"[]"}, nil
-	}
-	var payloads []string
-	current := []byte{'['}
-	for i := range transitions {
-		element, err := encodeOne(&transitions[i])
-		if err != nil {
-			return nil, fmt.Errorf("%w: element %d: %w", ErrTransition, i, err)
-		}
-		if len(current) > 1 && len(current)+len(element)+2 > MaxPayload {
-			payloads = append(payloads, string(append(current, ']')))
-			current = []byte{'['}
-		}
-		if len(current) > 1 {
-			current = append(current, ',')
-		}
-		current = append(current, element...)
-	}
-	return append(payloads, string(append(current, ']'))), nil
-}
-
-func encodeOne(t *Transition) ([]byte, error) {
-	w := wire{
-		RunID: &t.RunID, TaskID: &t.TaskID, PlanID: t.PlanID,
-		To: &t.To, Attempt: &t.Attempt, ReplicaID: t.ReplicaID,
-	}
-	if t.From != "" {
-		w.From = &t.From
-	}
-	if _, err := w.transition(); err != nil {
-		return nil, err
-	}
-	if !utf8.ValidString(t.From) || !utf8.ValidString(t.To) ||
-		(t.ReplicaID != nil && !utf8.ValidString(*t.ReplicaID)) {
-		return nil, errors.New("not UTF-8")
-	}
-	element, err := json.Marshal(w)
-	if err != nil {
-		return nil, err
-	}
-	if len(element)+2 > MaxPayload {
-		return nil, fmt.Errorf("longer than %d bytes", MaxPayload-2)
-	}
-	return element, nil
 }

@@ -1,5 +1,25 @@
 package events
 
+// What the tests' errors are.
+var (
+	ErrPayload  = errPayload
+	ErrPgoutput = errPgoutput
+	ErrLSN      = errLSN
+	ErrClosed   = errClosed
+)
+
+// Decode reads a payload.
+func Decode(payload string) ([]Transition, error) { return decode(payload) }
+
+// Decoder reads messages of pgoutput.
+type Decoder = decoder
+
+// Decode reads one message.
+func (d *decoder) Decode(data []byte) (any, error) { return d.decode(data) }
+
+// Gap tells all of h's readers that something may have been lost.
+func (h *Hub) Gap(reason string) { h.gap(reason) }
+
 // DecodeWritten is how a payload in the database's own writing is read.
 func DecodeWritten(payload string) ([]Transition, bool) { return decodeWritten(payload) }
 

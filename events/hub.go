@@ -108,9 +108,9 @@ func newest(transitions []Transition) []Transition {
 	return transitions
 }
 
-// Gap wakes everybody and tells those who read batches that transitions may be
+// gap wakes everybody and tells those who read batches that transitions may be
 // missing in this place. The reason is one of few short texts: it is shown to users.
-func (h *Hub) Gap(reason string) {
+func (h *Hub) gap(reason string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.wakeAll()

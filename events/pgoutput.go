@@ -9,9 +9,9 @@ import (
 	"github.com/jackc/pglogrepl"
 )
 
-// ErrPgoutput is what errors of Decoder.Decode match: a message is not as the
+// errPgoutput is what errors of decoder.Decode match: a message is not as the
 // protocol says. Its text never contains any of the message.
-var ErrPgoutput = errors.New("undecodable replication message")
+var errPgoutput = errors.New("undecodable replication message")
 
 // Relation is a table as a decoder was told of it.
 type Relation struct {
@@ -43,17 +43,17 @@ type Row struct {
 	Values   []*Value // one for each of the relation's columns
 }
 
-// Decoder reads pgoutput's messages, protocol version 1, text values. It knows
+// decoder reads pgoutput's messages, protocol version 1, text values. It knows
 // nothing of connections. The zero value is ready; it is for one connection.
-type Decoder struct {
+type decoder struct {
 	relations map[uint32]*Relation
 }
 
-// Decode reads one message: a *pglogrepl.BeginMessage, a *pglogrepl.CommitMessage
+// decode reads one message: a *pglogrepl.BeginMessage, a *pglogrepl.CommitMessage
 // or a *Row; nil for what concerns no row. It keeps nothing of data.
-func (d *Decoder) Decode(data []byte) (any, error) {
+func (d *decoder) decode(data []byte) (any, error) {
 	if len(data) == 0 {
-		return nil, fmt.Errorf("%w: empty", ErrPgoutput)
+		return nil, fmt.Errorf("%w: empty", errPgoutput)
 	}
 	switch pglogrepl.MessageType(data[0]) {
 	case pglogrepl.MessageTypeDelete, pglogrepl.MessageTypeTruncate, pglogrepl.MessageTypeOrigin,
@@ -82,7 +82,7 @@ func (d *Decoder) Decode(data []byte) (any, error) {
 func parse(data []byte) (m pglogrepl.Message, err error) {
 	defer func() {
 		if recover() != nil {
-			m, err = nil, fmt.Errorf("%w: type %q: too short", ErrPgoutput, data[0])
+			m, err = nil, fmt.Errorf("%w: type %q: too short", errPgoutput, data[0])
 		}
 	}()
 	switch pglogrepl.MessageType(data[0]) {
@@ -92,7 +92,7 @@ func parse(data []byte) (m pglogrepl.Message, err error) {
 		}
 	}
 	if m, err = pglogrepl.Parse(data); err != nil {
-		return nil, fmt.Errorf("%w: type %q", ErrPgoutput, data[0])
+		return nil, fmt.Errorf("%w: type %q", errPgoutput, data[0])
 	}
 	return m, nil
 }
@@ -111,7 +111,7 @@ func afterTuple(data []byte) []byte {
 	return data
 }
 
-func (d *Decoder) describe(m *pglogrepl.RelationMessage) {
+func (d *decoder) describe(m *pglogrepl.RelationMessage) {
 	relation := &Relation{Namespace: m.Namespace, Name: m.RelationName}
 	for _, column := range m.Columns {
 		relation.Columns = append(relation.Columns, column.Name)
@@ -123,17 +123,17 @@ func (d *Decoder) describe(m *pglogrepl.RelationMessage) {
 }
 
 // row looks at what the library doesn't: whether the row is of the form that was described.
-func (d *Decoder) row(relation uint32, tuple *pglogrepl.TupleData, inserted bool) (*Row, error) {
+func (d *decoder) row(relation uint32, tuple *pglogrepl.TupleData, inserted bool) (*Row, error) {
 	row := &Row{Relation: d.relations[relation], Inserted: inserted, Values: tuple.Columns}
 	switch {
 	case row.Relation == nil:
-		return nil, fmt.Errorf("%w: a table that was not described", ErrPgoutput)
+		return nil, fmt.Errorf("%w: a table that was not described", errPgoutput)
 	case len(row.Values) != len(row.Relation.Columns):
-		return nil, fmt.Errorf("%w: another number of columns than was described", ErrPgoutput)
+		return nil, fmt.Errorf("%w: another number of columns than was described", errPgoutput)
 	}
 	for _, v := range row.Values {
 		if v.DataType != Null && v.DataType != Unchanged && v.DataType != Text {
-			return nil, fmt.Errorf("%w: a value of unknown form", ErrPgoutput)
+			return nil, fmt.Errorf("%w: a value of unknown form", errPgoutput)
 		}
 	}
 	return row, nil

@@ -92,7 +92,7 @@ type Replication struct {
 	room      chan struct{} // one slot: something for Run
 
 	// Run only.
-	decoder  Decoder
+	decoder  decoder
 	tx       Tx
 	open     bool // within a transaction
 	cut      bool // of which a piece was handed on
@@ -212,7 +212,7 @@ func (r *Replication) Run(ctx context.Context) error {
 		err = nil
 	}
 	r.mu.Lock()
-	r.ended = ErrClosed
+	r.ended = errClosed
 	if err != nil {
 		err = fmt.Errorf("replicate: %w", err)
 		r.ended = err

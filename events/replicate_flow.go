@@ -19,7 +19,7 @@ const (
 )
 
 // Next waits for committed transactions and returns all that have been received.
-// Its errors are those of ctx, ErrClosed after Run has ended well, and Run's error.
+// Its errors are those of ctx, errClosed after Run has ended well, and Run's error.
 func (r *Replication) Next(ctx context.Context) ([]Tx, error) {
 	for {
 		r.mu.Lock()
@@ -85,19 +85,19 @@ func (r *Replication) advance() {
 
 func (r *Replication) handle(data []byte) error {
 	if len(data) == 0 {
-		return fmt.Errorf("%w: empty", ErrPgoutput)
+		return fmt.Errorf("%w: empty", errPgoutput)
 	}
 	switch data[0] {
 	case pglogrepl.XLogDataByteID:
 		m, err := pglogrepl.ParseXLogData(data[1:])
 		if err != nil {
-			return fmt.Errorf("%w: log", ErrPgoutput)
+			return fmt.Errorf("%w: log", errPgoutput)
 		}
 		return r.decode(m.WALData)
 	case pglogrepl.PrimaryKeepaliveMessageByteID:
 		m, err := pglogrepl.ParsePrimaryKeepaliveMessage(data[1:])
 		if err != nil {
-			return fmt.Errorf("%w: sign of life", ErrPgoutput)
+			return fmt.Errorf("%w: sign of life", errPgoutput)
 		}
 		r.asked = r.asked || m.ReplyRequested
 		if !r.open {
@@ -108,11 +108,11 @@ func (r *Replication) handle(data []byte) error {
 		}
 		return nil
 	}
-	return fmt.Errorf("%w: neither log nor sign of life", ErrPgoutput)
+	return fmt.Errorf("%w: neither log nor sign of life", errPgoutput)
 }
 
 func (r *Replication) decode(data []byte) error {
-	message, err := r.decoder.Decode(data)
+	message, err := r.decoder.decode(data)
 	if err != nil {
 		return err
 	}

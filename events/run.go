@@ -136,7 +136,7 @@ func (l *Listener) up() {
 		return
 	}
 	l.reconnects.Add(1)
-	l.config.Hub.Gap(l.lost)
+	l.config.Hub.gap(l.lost)
 }
 
 func (l *Listener) down() {
@@ -236,12 +236,12 @@ func (l *Listener) deliver(n *pgconn.Notification) {
 		var err error
 		switch {
 		case !plausible(n.Payload):
-			err = ErrPayload
+			err = errPayload
 		case !own && !l.budget.decode(now):
 			l.skip(n.PID, now)
 			return
 		default:
-			transitions, err = Decode(n.Payload)
+			transitions, err = decode(n.Payload)
 		}
 		if err != nil {
 			l.odd(n.PID, now)

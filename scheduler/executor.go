@@ -83,7 +83,6 @@ const (
 	CodeBadInput        = "BAD_INPUT"
 	CodeTimeout         = "TIMEOUT"
 	CodeProgressTimeout = "PROGRESS_TIMEOUT"
-	CodeStale           = "STALE"
 	CodeLostContact     = "LOST_CONTACT"
 	CodeDrained         = "DRAINED"
 	CodePanic           = "PANIC"

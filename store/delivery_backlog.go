@@ -7,15 +7,15 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// DeliveryReasons are what the PENDING deliveries of a webhook can wait for: that it is enabled again; that a replica comes
+// deliveryReasons are what the PENDING deliveries of a webhook can wait for: that it is enabled again; that a replica comes
 // to them; another try, after one that failed; that the replicas have what its url and secret_ref name.
-func DeliveryReasons() []string { return []string{"disabled", "due", "refused", "unready"} }
+func deliveryReasons() []string { return []string{"disabled", "due", "refused", "unready"} }
 
 // DeliveryBacklog is what one webhook's deliveries wait for, or were given up for.
 type DeliveryBacklog struct {
 	WebhookID int64
 	Name      string
-	// Reason is one of DeliveryReasons; of what was given up exhausted (the tries are used up) or gone (the receiver
+	// Reason is one of deliveryReasons; of what was given up exhausted (the tries are used up) or gone (the receiver
 	// answered 410, and the webhook was disabled).
 	Reason string
 	// Error is what went wrong last, in words that name neither URL nor secret; "": nothing did.

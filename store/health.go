@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// MaxWaitingCount is where counting the runs that wait ends, for each of PENDING and AVAILABLE.
-const MaxWaitingCount = 10000
+// maxWaitingCount is where counting the runs that wait ends, for each of PENDING and AVAILABLE.
+const maxWaitingCount = 10000
 
 // ErrReadOnly says that the server is a primary, and its sessions take no writes all the same.
 var ErrReadOnly = errors.New("the database takes no writes: default_transaction_read_only is on")
@@ -31,11 +31,11 @@ type WaitingRuns struct {
 
 // Health is what a replica reports of the database, besides what it does itself.
 type Health struct {
-	// Waiting counts PENDING and AVAILABLE runs by type, up to MaxWaitingCount of each status.
+	// Waiting counts PENDING and AVAILABLE runs by type, up to maxWaitingCount of each status.
 	Waiting []WaitingRuns
 	// OldestAvailable is for how long the oldest of the AVAILABLE runs that were counted has waited, 0: there is none.
 	OldestAvailable time.Duration
-	// Overdue counts, up to MaxWaitingCount, the PENDING runs that nobody has looked at for more than ten seconds after
+	// Overdue counts, up to maxWaitingCount, the PENDING runs that nobody has looked at for more than ten seconds after
 	// they were due; OverdueFor is for how long the oldest was.
 	Overdue    int64
 	OverdueFor time.Duration
@@ -46,7 +46,7 @@ type Health struct {
 	// OrphanTypes counts the task types of which runs wait that no live replica could run, Orphans these runs, as the
 	// last look of a replica has counted them.
 	OrphanTypes, Orphans int64
-	// OldestDelivery is, for each reason of DeliveryReasons, for how long the oldest delivery has been PENDING that waits for
+	// OldestDelivery is, for each reason of deliveryReasons, for how long the oldest delivery has been PENDING that waits for
 	// it; 0: none does.
 	OldestDelivery map[string]time.Duration
 	// StoppedSchedules counts the tasks whose schedule was paused by itself, as it can't be followed any more.
@@ -59,12 +59,12 @@ type Health struct {
 func (s *Store) Health(ctx context.Context) (Health, error) {
 	var h Health
 	b := &pgx.Batch{}
-	reasons := DeliveryReasons()
+	reasons := deliveryReasons()
 	b.Queue(statement("health_gauges"), reasons).QueryRow(func(row pgx.Row) error {
 		var overdue float64
 		var oldest []float64
 		err := row.Scan(&h.Overdue, &overdue, &h.LiveReplicas, &h.NotifyQueue, &oldest, &h.StoppedSchedules, &h.OrphanTypes, &h.Orphans, &h.SlotLag)
-		h.Overdue = min(h.Overdue, MaxWaitingCount)
+		h.Overdue = min(h.Overdue, maxWaitingCount)
 		h.OverdueFor = fromSeconds(&overdue)
 		h.OldestDelivery = make(map[string]time.Duration, len(reasons))
 		for i, age := range oldest {

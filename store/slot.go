@@ -70,8 +70,8 @@ func (s SlotState) Unfit(asked bool) string {
 	return ""
 }
 
-// ErrSlotTimeout means that a slot could not be made in time: it waits for every open transaction that has written.
-var ErrSlotTimeout = errors.New("a transaction that is open kept the slot from being made")
+// errSlotTimeout means that a slot could not be made in time: it waits for every open transaction that has written.
+var errSlotTimeout = errors.New("a transaction that is open kept the slot from being made")
 
 // CreateStreamSlot makes the slot. The server gives up after limit.
 func (s *Store) CreateStreamSlot(ctx context.Context, name string, limit time.Duration) error {
@@ -86,7 +86,7 @@ func (s *Store) CreateStreamSlot(ctx context.Context, name string, limit time.Du
 	})
 	switch code := SQLState(err); {
 	case code == "57014" || code == "55P03":
-		return fmt.Errorf("create the stream's slot: %w: %w", ErrSlotTimeout, err)
+		return fmt.Errorf("create the stream's slot: %w: %w", errSlotTimeout, err)
 	case err != nil:
 		return fmt.Errorf("create the stream's slot: %w", err)
 	}

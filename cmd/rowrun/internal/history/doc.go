@@ -4,7 +4,7 @@
 // # What it promises
 //
 // Append never waits for a reader. A reader gets every line from the place where it began, in order; one that falls
-// behind by more than the history holds is told ErrSlow and gets nothing more. A reader that resumes at a position
+// behind by more than the history holds is told errSlow and gets nothing more. A reader that resumes at a position
 // goes on where it was, or is told that it can't.
 //
 // # Positions

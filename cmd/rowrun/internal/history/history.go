@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// ErrSlow says that lines were overwritten before the reader came to them.
-var ErrSlow = errors.New("reader too slow: the history went past it")
+// errSlow says that lines were overwritten before the reader came to them.
+var errSlow = errors.New("reader too slow: the history went past it")
 
 // Config bounds a History. What is zero gets its default.
 type Config struct {

@@ -32,7 +32,7 @@ func (h *History) Follow(after string) (r *Reader, found bool) {
 	return r, found
 }
 
-// Next waits until there are lines and returns up to limit of them. Its errors are those of ctx, and ErrSlow.
+// Next waits until there are lines and returns up to limit of them. Its errors are those of ctx, and errSlow.
 func (r *Reader) Next(ctx context.Context, limit int) ([]Line, error) {
 	for {
 		lines, news, err := r.take(limit)
@@ -53,7 +53,7 @@ func (r *Reader) take(limit int) (lines []Line, news <-chan struct{}, err error)
 	defer h.mu.Unlock()
 	if r.next < h.first {
 		h.stats.Slow++
-		return nil, nil, ErrSlow
+		return nil, nil, errSlow
 	}
 	if r.next == h.next {
 		if h.news == nil {

@@ -220,6 +220,3 @@ func (m *Metrics) Webhook(outcome notifier.Outcome) {
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: 5 * time.Second})
 }
-
-// Gatherer is for tests and for other ways out.
-func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }

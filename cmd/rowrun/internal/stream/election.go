@@ -120,17 +120,6 @@ func NewElection(config ElectionConfig) (*Election, error) {
 // Holding says that this replica writes the stream.
 func (e *Election) Holding() bool { return e.holding.Load() }
 
-// Source is where this replica reads the stream from: wal or listen; "" while it doesn't write.
-func (e *Election) Source() string {
-	switch {
-	case !e.Holding():
-		return ""
-	case e.wal != nil && e.wal.reading():
-		return "wal"
-	}
-	return "listen"
-}
-
 // Trouble says what is wrong with the output, "": nothing.
 func (e *Election) Trouble() string {
 	if blocked := e.config.Printer.blocked(); blocked > time.Second {

@@ -21,8 +21,8 @@ const (
 	lookForRoom = 50 // ms
 )
 
-// ErrBlocked means that whoever should read an output doesn't.
-var ErrBlocked = errors.New("blocked: nobody reads it")
+// errBlocked means that whoever should read an output doesn't.
+var errBlocked = errors.New("blocked: nobody reads it")
 
 // Output writes whole lines to a file, without being held up for long by whoever reads it. One goroutine at a time
 // writes.
@@ -80,7 +80,7 @@ type write struct {
 	err    error
 }
 
-// Write writes lines, behind the end of one that was torn. ErrBlocked: they could not be written in time; what was not
+// Write writes lines, behind the end of one that was torn. errBlocked: they could not be written in time; what was not
 // written then never will be, but for a part that the file has taken already.
 func (o *Output) Write(p []byte) (int, error) {
 	o.mu.Lock()
@@ -89,7 +89,7 @@ func (o *Output) Write(p []byte) (int, error) {
 		select {
 		case <-o.pending:
 		default:
-			return 0, ErrBlocked
+			return 0, errBlocked
 		}
 	}
 	began := time.Now()
@@ -128,9 +128,9 @@ func (o *Output) Write(p []byte) (int, error) {
 		w.gaveUp.Store(true)
 		select { // mostly it is waiting for room, and nothing more is written
 		case <-w.done:
-			return max(0, w.n-extra), fmt.Errorf("for %s %w", time.Since(began).Round(100*time.Millisecond), ErrBlocked)
+			return max(0, w.n-extra), fmt.Errorf("for %s %w", time.Since(began).Round(100*time.Millisecond), errBlocked)
 		case <-time.After(3 * lookForRoom * time.Millisecond):
-			return 0, fmt.Errorf("for %s %w", time.Since(began).Round(100*time.Millisecond), ErrBlocked)
+			return 0, fmt.Errorf("for %s %w", time.Since(began).Round(100*time.Millisecond), errBlocked)
 		}
 	}
 }
@@ -144,7 +144,7 @@ func (o *Output) pieces(w *write, text []byte) (n int, err error) {
 		if !whole {
 			for !room(file) {
 				if w.gaveUp.Load() {
-					return n, ErrBlocked
+					return n, errBlocked
 				}
 			}
 			part = part[:min(len(part), piece)]
