@@ -70,8 +70,10 @@ func TestJudgementSaysWhatHoldsARun(t *testing.T) {
 		"DATABASE, a version":     {given: task + `(1, 'NOOP', 'a', '1.10', false), (2, 'NOOP', 'a', '1.9', false), (3, 'NOOP', 'b', '2', false); ` + runs, want: map[int64]string{1: "DATABASE", 2: "OPEN", 3: "OPEN"}},
 		"DATABASE, RUNNING":       {given: task + `(1, 'NOOP', 'a', '1', false); ` + runs + `; ` + start + `; ` + task + `(2, 'NOOP', 'a', '2', false), (3, 'NOOP', 'a', '1', false); ` + runOf + `(2), (3)`, want: map[int64]string{2: "DATABASE", 3: "OPEN"}},
 		"DATABASE before REPLICA": {given: task + `(1, 'NOOP', 'a', '1', false), (2, 'OWN', 'a', '2', false); ` + runs, want: map[int64]string{1: "OPEN", 2: "DATABASE"}},
-		"held by one that is held": {given: task + `(1, 'OWN', 'a', '1', false), (2, 'NOOP', 'a', '2', false); ` + runs,
-			want: map[int64]string{1: "REPLICA", 2: "DATABASE"}},
+		"held by one that is held": {
+			given: task + `(1, 'OWN', 'a', '1', false), (2, 'NOOP', 'a', '2', false); ` + runs,
+			want:  map[int64]string{1: "REPLICA", 2: "DATABASE"},
+		},
 		"sequential, behind one that is active":   {given: task + `(1, 'NOOP', 'a', NULL, false); ` + runs + `; ` + start + `; ` + task + `(2, 'NOOP', 'a', NULL, true), (3, 'NOOP', 'b', NULL, true); ` + runOf + `(2), (3)`, want: map[int64]string{2: "DATABASE", 3: "OPEN"}},
 		"others, behind an active sequential one": {given: task + `(1, 'NOOP', 'a', NULL, true); ` + runs + `; ` + start + `; ` + task + `(2, 'NOOP', 'a', NULL, false); ` + runOf + `(2)`, want: map[int64]string{2: "DATABASE"}},
 		"sequential, the first of two":            {given: task + `(1, 'NOOP', 'a', NULL, true), (2, 'NOOP', 'a', NULL, true); ` + runs, want: map[int64]string{1: "OPEN", 2: "DATABASE"}},
