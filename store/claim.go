@@ -34,8 +34,8 @@ type Claim struct {
 	FailureLogLevel string
 }
 
-// collectClaims reads a claim's answer. The first used of the keys are taken.
-func collectClaims(rows pgx.Rows, keys []key) (claims []Claim, used int, alive bool, seen int, cost cost, err error) {
+// collectClaims reads a claim's answer, behind columns that the caller reads. The first used of the keys are taken.
+func collectClaims(rows pgx.Rows, keys []key, before ...any) (claims []Claim, used int, alive bool, seen int, cost cost, err error) {
 	defer rows.Close()
 	for rows.Next() {
 		var (
@@ -51,8 +51,8 @@ func collectClaims(rows pgx.Rows, keys []key) (claims []Claim, used int, alive b
 			trace, level        *string
 			spent               float64
 		)
-		if err := rows.Scan(&alive, &seen, &spent, &cost.read, &id, &n, &root, &task, &name, &plan, &attempt, &typ, &queue, &db, &version, &payload, &unfit, &manual,
-			&trace, &timeout, &progressTO, &level); err != nil {
+		if err := rows.Scan(append(before[:len(before):len(before)], &alive, &seen, &spent, &cost.read, &id, &n, &root, &task, &name, &plan, &attempt, &typ, &queue, &db, &version, &payload, &unfit, &manual,
+			&trace, &timeout, &progressTO, &level)...); err != nil {
 			return nil, 0, false, 0, cost, err
 		}
 		cost.took = duration(spent)

@@ -100,6 +100,9 @@ func endRunsAsTheyAre(ctx context.Context, pool *pool, endings []Ending, lockTim
 type recorded struct {
 	ended  []Ended
 	opened Opened
+	// handing claims what the ends let start, for a replica; nil: nothing is claimed.
+	handing   *handing
+	replicaID string
 }
 
 // sendEndings writes endings by one of two ways, in a transaction of its own.
@@ -125,15 +128,10 @@ func queueEndings(b *pgx.Batch, endings []Ending, r *recorded) {
 		return
 	}
 	ids, hashes, results := make([]int64, len(endings)), make([][]byte, len(endings)), make([]string, len(endings))
-	databases := []string{}
 	for i, e := range endings {
 		ids[i], hashes[i], results[i] = e.ID, hashOf(e.Claim), e.result()
-		if e.Database != "" {
-			databases = append(databases, e.Database)
-		}
 	}
-	slices.Sort(databases)
-	databases = slices.Compact(databases)
+	databases := databasesOf(endings)
 	b.Queue(statement("end_plain_runs"), ids, hashes, results, databases).QueryRow(func(row pgx.Row) error {
 		var done []int64
 		err := row.Scan(&done)
@@ -142,14 +140,43 @@ func queueEndings(b *pgx.Batch, endings []Ending, r *recorded) {
 		}
 		return err
 	})
-	if len(databases) > 0 {
-		b.Queue(statement("advance_databases"), databases).QueryRow(func(row pgx.Row) error {
-			var marked int
-			err := row.Scan(&r.opened.Promoted, &marked)
+	if len(databases) == 0 {
+		return
+	}
+	marked := 0
+	if h := r.handing; h != nil {
+		b.Queue(statement("advance_and_claim"), append([]any{databases, r.replicaID}, h.args...)...).Query(func(rows pgx.Rows) error {
+			err := h.collect(rows, &r.opened.Promoted, &marked)
 			r.opened.Marked = marked > 0
 			return err
 		})
+		return
 	}
+	b.Queue(statement("advance_databases"), databases).QueryRow(func(row pgx.Row) error {
+		err := row.Scan(&r.opened.Promoted, &marked)
+		r.opened.Marked = marked > 0
+		return err
+	})
+}
+
+// databasesOf are the databases on which plain runs end, in order.
+func databasesOf(endings []Ending) []string {
+	databases := []string{}
+	for _, e := range endings {
+		if e.Database != "" {
+			databases = append(databases, e.Database)
+		}
+	}
+	slices.Sort(databases)
+	return slices.Compact(databases)
+}
+
+// opensDatabases is on how many databases the ends themselves let runs start; what others open, the next pass does.
+func opensDatabases(endings []Ending) int {
+	if !allPlain(endings) {
+		return 0
+	}
+	return len(databasesOf(endings))
 }
 
 func allPlain(endings []Ending) bool {

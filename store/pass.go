@@ -58,7 +58,7 @@ type claiming int
 const (
 	claimNothing claiming = iota
 	claimAny              // the first in the order of priority
-	claimFresh            // what the pass itself promoted, all of it or nothing
+	claimFresh            // what the pass itself promotes, in one version of each row
 )
 
 // Work promotes what may be promoted and claims up to want runs for a replica, in one transaction and one round trip.
@@ -79,8 +79,8 @@ func (s *Store) Work(ctx context.Context, replicaID string, w Wants, promote Pro
 	return pass, err
 }
 
-// WorkPromoted promotes what is due and claims what it promoted, where these are at most want runs, without a search
-// for others: the quickest way from an INSERT to its start, for a replica that knows of no other AVAILABLE run.
+// WorkPromoted promotes what is due and claims of that, in the same versions of the rows, the first want runs in the order
+// of promotion that the replica can take, without a search for others: for a replica that knows of no other AVAILABLE run.
 func (s *Store) WorkPromoted(ctx context.Context, replicaID string, w Wants, want int) (Pass, error) {
 	pass, _, err := s.workOn(ctx, s.passes, replicaID, w, PromoteDue, claimFresh, want, want)
 	return pass, err
@@ -110,7 +110,7 @@ func (s *Store) EndAndWork(ctx context.Context, replicaID string, endings []Endi
 	switch {
 	case want <= 0:
 		claim = claimNothing
-	case fresh:
+	case fresh && promote != PromoteSweep:
 		claim = claimFresh
 	}
 	var r Round
@@ -119,10 +119,24 @@ func (s *Store) EndAndWork(ctx context.Context, replicaID string, endings []Endi
 	// The replica's own row comes first in the order of locks.
 	b.Queue(statement("begin_round"), replicaID, milliseconds(lockTimeout)).QueryRow(func(row pgx.Row) error { return row.Scan(nil, &alive) })
 	var ends recorded
+	if claim == claimFresh {
+		// Of each database at most one run is promoted by the end of another. What these don't take is not left to the pass:
+		// its statement is sent before theirs is answered.
+		if n := min(want, opensDatabases(endings)); n > 0 {
+			ends.replicaID, ends.handing = replicaID, s.hand(w, n)
+			want -= n
+		}
+		if want == 0 {
+			claim = claimNothing
+		}
+	}
 	fitEndings(endings, s.holds())
 	queueEndings(b, endings, &ends)
 	if promote == PromoteNothing && !allPlain(endings) {
 		promote = PromoteDue // plain ones promote by themselves, and say whether there is more
+	}
+	if promote == PromoteNothing && claim == claimFresh {
+		claim = claimNothing
 	}
 	var seen int
 	var err error
@@ -133,7 +147,9 @@ func (s *Store) EndAndWork(ctx context.Context, replicaID string, endings []Endi
 	r.Ended = ends.ended
 	r.Left = unended(endings, r.Ended)
 	r.Promoted += ends.opened.Promoted
-	r.Gated = r.Gated || ends.opened.Promoted > 0
+	opened := s.handed(ends.handing)
+	r.Claims = append(opened, r.Claims...)
+	r.Gated = r.Gated || ends.opened.Promoted > len(opened)
 	r.Marked = ends.opened.Marked && promote == PromoteNothing
 	r.Contended = r.Contended || claim == claimAny && seen > len(r.Claims) && len(r.Claims) < want
 	if alive {
@@ -159,25 +175,35 @@ func (s *Store) workIn(ctx context.Context, b *pgx.Batch, pool *pool, replicaID 
 	}
 	cut := want > most
 	want, look = min(want, most), min(look, max(most, want))
+	var fresh *handing
+	if claim == claimFresh && gated {
+		fresh = s.hand(w, want)
+	}
 	if promote != PromoteNothing {
+		var next *float64
+		var snapshot string
+		told := []any{&alive, &snapshot, &pass.Promoted, &pass.Busy, &pass.More, &next}
+		promoted := func(err error) error {
+			if err != nil {
+				return err
+			}
+			pass.due(next)
+			pass.Unseen, err = parseSnapshot(snapshot)
+			return err
+		}
 		q, args := statement("promote"), []any{replicaID, promote == PromoteSweep, most}
 		if !gated {
 			q, args = statement("promote_ungated"), []any{replicaID, most}
 		}
-		b.Queue(q, args...).QueryRow(func(row pgx.Row) error {
-			var next *float64
-			var snapshot string
-			err := row.Scan(&alive, &snapshot, &pass.Promoted, &pass.Busy, &pass.More, &next)
-			if err != nil {
-				return err
-			}
-			pass.Gated = pass.Promoted > 0
-			pass.due(next)
-			pass.Unseen, err = parseSnapshot(snapshot)
-			return err
-		})
+		if fresh != nil {
+			b.Queue(statement("promote_and_claim"), append([]any{replicaID, most}, fresh.args...)...).Query(func(rows pgx.Rows) error {
+				return promoted(fresh.collect(rows, told...))
+			})
+		} else {
+			b.Queue(q, args...).QueryRow(func(row pgx.Row) error { return promoted(row.Scan(told...)) })
+		}
 	}
-	if claim == claimNothing {
+	if claim != claimAny {
 		want = 0
 	}
 	keys, hashes := s.keys.take(want)
@@ -190,7 +216,7 @@ func (s *Store) workIn(ctx context.Context, b *pgx.Batch, pool *pool, replicaID 
 		var c cost
 		pass.Claims, used, sure, seen, c, err = collectClaims(rows, keys)
 		alive = alive || sure
-		if err == nil && claim == claimAny {
+		if err == nil {
 			last := int64(0)
 			if n := len(pass.Claims); n > 0 {
 				last = pass.Claims[n-1].ID
@@ -200,15 +226,12 @@ func (s *Store) workIn(ctx context.Context, b *pgx.Batch, pool *pool, replicaID 
 		return err
 	}
 	args := []any{replicaID, hashes, seconds(w.DefaultTimeout), list(w.Queues), list(w.Types), list(w.Databases), list(w.Commands)}
-	switch claim {
-	case claimAny:
+	if claim == claimAny {
 		q, args := statement("claim_runs"), append(args, look, want)
 		if behind = search.from(time.Now()); behind != 0 {
 			q, args = statement("claim_runs_behind"), append(args, behind)
 		}
 		b.Queue(q, args...).Query(collect)
-	case claimFresh:
-		b.Queue(statement("claim_promoted"), append(args, want)...).Query(collect)
 	}
 	err = pool.SendBatch(ctx, b).Close()
 	s.passSize.Done(most, err)
@@ -217,6 +240,10 @@ func (s *Store) workIn(ctx context.Context, b *pgx.Batch, pool *pool, replicaID 
 	}
 	pass.Contended = cut && len(pass.Claims) == want && claim == claimAny // there may be more
 	s.keys.giveBack(keys[used:])
+	if fresh != nil {
+		pass.Claims = s.handed(fresh)
+	}
+	pass.Gated = pass.Promoted > 0 && (fresh == nil || pass.Promoted > len(pass.Claims))
 	if !alive {
 		return pass, seen, ErrDead
 	}

@@ -20,4 +20,5 @@ DROP TABLE
     rowrun.code_object,
     rowrun.code_version,
     rowrun.migration;
+DROP TYPE rowrun.claim, rowrun.claim_request;
 DROP FUNCTION rowrun.too_deep(jsonb), rowrun.version_key(text);

@@ -3,14 +3,22 @@
 -- alone. That is most of what migrations do, and takes a fraction of a pass, because it needs no mark and no judgement of
 -- candidates against each other. A database on which something waits that it doesn't serve gets a mark for the next
 -- pass, unless all that waits is behind a smaller version that is still active. It promotes under the lock of the passes,
--- and judges as they do (rowrun.closed_gate, rowrun.promote_runs); the ends were written by a statement before.
-CREATE OR REPLACE FUNCTION rowrun.advance_databases(databases text[], OUT promoted integer, OUT marked integer)
+-- and judges as they do (rowrun.closed_gate, rowrun.promote_runs); the ends were written by a statement before. What of
+-- that the request takes, if there is one, is RUNNING at once: the claims.
+CREATE OR REPLACE FUNCTION rowrun.advance_databases(databases text[], request rowrun.claim_request DEFAULT NULL,
+    OUT promoted integer, OUT marked integer, OUT claims rowrun.claim[])
     LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     t timestamptz;
     last_mark bigint;
+    firsts record;
+    step record;
+    ids bigint[] := '{}';
     patience text := current_setting('lock_timeout');
 BEGIN
+    promoted := 0;
+    marked := 0;
+    claims := '{}';
     PERFORM FROM rowrun.promotion_lock l WHERE l.id = 1 FOR UPDATE SKIP LOCKED;
     IF NOT FOUND THEN
         -- Marks would need another pass, which would hold the lock when the next ends come.
@@ -23,7 +31,6 @@ BEGIN
             PERFORM set_config('lock_timeout', patience, true);
         EXCEPTION WHEN lock_not_available THEN
             INSERT INTO rowrun.gate_mark (kind, database_id) SELECT 'DATABASE', unnest(databases);
-            promoted := 0;
             marked := cardinality(databases);
             RETURN;
         END;
@@ -56,15 +63,21 @@ BEGIN
         WHERE r.id = ANY (ARRAY(SELECT f.id FROM first f WHERE f.simple))
           AND coalesce(r.status, '') = 'PENDING' AND r.hold = 'DATABASE' -- then it is due as well
         FOR NO KEY UPDATE SKIP LOCKED
-    ), changed AS MATERIALIZED (
-        SELECT CASE WHEN cardinality(l.ids) > 0 THEN rowrun.make_available(l.ids, greatest(t, (SELECT max(m.at) FROM rowrun.gate_mark m WHERE m.id > last_mark)))
-                    ELSE '{}' END AS ids
-        FROM (SELECT ARRAY(SELECT l.id FROM locked l) AS ids OFFSET 0) l
-    ), left_over AS (
-        INSERT INTO rowrun.gate_mark (kind, database_id)
-        SELECT 'DATABASE', f.database_id FROM first f WHERE NOT f.blocked AND f.id <> ALL ((SELECT c.ids FROM changed c)::bigint[])
-        RETURNING 1
     )
-    SELECT cardinality(c.ids), (SELECT count(*) FROM left_over) INTO promoted, marked FROM changed c;
+    SELECT ARRAY(SELECT l.id FROM locked l) AS ids, greatest(t, (SELECT max(m.at) FROM rowrun.gate_mark m WHERE m.id > last_mark)) AS t,
+           coalesce(array_agg(f.database_id), '{}') AS open_databases, array_agg(f.id) AS open_ids
+    INTO firsts FROM first f WHERE NOT f.blocked;
+    IF cardinality(firsts.ids) > 0 THEN
+        step := rowrun.let_start(firsts.ids, firsts.t, request);
+        ids := step.ids;
+        promoted := cardinality(ids);
+        claims := step.claims;
+    END IF;
+    IF cardinality(firsts.open_databases) > promoted THEN
+        INSERT INTO rowrun.gate_mark (kind, database_id)
+        SELECT 'DATABASE', f.database_id FROM unnest(firsts.open_databases, firsts.open_ids) f(database_id, id)
+        WHERE f.id <> ALL (ids);
+        GET DIAGNOSTICS marked = ROW_COUNT;
+    END IF;
 END $$;
-COMMENT ON FUNCTION rowrun.advance_databases(text[]) IS 'Internal: promotes the next version on databases where runs have ended, or leaves a mark.';
+COMMENT ON FUNCTION rowrun.advance_databases(text[], rowrun.claim_request) IS 'Internal: promotes the next version on databases where runs have ended, or leaves a mark.';

@@ -1,4 +1,5 @@
--- One promote pass: PENDING -> AVAILABLE for what has every gate open. Returns how many were promoted, whether another
+-- One promote pass: PENDING -> AVAILABLE for what has every gate open, and -> RUNNING at once for what of that the request
+-- takes, if there is one: the claims. Returns how many were promoted, whether another
 -- replica was at it (look again in some ms), whether there is more to do now, and how many ms until the next run_at.
 -- "most" is how many runs and marks it takes on at once: a replica whose pass took longer than its statements may asks
 -- for fewer, because the same pass would fail again, for ever. Lists are read as far as ever and cut then: a limit that
@@ -17,7 +18,8 @@
 -- when the statistics were made, looks cheaper than the key, and each of its rows is compared with each id. The same
 -- goes for plan_id IS NOT NULL.
 CREATE OR REPLACE FUNCTION rowrun.promote_runs(sweep boolean DEFAULT false, free boolean DEFAULT true, most integer DEFAULT 1000,
-    OUT promoted integer, OUT busy boolean, OUT more boolean, OUT next_ms double precision)
+    request rowrun.claim_request DEFAULT NULL,
+    OUT promoted integer, OUT busy boolean, OUT more boolean, OUT next_ms double precision, OUT claims rowrun.claim[])
     LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp
     SET jit = off
@@ -38,10 +40,13 @@ BEGIN
     promoted := 0;
     busy := false;
     more := false;
+    claims := '{}';
     IF free THEN -- unless a statement of the same transaction has just looked for them
-        step := promote_ungated(t, most);
+        step := promote_ungated(t, most, request);
         promoted := step.promoted;
         more := step.more;
+        claims := step.claims;
+        request.used := request.used + cardinality(claims);
     END IF;
     SELECT a.next_ms, a.marked, a.due INTO next_ms, marked, due FROM asked_for(t) a;
     IF NOT (sweep OR marked OR due) THEN
@@ -60,10 +65,11 @@ BEGIN
     more := more OR marks.more OR found_runs.more;
     IF cardinality(found_runs.ids) > 0 THEN
         verdicts := verdicts_on(found_runs.ids);
-        step := apply_verdicts(verdicts);
+        step := apply_verdicts(verdicts, request);
         promoted := promoted + step.promoted;
+        claims := claims || step.claims;
         next_ms := least(next_ms, step.next_ms);
         more := leave_marks(verdicts, found_runs.of_plans, found_runs.cut_off) OR more;
     END IF;
 END $$;
-COMMENT ON FUNCTION rowrun.promote_runs(boolean, boolean, integer) IS 'Internal: one promote pass, PENDING to AVAILABLE.';
+COMMENT ON FUNCTION rowrun.promote_runs(boolean, boolean, integer, rowrun.claim_request) IS 'Internal: one promote pass, PENDING to AVAILABLE, and to RUNNING what is asked for.';

@@ -1,8 +1,10 @@
 -- Runs that only time and their own task hold, which are due now. Those that were due at their INSERT are AVAILABLE from it on.
-CREATE OR REPLACE FUNCTION rowrun.promote_ungated(t timestamptz, most integer, OUT promoted integer, OUT more boolean) LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION rowrun.promote_ungated(t timestamptz, most integer, request rowrun.claim_request,
+    OUT promoted integer, OUT more boolean, OUT claims rowrun.claim[]) LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     ids bigint[];
+    step record;
     closed bigint[];
     causes text[];
 BEGIN
@@ -10,14 +12,17 @@ BEGIN
                  WHERE r.judge_at <= t AND r.plan_id IS NULL AND r.database_id IS NULL AND r.status = 'PENDING'
                  ORDER BY r.judge_at LIMIT 1000 FOR NO KEY UPDATE SKIP LOCKED);
     promoted := 0;
+    claims := '{}';
     more := cardinality(ids) > 0 AND cardinality(ids) >= least(most, 1000);
     IF cardinality(ids) = 0 THEN
         RETURN;
     END IF;
     ids := ids[1:2 * most];
-    promoted := cardinality(make_available(ARRAY(
+    step := let_start(ARRAY(
         SELECT r.id FROM task_run r JOIN task k ON k.id = r.task_id
-        WHERE r.id = ANY (ids) AND rowrun.own_cause(k, r.missed_at, t) IS NULL), t));
+        WHERE r.id = ANY (ids) AND rowrun.own_cause(k, r.missed_at, t) IS NULL), t, request);
+    promoted := cardinality(step.ids);
+    claims := step.claims;
     IF promoted < cardinality(ids) THEN
         -- The lock on the task orders this against the user who unpauses it: either its mark is seen later, or the task is
         -- not paused any more.
@@ -30,4 +35,4 @@ BEGIN
         PERFORM hold_runs(closed, causes);
     END IF;
 END $$;
-COMMENT ON FUNCTION rowrun.promote_ungated(timestamptz, integer) IS 'Internal: promotes runs without plan and database.';
+COMMENT ON FUNCTION rowrun.promote_ungated(timestamptz, integer, rowrun.claim_request) IS 'Internal: promotes runs without plan and database.';

@@ -46,18 +46,24 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION rowrun.verdicts_on(bigint[]) IS 'Internal: locks runs, judges them, and begins the rounds of those that go.';
 
--- Promotes what has every gate open, and notes what holds the others.
-CREATE OR REPLACE FUNCTION rowrun.apply_verdicts(v record, OUT promoted integer, OUT next_ms double precision) LANGUAGE plpgsql
+-- Promotes what has every gate open, claims of that what the request takes, and notes what holds the others.
+CREATE OR REPLACE FUNCTION rowrun.apply_verdicts(v record, request rowrun.claim_request,
+    OUT promoted integer, OUT next_ms double precision, OUT claims rowrun.claim[]) LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
+DECLARE
+    step record;
 BEGIN
     promoted := 0;
+    claims := '{}';
     IF cardinality(v.open_ids) > 0 THEN
         -- Only the runs that have a database to themselves need the savepoint.
         IF v.exclusive THEN
-            promoted := cardinality(make_available_singly(v.open_ids, v.t));
+            step := let_start_singly(v.open_ids, v.t, request);
         ELSE
-            promoted := cardinality(make_available(v.open_ids, v.t));
+            step := let_start(v.open_ids, v.t, request);
         END IF;
+        promoted := cardinality(step.ids);
+        claims := step.claims;
     END IF;
     IF cardinality(v.open_ids) < cardinality(v.ids) THEN
         IF 'DEPENDENCY' = ANY (v.holds) THEN
@@ -71,7 +77,7 @@ BEGIN
         END IF;
     END IF;
 END $$;
-COMMENT ON FUNCTION rowrun.apply_verdicts(record) IS 'Internal: promotes runs, and notes what holds others.';
+COMMENT ON FUNCTION rowrun.apply_verdicts(record, rowrun.claim_request) IS 'Internal: promotes and claims runs, and notes what holds others.';
 
 -- Whoever is just ending a task may not have seen that one of these waits for it. Whose tasks can all be locked is seen
 -- by their ends; where one is held, or the verdict is out of date by now, it is judged again.

@@ -5,11 +5,18 @@ CREATE OR REPLACE FUNCTION rowrun.transition(r rowrun.task_run) RETURNS text LAN
         || ',"replica_id":' || coalesce(to_json(r.replica_id)::text, 'null') || '}';
 COMMENT ON FUNCTION rowrun.transition(rowrun.task_run) IS 'Internal: the last edge of a run as it is notified.';
 
--- That a run is AVAILABLE from its INSERT on, as it is notified with what becomes of it next.
+-- That a run has become AVAILABLE, as it is notified together with what has become of it since: one that is AVAILABLE from
+-- its INSERT on, and one that was promoted and claimed in one version of its row.
 CREATE OR REPLACE FUNCTION rowrun.arrival(r rowrun.task_run) RETURNS text LANGUAGE sql STABLE
-    RETURN '{"run_id":' || r.id || ',"task_id":' || r.task_id || ',"plan_id":null,"from":"PENDING","to":"AVAILABLE","attempt":' || r.attempt
-        || ',"replica_id":null}';
-COMMENT ON FUNCTION rowrun.arrival(rowrun.task_run) IS 'Internal: that a run is AVAILABLE from its INSERT on, as it is notified.';
+    RETURN '{"run_id":' || r.id || ',"task_id":' || r.task_id || ',"plan_id":' || coalesce(r.plan_id::text, 'null')
+        || ',"from":"PENDING","to":"AVAILABLE","attempt":' || r.attempt || ',"replica_id":null}';
+COMMENT ON FUNCTION rowrun.arrival(rowrun.task_run) IS 'Internal: that a run has become AVAILABLE, as it is notified with what follows.';
+
+-- Both edges of a run that was promoted and claimed in one version of its row, as they are notified.
+CREATE OR REPLACE FUNCTION rowrun.promotion_and_claim(r rowrun.task_run) RETURNS text LANGUAGE sql STABLE
+    RETURN rowrun.arrival(r) || ',{"run_id":' || r.id || ',"task_id":' || r.task_id || ',"plan_id":' || coalesce(r.plan_id::text, 'null')
+        || ',"from":"AVAILABLE","to":"RUNNING","attempt":' || r.attempt || ',"replica_id":' || to_json(r.replica_id)::text || '}';
+COMMENT ON FUNCTION rowrun.promotion_and_claim(rowrun.task_run) IS 'Internal: both edges of a run that was promoted and claimed at once, as they are notified.';
 
 -- Notifies changes of status that one notification can't hold. It has no query, because expressions take less.
 CREATE OR REPLACE FUNCTION rowrun.announce_parts(transitions text[]) RETURNS boolean LANGUAGE plpgsql

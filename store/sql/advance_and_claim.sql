@@ -1,0 +1,23 @@
+-- advance_and_claim
+-- advance_databases, and the claim of what it promotes in the same versions of the rows, as far as there are hashes.
+-- $1 text[]: databases
+-- $2 text: the replica
+-- $3 bytea: the hashes of the claims, 32 bytes each, one behind the other
+-- $4 float8: timeout in s of runs whose task has none; 0: none
+-- $5 text[]: queues that the replica serves
+-- $6 text[]: types
+-- $7 text[]: databases that it has
+-- $8 text[]: commands
+-- Returns: at least one row: what advance_databases does; then what claim_runs does, of claims: without a search, which has
+-- no cost
+-- The row of the replica was locked when the round trip began.
+WITH me AS MATERIALIZED (
+    SELECT FROM rowrun.replica_heartbeat h WHERE h.replica_id = $2 AND h.state = 'ACTIVE' AND h.paused_at IS NULL FOR KEY SHARE
+), advance AS MATERIALIZED (
+    SELECT a.* FROM rowrun.advance_databases($1, (SELECT ROW($2, $3, 0, $4, $5, $6, $7, $8)::rowrun.claim_request FROM me)) a
+)
+SELECT a.promoted, a.marked,
+       false, cardinality(a.claims), 0::float8, 0::bigint, c.id, c.n, c.root_id, c.task_id, c.name, c.plan_id, c.attempt, c.type, c.queue,
+       c.database_id, c.version, c.payload, c.unfit, c.manual, c.traceparent, c.timeout, c.progress_timeout, c.failure_log_level
+FROM advance a LEFT JOIN LATERAL unnest(a.claims) c ON true
+ORDER BY c.n

@@ -1,0 +1,31 @@
+-- promote_and_claim
+-- promote, and the claim of what it promotes in the same versions of the rows, for a replica that knows of no other AVAILABLE
+-- run: what comes first of that, as far as there are hashes; the rest is AVAILABLE.
+-- $1 text: the replica
+-- $2 integer: how many runs and marks it takes on at once
+-- $3 bytea: the hashes of the claims, 32 bytes each, one behind the other
+-- $4 float8: timeout in s of runs whose task has none; 0: none
+-- $5 text[]: queues that the replica serves
+-- $6 text[]: types
+-- $7 text[]: databases
+-- $8 text[]: commands
+-- Returns: at least one row: what promote does; then what claim_runs does, of claims: without a search, which has no cost
+-- A replica that is paused or may not claim any more promotes without a claim; its row is locked before.
+WITH asked AS MATERIALIZED (
+    SELECT a.next_ms, a.marked OR a.due OR a.ungated AS work FROM rowrun.asked_for(clock_timestamp()) a
+), me AS MATERIALIZED (
+    SELECT h.paused_at FROM rowrun.replica_heartbeat h WHERE h.replica_id = $1 AND h.state = 'ACTIVE' AND (SELECT work FROM asked) FOR KEY SHARE
+), pass AS MATERIALIZED (
+    SELECT CASE WHEN asked.work THEN (SELECT count(*) FROM me) > 0
+                ELSE EXISTS (SELECT FROM rowrun.replica_heartbeat h WHERE h.replica_id = $1 AND h.state = 'ACTIVE') END AS alive,
+           p.promoted, p.busy, p.more, coalesce(p.next_ms, asked.next_ms) AS next_ms, p.claims
+    FROM asked LEFT JOIN LATERAL (
+        SELECT p.* FROM rowrun.promote_runs(false, true, $2,
+            (SELECT ROW($1, $3, 0, $4, $5, $6, $7, $8)::rowrun.claim_request FROM me WHERE me.paused_at IS NULL)) p WHERE asked.work
+    ) p ON true
+)
+SELECT p.alive, pg_current_snapshot()::text, coalesce(p.promoted, 0), coalesce(p.busy, false), coalesce(p.more, false), p.next_ms,
+       p.alive, coalesce(cardinality(p.claims), 0), 0::float8, 0::bigint, c.id, c.n, c.root_id, c.task_id, c.name, c.plan_id, c.attempt, c.type, c.queue,
+       c.database_id, c.version, c.payload, c.unfit, c.manual, c.traceparent, c.timeout, c.progress_timeout, c.failure_log_level
+FROM pass p LEFT JOIN LATERAL unnest(p.claims) c ON true
+ORDER BY c.n
