@@ -36,8 +36,9 @@ type StreamRow struct {
 	// Status and ReplicaID are those of the row now; "" where they weren't read from a row.
 	Status    string
 	ReplicaID *string
-	// Moved: the row's newest version is a change of status. Of an insert it is false.
-	Moved bool
+	// Prev is the status before, where the row's newest version is a change of status; "" of an insert. PENDING before
+	// RUNNING: it was promoted and claimed at once.
+	Prev string
 	// Xid is the transaction that wrote the newest version.
 	Xid uint64
 }
@@ -49,8 +50,7 @@ type streamTargets struct {
 	plan, retryOf, retryRun               pgtype.Int8
 	database, version, code, detail       pgtype.Text
 	attempt                               pgtype.Int4
-	status, replica                       pgtype.Text
-	moved                                 pgtype.Bool
+	status, replica, prev                 pgtype.Text
 	xmin, next                            pgtype.Int8
 	created, available, started, finished pgtype.Timestamptz
 	targets                               []any
@@ -62,7 +62,7 @@ func newStreamTargets(before, behind []any) *streamTargets {
 	t.targets = append(t.targets, before...)
 	t.targets = append(t.targets, &t.id, &t.root, &t.task, &t.name, &t.kind, &t.queue, &t.plan, &t.database, &t.version,
 		&t.attempt, &t.retryOf, &t.created, &t.available, &t.started, &t.finished, &t.code, &t.detail, &t.retryRun, &t.level,
-		&t.status, &t.replica, &t.moved, &t.xmin, &t.next)
+		&t.status, &t.replica, &t.prev, &t.xmin, &t.next)
 	t.targets = append(t.targets, behind...)
 	return t
 }
@@ -78,7 +78,7 @@ func (t *streamTargets) scan(rows pgx.Rows) (StreamRow, bool, error) {
 		Attempt: int(t.attempt.Int32), RetryOf: number(t.retryOf),
 		CreatedAt: t.created.Time, AvailableAt: t.available.Time, StartedAt: t.started.Time, FinishedAt: t.finished.Time,
 		Code: text(t.code), Detail: text(t.detail), RetryRunID: number(t.retryRun), FailureLogLevel: t.level.String,
-		Status: t.status.String, ReplicaID: text(t.replica), Moved: t.moved.Bool, Xid: wholeXid(t.xmin.Int64, t.next.Int64),
+		Status: t.status.String, ReplicaID: text(t.replica), Prev: t.prev.String, Xid: wholeXid(t.xmin.Int64, t.next.Int64),
 	}, t.id.Valid, nil
 }
 

@@ -16,7 +16,7 @@ SELECT r.id, r.root_id, r.task_id, k.name, r.type, r.queue, r.plan_id, r.databas
        r.created_at, r.available_at, r.started_at, r.finished_at,
        CASE WHEN r.status IN ('FAILED', 'CANCELED') THEN r.result ->> 'code' END,
        CASE WHEN r.status IN ('FAILED', 'CANCELED') THEN left(r.result ->> 'detail', 4096) END,
-       r.retry_run_id, k.failure_log_level, r.status, r.replica_id, r.prev_status IS NOT NULL, r.xmin::text::bigint,
+       r.retry_run_id, k.failure_log_level, r.status, r.replica_id, coalesce(r.prev_status, ''), r.xmin::text::bigint,
        (SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint),
        coalesce(p.prior, ''), p.status, CASE WHEN p.rank >= 3 THEN r.replica_id END
 FROM rowrun.task_run r
@@ -34,5 +34,6 @@ WHERE CASE WHEN $2::text = '' THEN r.updated_at >= to_timestamp($1::float8) AND 
            AND NOT pg_visible_in_snapshot((c.xid - ((c.xid - r.xmin::text::bigint) & 4294967295))::text::xid8, nullif($2::text, '')::pg_snapshot)
            AND p.at IS NOT NULL AND (p.at >= to_timestamp($1::float8) - interval '500 ms'
                                    OR p.status = r.status AND (r.prev_status IS NOT NULL OR p.rank = 1)
+                                   OR p.rank = 2 AND r.status = 'RUNNING' AND r.prev_status = 'PENDING'
                                    OR p.rank <= 2 AND r.status = 'AVAILABLE' AND r.hold = 'UNTOLD') END
 ORDER BY p.place, r.id, p.rank

@@ -12,7 +12,7 @@ LEFT JOIN (
            r.created_at, r.available_at, r.started_at, r.finished_at,
            CASE WHEN r.status IN ('FAILED', 'CANCELED') THEN r.result ->> 'code' END,
            CASE WHEN r.status IN ('FAILED', 'CANCELED') THEN left(r.result ->> 'detail', 4096) END,
-           r.retry_run_id, k.failure_log_level, r.status, r.replica_id, r.prev_status IS NOT NULL, r.xmin::text::bigint,
+           r.retry_run_id, k.failure_log_level, r.status, r.replica_id, coalesce(r.prev_status, ''), r.xmin::text::bigint,
            (SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint)
     FROM unnest($1::bigint[], $2::bigint[]) AS w(low, high)
     CROSS JOIN LATERAL (

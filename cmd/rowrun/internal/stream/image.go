@@ -88,7 +88,8 @@ func (i *image) time(at int) time.Time {
 	return t
 }
 
-// lineOf is the line that a row image tells; false: it changed no status. apart: the result is stored apart and has to
+// lineOf is the line that a row image tells; false: it changed no status. From PENDING to RUNNING goes the line of a run that
+// was promoted and claimed at once, which are two edges. apart: the result is stored apart and has to
 // be read from the row.
 func lineOf(c *columns, row *events.Row) (l line, ok, apart bool, err error) {
 	i := &image{values: row.Values}

@@ -33,7 +33,8 @@ func pending(row *store.StreamRow) line {
 	}
 }
 
-// available is the second line of a run that is AVAILABLE from its INSERT on.
+// available is the line of a run's promotion where a version of its row tells of that beside another edge: of its INSERT, or
+// of its claim.
 func available(row *store.StreamRow) line {
 	return change(events.Transition{RunID: row.ID, TaskID: row.TaskID, PlanID: row.PlanID, From: "PENDING", To: "AVAILABLE", Attempt: row.Attempt},
 		row, row.CreatedAt)

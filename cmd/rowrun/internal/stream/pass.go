@@ -224,7 +224,7 @@ func (r *Reader) insert(row *store.StreamRow, named map[int64]*store.StreamRow) 
 func (r *Reader) arrived(row *store.StreamRow) {
 	r.config.Printer.transition(pending(row))
 	r.printed.set(row.ID, 1)
-	if row.Status == "AVAILABLE" && !row.Moved {
+	if row.Status == "AVAILABLE" && row.Prev == "" {
 		r.config.Printer.transition(available(row))
 		r.printed.set(row.ID, 2)
 	}
@@ -290,7 +290,7 @@ func (r *Reader) before(row *store.StreamRow, named uint8) uint8 {
 	}
 	for at := uint8(1); at < now; at++ {
 		since := r.floor.at
-		if at+1 == named && !shown {
+		if !shown && (at+1 == named || row.Prev != "" && at >= rank(row.Prev)) {
 			since = since.Add(-straddle)
 		}
 		if l, happened := edge(row, at+1); happened && !l.at.Before(since) {
@@ -298,8 +298,8 @@ func (r *Reader) before(row *store.StreamRow, named uint8) uint8 {
 		}
 	}
 	// The newest is told by the transaction that wrote it, as one that commits late has an old time.
-	if l, _ := edge(row, now); now > 1 && row.Moved && (!shown || l.at.After(r.floor.at.Add(-straddle))) {
-		return now - 1
+	if l, _ := edge(row, now); row.Prev != "" && (!shown || l.at.After(r.floor.at.Add(-straddle))) {
+		return rank(row.Prev)
 	}
 	return now
 }

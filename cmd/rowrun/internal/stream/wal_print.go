@@ -79,6 +79,14 @@ func (w *WAL) linesOf(txs []events.Tx) ([]read, error) {
 			if tx.LSN < w.overlap {
 				told = w.printed.at(l.RunID)
 			}
+			if l.From == "PENDING" && l.To == "RUNNING" { // one version of the row, two edges
+				if told < rank("AVAILABLE") {
+					first := available(l.row)
+					first.lsn = lsn
+					lines = append(lines, read{first, false})
+				}
+				l.From = "AVAILABLE"
+			}
 			l.lsn = lsn
 			if told < rank(l.To) {
 				lines = append(lines, read{l, apart})
