@@ -18,7 +18,7 @@ BENCH      ?=
 BENCH_ONLY ?=
 GOTEST     := CGO_ENABLED=1 go test -race -shuffle=on
 
-.PHONY: help build run test test-unbatched test-matrix soak race lint fuzz bench bench-peers bench-tools schema-dump ci
+.PHONY: help build run test test-unbatched test-two-steps test-matrix soak race lint fuzz bench bench-peers bench-tools schema-dump ci
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -39,6 +39,10 @@ test: ## all tests with the race detector, on a real PostgreSQL
 test-unbatched: ## the tests of scheduler and integration with each run claimed and ended by itself
 	@.ci/ensure postgres cc
 	ROWRUN_MAX_BATCH=1 $(GOTEST) -p 1 -timeout 20m ./scheduler/... ./integration
+
+test-two-steps: ## the tests of scheduler and integration with no run promoted and claimed at once
+	@.ci/ensure postgres cc
+	ROWRUN_TWO_STEPS=true $(GOTEST) -p 1 -timeout 20m ./scheduler/... ./integration
 
 test-matrix: ## all tests on PostgreSQL 15, 16, 17 and 18
 	@.ci/matrix

@@ -96,11 +96,13 @@ func serve(t *testing.T, url string, args ...[]string) *replica {
 	return r
 }
 
-// environment is what a process gets: nothing of ROWRUN_* or PG*, but for what make test-unbatched sets.
+// environment is what a process gets: nothing of ROWRUN_* or PG*, but for what make test-unbatched and test-two-steps set.
 func environment() []string {
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=/", "HOSTNAME=test"}
-	if most := os.Getenv("ROWRUN_MAX_BATCH"); most != "" {
-		env = append(env, "ROWRUN_MAX_BATCH="+most)
+	for _, name := range []string{"ROWRUN_MAX_BATCH", "ROWRUN_TWO_STEPS"} {
+		if value := os.Getenv(name); value != "" {
+			env = append(env, name+"="+value)
+		}
 	}
 	return env
 }

@@ -199,7 +199,7 @@ func (t *term) pass(ctx context.Context, promote store.Promotion) (next time.Dur
 		if promote == store.PromoteNothing && len(endings) == 0 && (want == 0 || !t.mayClaim) {
 			return next, found, nil
 		}
-		fresh := promote != store.PromoteSweep && !t.mayClaim && want > 0
+		fresh := promote != store.PromoteSweep && !t.mayClaim && want > 0 && !t.s.cfg.TwoSteps
 		var p store.Pass
 		p, err = t.trip(ctx, endings, promote, fresh, want)
 		found.add(p)

@@ -33,6 +33,7 @@ type runRow struct {
 	sequential         bool
 	priority           int64
 	runAt, availableAt time.Time
+	startedAt          time.Time
 }
 
 func (r *runRow) unfinished() bool { return r.status == "PENDING" || r.active() }
@@ -96,6 +97,7 @@ func (c columns) time(name string) time.Time {
 type change struct {
 	table, op string
 	cols      columns
+	was       string // of a run: its status before, "": there was none
 }
 
 // parseChange reads `table s.t: OP: name[type]:value …`.
@@ -159,6 +161,6 @@ func (c columns) run() *runRow {
 	return &runRow{
 		id: c.int("id"), task: c.int("task_id"), plan: c.int("plan_id"), db: c["database_id"], status: c["status"], kind: c["type"],
 		version: parseVersion(c["version"]), sequential: c["sequential"] == "true", priority: c.int("priority"),
-		runAt: c.time("run_at"), availableAt: c.time("available_at"),
+		runAt: c.time("run_at"), availableAt: c.time("available_at"), startedAt: c.time("started_at"),
 	}
 }

@@ -131,6 +131,7 @@ func (h *historian) read(t *testing.T) *history {
 		deps: map[dependencyRow][]version[dependencyRow]{},
 	}
 	var now *commit
+	stands := map[int64]string{}
 	for rows.Next() {
 		var xid, data string
 		require.NoError(t, rows.Scan(&xid, &data))
@@ -144,6 +145,9 @@ func (h *historian) read(t *testing.T) *history {
 		case strings.HasPrefix(data, "table rowrun."):
 			c, err := parseChange(data)
 			require.NoError(t, err)
+			if c.table == "task_run" {
+				c.was, stands[c.cols.int("id")] = stands[c.cols.int("id")], c.cols["status"]
+			}
 			now.changes = append(now.changes, c)
 		}
 	}
@@ -160,17 +164,32 @@ func (h *historian) read(t *testing.T) *history {
 // inOrder takes a transaction that ends runs and then promotes others for two commits: the promotion sees those ends,
 // and under its lock, which is held until the commit, so does every later one.
 func (c *commit) inOrder() []*commit {
-	first := slices.IndexFunc(c.changes, func(ch change) bool { return ch.table == "task_run" && ch.cols["status"] == "AVAILABLE" })
+	first := slices.IndexFunc(c.changes, change.promotes)
 	if first <= 0 || !slices.ContainsFunc(c.changes[:first], func(ch change) bool {
 		return ch.table == "task_run" && oneOf(ch.cols["status"], []string{"DONE", "FAILED", "CANCELED"})
 	}) {
 		return []*commit{c}
 	}
 	ends := &commit{xid: c.xid, changes: c.changes[:first]}
-	ends.exact = slices.ContainsFunc(c.changes[first:], func(ch change) bool {
-		return ch.table == "task_run" && ch.cols["status"] == "AVAILABLE" && ch.cols.run().gated()
-	})
+	ends.exact = slices.ContainsFunc(c.changes[first:], func(ch change) bool { return ch.promotes() && ch.cols.run().gated() })
 	return []*commit{ends, {xid: c.xid, changes: c.changes[first:]}}
+}
+
+// promotes says that a change makes a run AVAILABLE, or RUNNING at once.
+func (c change) promotes() bool {
+	return c.table == "task_run" && (c.cols["status"] == "AVAILABLE" || c.cols["status"] == "RUNNING" && c.was == "PENDING")
+}
+
+// claimed counts the runs that were promoted and claimed at once.
+func (p *history) claimed() (n int) {
+	for _, c := range p.commits {
+		for _, r := range c.promoted {
+			if r.status == "RUNNING" {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 func (h *historian) visible(xid uint64) time.Time {
@@ -208,7 +227,10 @@ func (p *history) apply(i int, c *commit, ch change) error {
 			if !legalEdge(was, run.status) || was == "" && run.status == "AVAILABLE" && run.gated() {
 				return fmt.Errorf("run %d went from %q to %s", run.id, was, run.status)
 			}
-			if oneOf(was, []string{"", "PENDING"}) && run.status == "AVAILABLE" {
+			if run.status == "RUNNING" && run.startedAt.Before(run.availableAt) {
+				return fmt.Errorf("run %d started at %s, before it was promoted at %s", run.id, run.startedAt, run.availableAt)
+			}
+			if oneOf(was, []string{"", "PENDING"}) && run.active() {
 				c.promoted = append(c.promoted, run)
 				c.exact = c.exact || run.gated()
 			}
@@ -228,7 +250,7 @@ func legalEdge(from, to string) bool {
 	case "":
 		return to == "PENDING" || to == "AVAILABLE"
 	case "PENDING":
-		return to == "AVAILABLE" || to == "CANCELED"
+		return to == "AVAILABLE" || to == "RUNNING" || to == "CANCELED" // at once to RUNNING
 	case "AVAILABLE":
 		return to == "RUNNING" || to == "CANCELED"
 	case "RUNNING":

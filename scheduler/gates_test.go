@@ -26,11 +26,12 @@ func TestGatesHoldAndNothingIsForgotten(t *testing.T) {
 	seed := uint64(storetest.Seed(t))
 	slots := make(chan struct{}, 2)
 	worlds := storetest.Count(12, 500)
-	var promotions atomic.Int64
+	var promotions, atOnce atomic.Int64
 	t.Cleanup(func() {
-		t.Logf("%d promotions in %d worlds", promotions.Load(), worlds)
+		t.Logf("%d promotions in %d worlds, %d of them with their claims", promotions.Load(), worlds, atOnce.Load())
 		if !t.Failed() {
 			require.Greater(t, int(promotions.Load())/worlds, 25, "too little happened")
+			require.Equal(t, worlds > 1 && !twoSteps(t, false), atOnce.Load() > 0, "promoted and claimed at once")
 		}
 	})
 	for i := range worlds {
@@ -38,13 +39,15 @@ func TestGatesHoldAndNothingIsForgotten(t *testing.T) {
 			t.Parallel()
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			promotions.Add(int64(runWorld(t, seed+uint64(i))))
+			all, claimed := runWorld(t, seed+uint64(i))
+			promotions.Add(int64(all))
+			atOnce.Add(int64(claimed))
 		})
 	}
 }
 
-// runWorld returns the number of promotions.
-func runWorld(t *testing.T, seed uint64) int {
+// runWorld returns the number of promotions, and of those that were claims too.
+func runWorld(t *testing.T, seed uint64) (promoted, claimed int) {
 	url := storetest.New(t)
 	historian, stopProbing := newHistorian(t, url)
 	defer stopProbing()
@@ -80,7 +83,7 @@ func runWorld(t *testing.T, seed uint64) int {
 	violations, promotions := past.check()
 	require.Empty(t, violations, "of %d promotions", promotions)
 	require.Greater(t, promotions, 10, "too little happened") // of some dozens; one history of a thousand has 18
-	return promotions
+	return promotions, past.claimed()
 }
 
 // startSchedulers runs n of them, woken by notifications alone.
@@ -94,6 +97,7 @@ func startSchedulers(t *testing.T, url string, n int, seed uint64) (stop func())
 		sched, err := scheduler.New(scheduler.Config{
 			Store: s, Executors: map[string]scheduler.Executor{workType: dice{seed}}, Name: fmt.Sprint("gates-", i), Concurrency: 2 + i,
 			MaxBatch:      maxBatch(t, 1+999*(i%2)), // with and without batches, side by side
+			TwoSteps:      twoSteps(t, seed%2 == 1), // in half of the worlds
 			SweepInterval: 10 * time.Minute, StaleSweepInterval: 10 * time.Minute, DrainTimeout: 10 * time.Second,
 			Wake: h.wake, Available: h.available, Ended: h.ended, Log: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.WarnLevel),
 		})

@@ -35,6 +35,9 @@ type Config struct {
 	// MaxBatch (default 1000) is how many runs at most are claimed or ended by one statement. 1: each by itself, for
 	// measurements and tests.
 	MaxBatch int
+	// TwoSteps has runs promoted and claimed in two versions of their rows even where one does for both: for measurements
+	// and tests.
+	TwoSteps bool
 	// HeartbeatInterval (default 10 s); StaleAfter is the lease: how long this replica may be silent before others
 	// declare it dead (default 60 s, at least 3 heartbeats).
 	HeartbeatInterval, StaleAfter time.Duration

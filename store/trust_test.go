@@ -105,24 +105,6 @@ func TestNoSettingEndsASchedule(t *testing.T) {
 		`SELECT result ->> 'detail' FROM rowrun.task_run WHERE task_id = $1 ORDER BY id DESC LIMIT 1`, task))
 }
 
-// What a database's owner has set is no note of what a transaction has promoted.
-func TestASettingOfTheDatabasePromotesNothing(t *testing.T) {
-	t.Parallel()
-	url := storetest.New(t)
-	owner := connect(t, url)
-	for _, value := range []string{"{1,2,3}", "nonsense", "7 {1}", " "} {
-		exec(t, owner, `SELECT set_config('rowrun.promoted', $1, false)`, value)
-		require.Equal(t, "{}", query[string](t, owner, `SELECT rowrun.promoted_now()::text`), value)
-	}
-	exec(t, owner, `BEGIN`)
-	exec(t, owner, `SELECT rowrun.note_promoted('{4}'), rowrun.note_promoted('{5}')`)
-	require.Equal(t, "{4,5}", query[string](t, owner, `SELECT rowrun.promoted_now()::text`))
-	exec(t, owner, `COMMIT`)
-	exec(t, owner, `BEGIN; SELECT pg_current_xact_id()`)
-	require.Equal(t, "{}", query[string](t, owner, `SELECT rowrun.promoted_now()::text`), "another transaction")
-	exec(t, owner, `COMMIT`)
-}
-
 // Ids are drawn by the database: one that wasn't would fail somebody's INSERT later, a negative one whoever counts.
 func TestIdsAreDrawn(t *testing.T) {
 	t.Parallel()

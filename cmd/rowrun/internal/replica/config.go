@@ -46,6 +46,7 @@ type Config struct {
 	DrainTimeout       time.Duration
 	StuckLimit         int
 	MaxBatch           int
+	TwoSteps           bool
 
 	HTTPAddr     string // "": no HTTP
 	HTTPToken    string // resolved by Validate; "": none
@@ -96,6 +97,7 @@ func (c *Config) Register(flags *pflag.FlagSet) {
 	flags.DurationVar(&c.TaskTimeout, "task-timeout", time.Hour, "timeout of tasks that have none of their own; 0: none")
 	flags.DurationVar(&c.DrainTimeout, "drain-timeout", 30*time.Second, "how long running work may go on after SIGTERM")
 	flags.IntVar(&c.MaxBatch, "max-batch", 1000, "most runs that one statement claims or ends; 1: each by itself, for measurements")
+	flags.BoolVar(&c.TwoSteps, "two-steps", false, "promote and claim in two versions of each run's row, also where one does for both; for measurements")
 	flags.IntVar(&c.StuckLimit, "stuck-limit", 5, "how many executors that ignore their cancel this replica bears; with more, or no slot left, it drains and exits with 1")
 
 	flags.StringVar(&c.HTTPAddr, "http-addr", "127.0.0.1:8484", "`host:port` of /livez, /readyz, /metrics, /status and /events; off: none")

@@ -119,6 +119,7 @@ func (r *replica) makeScheduler() error {
 		Version:            c.Version,
 		Concurrency:        c.Concurrency,
 		MaxBatch:           c.MaxBatch,
+		TwoSteps:           c.TwoSteps,
 		HeartbeatInterval:  c.HeartbeatInterval,
 		StaleAfter:         c.StaleAfter,
 		StaleSweepInterval: c.StaleSweepInterval,

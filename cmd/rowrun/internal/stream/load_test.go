@@ -22,7 +22,9 @@ const audit = `
 CREATE TABLE public.audit (run_id bigint, prior text, status text);
 CREATE FUNCTION public.audit() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    IF TG_OP = 'UPDATE' THEN
+    IF TG_OP = 'UPDATE' AND OLD.status || NEW.status = 'PENDINGRUNNING' THEN -- promoted and claimed at once
+        INSERT INTO public.audit VALUES (NEW.id, 'PENDING', 'AVAILABLE'), (NEW.id, 'AVAILABLE', 'RUNNING');
+    ELSIF TG_OP = 'UPDATE' THEN
         INSERT INTO public.audit VALUES (NEW.id, OLD.status, NEW.status);
     ELSE -- one without gates is AVAILABLE from its INSERT on, which is two transitions
         INSERT INTO public.audit SELECT NEW.id, v.* FROM (VALUES (NULL, 'PENDING'), ('PENDING', 'AVAILABLE')) v(prior, status)
@@ -92,7 +94,13 @@ func (l *load) replica(ctx context.Context, name string, seed uint64) {
 	require.NoError(l.t, l.store.Register(ctx, store.Replica{ID: name, Lease: time.Hour, Queues: []string{"default"}, Types: []string{"NOOP"}}))
 	wants := store.Wants{Queues: []string{"default"}, Types: []string{"NOOP"}}
 	for ctx.Err() == nil {
-		pass, err := l.store.Work(context.WithoutCancel(ctx), name, wants, []store.Promotion{store.PromoteDue, store.PromoteSweep}[rnd.IntN(2)], 1+rnd.IntN(20))
+		var pass store.Pass
+		var err error
+		if want := 1 + rnd.IntN(20); rnd.IntN(2) == 0 {
+			pass, err = l.store.WorkPromoted(context.WithoutCancel(ctx), name, wants, want)
+		} else {
+			pass, err = l.store.Work(context.WithoutCancel(ctx), name, wants, []store.Promotion{store.PromoteDue, store.PromoteSweep}[rnd.IntN(2)], want)
+		}
 		require.NoError(l.t, err)
 		var endings []store.Ending
 		for _, c := range pass.Claims {
