@@ -20,6 +20,8 @@ import (
 type listener struct {
 	conn *pgx.Conn
 	say  *pgx.Conn
+	// again is what was heard before, for somebody else to look at.
+	again []string
 }
 
 func newListener(t *testing.T, url string) *listener {
@@ -33,6 +35,7 @@ func newListener(t *testing.T, url string) *listener {
 // of commits.
 func (l *listener) heard(t *testing.T) (payloads []string) {
 	t.Helper()
+	payloads, l.again = l.again, nil
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	exec(t, l.say, `SELECT pg_notify($1, 'end')`, store.Channel)
