@@ -98,6 +98,7 @@ func TestBothTransitionsOfALateCommitAreTold(t *testing.T) {
 	require.NoError(t, err)
 	_, err = tx.Exec(t.Context(), `SELECT rowrun.promote_runs(request => ROW('one', sha256('x'), 0, 0, '{default}', '{NOOP}', '{}', '{}')::rowrun.claim_request)`)
 	require.NoError(t, err)
+	exec(t, p, "SELECT pg_sleep(0.7)") // what is half a second older than the point is told for its transaction's sake alone
 	moment, err := s.StreamMoment(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, tx.Commit(t.Context()))
