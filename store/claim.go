@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 )
 
 // Claim is a run that was handed to a replica, with what its executor needs.
@@ -34,48 +35,58 @@ type Claim struct {
 	FailureLogLevel string
 }
 
-// collectClaims reads a claim's answer, behind columns that the caller reads. The first used of the keys are taken.
-func collectClaims(rows pgx.Rows, keys []key, before ...any) (claims []Claim, used int, alive bool, seen int, cost cost, err error) {
+// collectClaims reads a claim's answer, behind columns that the caller reads. The first used of the keys are taken. found is how
+// many candidates there were, alive whether the replica may claim, as far as that was asked.
+func collectClaims(rows pgx.Rows, keys []key, before ...any) (claims []Claim, used, found int, alive bool, cost cost, err error) {
 	defer rows.Close()
+	var (
+		n, id, root, task                    pgtype.Int8
+		attempt                              pgtype.Int4
+		plan                                 *int64
+		name, trace, level                   pgtype.Text
+		timeout, progressTimeout, took       *float64
+		read                                 pgtype.Int8
+		manual                               pgtype.Bool
+		given                                handed
+		input, payload, state                []byte
+		kind, queue, db, version             pgtype.Text
+		taskKind, alias, taskDB, taskVersion pgtype.Text
+	)
+	targets := append(before[:len(before):len(before)], &found, &alive, &took, &read,
+		&n, &id, &root, &task, &name, &plan, &attempt, &kind, &queue, &db, &version, &input, &manual, &timeout,
+		&taskKind, &alias, &taskDB, &taskVersion, &payload, &state, &trace, &progressTimeout, &level)
 	for rows.Next() {
-		var (
-			id, n, root, task   *int64
-			name, typ, queue    *string
-			db, version         *string
-			attempt             *int
-			payload             []byte
-			unfit               *string
-			manual              *bool
-			timeout, progressTO *float64
-			plan                *int64
-			trace, level        *string
-			spent               float64
-		)
-		if err := rows.Scan(append(before[:len(before):len(before)], &alive, &seen, &spent, &cost.read, &id, &n, &root, &task, &name, &plan, &attempt, &typ, &queue, &db, &version, &payload, &unfit, &manual,
-			&trace, &timeout, &progressTO, &level)...); err != nil {
-			return nil, 0, false, 0, cost, err
+		if err := rows.Scan(targets...); err != nil {
+			return nil, 0, 0, false, cost, err
 		}
-		cost.took = duration(spent)
-		if id == nil {
+		if took != nil {
+			cost.took, cost.read = duration(*took), read.Int64
+		}
+		if !id.Valid {
 			continue
 		}
-		used = max(used, int(*n))
-		if trace == nil {
-			trace = new(string)
+		used = max(used, int(n.Int64))
+		given = handed{
+			kind: kind.String, taskKind: taskKind.String, alias: alias.String, database: text(db), taskDatabase: text(taskDB),
+			version: text(version), taskVersion: text(taskVersion), input: input, payload: payload, state: state,
 		}
-		if level == nil {
-			level = new(string)
+		c := Claim{
+			ID: id.Int64, RootID: root.Int64, TaskID: task.Int64, TaskName: name.String, PlanID: plan, Attempt: int(attempt.Int32),
+			Type: kind.String, Queue: queue.String, DatabaseID: db.String, Version: version.String, Claim: keys[n.Int64-1].claim.String(),
+			Manual: manual.Bool, TraceParent: trace.String, Timeout: fromSeconds(timeout), ProgressTimeout: fromSeconds(progressTimeout),
 		}
-		if unfit == nil {
-			unfit = new(string)
+		if level.String != "info" {
+			c.FailureLogLevel = level.String
+		}
+		if c.Unfit = given.unfit(); c.Unfit == "" {
+			c.Payload = given.whole()
+			if own := given.traceParent(); own != "" {
+				c.TraceParent = own
+			}
 		} else {
-			payload = []byte(`{}`)
+			c.Payload = json.RawMessage(`{}`)
 		}
-		claims = append(claims, Claim{
-			ID: *id, RootID: *root, TaskID: *task, TaskName: *name, PlanID: plan, Attempt: *attempt, Type: *typ, Queue: *queue,
-			DatabaseID: *db, Version: *version, Payload: payload, Unfit: *unfit, Claim: keys[*n-1].claim.String(), Manual: *manual, TraceParent: *trace,
-			Timeout: fromSeconds(timeout), ProgressTimeout: fromSeconds(progressTO), FailureLogLevel: *level,
-		})
+		claims = append(claims, c)
 	}
-	return claims, used, alive, seen, cost, rows.Err()
+	return claims, used, found, alive, cost, rows.Err()
 }

@@ -209,29 +209,29 @@ func (s *Store) workIn(ctx context.Context, b *pgx.Batch, pool *pool, replicaID 
 	keys, hashes := s.keys.take(want)
 	used := 0
 	search := &w.Searches.available
-	behind := int64(0)
+	behind, weighed := search.from(time.Now()), search.weighs(time.Now())
 	collect := func(rows pgx.Rows) error {
 		var sure bool
 		var err error
 		var c cost
-		pass.Claims, used, sure, seen, c, err = collectClaims(rows, keys)
-		alive = alive || sure
+		pass.Claims, used, seen, sure, c, err = collectClaims(rows, keys)
+		alive = alive || sure || seen == 0 // without candidates nobody was asked
 		if err == nil {
 			last := int64(0)
 			if n := len(pass.Claims); n > 0 {
 				last = pass.Claims[n-1].ID
 			}
-			pass.behind(search.found(behind, c, seen, look, last, time.Now()))
+			pass.behind(search.found(behind, weighed, c, seen, look, last, time.Now()))
 		}
 		return err
 	}
 	args := []any{replicaID, hashes, seconds(w.DefaultTimeout), list(w.Queues), list(w.Types), list(w.Databases), list(w.Commands)}
 	if claim == claimAny {
-		q, args := statement("claim_runs"), append(args, look, want)
-		if behind = search.from(time.Now()); behind != 0 {
-			q, args = statement("claim_runs_behind"), append(args, behind)
+		if behind != 0 {
+			b.Queue(statement("claim_runs_behind"), append(args, look, want, behind)...).Query(collect)
+		} else {
+			b.Queue(statement("claim_runs"), append(args, look, want, weighed)...).Query(collect)
 		}
-		b.Queue(q, args...).Query(collect)
 	}
 	err = pool.SendBatch(ctx, b).Close()
 	s.passSize.Done(most, err)

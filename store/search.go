@@ -20,6 +20,9 @@ const (
 	// would not do: on a busy machine any search takes long.
 	fewRead  = 10_000
 	eachRead = 10
+	// weighEvery is how often a search is asked what it cost while none is slow: the question takes a tenth of the time of a
+	// claim of one run.
+	weighEvery = 20 * time.Millisecond
 	// untold and told are after how many times what a search from the first run took the next one follows.
 	untold = 10
 	told   = 2
@@ -32,6 +35,8 @@ type search struct {
 	took  time.Duration // how long that one took
 	slow  bool          // it was
 	told  bool          // since then
+	// weighed is when one was last asked what it cost.
+	weighed time.Time
 }
 
 // cost is what a search cost: how long it took, and how many entries of its index it read: 0 where track_counts is off.
@@ -61,6 +66,9 @@ func (s *search) from(now time.Time) int64 {
 	return s.last
 }
 
+// weighs says whether the search from the first run is to say what it cost.
+func (s *search) weighs(now time.Time) bool { return s.slow || now.Sub(s.weighed) >= weighEvery }
+
 // rest is for how long searches may go on behind a run.
 func (s *search) rest(now time.Time) time.Duration {
 	times := time.Duration(untold)
@@ -71,8 +79,8 @@ func (s *search) rest(now time.Time) time.Duration {
 }
 
 // found notes what a search behind a run, 0: from the first, has found: n runs of at most so many, and the last of them.
-// It returns when to look again for what lies before, 0: there is no need.
-func (s *search) found(behind int64, c cost, n, most int, last int64, now time.Time) time.Duration {
+// weighed: it was asked what it cost. It returns when to look again for what lies before, 0: there is no need.
+func (s *search) found(behind int64, weighed bool, c cost, n, most int, last int64, now time.Time) time.Duration {
 	if last == 0 {
 		last = s.last
 	}
@@ -82,10 +90,11 @@ func (s *search) found(behind int64, c cost, n, most int, last int64, now time.T
 		if n < most {
 			return max(time.Millisecond, s.rest(now))
 		}
+	case !weighed:
 	case c.read > fewRead+int64(n)*eachRead:
-		*s = search{last: last, whole: now, took: c.took, slow: true}
+		*s = search{last: last, whole: now, took: c.took, slow: true, weighed: now}
 	default:
-		*s = search{}
+		*s = search{weighed: now}
 	}
 	return 0
 }

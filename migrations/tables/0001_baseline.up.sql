@@ -340,8 +340,8 @@ CREATE TYPE rowrun.claim_request AS (
 );
 COMMENT ON TYPE rowrun.claim_request IS 'Internal: which runs a replica takes, and how many: there is a hash of 32 bytes for each, of which the first used ones are gone.';
 CREATE TYPE rowrun.claim AS (
-    id                bigint,
     n                 integer,
+    id                bigint,
     root_id           bigint,
     task_id           bigint,
     name              text,
@@ -351,11 +351,16 @@ CREATE TYPE rowrun.claim AS (
     queue             text,
     database_id       text,
     version           text,
-    payload           jsonb,
-    unfit             text,
+    input             jsonb,
     manual            boolean,
-    traceparent       text,
     timeout           double precision,
+    task_type         text,
+    alias_of          text,
+    task_database_id  text,
+    task_version      text,
+    payload           jsonb,
+    state             jsonb,
+    traceparent       text,
     progress_timeout  double precision,
     failure_log_level text
 );

@@ -17,7 +17,8 @@ WITH me AS MATERIALIZED (
     SELECT a.* FROM rowrun.advance_databases($1, (SELECT ROW($2, $3, 0, $4, $5, $6, $7, $8)::rowrun.claim_request FROM me)) a
 )
 SELECT a.promoted, a.marked,
-       false, cardinality(a.claims), 0::float8, 0::bigint, c.id, c.n, c.root_id, c.task_id, c.name, c.plan_id, c.attempt, c.type, c.queue,
-       c.database_id, c.version, c.payload, c.unfit, c.manual, c.traceparent, c.timeout, c.progress_timeout, c.failure_log_level
+       cardinality(a.claims), false, NULL::float8, NULL::bigint,
+       c.n, c.id, c.root_id, c.task_id, c.name, c.plan_id, c.attempt, c.type, c.queue, c.database_id, c.version, c.input, c.manual, c.timeout,
+       c.task_type, c.alias_of, c.task_database_id, c.task_version, c.payload, c.state, c.traceparent, c.progress_timeout, c.failure_log_level
 FROM advance a LEFT JOIN LATERAL unnest(a.claims) c ON true
 ORDER BY c.n

@@ -9,43 +9,44 @@
 -- $7 text[]: commands
 -- $8 bigint: how many candidates to look at
 -- $9 bigint: how many runs to take
--- Returns: at least one row: whether the replica may claim, how many candidates there were, what the search took in s, and how
--- many entries of the index it read; then the run, or NULLs
+-- $10 boolean: whether to say what the search cost
+-- Returns: at least one row: how many candidates there were; whether the replica may claim, where there were any; what the
+-- search took in s and how many entries of the index it read, where that was asked for; then the run and its task, or NULLs
 -- The candidates are read first, by queue and type along their index; then the best of them are locked. Rows that another
--- replica is just taking are skipped; the count of candidates tells whether there were such. Where rows are named by id,
--- status is asked through coalesce, so that the planner takes the key and not a partial index. What the search cost is
--- measured before the locks. The replica's own row is locked before the runs, so that whoever declares it dead either waits
--- for what it claims or comes first; and only where there are runs, because a lock alone has to be flushed too.
-WITH me AS MATERIALIZED (
-    SELECT h.paused_at, pg_stat_get_xact_tuples_returned(to_regclass('rowrun.task_run_available')) AS read
-    FROM rowrun.replica_heartbeat h WHERE h.replica_id = $1 AND h.state = 'ACTIVE'
+-- replica is just taking are skipped; the count of candidates tells whether there were such. Rows are named by their places,
+-- and status is asked through coalesce, so that the planner takes no partial index for it. The replica's own row is locked
+-- before the runs, so that whoever declares it dead either waits for what it claims or comes first; and only where there are
+-- runs, because a lock alone has to be flushed too. The answer has columns as they are: the planning and the start of
+-- expressions would cost more than the rest of the statement where it claims one run.
+WITH before AS MATERIALIZED (
+    SELECT CASE WHEN $10 THEN pg_stat_get_xact_tuples_returned(to_regclass('rowrun.task_run_available')) END AS read
 ), seen AS MATERIALIZED (
-    SELECT c.id FROM me
+    SELECT c.place, c.id FROM before
     CROSS JOIN unnest($4::text[]) q(queue)
     CROSS JOIN unnest($5::text[]) y(type)
     CROSS JOIN LATERAL (
-        (SELECT r.id, r.priority, r.run_at
+        SELECT r.ctid AS place, r.priority, r.run_at, r.id
          FROM rowrun.task_run r
          JOIN rowrun.task k ON k.id = r.task_id
          LEFT JOIN rowrun.plan p ON p.id = r.plan_id
          WHERE r.status = 'AVAILABLE' AND r.queue = q.queue AND r.type = y.type
            AND NOT k.paused AND p.paused IS NOT TRUE
            AND rowrun.may_take(r, k, $6, $7)
-         ORDER BY r.priority DESC, r.run_at, r.id LIMIT $8)
+         ORDER BY r.priority DESC, r.run_at, r.id LIMIT $8
     ) c
-    WHERE me.paused_at IS NULL
     ORDER BY c.priority DESC, c.run_at, c.id LIMIT $8
-), looked AS MATERIALIZED (
-    SELECT count(*) AS n, extract(epoch FROM clock_timestamp() - statement_timestamp())::float8 AS took,
-           coalesce(pg_stat_get_xact_tuples_returned(to_regclass('rowrun.task_run_available')) - (SELECT read FROM me), 0) AS read
-    FROM seen
+), cost AS MATERIALIZED (
+    SELECT (SELECT count(*) FROM seen) AS n,
+           CASE WHEN $10 THEN date_part('epoch', clock_timestamp() - statement_timestamp()) END AS took,
+           CASE WHEN $10 THEN pg_stat_get_xact_tuples_returned(to_regclass('rowrun.task_run_available')) - (SELECT read FROM before) END AS read
 ), alive AS MATERIALIZED (
-    SELECT FROM rowrun.replica_heartbeat h
-    WHERE h.replica_id = $1 AND h.state = 'ACTIVE' AND h.paused_at IS NULL AND (SELECT n FROM looked) > 0 FOR KEY SHARE
+    SELECT h.paused_at FROM rowrun.replica_heartbeat h
+    WHERE h.replica_id = $1 AND h.state = 'ACTIVE' AND (SELECT n FROM cost) > 0 FOR KEY SHARE
 ), picked AS MATERIALIZED (
     SELECT r.ctid AS place, r.hold = 'UNTOLD' AS untold
     FROM rowrun.task_run r
-    WHERE r.id = ANY (ARRAY(SELECT id FROM seen)) AND coalesce(r.status, '') = 'AVAILABLE' AND (SELECT count(*) FROM alive) > 0
+    WHERE r.ctid = ANY (ARRAY(SELECT s.place FROM seen s)) AND coalesce(r.status, '') = 'AVAILABLE'
+      AND EXISTS (SELECT FROM alive a WHERE a.paused_at IS NULL)
     ORDER BY r.priority DESC, r.run_at, r.id LIMIT $9
     FOR NO KEY UPDATE SKIP LOCKED
 ), taken AS (
@@ -57,17 +58,17 @@ WITH me AS MATERIALIZED (
                         THEN now.t + coalesce(k.timeout, make_interval(secs => $3)) END
     FROM (SELECT place, untold, row_number() OVER () AS n FROM picked) i, rowrun.task k, (SELECT clock_timestamp() AS t) now
     WHERE k.id = r.task_id AND r.ctid = i.place
-    RETURNING r.id, i.n, r.root_id, r.task_id, k.name, r.plan_id, r.attempt, r.type, r.queue, coalesce(r.database_id, '') AS database_id,
-        coalesce(r.version, '') AS version, rowrun.payload_of(r, k) AS payload, rowrun.unfit(r, k, r.type <> k.type
-            AND NOT EXISTS (SELECT FROM rowrun.task_type a WHERE a.type = r.type AND a.alias_of = k.type)) AS unfit,
-        r.failures = 0 AND r.recoveries = 0 AS manual,
-        coalesce(r.input ->> 'traceparent', k.labels ->> 'traceparent') AS traceparent,
-        extract(epoch FROM r.deadline - now.t)::float8 AS timeout, extract(epoch FROM k.progress_timeout)::float8 AS progress_timeout,
-        nullif(k.failure_log_level, 'info') AS failure_log_level, r.priority, r.run_at, CASE WHEN i.untold THEN rowrun.arrival(r) || ',' ELSE '' END || rowrun.transition(r) AS item
+    RETURNING i.n, r.id, r.root_id, r.task_id, k.name, r.plan_id, r.attempt, r.type, r.queue, r.database_id, r.version, r.input,
+        r.failures = 0 AND r.recoveries = 0 AS manual, date_part('epoch', r.deadline - now.t) AS timeout,
+        k.type AS task_type, CASE WHEN r.type <> k.type THEN (SELECT a.alias_of FROM rowrun.task_type a WHERE a.type = r.type) END AS alias_of,
+        k.database_id AS task_database_id, k.version AS task_version, k.payload, k.state, k.labels ->> 'traceparent' AS traceparent,
+        date_part('epoch', k.progress_timeout) AS progress_timeout, k.failure_log_level, r.priority, r.run_at,
+        CASE WHEN i.untold THEN rowrun.arrival(r) || ',' ELSE '' END || rowrun.transition(r) AS item
 ), said AS (
     SELECT rowrun.announce(array_agg(item)) FROM taken
 )
-SELECT (SELECT count(*) FROM me) > 0, (SELECT n FROM looked), (SELECT took FROM looked), (SELECT read FROM looked), t.id, t.n, t.root_id, t.task_id, t.name, t.plan_id, t.attempt, t.type, t.queue, t.database_id,
-       t.version, t.payload, t.unfit, t.manual, t.traceparent, t.timeout, t.progress_timeout, t.failure_log_level
-FROM said LEFT JOIN taken t ON true
+SELECT c.n, EXISTS (SELECT FROM alive), c.took, c.read,
+       t.n, t.id, t.root_id, t.task_id, t.name, t.plan_id, t.attempt, t.type, t.queue, t.database_id, t.version, t.input, t.manual, t.timeout,
+       t.task_type, t.alias_of, t.task_database_id, t.task_version, t.payload, t.state, t.traceparent, t.progress_timeout, t.failure_log_level
+FROM cost c, said LEFT JOIN taken t ON true
 ORDER BY t.priority DESC, t.run_at, t.id

@@ -10,22 +10,26 @@
 -- $7 text[]: databases
 -- $8 text[]: commands
 -- Returns: at least one row: what promote does; then what claim_runs does, of claims: without a search, which has no cost
--- A replica that is paused or may not claim any more promotes without a claim; its row is locked before.
+-- A replica that is paused or may not claim any more promotes without a claim; its row is locked before. What stands in
+-- promote about the look holds here.
 WITH asked AS MATERIALIZED (
-    SELECT a.next_ms, a.marked OR a.due OR a.ungated AS work FROM rowrun.asked_for(clock_timestamp()) a
+    SELECT a.next_ms, a.marked OR a.due OR a.ungated AS work
+    FROM (SELECT clock_timestamp() AS t) now CROSS JOIN LATERAL rowrun.asked_for(now.t) a
 ), me AS MATERIALIZED (
     SELECT h.paused_at FROM rowrun.replica_heartbeat h WHERE h.replica_id = $1 AND h.state = 'ACTIVE' AND (SELECT work FROM asked) FOR KEY SHARE
 ), pass AS MATERIALIZED (
     SELECT CASE WHEN asked.work THEN (SELECT count(*) FROM me) > 0
                 ELSE EXISTS (SELECT FROM rowrun.replica_heartbeat h WHERE h.replica_id = $1 AND h.state = 'ACTIVE') END AS alive,
-           p.promoted, p.busy, p.more, coalesce(p.next_ms, asked.next_ms) AS next_ms, p.claims
+           asked.next_ms, p.pass
     FROM asked LEFT JOIN LATERAL (
-        SELECT p.* FROM rowrun.promote_runs(false, true, $2,
-            (SELECT ROW($1, $3, 0, $4, $5, $6, $7, $8)::rowrun.claim_request FROM me WHERE me.paused_at IS NULL)) p WHERE asked.work
+        SELECT rowrun.promote_runs(false, true, $2,
+            (SELECT ROW($1, $3, 0, $4, $5, $6, $7, $8)::rowrun.claim_request FROM me WHERE me.paused_at IS NULL)) AS pass WHERE asked.work
     ) p ON true
 )
-SELECT p.alive, pg_current_snapshot()::text, coalesce(p.promoted, 0), coalesce(p.busy, false), coalesce(p.more, false), p.next_ms,
-       p.alive, coalesce(cardinality(p.claims), 0), 0::float8, 0::bigint, c.id, c.n, c.root_id, c.task_id, c.name, c.plan_id, c.attempt, c.type, c.queue,
-       c.database_id, c.version, c.payload, c.unfit, c.manual, c.traceparent, c.timeout, c.progress_timeout, c.failure_log_level
-FROM pass p LEFT JOIN LATERAL unnest(p.claims) c ON true
+SELECT p.alive, pg_current_snapshot()::text, coalesce((p.pass).promoted, 0), coalesce((p.pass).busy, false), coalesce((p.pass).more, false),
+       coalesce((p.pass).next_ms, p.next_ms),
+       coalesce(cardinality((p.pass).claims), 0), p.alive, NULL::float8, NULL::bigint,
+       c.n, c.id, c.root_id, c.task_id, c.name, c.plan_id, c.attempt, c.type, c.queue, c.database_id, c.version, c.input, c.manual, c.timeout,
+       c.task_type, c.alias_of, c.task_database_id, c.task_version, c.payload, c.state, c.traceparent, c.progress_timeout, c.failure_log_level
+FROM pass p LEFT JOIN LATERAL unnest((p.pass).claims) c ON true
 ORDER BY c.n

@@ -34,12 +34,11 @@ BEGIN
         FROM fitting f, task k, (SELECT greatest(clock_timestamp(), make_running.t) AS t) now
         WHERE k.id = r.task_id AND r.ctid = f.place
         RETURNING r.id, f.n, promotion_and_claim(r) AS item,
-            ROW(r.id, f.n, r.root_id, r.task_id, k.name, r.plan_id, r.attempt, r.type, r.queue, coalesce(r.database_id, ''),
-                coalesce(r.version, ''), payload_of(r, k),
-                unfit(r, k, r.type <> k.type AND NOT EXISTS (SELECT FROM task_type a WHERE a.type = r.type AND a.alias_of = k.type)),
-                r.failures = 0 AND r.recoveries = 0, coalesce(r.input ->> 'traceparent', k.labels ->> 'traceparent'),
-                extract(epoch FROM r.deadline - now.t)::float8, extract(epoch FROM k.progress_timeout)::float8,
-                nullif(k.failure_log_level, 'info'))::rowrun.claim AS claim
+            ROW(f.n, r.id, r.root_id, r.task_id, k.name, r.plan_id, r.attempt, r.type, r.queue, r.database_id, r.version, r.input,
+                r.failures = 0 AND r.recoveries = 0, date_part('epoch', r.deadline - now.t),
+                k.type, CASE WHEN r.type <> k.type THEN (SELECT a.alias_of FROM task_type a WHERE a.type = r.type) END,
+                k.database_id, k.version, k.payload, k.state, k.labels ->> 'traceparent',
+                date_part('epoch', k.progress_timeout), k.failure_log_level)::rowrun.claim AS claim
     )
     SELECT coalesce(array_agg(c.id), '{}'), coalesce(array_agg(c.claim), '{}'), array_agg(c.item) INTO ids, claims, items FROM taken c;
     IF items IS NOT NULL THEN
