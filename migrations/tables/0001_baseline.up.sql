@@ -259,6 +259,8 @@ CREATE INDEX task_run_judge_free ON rowrun.task_run (judge_at)
     WHERE judge_at IS NOT NULL AND plan_id IS NULL AND database_id IS NULL;
 CREATE INDEX task_run_judge_gated ON rowrun.task_run (judge_at)
     WHERE judge_at IS NOT NULL AND (plan_id IS NOT NULL OR database_id IS NOT NULL);
+CREATE INDEX task_run_judge_turn ON rowrun.task_run (coalesce(database_id, ''), coalesce(plan_id, 0), judge_at)
+    WHERE judge_at IS NOT NULL AND (plan_id IS NOT NULL OR database_id IS NOT NULL);
 CREATE INDEX task_run_available ON rowrun.task_run (queue, type, priority DESC, run_at, id)
     WHERE status = 'AVAILABLE';
 CREATE INDEX task_run_database_pending ON rowrun.task_run (database_id, version_key, sequential, priority DESC, run_at, id)

@@ -1,4 +1,4 @@
--- Fills a new run from its task; rowrun.note_ready is in signals/marks.sql. A successor (retry_of) is one
+-- Fills a new run from its task; rowrun.note_ready and note_blocked are in signals/marks.sql. A successor (retry_of) is one
 -- that its predecessor names, and that a function of ours or a replica inserts; what anybody else gives there is
 -- overwritten like everything else that isn't the user's to say. A tick is taken from the same, where they say that it is
 -- a schedule's (rowrun.scheduling), so that an owner's plain INSERT has none.
@@ -9,6 +9,7 @@ CREATE OR REPLACE FUNCTION rowrun.is_scheduling() RETURNS boolean LANGUAGE sql S
 COMMENT ON FUNCTION rowrun.is_scheduling() IS 'Internal: whether a statement that makes or moves ticks is the schedule''s.';
 
 CREATE OR REPLACE FUNCTION rowrun.task_run_fill() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan = off
+    SET plan_cache_mode = force_generic_plan
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     at timestamptz := clock_timestamp(); -- before the task is read, whose pause is younger then where it isn't seen
@@ -16,6 +17,7 @@ DECLARE
     current_round integer;
     depends boolean;
     marked boolean;
+    ahead text; -- what the run says that stands before this one, where it is of the same transaction
 BEGIN
     SELECT k.type, k.queue, k.database_id, k.version, k.version_key, k.sequential, k.priority, k.plan_id,
            nullif(k.retention IS NOT NULL, false) AS own_retention, k.paused OR k.skipped AS stopped
@@ -145,6 +147,37 @@ BEGIN
         THEN
             NEW.hold := 'DATABASE';
             NEW.judge_at := NULL;
+        ELSIF t.plan_id IS NULL AND NOT t.stopped AND NEW.tick IS NULL AND NEW.run_at <= at THEN
+            -- Many runs of one transaction that a database holds: the first gets its look, the second has the database looked at
+            -- (note_blocked), and the others wait behind these, to be looked at in their turn.
+            IF t.version_key IS NULL THEN
+                ahead := (SELECT CASE WHEN u.xmin <> pg_current_xact_id()::xid OR u.created_at <> now() OR u.plan_id IS NOT NULL THEN ''
+                                      WHEN u.judge_at IS NULL THEN u.hold
+                                      WHEN u.judge_at <= at AND (t.sequential OR EXISTS (
+                                          SELECT FROM rowrun.task_run a WHERE a.database_id = t.database_id AND a.sequential AND a.status IN ('AVAILABLE', 'RUNNING')))
+                                      THEN 'ASKED' END
+                          FROM rowrun.task_run u
+                          WHERE u.database_id = t.database_id AND u.version_key IS NULL AND u.sequential = t.sequential AND u.status = 'PENDING'
+                            AND u.priority = NEW.priority AND u.run_at <= NEW.run_at
+                          ORDER BY u.database_id DESC, u.version_key DESC, u.sequential DESC, u.priority, u.run_at DESC, u.id DESC LIMIT 1);
+            ELSE
+                ahead := (SELECT CASE WHEN u.xmin <> pg_current_xact_id()::xid OR u.created_at <> now() OR u.plan_id IS NOT NULL THEN ''
+                                      WHEN u.judge_at IS NULL THEN u.hold
+                                      WHEN u.judge_at <= at AND (t.sequential
+                                          OR EXISTS (SELECT FROM rowrun.task_run a WHERE a.database_id = t.database_id AND a.version_key < t.version_key
+                                                     AND a.status IN ('AVAILABLE', 'RUNNING'))
+                                          OR EXISTS (SELECT FROM rowrun.task_run a WHERE a.database_id = t.database_id AND a.version_key < t.version_key
+                                                     AND a.status = 'PENDING'))
+                                      THEN 'ASKED' END
+                          FROM rowrun.task_run u
+                          WHERE u.database_id = t.database_id AND u.version_key = t.version_key AND u.sequential = t.sequential AND u.status = 'PENDING'
+                            AND u.priority = NEW.priority AND u.run_at <= NEW.run_at
+                          ORDER BY u.database_id DESC, u.version_key DESC, u.sequential DESC, u.priority, u.run_at DESC, u.id DESC LIMIT 1);
+            END IF;
+            IF (CASE ahead WHEN 'ASKED' THEN rowrun.note_blocked(NEW) WHEN 'DATABASE' THEN true ELSE false END) THEN
+                NEW.hold := 'DATABASE';
+                NEW.judge_at := NULL;
+            END IF;
         END IF;
     END IF;
     RETURN NEW;

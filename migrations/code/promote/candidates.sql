@@ -16,6 +16,9 @@ BEGIN
                       ORDER BY r.judge_at LIMIT 1000);
         part := part[1:most];
         more := cardinality(part) >= least(most, 1000);
+        IF more THEN
+            part := first_looks(part, t, most);
+        END IF;
         -- Their plans are looked at too: a retry may have ended a STOP.
         SELECT coalesce(array_agg(DISTINCT q.plan_id), '{}') INTO plans
         FROM (SELECT unnest(plans) AS plan_id
@@ -71,14 +74,64 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION rowrun.candidates(record, boolean, integer) IS 'Internal: the runs that a pass judges.';
 
+-- Where more is due than a pass takes on, databases and plans take turns: the first of each, a few hundred of them a pass,
+-- and then what has been due for longest. Where several wait the pass is a short one, as each waits for its end. The session
+-- remembers where it was; a pass of another one begins elsewhere, which is as good.
+-- The bounds are rows, so that no other index gives the order.
+CREATE OR REPLACE FUNCTION rowrun.first_looks(oldest bigint[], t timestamptz, most integer) RETURNS bigint[] LANGUAGE plpgsql
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+DECLARE
+    turn jsonb := coalesce(nullif(current_setting('rowrun.turn', true), ''), '["", -1]');
+    firsts bigint[];
+    waiting integer;
+BEGIN
+    WITH RECURSIVE turns AS (
+        (SELECT coalesce(r.database_id, '') AS database_id, coalesce(r.plan_id, 0) AS plan_id, 1 AS n FROM task_run r
+         WHERE r.judge_at IS NOT NULL AND (r.plan_id IS NOT NULL OR r.database_id IS NOT NULL)
+           AND (coalesce(r.database_id, ''), coalesce(r.plan_id, 0)) > (turn ->> 0, (turn ->> 1)::bigint)
+         ORDER BY coalesce(r.database_id, ''), coalesce(r.plan_id, 0) LIMIT 1)
+        UNION ALL
+        SELECT x.database_id, x.plan_id, s.n + 1
+        FROM turns s
+        CROSS JOIN LATERAL (
+            SELECT coalesce(r.database_id, '') AS database_id, coalesce(r.plan_id, 0) AS plan_id FROM task_run r
+            WHERE r.judge_at IS NOT NULL AND (r.plan_id IS NOT NULL OR r.database_id IS NOT NULL)
+              AND (coalesce(r.database_id, ''), coalesce(r.plan_id, 0)) > (s.database_id, s.plan_id)
+            ORDER BY coalesce(r.database_id, ''), coalesce(r.plan_id, 0) LIMIT 1) x
+        WHERE s.n < 500
+    ), firsts AS (
+        SELECT f.id, f.judge_at, row_number() OVER (PARTITION BY s.n ORDER BY f.judge_at) AS place
+        FROM turns s
+        CROSS JOIN LATERAL (
+            SELECT r.id, r.judge_at FROM task_run r
+            WHERE r.judge_at IS NOT NULL AND (r.plan_id IS NOT NULL OR r.database_id IS NOT NULL)
+              AND (coalesce(r.database_id, ''), coalesce(r.plan_id, 0), r.judge_at) >= (s.database_id, s.plan_id, timestamptz '-infinity')
+              AND (coalesce(r.database_id, ''), coalesce(r.plan_id, 0), r.judge_at) <= (s.database_id, s.plan_id, t)
+            ORDER BY coalesce(r.database_id, ''), coalesce(r.plan_id, 0), r.judge_at LIMIT 20) f
+    )
+    SELECT coalesce((SELECT array_agg(f.id ORDER BY f.place, f.judge_at) FROM firsts f), '{}'),
+           (SELECT count(*) FROM firsts f WHERE f.place = 1),
+           coalesce((SELECT jsonb_build_array(s.database_id, s.plan_id) FROM turns s WHERE s.n = 500), '["", -1]')
+    INTO firsts, waiting, turn;
+    PERFORM set_config('rowrun.turn', turn::text, false);
+    firsts := firsts[1:most];
+    firsts := firsts || ARRAY(SELECT o.id FROM unnest(oldest) WITH ORDINALITY o(id, n) LEFT JOIN unnest(firsts) f(id) ON f.id = o.id
+                              WHERE f.id IS NULL ORDER BY o.n);
+    RETURN firsts[1:CASE WHEN waiting > 1 THEN least(most, greatest(20 * waiting, 200)) ELSE most END];
+END $$;
+COMMENT ON FUNCTION rowrun.first_looks(bigint[], timestamptz, integer) IS 'Internal: whom a pass looks at where more is due than it takes on.';
+
 -- Of each database those that the order lets through: without a version, or of the smallest unfinished one, each the n-th
 -- of its list. Behind a sequential run nothing starts, so that some of these end the list. Where something else holds
--- them now, they are passed over, and their database keeps a mark (freed).
+-- them now, they are passed over, and their database keeps a mark (freed). Where a sequential run is active nothing goes, and
+-- its end leaves another mark.
 CREATE OR REPLACE FUNCTION rowrun.waiting_on_databases(databases text[]) RETURNS TABLE (id bigint, database_id text, n bigint)
     LANGUAGE sql STABLE
 BEGIN ATOMIC
     SELECT c.id, c.database_id, c.n
-    FROM unnest(waiting_on_databases.databases) d(database_id)
+    FROM (SELECT d.database_id FROM unnest(waiting_on_databases.databases) d(database_id)
+          WHERE NOT EXISTS (SELECT FROM rowrun.task_run a WHERE a.database_id = d.database_id AND a.sequential AND a.status IN ('AVAILABLE', 'RUNNING'))
+          OFFSET 0) d
     CROSS JOIN LATERAL rowrun.smallest_version(d.database_id) m
     CROSS JOIN LATERAL (
         SELECT x.id, d.database_id, row_number() OVER () AS n,

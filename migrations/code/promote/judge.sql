@@ -71,17 +71,21 @@ BEGIN ATOMIC
                             AND r.version_key = b.smallest AND r.sequential)
         ) s
         ORDER BY s.database_id, s.priority DESC, s.run_at, s.id
+    ), first_other AS MATERIALIZED (
+        -- Of each database the first of the others that may go: asked once, and not by each sequential run.
+        SELECT DISTINCT ON (o.database_id) o.database_id, o.id, o.priority, o.run_at
+        FROM open o WHERE NOT o.sequential AND NOT o.busy AND o.database_id IS NOT NULL
+        ORDER BY o.database_id, o.priority DESC, o.run_at, o.id
     ), passed AS MATERIALIZED (
         SELECT o.*,
                NOT o.busy AND (
                    o.database_id IS NULL
-                   OR (o.sequential AND f.id = o.id AND NOT EXISTS (
-                           SELECT FROM open e WHERE e.database_id = o.database_id AND NOT e.sequential AND NOT e.busy
-                             AND (-e.priority::bigint, e.run_at, e.id) < (-o.priority::bigint, o.run_at, o.id)))
+                   OR (o.sequential AND f.id = o.id AND (e.id IS NULL
+                           OR (-e.priority::bigint, e.run_at, e.id) > (-o.priority::bigint, o.run_at, o.id)))
                    OR (NOT o.sequential AND (f.id IS NULL
                            OR (-o.priority::bigint, o.run_at, o.id) < (-f.priority::bigint, f.run_at, f.id)))
                ) AS alone
-        FROM open o FULL JOIN first_sequential f ON f.database_id = o.database_id
+        FROM open o FULL JOIN first_sequential f ON f.database_id = o.database_id FULL JOIN first_other e ON e.database_id = o.database_id
     ), ranked AS MATERIALIZED (
         SELECT a.id, a.slots, row_number() OVER (PARTITION BY a.plan_id ORDER BY a.priority DESC, a.run_at, a.id) AS n
         FROM passed a WHERE a.alone

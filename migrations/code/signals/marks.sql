@@ -65,3 +65,19 @@ BEGIN
     INSERT INTO gate_mark (kind, plan_id) VALUES ('PLAN', note_ready.plan_id);
 END $$;
 COMMENT ON FUNCTION rowrun.note_ready(bigint) IS 'Internal: a plan has new runs that may be READY.';
+
+-- New runs that are likely to wait for their database, which is why they are inserted as held by it: the mark alone has
+-- them looked at, so that a guess that is wrong costs a look. The fill trigger calls it for the second that a transaction
+-- inserts. False, and no mark: no replica can take such a run, so that something else than its database will hold it.
+CREATE OR REPLACE FUNCTION rowrun.note_blocked(r rowrun.task_run) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, rowrun, pg_temp
+    SET jit = off
+AS $$
+BEGIN
+    INSERT INTO gate_mark (kind, database_id)
+    SELECT 'DATABASE', r.database_id FROM task k
+    WHERE k.id = r.task_id
+      AND EXISTS (SELECT FROM replica_heartbeat h WHERE takes(h, clock_timestamp(), r.queue, r.type, r.database_id, k.payload));
+    RETURN FOUND;
+END $$;
+COMMENT ON FUNCTION rowrun.note_blocked(rowrun.task_run) IS 'Internal: a database has new runs that wait for it.';
