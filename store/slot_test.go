@@ -93,6 +93,7 @@ func TestHistoryFindsLateCommits(t *testing.T) {
 	var task, early, late int64
 	require.NoError(t, pool.QueryRow(t.Context(), "INSERT INTO rowrun.task (type) VALUES ('NOBODY') RETURNING id").Scan(&task))
 	require.NoError(t, pool.QueryRow(t.Context(), "INSERT INTO rowrun.task_run (task_id) VALUES ($1) RETURNING id", task).Scan(&early))
+	<-time.After(600 * time.Millisecond) // half a second is told again
 	tx, err := pool.Begin(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, tx.QueryRow(t.Context(), "INSERT INTO rowrun.task_run (task_id) VALUES ($1) RETURNING id", task).Scan(&late))

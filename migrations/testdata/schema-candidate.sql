@@ -25,6 +25,67 @@ CREATE SCHEMA rowrun;
 
 
 --
+-- Name: claim; Type: TYPE; Schema: rowrun; Owner: -
+--
+
+CREATE TYPE rowrun.claim AS (
+	n integer,
+	id bigint,
+	root_id bigint,
+	task_id bigint,
+	name text,
+	plan_id bigint,
+	attempt integer,
+	type text,
+	queue text,
+	database_id text,
+	version text,
+	input jsonb,
+	manual boolean,
+	timeout double precision,
+	task_type text,
+	alias_of text,
+	task_database_id text,
+	task_version text,
+	payload jsonb,
+	state jsonb,
+	traceparent text,
+	progress_timeout double precision,
+	failure_log_level text
+);
+
+
+--
+-- Name: TYPE claim; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON TYPE rowrun.claim IS 'Internal: a run that was handed to a replica with the n-th hash of its request, and what its executor needs.';
+
+
+--
+-- Name: claim_request; Type: TYPE; Schema: rowrun; Owner: -
+--
+
+CREATE TYPE rowrun.claim_request AS (
+	replica_id text,
+	hashes bytea,
+	used integer,
+	default_timeout double precision,
+	queues text[],
+	types text[],
+	databases text[],
+	commands text[]
+);
+
+
+--
+-- Name: TYPE claim_request; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON TYPE rowrun.claim_request IS 'Internal: which runs a replica takes, and how many: there is a hash of 32 bytes for each, of which the first used ones are gone.';
+
+
+--
 -- Name: abandon_run(bigint, text); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
@@ -1004,18 +1065,24 @@ COMMENT ON FUNCTION rowrun.able_replicas(r rowrun.task_run, t timestamp with tim
 
 
 --
--- Name: advance_databases(text[]); Type: FUNCTION; Schema: rowrun; Owner: -
+-- Name: advance_databases(text[], rowrun.claim_request); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
-CREATE FUNCTION rowrun.advance_databases(databases text[], OUT promoted integer, OUT marked integer) RETURNS record
+CREATE FUNCTION rowrun.advance_databases(databases text[], request rowrun.claim_request DEFAULT NULL::rowrun.claim_request, OUT promoted integer, OUT marked integer, OUT claims rowrun.claim[]) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
     AS $$
 DECLARE
     t timestamptz;
     last_mark bigint;
+    firsts record;
+    step record;
+    ids bigint[] := '{}';
     patience text := current_setting('lock_timeout');
 BEGIN
+    promoted := 0;
+    marked := 0;
+    claims := '{}';
     PERFORM FROM rowrun.promotion_lock l WHERE l.id = 1 FOR UPDATE SKIP LOCKED;
     IF NOT FOUND THEN
         -- Marks would need another pass, which would hold the lock when the next ends come.
@@ -1028,7 +1095,6 @@ BEGIN
             PERFORM set_config('lock_timeout', patience, true);
         EXCEPTION WHEN lock_not_available THEN
             INSERT INTO rowrun.gate_mark (kind, database_id) SELECT 'DATABASE', unnest(databases);
-            promoted := 0;
             marked := cardinality(databases);
             RETURN;
         END;
@@ -1061,24 +1127,30 @@ BEGIN
         WHERE r.id = ANY (ARRAY(SELECT f.id FROM first f WHERE f.simple))
           AND coalesce(r.status, '') = 'PENDING' AND r.hold = 'DATABASE' -- then it is due as well
         FOR NO KEY UPDATE SKIP LOCKED
-    ), changed AS MATERIALIZED (
-        SELECT CASE WHEN cardinality(l.ids) > 0 THEN rowrun.make_available(l.ids, greatest(t, (SELECT max(m.at) FROM rowrun.gate_mark m WHERE m.id > last_mark)))
-                    ELSE '{}' END AS ids
-        FROM (SELECT ARRAY(SELECT l.id FROM locked l) AS ids OFFSET 0) l
-    ), left_over AS (
-        INSERT INTO rowrun.gate_mark (kind, database_id)
-        SELECT 'DATABASE', f.database_id FROM first f WHERE NOT f.blocked AND f.id <> ALL ((SELECT c.ids FROM changed c)::bigint[])
-        RETURNING 1
     )
-    SELECT cardinality(c.ids), (SELECT count(*) FROM left_over) INTO promoted, marked FROM changed c;
+    SELECT ARRAY(SELECT l.id FROM locked l) AS ids, greatest(t, (SELECT max(m.at) FROM rowrun.gate_mark m WHERE m.id > last_mark)) AS t,
+           coalesce(array_agg(f.database_id), '{}') AS open_databases, array_agg(f.id) AS open_ids
+    INTO firsts FROM first f WHERE NOT f.blocked;
+    IF cardinality(firsts.ids) > 0 THEN
+        step := rowrun.let_start(firsts.ids, firsts.t, request);
+        ids := step.ids;
+        promoted := cardinality(ids);
+        claims := step.claims;
+    END IF;
+    IF cardinality(firsts.open_databases) > promoted THEN
+        INSERT INTO rowrun.gate_mark (kind, database_id)
+        SELECT 'DATABASE', f.database_id FROM unnest(firsts.open_databases, firsts.open_ids) f(database_id, id)
+        WHERE f.id <> ALL (ids);
+        GET DIAGNOSTICS marked = ROW_COUNT;
+    END IF;
 END $$;
 
 
 --
--- Name: FUNCTION advance_databases(databases text[], OUT promoted integer, OUT marked integer); Type: COMMENT; Schema: rowrun; Owner: -
+-- Name: FUNCTION advance_databases(databases text[], request rowrun.claim_request, OUT promoted integer, OUT marked integer, OUT claims rowrun.claim[]); Type: COMMENT; Schema: rowrun; Owner: -
 --
 
-COMMENT ON FUNCTION rowrun.advance_databases(databases text[], OUT promoted integer, OUT marked integer) IS 'Internal: promotes the next version on databases where runs have ended, or leaves a mark.';
+COMMENT ON FUNCTION rowrun.advance_databases(databases text[], request rowrun.claim_request, OUT promoted integer, OUT marked integer, OUT claims rowrun.claim[]) IS 'Internal: promotes the next version on databases where runs have ended, or leaves a mark.';
 
 
 --
@@ -1229,22 +1301,27 @@ COMMENT ON FUNCTION rowrun.announce_plans(plan_ids bigint[]) IS 'Internal: decid
 
 
 --
--- Name: apply_verdicts(record); Type: FUNCTION; Schema: rowrun; Owner: -
+-- Name: apply_verdicts(record, rowrun.claim_request); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
-CREATE FUNCTION rowrun.apply_verdicts(v record, OUT promoted integer, OUT next_ms double precision) RETURNS record
+CREATE FUNCTION rowrun.apply_verdicts(v record, request rowrun.claim_request, OUT promoted integer, OUT next_ms double precision, OUT claims rowrun.claim[]) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
     AS $$
+DECLARE
+    step record;
 BEGIN
     promoted := 0;
+    claims := '{}';
     IF cardinality(v.open_ids) > 0 THEN
         -- Only the runs that have a database to themselves need the savepoint.
         IF v.exclusive THEN
-            promoted := cardinality(make_available_singly(v.open_ids, v.t));
+            step := let_start_singly(v.open_ids, v.t, request);
         ELSE
-            promoted := cardinality(make_available(v.open_ids, v.t));
+            step := let_start(v.open_ids, v.t, request);
         END IF;
+        promoted := cardinality(step.ids);
+        claims := step.claims;
     END IF;
     IF cardinality(v.open_ids) < cardinality(v.ids) THEN
         IF 'DEPENDENCY' = ANY (v.holds) THEN
@@ -1261,10 +1338,10 @@ END $$;
 
 
 --
--- Name: FUNCTION apply_verdicts(v record, OUT promoted integer, OUT next_ms double precision); Type: COMMENT; Schema: rowrun; Owner: -
+-- Name: FUNCTION apply_verdicts(v record, request rowrun.claim_request, OUT promoted integer, OUT next_ms double precision, OUT claims rowrun.claim[]); Type: COMMENT; Schema: rowrun; Owner: -
 --
 
-COMMENT ON FUNCTION rowrun.apply_verdicts(v record, OUT promoted integer, OUT next_ms double precision) IS 'Internal: promotes runs, and notes what holds others.';
+COMMENT ON FUNCTION rowrun.apply_verdicts(v record, request rowrun.claim_request, OUT promoted integer, OUT next_ms double precision, OUT claims rowrun.claim[]) IS 'Internal: promotes and claims runs, and notes what holds others.';
 
 
 --
@@ -1273,14 +1350,14 @@ COMMENT ON FUNCTION rowrun.apply_verdicts(v record, OUT promoted integer, OUT ne
 
 CREATE FUNCTION rowrun.arrival(r rowrun.task_run) RETURNS text
     LANGUAGE sql STABLE
-    RETURN (((((('{"run_id":'::text || (r).id) || ',"task_id":'::text) || (r).task_id) || ',"plan_id":null,"from":"PENDING","to":"AVAILABLE","attempt":'::text) || (r).attempt) || ',"replica_id":null}'::text);
+    RETURN (((((((('{"run_id":'::text || (r).id) || ',"task_id":'::text) || (r).task_id) || ',"plan_id":'::text) || COALESCE(((r).plan_id)::text, 'null'::text)) || ',"from":"PENDING","to":"AVAILABLE","attempt":'::text) || (r).attempt) || ',"replica_id":null}'::text);
 
 
 --
 -- Name: FUNCTION arrival(r rowrun.task_run); Type: COMMENT; Schema: rowrun; Owner: -
 --
 
-COMMENT ON FUNCTION rowrun.arrival(r rowrun.task_run) IS 'Internal: that a run is AVAILABLE from its INSERT on, as it is notified.';
+COMMENT ON FUNCTION rowrun.arrival(r rowrun.task_run) IS 'Internal: that a run has become AVAILABLE, as it is notified with what follows.';
 
 
 --
@@ -3541,6 +3618,79 @@ COMMENT ON FUNCTION rowrun.leave_marks(v record, of_plans bigint[], cut_off text
 
 
 --
+-- Name: let_start(bigint[], timestamp with time zone, rowrun.claim_request); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.let_start(run_ids bigint[], t timestamp with time zone, request rowrun.claim_request, OUT ids bigint[], OUT claims rowrun.claim[]) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+DECLARE
+    taken record;
+BEGIN
+    ids := '{}';
+    claims := '{}';
+    IF octet_length(request.hashes) > 32 * request.used THEN
+        taken := make_running(run_ids, t, request);
+        ids := taken.ids;
+        claims := taken.claims;
+    END IF;
+    IF cardinality(ids) < cardinality(run_ids) THEN
+        ids := ids || make_available(run_ids, t); -- those that are PENDING still
+    END IF;
+END $$;
+
+
+--
+-- Name: FUNCTION let_start(run_ids bigint[], t timestamp with time zone, request rowrun.claim_request, OUT ids bigint[], OUT claims rowrun.claim[]); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.let_start(run_ids bigint[], t timestamp with time zone, request rowrun.claim_request, OUT ids bigint[], OUT claims rowrun.claim[]) IS 'Internal: promotes runs, and claims those that the request takes.';
+
+
+--
+-- Name: let_start_singly(bigint[], timestamp with time zone, rowrun.claim_request); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.let_start_singly(run_ids bigint[], t timestamp with time zone, request rowrun.claim_request, OUT ids bigint[], OUT claims rowrun.claim[]) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+DECLARE
+    step record;
+    run bigint;
+BEGIN
+    BEGIN
+        step := let_start(run_ids, t, request);
+        ids := step.ids;
+        claims := step.claims;
+        RETURN;
+    EXCEPTION WHEN unique_violation OR lock_not_available THEN
+        ids := '{}';
+        claims := '{}';
+        IF cardinality(run_ids) = 1 THEN
+            PERFORM hold_runs(run_ids, '{DATABASE}');
+            INSERT INTO gate_mark (kind, run_id) VALUES ('RUN', run_ids[1]);
+            RETURN;
+        END IF;
+    END;
+    FOR run IN SELECT r.id FROM task_run r WHERE r.id = ANY (run_ids) ORDER BY r.priority DESC, r.run_at, r.id LOOP
+        step := let_start_singly(ARRAY[run], t, request);
+        ids := ids || step.ids;
+        claims := claims || step.claims;
+        request.used := request.used + cardinality(step.claims);
+    END LOOP;
+END $$;
+
+
+--
+-- Name: FUNCTION let_start_singly(run_ids bigint[], t timestamp with time zone, request rowrun.claim_request, OUT ids bigint[], OUT claims rowrun.claim[]); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.let_start_singly(run_ids bigint[], t timestamp with time zone, request rowrun.claim_request, OUT ids bigint[], OUT claims rowrun.claim[]) IS 'Internal: let_start, one by one where that fails for all.';
+
+
+--
 -- Name: lock_plans_of_ends(bigint[], bigint[], text[]); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
@@ -3600,7 +3750,7 @@ BEGIN
         RETURNING r.id, transition(r) AS item
     )
     SELECT coalesce(array_agg(c.id), '{}'), array_agg(c.item) INTO ids, items FROM changed c;
-    PERFORM announce(items), note_promoted(ids);
+    PERFORM announce(items);
     RETURN ids;
 END $$;
 
@@ -3610,41 +3760,6 @@ END $$;
 --
 
 COMMENT ON FUNCTION rowrun.make_available(run_ids bigint[], t timestamp with time zone) IS 'Internal: the transition PENDING to AVAILABLE; the runs that took it.';
-
-
---
--- Name: make_available_singly(bigint[], timestamp with time zone); Type: FUNCTION; Schema: rowrun; Owner: -
---
-
-CREATE FUNCTION rowrun.make_available_singly(run_ids bigint[], t timestamp with time zone) RETURNS bigint[]
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
-    AS $$
-DECLARE
-    ids bigint[] := '{}';
-    run bigint;
-BEGIN
-    BEGIN
-        RETURN make_available(run_ids, t);
-    EXCEPTION WHEN unique_violation OR lock_not_available THEN
-        IF cardinality(run_ids) = 1 THEN
-            PERFORM hold_runs(run_ids, '{DATABASE}');
-            INSERT INTO gate_mark (kind, run_id) VALUES ('RUN', run_ids[1]);
-            RETURN '{}';
-        END IF;
-    END;
-    FOREACH run IN ARRAY run_ids LOOP
-        ids := ids || make_available_singly(ARRAY[run], t);
-    END LOOP;
-    RETURN ids;
-END $$;
-
-
---
--- Name: FUNCTION make_available_singly(run_ids bigint[], t timestamp with time zone); Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON FUNCTION rowrun.make_available_singly(run_ids bigint[], t timestamp with time zone) IS 'Internal: PENDING to AVAILABLE, one by one where that fails for all.';
 
 
 --
@@ -3688,6 +3803,58 @@ END $$;
 --
 
 COMMENT ON FUNCTION rowrun.make_ended(run_ids bigint[], claims uuid[], end_statuses text[], results jsonb[], successor_ids bigint[], t timestamp with time zone, OUT ids bigint[], OUT statuses text[], OUT successors bigint[], OUT databases text[], OUT of_plans boolean, OUT kept bigint[], OUT ticked bigint[]) IS 'Internal: the transition from RUNNING to an end.';
+
+
+--
+-- Name: make_running(bigint[], timestamp with time zone, rowrun.claim_request); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.make_running(run_ids bigint[], t timestamp with time zone, request rowrun.claim_request, OUT ids bigint[], OUT claims rowrun.claim[]) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS $$
+DECLARE
+    items text[];
+BEGIN
+    WITH fitting AS MATERIALIZED (
+        SELECT f.place, request.used + (row_number() OVER ())::int AS n
+        FROM (SELECT r.ctid AS place FROM task_run r JOIN task k ON k.id = r.task_id
+              WHERE r.id = ANY (run_ids) AND coalesce(r.status, '') = 'PENDING' AND r.queue = ANY (request.queues)
+                AND r.type = ANY (request.types) AND NOT k.paused AND may_take(r, k, request.databases, request.commands)
+              ORDER BY r.priority DESC, r.run_at, r.id LIMIT octet_length(request.hashes) / 32 - request.used) f
+    ), taken AS (
+        UPDATE task_run r
+        SET status = 'RUNNING', prev_status = 'PENDING', by_hand = NULL, hold = NULL, judge_at = NULL, replica_id = request.replica_id,
+            claim_hash = substring(request.hashes FROM 32 * f.n - 31 FOR 32), available_at = greatest(make_running.t, r.run_at),
+            started_at = greatest(now.t, r.run_at), updated_at = greatest(now.t, r.run_at, r.updated_at + interval '1 us'),
+            deadline = CASE WHEN coalesce(k.timeout, make_interval(secs => request.default_timeout)) > interval '0'
+                            THEN now.t + coalesce(k.timeout, make_interval(secs => request.default_timeout)) END
+        FROM fitting f, task k, (SELECT greatest(clock_timestamp(), make_running.t) AS t) now
+        WHERE k.id = r.task_id AND r.ctid = f.place
+        RETURNING r.id, f.n, promotion_and_claim(r) AS item,
+            ROW(f.n, r.id, r.root_id, r.task_id, k.name, r.plan_id, r.attempt, r.type, r.queue, r.database_id, r.version, r.input,
+                r.failures = 0 AND r.recoveries = 0, date_part('epoch', r.deadline - now.t),
+                k.type, CASE WHEN r.type <> k.type THEN (SELECT a.alias_of FROM task_type a WHERE a.type = r.type) END,
+                k.database_id, k.version, k.payload, k.state, k.labels ->> 'traceparent',
+                date_part('epoch', k.progress_timeout), k.failure_log_level)::rowrun.claim AS claim
+    )
+    SELECT coalesce(array_agg(c.id), '{}'), coalesce(array_agg(c.claim), '{}'), array_agg(c.item) INTO ids, claims, items FROM taken c;
+    IF items IS NOT NULL THEN
+        PERFORM announce(items);
+    END IF;
+END $$;
+
+
+--
+-- Name: FUNCTION make_running(run_ids bigint[], t timestamp with time zone, request rowrun.claim_request, OUT ids bigint[], OUT claims rowrun.claim[]); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.make_running(run_ids bigint[], t timestamp with time zone, request rowrun.claim_request, OUT ids bigint[], OUT claims rowrun.claim[]) IS 'Internal: PENDING to AVAILABLE and RUNNING at once, of what a replica takes; the runs that took it.';
 
 
 --
@@ -4264,38 +4431,6 @@ COMMENT ON FUNCTION rowrun.note_orphans(patience interval, every interval) IS 'I
 
 
 --
--- Name: promoted_now(); Type: FUNCTION; Schema: rowrun; Owner: -
---
-
-CREATE FUNCTION rowrun.promoted_now() RETURNS bigint[]
-    LANGUAGE sql STABLE
-    RETURN CASE WHEN (split_part(current_setting('rowrun.promoted'::text, true), ' '::text, 1) = (pg_current_xact_id_if_assigned())::text) THEN (split_part(current_setting('rowrun.promoted'::text, true), ' '::text, 2))::bigint[] ELSE '{}'::bigint[] END;
-
-
---
--- Name: FUNCTION promoted_now(); Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON FUNCTION rowrun.promoted_now() IS 'Internal: what the transaction has promoted so far.';
-
-
---
--- Name: note_promoted(bigint[]); Type: FUNCTION; Schema: rowrun; Owner: -
---
-
-CREATE FUNCTION rowrun.note_promoted(ids bigint[]) RETURNS text
-    LANGUAGE sql
-    RETURN CASE WHEN (cardinality(ids) <= 100) THEN set_config('rowrun.promoted'::text, (((pg_current_xact_id())::text || ' '::text) || ((rowrun.promoted_now() || ids))::text), true) ELSE NULL::text END;
-
-
---
--- Name: FUNCTION note_promoted(ids bigint[]); Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON FUNCTION rowrun.note_promoted(ids bigint[]) IS 'Internal: notes what was promoted, for the claim in the same transaction.';
-
-
---
 -- Name: note_ready(bigint); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
@@ -4567,22 +4702,6 @@ END $$;
 --
 
 COMMENT ON FUNCTION rowrun.pause_schedule(task_id bigint, reason text) IS 'Internal: pauses a task whose schedule can''t be followed.';
-
-
---
--- Name: payload_of(rowrun.task_run, rowrun.task); Type: FUNCTION; Schema: rowrun; Owner: -
---
-
-CREATE FUNCTION rowrun.payload_of(r rowrun.task_run, k rowrun.task) RETURNS jsonb
-    LANGUAGE sql IMMUTABLE
-    RETURN (CASE WHEN ((k).state IS NULL) THEN (k).payload ELSE (jsonb_build_object('state', (k).state) || (k).payload) END || CASE WHEN ((r).type = ANY (ARRAY['SQL'::text, 'DATABASE_MIGRATE'::text, 'COMMAND'::text])) THEN ((r).input - '{sql,transaction,command}'::text[]) ELSE (r).input END);
-
-
---
--- Name: FUNCTION payload_of(r rowrun.task_run, k rowrun.task); Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON FUNCTION rowrun.payload_of(r rowrun.task_run, k rowrun.task) IS 'Internal: what the executor of a run gets.';
 
 
 --
@@ -4861,10 +4980,10 @@ COMMENT ON FUNCTION rowrun.plan_stands(plan_id bigint, t timestamp with time zon
 
 
 --
--- Name: promote_runs(boolean, boolean, integer); Type: FUNCTION; Schema: rowrun; Owner: -
+-- Name: promote_runs(boolean, boolean, integer, rowrun.claim_request); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
-CREATE FUNCTION rowrun.promote_runs(sweep boolean DEFAULT false, free boolean DEFAULT true, most integer DEFAULT 1000, OUT promoted integer, OUT busy boolean, OUT more boolean, OUT next_ms double precision) RETURNS record
+CREATE FUNCTION rowrun.promote_runs(sweep boolean DEFAULT false, free boolean DEFAULT true, most integer DEFAULT 1000, request rowrun.claim_request DEFAULT NULL::rowrun.claim_request, OUT promoted integer, OUT busy boolean, OUT more boolean, OUT next_ms double precision, OUT claims rowrun.claim[]) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
     SET jit TO 'off'
@@ -4885,10 +5004,13 @@ BEGIN
     promoted := 0;
     busy := false;
     more := false;
+    claims := '{}';
     IF free THEN -- unless a statement of the same transaction has just looked for them
-        step := promote_ungated(t, most);
+        step := promote_ungated(t, most, request);
         promoted := step.promoted;
         more := step.more;
+        claims := step.claims;
+        request.used := request.used + cardinality(claims);
     END IF;
     SELECT a.next_ms, a.marked, a.due INTO next_ms, marked, due FROM asked_for(t) a;
     IF NOT (sweep OR marked OR due) THEN
@@ -4907,8 +5029,9 @@ BEGIN
     more := more OR marks.more OR found_runs.more;
     IF cardinality(found_runs.ids) > 0 THEN
         verdicts := verdicts_on(found_runs.ids);
-        step := apply_verdicts(verdicts);
+        step := apply_verdicts(verdicts, request);
         promoted := promoted + step.promoted;
+        claims := claims || step.claims;
         next_ms := least(next_ms, step.next_ms);
         more := leave_marks(verdicts, found_runs.of_plans, found_runs.cut_off) OR more;
     END IF;
@@ -4916,22 +5039,23 @@ END $$;
 
 
 --
--- Name: FUNCTION promote_runs(sweep boolean, free boolean, most integer, OUT promoted integer, OUT busy boolean, OUT more boolean, OUT next_ms double precision); Type: COMMENT; Schema: rowrun; Owner: -
+-- Name: FUNCTION promote_runs(sweep boolean, free boolean, most integer, request rowrun.claim_request, OUT promoted integer, OUT busy boolean, OUT more boolean, OUT next_ms double precision, OUT claims rowrun.claim[]); Type: COMMENT; Schema: rowrun; Owner: -
 --
 
-COMMENT ON FUNCTION rowrun.promote_runs(sweep boolean, free boolean, most integer, OUT promoted integer, OUT busy boolean, OUT more boolean, OUT next_ms double precision) IS 'Internal: one promote pass, PENDING to AVAILABLE.';
+COMMENT ON FUNCTION rowrun.promote_runs(sweep boolean, free boolean, most integer, request rowrun.claim_request, OUT promoted integer, OUT busy boolean, OUT more boolean, OUT next_ms double precision, OUT claims rowrun.claim[]) IS 'Internal: one promote pass, PENDING to AVAILABLE, and to RUNNING what is asked for.';
 
 
 --
--- Name: promote_ungated(timestamp with time zone, integer); Type: FUNCTION; Schema: rowrun; Owner: -
+-- Name: promote_ungated(timestamp with time zone, integer, rowrun.claim_request); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
-CREATE FUNCTION rowrun.promote_ungated(t timestamp with time zone, most integer, OUT promoted integer, OUT more boolean) RETURNS record
+CREATE FUNCTION rowrun.promote_ungated(t timestamp with time zone, most integer, request rowrun.claim_request, OUT promoted integer, OUT more boolean, OUT claims rowrun.claim[]) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
     AS $$
 DECLARE
     ids bigint[];
+    step record;
     closed bigint[];
     causes text[];
 BEGIN
@@ -4939,14 +5063,17 @@ BEGIN
                  WHERE r.judge_at <= t AND r.plan_id IS NULL AND r.database_id IS NULL AND r.status = 'PENDING'
                  ORDER BY r.judge_at LIMIT 1000 FOR NO KEY UPDATE SKIP LOCKED);
     promoted := 0;
+    claims := '{}';
     more := cardinality(ids) > 0 AND cardinality(ids) >= least(most, 1000);
     IF cardinality(ids) = 0 THEN
         RETURN;
     END IF;
     ids := ids[1:2 * most];
-    promoted := cardinality(make_available(ARRAY(
+    step := let_start(ARRAY(
         SELECT r.id FROM task_run r JOIN task k ON k.id = r.task_id
-        WHERE r.id = ANY (ids) AND rowrun.own_cause(k, r.missed_at, t) IS NULL), t));
+        WHERE r.id = ANY (ids) AND rowrun.own_cause(k, r.missed_at, t) IS NULL), t, request);
+    promoted := cardinality(step.ids);
+    claims := step.claims;
     IF promoted < cardinality(ids) THEN
         -- The lock on the task orders this against the user who unpauses it: either its mark is seen later, or the task is
         -- not paused any more.
@@ -4962,10 +5089,26 @@ END $$;
 
 
 --
--- Name: FUNCTION promote_ungated(t timestamp with time zone, most integer, OUT promoted integer, OUT more boolean); Type: COMMENT; Schema: rowrun; Owner: -
+-- Name: FUNCTION promote_ungated(t timestamp with time zone, most integer, request rowrun.claim_request, OUT promoted integer, OUT more boolean, OUT claims rowrun.claim[]); Type: COMMENT; Schema: rowrun; Owner: -
 --
 
-COMMENT ON FUNCTION rowrun.promote_ungated(t timestamp with time zone, most integer, OUT promoted integer, OUT more boolean) IS 'Internal: promotes runs without plan and database.';
+COMMENT ON FUNCTION rowrun.promote_ungated(t timestamp with time zone, most integer, request rowrun.claim_request, OUT promoted integer, OUT more boolean, OUT claims rowrun.claim[]) IS 'Internal: promotes runs without plan and database.';
+
+
+--
+-- Name: promotion_and_claim(rowrun.task_run); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.promotion_and_claim(r rowrun.task_run) RETURNS text
+    LANGUAGE sql STABLE
+    RETURN (((((((((((rowrun.arrival(r) || ',{"run_id":'::text) || (r).id) || ',"task_id":'::text) || (r).task_id) || ',"plan_id":'::text) || COALESCE(((r).plan_id)::text, 'null'::text)) || ',"from":"AVAILABLE","to":"RUNNING","attempt":'::text) || (r).attempt) || ',"replica_id":'::text) || (to_json((r).replica_id))::text) || '}'::text);
+
+
+--
+-- Name: FUNCTION promotion_and_claim(r rowrun.task_run); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.promotion_and_claim(r rowrun.task_run) IS 'Internal: both edges of a run that was promoted and claimed at once, as they are notified.';
 
 
 --
@@ -7300,22 +7443,6 @@ COMMENT ON FUNCTION rowrun.transition(r rowrun.task_run) IS 'Internal: the last 
 
 
 --
--- Name: unfit(rowrun.task_run, rowrun.task, boolean); Type: FUNCTION; Schema: rowrun; Owner: -
---
-
-CREATE FUNCTION rowrun.unfit(r rowrun.task_run, k rowrun.task, other_type boolean) RETURNS text
-    LANGUAGE sql IMMUTABLE
-    RETURN CASE WHEN other_type THEN format('task type changed from %s to %s after the run was inserted: insert it again'::text, (r).type, (k).type) WHEN ((r).type <> ALL (ARRAY['SQL'::text, 'DATABASE_MIGRATE'::text, 'COMMAND'::text])) THEN NULL::text WHEN (((r).type <> 'COMMAND'::text) AND ((r).database_id IS DISTINCT FROM (k).database_id)) THEN format('the task''s database_id changed from %s to %s after the run was inserted: insert it again'::text, COALESCE((r).database_id, 'none'::text), COALESCE((k).database_id, 'none'::text)) WHEN (((r).type = 'DATABASE_MIGRATE'::text) AND ((r).version IS DISTINCT FROM (k).version)) THEN format('the task''s version changed from %s to %s after the run was inserted: insert it again'::text, (r).version, (k).version) WHEN ((r).input ?| '{sql,transaction,command}'::text[]) THEN format('the input of a %s run names sql, transaction or command, which belong to the task''s payload: insert it again without'::text, (r).type) ELSE NULL::text END;
-
-
---
--- Name: FUNCTION unfit(r rowrun.task_run, k rowrun.task, other_type boolean); Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON FUNCTION rowrun.unfit(r rowrun.task_run, k rowrun.task, other_type boolean) IS 'Internal: why a run must not be executed.';
-
-
---
 -- Name: unskip_task(bigint); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
@@ -8737,7 +8864,7 @@ CREATE TABLE rowrun.schema_object (
 -- Name: TABLE schema_object; Type: COMMENT; Schema: rowrun; Owner: -
 --
 
-COMMENT ON TABLE rowrun.schema_object IS 'What the schema was made of, for `rowrun doctor`. Migrations: 4a4f2e95de19745b';
+COMMENT ON TABLE rowrun.schema_object IS 'What the schema was made of, for `rowrun doctor`. Migrations: 24dda1a87bfadf15';
 
 
 --
@@ -9497,7 +9624,7 @@ INSERT INTO rowrun.code_object VALUES ('function rowrun.is_scheduling()', 'dd0c5
 INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_fill()', 'e5fd6dba9d9ef264a40db31cb1eb2c11', 23, NULL);
 INSERT INTO rowrun.code_object VALUES ('trigger task_run_fill ON rowrun.task_run', '318372db143b0572f14f6e0ec43e59a5', 24, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_guard()', '30bdf8d5f5bf6a986ff887c3d19e003b', 25, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_run_guard ON rowrun.task_run', 'e9a6cd4b5f22ab7c380677368eca6892', 26, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_run_guard ON rowrun.task_run', 'e27239baaed443eb37e477d23492bd38', 26, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_fixed()', '031b904191366c1d31e6bf4248514f3f', 27, NULL);
 INSERT INTO rowrun.code_object VALUES ('trigger task_run_fixed ON rowrun.task_run', 'c7d0bb6195c05e48479a86c417626beb', 28, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_keep()', 'e4b9de20abfc5d5a1fdc3faf615b4780', 29, NULL);
@@ -9508,241 +9635,240 @@ INSERT INTO rowrun.code_object VALUES ('function rowrun.may_notify()', '8322e4ba
 INSERT INTO rowrun.code_object VALUES ('function rowrun.notify_look()', '2cf278287f1b8c7f7422065c440e7a12', 34, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.is_quiet()', '9621f50582970fff3d0fd96597e428de', 35, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.transition(rowrun.task_run)', '96b3036f7085a9a4173be230bbad48e9', 36, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.arrival(rowrun.task_run)', 'a28a23f632a51bd5228a0d6ef0d56e6a', 37, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.announce_parts(text[])', 'e2dd719b285e056c08274d96752f2dcf', 38, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.announce(text[])', 'e56da283912d3faeb2309670036ae0be', 39, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_stopped(bigint[])', '300d01f03f751a69218e0e8a07af091f', 40, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_ended(bigint[])', '039946e78a280cb410d235ca3a76986d', 41, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.note_edit(text, boolean)', '560c91b9dc992899781576436402860b', 42, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.note_ready(bigint)', '9e90265f09acdab7229bdebe752f2033', 43, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.note_blocked(rowrun.task_run)', '724333470c6d332bedba51b925ac83ab', 44, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_inserted()', '2b7c5913d808f9f1eb76eb7e67ba6d01', 45, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_run_inserted ON rowrun.task_run', 'e151e459624d2077aad791581840d432', 46, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_by_hand()', 'd1f7e2982f5ce15e1d86b21162aef275', 47, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_run_by_hand ON rowrun.task_run', 'c4380d82999609c9a1914c6661ce5752', 48, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_deleted()', '33ca209640c00771eb96a2f47d298a4a', 49, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_run_deleted ON rowrun.task_run', 'a6b45706573e42fe0317c26aee7e57cf', 50, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_outcome_changed()', 'ba845bd3be84ee97a15e0efc000cd04b', 51, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_outcome_changed ON rowrun.task', 'db23a1dd4937703410d837deba25cf4b', 52, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_gate_changed()', 'd46d1e95043adcc4c64efa7be67b8d3b', 53, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_gate_changed ON rowrun.task', 'ad0fc48746dce79e4bd44218851f27f0', 54, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_left_plan()', '2f5e6837c1783cfd8741d212c9aa2fec', 55, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_deleted ON rowrun.task', 'd8346ca9ff34a9627662d7fb60228b75', 56, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_moved ON rowrun.task', 'bcbce982528fe78c675a4dd0fd27705f', 57, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_gate_changed()', '4a3fa4ef04cedd17408ebc79ba8e82ec', 58, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger plan_gate_changed ON rowrun.plan', 'e8e904bd3210174c2a49e26b66b25d6c', 59, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_dependency_changed()', 'b1f3fceb5b8167351f921d1377d2ed7b', 60, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_dependency_changed ON rowrun.task_dependency', '2266e877376f12292257ccf647cbe21a', 61, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.replica_changed()', '0b85de3e11a92154518be54e081b9f8d', 62, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger replica_came ON rowrun.replica_heartbeat', 'b8c35a02d4527704a3cf79f88e219518', 63, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger replica_changed ON rowrun.replica_heartbeat', '4850fbbb51e3479c44f1d8e029c020c7', 64, NULL);
-INSERT INTO rowrun.code_object VALUES ('view rowrun.unmet_dependency', '41cc553fcaf692030b5b400fa60095a7', 65, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.fits(text, text, jsonb, text[], text[])', '0b40e3a937f3ce1d95c53d00e4ca3c75', 66, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.takes(rowrun.replica_heartbeat, timestamptz, text, text, text, jsonb)', '8c2a0fd5a591337cda725b31f9d1d41d', 67, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.may_take(rowrun.task_run, rowrun.task, text[], text[])', 'e52e496ccdeb7bb79859a7a76843a8db', 68, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.sequential_open(bigint, timestamptz)', 'c9d57e3ccc505e6d3dd6c9c5c2906d3c', 69, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.first_sequential(text, text, timestamptz, text[])', '9c5d9df0514e198ddd4dde4458f4e790', 70, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.smallest_version(text)', '71cdf2bdcffaaf6fda790eb2796bef25', 71, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.own_cause(rowrun.task, timestamptz, timestamptz)', 'bd8ccc5796bc2ad5c926486652a837f5', 72, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.closed_gate(rowrun.task_run, boolean, timestamptz)', '5d200fab23fbaf0828fe52830027f6ad', 73, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_room(bigint)', 'ae5ae4183263d956c07f5f337d35c9a6', 74, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.promoted_now()', '9c2aa051b73e341d0da8cb460ffc5962', 75, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.note_promoted(bigint[])', '64ef0daf97534540a65ff2236e718c36', 76, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.promote_runs(boolean, boolean, integer)', 'ebbfc0c026332fe211aeed8d68e3fdba', 77, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.make_available(bigint[], timestamptz)', '33e73c283d48c23eba512d4165800dc5', 78, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.make_available_singly(bigint[], timestamptz)', '33eb788c9eb39feca78a2972d70da1db', 79, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.hold_runs(bigint[], text[])', 'e6a6bb9e6109aff45b8645714f251870', 80, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.promote_ungated(timestamptz, integer)', '4e24fbd456477cc5d449b703d231a2f5', 81, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.asked_for(timestamptz)', 'c6b24ab034e8a5f5a05f73cb993ead9c', 82, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.take_marks(boolean, integer)', 'e4a04c0ee07b746e42015832088d7679', 83, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.overlooked_databases(text[])', '0dade5af120211177f6d5b811c46d7d9', 84, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.overlooked_plans(bigint[])', '912c8ed6ce208d014468c088482021d0', 85, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.candidates(record, boolean, integer)', 'f6824351d3a7d14753799475d837d808', 86, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.first_looks(bigint[], timestamptz, integer)', 'cff676e704c0d42ec6deb1c23bf61ce9', 87, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_on_databases(text[])', '4314f7e5ce91ea62561dd692e812919b', 88, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_of_tasks(bigint[])', 'c57abf92a4a67091d8a2868b68ff69e4', 89, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_for_tasks(bigint[])', '6fff54b1c36ee3dcbb227e2d7f29b69d', 90, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_for_mends(jsonb)', 'efc2316919f2071b0cfe60f0aebf909c', 91, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_of_plans(bigint[], bigint[], integer)', 'af75859cce79ecad88ce1aa97df3ae2b', 92, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_for_replicas(timestamptz)', 'f506d2a26f8c4abeb04832ae31e00c4c', 93, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.judge(bigint[], bigint[], timestamptz, bigint)', 'd8c811f1c3bd25e0f2f726b934a32b70', 94, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.verdicts_on(bigint[])', '9026b803355725d1ffb96158e5f89149', 95, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.apply_verdicts(record)', '6513908334acddf36a15b050e9636b73', 96, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_unseen_ends(bigint[], text[])', 'e7de6120a0d3dfc397145a6bc99357de', 97, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.leave_marks(record, bigint[], text[])', '9ae4808a6be7214391f7e21d1ec58bdb', 98, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.payload_of(rowrun.task_run, rowrun.task)', '45181ce311d42b8e386a92957fbc2f4c', 99, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.unfit(rowrun.task_run, rowrun.task, boolean)', '3b8a96fead6ef6cdb06b6a02f28e7fdc', 100, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.lock_plans_of_ends(bigint[], bigint[], text[])', 'cb8e32fe954a22a9ebf196208ac0bb41', 101, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.judge_ends(bigint[], uuid[], text[], jsonb[], text[])', 'c0e760b672c2c445d3344f31f16544da', 102, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.make_ended(bigint[], uuid[], text[], jsonb[], bigint[], timestamptz)', 'd2e61a325f4a8c5e660c432b2cd19cd7', 103, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.insert_successors(bigint[], text[], bigint[], timestamptz)', 'e49d71b4f49afde5e47d7d5b91590685', 104, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.advance_databases(text[])', 'ad050c5076a777825f1d2ec12f364665', 105, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.next_run_id()', '3f06e2216078e37e55b2dba82ae9b5fa', 106, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.next_log_id()', '67fb5a66b510526e850f0019d2dfad3d', 107, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.end_runs(bigint[], uuid[], text[], jsonb[], text[], bigint[])', '7a200ec54bd4d1b5f75fc9e05cb36f54', 108, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.check_isolation()', 'ccf59a9fda092938222c988f5e2c5d01', 109, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.define_task(text, text, jsonb, text, text, text, boolean, integer, interval, interval, integer, interval, text, jsonb)', 'f17a5f90298f8b210f46bbedab59e27f', 110, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.run_task(bigint, jsonb, timestamptz, integer, text)', 'a4927d389ebf44103862d37a25977820', 111, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.run_task(text, jsonb, timestamptz, integer, text)', '7d38a47db973e0730e84b15511dfb038', 112, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.run_tasks(bigint[], timestamptz)', '0d5a66f6e62028e6cefe59da993430b0', 113, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_run(bigint, text)', '79dbd2cc9559991597e179ae02c0016d', 114, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.retry_run(bigint)', '82da707a599bb76cff207e203043a38a', 115, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.abandon_run(bigint, text)', '10a76349af99e0ed9098ed660231bcd1', 116, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.report_progress(bigint, uuid, jsonb)', 'a21ec07c01cfe2942da741c9b2c12cdf', 117, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.complete_run(bigint, uuid, jsonb)', '75bb0861c1497a9d2b97c1b154e1deec', 118, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.fail_run(bigint, uuid, text)', '910b73f6afdc921cf1111f8837ea4ca3', 119, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_task(bigint)', '98996e3b8042ddd687a11670ad342d3e', 120, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_any_task(bigint)', '6b9489adf052ce071f2000f71824d0c1', 121, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_task(bigint)', '4f30b660f83234800d15cce9f88f0f2a', 122, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_plan(bigint)', '394269c09ff1632a9f21aae99b4fa56a', 123, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_any_plan(bigint)', '3b73f84acd5cbc58754f420be32afc0d', 124, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_plan(bigint)', '2ca5523f5ae6ab53624961f00989bbd2', 125, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_dependency(bigint, bigint)', '53b356c71f744e847019fbbfa95cdec4', 126, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_any_dependency(bigint, bigint)', '120af16eacbad9af3aef09e98d44c022', 127, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_dependency(bigint, bigint)', 'b891f0490cc5f144ef9d1a4cdff80f51', 128, NULL);
-INSERT INTO rowrun.code_object VALUES ('view rowrun.job', 'ea6aaa36a7ac40e2ece035da85f4fd66', 129, NULL);
-INSERT INTO rowrun.code_object VALUES ('view rowrun.task_status', 'b3f88727cb7754462331b1e450566bde', 130, NULL);
-INSERT INTO rowrun.code_object VALUES ('view rowrun.plan_status', 'fbbfa9cf2dba4f79511dd452249e7157', 131, NULL);
-INSERT INTO rowrun.code_object VALUES ('view rowrun.replica_status', 'f73b7bda9aa94b00f40bf0b6fdca3a83', 132, NULL);
-INSERT INTO rowrun.code_object VALUES ('view rowrun.failed_run', '309de8bca0fbdb2b45b652f94a5f714f', 133, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.ago(interval)', 'e3169506746f5e30d50d06712f33187b', 134, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.able_replicas(rowrun.task_run, timestamptz)', 'cb0dfafdf027d000352bfe2d20d217df', 135, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.database_stands(text)', '0fd98b489c803919e96b5a68cdca6f9f', 136, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.other_versions(text, text)', '40ab0605917a58dd1b693fe3ec93f72b', 137, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.stuck_on_database(text, timestamptz)', '2c47d729863ac416f89b9ca38555f9d4', 138, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.sequential_ahead(text, text, timestamptz)', 'e1a6d875b1a8cca2a63b268c06997e25', 139, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for_database(bigint[], timestamptz)', 'ed5b6ef4a0bfc0af44baad487b0ac7db', 140, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_stands(bigint, timestamptz)', 'c7a2690963c80eb6df1429984d3591b4', 141, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.failed_task(bigint, text)', '30edb095787d5de972b9289e586a9fe9', 142, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.tasks_ahead(bigint)', '59e6c53b6dd3bdd1a98c1598f4b784aa', 143, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for_plan(bigint[], timestamptz)', '81566fe5f59d40d7ffe31c7cc10d2170', 144, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.kind_stands(text, text, text, jsonb, timestamptz, boolean)', '49609216cb48c6359768e328347798cc', 145, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for_replica(bigint[], timestamptz)', '0d17b36fc66cadcbb2c09b131887a20f', 146, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.passed_by(bigint[], timestamptz)', 'f2ba88c501dd8907c84e8cdfc5b35ad4', 147, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_runs(bigint[])', '5d5f48aba8a5068d2ac2b6da76aa16fc', 148, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_pages()', '1008ba1c44f69a5b5fa97a66eed5c9e6', 149, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for(bigint[])', '36fd0166504319a1551cd021c2909ee1', 150, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting(bigint)', 'f99b53dd0d1f8472c820743cdb239600', 151, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.next_delivery_id()', 'b060dc5d3283d391296e481d16d7eb08', 152, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_fill()', '7600b63f546e82faed4635c3950ef68b', 153, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger webhook_fill ON rowrun.webhook', 'fcf8b5ed257def35f0ad8e80b0a252f8', 154, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_changed()', 'c418df9be2d4c5184a122ea5437f7a04', 155, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger webhook_changed ON rowrun.webhook', '02c179264815b016aa3d3fb6fcbba0d7', 156, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger webhook_delivery_changed ON rowrun.webhook_delivery', '4be76b7afd68c3a7e922abfaeb487a01', 157, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_deleted()', '51f27b2ab46d7cfdcb7498486cc1c022', 158, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger webhook_deleted ON rowrun.webhook', '99865f30fd49ca6d26dd2bb2abc42c78', 159, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_webhook(bigint)', 'dd3b7cb9f9e6d3563fc492b5e6e235a7', 160, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.due_event(rowrun.plan)', '904f100dad7be73f6c33048b398a9259', 161, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_message(rowrun.plan, text)', 'a8b873b7a34fd721b736891df0b9f145', 162, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.announce_plans(bigint[])', '7fbb79be452a49559c7ae347330ccda6', 163, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.begin_round(bigint, integer, boolean)', '7e359607beef09124f26303e701d511b', 164, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.next_rounds(bigint[])', '48763f3d8816c995bd331ed460161eaa', 165, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.begin_rounds(bigint[], boolean)', 'fcee58bb319fd53f1a3b590efbcf9283', 166, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.settle_plans(bigint[], jsonb, boolean)', 'f90449bff5c9bfa3ead900250f8a9d6e', 167, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.check_plan(bigint)', 'e5d5111ec90e7e03cc856f02574d7feb', 168, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.run_plan(bigint)', '7c96fb2708df6ce21ad136da3e605190', 169, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.retry_plan(bigint)', '19c7901d46f481a46dda126b65113499', 170, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_plan(bigint, text)', '8fda9146adc8371e72d72576fc106da7', 171, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.set_skipped(bigint, boolean, text)', '2ff53f25ee1a4593b4c6edc603501ccf', 172, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.skip_task(bigint, text)', '3e7ca83a3336a03e7a9ee7be70cbedbe', 173, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.unskip_task(bigint)', '625284c096d21284ea17d77325186696', 174, NULL);
-INSERT INTO rowrun.code_object VALUES ('publication rowrun_stream', '328c87449a7de51d55c62437631119d1', 175, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.cron_field(text, text, integer, integer, text[])', '845e32d697982e6a20083a5ca240339b', 176, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.go_duration(text)', '64552a711fae61a7dcb7b6272e99ca40', 177, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.cron_local(bigint, bigint, bigint, bigint, bigint, boolean, timestamp)', 'ae4d16c125f6a881471dfb0ea0cba849', 178, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.utc_offset(text, timestamptz)', '3bb3711395543d0e86276f695bf12252', 179, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.clock_change(text, timestamptz, timestamptz)', '67f4248f17f2efbf786ba0bb4b641473', 180, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.parse_schedule(text)', '28b693b8ff67046df0ff60045a90983e', 181, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.tick_after(bigint[], text, timestamptz, timestamptz)', '4c6a5945acf0b4b9c520f9155b9f7987', 182, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.next_tick(text, text, timestamptz, timestamptz)', '8a90a8443e4a6dc3bf36d8b53b5a73e4', 183, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_schedule_fill()', '4c4b9fe6a8197865a2de132e97cec225', 184, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.known_zone(text)', '0ee0bab582c6ad0975f481b665ce958b', 185, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_author_schedule ON rowrun.task', '365ae4bc91892e67018741af642d403c', 186, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_schedule_fill ON rowrun.task', '4f5938b8b2e8253ea27bdf4cdba45536', 187, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_schedule_refill ON rowrun.task', '0f6f7dcc185eaddd8edc6a6014d96a9e', 188, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.tick_that_follows(rowrun.task, rowrun.task_run, timestamptz)', '3071994bc6585d5c210197810006871c', 189, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.missed_at(rowrun.task, timestamptz)', '7d1480ac39498c24837b2a00fa88c0f5', 190, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.pause_schedule(bigint, text)', 'd385019b4096551d4eda8096c3ec3375', 191, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_after(bigint[])', '8d46a2d6d17ad99871fa81a0d170c0bf', 192, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_ended(bigint[], bigint[])', '7d5d59812f872beb87ce91a9ecbbda9a', 193, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_tick(bigint, text)', '64bb9e5db38bf3275c1e8d6aa2008485', 194, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_task(bigint, boolean, boolean)', 'becc4945ed5529321a2fd31cdd801ca9', 195, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_scheduled()', 'ef00b1d4574b73b37480a1c7db2e1e8a', 196, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_scheduled ON rowrun.task', '525836fd40934262c1fcf108ffc3cd52', 197, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_rescheduled ON rowrun.task', '2d449b18fa8776fdee0da96cb254d9d5', 198, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.skip_missed(bigint[])', 'ae849e2866a9a78b713f3a43bbfe0df3', 199, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_sweep(bigint, integer)', 'c6f11590b17004000506d83ddd09e0a7', 200, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.handler_task(text)', '9defe2985cf50fb6b2d918576fbb37d7', 201, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_recovery_check()', 'f2ad6a20e13c0a1dfc4c73df8b14dd9a', 202, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_recovery_check ON rowrun.task', '2d0593a482fdecc58940dc9d1707407d', 203, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.handle_ended(bigint[])', 'c982aa5f798c3fb2ab75c46015f79717', 204, NULL);
-INSERT INTO rowrun.code_object VALUES ('view rowrun.orphan_task_run', '7eb9167c4f150d8fa7606b4e68457d8b', 205, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.note_orphans(interval, interval)', '9c3cb1f8c52cf3ded9540504501c5f39', 206, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.purge_type(text, interval, bigint, integer)', 'a25d07fe214bcbdc49fdaa42657879e4', 207, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.insert_many(bigint, jsonb, text[], text, timestamptz, integer)', '61ce4d4d799a65dd565507ccaaefea46', 208, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_named(text)', 'd816f7d814185b4ef92ae2899a6cfb13', 209, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, jsonb, text[], text, timestamptz, integer)', '42d72b421e647a6b89c1af3f45fe5143', 210, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, jsonb[], text[], text, timestamptz, integer)', '0a2a89e87c009c2f3f4a777f6e8ddc59', 211, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, text, text[], text, timestamptz, integer)', '1d71a934d12febe8865f0fc9d069104e', 212, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, jsonb, text[], text, timestamptz, integer)', 'f5d5e0e76d162ab22218b2e22ef389b7', 213, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, jsonb[], text[], text, timestamptz, integer)', '7aaaa5f5f56c11c540f386ea873716d5', 214, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, text, text[], text, timestamptz, integer)', 'ee4862e986949121b991fcec637ae2be', 215, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.replace_run(bigint, text, jsonb, timestamptz, integer)', '6d9fed2d9e2e1176dd0e6411a7b3b6b2', 216, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.replace_run(text, text, jsonb, timestamptz, integer)', 'e8e840bff8e88db5134a23bdcb4f0796', 217, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_operations_fill()', '6742109a71a0805ada7dc2a16891200f', 218, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_author_operations ON rowrun.task', '5f88a95aefcbdda987cf531bd59d14c4', 219, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_operations_fill ON rowrun.task', 'b1ec9fe58768e7f3aa70df95e6853c8d', 220, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.set_replica_paused(text, boolean)', 'f87a64f0e1ba50ff62f5af75aef550c9', 221, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.pause_replica(text)', 'f331e79182826d32aec99688b2a66421', 222, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.resume_replica(text)', 'bca22c761523108e2977183a770ac61d', 223, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.server_identity()', '1098bce595aa3db4dfd84aebae759dd7', 224, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.deployment_elsewhere()', '3fd9728275cfa53d5d02e91890b6eb8c', 225, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.renew_deployment(boolean)', 'f5fc2cc67b13f13240dcd61c7f068b2a', 226, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/tables', '4c4b7dc4432daa90d3eae9eb2bea9a4e', 227, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/functions', 'e06dcd404b34b7b980805a7dda208187', 228, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/schedules', '8a6866a31d5a62d7591cfe6192a08ff5', 229, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/liveness', 'e7cf98813cf1ec2c766e4f2c655f683d', 230, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/operations', 'c24054a0e82fd491acf9fb8e046dbe36', 231, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/excess', '9f6526304a137728c9057e47f58d1aa7', 232, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.arrival(rowrun.task_run)', 'ef4e8a579e594136f06fcaca7fa13208', 37, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.promotion_and_claim(rowrun.task_run)', '617ea207ccec67bbccb6218d70d2aa0d', 38, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.announce_parts(text[])', 'e2dd719b285e056c08274d96752f2dcf', 39, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.announce(text[])', 'e56da283912d3faeb2309670036ae0be', 40, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_stopped(bigint[])', '300d01f03f751a69218e0e8a07af091f', 41, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_ended(bigint[])', '039946e78a280cb410d235ca3a76986d', 42, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.note_edit(text, boolean)', '560c91b9dc992899781576436402860b', 43, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.note_ready(bigint)', '9e90265f09acdab7229bdebe752f2033', 44, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.note_blocked(rowrun.task_run)', '724333470c6d332bedba51b925ac83ab', 45, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_inserted()', '2b7c5913d808f9f1eb76eb7e67ba6d01', 46, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_run_inserted ON rowrun.task_run', 'e151e459624d2077aad791581840d432', 47, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_by_hand()', 'd1f7e2982f5ce15e1d86b21162aef275', 48, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_run_by_hand ON rowrun.task_run', 'c4380d82999609c9a1914c6661ce5752', 49, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_deleted()', '33ca209640c00771eb96a2f47d298a4a', 50, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_run_deleted ON rowrun.task_run', 'a6b45706573e42fe0317c26aee7e57cf', 51, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_outcome_changed()', 'ba845bd3be84ee97a15e0efc000cd04b', 52, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_outcome_changed ON rowrun.task', 'db23a1dd4937703410d837deba25cf4b', 53, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_gate_changed()', 'd46d1e95043adcc4c64efa7be67b8d3b', 54, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_gate_changed ON rowrun.task', 'ad0fc48746dce79e4bd44218851f27f0', 55, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_left_plan()', '2f5e6837c1783cfd8741d212c9aa2fec', 56, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_deleted ON rowrun.task', 'd8346ca9ff34a9627662d7fb60228b75', 57, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_moved ON rowrun.task', 'bcbce982528fe78c675a4dd0fd27705f', 58, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_gate_changed()', '4a3fa4ef04cedd17408ebc79ba8e82ec', 59, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger plan_gate_changed ON rowrun.plan', 'e8e904bd3210174c2a49e26b66b25d6c', 60, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_dependency_changed()', 'b1f3fceb5b8167351f921d1377d2ed7b', 61, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_dependency_changed ON rowrun.task_dependency', '2266e877376f12292257ccf647cbe21a', 62, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.replica_changed()', '0b85de3e11a92154518be54e081b9f8d', 63, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger replica_came ON rowrun.replica_heartbeat', 'b8c35a02d4527704a3cf79f88e219518', 64, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger replica_changed ON rowrun.replica_heartbeat', '4850fbbb51e3479c44f1d8e029c020c7', 65, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.unmet_dependency', '41cc553fcaf692030b5b400fa60095a7', 66, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.fits(text, text, jsonb, text[], text[])', '0b40e3a937f3ce1d95c53d00e4ca3c75', 67, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.takes(rowrun.replica_heartbeat, timestamptz, text, text, text, jsonb)', '8c2a0fd5a591337cda725b31f9d1d41d', 68, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.may_take(rowrun.task_run, rowrun.task, text[], text[])', 'e52e496ccdeb7bb79859a7a76843a8db', 69, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.sequential_open(bigint, timestamptz)', 'c9d57e3ccc505e6d3dd6c9c5c2906d3c', 70, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.first_sequential(text, text, timestamptz, text[])', '9c5d9df0514e198ddd4dde4458f4e790', 71, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.smallest_version(text)', '71cdf2bdcffaaf6fda790eb2796bef25', 72, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.own_cause(rowrun.task, timestamptz, timestamptz)', 'bd8ccc5796bc2ad5c926486652a837f5', 73, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.closed_gate(rowrun.task_run, boolean, timestamptz)', '5d200fab23fbaf0828fe52830027f6ad', 74, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_room(bigint)', 'ae5ae4183263d956c07f5f337d35c9a6', 75, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.promote_runs(boolean, boolean, integer, rowrun.claim_request)', 'bbd8d7b36e186742bb50a7a44dd7ec13', 76, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.make_available(bigint[], timestamptz)', '403f52bf5ccfc87c101befc8dbabe27c', 77, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.make_running(bigint[], timestamptz, rowrun.claim_request)', 'ad0f0c9ce1ba9dd4ba44d37e2a983f0e', 78, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.let_start(bigint[], timestamptz, rowrun.claim_request)', '411d27bd06e49d51f1c633271253611c', 79, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.let_start_singly(bigint[], timestamptz, rowrun.claim_request)', '389ddb2569e95df39e751c3768290f8b', 80, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.hold_runs(bigint[], text[])', 'e6a6bb9e6109aff45b8645714f251870', 81, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.promote_ungated(timestamptz, integer, rowrun.claim_request)', '959461b1eef13481ce371635ebd9973a', 82, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.asked_for(timestamptz)', 'c6b24ab034e8a5f5a05f73cb993ead9c', 83, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.take_marks(boolean, integer)', 'e4a04c0ee07b746e42015832088d7679', 84, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.overlooked_databases(text[])', '0dade5af120211177f6d5b811c46d7d9', 85, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.overlooked_plans(bigint[])', '912c8ed6ce208d014468c088482021d0', 86, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.candidates(record, boolean, integer)', 'f6824351d3a7d14753799475d837d808', 87, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.first_looks(bigint[], timestamptz, integer)', 'cff676e704c0d42ec6deb1c23bf61ce9', 88, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_on_databases(text[])', '4314f7e5ce91ea62561dd692e812919b', 89, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_of_tasks(bigint[])', 'c57abf92a4a67091d8a2868b68ff69e4', 90, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_for_tasks(bigint[])', '6fff54b1c36ee3dcbb227e2d7f29b69d', 91, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_for_mends(jsonb)', 'efc2316919f2071b0cfe60f0aebf909c', 92, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_of_plans(bigint[], bigint[], integer)', 'af75859cce79ecad88ce1aa97df3ae2b', 93, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_for_replicas(timestamptz)', 'f506d2a26f8c4abeb04832ae31e00c4c', 94, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.judge(bigint[], bigint[], timestamptz, bigint)', 'd8c811f1c3bd25e0f2f726b934a32b70', 95, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.verdicts_on(bigint[])', '9026b803355725d1ffb96158e5f89149', 96, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.apply_verdicts(record, rowrun.claim_request)', '0d6b1c8184e7bec1bb220dbf8fbe50a1', 97, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_unseen_ends(bigint[], text[])', 'e7de6120a0d3dfc397145a6bc99357de', 98, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.leave_marks(record, bigint[], text[])', '9ae4808a6be7214391f7e21d1ec58bdb', 99, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.lock_plans_of_ends(bigint[], bigint[], text[])', 'cb8e32fe954a22a9ebf196208ac0bb41', 100, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.judge_ends(bigint[], uuid[], text[], jsonb[], text[])', 'c0e760b672c2c445d3344f31f16544da', 101, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.make_ended(bigint[], uuid[], text[], jsonb[], bigint[], timestamptz)', 'd2e61a325f4a8c5e660c432b2cd19cd7', 102, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.insert_successors(bigint[], text[], bigint[], timestamptz)', 'e49d71b4f49afde5e47d7d5b91590685', 103, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.advance_databases(text[], rowrun.claim_request)', '5d5f5640fed396577be3847972f2d7bf', 104, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.next_run_id()', '3f06e2216078e37e55b2dba82ae9b5fa', 105, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.next_log_id()', '67fb5a66b510526e850f0019d2dfad3d', 106, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.end_runs(bigint[], uuid[], text[], jsonb[], text[], bigint[])', '7a200ec54bd4d1b5f75fc9e05cb36f54', 107, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.check_isolation()', 'ccf59a9fda092938222c988f5e2c5d01', 108, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.define_task(text, text, jsonb, text, text, text, boolean, integer, interval, interval, integer, interval, text, jsonb)', 'f17a5f90298f8b210f46bbedab59e27f', 109, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.run_task(bigint, jsonb, timestamptz, integer, text)', 'a4927d389ebf44103862d37a25977820', 110, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.run_task(text, jsonb, timestamptz, integer, text)', '7d38a47db973e0730e84b15511dfb038', 111, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.run_tasks(bigint[], timestamptz)', '0d5a66f6e62028e6cefe59da993430b0', 112, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_run(bigint, text)', '79dbd2cc9559991597e179ae02c0016d', 113, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.retry_run(bigint)', '82da707a599bb76cff207e203043a38a', 114, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.abandon_run(bigint, text)', '10a76349af99e0ed9098ed660231bcd1', 115, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.report_progress(bigint, uuid, jsonb)', 'a21ec07c01cfe2942da741c9b2c12cdf', 116, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.complete_run(bigint, uuid, jsonb)', '75bb0861c1497a9d2b97c1b154e1deec', 117, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.fail_run(bigint, uuid, text)', '910b73f6afdc921cf1111f8837ea4ca3', 118, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_task(bigint)', '98996e3b8042ddd687a11670ad342d3e', 119, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_any_task(bigint)', '6b9489adf052ce071f2000f71824d0c1', 120, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_task(bigint)', '4f30b660f83234800d15cce9f88f0f2a', 121, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_plan(bigint)', '394269c09ff1632a9f21aae99b4fa56a', 122, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_any_plan(bigint)', '3b73f84acd5cbc58754f420be32afc0d', 123, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_plan(bigint)', '2ca5523f5ae6ab53624961f00989bbd2', 124, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_dependency(bigint, bigint)', '53b356c71f744e847019fbbfa95cdec4', 125, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_any_dependency(bigint, bigint)', '120af16eacbad9af3aef09e98d44c022', 126, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_dependency(bigint, bigint)', 'b891f0490cc5f144ef9d1a4cdff80f51', 127, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.job', 'ea6aaa36a7ac40e2ece035da85f4fd66', 128, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.task_status', 'b3f88727cb7754462331b1e450566bde', 129, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.plan_status', 'fbbfa9cf2dba4f79511dd452249e7157', 130, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.replica_status', 'f73b7bda9aa94b00f40bf0b6fdca3a83', 131, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.failed_run', '309de8bca0fbdb2b45b652f94a5f714f', 132, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.ago(interval)', 'e3169506746f5e30d50d06712f33187b', 133, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.able_replicas(rowrun.task_run, timestamptz)', 'cb0dfafdf027d000352bfe2d20d217df', 134, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.database_stands(text)', '0fd98b489c803919e96b5a68cdca6f9f', 135, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.other_versions(text, text)', '40ab0605917a58dd1b693fe3ec93f72b', 136, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.stuck_on_database(text, timestamptz)', '2c47d729863ac416f89b9ca38555f9d4', 137, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.sequential_ahead(text, text, timestamptz)', 'e1a6d875b1a8cca2a63b268c06997e25', 138, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for_database(bigint[], timestamptz)', 'ed5b6ef4a0bfc0af44baad487b0ac7db', 139, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_stands(bigint, timestamptz)', 'c7a2690963c80eb6df1429984d3591b4', 140, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.failed_task(bigint, text)', '30edb095787d5de972b9289e586a9fe9', 141, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.tasks_ahead(bigint)', '59e6c53b6dd3bdd1a98c1598f4b784aa', 142, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for_plan(bigint[], timestamptz)', '81566fe5f59d40d7ffe31c7cc10d2170', 143, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.kind_stands(text, text, text, jsonb, timestamptz, boolean)', '49609216cb48c6359768e328347798cc', 144, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for_replica(bigint[], timestamptz)', '0d17b36fc66cadcbb2c09b131887a20f', 145, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.passed_by(bigint[], timestamptz)', 'f2ba88c501dd8907c84e8cdfc5b35ad4', 146, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_runs(bigint[])', '5d5f48aba8a5068d2ac2b6da76aa16fc', 147, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_pages()', '1008ba1c44f69a5b5fa97a66eed5c9e6', 148, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for(bigint[])', '36fd0166504319a1551cd021c2909ee1', 149, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting(bigint)', 'f99b53dd0d1f8472c820743cdb239600', 150, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.next_delivery_id()', 'b060dc5d3283d391296e481d16d7eb08', 151, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_fill()', '7600b63f546e82faed4635c3950ef68b', 152, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger webhook_fill ON rowrun.webhook', 'fcf8b5ed257def35f0ad8e80b0a252f8', 153, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_changed()', 'c418df9be2d4c5184a122ea5437f7a04', 154, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger webhook_changed ON rowrun.webhook', '02c179264815b016aa3d3fb6fcbba0d7', 155, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger webhook_delivery_changed ON rowrun.webhook_delivery', '4be76b7afd68c3a7e922abfaeb487a01', 156, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_deleted()', '51f27b2ab46d7cfdcb7498486cc1c022', 157, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger webhook_deleted ON rowrun.webhook', '99865f30fd49ca6d26dd2bb2abc42c78', 158, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_webhook(bigint)', 'dd3b7cb9f9e6d3563fc492b5e6e235a7', 159, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.due_event(rowrun.plan)', '904f100dad7be73f6c33048b398a9259', 160, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_message(rowrun.plan, text)', 'a8b873b7a34fd721b736891df0b9f145', 161, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.announce_plans(bigint[])', '7fbb79be452a49559c7ae347330ccda6', 162, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.begin_round(bigint, integer, boolean)', '7e359607beef09124f26303e701d511b', 163, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.next_rounds(bigint[])', '48763f3d8816c995bd331ed460161eaa', 164, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.begin_rounds(bigint[], boolean)', 'fcee58bb319fd53f1a3b590efbcf9283', 165, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.settle_plans(bigint[], jsonb, boolean)', 'f90449bff5c9bfa3ead900250f8a9d6e', 166, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.check_plan(bigint)', 'e5d5111ec90e7e03cc856f02574d7feb', 167, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.run_plan(bigint)', '7c96fb2708df6ce21ad136da3e605190', 168, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.retry_plan(bigint)', '19c7901d46f481a46dda126b65113499', 169, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_plan(bigint, text)', '8fda9146adc8371e72d72576fc106da7', 170, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.set_skipped(bigint, boolean, text)', '2ff53f25ee1a4593b4c6edc603501ccf', 171, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.skip_task(bigint, text)', '3e7ca83a3336a03e7a9ee7be70cbedbe', 172, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.unskip_task(bigint)', '625284c096d21284ea17d77325186696', 173, NULL);
+INSERT INTO rowrun.code_object VALUES ('publication rowrun_stream', '328c87449a7de51d55c62437631119d1', 174, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.cron_field(text, text, integer, integer, text[])', '845e32d697982e6a20083a5ca240339b', 175, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.go_duration(text)', '64552a711fae61a7dcb7b6272e99ca40', 176, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.cron_local(bigint, bigint, bigint, bigint, bigint, boolean, timestamp)', 'ae4d16c125f6a881471dfb0ea0cba849', 177, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.utc_offset(text, timestamptz)', '3bb3711395543d0e86276f695bf12252', 178, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.clock_change(text, timestamptz, timestamptz)', '67f4248f17f2efbf786ba0bb4b641473', 179, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.parse_schedule(text)', '28b693b8ff67046df0ff60045a90983e', 180, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.tick_after(bigint[], text, timestamptz, timestamptz)', '4c6a5945acf0b4b9c520f9155b9f7987', 181, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.next_tick(text, text, timestamptz, timestamptz)', '8a90a8443e4a6dc3bf36d8b53b5a73e4', 182, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_schedule_fill()', '4c4b9fe6a8197865a2de132e97cec225', 183, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.known_zone(text)', '0ee0bab582c6ad0975f481b665ce958b', 184, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_author_schedule ON rowrun.task', '365ae4bc91892e67018741af642d403c', 185, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_schedule_fill ON rowrun.task', '4f5938b8b2e8253ea27bdf4cdba45536', 186, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_schedule_refill ON rowrun.task', '0f6f7dcc185eaddd8edc6a6014d96a9e', 187, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.tick_that_follows(rowrun.task, rowrun.task_run, timestamptz)', '3071994bc6585d5c210197810006871c', 188, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.missed_at(rowrun.task, timestamptz)', '7d1480ac39498c24837b2a00fa88c0f5', 189, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.pause_schedule(bigint, text)', 'd385019b4096551d4eda8096c3ec3375', 190, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_after(bigint[])', '8d46a2d6d17ad99871fa81a0d170c0bf', 191, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_ended(bigint[], bigint[])', '7d5d59812f872beb87ce91a9ecbbda9a', 192, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_tick(bigint, text)', '64bb9e5db38bf3275c1e8d6aa2008485', 193, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_task(bigint, boolean, boolean)', 'becc4945ed5529321a2fd31cdd801ca9', 194, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_scheduled()', 'ef00b1d4574b73b37480a1c7db2e1e8a', 195, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_scheduled ON rowrun.task', '525836fd40934262c1fcf108ffc3cd52', 196, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_rescheduled ON rowrun.task', '2d449b18fa8776fdee0da96cb254d9d5', 197, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.skip_missed(bigint[])', 'ae849e2866a9a78b713f3a43bbfe0df3', 198, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_sweep(bigint, integer)', 'c6f11590b17004000506d83ddd09e0a7', 199, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.handler_task(text)', '9defe2985cf50fb6b2d918576fbb37d7', 200, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_recovery_check()', 'f2ad6a20e13c0a1dfc4c73df8b14dd9a', 201, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_recovery_check ON rowrun.task', '2d0593a482fdecc58940dc9d1707407d', 202, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.handle_ended(bigint[])', 'c982aa5f798c3fb2ab75c46015f79717', 203, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.orphan_task_run', '7eb9167c4f150d8fa7606b4e68457d8b', 204, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.note_orphans(interval, interval)', '9c3cb1f8c52cf3ded9540504501c5f39', 205, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.purge_type(text, interval, bigint, integer)', 'a25d07fe214bcbdc49fdaa42657879e4', 206, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.insert_many(bigint, jsonb, text[], text, timestamptz, integer)', '61ce4d4d799a65dd565507ccaaefea46', 207, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_named(text)', 'd816f7d814185b4ef92ae2899a6cfb13', 208, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, jsonb, text[], text, timestamptz, integer)', '42d72b421e647a6b89c1af3f45fe5143', 209, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, jsonb[], text[], text, timestamptz, integer)', '0a2a89e87c009c2f3f4a777f6e8ddc59', 210, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, text, text[], text, timestamptz, integer)', '1d71a934d12febe8865f0fc9d069104e', 211, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, jsonb, text[], text, timestamptz, integer)', 'f5d5e0e76d162ab22218b2e22ef389b7', 212, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, jsonb[], text[], text, timestamptz, integer)', '7aaaa5f5f56c11c540f386ea873716d5', 213, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, text, text[], text, timestamptz, integer)', 'ee4862e986949121b991fcec637ae2be', 214, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.replace_run(bigint, text, jsonb, timestamptz, integer)', '6d9fed2d9e2e1176dd0e6411a7b3b6b2', 215, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.replace_run(text, text, jsonb, timestamptz, integer)', 'e8e840bff8e88db5134a23bdcb4f0796', 216, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_operations_fill()', '6742109a71a0805ada7dc2a16891200f', 217, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_author_operations ON rowrun.task', '5f88a95aefcbdda987cf531bd59d14c4', 218, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_operations_fill ON rowrun.task', 'b1ec9fe58768e7f3aa70df95e6853c8d', 219, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.set_replica_paused(text, boolean)', 'f87a64f0e1ba50ff62f5af75aef550c9', 220, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.pause_replica(text)', 'f331e79182826d32aec99688b2a66421', 221, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.resume_replica(text)', 'bca22c761523108e2977183a770ac61d', 222, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.server_identity()', '1098bce595aa3db4dfd84aebae759dd7', 223, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.deployment_elsewhere()', '3fd9728275cfa53d5d02e91890b6eb8c', 224, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.renew_deployment(boolean)', 'f5fc2cc67b13f13240dcd61c7f068b2a', 225, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/tables', '4c4b7dc4432daa90d3eae9eb2bea9a4e', 226, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/functions', 'a803d78b9e607f9cb945ceffb5b6edfd', 227, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/schedules', '8a6866a31d5a62d7591cfe6192a08ff5', 228, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/liveness', 'e7cf98813cf1ec2c766e4f2c655f683d', 229, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/operations', 'c24054a0e82fd491acf9fb8e046dbe36', 230, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/excess', '9f6526304a137728c9057e47f58d1aa7', 231, NULL);
 
 
 --
 -- Data for Name: code_version; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.code_version VALUES (true, 1, 'd98663be32919552322abd5be8f7f31e', '2026-11-22 23:33:22.37152+00');
+INSERT INTO rowrun.code_version VALUES (true, 1, '35a08bf636412a67791ecddfdb42f6ae', '2026-11-22 23:48:31.823904+00');
 
 
 --
 -- Data for Name: deployment; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.deployment VALUES (true, '22d8d302-825a-4049-b40d-c8829b2823eb', '2026-11-22 23:33:22.236089+00', NULL, NULL, 7711125872316443621, 24965, 1);
+INSERT INTO rowrun.deployment VALUES (true, 'dacbf4cf-9589-47ea-80fd-3c3d56c2b69d', '2026-11-22 23:48:31.700746+00', NULL, NULL, 7711125021397771137, 17779, 1);
 
 
 --
 -- Data for Name: gate_mark; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (1, 'REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-22 23:33:22.885141+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (2, 'REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-22 23:33:22.886008+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (3, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-22 23:33:22.938824+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (4, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-22 23:33:22.939675+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (5, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-22 23:33:22.940041+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (6, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-22 23:33:22.940155+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (7, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-22 23:33:22.965107+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (8, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-22 23:33:22.967124+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (9, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-22 23:33:22.97275+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (10, 'TASK', NULL, NULL, NULL, 11, NULL, NULL, NULL, '2026-11-22 23:33:22.980921+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (11, 'PLAN', NULL, NULL, 1, NULL, NULL, false, NULL, '2026-11-22 23:33:22.9812+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (1, 'REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-22 23:48:32.347976+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (2, 'REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-22 23:48:32.348642+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (3, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-22 23:48:32.396264+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (4, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-22 23:48:32.397087+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (5, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-22 23:48:32.39748+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (6, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-22 23:48:32.397585+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (7, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-22 23:48:32.422194+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (8, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-22 23:48:32.423646+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (9, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-22 23:48:32.428516+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (10, 'TASK', NULL, NULL, NULL, 11, NULL, NULL, NULL, '2026-11-22 23:48:32.434899+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (11, 'PLAN', NULL, NULL, 1, NULL, NULL, false, NULL, '2026-11-22 23:48:32.435127+00');
 
 
 --
 -- Data for Name: migration; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.migration VALUES (1, '2026-11-22 23:33:22.236089+00', '05a8eef655224a51734391aad4990083659e22b55546aaf11036de9497eb4cb0');
-INSERT INTO rowrun.migration VALUES (2, '2026-11-22 23:33:22.353059+00', '8bc882226c70f7766592c9800ed3983cca0db46231ee8244e630f88154458dd1');
+INSERT INTO rowrun.migration VALUES (1, '2026-11-22 23:48:31.700746+00', '58b040d7c98b0871a54f53242b63d04d3103aa0e3ddbfdee1d4cdc7351880c26');
+INSERT INTO rowrun.migration VALUES (2, '2026-11-22 23:48:31.807941+00', '8bc882226c70f7766592c9800ed3983cca0db46231ee8244e630f88154458dd1');
 
 
 --
@@ -9755,9 +9881,9 @@ INSERT INTO rowrun.migration VALUES (2, '2026-11-22 23:33:22.353059+00', '8bc882
 -- Data for Name: plan; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.plan VALUES (1, 'default', 'in every state', 3, 'STOP_DATABASE', false, 1, '2026-11-22 23:33:22.891594+00', 0, 0);
-INSERT INTO rowrun.plan VALUES (2, 'default', 'complete', NULL, 'STOP_DATABASE', false, 1, '2026-11-22 23:33:22.891594+00', 0, 0);
-INSERT INTO rowrun.plan VALUES (3, 'default', 'failed', NULL, 'STOP_DATABASE', false, 1, '2026-11-22 23:33:22.891594+00', 0, 0);
+INSERT INTO rowrun.plan VALUES (1, 'default', 'in every state', 3, 'STOP_DATABASE', false, 1, '2026-11-22 23:48:32.353618+00', 0, 0);
+INSERT INTO rowrun.plan VALUES (2, 'default', 'complete', NULL, 'STOP_DATABASE', false, 1, '2026-11-22 23:48:32.353618+00', 0, 0);
+INSERT INTO rowrun.plan VALUES (3, 'default', 'failed', NULL, 'STOP_DATABASE', false, 1, '2026-11-22 23:48:32.353618+00', 0, 0);
 
 
 --
@@ -9771,8 +9897,8 @@ INSERT INTO rowrun.promotion_lock VALUES (1);
 -- Data for Name: replica_heartbeat; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.replica_heartbeat VALUES ('dump-1', '2026-11-22 23:33:22.879915+00', 'alive', '', '', '2026-11-22 23:33:22.879915+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP,SQL,DATABASE_MIGRATE}', '{orders}', '{}', 0, 0, NULL, NULL);
-INSERT INTO rowrun.replica_heartbeat VALUES ('dump-2', '2026-11-21 23:33:22.879915+00', 'gone', '', '', '2026-11-22 23:33:22.879915+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP}', '{}', '{}', 0, 0, NULL, NULL);
+INSERT INTO rowrun.replica_heartbeat VALUES ('dump-1', '2026-11-22 23:48:32.343193+00', 'alive', '', '', '2026-11-22 23:48:32.343193+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP,SQL,DATABASE_MIGRATE}', '{orders}', '{}', 0, 0, NULL, NULL);
+INSERT INTO rowrun.replica_heartbeat VALUES ('dump-2', '2026-11-21 23:48:32.343193+00', 'gone', '', '', '2026-11-22 23:48:32.343193+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP}', '{}', '{}', 0, 0, NULL, NULL);
 
 
 --
@@ -9953,7 +10079,7 @@ INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.is_scheduling()', '
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_fill()', '64dabb2e44847306d55b6034f9751749');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_run_fill ON rowrun.task_run', 'd0599eacf3fcfe93dd5b12139ccaa81c');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_guard()', 'b950f7b012922a0e89eaf4baaac79e36');
-INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_run_guard ON rowrun.task_run', '75fc2598ff933e8d17f81af4f77e03dd');
+INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_run_guard ON rowrun.task_run', '9184506cf92cb17e07ace3775c6f6d4a');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_fixed()', '2c76bab2e1a9fde2f0e186254dc0ec3d');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_run_fixed ON rowrun.task_run', '51fc360e232bd9093bf4f0aa3ae8f0f1');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_keep()', '0714a726bceb5a31a2ca6782b9836c77');
@@ -9964,7 +10090,8 @@ INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.may_notify()', '394
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.notify_look()', '5addf60560520a5f5d12c127b82121e7');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.is_quiet()', 'f7de70289c4af0859f0e2b51bcdcc500');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.transition(rowrun.task_run)', '1b848553ef277f5369a0a2535dc75536');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.arrival(rowrun.task_run)', '600eac49b367dc747085f68f38cb6f66');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.arrival(rowrun.task_run)', '04f12980aed5f0e630e933dfbd832092');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.promotion_and_claim(rowrun.task_run)', '91fb1ec344bf9fba84d2e241996904ce');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.announce_parts(text[])', '4f4c003de5441b28a3ffd2b24c6b1197');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.announce(text[])', '827321a9b69d25a84c19781f441c4cde');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.mark_stopped(bigint[])', 'c1a168769422e947046914b009970486');
@@ -10002,13 +10129,13 @@ INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.smallest_version(te
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.own_cause(rowrun.task,timestamp with time zone,timestamp with time zone)', 'bb867062841135487e36d3ef6c2789af');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.closed_gate(rowrun.task_run,boolean,timestamp with time zone)', 'fb3cf5840a1d06eb6f3d038e02c5dc9d');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.plan_room(bigint)', '009b14cef768a90790bec00029314f13');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.promoted_now()', 'fe957c08b056c832561347201dfe4f11');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.note_promoted(bigint[])', '0e281a4c6a28e66c6514b0016f6cfc47');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.promote_runs(boolean,boolean,integer)', '635173c2886a798668d45d5d8d94c937');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.make_available(bigint[],timestamp with time zone)', 'cadf3bba66de306eefcc96f6ed377218');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.make_available_singly(bigint[],timestamp with time zone)', '9595c3c1285f50a9c98ee8b9d0f581bb');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.promote_runs(boolean,boolean,integer,rowrun.claim_request)', '2e58744e9dc5fbe322f7c59c4b3d6a22');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.make_available(bigint[],timestamp with time zone)', '9d2031db827210d73e6aa6a5d71b8564');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.make_running(bigint[],timestamp with time zone,rowrun.claim_request)', 'e4a88aedad8bb80f521eb4b6e59ac70b');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.let_start(bigint[],timestamp with time zone,rowrun.claim_request)', '4a98cfa668b39cfb27c600ab1f4d9d5c');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.let_start_singly(bigint[],timestamp with time zone,rowrun.claim_request)', '604fec38b7b550cb96058a0a08d65099');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.hold_runs(bigint[],text[])', '221b8be2908c779fd5bad6b23e8c9ad6');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.promote_ungated(timestamp with time zone,integer)', '6f9f85f02ebcfbe9fcc97af2f9dedc67');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.promote_ungated(timestamp with time zone,integer,rowrun.claim_request)', '2790748ce8dfc4ac8518dee249281b8e');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.asked_for(timestamp with time zone)', '25ab3e3cd0170eb1919241898b555e3b');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.take_marks(boolean,integer)', '46e432d9835b34d30a1f99dd4207e6aa');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.overlooked_databases(text[])', '085f80f227759deba9dcd4a807d4d4a8');
@@ -10023,16 +10150,14 @@ INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.waiting_of_plans(bi
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.waiting_for_replicas(timestamp with time zone)', 'ca5c92d4b60437bc6ae03c205827e0b5');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.judge(bigint[],bigint[],timestamp with time zone,bigint)', '82f69558f038d02e8af75dc943de3f07');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.verdicts_on(bigint[])', 'f7960cb70b85ac6aff8fa95258be09e4');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.apply_verdicts(record)', '6ef9f4370cb74e8eab3abe0569ef48a2');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.apply_verdicts(record,rowrun.claim_request)', 'a41009550fcde322a4fa41ff4ad23525');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.mark_unseen_ends(bigint[],text[])', '627ccae289d436af9b0d0cfec3d7dd34');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.leave_marks(record,bigint[],text[])', 'ee1365784f39c95234122c8821d15dde');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.payload_of(rowrun.task_run,rowrun.task)', '5460c11284c95b915fa44fd3bc273c03');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.unfit(rowrun.task_run,rowrun.task,boolean)', '2d0e3a4edf40cc2eeb87e91d4e3f22d6');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.lock_plans_of_ends(bigint[],bigint[],text[])', 'f89e673b2738cbf4fa3b454dc75a4192');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.judge_ends(bigint[],uuid[],text[],jsonb[],text[])', 'e09ae0750b14245957c39c87386c04c4');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.make_ended(bigint[],uuid[],text[],jsonb[],bigint[],timestamp with time zone)', 'd475b365e5cbeb4dc33e665498345419');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.insert_successors(bigint[],text[],bigint[],timestamp with time zone)', '90cb6ca27fd49a34ffbb17b73810d49b');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.advance_databases(text[])', '0803d05f840e6736cf6351dda6f7abce');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.advance_databases(text[],rowrun.claim_request)', '86df8e6d875b2367f11f6912a08c1bb9');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.next_run_id()', '9a2a2b4fc40b106dcf26efa7ace46edc');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.next_log_id()', 'ef386a29ead92615c48b72397e8d822c');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.end_runs(bigint[],uuid[],text[],jsonb[],text[],bigint[])', '70f3ed5f7523aedb8893173d59cb665c');
@@ -10156,12 +10281,12 @@ INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.deployment_elsewher
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.renew_deployment(boolean)', '49e3e133626be3e53437be17a695a47b');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.abandon_run(bigint,text)', '8678be9ca7860a7358907a6caa0e8ca3');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.able_replicas(rowrun.task_run,timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
-INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.advance_databases(text[])', '07758e2f0022ca8da022427e98a73fe9');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.advance_databases(text[],rowrun.claim_request)', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.ago(interval)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.announce(text[])', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.announce_parts(text[])', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.announce_plans(bigint[])', '07758e2f0022ca8da022427e98a73fe9');
-INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.apply_verdicts(record)', '07758e2f0022ca8da022427e98a73fe9');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.apply_verdicts(record,rowrun.claim_request)', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.arrival(rowrun.task_run)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.asked_for(timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.begin_round(bigint,integer,boolean)', '07758e2f0022ca8da022427e98a73fe9');
@@ -10215,10 +10340,12 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.judge_ends(b
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.kind_stands(text,text,text,jsonb,timestamp with time zone,boolean)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.known_zone(text)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.leave_marks(record,bigint[],text[])', '07758e2f0022ca8da022427e98a73fe9');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.let_start(bigint[],timestamp with time zone,rowrun.claim_request)', '07758e2f0022ca8da022427e98a73fe9');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.let_start_singly(bigint[],timestamp with time zone,rowrun.claim_request)', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.lock_plans_of_ends(bigint[],bigint[],text[])', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.make_available(bigint[],timestamp with time zone)', '07758e2f0022ca8da022427e98a73fe9');
-INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.make_available_singly(bigint[],timestamp with time zone)', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.make_ended(bigint[],uuid[],text[],jsonb[],bigint[],timestamp with time zone)', '07758e2f0022ca8da022427e98a73fe9');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.make_running(bigint[],timestamp with time zone,rowrun.claim_request)', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.mark_ended(bigint[])', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.mark_stopped(bigint[])', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.mark_unseen_ends(bigint[],text[])', '07758e2f0022ca8da022427e98a73fe9');
@@ -10233,7 +10360,6 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.next_tick(te
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.note_blocked(rowrun.task_run)', 'c2ba613faa2c6feb14b4a540e486a14a');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.note_edit(text,boolean)', 'c2ba613faa2c6feb14b4a540e486a14a');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.note_orphans(interval,interval)', '07758e2f0022ca8da022427e98a73fe9');
-INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.note_promoted(bigint[])', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.note_ready(bigint)', 'c2ba613faa2c6feb14b4a540e486a14a');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.notify_look()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.other_versions(text,text)', '5f22133af45ac72b7ec32889e080e3bf');
@@ -10244,15 +10370,14 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.parse_schedu
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.passed_by(bigint[],timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.pause_replica(text)', '1c1d5e64d63313230348c4c0209f375d');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.pause_schedule(bigint,text)', '07758e2f0022ca8da022427e98a73fe9');
-INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.payload_of(rowrun.task_run,rowrun.task)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.plan_fill()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.plan_gate_changed()', '68b329da9893e34099c7d8ad5cb9c940');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.plan_message(rowrun.plan,text)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.plan_room(bigint)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.plan_stands(bigint,timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
-INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.promote_runs(boolean,boolean,integer)', '07758e2f0022ca8da022427e98a73fe9');
-INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.promote_ungated(timestamp with time zone,integer)', '07758e2f0022ca8da022427e98a73fe9');
-INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.promoted_now()', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.promote_runs(boolean,boolean,integer,rowrun.claim_request)', '07758e2f0022ca8da022427e98a73fe9');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.promote_ungated(timestamp with time zone,integer,rowrun.claim_request)', '07758e2f0022ca8da022427e98a73fe9');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.promotion_and_claim(rowrun.task_run)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.purge_type(text,interval,bigint,integer)', '1c1d5e64d63313230348c4c0209f375d');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.remove_any_dependency(bigint,bigint)', '1c249f7fb69999681983a93f8c339991');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.remove_any_plan(bigint)', '1c249f7fb69999681983a93f8c339991');
@@ -10316,7 +10441,6 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.tick_after(b
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.tick_that_follows(rowrun.task,rowrun.task_run,timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.too_deep(jsonb)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.transition(rowrun.task_run)', '5f22133af45ac72b7ec32889e080e3bf');
-INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.unfit(rowrun.task_run,rowrun.task,boolean)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.unskip_task(bigint)', '8678be9ca7860a7358907a6caa0e8ca3');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.utc_offset(text,timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.verdicts_on(bigint[])', '07758e2f0022ca8da022427e98a73fe9');
@@ -10387,7 +10511,7 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.webhook_deliver
 -- Data for Name: stream_note; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.stream_note OVERRIDING SYSTEM VALUE VALUES (1, '2026-11-22 23:33:22.991304+00', 'warn', 'task_type.orphaned', 'kept', '{}', NULL);
+INSERT INTO rowrun.stream_note OVERRIDING SYSTEM VALUE VALUES (1, '2026-11-22 23:48:32.443548+00', 'warn', 'task_type.orphaned', 'kept', '{}', NULL);
 
 
 --
@@ -10400,21 +10524,21 @@ INSERT INTO rowrun.stream_note OVERRIDING SYSTEM VALUE VALUES (1, '2026-11-22 23
 -- Data for Name: task; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task VALUES (1, NULL, 'no plan', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 23:33:22.893846+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (2, NULL, 'handler', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 23:33:22.893846+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (3, NULL, 'handled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 3, '00:00:10', 'FAIL', 'handler', false, false, NULL, NULL, '{"team": "a"}', '2026-11-22 23:33:22.898835+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (4, NULL, 'scheduled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 23:33:22.902391+00', DEFAULT, NULL, NULL, NULL, '0 3 * * *', 'Europe/London', 'SKIP', NULL, NULL, 'QUEUE', NULL, NULL, '2026-11-22 23:33:22.903389+00', '{1,8,4294967294,8190,127,0,1}', 'info');
-INSERT INTO rowrun.task VALUES (5, 1, 'available', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 23:33:22.921992+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (8, 1, 'none', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 23:33:22.921992+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (9, 1, 'pending', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 23:33:22.921992+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (10, 1, 'running', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 23:33:22.921992+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (12, 1, 'migrate 1.10', 'DATABASE_MIGRATE', 'default', 'orders', '1.10', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 23:33:22.925126+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (13, 1, 'migrate 1.9', 'DATABASE_MIGRATE', 'default', 'orders', '1.9', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 23:33:22.925126+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (7, 1, 'done', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 23:33:22.921992+00', DEFAULT, 'DONE', NULL, 4, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (14, 2, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 23:33:22.928403+00', DEFAULT, 'DONE', NULL, 9, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (15, 3, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 23:33:22.928403+00', DEFAULT, 'FAILED', 1, 10, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (6, 1, 'canceled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 23:33:22.921992+00', DEFAULT, 'CANCELED', NULL, 3, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (11, 1, 'skipped', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, true, 'not wanted', NULL, '{}', '2026-11-22 23:33:22.921992+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (1, NULL, 'no plan', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 23:48:32.355647+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (2, NULL, 'handler', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 23:48:32.355647+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (3, NULL, 'handled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 3, '00:00:10', 'FAIL', 'handler', false, false, NULL, NULL, '{"team": "a"}', '2026-11-22 23:48:32.359673+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (4, NULL, 'scheduled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 23:48:32.362555+00', DEFAULT, NULL, NULL, NULL, '0 3 * * *', 'Europe/London', 'SKIP', NULL, NULL, 'QUEUE', NULL, NULL, '2026-11-22 23:48:32.363529+00', '{1,8,4294967294,8190,127,0,1}', 'info');
+INSERT INTO rowrun.task VALUES (5, 1, 'available', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 23:48:32.380848+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (8, 1, 'none', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 23:48:32.380848+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (9, 1, 'pending', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 23:48:32.380848+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (10, 1, 'running', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 23:48:32.380848+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (12, 1, 'migrate 1.10', 'DATABASE_MIGRATE', 'default', 'orders', '1.10', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 23:48:32.383688+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (13, 1, 'migrate 1.9', 'DATABASE_MIGRATE', 'default', 'orders', '1.9', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 23:48:32.383688+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (7, 1, 'done', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 23:48:32.380848+00', DEFAULT, 'DONE', NULL, 4, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (14, 2, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 23:48:32.386452+00', DEFAULT, 'DONE', NULL, 9, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (15, 3, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 23:48:32.386452+00', DEFAULT, 'FAILED', 1, 10, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (6, 1, 'canceled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 23:48:32.380848+00', DEFAULT, 'CANCELED', NULL, 3, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (11, 1, 'skipped', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, true, 'not wanted', NULL, '{}', '2026-11-22 23:48:32.380848+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
 
 
 --
@@ -10428,45 +10552,45 @@ INSERT INTO rowrun.task_dependency VALUES (9, 10);
 -- Data for Name: task_run; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task_run VALUES (1, 4, 0, NULL, 1, 'PENDING', '2026-11-23 03:00:00+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 23:33:22.902391+00', NULL, NULL, NULL, '2026-11-22 23:33:22.902391+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-23 03:00:00+00', 0, 0, NULL, NULL, '2026-11-23 03:00:00+00', '2026-11-23 03:01:00+00', NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (5, 9, 0, NULL, 5, 'PENDING', '2026-11-22 23:33:22.936754+00', '{"of": "pending"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-22 23:33:22.936754+00', NULL, NULL, NULL, '2026-11-22 23:33:22.936754+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-22 23:33:22.936754+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (7, 12, 0, NULL, 7, 'PENDING', '2026-11-22 23:33:22.936754+00', '{"of": "migrate 1.10"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.10', '2026-11-22 23:33:22.936754+00', NULL, NULL, NULL, '2026-11-22 23:33:22.936754+00', NULL, NULL, NULL, NULL, NULL, '{}', '0110210', true, NULL, NULL, NULL, '2026-11-22 23:33:22.936754+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (8, 13, 0, NULL, 8, 'PENDING', '2026-11-22 23:33:22.936754+00', '{"of": "migrate 1.9"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.9', '2026-11-22 23:33:22.936754+00', NULL, NULL, NULL, '2026-11-22 23:33:22.936754+00', NULL, NULL, NULL, NULL, NULL, '{}', '011019', true, NULL, NULL, NULL, '2026-11-22 23:33:22.936754+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (11, 1, 0, NULL, 11, 'PENDING', '2126-11-22 23:33:22.941743+00', '{}', 0, 'key 1', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 23:33:22.941743+00', NULL, NULL, NULL, '2026-11-22 23:33:22.941743+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2126-11-22 23:33:22.941743+00', 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (2, 5, 0, NULL, 2, 'AVAILABLE', '2026-11-22 23:33:22.936754+00', '{"of": "available"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-22 23:33:22.936754+00', '2026-11-22 23:33:22.948092+00', NULL, NULL, '2026-11-22 23:33:22.948092+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (12, 1, 0, NULL, 12, 'AVAILABLE', '2126-11-22 23:33:22.941743+00', '{}', 0, 'key 2', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 23:33:22.941743+00', '2026-11-22 23:33:22.950822+00', NULL, NULL, '2026-11-22 23:33:22.950822+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (6, 10, 0, NULL, 6, 'RUNNING', '2026-11-22 23:33:22.936754+00', '{"of": "running"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-22 23:33:22.936754+00', '2026-11-22 23:33:22.950607+00', '2026-11-22 23:33:22.957149+00', NULL, '2026-11-22 23:33:22.957149+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (13, 1, 0, NULL, 13, 'RUNNING', '2126-11-22 23:33:22.941743+00', '{}', 0, 'key 3', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 23:33:22.941743+00', '2026-11-22 23:33:22.950889+00', '2026-11-22 23:33:22.957645+00', NULL, '2026-11-22 23:33:22.957645+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (4, 7, 0, NULL, 4, 'DONE', '2026-11-22 23:33:22.936754+00', '{"of": "done"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-22 23:33:22.936754+00', '2026-11-22 23:33:22.950484+00', '2026-11-22 23:33:22.956336+00', '2026-11-22 23:33:22.960782+00', '2026-11-22 23:33:22.960782+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (9, 14, 0, NULL, 9, 'DONE', '2026-11-22 23:33:22.936754+00', '{"of": "only"}', 0, NULL, 'postgres', 2, 'NOOP', 'default', NULL, NULL, '2026-11-22 23:33:22.936754+00', '2026-11-22 23:33:22.950677+00', '2026-11-22 23:33:22.957339+00', '2026-11-22 23:33:22.961354+00', '2026-11-22 23:33:22.961354+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (14, 1, 0, NULL, 14, 'DONE', '2126-11-22 23:33:22.941743+00', '{}', 0, 'key 4', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 23:33:22.941743+00', '2026-11-22 23:33:22.950936+00', '2026-11-22 23:33:22.957778+00', '2026-11-22 23:33:22.961432+00', '2026-11-22 23:33:22.961432+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (10, 15, 0, NULL, 10, 'FAILED', '2026-11-22 23:33:22.936754+00', '{"of": "only"}', 0, NULL, 'postgres', 3, 'NOOP', 'default', NULL, NULL, '2026-11-22 23:33:22.936754+00', '2026-11-22 23:33:22.950733+00', '2026-11-22 23:33:22.957509+00', '2026-11-22 23:33:22.969057+00', '2026-11-22 23:33:22.969057+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (15, 1, 0, NULL, 15, 'FAILED', '2126-11-22 23:33:22.941743+00', '{}', 0, 'key 5', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 23:33:22.941743+00', '2026-11-22 23:33:22.950978+00', '2026-11-22 23:33:22.957914+00', '2026-11-22 23:33:22.969415+00', '2026-11-22 23:33:22.969415+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (16, 1, 0, NULL, 16, 'CANCELED', '2126-11-22 23:33:22.941743+00', '{}', 0, 'key 6', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 23:33:22.941743+00', NULL, NULL, '2026-11-22 23:33:22.974547+00', '2026-11-22 23:33:22.974547+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (3, 6, 0, NULL, 3, 'CANCELED', '2026-11-22 23:33:22.936754+00', '{"of": "canceled"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-22 23:33:22.936754+00', NULL, NULL, '2026-11-22 23:33:22.975035+00', '2026-11-22 23:33:22.975035+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (17, 3, 0, NULL, 17, 'FAILED', '2126-11-22 23:33:22.945525+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 23:33:22.945525+00', '2026-11-22 23:33:22.951024+00', '2026-11-22 23:33:22.957985+00', '2026-11-22 23:33:22.969525+00', '2026-11-22 23:33:22.969525+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, NULL, true, NULL, NULL, 0, 0, 18, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (18, 3, 1, 17, 17, 'AVAILABLE', '2026-11-22 23:33:22.982094+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 23:33:22.982094+00', '2026-11-22 23:33:22.986055+00', NULL, NULL, '2026-11-22 23:33:22.982094+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, 'UNTOLD', NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (1, 4, 0, NULL, 1, 'PENDING', '2026-11-23 03:00:00+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 23:48:32.362555+00', NULL, NULL, NULL, '2026-11-22 23:48:32.362555+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-23 03:00:00+00', 0, 0, NULL, NULL, '2026-11-23 03:00:00+00', '2026-11-23 03:01:00+00', NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (5, 9, 0, NULL, 5, 'PENDING', '2026-11-22 23:48:32.393998+00', '{"of": "pending"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-22 23:48:32.393998+00', NULL, NULL, NULL, '2026-11-22 23:48:32.393998+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-22 23:48:32.393998+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (7, 12, 0, NULL, 7, 'PENDING', '2026-11-22 23:48:32.393998+00', '{"of": "migrate 1.10"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.10', '2026-11-22 23:48:32.393998+00', NULL, NULL, NULL, '2026-11-22 23:48:32.393998+00', NULL, NULL, NULL, NULL, NULL, '{}', '0110210', true, NULL, NULL, NULL, '2026-11-22 23:48:32.393998+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (8, 13, 0, NULL, 8, 'PENDING', '2026-11-22 23:48:32.393998+00', '{"of": "migrate 1.9"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.9', '2026-11-22 23:48:32.393998+00', NULL, NULL, NULL, '2026-11-22 23:48:32.393998+00', NULL, NULL, NULL, NULL, NULL, '{}', '011019', true, NULL, NULL, NULL, '2026-11-22 23:48:32.393998+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (11, 1, 0, NULL, 11, 'PENDING', '2126-11-22 23:48:32.398972+00', '{}', 0, 'key 1', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 23:48:32.398972+00', NULL, NULL, NULL, '2026-11-22 23:48:32.398972+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2126-11-22 23:48:32.398972+00', 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (2, 5, 0, NULL, 2, 'AVAILABLE', '2026-11-22 23:48:32.393998+00', '{"of": "available"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-22 23:48:32.393998+00', '2026-11-22 23:48:32.406533+00', NULL, NULL, '2026-11-22 23:48:32.406533+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (12, 1, 0, NULL, 12, 'AVAILABLE', '2126-11-22 23:48:32.398972+00', '{}', 0, 'key 2', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 23:48:32.398972+00', '2026-11-22 23:48:32.407987+00', NULL, NULL, '2026-11-22 23:48:32.407987+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (6, 10, 0, NULL, 6, 'RUNNING', '2026-11-22 23:48:32.393998+00', '{"of": "running"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-22 23:48:32.393998+00', '2026-11-22 23:48:32.407802+00', '2026-11-22 23:48:32.415189+00', NULL, '2026-11-22 23:48:32.415189+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (13, 1, 0, NULL, 13, 'RUNNING', '2126-11-22 23:48:32.398972+00', '{}', 0, 'key 3', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 23:48:32.398972+00', '2026-11-22 23:48:32.408043+00', '2026-11-22 23:48:32.415716+00', NULL, '2026-11-22 23:48:32.415716+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (4, 7, 0, NULL, 4, 'DONE', '2026-11-22 23:48:32.393998+00', '{"of": "done"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-22 23:48:32.393998+00', '2026-11-22 23:48:32.407679+00', '2026-11-22 23:48:32.414064+00', '2026-11-22 23:48:32.418876+00', '2026-11-22 23:48:32.418876+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (9, 14, 0, NULL, 9, 'DONE', '2026-11-22 23:48:32.393998+00', '{"of": "only"}', 0, NULL, 'postgres', 2, 'NOOP', 'default', NULL, NULL, '2026-11-22 23:48:32.393998+00', '2026-11-22 23:48:32.407875+00', '2026-11-22 23:48:32.415422+00', '2026-11-22 23:48:32.419359+00', '2026-11-22 23:48:32.419359+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (14, 1, 0, NULL, 14, 'DONE', '2126-11-22 23:48:32.398972+00', '{}', 0, 'key 4', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 23:48:32.398972+00', '2026-11-22 23:48:32.408086+00', '2026-11-22 23:48:32.415842+00', '2026-11-22 23:48:32.419428+00', '2026-11-22 23:48:32.419428+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (10, 15, 0, NULL, 10, 'FAILED', '2026-11-22 23:48:32.393998+00', '{"of": "only"}', 0, NULL, 'postgres', 3, 'NOOP', 'default', NULL, NULL, '2026-11-22 23:48:32.393998+00', '2026-11-22 23:48:32.407931+00', '2026-11-22 23:48:32.415577+00', '2026-11-22 23:48:32.425158+00', '2026-11-22 23:48:32.425158+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (15, 1, 0, NULL, 15, 'FAILED', '2126-11-22 23:48:32.398972+00', '{}', 0, 'key 5', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 23:48:32.398972+00', '2026-11-22 23:48:32.408274+00', '2026-11-22 23:48:32.415968+00', '2026-11-22 23:48:32.425541+00', '2026-11-22 23:48:32.425541+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (16, 1, 0, NULL, 16, 'CANCELED', '2126-11-22 23:48:32.398972+00', '{}', 0, 'key 6', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 23:48:32.398972+00', NULL, NULL, '2026-11-22 23:48:32.430021+00', '2026-11-22 23:48:32.430021+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (3, 6, 0, NULL, 3, 'CANCELED', '2026-11-22 23:48:32.393998+00', '{"of": "canceled"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-22 23:48:32.393998+00', NULL, NULL, '2026-11-22 23:48:32.4304+00', '2026-11-22 23:48:32.4304+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (17, 3, 0, NULL, 17, 'FAILED', '2126-11-22 23:48:32.402775+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 23:48:32.402775+00', '2026-11-22 23:48:32.408336+00', '2026-11-22 23:48:32.416048+00', '2026-11-22 23:48:32.42561+00', '2026-11-22 23:48:32.42561+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, NULL, true, NULL, NULL, 0, 0, 18, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (18, 3, 1, 17, 17, 'AVAILABLE', '2026-11-22 23:48:32.435832+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 23:48:32.435832+00', '2026-11-22 23:48:32.439027+00', NULL, NULL, '2026-11-22 23:48:32.435832+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, 'UNTOLD', NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
 
 
 --
 -- Data for Name: task_run_log; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task_run_log VALUES (1, 1, '2026-11-22 23:33:22.989068+00', NULL, 'note', '{"text": "kept"}');
+INSERT INTO rowrun.task_run_log VALUES (1, 1, '2026-11-22 23:48:32.441531+00', NULL, 'note', '{"text": "kept"}');
 
 
 --
 -- Data for Name: task_type; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task_type VALUES ('OLD', true, NULL, NULL, '2026-11-22 23:33:22.990114+00');
+INSERT INTO rowrun.task_type VALUES ('OLD', true, NULL, NULL, '2026-11-22 23:48:32.442442+00');
 
 
 --
 -- Data for Name: webhook; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.webhook VALUES (1, 'default', 'hook', 'https://example.com/hook', NULL, '{PIPELINE_FAILED,PIPELINE_COMPLETED}', 'standard', true, '2026-11-22 23:33:22.887005+00');
+INSERT INTO rowrun.webhook VALUES (1, 'default', 'hook', 'https://example.com/hook', NULL, '{PIPELINE_FAILED,PIPELINE_COMPLETED}', 'standard', true, '2026-11-22 23:48:32.349478+00');
 
 
 --
@@ -11216,7 +11340,7 @@ CREATE TRIGGER task_run_fixed BEFORE UPDATE OF id, task_id, root_id, retry_of, a
 -- Name: task_run task_run_guard; Type: TRIGGER; Schema: rowrun; Owner: -
 --
 
-CREATE TRIGGER task_run_guard BEFORE UPDATE ON rowrun.task_run FOR EACH ROW WHEN (((((new.prev_status = old.status) AND (new.updated_at > old.updated_at) AND ((old.status || new.status) = ANY (ARRAY['PENDINGAVAILABLE'::text, 'PENDINGCANCELED'::text, 'AVAILABLERUNNING'::text, 'RUNNINGDONE'::text, 'RUNNINGFAILED'::text, 'RUNNINGCANCELED'::text]))) OR ((new.hold <> COALESCE(old.hold, ''::text)) AND (new.status = old.status))) IS NOT TRUE)) EXECUTE FUNCTION rowrun.task_run_guard();
+CREATE TRIGGER task_run_guard BEFORE UPDATE ON rowrun.task_run FOR EACH ROW WHEN (((((new.prev_status = old.status) AND (new.updated_at > old.updated_at) AND ((old.status || new.status) = ANY (ARRAY['PENDINGAVAILABLE'::text, 'PENDINGCANCELED'::text, 'AVAILABLERUNNING'::text, 'RUNNINGDONE'::text, 'RUNNINGFAILED'::text, 'RUNNINGCANCELED'::text]))) OR ((new.prev_status = old.status) AND (new.updated_at > old.updated_at) AND ((old.status || new.status) = 'PENDINGRUNNING'::text) AND (new.available_at <= new.started_at) AND (new.replica_id > ''::text) AND (octet_length(new.claim_hash) = 32)) OR ((new.hold <> COALESCE(old.hold, ''::text)) AND (new.status = old.status))) IS NOT TRUE)) EXECUTE FUNCTION rowrun.task_run_guard();
 
 
 --
@@ -11623,11 +11747,11 @@ GRANT UPDATE(cancel_reason) ON TABLE rowrun.task_run TO rowrun_client;
 
 
 --
--- Name: FUNCTION advance_databases(databases text[], OUT promoted integer, OUT marked integer); Type: ACL; Schema: rowrun; Owner: -
+-- Name: FUNCTION advance_databases(databases text[], request rowrun.claim_request, OUT promoted integer, OUT marked integer, OUT claims rowrun.claim[]); Type: ACL; Schema: rowrun; Owner: -
 --
 
-REVOKE ALL ON FUNCTION rowrun.advance_databases(databases text[], OUT promoted integer, OUT marked integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION rowrun.advance_databases(databases text[], OUT promoted integer, OUT marked integer) TO rowrun_replica;
+REVOKE ALL ON FUNCTION rowrun.advance_databases(databases text[], request rowrun.claim_request, OUT promoted integer, OUT marked integer, OUT claims rowrun.claim[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.advance_databases(databases text[], request rowrun.claim_request, OUT promoted integer, OUT marked integer, OUT claims rowrun.claim[]) TO rowrun_replica;
 
 
 --
@@ -11639,11 +11763,11 @@ GRANT ALL ON FUNCTION rowrun.announce_plans(plan_ids bigint[]) TO rowrun_replica
 
 
 --
--- Name: FUNCTION apply_verdicts(v record, OUT promoted integer, OUT next_ms double precision); Type: ACL; Schema: rowrun; Owner: -
+-- Name: FUNCTION apply_verdicts(v record, request rowrun.claim_request, OUT promoted integer, OUT next_ms double precision, OUT claims rowrun.claim[]); Type: ACL; Schema: rowrun; Owner: -
 --
 
-REVOKE ALL ON FUNCTION rowrun.apply_verdicts(v record, OUT promoted integer, OUT next_ms double precision) FROM PUBLIC;
-GRANT ALL ON FUNCTION rowrun.apply_verdicts(v record, OUT promoted integer, OUT next_ms double precision) TO rowrun_replica;
+REVOKE ALL ON FUNCTION rowrun.apply_verdicts(v record, request rowrun.claim_request, OUT promoted integer, OUT next_ms double precision, OUT claims rowrun.claim[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.apply_verdicts(v record, request rowrun.claim_request, OUT promoted integer, OUT next_ms double precision, OUT claims rowrun.claim[]) TO rowrun_replica;
 
 
 --
@@ -11840,6 +11964,22 @@ GRANT ALL ON FUNCTION rowrun.leave_marks(v record, of_plans bigint[], cut_off te
 
 
 --
+-- Name: FUNCTION let_start(run_ids bigint[], t timestamp with time zone, request rowrun.claim_request, OUT ids bigint[], OUT claims rowrun.claim[]); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.let_start(run_ids bigint[], t timestamp with time zone, request rowrun.claim_request, OUT ids bigint[], OUT claims rowrun.claim[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.let_start(run_ids bigint[], t timestamp with time zone, request rowrun.claim_request, OUT ids bigint[], OUT claims rowrun.claim[]) TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION let_start_singly(run_ids bigint[], t timestamp with time zone, request rowrun.claim_request, OUT ids bigint[], OUT claims rowrun.claim[]); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.let_start_singly(run_ids bigint[], t timestamp with time zone, request rowrun.claim_request, OUT ids bigint[], OUT claims rowrun.claim[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.let_start_singly(run_ids bigint[], t timestamp with time zone, request rowrun.claim_request, OUT ids bigint[], OUT claims rowrun.claim[]) TO rowrun_replica;
+
+
+--
 -- Name: FUNCTION lock_plans_of_ends(plan_tasks bigint[], run_ids bigint[], statuses text[]); Type: ACL; Schema: rowrun; Owner: -
 --
 
@@ -11856,19 +11996,19 @@ GRANT ALL ON FUNCTION rowrun.make_available(run_ids bigint[], t timestamp with t
 
 
 --
--- Name: FUNCTION make_available_singly(run_ids bigint[], t timestamp with time zone); Type: ACL; Schema: rowrun; Owner: -
---
-
-REVOKE ALL ON FUNCTION rowrun.make_available_singly(run_ids bigint[], t timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION rowrun.make_available_singly(run_ids bigint[], t timestamp with time zone) TO rowrun_replica;
-
-
---
 -- Name: FUNCTION make_ended(run_ids bigint[], claims uuid[], end_statuses text[], results jsonb[], successor_ids bigint[], t timestamp with time zone, OUT ids bigint[], OUT statuses text[], OUT successors bigint[], OUT databases text[], OUT of_plans boolean, OUT kept bigint[], OUT ticked bigint[]); Type: ACL; Schema: rowrun; Owner: -
 --
 
 REVOKE ALL ON FUNCTION rowrun.make_ended(run_ids bigint[], claims uuid[], end_statuses text[], results jsonb[], successor_ids bigint[], t timestamp with time zone, OUT ids bigint[], OUT statuses text[], OUT successors bigint[], OUT databases text[], OUT of_plans boolean, OUT kept bigint[], OUT ticked bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION rowrun.make_ended(run_ids bigint[], claims uuid[], end_statuses text[], results jsonb[], successor_ids bigint[], t timestamp with time zone, OUT ids bigint[], OUT statuses text[], OUT successors bigint[], OUT databases text[], OUT of_plans boolean, OUT kept bigint[], OUT ticked bigint[]) TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION make_running(run_ids bigint[], t timestamp with time zone, request rowrun.claim_request, OUT ids bigint[], OUT claims rowrun.claim[]); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.make_running(run_ids bigint[], t timestamp with time zone, request rowrun.claim_request, OUT ids bigint[], OUT claims rowrun.claim[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.make_running(run_ids bigint[], t timestamp with time zone, request rowrun.claim_request, OUT ids bigint[], OUT claims rowrun.claim[]) TO rowrun_replica;
 
 
 --
@@ -11972,19 +12112,19 @@ REVOKE ALL ON FUNCTION rowrun.plan_gate_changed() FROM PUBLIC;
 
 
 --
--- Name: FUNCTION promote_runs(sweep boolean, free boolean, most integer, OUT promoted integer, OUT busy boolean, OUT more boolean, OUT next_ms double precision); Type: ACL; Schema: rowrun; Owner: -
+-- Name: FUNCTION promote_runs(sweep boolean, free boolean, most integer, request rowrun.claim_request, OUT promoted integer, OUT busy boolean, OUT more boolean, OUT next_ms double precision, OUT claims rowrun.claim[]); Type: ACL; Schema: rowrun; Owner: -
 --
 
-REVOKE ALL ON FUNCTION rowrun.promote_runs(sweep boolean, free boolean, most integer, OUT promoted integer, OUT busy boolean, OUT more boolean, OUT next_ms double precision) FROM PUBLIC;
-GRANT ALL ON FUNCTION rowrun.promote_runs(sweep boolean, free boolean, most integer, OUT promoted integer, OUT busy boolean, OUT more boolean, OUT next_ms double precision) TO rowrun_replica;
+REVOKE ALL ON FUNCTION rowrun.promote_runs(sweep boolean, free boolean, most integer, request rowrun.claim_request, OUT promoted integer, OUT busy boolean, OUT more boolean, OUT next_ms double precision, OUT claims rowrun.claim[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.promote_runs(sweep boolean, free boolean, most integer, request rowrun.claim_request, OUT promoted integer, OUT busy boolean, OUT more boolean, OUT next_ms double precision, OUT claims rowrun.claim[]) TO rowrun_replica;
 
 
 --
--- Name: FUNCTION promote_ungated(t timestamp with time zone, most integer, OUT promoted integer, OUT more boolean); Type: ACL; Schema: rowrun; Owner: -
+-- Name: FUNCTION promote_ungated(t timestamp with time zone, most integer, request rowrun.claim_request, OUT promoted integer, OUT more boolean, OUT claims rowrun.claim[]); Type: ACL; Schema: rowrun; Owner: -
 --
 
-REVOKE ALL ON FUNCTION rowrun.promote_ungated(t timestamp with time zone, most integer, OUT promoted integer, OUT more boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION rowrun.promote_ungated(t timestamp with time zone, most integer, OUT promoted integer, OUT more boolean) TO rowrun_replica;
+REVOKE ALL ON FUNCTION rowrun.promote_ungated(t timestamp with time zone, most integer, request rowrun.claim_request, OUT promoted integer, OUT more boolean, OUT claims rowrun.claim[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.promote_ungated(t timestamp with time zone, most integer, request rowrun.claim_request, OUT promoted integer, OUT more boolean, OUT claims rowrun.claim[]) TO rowrun_replica;
 
 
 --
