@@ -58,7 +58,7 @@ func (h *planHistory) apply(commit []changed, at time.Time) {
 			}
 		case "task_run":
 			was, now := h.runChanged(c, at)
-			if was == "PENDING" && now.status == "AVAILABLE" {
+			if was == "PENDING" && now.active() {
 				promoted = append(promoted, c.number("id"))
 			}
 			if was == "RUNNING" && now.status == "FAILED" && !now.retried {
@@ -138,7 +138,7 @@ func (h *planHistory) runChanged(c changed, at time.Time) (was string, now *seen
 	now.status, now.retried = c.columns["status"], c.columns["retry_run_id"] != ""
 	now.availableAt, _ = time.Parse(stamp, c.columns["available_at"])
 	edges := map[string]string{
-		"PENDING": "AVAILABLE CANCELED", "AVAILABLE": "RUNNING CANCELED", "RUNNING": "DONE FAILED CANCELED", "": "PENDING AVAILABLE",
+		"PENDING": "AVAILABLE RUNNING CANCELED", "AVAILABLE": "RUNNING CANCELED", "RUNNING": "DONE FAILED CANCELED", "": "PENDING AVAILABLE",
 	}
 	if was != now.status && !slices.Contains(strings.Fields(edges[was]), now.status) {
 		h.wrong(at, h.tasks[now.task].plan, "run %d went from %q to %s", id, was, now.status)

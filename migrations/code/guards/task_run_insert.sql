@@ -8,6 +8,80 @@ CREATE OR REPLACE FUNCTION rowrun.is_scheduling() RETURNS boolean LANGUAGE sql S
     RETURN coalesce(current_setting('rowrun.scheduling', true), '') = 'on' AND rowrun.is_trusted();
 COMMENT ON FUNCTION rowrun.is_scheduling() IS 'Internal: whether a statement that makes or moves ticks is the schedule''s.';
 
+-- A new run without what only its later life may say.
+CREATE OR REPLACE FUNCTION rowrun.unstarted(r rowrun.task_run) RETURNS rowrun.task_run LANGUAGE plpgsql
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+BEGIN
+    r.available_at := NULL;
+    r.started_at := NULL;
+    r.finished_at := NULL;
+    r.deadline := NULL;
+    r.cancel_requested_at := NULL;
+    r.cancel_reason := NULL;
+    r.progress := NULL;
+    r.progress_at := NULL;
+    r.replica_id := NULL;
+    r.claim_hash := NULL;
+    r.prev_status := NULL;
+    r.by_hand := NULL;
+    r.retry_run_id := NULL;
+    RETURN r;
+END $$;
+COMMENT ON FUNCTION rowrun.unstarted(rowrun.task_run) IS 'Internal: a new run without what only its later life may say.';
+
+-- Whether a new run, which is due, waits for its database as far as the same transaction has shown: it then needs no first look
+-- of its own. stopped: its task is paused or skipped.
+CREATE OR REPLACE FUNCTION rowrun.is_blocked_at_insert(r rowrun.task_run, at timestamptz, stopped boolean) RETURNS boolean LANGUAGE plpgsql
+    SET enable_seqscan = off SET plan_cache_mode = force_generic_plan
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+DECLARE
+    ahead text; -- what the run says that stands before this one, where it is of the same transaction
+BEGIN
+    -- Behind a smaller version that this very transaction has inserted it waits at least for that one, whose end has
+    -- it looked at: nobody can have ended that before this run can be seen. What else the first judgement of a run
+    -- looks at, its plan and what it holds back, is looked at for that one.
+    IF r.version_key IS NOT NULL AND (
+        SELECT u.xmin = pg_current_xact_id()::xid AND u.created_at = now() AND u.plan_id IS NOT DISTINCT FROM r.plan_id
+               AND (u.hold IS NOT DISTINCT FROM 'DATABASE' AND u.judge_at IS NULL OR u.judge_at <= at)
+        FROM rowrun.task_run u
+        WHERE u.database_id = r.database_id AND u.status = 'PENDING' AND u.version_key < r.version_key
+        ORDER BY u.version_key DESC LIMIT 1)
+    THEN
+        RETURN true;
+    END IF;
+    IF r.plan_id IS NOT NULL OR stopped THEN
+        RETURN false;
+    END IF;
+    -- Many runs of one transaction that a database holds: the first gets its look, the second has the database looked at
+    -- (note_blocked), and the others wait behind these, to be looked at in their turn.
+    IF r.version_key IS NULL THEN
+        ahead := (SELECT CASE WHEN u.xmin <> pg_current_xact_id()::xid OR u.created_at <> now() OR u.plan_id IS NOT NULL THEN ''
+                              WHEN u.judge_at IS NULL THEN u.hold
+                              WHEN u.judge_at <= at AND (r.sequential OR EXISTS (
+                                  SELECT FROM rowrun.task_run a WHERE a.database_id = r.database_id AND a.sequential AND a.status IN ('AVAILABLE', 'RUNNING')))
+                              THEN 'ASKED' END
+                  FROM rowrun.task_run u
+                  WHERE u.database_id = r.database_id AND u.version_key IS NULL AND u.sequential = r.sequential AND u.status = 'PENDING'
+                    AND u.priority = r.priority AND u.run_at <= r.run_at
+                  ORDER BY u.database_id DESC, u.version_key DESC, u.sequential DESC, u.priority, u.run_at DESC, u.id DESC LIMIT 1);
+    ELSE
+        ahead := (SELECT CASE WHEN u.xmin <> pg_current_xact_id()::xid OR u.created_at <> now() OR u.plan_id IS NOT NULL THEN ''
+                              WHEN u.judge_at IS NULL THEN u.hold
+                              WHEN u.judge_at <= at AND (r.sequential
+                                  OR EXISTS (SELECT FROM rowrun.task_run a WHERE a.database_id = r.database_id AND a.version_key < r.version_key
+                                             AND a.status IN ('AVAILABLE', 'RUNNING'))
+                                  OR EXISTS (SELECT FROM rowrun.task_run a WHERE a.database_id = r.database_id AND a.version_key < r.version_key
+                                             AND a.status = 'PENDING'))
+                              THEN 'ASKED' END
+                  FROM rowrun.task_run u
+                  WHERE u.database_id = r.database_id AND u.version_key = r.version_key AND u.sequential = r.sequential AND u.status = 'PENDING'
+                    AND u.priority = r.priority AND u.run_at <= r.run_at
+                  ORDER BY u.database_id DESC, u.version_key DESC, u.sequential DESC, u.priority, u.run_at DESC, u.id DESC LIMIT 1);
+    END IF;
+    RETURN CASE ahead WHEN 'ASKED' THEN rowrun.note_blocked(r) WHEN 'DATABASE' THEN true ELSE false END;
+END $$;
+COMMENT ON FUNCTION rowrun.is_blocked_at_insert(rowrun.task_run, timestamptz, boolean) IS 'Internal: whether a new run waits for its database, so that it needs no first look.';
+
 CREATE OR REPLACE FUNCTION rowrun.task_run_fill() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan = off
     SET plan_cache_mode = force_generic_plan
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
@@ -17,7 +91,6 @@ DECLARE
     current_round integer;
     depends boolean;
     marked boolean;
-    ahead text; -- what the run says that stands before this one, where it is of the same transaction
 BEGIN
     SELECT k.type, k.queue, k.database_id, k.version, k.version_key, k.sequential, k.priority, k.plan_id,
            nullif(k.retention IS NOT NULL, false) AS own_retention, k.paused OR k.skipped AS stopped
@@ -94,19 +167,7 @@ BEGIN
     IF NOT (ROW(NEW.available_at, NEW.started_at, NEW.finished_at, NEW.deadline, NEW.cancel_requested_at, NEW.cancel_reason,
                 NEW.progress, NEW.progress_at, NEW.replica_id, NEW.claim_hash, NEW.prev_status, NEW.by_hand, NEW.retry_run_id) IS NULL)
     THEN
-        NEW.available_at := NULL;
-        NEW.started_at := NULL;
-        NEW.finished_at := NULL;
-        NEW.deadline := NULL;
-        NEW.cancel_requested_at := NULL;
-        NEW.cancel_reason := NULL;
-        NEW.progress := NULL;
-        NEW.progress_at := NULL;
-        NEW.replica_id := NULL;
-        NEW.claim_hash := NULL;
-        NEW.prev_status := NULL;
-        NEW.by_hand := NULL;
-        NEW.retry_run_id := NULL;
+        NEW := rowrun.unstarted(NEW);
     END IF;
     IF pg_column_size(NEW.input) >= 2000 OR jsonb_typeof(NEW.input) <> 'object' OR NEW.idempotency_key IS NOT NULL
        OR NEW.run_at < timestamptz '1900-01-01 00:00+00' OR NEW.run_at >= timestamptz '9999-01-01 00:00+00'
@@ -135,49 +196,9 @@ BEGIN
         -- A run of a plan is looked at at once even where it isn't due yet: a retry ends what its failure held back.
         NEW.hold := NULL;
         NEW.judge_at := CASE WHEN t.plan_id IS NULL THEN NEW.run_at ELSE least(NEW.run_at, now()) END;
-        -- Behind a smaller version that this very transaction has inserted it waits at least for that one, whose end has
-        -- it looked at: nobody can have ended that before this run can be seen. What else the first judgement of a run
-        -- looks at, its plan and what it holds back, is looked at for that one.
-        IF t.version_key IS NOT NULL AND NEW.tick IS NULL AND NEW.run_at <= at AND (
-            SELECT u.xmin = pg_current_xact_id()::xid AND u.created_at = now() AND u.plan_id IS NOT DISTINCT FROM t.plan_id
-                   AND (u.hold IS NOT DISTINCT FROM 'DATABASE' AND u.judge_at IS NULL OR u.judge_at <= at)
-            FROM rowrun.task_run u
-            WHERE u.database_id = t.database_id AND u.status = 'PENDING' AND u.version_key < t.version_key
-            ORDER BY u.version_key DESC LIMIT 1)
-        THEN
+        IF t.database_id IS NOT NULL AND NEW.tick IS NULL AND NEW.run_at <= at AND rowrun.is_blocked_at_insert(NEW, at, t.stopped) THEN
             NEW.hold := 'DATABASE';
             NEW.judge_at := NULL;
-        ELSIF t.plan_id IS NULL AND NOT t.stopped AND NEW.tick IS NULL AND NEW.run_at <= at THEN
-            -- Many runs of one transaction that a database holds: the first gets its look, the second has the database looked at
-            -- (note_blocked), and the others wait behind these, to be looked at in their turn.
-            IF t.version_key IS NULL THEN
-                ahead := (SELECT CASE WHEN u.xmin <> pg_current_xact_id()::xid OR u.created_at <> now() OR u.plan_id IS NOT NULL THEN ''
-                                      WHEN u.judge_at IS NULL THEN u.hold
-                                      WHEN u.judge_at <= at AND (t.sequential OR EXISTS (
-                                          SELECT FROM rowrun.task_run a WHERE a.database_id = t.database_id AND a.sequential AND a.status IN ('AVAILABLE', 'RUNNING')))
-                                      THEN 'ASKED' END
-                          FROM rowrun.task_run u
-                          WHERE u.database_id = t.database_id AND u.version_key IS NULL AND u.sequential = t.sequential AND u.status = 'PENDING'
-                            AND u.priority = NEW.priority AND u.run_at <= NEW.run_at
-                          ORDER BY u.database_id DESC, u.version_key DESC, u.sequential DESC, u.priority, u.run_at DESC, u.id DESC LIMIT 1);
-            ELSE
-                ahead := (SELECT CASE WHEN u.xmin <> pg_current_xact_id()::xid OR u.created_at <> now() OR u.plan_id IS NOT NULL THEN ''
-                                      WHEN u.judge_at IS NULL THEN u.hold
-                                      WHEN u.judge_at <= at AND (t.sequential
-                                          OR EXISTS (SELECT FROM rowrun.task_run a WHERE a.database_id = t.database_id AND a.version_key < t.version_key
-                                                     AND a.status IN ('AVAILABLE', 'RUNNING'))
-                                          OR EXISTS (SELECT FROM rowrun.task_run a WHERE a.database_id = t.database_id AND a.version_key < t.version_key
-                                                     AND a.status = 'PENDING'))
-                                      THEN 'ASKED' END
-                          FROM rowrun.task_run u
-                          WHERE u.database_id = t.database_id AND u.version_key = t.version_key AND u.sequential = t.sequential AND u.status = 'PENDING'
-                            AND u.priority = NEW.priority AND u.run_at <= NEW.run_at
-                          ORDER BY u.database_id DESC, u.version_key DESC, u.sequential DESC, u.priority, u.run_at DESC, u.id DESC LIMIT 1);
-            END IF;
-            IF (CASE ahead WHEN 'ASKED' THEN rowrun.note_blocked(NEW) WHEN 'DATABASE' THEN true ELSE false END) THEN
-                NEW.hold := 'DATABASE';
-                NEW.judge_at := NULL;
-            END IF;
         END IF;
     END IF;
     RETURN NEW;
