@@ -82,9 +82,8 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION rowrun.is_blocked_at_insert(rowrun.task_run, timestamptz, boolean) IS 'Internal: whether a new run waits for its database, so that it needs no first look.';
 
-CREATE OR REPLACE FUNCTION rowrun.task_run_fill() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan = off
-    SET plan_cache_mode = force_generic_plan
-    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+CREATE OR REPLACE FUNCTION rowrun.task_run_fill() RETURNS trigger LANGUAGE plpgsql
+    SET enable_seqscan = off SET plan_cache_mode = force_generic_plan SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     at timestamptz := clock_timestamp(); -- before the task is read, whose pause is younger then where it isn't seen
     t record;
@@ -100,8 +99,7 @@ BEGIN
             USING ERRCODE = 'foreign_key_violation', HINT = 'Insert the task first, or look for its id in rowrun.task.';
     END IF;
     IF NEW.status <> 'PENDING' THEN
-        RAISE EXCEPTION 'a run is inserted as PENDING, not as %', NEW.status
-            USING ERRCODE = 'RR003', HINT = 'Leave status out.';
+        RAISE EXCEPTION 'a run is inserted as PENDING, not as %', NEW.status USING ERRCODE = 'RR003', HINT = 'Leave status out.';
     END IF;
     NEW.id := coalesce(NEW.id, nextval('rowrun.task_run_id_seq'));
     IF NEW.id IS DISTINCT FROM pg_sequence_last_value('rowrun.task_run_id_seq') THEN -- given, or another session has drawn one since
@@ -148,9 +146,7 @@ BEGIN
     IF NEW.handles IS NOT NULL AND NOT rowrun.is_trusted() THEN
         NEW.handles := NULL;
     END IF;
-    IF NEW.tick IS NULL AND NEW.missed_at IS NOT NULL THEN
-        NEW.missed_at := NULL;
-    END IF;
+    NEW.missed_at := CASE WHEN NEW.tick IS NOT NULL THEN NEW.missed_at END;
     IF t.plan_id IS NULL THEN
         NEW.round := NULL;
     ELSE
@@ -196,9 +192,11 @@ BEGIN
         -- A run of a plan is looked at at once even where it isn't due yet: a retry ends what its failure held back.
         NEW.hold := NULL;
         NEW.judge_at := CASE WHEN t.plan_id IS NULL THEN NEW.run_at ELSE least(NEW.run_at, now()) END;
-        IF t.database_id IS NOT NULL AND NEW.tick IS NULL AND NEW.run_at <= at AND rowrun.is_blocked_at_insert(NEW, at, t.stopped) THEN
-            NEW.hold := 'DATABASE';
-            NEW.judge_at := NULL;
+        IF t.database_id IS NOT NULL AND NEW.tick IS NULL AND NEW.run_at <= at THEN
+            IF rowrun.is_blocked_at_insert(NEW, at, t.stopped) THEN
+                NEW.hold := 'DATABASE';
+                NEW.judge_at := NULL;
+            END IF;
         END IF;
     END IF;
     RETURN NEW;

@@ -49,7 +49,8 @@ func TestReplicaThatCanNotClaimIsNotReady(t *testing.T) {
 	rowruntest.Change(t, conn, `ALTER ROLE `+role+` CONNECTION LIMIT 1`)
 	// Whichever connection comes first has the one place: it is the heartbeat's in the end, which may lose it again.
 	rowruntest.Eventually(t, "readyz says so", func() bool {
-		rowruntest.Change(t, conn, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '`+role+`' AND query NOT LIKE '-- heartbeat%'`)
+		rowruntest.Change(t, conn, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '`+role+`' AND query NOT LIKE '-- heartbeat%'
+			AND backend_start < clock_timestamp() - interval '1 s'`) // a session needs time to say what it is for
 		code, text := replica.status(t, "/readyz")
 		var now struct {
 			Checks map[string]struct {
