@@ -47,7 +47,7 @@ func collectClaims(rows pgx.Rows, keys []key, before ...any) (claims []Claim, us
 		timeout, progressTimeout, took       *float64
 		read                                 pgtype.Int8
 		manual                               pgtype.Bool
-		given                                handed
+		given                                assignment
 		input, payload, state                []byte
 		kind, queue, db, version             pgtype.Text
 		taskKind, alias, taskDB, taskVersion pgtype.Text
@@ -66,7 +66,7 @@ func collectClaims(rows pgx.Rows, keys []key, before ...any) (claims []Claim, us
 			continue
 		}
 		used = max(used, int(n.Int64))
-		given = handed{
+		given = assignment{
 			kind: kind.String, taskKind: taskKind.String, alias: alias.String, database: text(db), taskDatabase: text(taskDB),
 			version: text(version), taskVersion: text(taskVersion), input: input, payload: payload, state: state,
 		}
@@ -78,11 +78,11 @@ func collectClaims(rows pgx.Rows, keys []key, before ...any) (claims []Claim, us
 		if level.String != "info" {
 			c.FailureLogLevel = level.String
 		}
+		if own := given.traceParent(); own != "" {
+			c.TraceParent = own
+		}
 		if c.Unfit = given.unfit(); c.Unfit == "" {
 			c.Payload = given.whole()
-			if own := given.traceParent(); own != "" {
-				c.TraceParent = own
-			}
 		} else {
 			c.Payload = json.RawMessage(`{}`)
 		}

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// handed is what a run and its task say of what is executed: both of one version of the task's row.
-type handed struct {
+// assignment is what a run and its task say of what is to be executed; of the task all from one version of its row.
+type assignment struct {
 	kind, taskKind, alias  string // alias: what the run's type is another name of, "": of none
 	database, taskDatabase *string
 	version, taskVersion   *string
@@ -21,34 +21,34 @@ type handed struct {
 func ofTheTask() []string { return []string{"sql", "transaction", "command"} }
 
 // fixed says whether the task alone decides what is executed.
-func (h *handed) fixed() bool {
-	return slices.Contains([]string{"SQL", "DATABASE_MIGRATE", "COMMAND"}, h.kind)
+func (a *assignment) fixed() bool {
+	return slices.Contains([]string{"SQL", "DATABASE_MIGRATE", "COMMAND"}, a.kind)
 }
 
 // unfit says why the run must not be executed, "": it may. Its input was written for what its task was when it was inserted,
 // and for nothing that the task's author has made of it since.
-func (h *handed) unfit() string {
+func (a *assignment) unfit() string {
 	switch {
-	case h.kind != h.taskKind && h.alias != h.taskKind:
-		return fmt.Sprintf("task type changed from %s to %s after the run was inserted: insert it again", h.kind, h.taskKind)
-	case !h.fixed():
+	case a.kind != a.taskKind && a.alias != a.taskKind:
+		return fmt.Sprintf("task type changed from %s to %s after the run was inserted: insert it again", a.kind, a.taskKind)
+	case !a.fixed():
 		return ""
-	case h.kind != "COMMAND" && distinct(h.database, h.taskDatabase):
+	case a.kind != "COMMAND" && distinct(a.database, a.taskDatabase):
 		return fmt.Sprintf("the task's database_id changed from %s to %s after the run was inserted: insert it again",
-			orNone(h.database), orNone(h.taskDatabase))
-	case h.kind == "DATABASE_MIGRATE" && distinct(h.version, h.taskVersion):
+			orNone(a.database), orNone(a.taskDatabase))
+	case a.kind == "DATABASE_MIGRATE" && distinct(a.version, a.taskVersion):
 		return fmt.Sprintf("the task's version changed from %s to %s after the run was inserted: insert it again",
-			orNone(h.version), orNone(h.taskVersion))
-	case h.plainInput():
+			orNone(a.version), orNone(a.taskVersion))
+	case a.plainInput():
 		return ""
 	}
-	input, err := members(h.input)
+	input, err := members(a.input)
 	if err != nil {
 		return fmt.Sprintf("the input of the run can't be read: %v", err)
 	}
 	for _, key := range ofTheTask() {
 		if _, named := input[key]; named {
-			return fmt.Sprintf("the input of a %s run names sql, transaction or command, which belong to the task's payload: insert it again without", h.kind)
+			return fmt.Sprintf("the input of a %s run names sql, transaction or command, which belong to the task's payload: insert it again without", a.kind)
 		}
 	}
 	return ""
@@ -56,20 +56,20 @@ func (h *handed) unfit() string {
 
 // whole is what the executor gets: the task's payload, with its state below and the run's input laid over it. What isn't
 // UTF-8 is returned as it is: it is refused where the run is executed.
-func (h *handed) whole() json.RawMessage {
-	if h.plainInput() && h.state == nil {
-		return h.payload
+func (a *assignment) whole() json.RawMessage {
+	if a.plainInput() && a.state == nil {
+		return a.payload
 	}
-	for _, part := range [][]byte{h.payload, h.input, h.state} {
+	for _, part := range [][]byte{a.payload, a.input, a.state} {
 		if !utf8.Valid(part) {
 			return part
 		}
 	}
 	all := map[string]json.RawMessage{}
-	if h.state != nil {
-		all["state"] = h.state
+	if a.state != nil {
+		all["state"] = a.state
 	}
-	for _, part := range [][]byte{h.payload, h.input} {
+	for _, part := range [][]byte{a.payload, a.input} {
 		over, err := members(part)
 		if err != nil {
 			return part // whoever reads it says what is wrong
@@ -82,17 +82,17 @@ func (h *handed) whole() json.RawMessage {
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(all); err != nil {
-		return h.payload
+		return a.payload
 	}
 	return bytes.TrimSuffix(text.Bytes(), []byte("\n"))
 }
 
 // traceParent is that of the run's input, "": it has none.
-func (h *handed) traceParent() string {
-	if h.plainInput() || !bytes.Contains(h.input, []byte("traceparent")) {
+func (a *assignment) traceParent() string {
+	if a.plainInput() || !bytes.Contains(a.input, []byte("traceparent")) {
 		return ""
 	}
-	input, err := members(h.input)
+	input, err := members(a.input)
 	if err != nil {
 		return ""
 	}
@@ -103,7 +103,7 @@ func (h *handed) traceParent() string {
 	return parent
 }
 
-func (h *handed) plainInput() bool { return string(h.input) == "{}" }
+func (a *assignment) plainInput() bool { return string(a.input) == "{}" }
 
 func members(object []byte) (all map[string]json.RawMessage, err error) {
 	err = json.Unmarshal(object, &all)

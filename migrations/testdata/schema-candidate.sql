@@ -3076,6 +3076,224 @@ COMMENT ON FUNCTION rowrun.hold_runs(run_ids bigint[], holds text[]) IS 'Interna
 
 
 --
+-- Name: deployment; Type: TABLE; Schema: rowrun; Owner: -
+--
+
+CREATE TABLE rowrun.deployment (
+    singleton boolean DEFAULT true NOT NULL,
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    stream_replica_id text,
+    orphans_looked_at timestamp with time zone,
+    system_identifier bigint,
+    database_oid bigint,
+    timeline integer,
+    CONSTRAINT deployment_singleton_check CHECK (singleton)
+);
+
+
+--
+-- Name: TABLE deployment; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON TABLE rowrun.deployment IS 'One row: what tells this deployment from others on the same server or the same target databases.';
+
+
+--
+-- Name: COLUMN deployment.singleton; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.deployment.singleton IS 'Holds the table to one row.';
+
+
+--
+-- Name: COLUMN deployment.id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.deployment.id IS 'Identity of the deployment; part of ledger rows in target databases.';
+
+
+--
+-- Name: COLUMN deployment.created_at; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.deployment.created_at IS 'When the schema was made.';
+
+
+--
+-- Name: COLUMN deployment.stream_replica_id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.deployment.stream_replica_id IS 'The replica that last began to write the stream.';
+
+
+--
+-- Name: COLUMN deployment.orphans_looked_at; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.deployment.orphans_looked_at IS 'When a replica last looked for orphans.';
+
+
+--
+-- Name: COLUMN deployment.system_identifier; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.deployment.system_identifier IS 'The server that the deployment belongs to, as pg_control_system() says; NULL: not known.';
+
+
+--
+-- Name: COLUMN deployment.database_oid; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.deployment.database_oid IS 'The database there.';
+
+
+--
+-- Name: COLUMN deployment.timeline; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.deployment.timeline IS 'The history of that server which was current then: a promotion begins another.';
+
+
+--
+-- Name: promotion_lock; Type: TABLE; Schema: rowrun; Owner: -
+--
+
+CREATE TABLE rowrun.promotion_lock (
+    id smallint NOT NULL,
+    CONSTRAINT promotion_lock_id_check CHECK ((id = 1))
+);
+
+
+--
+-- Name: TABLE promotion_lock; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON TABLE rowrun.promotion_lock IS 'Internal: one row; who holds its lock judges the gates.';
+
+
+--
+-- Name: COLUMN promotion_lock.id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.promotion_lock.id IS 'Key, 1.';
+
+
+--
+-- Name: hold_ups(); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.hold_ups() RETURNS TABLE(pid bigint, username text, what text)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT (h.pid)::bigint AS pid,
+     (COALESCE(a.usename, '?'::name))::text AS "coalesce",
+     h.what
+    FROM (( SELECT l.pid,
+             l.what
+            FROM ( SELECT k.pid,
+                         CASE
+                             WHEN ((k.classid = (1920298606)::oid) AND k.granted AND ((mod((((k.objid)::bigint - now_slice.n) + '4294967296'::bigint), '4294967296'::bigint) >= 1000) AND (mod((((k.objid)::bigint - now_slice.n) + '4294967296'::bigint), '4294967296'::bigint) <= 720000))) THEN 'keeps INSERTs from notifying: runs are found by sweeps'::text
+                             WHEN ((k.classid = (1920298607)::oid) AND (k.objid = (3)::oid) AND k.granted AND (k.mode = 'ExclusiveLock'::text) AND (NOT (EXISTS ( SELECT
+                                FROM rowrun.replica_heartbeat h_1
+                               WHERE ((h_1.wake_source = 'wal'::text) AND (h_1.state <> 'DEAD'::text) AND ((h_1.last_heartbeat + h_1.lease) > clock_timestamp())))))) THEN 'keeps INSERTs from notifying: runs are found by sweeps'::text
+                             WHEN ((k.classid = (1920298607)::oid) AND (k.objid = (3)::oid) AND k.granted AND (k.mode = 'ShareLock'::text) AND (NOT pg_has_role(k.usesysid, 'rowrun_replica'::name, 'MEMBER'::text))) THEN 'keeps replicas from being woken by the log'::text
+                             WHEN ((k.classid = (1920298607)::oid) AND (k.objid = (2)::oid) AND k.granted AND (NOT (EXISTS ( SELECT
+                                FROM (rowrun.deployment d
+                                  JOIN rowrun.replica_heartbeat h_1 ON ((h_1.replica_id = d.stream_replica_id)))
+                               WHERE ((h_1.state <> 'DEAD'::text) AND ((h_1.last_heartbeat + h_1.lease) > clock_timestamp())))))) THEN 'keeps replicas from writing the stream'::text
+                             WHEN ((k.classid = (1920298605)::oid) AND k.granted AND (EXISTS ( SELECT
+                                FROM pg_locks w
+                               WHERE ((w.locktype = 'advisory'::text) AND (w.database = k.database) AND (w.classid = k.classid) AND (w.objid = k.objid) AND (NOT w.granted))))) THEN 'keeps run_plan, retry_plan or cancel_plan of a plan waiting'::text
+                             WHEN ((k.classid = (1919907698)::oid) AND (k.objid = (1970171239)::oid) AND k.granted AND (NOT pg_has_role(k.usesysid, ( SELECT n.nspowner
+                                FROM pg_namespace n
+                               WHERE (n.nspname = 'rowrun'::name)), 'MEMBER'::text))) THEN 'keeps migrations waiting'::text
+                             ELSE NULL::text
+                         END AS what
+                    FROM (( SELECT (((EXTRACT(epoch FROM clock_timestamp()) * (200)::numeric))::bigint % '4294967296'::bigint) AS n) now_slice
+                      CROSS JOIN ( SELECT g.pid,
+                             g.classid,
+                             g.objid,
+                             g.mode,
+                             g.granted,
+                             g.database,
+                             a_1.usesysid
+                            FROM (pg_locks g
+                              LEFT JOIN pg_stat_activity a_1 ON ((a_1.pid = g.pid)))
+                           WHERE ((g.locktype = 'advisory'::text) AND (g.database = ( SELECT d.oid
+                                    FROM pg_database d
+                                   WHERE (d.datname = current_database()))))) k)
+                 UNION ALL
+                  SELECT t.pid,
+                     (((('holds '::text || min(r.what)) || ' that '::text) ||
+                         CASE
+                             WHEN (count(*) = 1) THEN 'is'::text
+                             ELSE 'are, with more, '::text
+                         END) || ' due'::text)
+                    FROM (( SELECT x.xmax AS holder,
+                             ('run '::text || x.id) AS what
+                            FROM ((( SELECT q.id
+                                    FROM rowrun.task_run q
+                                   WHERE ((q.judge_at < (clock_timestamp() - '00:00:02'::interval)) AND (q.plan_id IS NULL) AND (q.database_id IS NULL))
+                                   ORDER BY q.judge_at
+                                  LIMIT 20)
+                                 UNION ALL
+                                 ( SELECT q.id
+                                    FROM rowrun.task_run q
+                                   WHERE ((q.judge_at < (clock_timestamp() - '00:00:02'::interval)) AND ((q.plan_id IS NOT NULL) OR (q.database_id IS NOT NULL)))
+                                   ORDER BY q.judge_at
+                                  LIMIT 20)
+                                 UNION ALL
+                                 ( SELECT q.id
+                                    FROM rowrun.task_run q
+                                   WHERE ((q.status = 'PENDING'::text) AND (q.hold = 'READY'::text) AND (q.plan_id IS NULL))
+                                   ORDER BY q.plan_id, q.priority DESC, q.run_at, q.id
+                                  LIMIT 20)
+                                 UNION ALL
+                                 ( SELECT q.id
+                                    FROM rowrun.task_run q
+                                   WHERE (q.status = 'AVAILABLE'::text)
+                                   ORDER BY q.queue, q.type, q.priority DESC, q.run_at, q.id
+                                  LIMIT 20)
+                                 UNION ALL
+                                 ( SELECT m.run_id
+                                    FROM rowrun.gate_mark m
+                                   WHERE (m.kind = 'RUN'::text)
+                                   ORDER BY m.id
+                                  LIMIT 20)) due
+                              JOIN rowrun.task_run x ON ((x.id = due.id)))
+                         UNION ALL
+                          SELECT p.xmax,
+                             ('plan '::text || p.id) AS what
+                            FROM (( SELECT m_1.plan_id
+                                    FROM rowrun.gate_mark m_1
+                                   WHERE (m_1.kind = ANY (ARRAY['PLAN'::text, 'GATE'::text]))
+                                   ORDER BY m_1.id
+                                  LIMIT 20) m
+                              JOIN rowrun.plan p ON ((p.id = m.plan_id)))
+                         UNION ALL
+                          SELECT p.xmax,
+                             'the lock of the gates'::text AS what
+                            FROM rowrun.promotion_lock p) r
+                      JOIN pg_locks t ON (((t.locktype = 'transactionid'::text) AND (t.transactionid = r.holder) AND (t.mode = 'ExclusiveLock'::text) AND t.granted)))
+                   WHERE ((r.holder <> '0'::xid) AND (t.pid IS NOT NULL) AND (t.pid <> pg_backend_pid()))
+                   GROUP BY t.pid) l
+           WHERE (l.what IS NOT NULL)
+           GROUP BY l.pid, l.what) h
+      LEFT JOIN pg_stat_activity a ON ((a.pid = h.pid)))
+   ORDER BY ((h.pid)::bigint), h.what
+  LIMIT 20;
+END;
+
+
+--
+-- Name: FUNCTION hold_ups(); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.hold_ups() IS 'Internal: sessions that hold a lock which something of ours goes without.';
+
+
+--
 -- Name: insert_successors(bigint[], text[], bigint[], timestamp with time zone); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
@@ -3167,6 +3385,71 @@ CREATE FUNCTION rowrun.is_authors(type text) RETURNS boolean
 --
 
 COMMENT ON FUNCTION rowrun.is_authors(type text) IS 'Internal: whether tasks of a type are for authors.';
+
+
+--
+-- Name: is_blocked_at_insert(rowrun.task_run, timestamp with time zone, boolean); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.is_blocked_at_insert(r rowrun.task_run, at timestamp with time zone, stopped boolean) RETURNS boolean
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+DECLARE
+    ahead text; -- what the run says that stands before this one, where it is of the same transaction
+BEGIN
+    -- Behind a smaller version that this very transaction has inserted it waits at least for that one, whose end has
+    -- it looked at: nobody can have ended that before this run can be seen. What else the first judgement of a run
+    -- looks at, its plan and what it holds back, is looked at for that one.
+    IF r.version_key IS NOT NULL AND (
+        SELECT u.xmin = pg_current_xact_id()::xid AND u.created_at = now() AND u.plan_id IS NOT DISTINCT FROM r.plan_id
+               AND (u.hold IS NOT DISTINCT FROM 'DATABASE' AND u.judge_at IS NULL OR u.judge_at <= at)
+        FROM rowrun.task_run u
+        WHERE u.database_id = r.database_id AND u.status = 'PENDING' AND u.version_key < r.version_key
+        ORDER BY u.version_key DESC LIMIT 1)
+    THEN
+        RETURN true;
+    END IF;
+    IF r.plan_id IS NOT NULL OR stopped THEN
+        RETURN false;
+    END IF;
+    -- Many runs of one transaction that a database holds: the first gets its look, the second has the database looked at
+    -- (note_blocked), and the others wait behind these, to be looked at in their turn.
+    IF r.version_key IS NULL THEN
+        ahead := (SELECT CASE WHEN u.xmin <> pg_current_xact_id()::xid OR u.created_at <> now() OR u.plan_id IS NOT NULL THEN ''
+                              WHEN u.judge_at IS NULL THEN u.hold
+                              WHEN u.judge_at <= at AND (r.sequential OR EXISTS (
+                                  SELECT FROM rowrun.task_run a WHERE a.database_id = r.database_id AND a.sequential AND a.status IN ('AVAILABLE', 'RUNNING')))
+                              THEN 'ASKED' END
+                  FROM rowrun.task_run u
+                  WHERE u.database_id = r.database_id AND u.version_key IS NULL AND u.sequential = r.sequential AND u.status = 'PENDING'
+                    AND u.priority = r.priority AND u.run_at <= r.run_at
+                  ORDER BY u.database_id DESC, u.version_key DESC, u.sequential DESC, u.priority, u.run_at DESC, u.id DESC LIMIT 1);
+    ELSE
+        ahead := (SELECT CASE WHEN u.xmin <> pg_current_xact_id()::xid OR u.created_at <> now() OR u.plan_id IS NOT NULL THEN ''
+                              WHEN u.judge_at IS NULL THEN u.hold
+                              WHEN u.judge_at <= at AND (r.sequential
+                                  OR EXISTS (SELECT FROM rowrun.task_run a WHERE a.database_id = r.database_id AND a.version_key < r.version_key
+                                             AND a.status IN ('AVAILABLE', 'RUNNING'))
+                                  OR EXISTS (SELECT FROM rowrun.task_run a WHERE a.database_id = r.database_id AND a.version_key < r.version_key
+                                             AND a.status = 'PENDING'))
+                              THEN 'ASKED' END
+                  FROM rowrun.task_run u
+                  WHERE u.database_id = r.database_id AND u.version_key = r.version_key AND u.sequential = r.sequential AND u.status = 'PENDING'
+                    AND u.priority = r.priority AND u.run_at <= r.run_at
+                  ORDER BY u.database_id DESC, u.version_key DESC, u.sequential DESC, u.priority, u.run_at DESC, u.id DESC LIMIT 1);
+    END IF;
+    RETURN CASE ahead WHEN 'ASKED' THEN rowrun.note_blocked(r) WHEN 'DATABASE' THEN true ELSE false END;
+END $$;
+
+
+--
+-- Name: FUNCTION is_blocked_at_insert(r rowrun.task_run, at timestamp with time zone, stopped boolean); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.is_blocked_at_insert(r rowrun.task_run, at timestamp with time zone, stopped boolean) IS 'Internal: whether a new run waits for its database, so that it needs no first look.';
 
 
 --
@@ -4581,30 +4864,6 @@ END;
 --
 
 COMMENT ON FUNCTION rowrun.overlooked_plans(known bigint[]) IS 'Internal: other plans with runs that are ready.';
-
-
---
--- Name: promotion_lock; Type: TABLE; Schema: rowrun; Owner: -
---
-
-CREATE TABLE rowrun.promotion_lock (
-    id smallint NOT NULL,
-    CONSTRAINT promotion_lock_id_check CHECK ((id = 1))
-);
-
-
---
--- Name: TABLE promotion_lock; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON TABLE rowrun.promotion_lock IS 'Internal: one row; who holds its lock judges the gates.';
-
-
---
--- Name: COLUMN promotion_lock.id; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.promotion_lock.id IS 'Key, 1.';
 
 
 --
@@ -6890,7 +7149,6 @@ DECLARE
     current_round integer;
     depends boolean;
     marked boolean;
-    ahead text; -- what the run says that stands before this one, where it is of the same transaction
 BEGIN
     SELECT k.type, k.queue, k.database_id, k.version, k.version_key, k.sequential, k.priority, k.plan_id,
            nullif(k.retention IS NOT NULL, false) AS own_retention, k.paused OR k.skipped AS stopped
@@ -6900,8 +7158,7 @@ BEGIN
             USING ERRCODE = 'foreign_key_violation', HINT = 'Insert the task first, or look for its id in rowrun.task.';
     END IF;
     IF NEW.status <> 'PENDING' THEN
-        RAISE EXCEPTION 'a run is inserted as PENDING, not as %', NEW.status
-            USING ERRCODE = 'RR003', HINT = 'Leave status out.';
+        RAISE EXCEPTION 'a run is inserted as PENDING, not as %', NEW.status USING ERRCODE = 'RR003', HINT = 'Leave status out.';
     END IF;
     NEW.id := coalesce(NEW.id, nextval('rowrun.task_run_id_seq'));
     IF NEW.id IS DISTINCT FROM pg_sequence_last_value('rowrun.task_run_id_seq') THEN -- given, or another session has drawn one since
@@ -6948,9 +7205,7 @@ BEGIN
     IF NEW.handles IS NOT NULL AND NOT rowrun.is_trusted() THEN
         NEW.handles := NULL;
     END IF;
-    IF NEW.tick IS NULL AND NEW.missed_at IS NOT NULL THEN
-        NEW.missed_at := NULL;
-    END IF;
+    NEW.missed_at := CASE WHEN NEW.tick IS NOT NULL THEN NEW.missed_at END;
     IF t.plan_id IS NULL THEN
         NEW.round := NULL;
     ELSE
@@ -6967,19 +7222,7 @@ BEGIN
     IF NOT (ROW(NEW.available_at, NEW.started_at, NEW.finished_at, NEW.deadline, NEW.cancel_requested_at, NEW.cancel_reason,
                 NEW.progress, NEW.progress_at, NEW.replica_id, NEW.claim_hash, NEW.prev_status, NEW.by_hand, NEW.retry_run_id) IS NULL)
     THEN
-        NEW.available_at := NULL;
-        NEW.started_at := NULL;
-        NEW.finished_at := NULL;
-        NEW.deadline := NULL;
-        NEW.cancel_requested_at := NULL;
-        NEW.cancel_reason := NULL;
-        NEW.progress := NULL;
-        NEW.progress_at := NULL;
-        NEW.replica_id := NULL;
-        NEW.claim_hash := NULL;
-        NEW.prev_status := NULL;
-        NEW.by_hand := NULL;
-        NEW.retry_run_id := NULL;
+        NEW := rowrun.unstarted(NEW);
     END IF;
     IF pg_column_size(NEW.input) >= 2000 OR jsonb_typeof(NEW.input) <> 'object' OR NEW.idempotency_key IS NOT NULL
        OR NEW.run_at < timestamptz '1900-01-01 00:00+00' OR NEW.run_at >= timestamptz '9999-01-01 00:00+00'
@@ -7008,46 +7251,8 @@ BEGIN
         -- A run of a plan is looked at at once even where it isn't due yet: a retry ends what its failure held back.
         NEW.hold := NULL;
         NEW.judge_at := CASE WHEN t.plan_id IS NULL THEN NEW.run_at ELSE least(NEW.run_at, now()) END;
-        -- Behind a smaller version that this very transaction has inserted it waits at least for that one, whose end has
-        -- it looked at: nobody can have ended that before this run can be seen. What else the first judgement of a run
-        -- looks at, its plan and what it holds back, is looked at for that one.
-        IF t.version_key IS NOT NULL AND NEW.tick IS NULL AND NEW.run_at <= at AND (
-            SELECT u.xmin = pg_current_xact_id()::xid AND u.created_at = now() AND u.plan_id IS NOT DISTINCT FROM t.plan_id
-                   AND (u.hold IS NOT DISTINCT FROM 'DATABASE' AND u.judge_at IS NULL OR u.judge_at <= at)
-            FROM rowrun.task_run u
-            WHERE u.database_id = t.database_id AND u.status = 'PENDING' AND u.version_key < t.version_key
-            ORDER BY u.version_key DESC LIMIT 1)
-        THEN
-            NEW.hold := 'DATABASE';
-            NEW.judge_at := NULL;
-        ELSIF t.plan_id IS NULL AND NOT t.stopped AND NEW.tick IS NULL AND NEW.run_at <= at THEN
-            -- Many runs of one transaction that a database holds: the first gets its look, the second has the database looked at
-            -- (note_blocked), and the others wait behind these, to be looked at in their turn.
-            IF t.version_key IS NULL THEN
-                ahead := (SELECT CASE WHEN u.xmin <> pg_current_xact_id()::xid OR u.created_at <> now() OR u.plan_id IS NOT NULL THEN ''
-                                      WHEN u.judge_at IS NULL THEN u.hold
-                                      WHEN u.judge_at <= at AND (t.sequential OR EXISTS (
-                                          SELECT FROM rowrun.task_run a WHERE a.database_id = t.database_id AND a.sequential AND a.status IN ('AVAILABLE', 'RUNNING')))
-                                      THEN 'ASKED' END
-                          FROM rowrun.task_run u
-                          WHERE u.database_id = t.database_id AND u.version_key IS NULL AND u.sequential = t.sequential AND u.status = 'PENDING'
-                            AND u.priority = NEW.priority AND u.run_at <= NEW.run_at
-                          ORDER BY u.database_id DESC, u.version_key DESC, u.sequential DESC, u.priority, u.run_at DESC, u.id DESC LIMIT 1);
-            ELSE
-                ahead := (SELECT CASE WHEN u.xmin <> pg_current_xact_id()::xid OR u.created_at <> now() OR u.plan_id IS NOT NULL THEN ''
-                                      WHEN u.judge_at IS NULL THEN u.hold
-                                      WHEN u.judge_at <= at AND (t.sequential
-                                          OR EXISTS (SELECT FROM rowrun.task_run a WHERE a.database_id = t.database_id AND a.version_key < t.version_key
-                                                     AND a.status IN ('AVAILABLE', 'RUNNING'))
-                                          OR EXISTS (SELECT FROM rowrun.task_run a WHERE a.database_id = t.database_id AND a.version_key < t.version_key
-                                                     AND a.status = 'PENDING'))
-                                      THEN 'ASKED' END
-                          FROM rowrun.task_run u
-                          WHERE u.database_id = t.database_id AND u.version_key = t.version_key AND u.sequential = t.sequential AND u.status = 'PENDING'
-                            AND u.priority = NEW.priority AND u.run_at <= NEW.run_at
-                          ORDER BY u.database_id DESC, u.version_key DESC, u.sequential DESC, u.priority, u.run_at DESC, u.id DESC LIMIT 1);
-            END IF;
-            IF (CASE ahead WHEN 'ASKED' THEN rowrun.note_blocked(NEW) WHEN 'DATABASE' THEN true ELSE false END) THEN
+        IF t.database_id IS NOT NULL AND NEW.tick IS NULL AND NEW.run_at <= at THEN
+            IF rowrun.is_blocked_at_insert(NEW, at, t.stopped) THEN
                 NEW.hold := 'DATABASE';
                 NEW.judge_at := NULL;
             END IF;
@@ -7457,6 +7662,39 @@ CREATE FUNCTION rowrun.unskip_task(task_id bigint) RETURNS void
 --
 
 COMMENT ON FUNCTION rowrun.unskip_task(task_id bigint) IS 'The task is as its last run left it.';
+
+
+--
+-- Name: unstarted(rowrun.task_run); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.unstarted(r rowrun.task_run) RETURNS rowrun.task_run
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+BEGIN
+    r.available_at := NULL;
+    r.started_at := NULL;
+    r.finished_at := NULL;
+    r.deadline := NULL;
+    r.cancel_requested_at := NULL;
+    r.cancel_reason := NULL;
+    r.progress := NULL;
+    r.progress_at := NULL;
+    r.replica_id := NULL;
+    r.claim_hash := NULL;
+    r.prev_status := NULL;
+    r.by_hand := NULL;
+    r.retry_run_id := NULL;
+    RETURN r;
+END $$;
+
+
+--
+-- Name: FUNCTION unstarted(r rowrun.task_run); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.unstarted(r rowrun.task_run) IS 'Internal: a new run without what only its later life may say.';
 
 
 --
@@ -8408,86 +8646,6 @@ COMMENT ON COLUMN rowrun.code_version.applied_at IS 'When they were applied.';
 
 
 --
--- Name: deployment; Type: TABLE; Schema: rowrun; Owner: -
---
-
-CREATE TABLE rowrun.deployment (
-    singleton boolean DEFAULT true NOT NULL,
-    id uuid DEFAULT gen_random_uuid() NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    stream_replica_id text,
-    orphans_looked_at timestamp with time zone,
-    system_identifier bigint,
-    database_oid bigint,
-    timeline integer,
-    CONSTRAINT deployment_singleton_check CHECK (singleton)
-);
-
-
---
--- Name: TABLE deployment; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON TABLE rowrun.deployment IS 'One row: what tells this deployment from others on the same server or the same target databases.';
-
-
---
--- Name: COLUMN deployment.singleton; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.deployment.singleton IS 'Holds the table to one row.';
-
-
---
--- Name: COLUMN deployment.id; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.deployment.id IS 'Identity of the deployment; part of ledger rows in target databases.';
-
-
---
--- Name: COLUMN deployment.created_at; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.deployment.created_at IS 'When the schema was made.';
-
-
---
--- Name: COLUMN deployment.stream_replica_id; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.deployment.stream_replica_id IS 'The replica that last began to write the stream.';
-
-
---
--- Name: COLUMN deployment.orphans_looked_at; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.deployment.orphans_looked_at IS 'When a replica last looked for orphans.';
-
-
---
--- Name: COLUMN deployment.system_identifier; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.deployment.system_identifier IS 'The server that the deployment belongs to, as pg_control_system() says; NULL: not known.';
-
-
---
--- Name: COLUMN deployment.database_oid; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.deployment.database_oid IS 'The database there.';
-
-
---
--- Name: COLUMN deployment.timeline; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.deployment.timeline IS 'The history of that server which was current then: a promotion begins another.';
-
-
---
 -- Name: failed_run; Type: VIEW; Schema: rowrun; Owner: -
 --
 
@@ -8864,7 +9022,7 @@ CREATE TABLE rowrun.schema_object (
 -- Name: TABLE schema_object; Type: COMMENT; Schema: rowrun; Owner: -
 --
 
-COMMENT ON TABLE rowrun.schema_object IS 'What the schema was made of, for `rowrun doctor`. Migrations: 24dda1a87bfadf15';
+COMMENT ON TABLE rowrun.schema_object IS 'What the schema was made of, for `rowrun doctor`. Migrations: 92123c0886f3402b';
 
 
 --
@@ -9621,254 +9779,257 @@ INSERT INTO rowrun.code_object VALUES ('trigger task_dependency_added ON rowrun.
 INSERT INTO rowrun.code_object VALUES ('trigger task_dependency_moved ON rowrun.task_dependency', 'e1742371d92e6c4037def4ce2882d4ae', 20, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_bounds(rowrun.task_run)', '4e6d3a47d67c3056255f5457976b6160', 21, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.is_scheduling()', 'dd0c550cf83f71593a7863d60d699cf5', 22, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_fill()', 'e5fd6dba9d9ef264a40db31cb1eb2c11', 23, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_run_fill ON rowrun.task_run', '318372db143b0572f14f6e0ec43e59a5', 24, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_guard()', '30bdf8d5f5bf6a986ff887c3d19e003b', 25, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_run_guard ON rowrun.task_run', 'e27239baaed443eb37e477d23492bd38', 26, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_fixed()', '031b904191366c1d31e6bf4248514f3f', 27, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_run_fixed ON rowrun.task_run', 'c7d0bb6195c05e48479a86c417626beb', 28, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_keep()', 'e4b9de20abfc5d5a1fdc3faf615b4780', 29, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_run_keep ON rowrun.task_run', '4864a0f99913f4106ad0d6bd41312628', 30, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.replica_heartbeat_fill()', '4abdf16019eb25d4dffcf2ee10bcb33a', 31, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger replica_heartbeat_fill ON rowrun.replica_heartbeat', 'f6ede88b4cc1520b75b3531c53117c73', 32, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.may_notify()', '8322e4baa842db1870fd3bb954faaab8', 33, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.notify_look()', '2cf278287f1b8c7f7422065c440e7a12', 34, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.is_quiet()', '9621f50582970fff3d0fd96597e428de', 35, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.transition(rowrun.task_run)', '96b3036f7085a9a4173be230bbad48e9', 36, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.arrival(rowrun.task_run)', 'ef4e8a579e594136f06fcaca7fa13208', 37, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.promotion_and_claim(rowrun.task_run)', '617ea207ccec67bbccb6218d70d2aa0d', 38, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.announce_parts(text[])', 'e2dd719b285e056c08274d96752f2dcf', 39, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.announce(text[])', 'e56da283912d3faeb2309670036ae0be', 40, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_stopped(bigint[])', '300d01f03f751a69218e0e8a07af091f', 41, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_ended(bigint[])', '039946e78a280cb410d235ca3a76986d', 42, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.note_edit(text, boolean)', '560c91b9dc992899781576436402860b', 43, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.note_ready(bigint)', '9e90265f09acdab7229bdebe752f2033', 44, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.note_blocked(rowrun.task_run)', '724333470c6d332bedba51b925ac83ab', 45, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_inserted()', '2b7c5913d808f9f1eb76eb7e67ba6d01', 46, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_run_inserted ON rowrun.task_run', 'e151e459624d2077aad791581840d432', 47, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_by_hand()', 'd1f7e2982f5ce15e1d86b21162aef275', 48, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_run_by_hand ON rowrun.task_run', 'c4380d82999609c9a1914c6661ce5752', 49, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_deleted()', '33ca209640c00771eb96a2f47d298a4a', 50, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_run_deleted ON rowrun.task_run', 'a6b45706573e42fe0317c26aee7e57cf', 51, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_outcome_changed()', 'ba845bd3be84ee97a15e0efc000cd04b', 52, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_outcome_changed ON rowrun.task', 'db23a1dd4937703410d837deba25cf4b', 53, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_gate_changed()', 'd46d1e95043adcc4c64efa7be67b8d3b', 54, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_gate_changed ON rowrun.task', 'ad0fc48746dce79e4bd44218851f27f0', 55, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_left_plan()', '2f5e6837c1783cfd8741d212c9aa2fec', 56, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_deleted ON rowrun.task', 'd8346ca9ff34a9627662d7fb60228b75', 57, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_moved ON rowrun.task', 'bcbce982528fe78c675a4dd0fd27705f', 58, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_gate_changed()', '4a3fa4ef04cedd17408ebc79ba8e82ec', 59, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger plan_gate_changed ON rowrun.plan', 'e8e904bd3210174c2a49e26b66b25d6c', 60, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_dependency_changed()', 'b1f3fceb5b8167351f921d1377d2ed7b', 61, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_dependency_changed ON rowrun.task_dependency', '2266e877376f12292257ccf647cbe21a', 62, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.replica_changed()', '0b85de3e11a92154518be54e081b9f8d', 63, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger replica_came ON rowrun.replica_heartbeat', 'b8c35a02d4527704a3cf79f88e219518', 64, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger replica_changed ON rowrun.replica_heartbeat', '4850fbbb51e3479c44f1d8e029c020c7', 65, NULL);
-INSERT INTO rowrun.code_object VALUES ('view rowrun.unmet_dependency', '41cc553fcaf692030b5b400fa60095a7', 66, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.fits(text, text, jsonb, text[], text[])', '0b40e3a937f3ce1d95c53d00e4ca3c75', 67, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.takes(rowrun.replica_heartbeat, timestamptz, text, text, text, jsonb)', '8c2a0fd5a591337cda725b31f9d1d41d', 68, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.may_take(rowrun.task_run, rowrun.task, text[], text[])', 'e52e496ccdeb7bb79859a7a76843a8db', 69, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.sequential_open(bigint, timestamptz)', 'c9d57e3ccc505e6d3dd6c9c5c2906d3c', 70, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.first_sequential(text, text, timestamptz, text[])', '9c5d9df0514e198ddd4dde4458f4e790', 71, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.smallest_version(text)', '71cdf2bdcffaaf6fda790eb2796bef25', 72, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.own_cause(rowrun.task, timestamptz, timestamptz)', 'bd8ccc5796bc2ad5c926486652a837f5', 73, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.closed_gate(rowrun.task_run, boolean, timestamptz)', '5d200fab23fbaf0828fe52830027f6ad', 74, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_room(bigint)', 'ae5ae4183263d956c07f5f337d35c9a6', 75, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.promote_runs(boolean, boolean, integer, rowrun.claim_request)', 'bbd8d7b36e186742bb50a7a44dd7ec13', 76, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.make_available(bigint[], timestamptz)', '403f52bf5ccfc87c101befc8dbabe27c', 77, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.make_running(bigint[], timestamptz, rowrun.claim_request)', 'ad0f0c9ce1ba9dd4ba44d37e2a983f0e', 78, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.let_start(bigint[], timestamptz, rowrun.claim_request)', '411d27bd06e49d51f1c633271253611c', 79, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.let_start_singly(bigint[], timestamptz, rowrun.claim_request)', '389ddb2569e95df39e751c3768290f8b', 80, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.hold_runs(bigint[], text[])', 'e6a6bb9e6109aff45b8645714f251870', 81, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.promote_ungated(timestamptz, integer, rowrun.claim_request)', '959461b1eef13481ce371635ebd9973a', 82, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.asked_for(timestamptz)', 'c6b24ab034e8a5f5a05f73cb993ead9c', 83, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.take_marks(boolean, integer)', 'e4a04c0ee07b746e42015832088d7679', 84, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.overlooked_databases(text[])', '0dade5af120211177f6d5b811c46d7d9', 85, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.overlooked_plans(bigint[])', '912c8ed6ce208d014468c088482021d0', 86, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.candidates(record, boolean, integer)', 'f6824351d3a7d14753799475d837d808', 87, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.first_looks(bigint[], timestamptz, integer)', 'cff676e704c0d42ec6deb1c23bf61ce9', 88, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_on_databases(text[])', '4314f7e5ce91ea62561dd692e812919b', 89, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_of_tasks(bigint[])', 'c57abf92a4a67091d8a2868b68ff69e4', 90, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_for_tasks(bigint[])', '6fff54b1c36ee3dcbb227e2d7f29b69d', 91, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_for_mends(jsonb)', 'efc2316919f2071b0cfe60f0aebf909c', 92, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_of_plans(bigint[], bigint[], integer)', 'af75859cce79ecad88ce1aa97df3ae2b', 93, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_for_replicas(timestamptz)', 'f506d2a26f8c4abeb04832ae31e00c4c', 94, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.judge(bigint[], bigint[], timestamptz, bigint)', 'd8c811f1c3bd25e0f2f726b934a32b70', 95, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.verdicts_on(bigint[])', '9026b803355725d1ffb96158e5f89149', 96, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.apply_verdicts(record, rowrun.claim_request)', '0d6b1c8184e7bec1bb220dbf8fbe50a1', 97, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_unseen_ends(bigint[], text[])', 'e7de6120a0d3dfc397145a6bc99357de', 98, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.leave_marks(record, bigint[], text[])', '9ae4808a6be7214391f7e21d1ec58bdb', 99, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.lock_plans_of_ends(bigint[], bigint[], text[])', 'cb8e32fe954a22a9ebf196208ac0bb41', 100, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.judge_ends(bigint[], uuid[], text[], jsonb[], text[])', 'c0e760b672c2c445d3344f31f16544da', 101, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.make_ended(bigint[], uuid[], text[], jsonb[], bigint[], timestamptz)', 'd2e61a325f4a8c5e660c432b2cd19cd7', 102, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.insert_successors(bigint[], text[], bigint[], timestamptz)', 'e49d71b4f49afde5e47d7d5b91590685', 103, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.advance_databases(text[], rowrun.claim_request)', '5d5f5640fed396577be3847972f2d7bf', 104, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.next_run_id()', '3f06e2216078e37e55b2dba82ae9b5fa', 105, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.next_log_id()', '67fb5a66b510526e850f0019d2dfad3d', 106, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.end_runs(bigint[], uuid[], text[], jsonb[], text[], bigint[])', '7a200ec54bd4d1b5f75fc9e05cb36f54', 107, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.check_isolation()', 'ccf59a9fda092938222c988f5e2c5d01', 108, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.define_task(text, text, jsonb, text, text, text, boolean, integer, interval, interval, integer, interval, text, jsonb)', 'f17a5f90298f8b210f46bbedab59e27f', 109, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.run_task(bigint, jsonb, timestamptz, integer, text)', 'a4927d389ebf44103862d37a25977820', 110, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.run_task(text, jsonb, timestamptz, integer, text)', '7d38a47db973e0730e84b15511dfb038', 111, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.run_tasks(bigint[], timestamptz)', '0d5a66f6e62028e6cefe59da993430b0', 112, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_run(bigint, text)', '79dbd2cc9559991597e179ae02c0016d', 113, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.retry_run(bigint)', '82da707a599bb76cff207e203043a38a', 114, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.abandon_run(bigint, text)', '10a76349af99e0ed9098ed660231bcd1', 115, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.report_progress(bigint, uuid, jsonb)', 'a21ec07c01cfe2942da741c9b2c12cdf', 116, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.complete_run(bigint, uuid, jsonb)', '75bb0861c1497a9d2b97c1b154e1deec', 117, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.fail_run(bigint, uuid, text)', '910b73f6afdc921cf1111f8837ea4ca3', 118, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_task(bigint)', '98996e3b8042ddd687a11670ad342d3e', 119, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_any_task(bigint)', '6b9489adf052ce071f2000f71824d0c1', 120, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_task(bigint)', '4f30b660f83234800d15cce9f88f0f2a', 121, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_plan(bigint)', '394269c09ff1632a9f21aae99b4fa56a', 122, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_any_plan(bigint)', '3b73f84acd5cbc58754f420be32afc0d', 123, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_plan(bigint)', '2ca5523f5ae6ab53624961f00989bbd2', 124, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_dependency(bigint, bigint)', '53b356c71f744e847019fbbfa95cdec4', 125, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_any_dependency(bigint, bigint)', '120af16eacbad9af3aef09e98d44c022', 126, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_dependency(bigint, bigint)', 'b891f0490cc5f144ef9d1a4cdff80f51', 127, NULL);
-INSERT INTO rowrun.code_object VALUES ('view rowrun.job', 'ea6aaa36a7ac40e2ece035da85f4fd66', 128, NULL);
-INSERT INTO rowrun.code_object VALUES ('view rowrun.task_status', 'b3f88727cb7754462331b1e450566bde', 129, NULL);
-INSERT INTO rowrun.code_object VALUES ('view rowrun.plan_status', 'fbbfa9cf2dba4f79511dd452249e7157', 130, NULL);
-INSERT INTO rowrun.code_object VALUES ('view rowrun.replica_status', 'f73b7bda9aa94b00f40bf0b6fdca3a83', 131, NULL);
-INSERT INTO rowrun.code_object VALUES ('view rowrun.failed_run', '309de8bca0fbdb2b45b652f94a5f714f', 132, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.ago(interval)', 'e3169506746f5e30d50d06712f33187b', 133, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.able_replicas(rowrun.task_run, timestamptz)', 'cb0dfafdf027d000352bfe2d20d217df', 134, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.database_stands(text)', '0fd98b489c803919e96b5a68cdca6f9f', 135, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.other_versions(text, text)', '40ab0605917a58dd1b693fe3ec93f72b', 136, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.stuck_on_database(text, timestamptz)', '2c47d729863ac416f89b9ca38555f9d4', 137, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.sequential_ahead(text, text, timestamptz)', 'e1a6d875b1a8cca2a63b268c06997e25', 138, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for_database(bigint[], timestamptz)', 'ed5b6ef4a0bfc0af44baad487b0ac7db', 139, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_stands(bigint, timestamptz)', 'c7a2690963c80eb6df1429984d3591b4', 140, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.failed_task(bigint, text)', '30edb095787d5de972b9289e586a9fe9', 141, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.tasks_ahead(bigint)', '59e6c53b6dd3bdd1a98c1598f4b784aa', 142, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for_plan(bigint[], timestamptz)', '81566fe5f59d40d7ffe31c7cc10d2170', 143, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.kind_stands(text, text, text, jsonb, timestamptz, boolean)', '49609216cb48c6359768e328347798cc', 144, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for_replica(bigint[], timestamptz)', '0d17b36fc66cadcbb2c09b131887a20f', 145, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.passed_by(bigint[], timestamptz)', 'f2ba88c501dd8907c84e8cdfc5b35ad4', 146, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_runs(bigint[])', '5d5f48aba8a5068d2ac2b6da76aa16fc', 147, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_pages()', '1008ba1c44f69a5b5fa97a66eed5c9e6', 148, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for(bigint[])', '36fd0166504319a1551cd021c2909ee1', 149, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting(bigint)', 'f99b53dd0d1f8472c820743cdb239600', 150, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.next_delivery_id()', 'b060dc5d3283d391296e481d16d7eb08', 151, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_fill()', '7600b63f546e82faed4635c3950ef68b', 152, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger webhook_fill ON rowrun.webhook', 'fcf8b5ed257def35f0ad8e80b0a252f8', 153, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_changed()', 'c418df9be2d4c5184a122ea5437f7a04', 154, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger webhook_changed ON rowrun.webhook', '02c179264815b016aa3d3fb6fcbba0d7', 155, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger webhook_delivery_changed ON rowrun.webhook_delivery', '4be76b7afd68c3a7e922abfaeb487a01', 156, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_deleted()', '51f27b2ab46d7cfdcb7498486cc1c022', 157, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger webhook_deleted ON rowrun.webhook', '99865f30fd49ca6d26dd2bb2abc42c78', 158, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_webhook(bigint)', 'dd3b7cb9f9e6d3563fc492b5e6e235a7', 159, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.due_event(rowrun.plan)', '904f100dad7be73f6c33048b398a9259', 160, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_message(rowrun.plan, text)', 'a8b873b7a34fd721b736891df0b9f145', 161, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.announce_plans(bigint[])', '7fbb79be452a49559c7ae347330ccda6', 162, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.begin_round(bigint, integer, boolean)', '7e359607beef09124f26303e701d511b', 163, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.next_rounds(bigint[])', '48763f3d8816c995bd331ed460161eaa', 164, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.begin_rounds(bigint[], boolean)', 'fcee58bb319fd53f1a3b590efbcf9283', 165, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.settle_plans(bigint[], jsonb, boolean)', 'f90449bff5c9bfa3ead900250f8a9d6e', 166, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.check_plan(bigint)', 'e5d5111ec90e7e03cc856f02574d7feb', 167, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.run_plan(bigint)', '7c96fb2708df6ce21ad136da3e605190', 168, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.retry_plan(bigint)', '19c7901d46f481a46dda126b65113499', 169, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_plan(bigint, text)', '8fda9146adc8371e72d72576fc106da7', 170, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.set_skipped(bigint, boolean, text)', '2ff53f25ee1a4593b4c6edc603501ccf', 171, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.skip_task(bigint, text)', '3e7ca83a3336a03e7a9ee7be70cbedbe', 172, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.unskip_task(bigint)', '625284c096d21284ea17d77325186696', 173, NULL);
-INSERT INTO rowrun.code_object VALUES ('publication rowrun_stream', '328c87449a7de51d55c62437631119d1', 174, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.cron_field(text, text, integer, integer, text[])', '845e32d697982e6a20083a5ca240339b', 175, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.go_duration(text)', '64552a711fae61a7dcb7b6272e99ca40', 176, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.cron_local(bigint, bigint, bigint, bigint, bigint, boolean, timestamp)', 'ae4d16c125f6a881471dfb0ea0cba849', 177, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.utc_offset(text, timestamptz)', '3bb3711395543d0e86276f695bf12252', 178, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.clock_change(text, timestamptz, timestamptz)', '67f4248f17f2efbf786ba0bb4b641473', 179, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.parse_schedule(text)', '28b693b8ff67046df0ff60045a90983e', 180, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.tick_after(bigint[], text, timestamptz, timestamptz)', '4c6a5945acf0b4b9c520f9155b9f7987', 181, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.next_tick(text, text, timestamptz, timestamptz)', '8a90a8443e4a6dc3bf36d8b53b5a73e4', 182, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_schedule_fill()', '4c4b9fe6a8197865a2de132e97cec225', 183, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.known_zone(text)', '0ee0bab582c6ad0975f481b665ce958b', 184, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_author_schedule ON rowrun.task', '365ae4bc91892e67018741af642d403c', 185, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_schedule_fill ON rowrun.task', '4f5938b8b2e8253ea27bdf4cdba45536', 186, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_schedule_refill ON rowrun.task', '0f6f7dcc185eaddd8edc6a6014d96a9e', 187, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.tick_that_follows(rowrun.task, rowrun.task_run, timestamptz)', '3071994bc6585d5c210197810006871c', 188, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.missed_at(rowrun.task, timestamptz)', '7d1480ac39498c24837b2a00fa88c0f5', 189, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.pause_schedule(bigint, text)', 'd385019b4096551d4eda8096c3ec3375', 190, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_after(bigint[])', '8d46a2d6d17ad99871fa81a0d170c0bf', 191, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_ended(bigint[], bigint[])', '7d5d59812f872beb87ce91a9ecbbda9a', 192, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_tick(bigint, text)', '64bb9e5db38bf3275c1e8d6aa2008485', 193, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_task(bigint, boolean, boolean)', 'becc4945ed5529321a2fd31cdd801ca9', 194, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_scheduled()', 'ef00b1d4574b73b37480a1c7db2e1e8a', 195, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_scheduled ON rowrun.task', '525836fd40934262c1fcf108ffc3cd52', 196, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_rescheduled ON rowrun.task', '2d449b18fa8776fdee0da96cb254d9d5', 197, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.skip_missed(bigint[])', 'ae849e2866a9a78b713f3a43bbfe0df3', 198, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_sweep(bigint, integer)', 'c6f11590b17004000506d83ddd09e0a7', 199, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.handler_task(text)', '9defe2985cf50fb6b2d918576fbb37d7', 200, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_recovery_check()', 'f2ad6a20e13c0a1dfc4c73df8b14dd9a', 201, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_recovery_check ON rowrun.task', '2d0593a482fdecc58940dc9d1707407d', 202, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.handle_ended(bigint[])', 'c982aa5f798c3fb2ab75c46015f79717', 203, NULL);
-INSERT INTO rowrun.code_object VALUES ('view rowrun.orphan_task_run', '7eb9167c4f150d8fa7606b4e68457d8b', 204, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.note_orphans(interval, interval)', '9c3cb1f8c52cf3ded9540504501c5f39', 205, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.purge_type(text, interval, bigint, integer)', 'a25d07fe214bcbdc49fdaa42657879e4', 206, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.insert_many(bigint, jsonb, text[], text, timestamptz, integer)', '61ce4d4d799a65dd565507ccaaefea46', 207, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_named(text)', 'd816f7d814185b4ef92ae2899a6cfb13', 208, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, jsonb, text[], text, timestamptz, integer)', '42d72b421e647a6b89c1af3f45fe5143', 209, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, jsonb[], text[], text, timestamptz, integer)', '0a2a89e87c009c2f3f4a777f6e8ddc59', 210, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, text, text[], text, timestamptz, integer)', '1d71a934d12febe8865f0fc9d069104e', 211, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, jsonb, text[], text, timestamptz, integer)', 'f5d5e0e76d162ab22218b2e22ef389b7', 212, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, jsonb[], text[], text, timestamptz, integer)', '7aaaa5f5f56c11c540f386ea873716d5', 213, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, text, text[], text, timestamptz, integer)', 'ee4862e986949121b991fcec637ae2be', 214, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.replace_run(bigint, text, jsonb, timestamptz, integer)', '6d9fed2d9e2e1176dd0e6411a7b3b6b2', 215, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.replace_run(text, text, jsonb, timestamptz, integer)', 'e8e840bff8e88db5134a23bdcb4f0796', 216, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_operations_fill()', '6742109a71a0805ada7dc2a16891200f', 217, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_author_operations ON rowrun.task', '5f88a95aefcbdda987cf531bd59d14c4', 218, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_operations_fill ON rowrun.task', 'b1ec9fe58768e7f3aa70df95e6853c8d', 219, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.set_replica_paused(text, boolean)', 'f87a64f0e1ba50ff62f5af75aef550c9', 220, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.pause_replica(text)', 'f331e79182826d32aec99688b2a66421', 221, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.resume_replica(text)', 'bca22c761523108e2977183a770ac61d', 222, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.server_identity()', '1098bce595aa3db4dfd84aebae759dd7', 223, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.deployment_elsewhere()', '3fd9728275cfa53d5d02e91890b6eb8c', 224, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.renew_deployment(boolean)', 'f5fc2cc67b13f13240dcd61c7f068b2a', 225, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/tables', '4c4b7dc4432daa90d3eae9eb2bea9a4e', 226, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/functions', 'a803d78b9e607f9cb945ceffb5b6edfd', 227, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/schedules', '8a6866a31d5a62d7591cfe6192a08ff5', 228, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/liveness', 'e7cf98813cf1ec2c766e4f2c655f683d', 229, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/operations', 'c24054a0e82fd491acf9fb8e046dbe36', 230, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/excess', '9f6526304a137728c9057e47f58d1aa7', 231, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.unstarted(rowrun.task_run)', '22e628117b73b26f54e6eb0f8147296f', 23, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.is_blocked_at_insert(rowrun.task_run, timestamptz, boolean)', 'e7842aa2cb7cef1f051099b45e034f4b', 24, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_fill()', '0245288a1a9e564ffd4629f8603f2a90', 25, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_run_fill ON rowrun.task_run', '318372db143b0572f14f6e0ec43e59a5', 26, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_guard()', '30bdf8d5f5bf6a986ff887c3d19e003b', 27, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_run_guard ON rowrun.task_run', 'e27239baaed443eb37e477d23492bd38', 28, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_fixed()', '031b904191366c1d31e6bf4248514f3f', 29, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_run_fixed ON rowrun.task_run', 'c7d0bb6195c05e48479a86c417626beb', 30, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_keep()', 'e4b9de20abfc5d5a1fdc3faf615b4780', 31, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_run_keep ON rowrun.task_run', '4864a0f99913f4106ad0d6bd41312628', 32, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.replica_heartbeat_fill()', '4abdf16019eb25d4dffcf2ee10bcb33a', 33, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger replica_heartbeat_fill ON rowrun.replica_heartbeat', 'f6ede88b4cc1520b75b3531c53117c73', 34, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.may_notify()', '8322e4baa842db1870fd3bb954faaab8', 35, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.notify_look()', '2cf278287f1b8c7f7422065c440e7a12', 36, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.is_quiet()', '9621f50582970fff3d0fd96597e428de', 37, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.transition(rowrun.task_run)', '96b3036f7085a9a4173be230bbad48e9', 38, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.arrival(rowrun.task_run)', 'ef4e8a579e594136f06fcaca7fa13208', 39, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.promotion_and_claim(rowrun.task_run)', '617ea207ccec67bbccb6218d70d2aa0d', 40, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.announce_parts(text[])', 'e2dd719b285e056c08274d96752f2dcf', 41, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.announce(text[])', 'e56da283912d3faeb2309670036ae0be', 42, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_stopped(bigint[])', '300d01f03f751a69218e0e8a07af091f', 43, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_ended(bigint[])', '039946e78a280cb410d235ca3a76986d', 44, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.note_edit(text, boolean)', '560c91b9dc992899781576436402860b', 45, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.note_ready(bigint)', '9e90265f09acdab7229bdebe752f2033', 46, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.note_blocked(rowrun.task_run)', '724333470c6d332bedba51b925ac83ab', 47, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_inserted()', '2b7c5913d808f9f1eb76eb7e67ba6d01', 48, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_run_inserted ON rowrun.task_run', 'e151e459624d2077aad791581840d432', 49, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_by_hand()', 'd1f7e2982f5ce15e1d86b21162aef275', 50, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_run_by_hand ON rowrun.task_run', 'c4380d82999609c9a1914c6661ce5752', 51, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_deleted()', '33ca209640c00771eb96a2f47d298a4a', 52, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_run_deleted ON rowrun.task_run', 'a6b45706573e42fe0317c26aee7e57cf', 53, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_outcome_changed()', 'ba845bd3be84ee97a15e0efc000cd04b', 54, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_outcome_changed ON rowrun.task', 'db23a1dd4937703410d837deba25cf4b', 55, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_gate_changed()', 'd46d1e95043adcc4c64efa7be67b8d3b', 56, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_gate_changed ON rowrun.task', 'ad0fc48746dce79e4bd44218851f27f0', 57, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_left_plan()', '2f5e6837c1783cfd8741d212c9aa2fec', 58, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_deleted ON rowrun.task', 'd8346ca9ff34a9627662d7fb60228b75', 59, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_moved ON rowrun.task', 'bcbce982528fe78c675a4dd0fd27705f', 60, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_gate_changed()', '4a3fa4ef04cedd17408ebc79ba8e82ec', 61, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger plan_gate_changed ON rowrun.plan', 'e8e904bd3210174c2a49e26b66b25d6c', 62, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_dependency_changed()', 'b1f3fceb5b8167351f921d1377d2ed7b', 63, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_dependency_changed ON rowrun.task_dependency', '2266e877376f12292257ccf647cbe21a', 64, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.replica_changed()', '0b85de3e11a92154518be54e081b9f8d', 65, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger replica_came ON rowrun.replica_heartbeat', 'b8c35a02d4527704a3cf79f88e219518', 66, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger replica_changed ON rowrun.replica_heartbeat', '4850fbbb51e3479c44f1d8e029c020c7', 67, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.unmet_dependency', '41cc553fcaf692030b5b400fa60095a7', 68, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.fits(text, text, jsonb, text[], text[])', '0b40e3a937f3ce1d95c53d00e4ca3c75', 69, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.takes(rowrun.replica_heartbeat, timestamptz, text, text, text, jsonb)', '8c2a0fd5a591337cda725b31f9d1d41d', 70, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.may_take(rowrun.task_run, rowrun.task, text[], text[])', 'e52e496ccdeb7bb79859a7a76843a8db', 71, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.sequential_open(bigint, timestamptz)', 'c9d57e3ccc505e6d3dd6c9c5c2906d3c', 72, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.first_sequential(text, text, timestamptz, text[])', '9c5d9df0514e198ddd4dde4458f4e790', 73, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.smallest_version(text)', '71cdf2bdcffaaf6fda790eb2796bef25', 74, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.own_cause(rowrun.task, timestamptz, timestamptz)', 'bd8ccc5796bc2ad5c926486652a837f5', 75, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.closed_gate(rowrun.task_run, boolean, timestamptz)', '5d200fab23fbaf0828fe52830027f6ad', 76, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_room(bigint)', 'ae5ae4183263d956c07f5f337d35c9a6', 77, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.promote_runs(boolean, boolean, integer, rowrun.claim_request)', 'bbd8d7b36e186742bb50a7a44dd7ec13', 78, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.make_available(bigint[], timestamptz)', '403f52bf5ccfc87c101befc8dbabe27c', 79, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.make_running(bigint[], timestamptz, rowrun.claim_request)', 'ad0f0c9ce1ba9dd4ba44d37e2a983f0e', 80, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.let_start(bigint[], timestamptz, rowrun.claim_request)', '411d27bd06e49d51f1c633271253611c', 81, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.let_start_singly(bigint[], timestamptz, rowrun.claim_request)', '389ddb2569e95df39e751c3768290f8b', 82, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.hold_runs(bigint[], text[])', 'e6a6bb9e6109aff45b8645714f251870', 83, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.promote_ungated(timestamptz, integer, rowrun.claim_request)', '959461b1eef13481ce371635ebd9973a', 84, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.asked_for(timestamptz)', 'c6b24ab034e8a5f5a05f73cb993ead9c', 85, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.take_marks(boolean, integer)', 'e4a04c0ee07b746e42015832088d7679', 86, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.overlooked_databases(text[])', '0dade5af120211177f6d5b811c46d7d9', 87, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.overlooked_plans(bigint[])', '912c8ed6ce208d014468c088482021d0', 88, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.candidates(record, boolean, integer)', 'f6824351d3a7d14753799475d837d808', 89, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.first_looks(bigint[], timestamptz, integer)', 'cff676e704c0d42ec6deb1c23bf61ce9', 90, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_on_databases(text[])', '4314f7e5ce91ea62561dd692e812919b', 91, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_of_tasks(bigint[])', 'c57abf92a4a67091d8a2868b68ff69e4', 92, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_for_tasks(bigint[])', '6fff54b1c36ee3dcbb227e2d7f29b69d', 93, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_for_mends(jsonb)', 'efc2316919f2071b0cfe60f0aebf909c', 94, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_of_plans(bigint[], bigint[], integer)', 'af75859cce79ecad88ce1aa97df3ae2b', 95, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_for_replicas(timestamptz)', 'f506d2a26f8c4abeb04832ae31e00c4c', 96, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.judge(bigint[], bigint[], timestamptz, bigint)', 'd8c811f1c3bd25e0f2f726b934a32b70', 97, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.verdicts_on(bigint[])', '9026b803355725d1ffb96158e5f89149', 98, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.apply_verdicts(record, rowrun.claim_request)', '0d6b1c8184e7bec1bb220dbf8fbe50a1', 99, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_unseen_ends(bigint[], text[])', 'e7de6120a0d3dfc397145a6bc99357de', 100, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.leave_marks(record, bigint[], text[])', '9ae4808a6be7214391f7e21d1ec58bdb', 101, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.lock_plans_of_ends(bigint[], bigint[], text[])', 'cb8e32fe954a22a9ebf196208ac0bb41', 102, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.judge_ends(bigint[], uuid[], text[], jsonb[], text[])', 'c0e760b672c2c445d3344f31f16544da', 103, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.make_ended(bigint[], uuid[], text[], jsonb[], bigint[], timestamptz)', 'd2e61a325f4a8c5e660c432b2cd19cd7', 104, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.insert_successors(bigint[], text[], bigint[], timestamptz)', 'e49d71b4f49afde5e47d7d5b91590685', 105, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.advance_databases(text[], rowrun.claim_request)', '5d5f5640fed396577be3847972f2d7bf', 106, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.next_run_id()', '3f06e2216078e37e55b2dba82ae9b5fa', 107, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.next_log_id()', '67fb5a66b510526e850f0019d2dfad3d', 108, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.end_runs(bigint[], uuid[], text[], jsonb[], text[], bigint[])', '7a200ec54bd4d1b5f75fc9e05cb36f54', 109, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.check_isolation()', 'ccf59a9fda092938222c988f5e2c5d01', 110, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.define_task(text, text, jsonb, text, text, text, boolean, integer, interval, interval, integer, interval, text, jsonb)', 'f17a5f90298f8b210f46bbedab59e27f', 111, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.run_task(bigint, jsonb, timestamptz, integer, text)', 'a4927d389ebf44103862d37a25977820', 112, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.run_task(text, jsonb, timestamptz, integer, text)', '7d38a47db973e0730e84b15511dfb038', 113, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.run_tasks(bigint[], timestamptz)', '0d5a66f6e62028e6cefe59da993430b0', 114, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_run(bigint, text)', '79dbd2cc9559991597e179ae02c0016d', 115, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.retry_run(bigint)', '82da707a599bb76cff207e203043a38a', 116, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.abandon_run(bigint, text)', '10a76349af99e0ed9098ed660231bcd1', 117, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.report_progress(bigint, uuid, jsonb)', 'a21ec07c01cfe2942da741c9b2c12cdf', 118, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.complete_run(bigint, uuid, jsonb)', '75bb0861c1497a9d2b97c1b154e1deec', 119, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.fail_run(bigint, uuid, text)', '910b73f6afdc921cf1111f8837ea4ca3', 120, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_task(bigint)', '98996e3b8042ddd687a11670ad342d3e', 121, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_any_task(bigint)', '6b9489adf052ce071f2000f71824d0c1', 122, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_task(bigint)', '4f30b660f83234800d15cce9f88f0f2a', 123, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_plan(bigint)', '394269c09ff1632a9f21aae99b4fa56a', 124, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_any_plan(bigint)', '3b73f84acd5cbc58754f420be32afc0d', 125, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_plan(bigint)', '2ca5523f5ae6ab53624961f00989bbd2', 126, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_dependency(bigint, bigint)', '53b356c71f744e847019fbbfa95cdec4', 127, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_any_dependency(bigint, bigint)', '120af16eacbad9af3aef09e98d44c022', 128, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_dependency(bigint, bigint)', 'b891f0490cc5f144ef9d1a4cdff80f51', 129, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.job', 'ea6aaa36a7ac40e2ece035da85f4fd66', 130, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.task_status', 'b3f88727cb7754462331b1e450566bde', 131, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.plan_status', 'fbbfa9cf2dba4f79511dd452249e7157', 132, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.replica_status', 'f73b7bda9aa94b00f40bf0b6fdca3a83', 133, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.failed_run', '309de8bca0fbdb2b45b652f94a5f714f', 134, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.ago(interval)', 'e3169506746f5e30d50d06712f33187b', 135, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.able_replicas(rowrun.task_run, timestamptz)', 'cb0dfafdf027d000352bfe2d20d217df', 136, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.database_stands(text)', '0fd98b489c803919e96b5a68cdca6f9f', 137, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.other_versions(text, text)', '40ab0605917a58dd1b693fe3ec93f72b', 138, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.stuck_on_database(text, timestamptz)', '2c47d729863ac416f89b9ca38555f9d4', 139, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.sequential_ahead(text, text, timestamptz)', 'e1a6d875b1a8cca2a63b268c06997e25', 140, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for_database(bigint[], timestamptz)', 'ed5b6ef4a0bfc0af44baad487b0ac7db', 141, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_stands(bigint, timestamptz)', 'c7a2690963c80eb6df1429984d3591b4', 142, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.failed_task(bigint, text)', '30edb095787d5de972b9289e586a9fe9', 143, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.tasks_ahead(bigint)', '59e6c53b6dd3bdd1a98c1598f4b784aa', 144, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for_plan(bigint[], timestamptz)', '81566fe5f59d40d7ffe31c7cc10d2170', 145, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.kind_stands(text, text, text, jsonb, timestamptz, boolean)', '49609216cb48c6359768e328347798cc', 146, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for_replica(bigint[], timestamptz)', '0d17b36fc66cadcbb2c09b131887a20f', 147, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.passed_by(bigint[], timestamptz)', 'f2ba88c501dd8907c84e8cdfc5b35ad4', 148, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_runs(bigint[])', '5d5f48aba8a5068d2ac2b6da76aa16fc', 149, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_pages()', '1008ba1c44f69a5b5fa97a66eed5c9e6', 150, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for(bigint[])', '36fd0166504319a1551cd021c2909ee1', 151, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting(bigint)', 'f99b53dd0d1f8472c820743cdb239600', 152, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.next_delivery_id()', 'b060dc5d3283d391296e481d16d7eb08', 153, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_fill()', '7600b63f546e82faed4635c3950ef68b', 154, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger webhook_fill ON rowrun.webhook', 'fcf8b5ed257def35f0ad8e80b0a252f8', 155, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_changed()', 'c418df9be2d4c5184a122ea5437f7a04', 156, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger webhook_changed ON rowrun.webhook', '02c179264815b016aa3d3fb6fcbba0d7', 157, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger webhook_delivery_changed ON rowrun.webhook_delivery', '4be76b7afd68c3a7e922abfaeb487a01', 158, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_deleted()', '51f27b2ab46d7cfdcb7498486cc1c022', 159, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger webhook_deleted ON rowrun.webhook', '99865f30fd49ca6d26dd2bb2abc42c78', 160, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_webhook(bigint)', 'dd3b7cb9f9e6d3563fc492b5e6e235a7', 161, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.due_event(rowrun.plan)', '904f100dad7be73f6c33048b398a9259', 162, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_message(rowrun.plan, text)', 'a8b873b7a34fd721b736891df0b9f145', 163, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.announce_plans(bigint[])', '7fbb79be452a49559c7ae347330ccda6', 164, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.begin_round(bigint, integer, boolean)', '7e359607beef09124f26303e701d511b', 165, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.next_rounds(bigint[])', '48763f3d8816c995bd331ed460161eaa', 166, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.begin_rounds(bigint[], boolean)', 'fcee58bb319fd53f1a3b590efbcf9283', 167, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.settle_plans(bigint[], jsonb, boolean)', 'f90449bff5c9bfa3ead900250f8a9d6e', 168, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.check_plan(bigint)', 'e5d5111ec90e7e03cc856f02574d7feb', 169, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.run_plan(bigint)', '7c96fb2708df6ce21ad136da3e605190', 170, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.retry_plan(bigint)', '19c7901d46f481a46dda126b65113499', 171, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_plan(bigint, text)', '8fda9146adc8371e72d72576fc106da7', 172, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.set_skipped(bigint, boolean, text)', '2ff53f25ee1a4593b4c6edc603501ccf', 173, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.skip_task(bigint, text)', '3e7ca83a3336a03e7a9ee7be70cbedbe', 174, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.unskip_task(bigint)', '625284c096d21284ea17d77325186696', 175, NULL);
+INSERT INTO rowrun.code_object VALUES ('publication rowrun_stream', '328c87449a7de51d55c62437631119d1', 176, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.cron_field(text, text, integer, integer, text[])', '845e32d697982e6a20083a5ca240339b', 177, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.go_duration(text)', '64552a711fae61a7dcb7b6272e99ca40', 178, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.cron_local(bigint, bigint, bigint, bigint, bigint, boolean, timestamp)', 'ae4d16c125f6a881471dfb0ea0cba849', 179, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.utc_offset(text, timestamptz)', '3bb3711395543d0e86276f695bf12252', 180, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.clock_change(text, timestamptz, timestamptz)', '67f4248f17f2efbf786ba0bb4b641473', 181, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.parse_schedule(text)', '28b693b8ff67046df0ff60045a90983e', 182, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.tick_after(bigint[], text, timestamptz, timestamptz)', '4c6a5945acf0b4b9c520f9155b9f7987', 183, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.next_tick(text, text, timestamptz, timestamptz)', '8a90a8443e4a6dc3bf36d8b53b5a73e4', 184, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_schedule_fill()', '4c4b9fe6a8197865a2de132e97cec225', 185, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.known_zone(text)', '0ee0bab582c6ad0975f481b665ce958b', 186, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_author_schedule ON rowrun.task', '365ae4bc91892e67018741af642d403c', 187, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_schedule_fill ON rowrun.task', '4f5938b8b2e8253ea27bdf4cdba45536', 188, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_schedule_refill ON rowrun.task', '0f6f7dcc185eaddd8edc6a6014d96a9e', 189, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.tick_that_follows(rowrun.task, rowrun.task_run, timestamptz)', '3071994bc6585d5c210197810006871c', 190, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.missed_at(rowrun.task, timestamptz)', '7d1480ac39498c24837b2a00fa88c0f5', 191, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.pause_schedule(bigint, text)', 'd385019b4096551d4eda8096c3ec3375', 192, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_after(bigint[])', '8d46a2d6d17ad99871fa81a0d170c0bf', 193, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_ended(bigint[], bigint[])', '7d5d59812f872beb87ce91a9ecbbda9a', 194, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_tick(bigint, text)', '64bb9e5db38bf3275c1e8d6aa2008485', 195, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_task(bigint, boolean, boolean)', 'becc4945ed5529321a2fd31cdd801ca9', 196, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_scheduled()', 'ef00b1d4574b73b37480a1c7db2e1e8a', 197, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_scheduled ON rowrun.task', '525836fd40934262c1fcf108ffc3cd52', 198, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_rescheduled ON rowrun.task', '2d449b18fa8776fdee0da96cb254d9d5', 199, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.skip_missed(bigint[])', 'ae849e2866a9a78b713f3a43bbfe0df3', 200, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_sweep(bigint, integer)', 'c6f11590b17004000506d83ddd09e0a7', 201, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.handler_task(text)', '9defe2985cf50fb6b2d918576fbb37d7', 202, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_recovery_check()', 'f2ad6a20e13c0a1dfc4c73df8b14dd9a', 203, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_recovery_check ON rowrun.task', '2d0593a482fdecc58940dc9d1707407d', 204, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.handle_ended(bigint[])', 'c982aa5f798c3fb2ab75c46015f79717', 205, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.orphan_task_run', '7eb9167c4f150d8fa7606b4e68457d8b', 206, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.note_orphans(interval, interval)', '9c3cb1f8c52cf3ded9540504501c5f39', 207, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.purge_type(text, interval, bigint, integer)', 'a25d07fe214bcbdc49fdaa42657879e4', 208, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.insert_many(bigint, jsonb, text[], text, timestamptz, integer)', '61ce4d4d799a65dd565507ccaaefea46', 209, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_named(text)', 'd816f7d814185b4ef92ae2899a6cfb13', 210, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, jsonb, text[], text, timestamptz, integer)', '42d72b421e647a6b89c1af3f45fe5143', 211, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, jsonb[], text[], text, timestamptz, integer)', '0a2a89e87c009c2f3f4a777f6e8ddc59', 212, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, text, text[], text, timestamptz, integer)', '1d71a934d12febe8865f0fc9d069104e', 213, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, jsonb, text[], text, timestamptz, integer)', 'f5d5e0e76d162ab22218b2e22ef389b7', 214, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, jsonb[], text[], text, timestamptz, integer)', '7aaaa5f5f56c11c540f386ea873716d5', 215, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, text, text[], text, timestamptz, integer)', 'ee4862e986949121b991fcec637ae2be', 216, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.replace_run(bigint, text, jsonb, timestamptz, integer)', '6d9fed2d9e2e1176dd0e6411a7b3b6b2', 217, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.replace_run(text, text, jsonb, timestamptz, integer)', 'e8e840bff8e88db5134a23bdcb4f0796', 218, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.hold_ups()', '0f9a7533b1b1ba4f844c08bc1b9c189f', 219, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_operations_fill()', '6742109a71a0805ada7dc2a16891200f', 220, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_author_operations ON rowrun.task', '5f88a95aefcbdda987cf531bd59d14c4', 221, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_operations_fill ON rowrun.task', 'b1ec9fe58768e7f3aa70df95e6853c8d', 222, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.set_replica_paused(text, boolean)', 'f87a64f0e1ba50ff62f5af75aef550c9', 223, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.pause_replica(text)', 'f331e79182826d32aec99688b2a66421', 224, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.resume_replica(text)', 'bca22c761523108e2977183a770ac61d', 225, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.server_identity()', '1098bce595aa3db4dfd84aebae759dd7', 226, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.deployment_elsewhere()', '3fd9728275cfa53d5d02e91890b6eb8c', 227, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.renew_deployment(boolean)', 'f5fc2cc67b13f13240dcd61c7f068b2a', 228, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/tables', '4c4b7dc4432daa90d3eae9eb2bea9a4e', 229, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/functions', 'a803d78b9e607f9cb945ceffb5b6edfd', 230, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/schedules', '8a6866a31d5a62d7591cfe6192a08ff5', 231, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/liveness', 'e7cf98813cf1ec2c766e4f2c655f683d', 232, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/operations', 'c24054a0e82fd491acf9fb8e046dbe36', 233, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/excess', '9f6526304a137728c9057e47f58d1aa7', 234, NULL);
 
 
 --
 -- Data for Name: code_version; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.code_version VALUES (true, 1, '35a08bf636412a67791ecddfdb42f6ae', '2026-11-22 23:48:31.823904+00');
+INSERT INTO rowrun.code_version VALUES (true, 1, '176db28a6b5c48db82c9b5219f1aa14b', '2026-11-23 01:14:24.982228+00');
 
 
 --
 -- Data for Name: deployment; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.deployment VALUES (true, 'dacbf4cf-9589-47ea-80fd-3c3d56c2b69d', '2026-11-22 23:48:31.700746+00', NULL, NULL, 7711125021397771137, 17779, 1);
+INSERT INTO rowrun.deployment VALUES (true, '4bb99315-cdd3-4b6d-abf1-6a297871c1b8', '2026-11-23 01:14:24.665839+00', NULL, NULL, 7711168769571638589, 17075, 1);
 
 
 --
 -- Data for Name: gate_mark; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (1, 'REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-22 23:48:32.347976+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (2, 'REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-22 23:48:32.348642+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (3, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-22 23:48:32.396264+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (4, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-22 23:48:32.397087+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (5, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-22 23:48:32.39748+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (6, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-22 23:48:32.397585+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (7, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-22 23:48:32.422194+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (8, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-22 23:48:32.423646+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (9, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-22 23:48:32.428516+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (10, 'TASK', NULL, NULL, NULL, 11, NULL, NULL, NULL, '2026-11-22 23:48:32.434899+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (11, 'PLAN', NULL, NULL, 1, NULL, NULL, false, NULL, '2026-11-22 23:48:32.435127+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (1, 'REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-23 01:14:25.747734+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (2, 'REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-23 01:14:25.748258+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (3, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 01:14:25.801389+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (4, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 01:14:25.802173+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (5, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-23 01:14:25.803981+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (6, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-23 01:14:25.80413+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (7, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 01:14:25.828453+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (8, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-23 01:14:25.830646+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (9, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-23 01:14:25.836109+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (10, 'TASK', NULL, NULL, NULL, 11, NULL, NULL, NULL, '2026-11-23 01:14:25.844409+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (11, 'PLAN', NULL, NULL, 1, NULL, NULL, false, NULL, '2026-11-23 01:14:25.844652+00');
 
 
 --
 -- Data for Name: migration; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.migration VALUES (1, '2026-11-22 23:48:31.700746+00', '58b040d7c98b0871a54f53242b63d04d3103aa0e3ddbfdee1d4cdc7351880c26');
-INSERT INTO rowrun.migration VALUES (2, '2026-11-22 23:48:31.807941+00', '8bc882226c70f7766592c9800ed3983cca0db46231ee8244e630f88154458dd1');
+INSERT INTO rowrun.migration VALUES (1, '2026-11-23 01:14:24.665839+00', '58b040d7c98b0871a54f53242b63d04d3103aa0e3ddbfdee1d4cdc7351880c26');
+INSERT INTO rowrun.migration VALUES (2, '2026-11-23 01:14:24.958195+00', '8bc882226c70f7766592c9800ed3983cca0db46231ee8244e630f88154458dd1');
 
 
 --
@@ -9881,9 +10042,9 @@ INSERT INTO rowrun.migration VALUES (2, '2026-11-22 23:48:31.807941+00', '8bc882
 -- Data for Name: plan; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.plan VALUES (1, 'default', 'in every state', 3, 'STOP_DATABASE', false, 1, '2026-11-22 23:48:32.353618+00', 0, 0);
-INSERT INTO rowrun.plan VALUES (2, 'default', 'complete', NULL, 'STOP_DATABASE', false, 1, '2026-11-22 23:48:32.353618+00', 0, 0);
-INSERT INTO rowrun.plan VALUES (3, 'default', 'failed', NULL, 'STOP_DATABASE', false, 1, '2026-11-22 23:48:32.353618+00', 0, 0);
+INSERT INTO rowrun.plan VALUES (1, 'default', 'in every state', 3, 'STOP_DATABASE', false, 1, '2026-11-23 01:14:25.757103+00', 0, 0);
+INSERT INTO rowrun.plan VALUES (2, 'default', 'complete', NULL, 'STOP_DATABASE', false, 1, '2026-11-23 01:14:25.757103+00', 0, 0);
+INSERT INTO rowrun.plan VALUES (3, 'default', 'failed', NULL, 'STOP_DATABASE', false, 1, '2026-11-23 01:14:25.757103+00', 0, 0);
 
 
 --
@@ -9897,8 +10058,8 @@ INSERT INTO rowrun.promotion_lock VALUES (1);
 -- Data for Name: replica_heartbeat; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.replica_heartbeat VALUES ('dump-1', '2026-11-22 23:48:32.343193+00', 'alive', '', '', '2026-11-22 23:48:32.343193+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP,SQL,DATABASE_MIGRATE}', '{orders}', '{}', 0, 0, NULL, NULL);
-INSERT INTO rowrun.replica_heartbeat VALUES ('dump-2', '2026-11-21 23:48:32.343193+00', 'gone', '', '', '2026-11-22 23:48:32.343193+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP}', '{}', '{}', 0, 0, NULL, NULL);
+INSERT INTO rowrun.replica_heartbeat VALUES ('dump-1', '2026-11-23 01:14:25.743867+00', 'alive', '', '', '2026-11-23 01:14:25.743867+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP,SQL,DATABASE_MIGRATE}', '{orders}', '{}', 0, 0, NULL, NULL);
+INSERT INTO rowrun.replica_heartbeat VALUES ('dump-2', '2026-11-22 01:14:25.743867+00', 'gone', '', '', '2026-11-23 01:14:25.743867+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP}', '{}', '{}', 0, 0, NULL, NULL);
 
 
 --
@@ -10076,7 +10237,9 @@ INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_dependency_added ON ro
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_dependency_moved ON rowrun.task_dependency', '9ef44978d0cb82067186cf931c2b9f09');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_bounds(rowrun.task_run)', '3e66c674f88634ea7cb484bcb555c6dc');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.is_scheduling()', '971295db147184d5d8eba350b5bf1cfb');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_fill()', '64dabb2e44847306d55b6034f9751749');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.unstarted(rowrun.task_run)', '1d0a6ad26f4e903cd257874908dbbeb4');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.is_blocked_at_insert(rowrun.task_run,timestamp with time zone,boolean)', 'd1e12ed69a30ee185ae90ba1ac3601e9');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_fill()', '64b21dbf0ea24ef4104c50104fe6c193');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_run_fill ON rowrun.task_run', 'd0599eacf3fcfe93dd5b12139ccaa81c');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_guard()', 'b950f7b012922a0e89eaf4baaac79e36');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_run_guard ON rowrun.task_run', '9184506cf92cb17e07ace3775c6f6d4a');
@@ -10270,6 +10433,7 @@ INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.enqueue_many(text,j
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.enqueue_many(text,text,text[],text,timestamp with time zone,integer)', 'b9c3b41795a16f215221d6374c0dc3f5');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.replace_run(bigint,text,jsonb,timestamp with time zone,integer)', '1aa13a0d56ba241ff5213f3d1c4db884');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.replace_run(text,text,jsonb,timestamp with time zone,integer)', '24bc8671e75e6d44d5d8c62d05543263');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.hold_ups()', '4c4d7dc79d755dfbefedbae8c8cd8804');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_operations_fill()', '6a0357375e0a75646af6dd03ff0cbf0a');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_author_operations ON rowrun.task', '4c4eea444cb664d50bb95b5629aa12d2');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_operations_fill ON rowrun.task', '2ccfd50e2adde4df2dfb7353d14666ef');
@@ -10327,10 +10491,12 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.go_duration(
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.handle_ended(bigint[])', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.handler_task(text)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.hold_runs(bigint[],text[])', '07758e2f0022ca8da022427e98a73fe9');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.hold_ups()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.insert_many(bigint,jsonb,text[],text,timestamp with time zone,integer)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.insert_successors(bigint[],text[],bigint[],timestamp with time zone)', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.is_author()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.is_authors(text)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.is_blocked_at_insert(rowrun.task_run,timestamp with time zone,boolean)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.is_owner()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.is_quiet()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.is_scheduling()', '5f22133af45ac72b7ec32889e080e3bf');
@@ -10442,6 +10608,7 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.tick_that_fo
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.too_deep(jsonb)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.transition(rowrun.task_run)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.unskip_task(bigint)', '8678be9ca7860a7358907a6caa0e8ca3');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.unstarted(rowrun.task_run)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.utc_offset(text,timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.verdicts_on(bigint[])', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.version_key(text)', '5f22133af45ac72b7ec32889e080e3bf');
@@ -10511,7 +10678,7 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.webhook_deliver
 -- Data for Name: stream_note; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.stream_note OVERRIDING SYSTEM VALUE VALUES (1, '2026-11-22 23:48:32.443548+00', 'warn', 'task_type.orphaned', 'kept', '{}', NULL);
+INSERT INTO rowrun.stream_note OVERRIDING SYSTEM VALUE VALUES (1, '2026-11-23 01:14:25.854505+00', 'warn', 'task_type.orphaned', 'kept', '{}', NULL);
 
 
 --
@@ -10524,21 +10691,21 @@ INSERT INTO rowrun.stream_note OVERRIDING SYSTEM VALUE VALUES (1, '2026-11-22 23
 -- Data for Name: task; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task VALUES (1, NULL, 'no plan', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 23:48:32.355647+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (2, NULL, 'handler', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 23:48:32.355647+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (3, NULL, 'handled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 3, '00:00:10', 'FAIL', 'handler', false, false, NULL, NULL, '{"team": "a"}', '2026-11-22 23:48:32.359673+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (4, NULL, 'scheduled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 23:48:32.362555+00', DEFAULT, NULL, NULL, NULL, '0 3 * * *', 'Europe/London', 'SKIP', NULL, NULL, 'QUEUE', NULL, NULL, '2026-11-22 23:48:32.363529+00', '{1,8,4294967294,8190,127,0,1}', 'info');
-INSERT INTO rowrun.task VALUES (5, 1, 'available', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 23:48:32.380848+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (8, 1, 'none', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 23:48:32.380848+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (9, 1, 'pending', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 23:48:32.380848+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (10, 1, 'running', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 23:48:32.380848+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (12, 1, 'migrate 1.10', 'DATABASE_MIGRATE', 'default', 'orders', '1.10', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 23:48:32.383688+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (13, 1, 'migrate 1.9', 'DATABASE_MIGRATE', 'default', 'orders', '1.9', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 23:48:32.383688+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (7, 1, 'done', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 23:48:32.380848+00', DEFAULT, 'DONE', NULL, 4, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (14, 2, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 23:48:32.386452+00', DEFAULT, 'DONE', NULL, 9, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (15, 3, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 23:48:32.386452+00', DEFAULT, 'FAILED', 1, 10, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (6, 1, 'canceled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-22 23:48:32.380848+00', DEFAULT, 'CANCELED', NULL, 3, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (11, 1, 'skipped', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, true, 'not wanted', NULL, '{}', '2026-11-22 23:48:32.380848+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (1, NULL, 'no plan', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 01:14:25.75929+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (2, NULL, 'handler', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 01:14:25.75929+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (3, NULL, 'handled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 3, '00:00:10', 'FAIL', 'handler', false, false, NULL, NULL, '{"team": "a"}', '2026-11-23 01:14:25.763943+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (4, NULL, 'scheduled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 01:14:25.7671+00', DEFAULT, NULL, NULL, NULL, '0 3 * * *', 'Europe/London', 'SKIP', NULL, NULL, 'QUEUE', NULL, NULL, '2026-11-23 01:14:25.768038+00', '{1,8,4294967294,8190,127,0,1}', 'info');
+INSERT INTO rowrun.task VALUES (5, 1, 'available', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 01:14:25.785477+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (8, 1, 'none', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 01:14:25.785477+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (9, 1, 'pending', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 01:14:25.785477+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (10, 1, 'running', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 01:14:25.785477+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (12, 1, 'migrate 1.10', 'DATABASE_MIGRATE', 'default', 'orders', '1.10', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 01:14:25.788386+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (13, 1, 'migrate 1.9', 'DATABASE_MIGRATE', 'default', 'orders', '1.9', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 01:14:25.788386+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (7, 1, 'done', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 01:14:25.785477+00', DEFAULT, 'DONE', NULL, 4, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (14, 2, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 01:14:25.791572+00', DEFAULT, 'DONE', NULL, 9, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (15, 3, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 01:14:25.791572+00', DEFAULT, 'FAILED', 1, 10, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (6, 1, 'canceled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 01:14:25.785477+00', DEFAULT, 'CANCELED', NULL, 3, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (11, 1, 'skipped', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, true, 'not wanted', NULL, '{}', '2026-11-23 01:14:25.785477+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
 
 
 --
@@ -10552,45 +10719,45 @@ INSERT INTO rowrun.task_dependency VALUES (9, 10);
 -- Data for Name: task_run; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task_run VALUES (1, 4, 0, NULL, 1, 'PENDING', '2026-11-23 03:00:00+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 23:48:32.362555+00', NULL, NULL, NULL, '2026-11-22 23:48:32.362555+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-23 03:00:00+00', 0, 0, NULL, NULL, '2026-11-23 03:00:00+00', '2026-11-23 03:01:00+00', NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (5, 9, 0, NULL, 5, 'PENDING', '2026-11-22 23:48:32.393998+00', '{"of": "pending"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-22 23:48:32.393998+00', NULL, NULL, NULL, '2026-11-22 23:48:32.393998+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-22 23:48:32.393998+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (7, 12, 0, NULL, 7, 'PENDING', '2026-11-22 23:48:32.393998+00', '{"of": "migrate 1.10"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.10', '2026-11-22 23:48:32.393998+00', NULL, NULL, NULL, '2026-11-22 23:48:32.393998+00', NULL, NULL, NULL, NULL, NULL, '{}', '0110210', true, NULL, NULL, NULL, '2026-11-22 23:48:32.393998+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (8, 13, 0, NULL, 8, 'PENDING', '2026-11-22 23:48:32.393998+00', '{"of": "migrate 1.9"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.9', '2026-11-22 23:48:32.393998+00', NULL, NULL, NULL, '2026-11-22 23:48:32.393998+00', NULL, NULL, NULL, NULL, NULL, '{}', '011019', true, NULL, NULL, NULL, '2026-11-22 23:48:32.393998+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (11, 1, 0, NULL, 11, 'PENDING', '2126-11-22 23:48:32.398972+00', '{}', 0, 'key 1', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 23:48:32.398972+00', NULL, NULL, NULL, '2026-11-22 23:48:32.398972+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2126-11-22 23:48:32.398972+00', 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (2, 5, 0, NULL, 2, 'AVAILABLE', '2026-11-22 23:48:32.393998+00', '{"of": "available"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-22 23:48:32.393998+00', '2026-11-22 23:48:32.406533+00', NULL, NULL, '2026-11-22 23:48:32.406533+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (12, 1, 0, NULL, 12, 'AVAILABLE', '2126-11-22 23:48:32.398972+00', '{}', 0, 'key 2', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 23:48:32.398972+00', '2026-11-22 23:48:32.407987+00', NULL, NULL, '2026-11-22 23:48:32.407987+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (6, 10, 0, NULL, 6, 'RUNNING', '2026-11-22 23:48:32.393998+00', '{"of": "running"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-22 23:48:32.393998+00', '2026-11-22 23:48:32.407802+00', '2026-11-22 23:48:32.415189+00', NULL, '2026-11-22 23:48:32.415189+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (13, 1, 0, NULL, 13, 'RUNNING', '2126-11-22 23:48:32.398972+00', '{}', 0, 'key 3', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 23:48:32.398972+00', '2026-11-22 23:48:32.408043+00', '2026-11-22 23:48:32.415716+00', NULL, '2026-11-22 23:48:32.415716+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (4, 7, 0, NULL, 4, 'DONE', '2026-11-22 23:48:32.393998+00', '{"of": "done"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-22 23:48:32.393998+00', '2026-11-22 23:48:32.407679+00', '2026-11-22 23:48:32.414064+00', '2026-11-22 23:48:32.418876+00', '2026-11-22 23:48:32.418876+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (9, 14, 0, NULL, 9, 'DONE', '2026-11-22 23:48:32.393998+00', '{"of": "only"}', 0, NULL, 'postgres', 2, 'NOOP', 'default', NULL, NULL, '2026-11-22 23:48:32.393998+00', '2026-11-22 23:48:32.407875+00', '2026-11-22 23:48:32.415422+00', '2026-11-22 23:48:32.419359+00', '2026-11-22 23:48:32.419359+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (14, 1, 0, NULL, 14, 'DONE', '2126-11-22 23:48:32.398972+00', '{}', 0, 'key 4', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 23:48:32.398972+00', '2026-11-22 23:48:32.408086+00', '2026-11-22 23:48:32.415842+00', '2026-11-22 23:48:32.419428+00', '2026-11-22 23:48:32.419428+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (10, 15, 0, NULL, 10, 'FAILED', '2026-11-22 23:48:32.393998+00', '{"of": "only"}', 0, NULL, 'postgres', 3, 'NOOP', 'default', NULL, NULL, '2026-11-22 23:48:32.393998+00', '2026-11-22 23:48:32.407931+00', '2026-11-22 23:48:32.415577+00', '2026-11-22 23:48:32.425158+00', '2026-11-22 23:48:32.425158+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (15, 1, 0, NULL, 15, 'FAILED', '2126-11-22 23:48:32.398972+00', '{}', 0, 'key 5', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 23:48:32.398972+00', '2026-11-22 23:48:32.408274+00', '2026-11-22 23:48:32.415968+00', '2026-11-22 23:48:32.425541+00', '2026-11-22 23:48:32.425541+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (16, 1, 0, NULL, 16, 'CANCELED', '2126-11-22 23:48:32.398972+00', '{}', 0, 'key 6', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 23:48:32.398972+00', NULL, NULL, '2026-11-22 23:48:32.430021+00', '2026-11-22 23:48:32.430021+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (3, 6, 0, NULL, 3, 'CANCELED', '2026-11-22 23:48:32.393998+00', '{"of": "canceled"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-22 23:48:32.393998+00', NULL, NULL, '2026-11-22 23:48:32.4304+00', '2026-11-22 23:48:32.4304+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (17, 3, 0, NULL, 17, 'FAILED', '2126-11-22 23:48:32.402775+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 23:48:32.402775+00', '2026-11-22 23:48:32.408336+00', '2026-11-22 23:48:32.416048+00', '2026-11-22 23:48:32.42561+00', '2026-11-22 23:48:32.42561+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, NULL, true, NULL, NULL, 0, 0, 18, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (18, 3, 1, 17, 17, 'AVAILABLE', '2026-11-22 23:48:32.435832+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-22 23:48:32.435832+00', '2026-11-22 23:48:32.439027+00', NULL, NULL, '2026-11-22 23:48:32.435832+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, 'UNTOLD', NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (1, 4, 0, NULL, 1, 'PENDING', '2026-11-23 03:00:00+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 01:14:25.7671+00', NULL, NULL, NULL, '2026-11-23 01:14:25.7671+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-23 03:00:00+00', 0, 0, NULL, NULL, '2026-11-23 03:00:00+00', '2026-11-23 03:01:00+00', NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (5, 9, 0, NULL, 5, 'PENDING', '2026-11-23 01:14:25.799579+00', '{"of": "pending"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 01:14:25.799579+00', NULL, NULL, NULL, '2026-11-23 01:14:25.799579+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-23 01:14:25.799579+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (7, 12, 0, NULL, 7, 'PENDING', '2026-11-23 01:14:25.799579+00', '{"of": "migrate 1.10"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.10', '2026-11-23 01:14:25.799579+00', NULL, NULL, NULL, '2026-11-23 01:14:25.799579+00', NULL, NULL, NULL, NULL, NULL, '{}', '0110210', true, NULL, NULL, NULL, '2026-11-23 01:14:25.799579+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (8, 13, 0, NULL, 8, 'PENDING', '2026-11-23 01:14:25.799579+00', '{"of": "migrate 1.9"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.9', '2026-11-23 01:14:25.799579+00', NULL, NULL, NULL, '2026-11-23 01:14:25.799579+00', NULL, NULL, NULL, NULL, NULL, '{}', '011019', true, NULL, NULL, NULL, '2026-11-23 01:14:25.799579+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (11, 1, 0, NULL, 11, 'PENDING', '2126-11-23 01:14:25.80535+00', '{}', 0, 'key 1', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 01:14:25.80535+00', NULL, NULL, NULL, '2026-11-23 01:14:25.80535+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2126-11-23 01:14:25.80535+00', 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (2, 5, 0, NULL, 2, 'AVAILABLE', '2026-11-23 01:14:25.799579+00', '{"of": "available"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 01:14:25.799579+00', '2026-11-23 01:14:25.813219+00', NULL, NULL, '2026-11-23 01:14:25.813219+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (12, 1, 0, NULL, 12, 'AVAILABLE', '2126-11-23 01:14:25.80535+00', '{}', 0, 'key 2', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 01:14:25.80535+00', '2026-11-23 01:14:25.814555+00', NULL, NULL, '2026-11-23 01:14:25.814555+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (6, 10, 0, NULL, 6, 'RUNNING', '2026-11-23 01:14:25.799579+00', '{"of": "running"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 01:14:25.799579+00', '2026-11-23 01:14:25.814382+00', '2026-11-23 01:14:25.820412+00', NULL, '2026-11-23 01:14:25.820412+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (13, 1, 0, NULL, 13, 'RUNNING', '2126-11-23 01:14:25.80535+00', '{}', 0, 'key 3', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 01:14:25.80535+00', '2026-11-23 01:14:25.814608+00', '2026-11-23 01:14:25.820911+00', NULL, '2026-11-23 01:14:25.820911+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (4, 7, 0, NULL, 4, 'DONE', '2026-11-23 01:14:25.799579+00', '{"of": "done"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 01:14:25.799579+00', '2026-11-23 01:14:25.814273+00', '2026-11-23 01:14:25.819686+00', '2026-11-23 01:14:25.824301+00', '2026-11-23 01:14:25.824301+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (9, 14, 0, NULL, 9, 'DONE', '2026-11-23 01:14:25.799579+00', '{"of": "only"}', 0, NULL, 'postgres', 2, 'NOOP', 'default', NULL, NULL, '2026-11-23 01:14:25.799579+00', '2026-11-23 01:14:25.814448+00', '2026-11-23 01:14:25.820608+00', '2026-11-23 01:14:25.824844+00', '2026-11-23 01:14:25.824844+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (14, 1, 0, NULL, 14, 'DONE', '2126-11-23 01:14:25.80535+00', '{}', 0, 'key 4', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 01:14:25.80535+00', '2026-11-23 01:14:25.814651+00', '2026-11-23 01:14:25.821047+00', '2026-11-23 01:14:25.824929+00', '2026-11-23 01:14:25.824929+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (10, 15, 0, NULL, 10, 'FAILED', '2026-11-23 01:14:25.799579+00', '{"of": "only"}', 0, NULL, 'postgres', 3, 'NOOP', 'default', NULL, NULL, '2026-11-23 01:14:25.799579+00', '2026-11-23 01:14:25.814499+00', '2026-11-23 01:14:25.820748+00', '2026-11-23 01:14:25.832623+00', '2026-11-23 01:14:25.832623+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (15, 1, 0, NULL, 15, 'FAILED', '2126-11-23 01:14:25.80535+00', '{}', 0, 'key 5', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 01:14:25.80535+00', '2026-11-23 01:14:25.814693+00', '2026-11-23 01:14:25.82118+00', '2026-11-23 01:14:25.832985+00', '2026-11-23 01:14:25.832985+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (16, 1, 0, NULL, 16, 'CANCELED', '2126-11-23 01:14:25.80535+00', '{}', 0, 'key 6', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 01:14:25.80535+00', NULL, NULL, '2026-11-23 01:14:25.838025+00', '2026-11-23 01:14:25.838025+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (3, 6, 0, NULL, 3, 'CANCELED', '2026-11-23 01:14:25.799579+00', '{"of": "canceled"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 01:14:25.799579+00', NULL, NULL, '2026-11-23 01:14:25.838422+00', '2026-11-23 01:14:25.838422+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (17, 3, 0, NULL, 17, 'FAILED', '2126-11-23 01:14:25.808373+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 01:14:25.808373+00', '2026-11-23 01:14:25.814743+00', '2026-11-23 01:14:25.821243+00', '2026-11-23 01:14:25.833066+00', '2026-11-23 01:14:25.833066+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, NULL, true, NULL, NULL, 0, 0, 18, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (18, 3, 1, 17, 17, 'AVAILABLE', '2026-11-23 01:14:25.845468+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 01:14:25.845468+00', '2026-11-23 01:14:25.84945+00', NULL, NULL, '2026-11-23 01:14:25.845468+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, 'UNTOLD', NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
 
 
 --
 -- Data for Name: task_run_log; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task_run_log VALUES (1, 1, '2026-11-22 23:48:32.441531+00', NULL, 'note', '{"text": "kept"}');
+INSERT INTO rowrun.task_run_log VALUES (1, 1, '2026-11-23 01:14:25.852362+00', NULL, 'note', '{"text": "kept"}');
 
 
 --
 -- Data for Name: task_type; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task_type VALUES ('OLD', true, NULL, NULL, '2026-11-22 23:48:32.442442+00');
+INSERT INTO rowrun.task_type VALUES ('OLD', true, NULL, NULL, '2026-11-23 01:14:25.853534+00');
 
 
 --
 -- Data for Name: webhook; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.webhook VALUES (1, 'default', 'hook', 'https://example.com/hook', NULL, '{PIPELINE_FAILED,PIPELINE_COMPLETED}', 'standard', true, '2026-11-22 23:48:32.349478+00');
+INSERT INTO rowrun.webhook VALUES (1, 'default', 'hook', 'https://example.com/hook', NULL, '{PIPELINE_FAILED,PIPELINE_COMPLETED}', 'standard', true, '2026-11-23 01:14:25.751049+00');
 
 
 --
@@ -11948,6 +12115,38 @@ GRANT ALL ON FUNCTION rowrun.hold_runs(run_ids bigint[], holds text[]) TO rowrun
 
 
 --
+-- Name: TABLE deployment; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT ON TABLE rowrun.deployment TO rowrun_client;
+GRANT SELECT ON TABLE rowrun.deployment TO rowrun_viewer;
+GRANT SELECT ON TABLE rowrun.deployment TO rowrun_replica;
+
+
+--
+-- Name: COLUMN deployment.stream_replica_id; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(stream_replica_id) ON TABLE rowrun.deployment TO rowrun_replica;
+
+
+--
+-- Name: COLUMN deployment.orphans_looked_at; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(orphans_looked_at) ON TABLE rowrun.deployment TO rowrun_replica;
+
+
+--
+-- Name: TABLE promotion_lock; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT ON TABLE rowrun.promotion_lock TO rowrun_client;
+GRANT SELECT ON TABLE rowrun.promotion_lock TO rowrun_viewer;
+GRANT SELECT,INSERT,UPDATE ON TABLE rowrun.promotion_lock TO rowrun_replica;
+
+
+--
 -- Name: FUNCTION insert_successors(run_ids bigint[], retries text[], successors bigint[], t timestamp with time zone); Type: ACL; Schema: rowrun; Owner: -
 --
 
@@ -12077,15 +12276,6 @@ GRANT ALL ON FUNCTION rowrun.note_orphans(patience interval, every interval) TO 
 REVOKE ALL ON FUNCTION rowrun.note_ready(plan_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION rowrun.note_ready(plan_id bigint) TO rowrun_client;
 GRANT ALL ON FUNCTION rowrun.note_ready(plan_id bigint) TO rowrun_replica;
-
-
---
--- Name: TABLE promotion_lock; Type: ACL; Schema: rowrun; Owner: -
---
-
-GRANT SELECT ON TABLE rowrun.promotion_lock TO rowrun_client;
-GRANT SELECT ON TABLE rowrun.promotion_lock TO rowrun_viewer;
-GRANT SELECT,INSERT,UPDATE ON TABLE rowrun.promotion_lock TO rowrun_replica;
 
 
 --
@@ -12407,29 +12597,6 @@ GRANT SELECT ON TABLE rowrun.code_object TO rowrun_replica;
 GRANT SELECT ON TABLE rowrun.code_version TO rowrun_client;
 GRANT SELECT ON TABLE rowrun.code_version TO rowrun_viewer;
 GRANT SELECT ON TABLE rowrun.code_version TO rowrun_replica;
-
-
---
--- Name: TABLE deployment; Type: ACL; Schema: rowrun; Owner: -
---
-
-GRANT SELECT ON TABLE rowrun.deployment TO rowrun_client;
-GRANT SELECT ON TABLE rowrun.deployment TO rowrun_viewer;
-GRANT SELECT ON TABLE rowrun.deployment TO rowrun_replica;
-
-
---
--- Name: COLUMN deployment.stream_replica_id; Type: ACL; Schema: rowrun; Owner: -
---
-
-GRANT UPDATE(stream_replica_id) ON TABLE rowrun.deployment TO rowrun_replica;
-
-
---
--- Name: COLUMN deployment.orphans_looked_at; Type: ACL; Schema: rowrun; Owner: -
---
-
-GRANT UPDATE(orphans_looked_at) ON TABLE rowrun.deployment TO rowrun_replica;
 
 
 --

@@ -46,59 +46,6 @@ SELECT EXISTS (SELECT FROM me),
        coalesce((SELECT me.paused_at::text FROM me), '')
        || (SELECT md5(coalesce(string_agg(rule::text, E'\n' ORDER BY rule.type), '')) FROM (SELECT * FROM rowrun.task_type ORDER BY type LIMIT 1000) rule),
        pg_notification_queue_usage(),
-       coalesce((SELECT json_agg(json_build_object('PID', h.pid, 'User', coalesce(a.usename, '?'), 'What', h.what) ORDER BY h.pid, h.what)
-    FROM (SELECT h.* FROM (
-    SELECT l.pid, l.what FROM (
-        SELECT k.pid, CASE
-            WHEN k.classid = 1920298606 AND k.granted
-                 AND mod(k.objid::bigint - now_slice.n + 4294967296, 4294967296) BETWEEN 1000 AND 720000
-                THEN 'keeps INSERTs from notifying: runs are found by sweeps'
-            WHEN k.classid = 1920298607 AND k.objid = 3 AND k.granted AND k.mode = 'ExclusiveLock'
-                 AND NOT EXISTS (SELECT FROM rowrun.replica_heartbeat h WHERE h.wake_source = 'wal' AND h.state <> 'DEAD'
-                                   AND h.last_heartbeat + h.lease > clock_timestamp())
-                THEN 'keeps INSERTs from notifying: runs are found by sweeps'
-            WHEN k.classid = 1920298607 AND k.objid = 3 AND k.granted AND k.mode = 'ShareLock' AND NOT pg_has_role(k.usesysid, 'rowrun_replica', 'MEMBER')
-                THEN 'keeps replicas from being woken by the log'
-            WHEN k.classid = 1920298607 AND k.objid = 2 AND k.granted
-                 AND NOT EXISTS (SELECT FROM rowrun.deployment d JOIN rowrun.replica_heartbeat h ON h.replica_id = d.stream_replica_id
-                                 WHERE h.state <> 'DEAD' AND h.last_heartbeat + h.lease > clock_timestamp())
-                THEN 'keeps replicas from writing the stream'
-            WHEN k.classid = 1920298605 AND k.granted
-                 AND EXISTS (SELECT FROM pg_locks w WHERE w.locktype = 'advisory' AND w.database = k.database
-                               AND w.classid = k.classid AND w.objid = k.objid AND NOT w.granted)
-                THEN 'keeps run_plan, retry_plan or cancel_plan of a plan waiting'
-            WHEN k.classid = 1919907698 AND k.objid = 1970171239 AND k.granted
-                 AND NOT pg_has_role(k.usesysid, (SELECT n.nspowner FROM pg_namespace n WHERE n.nspname = 'rowrun'), 'MEMBER')
-                THEN 'keeps migrations waiting' END AS what
-        FROM (SELECT (extract(epoch FROM clock_timestamp()) * 200)::bigint % 4294967296 AS n) now_slice
-        CROSS JOIN (SELECT g.pid, g.classid, g.objid, g.mode, g.granted, g.database, a.usesysid
-                    FROM pg_locks g LEFT JOIN pg_stat_activity a ON a.pid = g.pid
-                    WHERE g.locktype = 'advisory' AND g.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())) k
-        UNION ALL
-        SELECT t.pid, 'holds ' || min(r.what) || ' that ' || CASE WHEN count(*) = 1 THEN 'is' ELSE 'are, with more, ' END || ' due'
-        FROM (
-            SELECT x.xmax AS holder, 'run ' || x.id AS what FROM (
-                (SELECT q.id FROM rowrun.task_run q WHERE q.judge_at < clock_timestamp() - interval '2 s' AND q.plan_id IS NULL AND q.database_id IS NULL
-                 ORDER BY q.judge_at LIMIT 20)
-                UNION ALL
-                (SELECT q.id FROM rowrun.task_run q WHERE q.judge_at < clock_timestamp() - interval '2 s' AND (q.plan_id IS NOT NULL OR q.database_id IS NOT NULL)
-                 ORDER BY q.judge_at LIMIT 20)
-                UNION ALL
-                (SELECT q.id FROM rowrun.task_run q WHERE q.status = 'PENDING' AND q.hold = 'READY' AND q.plan_id IS NULL
-                 ORDER BY q.plan_id, q.priority DESC, q.run_at, q.id LIMIT 20)
-                UNION ALL
-                (SELECT q.id FROM rowrun.task_run q WHERE q.status = 'AVAILABLE'
-                 ORDER BY q.queue, q.type, q.priority DESC, q.run_at, q.id LIMIT 20)
-                UNION ALL
-                (SELECT m.run_id FROM rowrun.gate_mark m WHERE m.kind = 'RUN' ORDER BY m.id LIMIT 20)) due
-            JOIN rowrun.task_run x ON x.id = due.id
-            UNION ALL
-            SELECT p.xmax, 'plan ' || p.id
-            FROM (SELECT m.plan_id FROM rowrun.gate_mark m WHERE m.kind IN ('PLAN', 'GATE') ORDER BY m.id LIMIT 20) m JOIN rowrun.plan p ON p.id = m.plan_id
-            UNION ALL
-            SELECT p.xmax, 'the lock of the gates' FROM rowrun.promotion_lock p) r
-        JOIN pg_locks t ON t.locktype = 'transactionid' AND t.transactionid = r.holder AND t.mode = 'ExclusiveLock' AND t.granted
-        WHERE r.holder <> '0'::xid AND t.pid IS NOT NULL AND t.pid <> pg_backend_pid()
-        GROUP BY t.pid) l
-    WHERE l.what IS NOT NULL GROUP BY 1, 2) h LIMIT 20) h LEFT JOIN pg_stat_activity a ON a.pid = h.pid)::text, 'null')
+       coalesce((SELECT json_agg(json_build_object('PID', h.pid, 'User', h.username, 'What', h.what) ORDER BY h.pid, h.what)
+                 FROM rowrun.hold_ups() h)::text, 'null')
 FROM now, due
