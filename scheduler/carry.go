@@ -3,25 +3,25 @@ package scheduler
 import (
 	"context"
 	"slices"
-	"time"
 
 	"github.com/rowrun/rowrun/store"
 )
 
-// maxCarried is with how many runs under way endings are carried. Where there are more, writing them on a connection of
-// their own beside the claims uses both sides of a machine; below it, a round trip and a commit less count for more.
-const maxCarried = 100
-
 // carried says whether an ending is left to dispatch: where others may wait for it, and nothing else for a slot, it is
-// written in the round trip that promotes and claims them. Others are written at once, and beside the claims: a promotion
-// for each few ends would cost more than it saves while there is other work. Ends of plans are not carried: an end of one
-// round and the start of the next stay two commits. r.mu is held.
+// written in the trip that promotes and claims them. Others are written at once, and beside the claims, which uses both sides of
+// a machine; where each is written by itself, dispatch takes its part. r.mu is held.
 func (r *recorder) carried(e *ending) bool {
-	return r.carrying && e.store.Database != "" && e.plan == nil && !e.handOver && r.few()
+	if !r.carrying || !e.plain() {
+		return false
+	}
+	return r.busy && r.s.cfg.MaxBatch == 1 || e.store.Database != "" && !r.awaited()
 }
 
-// few says whether little enough is under way for endings to be carried. r.mu is held.
-func (r *recorder) few() bool { return int(r.s.executing.Load())+len(r.pending) <= maxCarried }
+// awaited says whether runs may be AVAILABLE that wait for a slot.
+func (r *recorder) awaited() bool {
+	t := r.s.current.Load()
+	return t != nil && t.available.may()
+}
 
 // carry says whether dispatch takes endings along from now on; what it won't is written here.
 func (r *recorder) carry(on bool) {
@@ -46,7 +46,7 @@ func (r *recorder) takeCarried() []ending {
 	if len(r.queue) == 0 {
 		return nil
 	}
-	if !r.few() || !r.carrying || slices.ContainsFunc(r.queue, func(e ending) bool { return e.handOver || e.plan != nil }) {
+	if slices.ContainsFunc(r.queue, func(e ending) bool { return !r.carried(&e) }) {
 		signal(r.wake)
 		return nil
 	}
@@ -54,24 +54,47 @@ func (r *recorder) takeCarried() []ending {
 	return slices.DeleteFunc(batch, func(e ending) bool { _, known := r.pending[e.store.ID]; return !known })
 }
 
-// gatherEndings lets quick runs that have just been started end too, where endings are waiting for a pass already:
-// otherwise those of two halves would take turns, each with a promotion of its own. An ending that waits for no other
+// gatherEndings lets quick runs that have just been started end too, where endings are waiting for a trip already:
+// otherwise those of two halves would take turns, each with a trip of its own. An ending that waits for no other
 // goes at once.
 func (t *term) gatherEndings(ctx context.Context) {
-	for ctx.Err() == nil && t.s.executing.Load() > 0 && t.s.recorder.carries() && time.Since(t.claimedAt) < gatherFor {
+	for ctx.Err() == nil && t.s.executing.Load() > 0 && t.s.recorder.gathers() && t.justClaimed() {
 		sleep(ctx, gatherFor/8)
 	}
 }
 
-// carries says whether endings wait for a pass.
-func (r *recorder) carries() bool {
+// gathers says whether endings wait for a trip that has room for more.
+func (r *recorder) gathers() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.carrying && len(r.queue) > 0
+	return r.carrying && len(r.queue) > 0 && len(r.queue) < r.s.cfg.MaxBatch
+}
+
+// writeAndClaim writes a single ending together with the claim of the run that takes its slot. false: nothing was done.
+func (r *recorder) writeAndClaim(ctx context.Context, batch []ending) bool {
+	t := r.s.current.Load()
+	if t == nil || len(batch) > 1 || !batch[0].plain() || !r.knows(batch[0].store.ID) {
+		return false
+	}
+	round, done := t.endAndClaim(ctx, batch[0].store)
+	if !done {
+		return false
+	}
+	r.carriedOver(batch, round)
+	if round.Marked {
+		signal(r.s.opened)
+	}
+	if t.available.may() && r.s.freeSlots() > 0 {
+		signal(r.s.freed)
+	}
+	return true
 }
 
 // giveBack leaves endings that a pass could not write to this recorder, which tells one cause from another.
 func (r *recorder) giveBack(batch []ending) {
+	for i := range batch {
+		batch[i].byItself = true
+	}
 	r.mu.Lock()
 	r.back = append(r.back, batch...)
 	r.mu.Unlock()

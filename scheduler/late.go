@@ -6,6 +6,9 @@ import (
 	"github.com/rowrun/rowrun/store"
 )
 
+// lookAgain is how long after a wake-up the second look follows.
+const lookAgain = 6 * time.Millisecond
+
 // late says when to look again after a wake-up. A transaction for which another one's notification speaks may commit
 // behind that one; it was open then, so that a pass which sees the end of all that the first pass couldn't see has seen
 // it too. Something that stays open for long is looked for less and less often. A second look follows in any case: an

@@ -18,17 +18,6 @@ const (
 	slowLock  = 500 * time.Millisecond
 )
 
-// ending is a run's end on its way into the table.
-type ending struct {
-	store    store.Ending
-	kind     string // the task's type
-	plan     *int64
-	replica  string
-	handOver bool
-	loud     zerolog.Level // of the line that says that it FAILED
-	refusals int           // how often the database refused this very row
-}
-
 // recorder writes endings: the first at once, those that come while a batch is being written as the next batch. It
 // outlives terms: an ending is tried until it is recorded or refused.
 type recorder struct {
@@ -45,7 +34,8 @@ type recorder struct {
 	pending map[int64]string // run → replica id, of all that isn't settled
 	settled chan struct{}    // closed and replaced whenever something settles
 
-	carrying bool // gated endings are dispatch's to write
+	busy     bool // a batch is being written
+	carrying bool // dispatch takes plain endings meanwhile
 
 	size store.Batch // of what is written at once
 }
@@ -124,7 +114,9 @@ func (r *recorder) run(ctx context.Context) {
 			if len(batch) == 0 {
 				break
 			}
-			r.write(ctx, batch, quickLock)
+			if !r.writeAndClaim(ctx, batch) {
+				r.write(ctx, batch, quickLock)
+			}
 		}
 	}
 }
@@ -132,6 +124,7 @@ func (r *recorder) run(ctx context.Context) {
 func (r *recorder) take() []ending {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.busy = len(r.back)+len(r.queue) > 0
 	if len(r.back) > 0 {
 		return cutOff(&r.back, r.size.Most(r.s.cfg.MaxBatch))
 	}
@@ -194,22 +187,6 @@ func (r *recorder) write(ctx context.Context, batch []ending, lock time.Duration
 		sleep(ctx, wait)
 		wait = min(2*wait, time.Second)
 	}
-}
-
-// lighten takes out of an ending what the database may have refused it for: its result, or the successor that it asks
-// for; false: neither was it.
-func (e *ending) lighten(err error) bool {
-	e.refusals++
-	successor := e.store.Retry == store.RetryFailure || e.store.Retry == store.RetryStale
-	switch code := store.SQLState(err); {
-	case e.refusals > 2:
-		return false
-	case successor && (e.refusals == 2 || code == "23505" || code[:2] == "RR" || code[:2] == "P0"):
-		e.store.Retry = store.RetryNone
-	default:
-		e.store.Result = result(CodeError, "the result could not be stored: "+err.Error(), nil)
-	}
-	return true
 }
 
 // refusedAgain is how often endings are tried again that the database doesn't take: a person has to see to it.
@@ -279,7 +256,7 @@ func (r *recorder) try(ctx context.Context, end endFunc, batch []ending, lock ti
 		signal(r.s.opened)
 	}
 	if opened.Promoted > 0 {
-		r.s.news.Store(true)
+		r.s.news.Add(1)
 		signal(r.s.promoted)
 	}
 	return nil

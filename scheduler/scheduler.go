@@ -87,8 +87,8 @@ type Scheduler struct {
 	freed    chan struct{} // a slot became free: claim
 	opened   chan struct{} // a gate may have opened through us: promote and claim
 	promoted chan struct{} // runs were promoted beside dispatch: claim
-	// news: there may be runs before those that the last searches have come to.
-	news atomic.Bool
+	// news counts how often there may have come runs before those that searches have come to.
+	news atomic.Int64
 	// lookAtRuns passes wake-ups on to the watch: a cancel may have been asked for.
 	lookAtRuns chan struct{}
 
@@ -97,6 +97,7 @@ type Scheduler struct {
 	claimed [1024]int64 // the last runs claimed, each at its id modulo the length
 
 	executing atomic.Int64
+	reserved  atomic.Int64 // slots that trips under way may fill
 	stalled   atomic.Int64 // executors whose run reported no progress in time, and that have not returned
 	stuck     atomic.Int64 // executors that ignore their cancel
 	missed    atomic.Int64 // heartbeats that could not be written

@@ -21,18 +21,21 @@ type term struct {
 	contact atomic.Int64 // begin of unbroken contact, since began; -1: broken
 	began   time.Time
 
-	// mayClaim: as far as dispatch knows, runs may be AVAILABLE that it hasn't claimed.
-	mayClaim bool
+	available available
+	// passes are the trips of dispatch, ends those of the recorder, which claim while opened.
+	passes, ends lane
+	open         sync.RWMutex
+	opened       bool
 	// late says when dispatch looks again after a wake-up.
 	late late
 	// slow: searches are, and the log says so; warned: it does as a warning.
 	slow, warned bool
-	// claimedAt is when dispatch last started runs.
-	claimedAt time.Time
-	// rules are what is claimed; passing is held by a pass, so that they don't change under it. announced: the row says so
+	// claimedAt is when runs were last started, since began.
+	claimedAt atomic.Int64
+	// rules are what is claimed; passing is held by trips, so that they don't change under it. announced: the row says so
 	// (of watchTypes alone). claimable says that runs of a type may be claimed that weren't before.
 	rules     atomic.Pointer[typeRules]
-	passing   sync.Mutex
+	passing   sync.RWMutex
 	announced bool
 	claimable chan struct{}
 	// more asks for passes that promote a backlog; backlog: they are under way.
@@ -52,6 +55,7 @@ var errFenced = errors.New("no heartbeat could be written for two thirds of the 
 func newTerm(s *Scheduler) *term {
 	return &term{
 		s: s, id: newReplicaID(s.cfg.Name), began: time.Now(), announced: true,
+		ends: lane{on: store.LaneEnds}, opened: true,
 		more: make(chan struct{}, 1), claimable: make(chan struct{}, 1),
 		seen: newSurveyed(),
 	}
@@ -117,6 +121,7 @@ func (t *term) serve(ctx, base context.Context) error {
 
 	<-taking.Done()
 	dispatch.Wait() // a claim that is under way is executed
+	t.close()
 	var err error
 	if live.Err() == nil {
 		err = t.drain(base)

@@ -48,7 +48,6 @@ func (s *Scheduler) rulesOf(rules []store.TypeRule, paused bool) *typeRules {
 		clear(claims)
 	}
 	r.wants.Types = slices.Sorted(maps.Keys(claims))
-	r.wants.Searches = &store.Searches{}
 	return r
 }
 

@@ -1,7 +1,9 @@
 package store
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -33,34 +35,32 @@ type Claim struct {
 	ProgressTimeout time.Duration
 	// FailureLogLevel is the task's, "" for info, the default.
 	FailureLogLevel string
+	number          int64 // among those of one claim
 }
 
-// collectClaims reads a claim's answer, behind columns that the caller reads. The first used of the keys are taken. found is how
-// many candidates there were, alive whether the replica may claim, as far as that was asked.
-func collectClaims(rows pgx.Rows, keys []key, before ...any) (claims []Claim, used, found int, alive bool, cost cost, err error) {
+// collectClaims reads a claim's answer, behind columns that the caller reads, in the order in which the runs were claimed. The
+// first used of the keys are taken. found is how many candidates there were, alive whether the replica may claim, as far as
+// that was asked.
+func collectClaims(rows pgx.Rows, keys []key, before ...any) (claims []Claim, used, found int, alive bool, err error) {
 	defer rows.Close()
 	var (
 		n, id, root, task                    pgtype.Int8
 		attempt                              pgtype.Int4
 		plan                                 *int64
 		name, trace, level                   pgtype.Text
-		timeout, progressTimeout, took       *float64
-		read                                 pgtype.Int8
+		timeout, progressTimeout             *float64
 		manual                               pgtype.Bool
 		given                                assignment
 		input, payload, state                []byte
 		kind, queue, db, version             pgtype.Text
 		taskKind, alias, taskDB, taskVersion pgtype.Text
 	)
-	targets := append(before[:len(before):len(before)], &found, &alive, &took, &read,
+	targets := append(before[:len(before):len(before)], &found, &alive,
 		&n, &id, &root, &task, &name, &plan, &attempt, &kind, &queue, &db, &version, &input, &manual, &timeout,
 		&taskKind, &alias, &taskDB, &taskVersion, &payload, &state, &trace, &progressTimeout, &level)
 	for rows.Next() {
 		if err := rows.Scan(targets...); err != nil {
-			return nil, 0, 0, false, cost, err
-		}
-		if took != nil {
-			cost.took, cost.read = duration(*took), read.Int64
+			return nil, 0, 0, false, err
 		}
 		if !id.Valid {
 			continue
@@ -71,7 +71,7 @@ func collectClaims(rows pgx.Rows, keys []key, before ...any) (claims []Claim, us
 			version: text(version), taskVersion: text(taskVersion), input: input, payload: payload, state: state,
 		}
 		c := Claim{
-			ID: id.Int64, RootID: root.Int64, TaskID: task.Int64, TaskName: name.String, PlanID: plan, Attempt: int(attempt.Int32),
+			number: n.Int64, ID: id.Int64, RootID: root.Int64, TaskID: task.Int64, TaskName: name.String, PlanID: plan, Attempt: int(attempt.Int32),
 			Type: kind.String, Queue: queue.String, DatabaseID: db.String, Version: version.String, Claim: keys[n.Int64-1].claim.String(),
 			Manual: manual.Bool, TraceParent: trace.String, Timeout: fromSeconds(timeout), ProgressTimeout: fromSeconds(progressTimeout),
 		}
@@ -88,5 +88,6 @@ func collectClaims(rows pgx.Rows, keys []key, before ...any) (claims []Claim, us
 		}
 		claims = append(claims, c)
 	}
-	return claims, used, found, alive, cost, rows.Err()
+	slices.SortFunc(claims, func(a, b Claim) int { return cmp.Compare(a.number, b.number) })
+	return claims, used, found, alive, rows.Err()
 }

@@ -127,19 +127,8 @@ func queueEndings(b *pgx.Batch, endings []Ending, r *recorded) {
 		queueEndRuns(b, endings, r)
 		return
 	}
-	ids, hashes, results := make([]int64, len(endings)), make([][]byte, len(endings)), make([]string, len(endings))
-	for i, e := range endings {
-		ids[i], hashes[i], results[i] = e.ID, hashOf(e.Claim), e.result()
-	}
 	databases := databasesOf(endings)
-	b.Queue(statement("end_plain_runs"), ids, hashes, results, databases).QueryRow(func(row pgx.Row) error {
-		var done []int64
-		err := row.Scan(&done)
-		for _, id := range done {
-			r.ended = append(r.ended, Ended{ID: id, Status: "DONE"})
-		}
-		return err
-	})
+	queuePlainEnds(b, endings, databases, r)
 	if len(databases) == 0 {
 		return
 	}
@@ -155,6 +144,34 @@ func queueEndings(b *pgx.Batch, endings []Ending, r *recorded) {
 	b.Queue(statement("advance_databases"), databases).QueryRow(func(row pgx.Row) error {
 		err := row.Scan(&r.opened.Promoted, &marked)
 		r.opened.Marked = marked > 0
+		return err
+	})
+}
+
+// queuePlainEnds queues the statement that ends plain runs, which for one is a simple UPDATE.
+func queuePlainEnds(b *pgx.Batch, endings []Ending, databases []string, r *recorded) {
+	if len(endings) == 1 {
+		e := &endings[0]
+		b.Queue(statement("end_plain_run"), e.ID, hashOf(e.Claim), e.result(), databases).Query(func(rows pgx.Rows) error {
+			var id int64
+			_, err := pgx.ForEachRow(rows, []any{&id, nil}, func() error {
+				r.ended = append(r.ended, Ended{ID: id, Status: "DONE"})
+				return nil
+			})
+			return err
+		})
+		return
+	}
+	ids, hashes, results := make([]int64, len(endings)), make([][]byte, len(endings)), make([]string, len(endings))
+	for i, e := range endings {
+		ids[i], hashes[i], results[i] = e.ID, hashOf(e.Claim), e.result()
+	}
+	b.Queue(statement("end_plain_runs"), ids, hashes, results, databases).QueryRow(func(row pgx.Row) error {
+		var done []int64
+		err := row.Scan(&done)
+		for _, id := range done {
+			r.ended = append(r.ended, Ended{ID: id, Status: "DONE"})
+		}
 		return err
 	})
 }

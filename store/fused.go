@@ -22,7 +22,7 @@ func (s *Store) hand(w Wants, most int) *handing {
 
 // collect reads an answer whose rows begin with columns of the statement's own.
 func (h *handing) collect(rows pgx.Rows, before ...any) (err error) {
-	h.claims, h.used, _, _, _, err = collectClaims(rows, h.keys, before...)
+	h.claims, h.used, _, _, err = collectClaims(rows, h.keys, before...)
 	return err
 }
 

@@ -1244,6 +1244,22 @@ COMMENT ON FUNCTION rowrun.announce(transitions text[]) IS 'Internal: notifies t
 
 
 --
+-- Name: announce_one(text); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.announce_one(transitions text) RETURNS boolean
+    LANGUAGE sql
+    RETURN CASE WHEN rowrun.may_notify() THEN (pg_notify('rowrun_task_run'::text, (('['::text || transitions) || ']'::text)) IS NULL) ELSE false END;
+
+
+--
+-- Name: FUNCTION announce_one(transitions text); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.announce_one(transitions text) IS 'Internal: notifies the transitions of one run.';
+
+
+--
 -- Name: announce_plans(bigint[]); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
@@ -9022,7 +9038,7 @@ CREATE TABLE rowrun.schema_object (
 -- Name: TABLE schema_object; Type: COMMENT; Schema: rowrun; Owner: -
 --
 
-COMMENT ON TABLE rowrun.schema_object IS 'What the schema was made of, for `rowrun doctor`. Migrations: 92123c0886f3402b';
+COMMENT ON TABLE rowrun.schema_object IS 'What the schema was made of, for `rowrun doctor`. Migrations: 0381b8f7c761ca7a';
 
 
 --
@@ -9784,7 +9800,7 @@ INSERT INTO rowrun.code_object VALUES ('function rowrun.is_blocked_at_insert(row
 INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_fill()', '0245288a1a9e564ffd4629f8603f2a90', 25, NULL);
 INSERT INTO rowrun.code_object VALUES ('trigger task_run_fill ON rowrun.task_run', '318372db143b0572f14f6e0ec43e59a5', 26, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_guard()', '30bdf8d5f5bf6a986ff887c3d19e003b', 27, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_run_guard ON rowrun.task_run', 'e27239baaed443eb37e477d23492bd38', 28, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_run_guard ON rowrun.task_run', 'ae26b4b0732e5080f8fafa61e1ecb13f', 28, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_fixed()', '031b904191366c1d31e6bf4248514f3f', 29, NULL);
 INSERT INTO rowrun.code_object VALUES ('trigger task_run_fixed ON rowrun.task_run', 'c7d0bb6195c05e48479a86c417626beb', 30, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_keep()', 'e4b9de20abfc5d5a1fdc3faf615b4780', 31, NULL);
@@ -9799,237 +9815,238 @@ INSERT INTO rowrun.code_object VALUES ('function rowrun.arrival(rowrun.task_run)
 INSERT INTO rowrun.code_object VALUES ('function rowrun.promotion_and_claim(rowrun.task_run)', '617ea207ccec67bbccb6218d70d2aa0d', 40, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.announce_parts(text[])', 'e2dd719b285e056c08274d96752f2dcf', 41, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.announce(text[])', 'e56da283912d3faeb2309670036ae0be', 42, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_stopped(bigint[])', '300d01f03f751a69218e0e8a07af091f', 43, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_ended(bigint[])', '039946e78a280cb410d235ca3a76986d', 44, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.note_edit(text, boolean)', '560c91b9dc992899781576436402860b', 45, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.note_ready(bigint)', '9e90265f09acdab7229bdebe752f2033', 46, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.note_blocked(rowrun.task_run)', '724333470c6d332bedba51b925ac83ab', 47, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_inserted()', '2b7c5913d808f9f1eb76eb7e67ba6d01', 48, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_run_inserted ON rowrun.task_run', 'e151e459624d2077aad791581840d432', 49, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_by_hand()', 'd1f7e2982f5ce15e1d86b21162aef275', 50, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_run_by_hand ON rowrun.task_run', 'c4380d82999609c9a1914c6661ce5752', 51, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_deleted()', '33ca209640c00771eb96a2f47d298a4a', 52, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_run_deleted ON rowrun.task_run', 'a6b45706573e42fe0317c26aee7e57cf', 53, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_outcome_changed()', 'ba845bd3be84ee97a15e0efc000cd04b', 54, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_outcome_changed ON rowrun.task', 'db23a1dd4937703410d837deba25cf4b', 55, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_gate_changed()', 'd46d1e95043adcc4c64efa7be67b8d3b', 56, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_gate_changed ON rowrun.task', 'ad0fc48746dce79e4bd44218851f27f0', 57, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_left_plan()', '2f5e6837c1783cfd8741d212c9aa2fec', 58, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_deleted ON rowrun.task', 'd8346ca9ff34a9627662d7fb60228b75', 59, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_moved ON rowrun.task', 'bcbce982528fe78c675a4dd0fd27705f', 60, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_gate_changed()', '4a3fa4ef04cedd17408ebc79ba8e82ec', 61, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger plan_gate_changed ON rowrun.plan', 'e8e904bd3210174c2a49e26b66b25d6c', 62, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_dependency_changed()', 'b1f3fceb5b8167351f921d1377d2ed7b', 63, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_dependency_changed ON rowrun.task_dependency', '2266e877376f12292257ccf647cbe21a', 64, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.replica_changed()', '0b85de3e11a92154518be54e081b9f8d', 65, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger replica_came ON rowrun.replica_heartbeat', 'b8c35a02d4527704a3cf79f88e219518', 66, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger replica_changed ON rowrun.replica_heartbeat', '4850fbbb51e3479c44f1d8e029c020c7', 67, NULL);
-INSERT INTO rowrun.code_object VALUES ('view rowrun.unmet_dependency', '41cc553fcaf692030b5b400fa60095a7', 68, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.fits(text, text, jsonb, text[], text[])', '0b40e3a937f3ce1d95c53d00e4ca3c75', 69, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.takes(rowrun.replica_heartbeat, timestamptz, text, text, text, jsonb)', '8c2a0fd5a591337cda725b31f9d1d41d', 70, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.may_take(rowrun.task_run, rowrun.task, text[], text[])', 'e52e496ccdeb7bb79859a7a76843a8db', 71, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.sequential_open(bigint, timestamptz)', 'c9d57e3ccc505e6d3dd6c9c5c2906d3c', 72, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.first_sequential(text, text, timestamptz, text[])', '9c5d9df0514e198ddd4dde4458f4e790', 73, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.smallest_version(text)', '71cdf2bdcffaaf6fda790eb2796bef25', 74, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.own_cause(rowrun.task, timestamptz, timestamptz)', 'bd8ccc5796bc2ad5c926486652a837f5', 75, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.closed_gate(rowrun.task_run, boolean, timestamptz)', '5d200fab23fbaf0828fe52830027f6ad', 76, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_room(bigint)', 'ae5ae4183263d956c07f5f337d35c9a6', 77, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.promote_runs(boolean, boolean, integer, rowrun.claim_request)', 'bbd8d7b36e186742bb50a7a44dd7ec13', 78, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.make_available(bigint[], timestamptz)', '403f52bf5ccfc87c101befc8dbabe27c', 79, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.make_running(bigint[], timestamptz, rowrun.claim_request)', 'ad0f0c9ce1ba9dd4ba44d37e2a983f0e', 80, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.let_start(bigint[], timestamptz, rowrun.claim_request)', '411d27bd06e49d51f1c633271253611c', 81, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.let_start_singly(bigint[], timestamptz, rowrun.claim_request)', '389ddb2569e95df39e751c3768290f8b', 82, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.hold_runs(bigint[], text[])', 'e6a6bb9e6109aff45b8645714f251870', 83, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.promote_ungated(timestamptz, integer, rowrun.claim_request)', '959461b1eef13481ce371635ebd9973a', 84, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.asked_for(timestamptz)', 'c6b24ab034e8a5f5a05f73cb993ead9c', 85, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.take_marks(boolean, integer)', 'e4a04c0ee07b746e42015832088d7679', 86, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.overlooked_databases(text[])', '0dade5af120211177f6d5b811c46d7d9', 87, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.overlooked_plans(bigint[])', '912c8ed6ce208d014468c088482021d0', 88, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.candidates(record, boolean, integer)', 'f6824351d3a7d14753799475d837d808', 89, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.first_looks(bigint[], timestamptz, integer)', 'cff676e704c0d42ec6deb1c23bf61ce9', 90, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_on_databases(text[])', '4314f7e5ce91ea62561dd692e812919b', 91, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_of_tasks(bigint[])', 'c57abf92a4a67091d8a2868b68ff69e4', 92, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_for_tasks(bigint[])', '6fff54b1c36ee3dcbb227e2d7f29b69d', 93, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_for_mends(jsonb)', 'efc2316919f2071b0cfe60f0aebf909c', 94, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_of_plans(bigint[], bigint[], integer)', 'af75859cce79ecad88ce1aa97df3ae2b', 95, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_for_replicas(timestamptz)', 'f506d2a26f8c4abeb04832ae31e00c4c', 96, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.judge(bigint[], bigint[], timestamptz, bigint)', 'd8c811f1c3bd25e0f2f726b934a32b70', 97, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.verdicts_on(bigint[])', '9026b803355725d1ffb96158e5f89149', 98, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.apply_verdicts(record, rowrun.claim_request)', '0d6b1c8184e7bec1bb220dbf8fbe50a1', 99, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_unseen_ends(bigint[], text[])', 'e7de6120a0d3dfc397145a6bc99357de', 100, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.leave_marks(record, bigint[], text[])', '9ae4808a6be7214391f7e21d1ec58bdb', 101, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.lock_plans_of_ends(bigint[], bigint[], text[])', 'cb8e32fe954a22a9ebf196208ac0bb41', 102, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.judge_ends(bigint[], uuid[], text[], jsonb[], text[])', 'c0e760b672c2c445d3344f31f16544da', 103, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.make_ended(bigint[], uuid[], text[], jsonb[], bigint[], timestamptz)', 'd2e61a325f4a8c5e660c432b2cd19cd7', 104, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.insert_successors(bigint[], text[], bigint[], timestamptz)', 'e49d71b4f49afde5e47d7d5b91590685', 105, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.advance_databases(text[], rowrun.claim_request)', '5d5f5640fed396577be3847972f2d7bf', 106, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.next_run_id()', '3f06e2216078e37e55b2dba82ae9b5fa', 107, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.next_log_id()', '67fb5a66b510526e850f0019d2dfad3d', 108, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.end_runs(bigint[], uuid[], text[], jsonb[], text[], bigint[])', '7a200ec54bd4d1b5f75fc9e05cb36f54', 109, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.check_isolation()', 'ccf59a9fda092938222c988f5e2c5d01', 110, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.define_task(text, text, jsonb, text, text, text, boolean, integer, interval, interval, integer, interval, text, jsonb)', 'f17a5f90298f8b210f46bbedab59e27f', 111, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.run_task(bigint, jsonb, timestamptz, integer, text)', 'a4927d389ebf44103862d37a25977820', 112, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.run_task(text, jsonb, timestamptz, integer, text)', '7d38a47db973e0730e84b15511dfb038', 113, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.run_tasks(bigint[], timestamptz)', '0d5a66f6e62028e6cefe59da993430b0', 114, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_run(bigint, text)', '79dbd2cc9559991597e179ae02c0016d', 115, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.retry_run(bigint)', '82da707a599bb76cff207e203043a38a', 116, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.abandon_run(bigint, text)', '10a76349af99e0ed9098ed660231bcd1', 117, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.report_progress(bigint, uuid, jsonb)', 'a21ec07c01cfe2942da741c9b2c12cdf', 118, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.complete_run(bigint, uuid, jsonb)', '75bb0861c1497a9d2b97c1b154e1deec', 119, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.fail_run(bigint, uuid, text)', '910b73f6afdc921cf1111f8837ea4ca3', 120, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_task(bigint)', '98996e3b8042ddd687a11670ad342d3e', 121, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_any_task(bigint)', '6b9489adf052ce071f2000f71824d0c1', 122, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_task(bigint)', '4f30b660f83234800d15cce9f88f0f2a', 123, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_plan(bigint)', '394269c09ff1632a9f21aae99b4fa56a', 124, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_any_plan(bigint)', '3b73f84acd5cbc58754f420be32afc0d', 125, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_plan(bigint)', '2ca5523f5ae6ab53624961f00989bbd2', 126, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_dependency(bigint, bigint)', '53b356c71f744e847019fbbfa95cdec4', 127, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_any_dependency(bigint, bigint)', '120af16eacbad9af3aef09e98d44c022', 128, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_dependency(bigint, bigint)', 'b891f0490cc5f144ef9d1a4cdff80f51', 129, NULL);
-INSERT INTO rowrun.code_object VALUES ('view rowrun.job', 'ea6aaa36a7ac40e2ece035da85f4fd66', 130, NULL);
-INSERT INTO rowrun.code_object VALUES ('view rowrun.task_status', 'b3f88727cb7754462331b1e450566bde', 131, NULL);
-INSERT INTO rowrun.code_object VALUES ('view rowrun.plan_status', 'fbbfa9cf2dba4f79511dd452249e7157', 132, NULL);
-INSERT INTO rowrun.code_object VALUES ('view rowrun.replica_status', 'f73b7bda9aa94b00f40bf0b6fdca3a83', 133, NULL);
-INSERT INTO rowrun.code_object VALUES ('view rowrun.failed_run', '309de8bca0fbdb2b45b652f94a5f714f', 134, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.ago(interval)', 'e3169506746f5e30d50d06712f33187b', 135, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.able_replicas(rowrun.task_run, timestamptz)', 'cb0dfafdf027d000352bfe2d20d217df', 136, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.database_stands(text)', '0fd98b489c803919e96b5a68cdca6f9f', 137, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.other_versions(text, text)', '40ab0605917a58dd1b693fe3ec93f72b', 138, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.stuck_on_database(text, timestamptz)', '2c47d729863ac416f89b9ca38555f9d4', 139, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.sequential_ahead(text, text, timestamptz)', 'e1a6d875b1a8cca2a63b268c06997e25', 140, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for_database(bigint[], timestamptz)', 'ed5b6ef4a0bfc0af44baad487b0ac7db', 141, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_stands(bigint, timestamptz)', 'c7a2690963c80eb6df1429984d3591b4', 142, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.failed_task(bigint, text)', '30edb095787d5de972b9289e586a9fe9', 143, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.tasks_ahead(bigint)', '59e6c53b6dd3bdd1a98c1598f4b784aa', 144, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for_plan(bigint[], timestamptz)', '81566fe5f59d40d7ffe31c7cc10d2170', 145, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.kind_stands(text, text, text, jsonb, timestamptz, boolean)', '49609216cb48c6359768e328347798cc', 146, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for_replica(bigint[], timestamptz)', '0d17b36fc66cadcbb2c09b131887a20f', 147, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.passed_by(bigint[], timestamptz)', 'f2ba88c501dd8907c84e8cdfc5b35ad4', 148, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_runs(bigint[])', '5d5f48aba8a5068d2ac2b6da76aa16fc', 149, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_pages()', '1008ba1c44f69a5b5fa97a66eed5c9e6', 150, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for(bigint[])', '36fd0166504319a1551cd021c2909ee1', 151, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting(bigint)', 'f99b53dd0d1f8472c820743cdb239600', 152, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.next_delivery_id()', 'b060dc5d3283d391296e481d16d7eb08', 153, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_fill()', '7600b63f546e82faed4635c3950ef68b', 154, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger webhook_fill ON rowrun.webhook', 'fcf8b5ed257def35f0ad8e80b0a252f8', 155, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_changed()', 'c418df9be2d4c5184a122ea5437f7a04', 156, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger webhook_changed ON rowrun.webhook', '02c179264815b016aa3d3fb6fcbba0d7', 157, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger webhook_delivery_changed ON rowrun.webhook_delivery', '4be76b7afd68c3a7e922abfaeb487a01', 158, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_deleted()', '51f27b2ab46d7cfdcb7498486cc1c022', 159, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger webhook_deleted ON rowrun.webhook', '99865f30fd49ca6d26dd2bb2abc42c78', 160, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_webhook(bigint)', 'dd3b7cb9f9e6d3563fc492b5e6e235a7', 161, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.due_event(rowrun.plan)', '904f100dad7be73f6c33048b398a9259', 162, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_message(rowrun.plan, text)', 'a8b873b7a34fd721b736891df0b9f145', 163, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.announce_plans(bigint[])', '7fbb79be452a49559c7ae347330ccda6', 164, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.begin_round(bigint, integer, boolean)', '7e359607beef09124f26303e701d511b', 165, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.next_rounds(bigint[])', '48763f3d8816c995bd331ed460161eaa', 166, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.begin_rounds(bigint[], boolean)', 'fcee58bb319fd53f1a3b590efbcf9283', 167, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.settle_plans(bigint[], jsonb, boolean)', 'f90449bff5c9bfa3ead900250f8a9d6e', 168, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.check_plan(bigint)', 'e5d5111ec90e7e03cc856f02574d7feb', 169, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.run_plan(bigint)', '7c96fb2708df6ce21ad136da3e605190', 170, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.retry_plan(bigint)', '19c7901d46f481a46dda126b65113499', 171, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_plan(bigint, text)', '8fda9146adc8371e72d72576fc106da7', 172, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.set_skipped(bigint, boolean, text)', '2ff53f25ee1a4593b4c6edc603501ccf', 173, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.skip_task(bigint, text)', '3e7ca83a3336a03e7a9ee7be70cbedbe', 174, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.unskip_task(bigint)', '625284c096d21284ea17d77325186696', 175, NULL);
-INSERT INTO rowrun.code_object VALUES ('publication rowrun_stream', '328c87449a7de51d55c62437631119d1', 176, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.cron_field(text, text, integer, integer, text[])', '845e32d697982e6a20083a5ca240339b', 177, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.go_duration(text)', '64552a711fae61a7dcb7b6272e99ca40', 178, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.cron_local(bigint, bigint, bigint, bigint, bigint, boolean, timestamp)', 'ae4d16c125f6a881471dfb0ea0cba849', 179, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.utc_offset(text, timestamptz)', '3bb3711395543d0e86276f695bf12252', 180, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.clock_change(text, timestamptz, timestamptz)', '67f4248f17f2efbf786ba0bb4b641473', 181, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.parse_schedule(text)', '28b693b8ff67046df0ff60045a90983e', 182, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.tick_after(bigint[], text, timestamptz, timestamptz)', '4c6a5945acf0b4b9c520f9155b9f7987', 183, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.next_tick(text, text, timestamptz, timestamptz)', '8a90a8443e4a6dc3bf36d8b53b5a73e4', 184, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_schedule_fill()', '4c4b9fe6a8197865a2de132e97cec225', 185, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.known_zone(text)', '0ee0bab582c6ad0975f481b665ce958b', 186, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_author_schedule ON rowrun.task', '365ae4bc91892e67018741af642d403c', 187, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_schedule_fill ON rowrun.task', '4f5938b8b2e8253ea27bdf4cdba45536', 188, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_schedule_refill ON rowrun.task', '0f6f7dcc185eaddd8edc6a6014d96a9e', 189, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.tick_that_follows(rowrun.task, rowrun.task_run, timestamptz)', '3071994bc6585d5c210197810006871c', 190, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.missed_at(rowrun.task, timestamptz)', '7d1480ac39498c24837b2a00fa88c0f5', 191, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.pause_schedule(bigint, text)', 'd385019b4096551d4eda8096c3ec3375', 192, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_after(bigint[])', '8d46a2d6d17ad99871fa81a0d170c0bf', 193, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_ended(bigint[], bigint[])', '7d5d59812f872beb87ce91a9ecbbda9a', 194, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_tick(bigint, text)', '64bb9e5db38bf3275c1e8d6aa2008485', 195, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_task(bigint, boolean, boolean)', 'becc4945ed5529321a2fd31cdd801ca9', 196, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_scheduled()', 'ef00b1d4574b73b37480a1c7db2e1e8a', 197, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_scheduled ON rowrun.task', '525836fd40934262c1fcf108ffc3cd52', 198, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_rescheduled ON rowrun.task', '2d449b18fa8776fdee0da96cb254d9d5', 199, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.skip_missed(bigint[])', 'ae849e2866a9a78b713f3a43bbfe0df3', 200, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_sweep(bigint, integer)', 'c6f11590b17004000506d83ddd09e0a7', 201, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.handler_task(text)', '9defe2985cf50fb6b2d918576fbb37d7', 202, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_recovery_check()', 'f2ad6a20e13c0a1dfc4c73df8b14dd9a', 203, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_recovery_check ON rowrun.task', '2d0593a482fdecc58940dc9d1707407d', 204, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.handle_ended(bigint[])', 'c982aa5f798c3fb2ab75c46015f79717', 205, NULL);
-INSERT INTO rowrun.code_object VALUES ('view rowrun.orphan_task_run', '7eb9167c4f150d8fa7606b4e68457d8b', 206, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.note_orphans(interval, interval)', '9c3cb1f8c52cf3ded9540504501c5f39', 207, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.purge_type(text, interval, bigint, integer)', 'a25d07fe214bcbdc49fdaa42657879e4', 208, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.insert_many(bigint, jsonb, text[], text, timestamptz, integer)', '61ce4d4d799a65dd565507ccaaefea46', 209, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_named(text)', 'd816f7d814185b4ef92ae2899a6cfb13', 210, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, jsonb, text[], text, timestamptz, integer)', '42d72b421e647a6b89c1af3f45fe5143', 211, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, jsonb[], text[], text, timestamptz, integer)', '0a2a89e87c009c2f3f4a777f6e8ddc59', 212, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, text, text[], text, timestamptz, integer)', '1d71a934d12febe8865f0fc9d069104e', 213, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, jsonb, text[], text, timestamptz, integer)', 'f5d5e0e76d162ab22218b2e22ef389b7', 214, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, jsonb[], text[], text, timestamptz, integer)', '7aaaa5f5f56c11c540f386ea873716d5', 215, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, text, text[], text, timestamptz, integer)', 'ee4862e986949121b991fcec637ae2be', 216, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.replace_run(bigint, text, jsonb, timestamptz, integer)', '6d9fed2d9e2e1176dd0e6411a7b3b6b2', 217, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.replace_run(text, text, jsonb, timestamptz, integer)', 'e8e840bff8e88db5134a23bdcb4f0796', 218, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.hold_ups()', '0f9a7533b1b1ba4f844c08bc1b9c189f', 219, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_operations_fill()', '6742109a71a0805ada7dc2a16891200f', 220, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_author_operations ON rowrun.task', '5f88a95aefcbdda987cf531bd59d14c4', 221, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_operations_fill ON rowrun.task', 'b1ec9fe58768e7f3aa70df95e6853c8d', 222, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.set_replica_paused(text, boolean)', 'f87a64f0e1ba50ff62f5af75aef550c9', 223, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.pause_replica(text)', 'f331e79182826d32aec99688b2a66421', 224, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.resume_replica(text)', 'bca22c761523108e2977183a770ac61d', 225, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.server_identity()', '1098bce595aa3db4dfd84aebae759dd7', 226, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.deployment_elsewhere()', '3fd9728275cfa53d5d02e91890b6eb8c', 227, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.renew_deployment(boolean)', 'f5fc2cc67b13f13240dcd61c7f068b2a', 228, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/tables', '4c4b7dc4432daa90d3eae9eb2bea9a4e', 229, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/functions', 'a803d78b9e607f9cb945ceffb5b6edfd', 230, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/schedules', '8a6866a31d5a62d7591cfe6192a08ff5', 231, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/liveness', 'e7cf98813cf1ec2c766e4f2c655f683d', 232, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/operations', 'c24054a0e82fd491acf9fb8e046dbe36', 233, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/excess', '9f6526304a137728c9057e47f58d1aa7', 234, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.announce_one(text)', '62283bf2c6fbc3345a9b0a1dd4ac5c3a', 43, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_stopped(bigint[])', '300d01f03f751a69218e0e8a07af091f', 44, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_ended(bigint[])', '039946e78a280cb410d235ca3a76986d', 45, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.note_edit(text, boolean)', '560c91b9dc992899781576436402860b', 46, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.note_ready(bigint)', '9e90265f09acdab7229bdebe752f2033', 47, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.note_blocked(rowrun.task_run)', '724333470c6d332bedba51b925ac83ab', 48, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_inserted()', '2b7c5913d808f9f1eb76eb7e67ba6d01', 49, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_run_inserted ON rowrun.task_run', 'e151e459624d2077aad791581840d432', 50, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_by_hand()', 'd1f7e2982f5ce15e1d86b21162aef275', 51, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_run_by_hand ON rowrun.task_run', 'c4380d82999609c9a1914c6661ce5752', 52, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_deleted()', '33ca209640c00771eb96a2f47d298a4a', 53, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_run_deleted ON rowrun.task_run', 'a6b45706573e42fe0317c26aee7e57cf', 54, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_outcome_changed()', 'ba845bd3be84ee97a15e0efc000cd04b', 55, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_outcome_changed ON rowrun.task', 'db23a1dd4937703410d837deba25cf4b', 56, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_gate_changed()', 'd46d1e95043adcc4c64efa7be67b8d3b', 57, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_gate_changed ON rowrun.task', 'ad0fc48746dce79e4bd44218851f27f0', 58, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_left_plan()', '2f5e6837c1783cfd8741d212c9aa2fec', 59, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_deleted ON rowrun.task', 'd8346ca9ff34a9627662d7fb60228b75', 60, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_moved ON rowrun.task', 'bcbce982528fe78c675a4dd0fd27705f', 61, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_gate_changed()', '4a3fa4ef04cedd17408ebc79ba8e82ec', 62, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger plan_gate_changed ON rowrun.plan', 'e8e904bd3210174c2a49e26b66b25d6c', 63, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_dependency_changed()', 'b1f3fceb5b8167351f921d1377d2ed7b', 64, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_dependency_changed ON rowrun.task_dependency', '2266e877376f12292257ccf647cbe21a', 65, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.replica_changed()', '0b85de3e11a92154518be54e081b9f8d', 66, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger replica_came ON rowrun.replica_heartbeat', 'b8c35a02d4527704a3cf79f88e219518', 67, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger replica_changed ON rowrun.replica_heartbeat', '4850fbbb51e3479c44f1d8e029c020c7', 68, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.unmet_dependency', '41cc553fcaf692030b5b400fa60095a7', 69, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.fits(text, text, jsonb, text[], text[])', '0b40e3a937f3ce1d95c53d00e4ca3c75', 70, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.takes(rowrun.replica_heartbeat, timestamptz, text, text, text, jsonb)', '8c2a0fd5a591337cda725b31f9d1d41d', 71, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.may_take(rowrun.task_run, rowrun.task, text[], text[])', 'e52e496ccdeb7bb79859a7a76843a8db', 72, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.sequential_open(bigint, timestamptz)', 'c9d57e3ccc505e6d3dd6c9c5c2906d3c', 73, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.first_sequential(text, text, timestamptz, text[])', '9c5d9df0514e198ddd4dde4458f4e790', 74, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.smallest_version(text)', '71cdf2bdcffaaf6fda790eb2796bef25', 75, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.own_cause(rowrun.task, timestamptz, timestamptz)', 'bd8ccc5796bc2ad5c926486652a837f5', 76, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.closed_gate(rowrun.task_run, boolean, timestamptz)', '5d200fab23fbaf0828fe52830027f6ad', 77, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_room(bigint)', 'ae5ae4183263d956c07f5f337d35c9a6', 78, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.promote_runs(boolean, boolean, integer, rowrun.claim_request)', 'bbd8d7b36e186742bb50a7a44dd7ec13', 79, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.make_available(bigint[], timestamptz)', '403f52bf5ccfc87c101befc8dbabe27c', 80, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.make_running(bigint[], timestamptz, rowrun.claim_request)', 'ad0f0c9ce1ba9dd4ba44d37e2a983f0e', 81, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.let_start(bigint[], timestamptz, rowrun.claim_request)', '411d27bd06e49d51f1c633271253611c', 82, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.let_start_singly(bigint[], timestamptz, rowrun.claim_request)', '389ddb2569e95df39e751c3768290f8b', 83, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.hold_runs(bigint[], text[])', 'e6a6bb9e6109aff45b8645714f251870', 84, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.promote_ungated(timestamptz, integer, rowrun.claim_request)', '959461b1eef13481ce371635ebd9973a', 85, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.asked_for(timestamptz)', 'c6b24ab034e8a5f5a05f73cb993ead9c', 86, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.take_marks(boolean, integer)', 'e4a04c0ee07b746e42015832088d7679', 87, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.overlooked_databases(text[])', '0dade5af120211177f6d5b811c46d7d9', 88, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.overlooked_plans(bigint[])', '912c8ed6ce208d014468c088482021d0', 89, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.candidates(record, boolean, integer)', 'f6824351d3a7d14753799475d837d808', 90, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.first_looks(bigint[], timestamptz, integer)', 'cff676e704c0d42ec6deb1c23bf61ce9', 91, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_on_databases(text[])', '4314f7e5ce91ea62561dd692e812919b', 92, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_of_tasks(bigint[])', 'c57abf92a4a67091d8a2868b68ff69e4', 93, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_for_tasks(bigint[])', '6fff54b1c36ee3dcbb227e2d7f29b69d', 94, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_for_mends(jsonb)', 'efc2316919f2071b0cfe60f0aebf909c', 95, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_of_plans(bigint[], bigint[], integer)', 'af75859cce79ecad88ce1aa97df3ae2b', 96, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_for_replicas(timestamptz)', 'f506d2a26f8c4abeb04832ae31e00c4c', 97, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.judge(bigint[], bigint[], timestamptz, bigint)', 'd8c811f1c3bd25e0f2f726b934a32b70', 98, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.verdicts_on(bigint[])', '9026b803355725d1ffb96158e5f89149', 99, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.apply_verdicts(record, rowrun.claim_request)', '0d6b1c8184e7bec1bb220dbf8fbe50a1', 100, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_unseen_ends(bigint[], text[])', 'e7de6120a0d3dfc397145a6bc99357de', 101, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.leave_marks(record, bigint[], text[])', '9ae4808a6be7214391f7e21d1ec58bdb', 102, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.lock_plans_of_ends(bigint[], bigint[], text[])', 'cb8e32fe954a22a9ebf196208ac0bb41', 103, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.judge_ends(bigint[], uuid[], text[], jsonb[], text[])', 'c0e760b672c2c445d3344f31f16544da', 104, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.make_ended(bigint[], uuid[], text[], jsonb[], bigint[], timestamptz)', 'd2e61a325f4a8c5e660c432b2cd19cd7', 105, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.insert_successors(bigint[], text[], bigint[], timestamptz)', 'e49d71b4f49afde5e47d7d5b91590685', 106, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.advance_databases(text[], rowrun.claim_request)', '5d5f5640fed396577be3847972f2d7bf', 107, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.next_run_id()', '3f06e2216078e37e55b2dba82ae9b5fa', 108, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.next_log_id()', '67fb5a66b510526e850f0019d2dfad3d', 109, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.end_runs(bigint[], uuid[], text[], jsonb[], text[], bigint[])', '7a200ec54bd4d1b5f75fc9e05cb36f54', 110, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.check_isolation()', 'ccf59a9fda092938222c988f5e2c5d01', 111, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.define_task(text, text, jsonb, text, text, text, boolean, integer, interval, interval, integer, interval, text, jsonb)', 'f17a5f90298f8b210f46bbedab59e27f', 112, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.run_task(bigint, jsonb, timestamptz, integer, text)', 'a4927d389ebf44103862d37a25977820', 113, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.run_task(text, jsonb, timestamptz, integer, text)', '7d38a47db973e0730e84b15511dfb038', 114, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.run_tasks(bigint[], timestamptz)', '0d5a66f6e62028e6cefe59da993430b0', 115, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_run(bigint, text)', '79dbd2cc9559991597e179ae02c0016d', 116, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.retry_run(bigint)', '82da707a599bb76cff207e203043a38a', 117, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.abandon_run(bigint, text)', '10a76349af99e0ed9098ed660231bcd1', 118, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.report_progress(bigint, uuid, jsonb)', 'a21ec07c01cfe2942da741c9b2c12cdf', 119, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.complete_run(bigint, uuid, jsonb)', '75bb0861c1497a9d2b97c1b154e1deec', 120, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.fail_run(bigint, uuid, text)', '910b73f6afdc921cf1111f8837ea4ca3', 121, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_task(bigint)', '98996e3b8042ddd687a11670ad342d3e', 122, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_any_task(bigint)', '6b9489adf052ce071f2000f71824d0c1', 123, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_task(bigint)', '4f30b660f83234800d15cce9f88f0f2a', 124, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_plan(bigint)', '394269c09ff1632a9f21aae99b4fa56a', 125, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_any_plan(bigint)', '3b73f84acd5cbc58754f420be32afc0d', 126, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_plan(bigint)', '2ca5523f5ae6ab53624961f00989bbd2', 127, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_dependency(bigint, bigint)', '53b356c71f744e847019fbbfa95cdec4', 128, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_any_dependency(bigint, bigint)', '120af16eacbad9af3aef09e98d44c022', 129, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_dependency(bigint, bigint)', 'b891f0490cc5f144ef9d1a4cdff80f51', 130, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.job', 'ea6aaa36a7ac40e2ece035da85f4fd66', 131, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.task_status', 'b3f88727cb7754462331b1e450566bde', 132, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.plan_status', 'fbbfa9cf2dba4f79511dd452249e7157', 133, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.replica_status', 'f73b7bda9aa94b00f40bf0b6fdca3a83', 134, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.failed_run', '309de8bca0fbdb2b45b652f94a5f714f', 135, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.ago(interval)', 'e3169506746f5e30d50d06712f33187b', 136, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.able_replicas(rowrun.task_run, timestamptz)', 'cb0dfafdf027d000352bfe2d20d217df', 137, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.database_stands(text)', '0fd98b489c803919e96b5a68cdca6f9f', 138, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.other_versions(text, text)', '40ab0605917a58dd1b693fe3ec93f72b', 139, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.stuck_on_database(text, timestamptz)', '2c47d729863ac416f89b9ca38555f9d4', 140, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.sequential_ahead(text, text, timestamptz)', 'e1a6d875b1a8cca2a63b268c06997e25', 141, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for_database(bigint[], timestamptz)', 'ed5b6ef4a0bfc0af44baad487b0ac7db', 142, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_stands(bigint, timestamptz)', 'c7a2690963c80eb6df1429984d3591b4', 143, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.failed_task(bigint, text)', '30edb095787d5de972b9289e586a9fe9', 144, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.tasks_ahead(bigint)', '59e6c53b6dd3bdd1a98c1598f4b784aa', 145, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for_plan(bigint[], timestamptz)', '81566fe5f59d40d7ffe31c7cc10d2170', 146, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.kind_stands(text, text, text, jsonb, timestamptz, boolean)', '49609216cb48c6359768e328347798cc', 147, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for_replica(bigint[], timestamptz)', '0d17b36fc66cadcbb2c09b131887a20f', 148, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.passed_by(bigint[], timestamptz)', 'f2ba88c501dd8907c84e8cdfc5b35ad4', 149, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_runs(bigint[])', '5d5f48aba8a5068d2ac2b6da76aa16fc', 150, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_pages()', '1008ba1c44f69a5b5fa97a66eed5c9e6', 151, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for(bigint[])', '36fd0166504319a1551cd021c2909ee1', 152, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting(bigint)', 'f99b53dd0d1f8472c820743cdb239600', 153, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.next_delivery_id()', 'b060dc5d3283d391296e481d16d7eb08', 154, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_fill()', '7600b63f546e82faed4635c3950ef68b', 155, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger webhook_fill ON rowrun.webhook', 'fcf8b5ed257def35f0ad8e80b0a252f8', 156, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_changed()', 'c418df9be2d4c5184a122ea5437f7a04', 157, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger webhook_changed ON rowrun.webhook', '02c179264815b016aa3d3fb6fcbba0d7', 158, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger webhook_delivery_changed ON rowrun.webhook_delivery', '4be76b7afd68c3a7e922abfaeb487a01', 159, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_deleted()', '51f27b2ab46d7cfdcb7498486cc1c022', 160, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger webhook_deleted ON rowrun.webhook', '99865f30fd49ca6d26dd2bb2abc42c78', 161, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_webhook(bigint)', 'dd3b7cb9f9e6d3563fc492b5e6e235a7', 162, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.due_event(rowrun.plan)', '904f100dad7be73f6c33048b398a9259', 163, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_message(rowrun.plan, text)', 'a8b873b7a34fd721b736891df0b9f145', 164, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.announce_plans(bigint[])', '7fbb79be452a49559c7ae347330ccda6', 165, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.begin_round(bigint, integer, boolean)', '7e359607beef09124f26303e701d511b', 166, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.next_rounds(bigint[])', '48763f3d8816c995bd331ed460161eaa', 167, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.begin_rounds(bigint[], boolean)', 'fcee58bb319fd53f1a3b590efbcf9283', 168, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.settle_plans(bigint[], jsonb, boolean)', 'f90449bff5c9bfa3ead900250f8a9d6e', 169, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.check_plan(bigint)', 'e5d5111ec90e7e03cc856f02574d7feb', 170, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.run_plan(bigint)', '7c96fb2708df6ce21ad136da3e605190', 171, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.retry_plan(bigint)', '19c7901d46f481a46dda126b65113499', 172, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_plan(bigint, text)', '8fda9146adc8371e72d72576fc106da7', 173, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.set_skipped(bigint, boolean, text)', '2ff53f25ee1a4593b4c6edc603501ccf', 174, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.skip_task(bigint, text)', '3e7ca83a3336a03e7a9ee7be70cbedbe', 175, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.unskip_task(bigint)', '625284c096d21284ea17d77325186696', 176, NULL);
+INSERT INTO rowrun.code_object VALUES ('publication rowrun_stream', '328c87449a7de51d55c62437631119d1', 177, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.cron_field(text, text, integer, integer, text[])', '845e32d697982e6a20083a5ca240339b', 178, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.go_duration(text)', '64552a711fae61a7dcb7b6272e99ca40', 179, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.cron_local(bigint, bigint, bigint, bigint, bigint, boolean, timestamp)', 'ae4d16c125f6a881471dfb0ea0cba849', 180, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.utc_offset(text, timestamptz)', '3bb3711395543d0e86276f695bf12252', 181, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.clock_change(text, timestamptz, timestamptz)', '67f4248f17f2efbf786ba0bb4b641473', 182, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.parse_schedule(text)', '28b693b8ff67046df0ff60045a90983e', 183, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.tick_after(bigint[], text, timestamptz, timestamptz)', '4c6a5945acf0b4b9c520f9155b9f7987', 184, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.next_tick(text, text, timestamptz, timestamptz)', '8a90a8443e4a6dc3bf36d8b53b5a73e4', 185, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_schedule_fill()', '4c4b9fe6a8197865a2de132e97cec225', 186, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.known_zone(text)', '0ee0bab582c6ad0975f481b665ce958b', 187, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_author_schedule ON rowrun.task', '365ae4bc91892e67018741af642d403c', 188, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_schedule_fill ON rowrun.task', '4f5938b8b2e8253ea27bdf4cdba45536', 189, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_schedule_refill ON rowrun.task', '0f6f7dcc185eaddd8edc6a6014d96a9e', 190, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.tick_that_follows(rowrun.task, rowrun.task_run, timestamptz)', '3071994bc6585d5c210197810006871c', 191, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.missed_at(rowrun.task, timestamptz)', '7d1480ac39498c24837b2a00fa88c0f5', 192, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.pause_schedule(bigint, text)', 'd385019b4096551d4eda8096c3ec3375', 193, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_after(bigint[])', '8d46a2d6d17ad99871fa81a0d170c0bf', 194, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_ended(bigint[], bigint[])', '7d5d59812f872beb87ce91a9ecbbda9a', 195, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_tick(bigint, text)', '64bb9e5db38bf3275c1e8d6aa2008485', 196, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_task(bigint, boolean, boolean)', 'becc4945ed5529321a2fd31cdd801ca9', 197, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_scheduled()', 'ef00b1d4574b73b37480a1c7db2e1e8a', 198, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_scheduled ON rowrun.task', '525836fd40934262c1fcf108ffc3cd52', 199, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_rescheduled ON rowrun.task', '2d449b18fa8776fdee0da96cb254d9d5', 200, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.skip_missed(bigint[])', 'ae849e2866a9a78b713f3a43bbfe0df3', 201, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_sweep(bigint, integer)', 'c6f11590b17004000506d83ddd09e0a7', 202, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.handler_task(text)', '9defe2985cf50fb6b2d918576fbb37d7', 203, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_recovery_check()', 'f2ad6a20e13c0a1dfc4c73df8b14dd9a', 204, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_recovery_check ON rowrun.task', '2d0593a482fdecc58940dc9d1707407d', 205, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.handle_ended(bigint[])', 'c982aa5f798c3fb2ab75c46015f79717', 206, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.orphan_task_run', '7eb9167c4f150d8fa7606b4e68457d8b', 207, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.note_orphans(interval, interval)', '9c3cb1f8c52cf3ded9540504501c5f39', 208, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.purge_type(text, interval, bigint, integer)', 'a25d07fe214bcbdc49fdaa42657879e4', 209, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.insert_many(bigint, jsonb, text[], text, timestamptz, integer)', '61ce4d4d799a65dd565507ccaaefea46', 210, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_named(text)', 'd816f7d814185b4ef92ae2899a6cfb13', 211, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, jsonb, text[], text, timestamptz, integer)', '42d72b421e647a6b89c1af3f45fe5143', 212, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, jsonb[], text[], text, timestamptz, integer)', '0a2a89e87c009c2f3f4a777f6e8ddc59', 213, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, text, text[], text, timestamptz, integer)', '1d71a934d12febe8865f0fc9d069104e', 214, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, jsonb, text[], text, timestamptz, integer)', 'f5d5e0e76d162ab22218b2e22ef389b7', 215, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, jsonb[], text[], text, timestamptz, integer)', '7aaaa5f5f56c11c540f386ea873716d5', 216, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, text, text[], text, timestamptz, integer)', 'ee4862e986949121b991fcec637ae2be', 217, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.replace_run(bigint, text, jsonb, timestamptz, integer)', '6d9fed2d9e2e1176dd0e6411a7b3b6b2', 218, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.replace_run(text, text, jsonb, timestamptz, integer)', 'e8e840bff8e88db5134a23bdcb4f0796', 219, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.hold_ups()', '0f9a7533b1b1ba4f844c08bc1b9c189f', 220, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_operations_fill()', '6742109a71a0805ada7dc2a16891200f', 221, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_author_operations ON rowrun.task', '5f88a95aefcbdda987cf531bd59d14c4', 222, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_operations_fill ON rowrun.task', 'b1ec9fe58768e7f3aa70df95e6853c8d', 223, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.set_replica_paused(text, boolean)', 'f87a64f0e1ba50ff62f5af75aef550c9', 224, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.pause_replica(text)', 'f331e79182826d32aec99688b2a66421', 225, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.resume_replica(text)', 'bca22c761523108e2977183a770ac61d', 226, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.server_identity()', '1098bce595aa3db4dfd84aebae759dd7', 227, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.deployment_elsewhere()', '3fd9728275cfa53d5d02e91890b6eb8c', 228, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.renew_deployment(boolean)', 'f5fc2cc67b13f13240dcd61c7f068b2a', 229, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/tables', '4c4b7dc4432daa90d3eae9eb2bea9a4e', 230, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/functions', 'a803d78b9e607f9cb945ceffb5b6edfd', 231, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/schedules', '8a6866a31d5a62d7591cfe6192a08ff5', 232, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/liveness', 'e7cf98813cf1ec2c766e4f2c655f683d', 233, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/operations', 'c24054a0e82fd491acf9fb8e046dbe36', 234, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/excess', '9f6526304a137728c9057e47f58d1aa7', 235, NULL);
 
 
 --
 -- Data for Name: code_version; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.code_version VALUES (true, 1, '176db28a6b5c48db82c9b5219f1aa14b', '2026-11-23 01:14:24.982228+00');
+INSERT INTO rowrun.code_version VALUES (true, 1, '2a858f7994bd26733869c2e91073cf50', '2026-11-23 02:57:31.982453+00');
 
 
 --
 -- Data for Name: deployment; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.deployment VALUES (true, '4bb99315-cdd3-4b6d-abf1-6a297871c1b8', '2026-11-23 01:14:24.665839+00', NULL, NULL, 7711168769571638589, 17075, 1);
+INSERT INTO rowrun.deployment VALUES (true, 'db3bf410-c276-47b7-a638-207534e4f259', '2026-11-23 02:57:31.782583+00', NULL, NULL, 7711168769571638589, 37135, 1);
 
 
 --
 -- Data for Name: gate_mark; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (1, 'REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-23 01:14:25.747734+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (2, 'REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-23 01:14:25.748258+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (3, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 01:14:25.801389+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (4, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 01:14:25.802173+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (5, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-23 01:14:25.803981+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (6, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-23 01:14:25.80413+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (7, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 01:14:25.828453+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (8, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-23 01:14:25.830646+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (9, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-23 01:14:25.836109+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (10, 'TASK', NULL, NULL, NULL, 11, NULL, NULL, NULL, '2026-11-23 01:14:25.844409+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (11, 'PLAN', NULL, NULL, 1, NULL, NULL, false, NULL, '2026-11-23 01:14:25.844652+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (1, 'REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-23 02:57:32.291352+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (2, 'REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-23 02:57:32.292134+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (3, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 02:57:32.368626+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (4, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 02:57:32.369114+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (5, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-23 02:57:32.370028+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (6, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-23 02:57:32.370104+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (7, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 02:57:32.40348+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (8, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-23 02:57:32.404888+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (9, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-23 02:57:32.410165+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (10, 'TASK', NULL, NULL, NULL, 11, NULL, NULL, NULL, '2026-11-23 02:57:32.424238+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (11, 'PLAN', NULL, NULL, 1, NULL, NULL, false, NULL, '2026-11-23 02:57:32.424412+00');
 
 
 --
 -- Data for Name: migration; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.migration VALUES (1, '2026-11-23 01:14:24.665839+00', '58b040d7c98b0871a54f53242b63d04d3103aa0e3ddbfdee1d4cdc7351880c26');
-INSERT INTO rowrun.migration VALUES (2, '2026-11-23 01:14:24.958195+00', '8bc882226c70f7766592c9800ed3983cca0db46231ee8244e630f88154458dd1');
+INSERT INTO rowrun.migration VALUES (1, '2026-11-23 02:57:31.782583+00', '58b040d7c98b0871a54f53242b63d04d3103aa0e3ddbfdee1d4cdc7351880c26');
+INSERT INTO rowrun.migration VALUES (2, '2026-11-23 02:57:31.962138+00', '8bc882226c70f7766592c9800ed3983cca0db46231ee8244e630f88154458dd1');
 
 
 --
@@ -10042,9 +10059,9 @@ INSERT INTO rowrun.migration VALUES (2, '2026-11-23 01:14:24.958195+00', '8bc882
 -- Data for Name: plan; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.plan VALUES (1, 'default', 'in every state', 3, 'STOP_DATABASE', false, 1, '2026-11-23 01:14:25.757103+00', 0, 0);
-INSERT INTO rowrun.plan VALUES (2, 'default', 'complete', NULL, 'STOP_DATABASE', false, 1, '2026-11-23 01:14:25.757103+00', 0, 0);
-INSERT INTO rowrun.plan VALUES (3, 'default', 'failed', NULL, 'STOP_DATABASE', false, 1, '2026-11-23 01:14:25.757103+00', 0, 0);
+INSERT INTO rowrun.plan VALUES (1, 'default', 'in every state', 3, 'STOP_DATABASE', false, 1, '2026-11-23 02:57:32.303263+00', 0, 0);
+INSERT INTO rowrun.plan VALUES (2, 'default', 'complete', NULL, 'STOP_DATABASE', false, 1, '2026-11-23 02:57:32.303263+00', 0, 0);
+INSERT INTO rowrun.plan VALUES (3, 'default', 'failed', NULL, 'STOP_DATABASE', false, 1, '2026-11-23 02:57:32.303263+00', 0, 0);
 
 
 --
@@ -10058,8 +10075,8 @@ INSERT INTO rowrun.promotion_lock VALUES (1);
 -- Data for Name: replica_heartbeat; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.replica_heartbeat VALUES ('dump-1', '2026-11-23 01:14:25.743867+00', 'alive', '', '', '2026-11-23 01:14:25.743867+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP,SQL,DATABASE_MIGRATE}', '{orders}', '{}', 0, 0, NULL, NULL);
-INSERT INTO rowrun.replica_heartbeat VALUES ('dump-2', '2026-11-22 01:14:25.743867+00', 'gone', '', '', '2026-11-23 01:14:25.743867+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP}', '{}', '{}', 0, 0, NULL, NULL);
+INSERT INTO rowrun.replica_heartbeat VALUES ('dump-1', '2026-11-23 02:57:32.285524+00', 'alive', '', '', '2026-11-23 02:57:32.285524+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP,SQL,DATABASE_MIGRATE}', '{orders}', '{}', 0, 0, NULL, NULL);
+INSERT INTO rowrun.replica_heartbeat VALUES ('dump-2', '2026-11-22 02:57:32.285524+00', 'gone', '', '', '2026-11-23 02:57:32.285524+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP}', '{}', '{}', 0, 0, NULL, NULL);
 
 
 --
@@ -10242,7 +10259,7 @@ INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.is_blocked_at_inser
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_fill()', '64b21dbf0ea24ef4104c50104fe6c193');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_run_fill ON rowrun.task_run', 'd0599eacf3fcfe93dd5b12139ccaa81c');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_guard()', 'b950f7b012922a0e89eaf4baaac79e36');
-INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_run_guard ON rowrun.task_run', '9184506cf92cb17e07ace3775c6f6d4a');
+INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_run_guard ON rowrun.task_run', '09202d92f948ddb26853aa430a2a387a');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_fixed()', '2c76bab2e1a9fde2f0e186254dc0ec3d');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_run_fixed ON rowrun.task_run', '51fc360e232bd9093bf4f0aa3ae8f0f1');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_keep()', '0714a726bceb5a31a2ca6782b9836c77');
@@ -10257,6 +10274,7 @@ INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.arrival(rowrun.task
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.promotion_and_claim(rowrun.task_run)', '91fb1ec344bf9fba84d2e241996904ce');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.announce_parts(text[])', '4f4c003de5441b28a3ffd2b24c6b1197');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.announce(text[])', '827321a9b69d25a84c19781f441c4cde');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.announce_one(text)', 'a98e6db6f61891ed80348ddae90984a7');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.mark_stopped(bigint[])', 'c1a168769422e947046914b009970486');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.mark_ended(bigint[])', 'c4f2e87ccce4979bd3ba8ef616d19eef');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.note_edit(text,boolean)', 'b5ecbe0f2a1f2e16e729c884b90a580f');
@@ -10448,6 +10466,7 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.able_replica
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.advance_databases(text[],rowrun.claim_request)', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.ago(interval)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.announce(text[])', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.announce_one(text)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.announce_parts(text[])', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.announce_plans(bigint[])', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.apply_verdicts(record,rowrun.claim_request)', '07758e2f0022ca8da022427e98a73fe9');
@@ -10678,7 +10697,7 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.webhook_deliver
 -- Data for Name: stream_note; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.stream_note OVERRIDING SYSTEM VALUE VALUES (1, '2026-11-23 01:14:25.854505+00', 'warn', 'task_type.orphaned', 'kept', '{}', NULL);
+INSERT INTO rowrun.stream_note OVERRIDING SYSTEM VALUE VALUES (1, '2026-11-23 02:57:32.439411+00', 'warn', 'task_type.orphaned', 'kept', '{}', NULL);
 
 
 --
@@ -10691,21 +10710,21 @@ INSERT INTO rowrun.stream_note OVERRIDING SYSTEM VALUE VALUES (1, '2026-11-23 01
 -- Data for Name: task; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task VALUES (1, NULL, 'no plan', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 01:14:25.75929+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (2, NULL, 'handler', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 01:14:25.75929+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (3, NULL, 'handled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 3, '00:00:10', 'FAIL', 'handler', false, false, NULL, NULL, '{"team": "a"}', '2026-11-23 01:14:25.763943+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (4, NULL, 'scheduled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 01:14:25.7671+00', DEFAULT, NULL, NULL, NULL, '0 3 * * *', 'Europe/London', 'SKIP', NULL, NULL, 'QUEUE', NULL, NULL, '2026-11-23 01:14:25.768038+00', '{1,8,4294967294,8190,127,0,1}', 'info');
-INSERT INTO rowrun.task VALUES (5, 1, 'available', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 01:14:25.785477+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (8, 1, 'none', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 01:14:25.785477+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (9, 1, 'pending', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 01:14:25.785477+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (10, 1, 'running', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 01:14:25.785477+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (12, 1, 'migrate 1.10', 'DATABASE_MIGRATE', 'default', 'orders', '1.10', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 01:14:25.788386+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (13, 1, 'migrate 1.9', 'DATABASE_MIGRATE', 'default', 'orders', '1.9', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 01:14:25.788386+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (7, 1, 'done', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 01:14:25.785477+00', DEFAULT, 'DONE', NULL, 4, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (14, 2, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 01:14:25.791572+00', DEFAULT, 'DONE', NULL, 9, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (15, 3, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 01:14:25.791572+00', DEFAULT, 'FAILED', 1, 10, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (6, 1, 'canceled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 01:14:25.785477+00', DEFAULT, 'CANCELED', NULL, 3, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (11, 1, 'skipped', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, true, 'not wanted', NULL, '{}', '2026-11-23 01:14:25.785477+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (1, NULL, 'no plan', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 02:57:32.310778+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (2, NULL, 'handler', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 02:57:32.310778+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (3, NULL, 'handled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 3, '00:00:10', 'FAIL', 'handler', false, false, NULL, NULL, '{"team": "a"}', '2026-11-23 02:57:32.316456+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (4, NULL, 'scheduled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 02:57:32.322149+00', DEFAULT, NULL, NULL, NULL, '0 3 * * *', 'Europe/London', 'SKIP', NULL, NULL, 'QUEUE', NULL, NULL, '2026-11-23 02:57:32.323268+00', '{1,8,4294967294,8190,127,0,1}', 'info');
+INSERT INTO rowrun.task VALUES (5, 1, 'available', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 02:57:32.346198+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (8, 1, 'none', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 02:57:32.346198+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (9, 1, 'pending', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 02:57:32.346198+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (10, 1, 'running', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 02:57:32.346198+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (12, 1, 'migrate 1.10', 'DATABASE_MIGRATE', 'default', 'orders', '1.10', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 02:57:32.352342+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (13, 1, 'migrate 1.9', 'DATABASE_MIGRATE', 'default', 'orders', '1.9', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 02:57:32.352342+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (7, 1, 'done', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 02:57:32.346198+00', DEFAULT, 'DONE', NULL, 4, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (14, 2, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 02:57:32.354727+00', DEFAULT, 'DONE', NULL, 9, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (15, 3, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 02:57:32.354727+00', DEFAULT, 'FAILED', 1, 10, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (6, 1, 'canceled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 02:57:32.346198+00', DEFAULT, 'CANCELED', NULL, 3, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (11, 1, 'skipped', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, true, 'not wanted', NULL, '{}', '2026-11-23 02:57:32.346198+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
 
 
 --
@@ -10719,45 +10738,45 @@ INSERT INTO rowrun.task_dependency VALUES (9, 10);
 -- Data for Name: task_run; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task_run VALUES (1, 4, 0, NULL, 1, 'PENDING', '2026-11-23 03:00:00+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 01:14:25.7671+00', NULL, NULL, NULL, '2026-11-23 01:14:25.7671+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-23 03:00:00+00', 0, 0, NULL, NULL, '2026-11-23 03:00:00+00', '2026-11-23 03:01:00+00', NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (5, 9, 0, NULL, 5, 'PENDING', '2026-11-23 01:14:25.799579+00', '{"of": "pending"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 01:14:25.799579+00', NULL, NULL, NULL, '2026-11-23 01:14:25.799579+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-23 01:14:25.799579+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (7, 12, 0, NULL, 7, 'PENDING', '2026-11-23 01:14:25.799579+00', '{"of": "migrate 1.10"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.10', '2026-11-23 01:14:25.799579+00', NULL, NULL, NULL, '2026-11-23 01:14:25.799579+00', NULL, NULL, NULL, NULL, NULL, '{}', '0110210', true, NULL, NULL, NULL, '2026-11-23 01:14:25.799579+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (8, 13, 0, NULL, 8, 'PENDING', '2026-11-23 01:14:25.799579+00', '{"of": "migrate 1.9"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.9', '2026-11-23 01:14:25.799579+00', NULL, NULL, NULL, '2026-11-23 01:14:25.799579+00', NULL, NULL, NULL, NULL, NULL, '{}', '011019', true, NULL, NULL, NULL, '2026-11-23 01:14:25.799579+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (11, 1, 0, NULL, 11, 'PENDING', '2126-11-23 01:14:25.80535+00', '{}', 0, 'key 1', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 01:14:25.80535+00', NULL, NULL, NULL, '2026-11-23 01:14:25.80535+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2126-11-23 01:14:25.80535+00', 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (2, 5, 0, NULL, 2, 'AVAILABLE', '2026-11-23 01:14:25.799579+00', '{"of": "available"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 01:14:25.799579+00', '2026-11-23 01:14:25.813219+00', NULL, NULL, '2026-11-23 01:14:25.813219+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (12, 1, 0, NULL, 12, 'AVAILABLE', '2126-11-23 01:14:25.80535+00', '{}', 0, 'key 2', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 01:14:25.80535+00', '2026-11-23 01:14:25.814555+00', NULL, NULL, '2026-11-23 01:14:25.814555+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (6, 10, 0, NULL, 6, 'RUNNING', '2026-11-23 01:14:25.799579+00', '{"of": "running"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 01:14:25.799579+00', '2026-11-23 01:14:25.814382+00', '2026-11-23 01:14:25.820412+00', NULL, '2026-11-23 01:14:25.820412+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (13, 1, 0, NULL, 13, 'RUNNING', '2126-11-23 01:14:25.80535+00', '{}', 0, 'key 3', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 01:14:25.80535+00', '2026-11-23 01:14:25.814608+00', '2026-11-23 01:14:25.820911+00', NULL, '2026-11-23 01:14:25.820911+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (4, 7, 0, NULL, 4, 'DONE', '2026-11-23 01:14:25.799579+00', '{"of": "done"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 01:14:25.799579+00', '2026-11-23 01:14:25.814273+00', '2026-11-23 01:14:25.819686+00', '2026-11-23 01:14:25.824301+00', '2026-11-23 01:14:25.824301+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (9, 14, 0, NULL, 9, 'DONE', '2026-11-23 01:14:25.799579+00', '{"of": "only"}', 0, NULL, 'postgres', 2, 'NOOP', 'default', NULL, NULL, '2026-11-23 01:14:25.799579+00', '2026-11-23 01:14:25.814448+00', '2026-11-23 01:14:25.820608+00', '2026-11-23 01:14:25.824844+00', '2026-11-23 01:14:25.824844+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (14, 1, 0, NULL, 14, 'DONE', '2126-11-23 01:14:25.80535+00', '{}', 0, 'key 4', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 01:14:25.80535+00', '2026-11-23 01:14:25.814651+00', '2026-11-23 01:14:25.821047+00', '2026-11-23 01:14:25.824929+00', '2026-11-23 01:14:25.824929+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (10, 15, 0, NULL, 10, 'FAILED', '2026-11-23 01:14:25.799579+00', '{"of": "only"}', 0, NULL, 'postgres', 3, 'NOOP', 'default', NULL, NULL, '2026-11-23 01:14:25.799579+00', '2026-11-23 01:14:25.814499+00', '2026-11-23 01:14:25.820748+00', '2026-11-23 01:14:25.832623+00', '2026-11-23 01:14:25.832623+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (15, 1, 0, NULL, 15, 'FAILED', '2126-11-23 01:14:25.80535+00', '{}', 0, 'key 5', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 01:14:25.80535+00', '2026-11-23 01:14:25.814693+00', '2026-11-23 01:14:25.82118+00', '2026-11-23 01:14:25.832985+00', '2026-11-23 01:14:25.832985+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (16, 1, 0, NULL, 16, 'CANCELED', '2126-11-23 01:14:25.80535+00', '{}', 0, 'key 6', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 01:14:25.80535+00', NULL, NULL, '2026-11-23 01:14:25.838025+00', '2026-11-23 01:14:25.838025+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (3, 6, 0, NULL, 3, 'CANCELED', '2026-11-23 01:14:25.799579+00', '{"of": "canceled"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 01:14:25.799579+00', NULL, NULL, '2026-11-23 01:14:25.838422+00', '2026-11-23 01:14:25.838422+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (17, 3, 0, NULL, 17, 'FAILED', '2126-11-23 01:14:25.808373+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 01:14:25.808373+00', '2026-11-23 01:14:25.814743+00', '2026-11-23 01:14:25.821243+00', '2026-11-23 01:14:25.833066+00', '2026-11-23 01:14:25.833066+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, NULL, true, NULL, NULL, 0, 0, 18, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (18, 3, 1, 17, 17, 'AVAILABLE', '2026-11-23 01:14:25.845468+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 01:14:25.845468+00', '2026-11-23 01:14:25.84945+00', NULL, NULL, '2026-11-23 01:14:25.845468+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, 'UNTOLD', NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (1, 4, 0, NULL, 1, 'PENDING', '2026-11-23 03:00:00+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 02:57:32.322149+00', NULL, NULL, NULL, '2026-11-23 02:57:32.322149+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-23 03:00:00+00', 0, 0, NULL, NULL, '2026-11-23 03:00:00+00', '2026-11-23 03:01:00+00', NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (5, 9, 0, NULL, 5, 'PENDING', '2026-11-23 02:57:32.367072+00', '{"of": "pending"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 02:57:32.367072+00', NULL, NULL, NULL, '2026-11-23 02:57:32.367072+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-23 02:57:32.367072+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (7, 12, 0, NULL, 7, 'PENDING', '2026-11-23 02:57:32.367072+00', '{"of": "migrate 1.10"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.10', '2026-11-23 02:57:32.367072+00', NULL, NULL, NULL, '2026-11-23 02:57:32.367072+00', NULL, NULL, NULL, NULL, NULL, '{}', '0110210', true, NULL, NULL, NULL, '2026-11-23 02:57:32.367072+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (8, 13, 0, NULL, 8, 'PENDING', '2026-11-23 02:57:32.367072+00', '{"of": "migrate 1.9"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.9', '2026-11-23 02:57:32.367072+00', NULL, NULL, NULL, '2026-11-23 02:57:32.367072+00', NULL, NULL, NULL, NULL, NULL, '{}', '011019', true, NULL, NULL, NULL, '2026-11-23 02:57:32.367072+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (11, 1, 0, NULL, 11, 'PENDING', '2126-11-23 02:57:32.371069+00', '{}', 0, 'key 1', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 02:57:32.371069+00', NULL, NULL, NULL, '2026-11-23 02:57:32.371069+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2126-11-23 02:57:32.371069+00', 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (2, 5, 0, NULL, 2, 'AVAILABLE', '2026-11-23 02:57:32.367072+00', '{"of": "available"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 02:57:32.367072+00', '2026-11-23 02:57:32.382577+00', NULL, NULL, '2026-11-23 02:57:32.382577+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (12, 1, 0, NULL, 12, 'AVAILABLE', '2126-11-23 02:57:32.371069+00', '{}', 0, 'key 2', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 02:57:32.371069+00', '2026-11-23 02:57:32.38788+00', NULL, NULL, '2026-11-23 02:57:32.38788+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (6, 10, 0, NULL, 6, 'RUNNING', '2026-11-23 02:57:32.367072+00', '{"of": "running"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 02:57:32.367072+00', '2026-11-23 02:57:32.38777+00', '2026-11-23 02:57:32.391871+00', NULL, '2026-11-23 02:57:32.391871+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (13, 1, 0, NULL, 13, 'RUNNING', '2126-11-23 02:57:32.371069+00', '{}', 0, 'key 3', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 02:57:32.371069+00', '2026-11-23 02:57:32.387912+00', '2026-11-23 02:57:32.392119+00', NULL, '2026-11-23 02:57:32.392119+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (4, 7, 0, NULL, 4, 'DONE', '2026-11-23 02:57:32.367072+00', '{"of": "done"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 02:57:32.367072+00', '2026-11-23 02:57:32.387639+00', '2026-11-23 02:57:32.391405+00', '2026-11-23 02:57:32.396274+00', '2026-11-23 02:57:32.396274+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (9, 14, 0, NULL, 9, 'DONE', '2026-11-23 02:57:32.367072+00', '{"of": "only"}', 0, NULL, 'postgres', 2, 'NOOP', 'default', NULL, NULL, '2026-11-23 02:57:32.367072+00', '2026-11-23 02:57:32.387816+00', '2026-11-23 02:57:32.391976+00', '2026-11-23 02:57:32.396663+00', '2026-11-23 02:57:32.396663+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (14, 1, 0, NULL, 14, 'DONE', '2126-11-23 02:57:32.371069+00', '{}', 0, 'key 4', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 02:57:32.371069+00', '2026-11-23 02:57:32.387936+00', '2026-11-23 02:57:32.392205+00', '2026-11-23 02:57:32.396711+00', '2026-11-23 02:57:32.396711+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (10, 15, 0, NULL, 10, 'FAILED', '2026-11-23 02:57:32.367072+00', '{"of": "only"}', 0, NULL, 'postgres', 3, 'NOOP', 'default', NULL, NULL, '2026-11-23 02:57:32.367072+00', '2026-11-23 02:57:32.387847+00', '2026-11-23 02:57:32.392049+00', '2026-11-23 02:57:32.40783+00', '2026-11-23 02:57:32.40783+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (15, 1, 0, NULL, 15, 'FAILED', '2126-11-23 02:57:32.371069+00', '{}', 0, 'key 5', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 02:57:32.371069+00', '2026-11-23 02:57:32.387959+00', '2026-11-23 02:57:32.392274+00', '2026-11-23 02:57:32.408095+00', '2026-11-23 02:57:32.408095+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (16, 1, 0, NULL, 16, 'CANCELED', '2126-11-23 02:57:32.371069+00', '{}', 0, 'key 6', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 02:57:32.371069+00', NULL, NULL, '2026-11-23 02:57:32.416052+00', '2026-11-23 02:57:32.416052+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (3, 6, 0, NULL, 3, 'CANCELED', '2026-11-23 02:57:32.367072+00', '{"of": "canceled"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 02:57:32.367072+00', NULL, NULL, '2026-11-23 02:57:32.416474+00', '2026-11-23 02:57:32.416474+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (17, 3, 0, NULL, 17, 'FAILED', '2126-11-23 02:57:32.37908+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 02:57:32.37908+00', '2026-11-23 02:57:32.387983+00', '2026-11-23 02:57:32.392312+00', '2026-11-23 02:57:32.40817+00', '2026-11-23 02:57:32.40817+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, NULL, true, NULL, NULL, 0, 0, 18, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (18, 3, 1, 17, 17, 'AVAILABLE', '2026-11-23 02:57:32.427055+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 02:57:32.427055+00', '2026-11-23 02:57:32.429776+00', NULL, NULL, '2026-11-23 02:57:32.427055+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, 'UNTOLD', NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
 
 
 --
 -- Data for Name: task_run_log; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task_run_log VALUES (1, 1, '2026-11-23 01:14:25.852362+00', NULL, 'note', '{"text": "kept"}');
+INSERT INTO rowrun.task_run_log VALUES (1, 1, '2026-11-23 02:57:32.431774+00', NULL, 'note', '{"text": "kept"}');
 
 
 --
 -- Data for Name: task_type; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task_type VALUES ('OLD', true, NULL, NULL, '2026-11-23 01:14:25.853534+00');
+INSERT INTO rowrun.task_type VALUES ('OLD', true, NULL, NULL, '2026-11-23 02:57:32.435045+00');
 
 
 --
 -- Data for Name: webhook; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.webhook VALUES (1, 'default', 'hook', 'https://example.com/hook', NULL, '{PIPELINE_FAILED,PIPELINE_COMPLETED}', 'standard', true, '2026-11-23 01:14:25.751049+00');
+INSERT INTO rowrun.webhook VALUES (1, 'default', 'hook', 'https://example.com/hook', NULL, '{PIPELINE_FAILED,PIPELINE_COMPLETED}', 'standard', true, '2026-11-23 02:57:32.29885+00');
 
 
 --
@@ -11507,7 +11526,7 @@ CREATE TRIGGER task_run_fixed BEFORE UPDATE OF id, task_id, root_id, retry_of, a
 -- Name: task_run task_run_guard; Type: TRIGGER; Schema: rowrun; Owner: -
 --
 
-CREATE TRIGGER task_run_guard BEFORE UPDATE ON rowrun.task_run FOR EACH ROW WHEN (((((new.prev_status = old.status) AND (new.updated_at > old.updated_at) AND ((old.status || new.status) = ANY (ARRAY['PENDINGAVAILABLE'::text, 'PENDINGCANCELED'::text, 'AVAILABLERUNNING'::text, 'RUNNINGDONE'::text, 'RUNNINGFAILED'::text, 'RUNNINGCANCELED'::text]))) OR ((new.prev_status = old.status) AND (new.updated_at > old.updated_at) AND ((old.status || new.status) = 'PENDINGRUNNING'::text) AND (new.available_at <= new.started_at) AND (new.replica_id > ''::text) AND (octet_length(new.claim_hash) = 32)) OR ((new.hold <> COALESCE(old.hold, ''::text)) AND (new.status = old.status))) IS NOT TRUE)) EXECUTE FUNCTION rowrun.task_run_guard();
+CREATE TRIGGER task_run_guard BEFORE UPDATE ON rowrun.task_run FOR EACH ROW WHEN (((((new.prev_status = old.status) AND (new.updated_at > old.updated_at) AND (((old.status || new.status) = ANY ('{PENDINGAVAILABLE,PENDINGCANCELED,AVAILABLERUNNING,RUNNINGDONE,RUNNINGFAILED,RUNNINGCANCELED}'::text[])) OR (((old.status || new.status) = 'PENDINGRUNNING'::text) AND (new.available_at <= new.started_at) AND (new.replica_id > ''::text) AND (octet_length(new.claim_hash) = 32)))) OR ((new.hold <> COALESCE(old.hold, ''::text)) AND (new.status = old.status))) IS NOT TRUE)) EXECUTE FUNCTION rowrun.task_run_guard();
 
 
 --

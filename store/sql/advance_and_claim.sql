@@ -8,8 +8,7 @@
 -- $6 text[]: types
 -- $7 text[]: databases that it has
 -- $8 text[]: commands
--- Returns: at least one row: what advance_databases does; then what claim_runs does, of claims: without a search, which has
--- no cost
+-- Returns: at least one row: what advance_databases does; then what claim_runs does, of claims
 -- The row of the replica was locked when the round trip began.
 WITH me AS MATERIALIZED (
     SELECT FROM rowrun.replica_heartbeat h WHERE h.replica_id = $2 AND h.state = 'ACTIVE' AND h.paused_at IS NULL FOR KEY SHARE
@@ -17,8 +16,7 @@ WITH me AS MATERIALIZED (
     SELECT a.* FROM rowrun.advance_databases($1, (SELECT ROW($2, $3, 0, $4, $5, $6, $7, $8)::rowrun.claim_request FROM me)) a
 )
 SELECT a.promoted, a.marked,
-       cardinality(a.claims), false, NULL::float8, NULL::bigint,
+       cardinality(a.claims), false,
        c.n, c.id, c.root_id, c.task_id, c.name, c.plan_id, c.attempt, c.type, c.queue, c.database_id, c.version, c.input, c.manual, c.timeout,
        c.task_type, c.alias_of, c.task_database_id, c.task_version, c.payload, c.state, c.traceparent, c.progress_timeout, c.failure_log_level
 FROM advance a LEFT JOIN LATERAL unnest(a.claims) c ON true
-ORDER BY c.n

@@ -9,20 +9,16 @@
 -- $7 text[]: commands
 -- $8 bigint: how many candidates to look at
 -- $9 bigint: how many runs to take
--- $10 boolean: whether to say what the search cost
--- Returns: at least one row: how many candidates there were; whether the replica may claim, where there were any; what the
--- search took in s and how many entries of the index it read, where that was asked for; then the run and its task, or NULLs
+-- Returns: at least one row: how many candidates there were; whether the replica may claim, where there were any; then the
+-- number of the claim, the run and its task, or NULLs
 -- The candidates are read first, by queue and type along their index; then the best of them are locked. Rows that another
 -- replica is just taking are skipped; the count of candidates tells whether there were such. Rows are named by their places,
 -- and status is asked through coalesce, so that the planner takes no partial index for it. The replica's own row is locked
 -- before the runs, so that whoever declares it dead either waits for what it claims or comes first; and only where there are
 -- runs, because a lock alone has to be flushed too. The answer has columns as they are: the planning and the start of
 -- expressions would cost more than the rest of the statement where it claims one run.
-WITH before AS MATERIALIZED (
-    SELECT CASE WHEN $10 THEN pg_stat_get_xact_tuples_returned(to_regclass('rowrun.task_run_available')) END AS read
-), seen AS MATERIALIZED (
-    SELECT c.place, c.id FROM before
-    CROSS JOIN unnest($4::text[]) q(queue)
+WITH seen AS MATERIALIZED (
+    SELECT c.place, c.id FROM unnest($4::text[]) q(queue)
     CROSS JOIN unnest($5::text[]) y(type)
     CROSS JOIN LATERAL (
         SELECT r.ctid AS place, r.priority, r.run_at, r.id
@@ -35,13 +31,9 @@ WITH before AS MATERIALIZED (
          ORDER BY r.priority DESC, r.run_at, r.id LIMIT $8
     ) c
     ORDER BY c.priority DESC, c.run_at, c.id LIMIT $8
-), cost AS MATERIALIZED (
-    SELECT (SELECT count(*) FROM seen) AS n,
-           CASE WHEN $10 THEN date_part('epoch', clock_timestamp() - statement_timestamp()) END AS took,
-           CASE WHEN $10 THEN pg_stat_get_xact_tuples_returned(to_regclass('rowrun.task_run_available')) - (SELECT read FROM before) END AS read
 ), alive AS MATERIALIZED (
     SELECT h.paused_at FROM rowrun.replica_heartbeat h
-    WHERE h.replica_id = $1 AND h.state = 'ACTIVE' AND (SELECT n FROM cost) > 0 FOR KEY SHARE
+    WHERE h.replica_id = $1 AND h.state = 'ACTIVE' AND EXISTS (SELECT FROM seen) FOR KEY SHARE
 ), picked AS MATERIALIZED (
     SELECT r.ctid AS place, r.hold = 'UNTOLD' AS untold
     FROM rowrun.task_run r
@@ -62,13 +54,12 @@ WITH before AS MATERIALIZED (
         r.failures = 0 AND r.recoveries = 0 AS manual, date_part('epoch', r.deadline - now.t) AS timeout,
         k.type AS task_type, CASE WHEN r.type <> k.type THEN (SELECT a.alias_of FROM rowrun.task_type a WHERE a.type = r.type) END AS alias_of,
         k.database_id AS task_database_id, k.version AS task_version, k.payload, k.state, k.labels ->> 'traceparent' AS traceparent,
-        date_part('epoch', k.progress_timeout) AS progress_timeout, k.failure_log_level, r.priority, r.run_at,
+        date_part('epoch', k.progress_timeout) AS progress_timeout, k.failure_log_level,
         CASE WHEN i.untold THEN rowrun.arrival(r) || ',' ELSE '' END || rowrun.transition(r) AS item
 ), said AS (
     SELECT rowrun.announce(array_agg(item)) FROM taken
 )
-SELECT c.n, EXISTS (SELECT FROM alive), c.took, c.read,
+SELECT (SELECT count(*) FROM seen), EXISTS (SELECT FROM alive),
        t.n, t.id, t.root_id, t.task_id, t.name, t.plan_id, t.attempt, t.type, t.queue, t.database_id, t.version, t.input, t.manual, t.timeout,
        t.task_type, t.alias_of, t.task_database_id, t.task_version, t.payload, t.state, t.traceparent, t.progress_timeout, t.failure_log_level
-FROM cost c, said LEFT JOIN taken t ON true
-ORDER BY t.priority DESC, t.run_at, t.id
+FROM said LEFT JOIN taken t ON true

@@ -10,7 +10,7 @@
 -- $8 bigint: how many candidates to look at
 -- $9 bigint: how many runs to take
 -- $10 bigint: that run; where it is gone, all
--- Returns: what claim_runs does, without the cost
+-- Returns: what claim_runs does
 -- What stands in claim_runs about locks and places holds here.
 WITH seen AS MATERIALIZED (
     SELECT c.place, c.id FROM (SELECT * FROM (SELECT b.priority, b.run_at, b.id FROM rowrun.task_run b WHERE b.id = $10
@@ -70,13 +70,12 @@ WITH seen AS MATERIALIZED (
         r.failures = 0 AND r.recoveries = 0 AS manual, date_part('epoch', r.deadline - now.t) AS timeout,
         k.type AS task_type, CASE WHEN r.type <> k.type THEN (SELECT a.alias_of FROM rowrun.task_type a WHERE a.type = r.type) END AS alias_of,
         k.database_id AS task_database_id, k.version AS task_version, k.payload, k.state, k.labels ->> 'traceparent' AS traceparent,
-        date_part('epoch', k.progress_timeout) AS progress_timeout, k.failure_log_level, r.priority, r.run_at,
+        date_part('epoch', k.progress_timeout) AS progress_timeout, k.failure_log_level,
         CASE WHEN i.untold THEN rowrun.arrival(r) || ',' ELSE '' END || rowrun.transition(r) AS item
 ), said AS (
     SELECT rowrun.announce(array_agg(item)) FROM taken
 )
-SELECT (SELECT count(*) FROM seen), EXISTS (SELECT FROM alive), NULL::float8, NULL::bigint,
+SELECT (SELECT count(*) FROM seen), EXISTS (SELECT FROM alive),
        t.n, t.id, t.root_id, t.task_id, t.name, t.plan_id, t.attempt, t.type, t.queue, t.database_id, t.version, t.input, t.manual, t.timeout,
        t.task_type, t.alias_of, t.task_database_id, t.task_version, t.payload, t.state, t.traceparent, t.progress_timeout, t.failure_log_level
 FROM said LEFT JOIN taken t ON true
-ORDER BY t.priority DESC, t.run_at, t.id

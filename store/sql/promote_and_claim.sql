@@ -9,7 +9,7 @@
 -- $6 text[]: types
 -- $7 text[]: databases
 -- $8 text[]: commands
--- Returns: at least one row: what promote does; then what claim_runs does, of claims: without a search, which has no cost
+-- Returns: at least one row: what promote does; then what claim_runs does, of claims
 -- A replica that is paused or may not claim any more promotes without a claim; its row is locked before. What stands in
 -- promote about the look holds here.
 WITH asked AS MATERIALIZED (
@@ -28,8 +28,7 @@ WITH asked AS MATERIALIZED (
 )
 SELECT p.alive, pg_current_snapshot()::text, coalesce((p.pass).promoted, 0), coalesce((p.pass).busy, false), coalesce((p.pass).more, false),
        coalesce((p.pass).next_ms, p.next_ms),
-       coalesce(cardinality((p.pass).claims), 0), p.alive, NULL::float8, NULL::bigint,
+       coalesce(cardinality((p.pass).claims), 0), p.alive,
        c.n, c.id, c.root_id, c.task_id, c.name, c.plan_id, c.attempt, c.type, c.queue, c.database_id, c.version, c.input, c.manual, c.timeout,
        c.task_type, c.alias_of, c.task_database_id, c.task_version, c.payload, c.state, c.traceparent, c.progress_timeout, c.failure_log_level
 FROM pass p LEFT JOIN LATERAL unnest((p.pass).claims) c ON true
-ORDER BY c.n

@@ -49,3 +49,8 @@ CREATE OR REPLACE FUNCTION rowrun.announce(transitions text[]) RETURNS boolean L
                 WHEN octet_length(array_to_string(transitions, ',')) > 7898 THEN rowrun.announce_parts(transitions)
                 ELSE pg_notify('rowrun_task_run', '[' || array_to_string(transitions, ',') || ']') IS NULL END;
 COMMENT ON FUNCTION rowrun.announce(text[]) IS 'Internal: notifies transitions.';
+
+-- announce for one run, whose edges one notification can hold: ids and a replica's id are bounded.
+CREATE OR REPLACE FUNCTION rowrun.announce_one(transitions text) RETURNS boolean LANGUAGE sql VOLATILE
+    RETURN CASE WHEN rowrun.may_notify() THEN pg_notify('rowrun_task_run', '[' || transitions || ']') IS NULL ELSE false END;
+COMMENT ON FUNCTION rowrun.announce_one(text) IS 'Internal: notifies the transitions of one run.';

@@ -94,12 +94,12 @@ func (l *load) replica(ctx context.Context, name string, seed uint64) {
 	require.NoError(l.t, l.store.Register(ctx, store.Replica{ID: name, Lease: time.Hour, Queues: []string{"default"}, Types: []string{"NOOP"}}))
 	wants := store.Wants{Queues: []string{"default"}, Types: []string{"NOOP"}}
 	for ctx.Err() == nil {
-		var pass store.Pass
+		var pass store.Round
 		var err error
 		if want := 1 + rnd.IntN(20); rnd.IntN(2) == 0 {
-			pass, err = l.store.WorkPromoted(context.WithoutCancel(ctx), name, wants, want)
+			pass, err = l.store.Work(context.WithoutCancel(ctx), store.Trip{Replica: name, Wants: wants, Promote: store.PromoteDue, Fresh: true, Want: want})
 		} else {
-			pass, err = l.store.Work(context.WithoutCancel(ctx), name, wants, []store.Promotion{store.PromoteDue, store.PromoteSweep}[rnd.IntN(2)], want)
+			pass, err = l.store.Work(context.WithoutCancel(ctx), store.Trip{Replica: name, Wants: wants, Promote: []store.Promotion{store.PromoteDue, store.PromoteSweep}[rnd.IntN(2)], Want: want})
 		}
 		require.NoError(l.t, err)
 		var endings []store.Ending

@@ -1,0 +1,83 @@
+package scheduler
+
+import (
+	"context"
+	"time"
+)
+
+// gatherFor is how long freed slots are gathered.
+const gatherFor = 200 * time.Microsecond
+
+// wake is why dispatch goes round.
+type wake struct {
+	woken bool // something may be due, or a gate may have opened
+	told  bool // a notification said that, or that a run is AVAILABLE
+}
+
+// await waits for what asks for a round. false: ctx ended, or wake-ups that were held back may be taken again.
+func (d *dispatcher) await(ctx context.Context) (w wake, ok bool) {
+	toWake, toClaim := d.s.cfg.Wake, d.s.cfg.Available
+	var rested <-chan time.Time
+	if rest := d.futile.pause(time.Now()); rest > 0 {
+		toWake, toClaim, rested = nil, nil, time.After(rest)
+	}
+	d.s.recorder.carry(!d.failing)
+	select {
+	case <-ctx.Done():
+	case <-rested:
+		return w, false
+	case <-toWake:
+		w = wake{woken: true, told: true}
+	case <-d.s.opened:
+		w.woken = true
+	case <-toClaim:
+		w.told = true
+		d.s.news.Add(1)
+		d.available.came()
+		d.lost.toClaim()
+	case <-d.s.promoted:
+		d.available.came()
+	case <-d.claimable:
+		d.available.came()
+		d.s.news.Add(1)
+	case <-d.s.freed:
+		d.gather(ctx)
+	case <-d.timer.C:
+	}
+	// "Look" wakes both: one round does for them.
+	if w.woken && w.told {
+		drain(toClaim)
+	} else if w.told {
+		w.woken = drain(toWake)
+	}
+	if w.woken && w.told {
+		d.heardLook()
+	}
+	return w, ctx.Err() == nil
+}
+
+// heardLook takes a notification that tells nothing: something may be due, and what was inserted may be claimed.
+func (d *dispatcher) heardLook() {
+	d.s.news.Add(1)
+	d.available.came()
+	d.lost.woken()
+	signal(d.s.lookAtRuns)
+}
+
+// gather lets some more slots become free before they are filled, where most are taken and runs are waiting for them:
+// one claim for many costs little more than one for one.
+func (t *term) gather(ctx context.Context) {
+	if t.available.may() && t.s.freeSlots() < t.s.cfg.Concurrency/2 {
+		sleep(ctx, gatherFor)
+	}
+}
+
+// drain takes a signal that waits, and says whether there was one.
+func drain(signals <-chan struct{}) bool {
+	select {
+	case <-signals:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,70 @@
+package scheduler
+
+import (
+	"errors"
+	"time"
+
+	"github.com/rowrun/rowrun/store"
+)
+
+const (
+	forever = time.Hour // the sweep comes before
+	// replaced is when a pass is tried again that failed after one that didn't: what fails first is a connection that
+	// died while it was idle, and the pool has another by then.
+	replaced = 10 * time.Millisecond
+	// smallerAgain is when a pass that took too long is followed by a smaller one.
+	smallerAgain = 50 * time.Millisecond
+)
+
+// timetable is when dispatch goes round without being told.
+type timetable struct {
+	sweep, promote time.Time
+	whole          time.Time // when a sweep is a whole pass at the latest
+}
+
+// decide says what a round promotes. work: its survey saw something to do. leave: that is left to the passes of a backlog, which
+// are under way.
+func decide(w wake, at timetable, work, backlog bool, now time.Time) (promote store.Promotion, leave bool) {
+	due := w.woken || !now.Before(at.promote)
+	switch sweep := !now.Before(at.sweep); {
+	case sweep && (work || !now.Before(at.whole)):
+		return store.PromoteSweep, false
+	case sweep && !w.woken, !due: // nothing is due
+		return store.PromoteNothing, false
+	case backlog:
+		return store.PromoteNothing, true
+	default:
+		return store.PromoteDue, false
+	}
+}
+
+// after is the timetable behind a round that began at a moment and promoted so much. next is in how long something is due as
+// far as that is known, every how often it sweeps.
+func (at timetable) after(promote store.Promotion, next time.Duration, began, now time.Time, every time.Duration) timetable {
+	sweep := !began.Before(at.sweep)
+	if sweep {
+		at.sweep = began.Add(every)
+	}
+	if promote == store.PromoteSweep {
+		at.whole = began.Add(wholeEvery)
+	}
+	if sweep || promote != store.PromoteNothing || next < at.promote.Sub(now) {
+		at.promote = now.Add(next)
+	}
+	return at
+}
+
+// again is how long after a pass that failed the next one follows, and whether the failure is worth a line. failing: the one
+// before failed too.
+func again(err error, failing bool) (wait time.Duration, say bool) {
+	switch {
+	case errors.Is(err, store.ErrDead):
+		return time.Second, false
+	case store.TookTooLong(err): // the next one is for fewer
+		return smallerAgain, true
+	case failing:
+		return time.Second, true
+	default:
+		return replaced, false
+	}
+}

@@ -1,0 +1,41 @@
+package scheduler
+
+import (
+	"github.com/rs/zerolog"
+
+	"github.com/rowrun/rowrun/store"
+)
+
+// ending is a run's end on its way into the table.
+type ending struct {
+	store    store.Ending
+	kind     string // the task's type
+	plan     *int64
+	replica  string
+	handOver bool
+	byItself bool          // a trip that also claimed could not write it
+	loud     zerolog.Level // of the line that says that it FAILED
+	refusals int           // how often the database refused this very row
+}
+
+// plain says whether the run ended well and belongs to no plan: its end may share a transaction with claims. An end of one round
+// of a plan and the start of the next stay two commits.
+func (e *ending) plain() bool {
+	return !e.store.Failed && e.plan == nil && !e.handOver && !e.byItself
+}
+
+// lighten takes out of an ending what the database may have refused it for: its result, or the successor that it asks
+// for; false: neither was it.
+func (e *ending) lighten(err error) bool {
+	e.refusals++
+	successor := e.store.Retry == store.RetryFailure || e.store.Retry == store.RetryStale
+	switch code := store.SQLState(err); {
+	case e.refusals > 2:
+		return false
+	case successor && (e.refusals == 2 || code == "23505" || code[:2] == "RR" || code[:2] == "P0"):
+		e.store.Retry = store.RetryNone
+	default:
+		e.store.Result = result(CodeError, "the result could not be stored: "+err.Error(), nil)
+	}
+	return true
+}

@@ -1,0 +1,125 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/rowrun/rowrun/store"
+)
+
+const (
+	// busyAgain is how long to leave the promotion to another replica that is at it.
+	busyAgain = 2 * time.Millisecond
+	// maxUnrecorded bounds the endings that wait to be written; beyond it nothing is claimed.
+	maxUnrecorded = 5000
+	// slowSearch is how long a search must take to be worth a warning.
+	slowSearch = 100 * time.Millisecond
+)
+
+// pass promotes and claims until there is nothing more to do now; it returns when to look again. Where no other run is
+// known to be AVAILABLE, it claims what it promotes itself and looks for others only if that left some. Endings that
+// came meanwhile go along in the same round trip.
+func (t *term) pass(ctx context.Context, promote store.Promotion) (next time.Duration, found sighting, err error) {
+	next = forever
+	carry := promote != store.PromoteSweep // which may take long
+	for {
+		var endings []ending
+		if carry {
+			t.gatherEndings(ctx)
+			endings = t.s.recorder.takeCarried()
+		}
+		trip, since, some := t.nextTrip(promote, endings)
+		if !some {
+			return next, found, nil
+		}
+		var p store.Pass
+		p, err = t.promoteAndClaim(ctx, trip, endings)
+		found.add(p)
+		if err != nil && len(endings) > 0 && ctx.Err() == nil {
+			carry = false // without them; whose fault it was shows
+			continue
+		}
+		if err != nil || ctx.Err() != nil {
+			return 0, found, err
+		}
+		t.available.learned(since, trip, p)
+		next = min(next, t.lookAgainAfter(p))
+		switch {
+		case backlogged(p):
+			signal(t.more)
+		case p.Busy, p.Contended:
+			return busyAgain, found, nil
+		}
+		promote = store.PromoteNothing
+		if p.Marked {
+			promote = store.PromoteDue
+			continue
+		}
+		full := len(p.Claims) == t.s.cfg.MaxBatch
+		if !trip.Fresh && !full && (len(p.Claims) == 0 || t.s.freeSlots() < t.s.cfg.Concurrency/2) {
+			return next, found, nil // slots that become free say so
+		}
+	}
+}
+
+// nextTrip is the trip that promotes so much, writes these endings and claims for the slots that are free. since is what was known
+// of AVAILABLE runs before; some: there is anything to do.
+func (t *term) nextTrip(promote store.Promotion, endings []ending) (trip store.Trip, since int, some bool) {
+	may, since := t.available.ask()
+	trip = store.Trip{Endings: endingsOf(endings), LockTimeout: quickLock, Promote: promote}
+	some = promote != store.PromoteNothing || len(endings) > 0
+	if some || may {
+		trip.Want = t.reserve()
+	}
+	trip.Fresh = promote != store.PromoteSweep && !may && trip.Want > 0 && !t.s.cfg.TwoSteps
+	return trip, since, some || trip.Want > 0
+}
+
+// lookAgainAfter is when to look again behind a trip: something is due, or searches have gone past runs.
+func (t *term) lookAgainAfter(p store.Pass) time.Duration {
+	next := forever
+	if p.NextDue > 0 {
+		next = p.NextDue
+	}
+	if p.Behind > 0 {
+		next = min(next, p.Behind)
+		t.available.came()
+	}
+	return next
+}
+
+// promoteAndClaim makes a trip of a pass.
+func (t *term) promoteAndClaim(ctx context.Context, trip store.Trip, endings []ending) (store.Pass, error) {
+	rt, cancel := context.WithTimeout(context.WithoutCancel(ctx), passTimeout)
+	defer cancel()
+	round, err := t.trip(rt, &t.passes, trip)
+	t.noteSearches(t.passes.searches.Slow())
+	t.late.looked(round.Unseen, time.Now())
+	switch {
+	case len(endings) == 0:
+	case err != nil && !errors.Is(err, store.ErrDead):
+		t.s.recorder.giveBack(endings)
+	default:
+		t.s.recorder.carriedOver(endings, round)
+	}
+	return round.Pass, err
+}
+
+// noteSearches says when searches for runs begin to read much for what they find, and when they don't any more.
+func (t *term) noteSearches(took time.Duration) {
+	const text = "searches for runs pass by many that they can't take: ended ones, as long as something holds an old snapshot (rowrun doctor says who), or those of paused tasks"
+	switch {
+	case took >= slowSearch && !t.warned:
+		t.slow, t.warned = true, true
+		t.s.cfg.Log.Warn().Dur("took_ms", took).Msg(text)
+	case took > 0 && !t.slow:
+		t.slow = true
+		t.s.cfg.Log.Debug().Dur("took_ms", took).Msg(text)
+	case took == 0 && t.slow:
+		if t.warned {
+			t.s.cfg.Log.Info().Msg("searches for runs are quick again")
+		}
+		t.slow, t.warned = false, false
+	}
+}

@@ -1,0 +1,156 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/rowrun/rowrun/store"
+)
+
+// available is what is known here of AVAILABLE runs: whether some may be there that no trip has asked for.
+type available struct {
+	mu   sync.Mutex
+	some bool
+	told int // how often somebody said so
+}
+
+// came says that there may be some.
+func (a *available) came() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.some = true
+	a.told++
+}
+
+// may says whether there may be some.
+func (a *available) may() bool {
+	some, _ := a.ask()
+	return some
+}
+
+// ask is may before a trip, whose answer learned takes with the second result.
+func (a *available) ask() (some bool, since int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.some, a.told
+}
+
+// learned takes what a trip has found. One that searched and found fewer than it wanted has left none, but those that came
+// meanwhile.
+func (a *available) learned(since int, trip store.Trip, p store.Pass) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch searched := trip.Want > 0 && !trip.Fresh; {
+	case p.Promoted > len(p.Claims), searched && (len(p.Claims) >= trip.Want || p.Contended):
+		a.some = true
+	case searched && a.told == since:
+		a.some = false
+	}
+}
+
+// lane makes trips, one at a time.
+type lane struct {
+	on       store.Lane
+	searches store.Searches
+	news     int64 // of Scheduler.news that its searches know
+}
+
+// trip makes a trip of a lane, and starts what it claimed. The slots that it wants are reserved; they are given back.
+func (t *term) trip(ctx context.Context, l *lane, trip store.Trip) (store.Round, error) {
+	defer t.s.release(trip.Want)
+	defer t.s.holdUps.begin()()
+	t.passing.RLock()
+	rules := t.rules.Load()
+	if news := t.s.news.Load(); news != l.news {
+		l.news = news
+		l.searches.Told()
+	}
+	trip.Replica, trip.Wants, trip.Lane = t.id, rules.wants, l.on
+	trip.Wants.Searches = &l.searches
+	round, err := t.s.cfg.Store.Work(ctx, trip)
+	t.passing.RUnlock()
+	if round.Gated {
+		t.s.news.Add(1)
+	}
+	t.s.cfg.Observer.passed(round.Pass)
+	for _, c := range round.Claims {
+		t.execute(c, rules)
+	}
+	if len(round.Claims) > 0 {
+		t.claimedAt.Store(int64(time.Since(t.began)))
+	}
+	return round, err
+}
+
+// justClaimed says whether runs were started a moment ago, which may end as soon.
+func (t *term) justClaimed() bool {
+	return time.Since(t.began)-time.Duration(t.claimedAt.Load()) < gatherFor
+}
+
+// endAndClaim ends a plain run, and claims in the same transaction one that is AVAILABLE. false: there is nothing to claim, or it
+// failed; nothing was done.
+func (t *term) endAndClaim(ctx context.Context, ending store.Ending) (store.Round, bool) {
+	t.open.RLock()
+	defer t.open.RUnlock()
+	some, since := t.available.ask()
+	if !t.opened || !some || t.rules.Load().paused {
+		return store.Round{}, false
+	}
+	trip := store.Trip{Endings: []store.Ending{ending}, LockTimeout: quickLock, Want: t.s.reserve(1)}
+	if trip.Want == 0 {
+		return store.Round{}, false
+	}
+	rt, cancel := context.WithTimeout(context.WithoutCancel(ctx), passTimeout)
+	defer cancel()
+	round, err := t.trip(rt, &t.ends, trip)
+	if err != nil && !errors.Is(err, store.ErrDead) {
+		return store.Round{}, false // without a claim it shows whose fault it is
+	}
+	t.available.learned(since, trip, round.Pass)
+	return round, true
+}
+
+// close ends the claims of endAndClaim.
+func (t *term) close() {
+	t.open.Lock()
+	defer t.open.Unlock()
+	t.opened = false
+}
+
+// reserve takes the slots that a trip may fill, as many as are free, up to a batch.
+func (t *term) reserve() int {
+	if t.rules.Load().paused {
+		return 0
+	}
+	return t.s.reserve(t.s.cfg.MaxBatch)
+}
+
+// reserve takes free slots, at most so many.
+func (s *Scheduler) reserve(most int) int {
+	if s.recorder.waiting() >= maxUnrecorded {
+		return 0
+	}
+	for {
+		taken := s.reserved.Load()
+		n := min(most, s.cfg.Concurrency-int(s.executing.Load()+taken))
+		if n <= 0 {
+			return 0
+		}
+		if s.reserved.CompareAndSwap(taken, taken+int64(n)) {
+			return n
+		}
+	}
+}
+
+// release gives slots back, after what was claimed has taken its own.
+func (s *Scheduler) release(slots int) { s.reserved.Add(-int64(slots)) }
+
+// freeSlots is how many runs may be claimed now.
+func (s *Scheduler) freeSlots() int {
+	if s.recorder.waiting() >= maxUnrecorded {
+		return 0
+	}
+	return max(0, s.cfg.Concurrency-int(s.executing.Load()+s.reserved.Load()))
+}
