@@ -14,6 +14,7 @@ import (
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/replica"
 	"github.com/rowrun/rowrun/events"
 	"github.com/rowrun/rowrun/store"
+	"github.com/rowrun/rowrun/store/connect"
 )
 
 const (
@@ -95,7 +96,7 @@ func (w *watching) until(ctx context.Context, look func(ctx context.Context, s *
 		over, err := look(asking, w.store)
 		cancel()
 		var absent *absentError
-		switch trouble := database.Diagnose(err); {
+		switch trouble := connect.Diagnose(err); {
 		case err == nil && over:
 			return nil
 		case err == nil:

@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
-	"github.com/rowrun/rowrun/cmd/rowrun/internal/database"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/doctor"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/rowruntest"
+	"github.com/rowrun/rowrun/store/connect"
 	"github.com/rowrun/rowrun/store/storetest"
 )
 
@@ -66,7 +66,7 @@ func obey(t *testing.T, url, command string) {
 			rowruntest.Change(t, conn, statement)
 		}
 	}
-	database.Close(t.Context(), conn)
+	connect.Close(t.Context(), conn)
 }
 
 func TestDoctorsCommandsMendTheSchema(t *testing.T) {
