@@ -77,7 +77,7 @@ var (
 func Try(ctx context.Context, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
-	config, err := pgx.ParseConfig(url)
+	config, err := Parse(url)
 	if err != nil {
 		return err
 	}

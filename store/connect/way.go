@@ -40,9 +40,9 @@ func (w *Way) lookForPooler(ctx context.Context) error {
 	if w.Pooled() {
 		return nil // said by whoever gave another way
 	}
-	config, err := pgx.ParseConfig(w.URL)
+	config, err := Parse(w.URL)
 	if err != nil {
-		return errors.New("not a connection string") // it was parsed before
+		return err
 	}
 	err = events.ProbeListen(ctx, config)
 	switch {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
@@ -65,9 +64,9 @@ func (c *client) listening(cmd *cobra.Command, s *store.Store, timeout time.Dura
 	hub := events.NewHub()
 	wake, unsubscribe := hub.Subscribe(replica.Ends)
 	defer unsubscribe()
-	config, err := pgx.ParseConfig(c.database.DirectURL)
+	config, err := connect.Parse(c.database.DirectURL)
 	if err != nil {
-		return errors.New("not a connection string") // resolve has parsed it before
+		return err
 	}
 	listener, err := events.NewListener(events.ListenConfig{ConnConfig: config, Channel: store.Channel, Hub: hub})
 	if err != nil {

@@ -153,9 +153,9 @@ func watch(ctx context.Context, c *streamConfig, log zerolog.Logger) (*store.Sto
 	if err := connect.Wait(ctx, c.Database.DirectURL, c.Database.Source, database.PromptPatience, log); err != nil {
 		return nil, nil, nil, err
 	}
-	config, err := pgx.ParseConfig(c.Database.DirectURL)
+	config, err := connect.Parse(c.Database.DirectURL)
 	if err != nil {
-		return nil, nil, nil, errors.New("not a connection string") // validate has parsed it before
+		return nil, nil, nil, err
 	}
 	if err := probe(ctx, config, c.Database.DirectURL); err != nil {
 		return nil, nil, nil, err

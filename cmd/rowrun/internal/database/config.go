@@ -2,9 +2,7 @@ package database
 
 import (
 	"errors"
-	"io/fs"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/spf13/pflag"
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
@@ -15,7 +13,7 @@ import (
 type Config struct{ connect.Way }
 
 // URLForm is what is accepted as the address of a database, in words.
-const URLForm = "postgres://user@host:5432/database or host=… dbname=… (also env:NAME or file:PATH)"
+const URLForm = connect.Form + " (also env:NAME or file:PATH)"
 
 const directFlag = "--direct-url"
 
@@ -71,12 +69,11 @@ func ResolveURL(source, value string, lookup func(string) (string, bool)) (strin
 	if value == "" {
 		return "", cli.Usagef("%s: is empty; accepted: %s", source, URLForm)
 	}
-	if _, err := pgx.ParseConfig(value); err != nil {
-		var path *fs.PathError
-		if errors.As(err, &path) {
-			return "", cli.Usagef("%s: names a file that can't be used: %w", source, path)
-		}
-		return "", cli.Usagef("%s: not a connection string; accepted: %s", source, URLForm)
+	switch _, err := connect.Parse(value); {
+	case errors.Is(err, connect.ErrForm):
+		return "", cli.Usagef("%s: %w; accepted: %s", source, err, URLForm)
+	case err != nil:
+		return "", cli.Usagef("%s: %w", source, err)
 	}
 	return value, nil
 }

@@ -33,9 +33,9 @@ func (d *doctor) checkPoolers(ctx context.Context) error {
 
 // checkPooledSessions: a replica bounds its own sessions, but not those that it shares.
 func (d *doctor) checkPooledSessions(ctx context.Context) error {
-	config, err := pgx.ParseConfig(d.Database.URL)
+	config, err := connect.Parse(d.Database.URL)
 	if err != nil {
-		return errors.New("not a connection string") // resolve has parsed it before
+		return err
 	}
 	session.Encode(config)
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec // a statement may meet another session
@@ -63,9 +63,9 @@ SELECT current_user::pg_catalog.text, pg_catalog.current_setting('statement_time
 
 // hears sends a notification to itself.
 func hears(ctx context.Context, url string) (bool, error) {
-	config, err := pgx.ParseConfig(url)
+	config, err := connect.Parse(url)
 	if err != nil {
-		return false, errors.New("not a connection string") // resolve has parsed it before
+		return false, err
 	}
 	err = events.ProbeListen(ctx, config)
 	if errors.Is(err, events.ErrNoNotify) {
@@ -83,9 +83,9 @@ func (d *doctor) checkEncryption(ctx context.Context) error {
 		urls = append(urls, d.Database.DirectURL)
 	}
 	for _, url := range urls {
-		config, err := pgx.ParseConfig(url)
+		config, err := connect.Parse(url)
 		if err != nil {
-			return errors.New("not a connection string") // resolve has parsed it before
+			return err
 		}
 		session.Encode(config)
 		conn, err := pgx.ConnectConfig(ctx, config)

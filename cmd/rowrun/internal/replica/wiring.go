@@ -1,12 +1,10 @@
 package replica
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/rs/zerolog"
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
@@ -19,14 +17,15 @@ import (
 	"github.com/rowrun/rowrun/notifier/webhook"
 	"github.com/rowrun/rowrun/scheduler"
 	"github.com/rowrun/rowrun/store"
+	"github.com/rowrun/rowrun/store/connect"
 )
 
 // newReplica makes the parts of a replica, each after those that it is handed. It binds the HTTP address, and starts
 // nothing.
 func newReplica(c *Config, s *store.Store, deployment string, x *executors, traces *tracing.Tracer, out io.Writer, log zerolog.Logger) (*replica, error) {
-	config, err := pgx.ParseConfig(c.Database.DirectURL)
+	config, err := connect.Parse(c.Database.DirectURL)
 	if err != nil {
-		return nil, errors.New("not a connection string") // Validate has parsed it before
+		return nil, err
 	}
 	r := &replica{
 		config: c, store: s, deployment: deployment, executors: x, traces: traces, log: log, database: config,
