@@ -10,8 +10,8 @@ import (
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/database"
-	"github.com/rowrun/rowrun/cmd/rowrun/internal/replica"
 	"github.com/rowrun/rowrun/events"
+	"github.com/rowrun/rowrun/scheduler/wake"
 	"github.com/rowrun/rowrun/store"
 	"github.com/rowrun/rowrun/store/connect"
 )
@@ -62,7 +62,7 @@ func (c *client) listening(cmd *cobra.Command, s *store.Store, timeout time.Dura
 	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()
 	hub := events.NewHub()
-	wake, unsubscribe := hub.Subscribe(replica.Ends)
+	ended, unsubscribe := hub.Subscribe(wake.Ends)
 	defer unsubscribe()
 	config, err := connect.Parse(c.database.DirectURL)
 	if err != nil {
@@ -78,7 +78,7 @@ func (c *client) listening(cmd *cobra.Command, s *store.Store, timeout time.Dura
 		cancel()
 		<-listened //nolint:errcheck // polling does without it, so that its error changes nothing
 	}()
-	w := &watching{store: s, wake: wake, log: c.log.Logger(cmd.ErrOrStderr())}
+	w := &watching{store: s, wake: ended, log: c.log.Logger(cmd.ErrOrStderr())}
 	if timeout > 0 {
 		timer := time.NewTimer(timeout)
 		defer timer.Stop()
