@@ -214,7 +214,7 @@ func TestDoctorsCommandsMendOrphans(t *testing.T) {
 	for _, c := range []struct{ task, text, has string }{
 		{`('a', 'NOOP', 'far', NULL, NULL)`, "type NOOP in queue far", "rowrun serve --queues far --types NOOP"},
 		{`('a', 'SQL', 'default', 'elsewhere', '{"sql": "SELECT 1"}')`, "on database elsewhere", "databases: elsewhere: {url: env:"},
-		{`('a', 'MINE', 'default', NULL, NULL)`, "type MINE", `scheduler.Config has 'MINE' in Executors`},
+		{`('a', 'MINE', 'default', NULL, NULL)`, "type MINE", `replica.Config has 'MINE' in Executors`},
 	} {
 		t.Run(c.text, func(t *testing.T) {
 			t.Parallel()

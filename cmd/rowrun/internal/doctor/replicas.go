@@ -79,7 +79,7 @@ func taker(o store.Orphan) string {
 	case "NOOP":
 		return serve + " --types NOOP"
 	}
-	return "start the Go program whose scheduler.Config has " + cli.Quoted(o.Type) + " in Executors and " + cli.Quoted(o.Queue) +
+	return "start the Go program whose replica.Config has " + cli.Quoted(o.Type) + " in Executors and " + cli.Quoted(o.Queue) +
 		" in Queues  # see docs/embedding.md; renamed: rowrun type alias"
 }
 
