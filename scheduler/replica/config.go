@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -21,8 +22,6 @@ type Config struct {
 	Executors map[string]Executor
 	// Name is what people know this replica by. Default: the host's name.
 	Name string
-	// Version is shown for this replica, where it is set.
-	Version string
 	// Queues that are served. Default: default.
 	Queues []string
 	// Concurrency is how many runs execute at once. Default 20.
@@ -46,6 +45,8 @@ type Config struct {
 	// Log gets what happens here, at level info a line for each run claimed and ended. The zero value says nothing.
 	Log zerolog.Logger
 }
+
+const module = "github.com/rowrun/rowrun"
 
 const (
 	minConns       = 5
@@ -100,13 +101,26 @@ func (c *Config) complete() error {
 // scheduler is the configuration of what runs, still without what hangs on the database.
 func (c *Config) scheduler() (scheduler.Config, error) {
 	s := scheduler.Config{
-		Executors: maps.Clone(c.Executors), Name: c.Name, Version: c.Version, Queues: slices.Clone(c.Queues), Concurrency: c.Concurrency,
+		Executors: maps.Clone(c.Executors), Name: c.Name, Version: moduleVersion(), Queues: slices.Clone(c.Queues), Concurrency: c.Concurrency,
 		HeartbeatInterval: c.StaleAfter / heartbeats, StaleAfter: c.StaleAfter, SweepInterval: c.SweepInterval,
 		Retention: c.Retention, TaskTimeout: max(c.TaskTimeout, 0), DrainTimeout: c.DrainTimeout,
 		LogRuns: func() bool { return true }, // it never writes the stream
 		Log:     c.Log,
 	}
 	return s, s.Check()
+}
+
+// moduleVersion is which release of Rowrun the program was built with, as a sidecar shows its own; "" where that has none.
+func moduleVersion() string {
+	build, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	i := slices.IndexFunc(build.Deps, func(m *debug.Module) bool { return m.Path == module })
+	if i < 0 || build.Deps[i].Replace != nil {
+		return ""
+	}
+	return build.Deps[i].Version
 }
 
 // way is how the database at url is reached.

@@ -30,10 +30,10 @@ func TestTypeOfOnesOwnIsExecuted(t *testing.T) {
 			return replica.Result{}, err
 		}
 		return replica.Result{Output: map[string]string{"hello": p.Name}}, nil
-	}, func(c *replica.Config) { c.Queues, c.Version = []string{"default", "other"}, "1.2.3" })
+	}, func(c *replica.Config) { c.Queues = []string{"default", "other"} })
 	u.becomes("1", `SELECT count(*) FROM rowrun.replica_status WHERE live`)
 	u.becomes("notify", `SELECT coalesce(wake_source, '') FROM rowrun.replica_status`)
-	require.Equal(t, "test 1.2.3 {default,other} {MINE}", u.ask(`SELECT concat_ws(' ', name, version, queues, types) FROM rowrun.replica_heartbeat`))
+	require.Equal(t, "test {default,other} {MINE}", u.ask(`SELECT concat_ws(' ', name, queues, types) FROM rowrun.replica_heartbeat`))
 
 	begun := time.Now()
 	u.run("payload, queue", `'{"name": "world"}', 'other'`, 1)

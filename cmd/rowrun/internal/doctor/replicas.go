@@ -22,7 +22,8 @@ func (d *doctor) checkReplicas(ctx context.Context) error {
 		switch {
 		case r.Live:
 			live++
-			if !slices.Contains(versions, r.Version) {
+			// A program that embeds one may have been built from a source without a version.
+			if r.Version != "" && !slices.Contains(versions, r.Version) {
 				versions = append(versions, r.Version)
 			}
 		case r.State != "DEAD":
