@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"sort"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/rs/zerolog"
 
 	"github.com/rowrun/rowrun/store"
@@ -114,14 +112,39 @@ type Scheduler struct {
 	giveUp context.CancelCauseFunc // asks for a drain; set by Run
 }
 
-// New checks a configuration.
-func New(c Config) (*Scheduler, error) {
-	if c.Store == nil {
-		return nil, errors.New("scheduler: a store is required")
-	}
+// Check fills in defaults and refuses what can't work. Store, and what hangs on it, may still be missing.
+func (c *Config) Check() error {
 	if len(c.Executors) == 0 {
-		return nil, errors.New("scheduler: at least one executor is required")
+		return errors.New("at least one executor is required")
 	}
+	c.setDefaults()
+	for _, d := range []struct {
+		name  string
+		value time.Duration
+	}{
+		{"heartbeat interval", c.HeartbeatInterval},
+		{"stale after", c.StaleAfter},
+		{"stale sweep interval", c.StaleSweepInterval},
+		{"sweep interval", c.SweepInterval},
+		{"cleanup interval", c.CleanupInterval},
+		{"retention", c.Retention},
+		{"drain timeout", c.DrainTimeout},
+		{"cancel grace", c.CancelGrace},
+	} {
+		if d.value < 0 {
+			return fmt.Errorf("%s must be above zero", d.name)
+		}
+	}
+	if c.StaleAfter < 3*c.HeartbeatInterval {
+		return fmt.Errorf("stale after (%s) must be at least 3 heartbeat intervals (%s)", c.StaleAfter, c.HeartbeatInterval)
+	}
+	if c.Concurrency < 0 || c.MaxBatch < 0 || c.TaskTimeout < 0 || c.StuckLimit < 0 {
+		return errors.New("concurrency, max batch, task timeout and stuck limit may not be negative")
+	}
+	return c.checkNames()
+}
+
+func (c *Config) setDefaults() {
 	def := func(d *time.Duration, v time.Duration) {
 		if *d == 0 {
 			*d = v
@@ -147,20 +170,15 @@ func New(c Config) (*Scheduler, error) {
 	if len(c.Queues) == 0 {
 		c.Queues = []string{"default"}
 	}
-	for name, d := range map[string]time.Duration{
-		"heartbeat interval": c.HeartbeatInterval, "stale after": c.StaleAfter, "stale sweep interval": c.StaleSweepInterval,
-		"sweep interval": c.SweepInterval, "cleanup interval": c.CleanupInterval, "retention": c.Retention, "drain timeout": c.DrainTimeout,
-		"cancel grace": c.CancelGrace,
-	} {
-		if d < 0 {
-			return nil, fmt.Errorf("scheduler: %s must be above zero", name)
-		}
+}
+
+// New checks a configuration.
+func New(c Config) (*Scheduler, error) {
+	if c.Store == nil {
+		return nil, errors.New("scheduler: a store is required")
 	}
-	if c.StaleAfter < 3*c.HeartbeatInterval {
-		return nil, fmt.Errorf("scheduler: stale after (%s) must be at least 3 heartbeat intervals (%s)", c.StaleAfter, c.HeartbeatInterval)
-	}
-	if c.Concurrency < 0 || c.MaxBatch < 0 || c.TaskTimeout < 0 || c.StuckLimit < 0 {
-		return nil, errors.New("scheduler: concurrency, max batch, task timeout and stuck limit may not be negative")
+	if err := c.Check(); err != nil {
+		return nil, fmt.Errorf("scheduler: %w", err)
 	}
 	s := &Scheduler{cfg: c, freed: make(chan struct{}, 1), opened: make(chan struct{}, 1), promoted: make(chan struct{}, 1), lookAtRuns: make(chan struct{}, 1), running: map[int64]*running{}}
 	for t := range c.Executors {
@@ -276,16 +294,6 @@ func signal(c chan<- struct{}) {
 	case c <- struct{}{}:
 	default:
 	}
-}
-
-func newReplicaID(name string) string {
-	if name == "" {
-		name, _ = os.Hostname()
-	}
-	if len(name) > 60 {
-		name = name[:60]
-	}
-	return name + "-" + uuid.NewString()
 }
 
 // sleep waits for d or until ctx ends.

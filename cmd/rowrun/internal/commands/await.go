@@ -5,15 +5,15 @@ import (
 	"errors"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/database"
-	"github.com/rowrun/rowrun/cmd/rowrun/internal/replica"
 	"github.com/rowrun/rowrun/events"
+	"github.com/rowrun/rowrun/scheduler/wake"
 	"github.com/rowrun/rowrun/store"
+	"github.com/rowrun/rowrun/store/connect"
 )
 
 const (
@@ -62,11 +62,11 @@ func (c *client) listening(cmd *cobra.Command, s *store.Store, timeout time.Dura
 	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()
 	hub := events.NewHub()
-	wake, unsubscribe := hub.Subscribe(replica.Ends)
+	ended, unsubscribe := hub.Subscribe(wake.Ends)
 	defer unsubscribe()
-	config, err := pgx.ParseConfig(c.database.DirectURL)
+	config, err := connect.Parse(c.database.DirectURL)
 	if err != nil {
-		return errors.New("not a connection string") // resolve has parsed it before
+		return err
 	}
 	listener, err := events.NewListener(events.ListenConfig{ConnConfig: config, Channel: store.Channel, Hub: hub})
 	if err != nil {
@@ -78,7 +78,7 @@ func (c *client) listening(cmd *cobra.Command, s *store.Store, timeout time.Dura
 		cancel()
 		<-listened //nolint:errcheck // polling does without it, so that its error changes nothing
 	}()
-	w := &watching{store: s, wake: wake, log: c.log.Logger(cmd.ErrOrStderr())}
+	w := &watching{store: s, wake: ended, log: c.log.Logger(cmd.ErrOrStderr())}
 	if timeout > 0 {
 		timer := time.NewTimer(timeout)
 		defer timer.Stop()
@@ -95,7 +95,7 @@ func (w *watching) until(ctx context.Context, look func(ctx context.Context, s *
 		over, err := look(asking, w.store)
 		cancel()
 		var absent *absentError
-		switch trouble := database.Diagnose(err); {
+		switch trouble := connect.Diagnose(err); {
 		case err == nil && over:
 			return nil
 		case err == nil:

@@ -13,8 +13,8 @@ import (
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/bench"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
-	"github.com/rowrun/rowrun/cmd/rowrun/internal/database"
 	"github.com/rowrun/rowrun/store"
+	"github.com/rowrun/rowrun/store/connect"
 )
 
 func newBench(env cli.Environment) *cobra.Command {
@@ -122,9 +122,9 @@ func (c *benchCommand) tidy(cmd *cobra.Command) error {
 
 // failed puts a lost connection into words: the driver's own name the login.
 func (c *benchCommand) failed(cmd *cobra.Command, err error) error {
-	var connect *pgconn.ConnectError
-	if cmd.Context().Err() == nil && errors.As(err, &connect) {
-		return fmt.Errorf("connection to the database lost: %s; `rowrun bench --clean` removes what may be left", database.Diagnose(err).Text)
+	var lost *pgconn.ConnectError
+	if cmd.Context().Err() == nil && errors.As(err, &lost) {
+		return fmt.Errorf("connection to the database lost: %s; `rowrun bench --clean` removes what may be left", connect.Diagnose(err).Text)
 	}
 	return err
 }

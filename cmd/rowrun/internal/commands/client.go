@@ -12,6 +12,7 @@ import (
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/database"
 	"github.com/rowrun/rowrun/store"
+	"github.com/rowrun/rowrun/store/connect"
 )
 
 // client is what the commands of a person have in common: a way to the
@@ -47,14 +48,14 @@ func (c *client) open(cmd *cobra.Command) (*store.Store, error) {
 		return nil, err
 	}
 	ctx, log := cmd.Context(), c.log.ForPerson(cmd)
-	if err := database.Wait(ctx, c.database.DirectURL, c.database.Source, c.patience, log); err != nil {
+	if err := connect.Wait(ctx, c.database.DirectURL, c.database.Source, c.patience, log); err != nil {
 		return nil, err
 	}
 	s, err := store.Open(ctx, store.Config{URL: c.database.DirectURL, MaxConns: 2})
 	if err != nil {
 		return nil, err
 	}
-	if err := database.CheckSchema(ctx, s); err != nil {
+	if err := connect.CheckSchema(ctx, s); err != nil {
 		s.Close()
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/doctor"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/rowruntest"
+	"github.com/rowrun/rowrun/store/storetest"
 )
 
 // deadDatabases are the ways in which a database doesn't answer, and what each is called.
@@ -26,7 +27,7 @@ func deadDatabases(t *testing.T) map[string]string {
 	return map[string]string{
 		"connection refused":     "postgres://someone:hunter2@" + gone.Addr().String() + "/app?sslmode=disable",
 		"no answer in time":      "postgres://someone:hunter2@" + silent.Addr().String() + "/app?sslmode=disable",
-		"wrong user or password": rowruntest.RefusingServer(t, "127.0.0.1:0", "28P01"),
+		"wrong user or password": storetest.RefusingServer(t, "127.0.0.1:0", "28P01"),
 	}
 }
 
@@ -68,7 +69,7 @@ func TestStatusAndDoctorAnswerSoonWhereTheDatabaseIsDead(t *testing.T) {
 
 func TestDoctorReadsTheSidecarsFile(t *testing.T) {
 	t.Parallel()
-	url := rowruntest.RefusingServer(t, "127.0.0.1:0", "28P01")
+	url := storetest.RefusingServer(t, "127.0.0.1:0", "28P01")
 	_, findings := diagnosis(t, url, "--config", rowruntest.ConfigFile(t, "databases: {orders: {url: env:NOT_SET}}"))
 	require.Contains(t, one(t, findings, "config", doctor.Warning).Text, "NOT_SET")
 	_, findings = diagnosis(t, url, "--config", rowruntest.ConfigFile(t, "databases: {orders: {url: 'host=x'}}"))

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
-	"github.com/rowrun/rowrun/cmd/rowrun/internal/database"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/rowruntest"
+	"github.com/rowrun/rowrun/store/connect"
 )
 
 // devDir is a directory that the server's user can reach, also where that isn't ours.
@@ -82,8 +82,8 @@ func TestDevRunsItsSampleOnceAndGoesOnWithItsData(t *testing.T) {
 
 	got = rowrun(t.Context(), t, map[string]string{"DATABASE_URL": found(t, logs, `^export DATABASE_URL='(.*)'$`)}, "run", "list", "--plan", "1", "-o", "json")
 	require.Equal(t, cli.ExitDone, got.Code, got.Stderr)
-	database.Close(t.Context(), conn)
-	database.Close(t.Context(), demo)
+	connect.Close(t.Context(), conn)
+	connect.Close(t.Context(), demo)
 	require.Equal(t, cli.ExitDone, stop())
 	_, err := pgx.Connect(t.Context(), line)
 	require.Error(t, err, "no server is left behind")
@@ -101,7 +101,7 @@ func TestDevRunsItsSampleOnceAndGoesOnWithItsData(t *testing.T) {
 	require.Equal(t, 1, plans)
 	require.Equal(t, 7, runs)
 
-	database.Close(t.Context(), conn)
+	connect.Close(t.Context(), conn)
 
 	// A server that ends on its own is started again.
 	text, err := os.ReadFile(filepath.Join(dir, "data", "postmaster.pid"))
@@ -111,12 +111,12 @@ func TestDevRunsItsSampleOnceAndGoesOnWithItsData(t *testing.T) {
 	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
 	rowruntest.Eventually(t, "another server", func() bool {
 		text, err := os.ReadFile(filepath.Join(dir, "data", "postmaster.pid"))
-		return err == nil && !strings.HasPrefix(string(text), strconv.Itoa(pid)+"\n") && database.Try(t.Context(), line) == nil
+		return err == nil && !strings.HasPrefix(string(text), strconv.Itoa(pid)+"\n") && connect.Try(t.Context(), line) == nil
 	})
 	conn = rowruntest.Connect(t, line)
 	id := insertRun(t, conn, "NOOP", "{}", nil)
 	rowruntest.Eventually(t, "it serves again", func() bool { return strings.HasSuffix(again.events(t, id), "running done") })
-	database.Close(t.Context(), conn)
+	connect.Close(t.Context(), conn)
 	require.Equal(t, cli.ExitDone, stop(), "%v", logs.lines)
 }
 

@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
-	"github.com/rowrun/rowrun/cmd/rowrun/internal/database"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/doctor"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/rowruntest"
+	"github.com/rowrun/rowrun/store/connect"
 	"github.com/rowrun/rowrun/store/storetest"
 )
 
@@ -66,7 +66,7 @@ func obey(t *testing.T, url, command string) {
 			rowruntest.Change(t, conn, statement)
 		}
 	}
-	database.Close(t.Context(), conn)
+	connect.Close(t.Context(), conn)
 }
 
 func TestDoctorsCommandsMendTheSchema(t *testing.T) {
@@ -214,7 +214,7 @@ func TestDoctorsCommandsMendOrphans(t *testing.T) {
 	for _, c := range []struct{ task, text, has string }{
 		{`('a', 'NOOP', 'far', NULL, NULL)`, "type NOOP in queue far", "rowrun serve --queues far --types NOOP"},
 		{`('a', 'SQL', 'default', 'elsewhere', '{"sql": "SELECT 1"}')`, "on database elsewhere", "databases: elsewhere: {url: env:"},
-		{`('a', 'MINE', 'default', NULL, NULL)`, "type MINE", `scheduler.Config has 'MINE' in Executors`},
+		{`('a', 'MINE', 'default', NULL, NULL)`, "type MINE", `replica.Config has 'MINE' in Executors`},
 	} {
 		t.Run(c.text, func(t *testing.T) {
 			t.Parallel()

@@ -264,3 +264,20 @@ func ownServer(t *testing.T, settings map[string]string) *embeddedpg.Cluster {
 	t.Cleanup(func() { require.NoError(t, cluster.Stop(context.WithoutCancel(t.Context()))) })
 	return cluster
 }
+
+// A program that embeds a replica may have no version of Rowrun's to show: that is no upgrade to finish.
+func TestDoctorNamesVersionsOfReplicasThatHaveOne(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	conn := rowruntest.Connect(t, url)
+	alive := func(name, version string) {
+		rowruntest.Change(t, conn, "INSERT INTO rowrun.replica_heartbeat (replica_id, last_heartbeat, lease, version) VALUES ($1, now(), '1 day', $2)", name, version)
+	}
+	alive("embedded", "")
+	alive("one", "v1.0.0")
+	_, findings := diagnosis(t, url)
+	require.Empty(t, of(findings, "replicas"))
+	alive("two", "v1.1.0")
+	_, findings = diagnosis(t, url)
+	require.Contains(t, one(t, findings, "replicas", doctor.Note).Text, "v1.0.0, v1.1.0")
+}

@@ -11,6 +11,7 @@ import (
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/database"
 	"github.com/rowrun/rowrun/migrations"
+	"github.com/rowrun/rowrun/store/connect"
 )
 
 func newMigrate(env cli.Environment) *cobra.Command {
@@ -41,7 +42,7 @@ func (m *migrateCommand) config(cmd *cobra.Command, patience time.Duration) (mig
 		return migrations.Config{}, err
 	}
 	log := m.log.Logger(cmd.ErrOrStderr())
-	if err := database.Wait(cmd.Context(), m.database.DirectURL, m.database.Source, patience, log); err != nil {
+	if err := connect.Wait(cmd.Context(), m.database.DirectURL, m.database.Source, patience, log); err != nil {
 		return migrations.Config{}, err
 	}
 	return migrations.Config{URL: m.database.DirectURL, Log: log}, nil

@@ -10,10 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
-	"github.com/rowrun/rowrun/cmd/rowrun/internal/database"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/rowruntest"
 	"github.com/rowrun/rowrun/migrations"
 	"github.com/rowrun/rowrun/store"
+	"github.com/rowrun/rowrun/store/connect"
 	"github.com/rowrun/rowrun/store/storetest"
 )
 
@@ -30,12 +30,12 @@ func TestMigrateUpDownAndStatus(t *testing.T) {
 	url := storetest.Empty(t)
 	latest := strconv.Itoa(migrations.Version())
 	variables := map[string]string{"DATABASE_URL": url}
-	require.ErrorContains(t, database.CheckSchema(t.Context(), openStore(t, url)), "run `rowrun migrate up`")
+	require.ErrorContains(t, connect.CheckSchema(t.Context(), openStore(t, url)), "run `rowrun migrate up`")
 
 	got := rowrun(t.Context(), t, variables, "migrate", "up")
 	require.Equal(t, cli.ExitDone, got.Code, got.Stderr)
 	require.Equal(t, latest+" migrations applied; the schema is at version "+latest+" of "+latest+"\n", got.Stdout)
-	require.NoError(t, database.CheckSchema(t.Context(), openStore(t, url)))
+	require.NoError(t, connect.CheckSchema(t.Context(), openStore(t, url)))
 
 	got = rowrun(t.Context(), t, variables, "migrate", "grants")
 	require.Equal(t, cli.ExitDone, got.Code, got.Stderr)
@@ -43,7 +43,7 @@ func TestMigrateUpDownAndStatus(t *testing.T) {
 	got = rowrun(t.Context(), t, variables, "migrate", "down", "1")
 	require.Equal(t, cli.ExitDone, got.Code, got.Stderr)
 	require.Contains(t, got.Stdout, "1 migrations taken back; the schema is at version ")
-	require.ErrorContains(t, database.CheckSchema(t.Context(), openStore(t, url)), "this program needs "+latest)
+	require.ErrorContains(t, connect.CheckSchema(t.Context(), openStore(t, url)), "this program needs "+latest)
 
 	got = rowrun(t.Context(), t, variables, "migrate", "status", "-o", "json")
 	require.Equal(t, cli.ExitDone, got.Code, got.Stderr)
@@ -70,7 +70,7 @@ func TestMigrateUpDownAndStatus(t *testing.T) {
 	got = rowrun(t.Context(), t, variables, "migrate", "force", latest)
 	require.Equal(t, cli.ExitDone, got.Code, got.Stderr)
 	require.Contains(t, got.Stdout, "version "+latest+" written down")
-	require.ErrorContains(t, database.CheckSchema(t.Context(), openStore(t, url)), "the schema has tables but no functions")
+	require.ErrorContains(t, connect.CheckSchema(t.Context(), openStore(t, url)), "the schema has tables but no functions")
 }
 
 // Another build's code, an older and a newer release's, and what each has serve and migrate status say.
@@ -89,21 +89,21 @@ func TestCodeOfAnotherProgramIsTold(t *testing.T) {
 
 	rowruntest.Change(t, conn, `UPDATE rowrun.code_version SET hash = 'another'`)
 	require.Contains(t, status().Stderr, "its code is another than this program's "+own.Hash)
-	require.NoError(t, database.CheckSchema(t.Context(), opened))
+	require.NoError(t, connect.CheckSchema(t.Context(), opened))
 	var log strings.Builder
-	database.WarnOfCode(t.Context(), opened, zerolog.New(&log))
+	connect.WarnOfCode(t.Context(), opened, zerolog.New(&log))
 	require.Contains(t, log.String(), "another build's than this program's")
 
 	rowruntest.Change(t, conn, `UPDATE rowrun.code_version SET release = 0`)
-	require.ErrorContains(t, database.CheckSchema(t.Context(), opened), "the schema has tables but no functions")
+	require.ErrorContains(t, connect.CheckSchema(t.Context(), opened), "the schema has tables but no functions")
 	rowruntest.Change(t, conn, `UPDATE rowrun.code_version SET release = -1`) // before release 1 there is none that is older
-	require.ErrorContains(t, database.CheckSchema(t.Context(), opened), "the schema's code is of release -1 and this program needs "+strconv.Itoa(own.Release))
+	require.ErrorContains(t, connect.CheckSchema(t.Context(), opened), "the schema's code is of release -1 and this program needs "+strconv.Itoa(own.Release))
 
 	rowruntest.Change(t, conn, `UPDATE rowrun.code_version SET release = 9999`)
-	require.NoError(t, database.CheckSchema(t.Context(), opened), "running replicas of the release before go on")
+	require.NoError(t, connect.CheckSchema(t.Context(), opened), "running replicas of the release before go on")
 	require.Contains(t, status().Stderr, "up to date")
 	log.Reset()
-	database.WarnOfCode(t.Context(), opened, zerolog.New(&log))
+	connect.WarnOfCode(t.Context(), opened, zerolog.New(&log))
 	require.Empty(t, log.String())
 }
 
@@ -156,5 +156,5 @@ func TestDatabaseThatDoesNotExistEndsTheWaiting(t *testing.T) {
 	got := rowrun(t.Context(), t, map[string]string{"DATABASE_URL": url}, "migrate", "up")
 	require.Equal(t, cli.ExitFailed, got.Code)
 	require.Contains(t, got.Stderr, "(DATABASE_URL): no such database, create it or name another")
-	require.NoError(t, database.Wait(t.Context(), storetest.Empty(t), "DATABASE_URL", 0, zerolog.Nop()))
+	require.NoError(t, connect.Wait(t.Context(), storetest.Empty(t), "DATABASE_URL", 0, zerolog.Nop()))
 }

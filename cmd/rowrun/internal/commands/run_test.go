@@ -15,6 +15,7 @@ import (
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/database"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/rowruntest"
+	"github.com/rowrun/rowrun/store/connect"
 	"github.com/rowrun/rowrun/store/storetest"
 )
 
@@ -309,7 +310,7 @@ func dropRole(t *testing.T, url, role string) {
 	defer cancel()
 	conn, err := pgx.Connect(ctx, url)
 	require.NoError(t, err)
-	defer database.Close(ctx, conn)
+	defer connect.Close(ctx, conn)
 	_, err = conn.Exec(ctx, "DROP ROLE "+pgx.Identifier{role}.Sanitize())
 	require.NoError(t, err)
 }

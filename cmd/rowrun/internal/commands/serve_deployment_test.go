@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
-	"github.com/rowrun/rowrun/cmd/rowrun/internal/database"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/doctor"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/rowruntest"
+	"github.com/rowrun/rowrun/store/connect"
 	"github.com/rowrun/rowrun/store/storetest"
 )
 
@@ -82,7 +82,7 @@ func TestCopiedDatabaseWaitsForAPerson(t *testing.T) {
 			rowruntest.Change(t, conn, origin)
 			var id string
 			require.NoError(t, conn.QueryRow(t.Context(), `SELECT id::text FROM rowrun.deployment`).Scan(&id))
-			database.Close(t.Context(), conn)
+			connect.Close(t.Context(), conn)
 			second := copyOf(t, first)
 			conn = rowruntest.Connect(t, second)
 			replica := startServing(t, second, quickly("--stream-source", "wal")...)

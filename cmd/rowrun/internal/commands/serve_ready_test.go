@@ -101,7 +101,7 @@ func TestServeSaysThatConnectionsAreMissing(t *testing.T) {
 	said, ended := make(chan string, 1000), make(chan int, 1)
 	go func() {
 		ended <- run(ctx, []string{"serve", "--http-addr", ""}, cli.Environment{
-			Stdin: strings.NewReader(""), Stdout: rowruntest.Lines(said), Stderr: rowruntest.Lines(said), Lookup: rowruntest.LookupIn(map[string]string{"DATABASE_URL": as}),
+			Stdin: strings.NewReader(""), Stdout: storetest.Lines(said), Stderr: storetest.Lines(said), Lookup: rowruntest.LookupIn(map[string]string{"DATABASE_URL": as}),
 		})
 	}()
 	deadline := time.After(30 * time.Second)

@@ -21,6 +21,7 @@ import (
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/stream"
 	"github.com/rowrun/rowrun/events"
 	"github.com/rowrun/rowrun/store"
+	"github.com/rowrun/rowrun/store/connect"
 )
 
 // streamConfig is what `rowrun stream` is told.
@@ -149,12 +150,12 @@ func showStream(ctx context.Context, c *streamConfig, out io.Writer, log zerolog
 // watch looks whether the stream can be read here, and makes a listener of this
 // command's own, which is not started yet.
 func watch(ctx context.Context, c *streamConfig, log zerolog.Logger) (*store.Store, *events.Listener, *events.Hub, error) {
-	if err := database.Wait(ctx, c.Database.DirectURL, c.Database.Source, database.PromptPatience, log); err != nil {
+	if err := connect.Wait(ctx, c.Database.DirectURL, c.Database.Source, database.PromptPatience, log); err != nil {
 		return nil, nil, nil, err
 	}
-	config, err := pgx.ParseConfig(c.Database.DirectURL)
+	config, err := connect.Parse(c.Database.DirectURL)
 	if err != nil {
-		return nil, nil, nil, errors.New("not a connection string") // validate has parsed it before
+		return nil, nil, nil, err
 	}
 	if err := probe(ctx, config, c.Database.DirectURL); err != nil {
 		return nil, nil, nil, err
@@ -170,7 +171,7 @@ func watch(ctx context.Context, c *streamConfig, log zerolog.Logger) (*store.Sto
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	if err := database.CheckSchema(ctx, opened); err != nil {
+	if err := connect.CheckSchema(ctx, opened); err != nil {
 		opened.Close()
 		return nil, nil, nil, err
 	}
@@ -182,10 +183,10 @@ func probe(ctx context.Context, config *pgx.ConnConfig, url string) error {
 	err := events.ProbeListen(ctx, config)
 	if errors.Is(err, events.ErrNoNotify) {
 		return fmt.Errorf("%s: notifications do not arrive there, it is most likely a pooler in transaction mode: "+
-			"set --direct-url to the server itself", database.Place(url))
+			"set --direct-url to the server itself", connect.Place(url))
 	}
 	if err != nil && ctx.Err() == nil {
-		return fmt.Errorf("%s: listen: %s", database.Place(url), database.Diagnose(err).Text)
+		return fmt.Errorf("%s: listen: %s", connect.Place(url), connect.Diagnose(err).Text)
 	}
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/database"
 	"github.com/rowrun/rowrun/store"
+	"github.com/rowrun/rowrun/store/connect"
 )
 
 // slotTimeout bounds what a person's command asks of the database.
@@ -59,7 +60,7 @@ func newStreamDropSlot(env cli.Environment) *cobra.Command {
 }
 
 func dropSlot(ctx context.Context, c *database.Config, out io.Writer, log zerolog.Logger) error {
-	if err := database.Wait(ctx, c.URL, c.Source, database.PromptPatience, log); err != nil {
+	if err := connect.Wait(ctx, c.URL, c.Source, database.PromptPatience, log); err != nil {
 		return cli.Stopped(ctx, err)
 	}
 	opened, err := store.Open(ctx, store.Config{URL: c.URL, AppName: "rowrun stream", MaxConns: 2})
@@ -67,7 +68,7 @@ func dropSlot(ctx context.Context, c *database.Config, out io.Writer, log zerolo
 		return err
 	}
 	defer opened.Close()
-	if err := database.CheckSchema(ctx, opened); err != nil {
+	if err := connect.CheckSchema(ctx, opened); err != nil {
 		return cli.Stopped(ctx, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, slotTimeout)

@@ -13,12 +13,13 @@ import (
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/rowruntest"
+	"github.com/rowrun/rowrun/store/storetest"
 )
 
 // At a terminal the log is for reading; in a file it stays JSON, and what was asked for stands.
 func TestLogOfCommandsIsForPeopleAtATerminal(t *testing.T) {
 	t.Parallel()
-	url := rowruntest.RefusingServer(t, "127.0.0.1:0", "57P03")
+	url := storetest.RefusingServer(t, "127.0.0.1:0", "57P03")
 	for _, args := range [][]string{nil, {"--log-format", "json"}} {
 		pty, terminal := openTerminal(t)
 		code := run(t.Context(), append([]string{"status", "--connect-timeout", "1s"}, args...), cli.Environment{

@@ -2,30 +2,20 @@ package database
 
 import (
 	"errors"
-	"io/fs"
-	"net"
-	"strconv"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/spf13/pflag"
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
+	"github.com/rowrun/rowrun/store/connect"
 )
 
-// Config says where Rowrun's own database is.
-type Config struct {
-	// URL reaches the database; a pooler may stand in between. Never empty after resolve.
-	URL string
-	// DirectURL reaches it without a pooler; the same as URL where none was given.
-	DirectURL string
-	// Source names where URL came from, for messages; a URL is never shown.
-	Source string
-	// pooler says that URL was found to lead through a pooler, see findPooler.
-	pooler bool
-}
+// Config says where Rowrun's own database is: Resolve finds it, and fills in all of the way there.
+type Config struct{ connect.Way }
 
 // URLForm is what is accepted as the address of a database, in words.
-const URLForm = "postgres://user@host:5432/database or host=… dbname=… (also env:NAME or file:PATH)"
+const URLForm = connect.Form + " (also env:NAME or file:PATH)"
+
+const directFlag = "--direct-url"
 
 // Register adds --database-url and --direct-url.
 func (c *Config) Register(flags *pflag.FlagSet) {
@@ -38,7 +28,7 @@ func (c *Config) Register(flags *pflag.FlagSet) {
 // Resolve finds the database in the order of the contract: the flag,
 // ROWRUN_DATABASE_URL (both in c.URL by now), DATABASE_URL, the PG* variables.
 func (c *Config) Resolve(lookup func(string) (string, bool)) error {
-	c.Source = "--database-url"
+	c.Source, c.DirectSource = "--database-url", directFlag
 	if c.URL == "" {
 		if value, ok := lookup("DATABASE_URL"); ok && value != "" {
 			c.URL, c.Source = value, "DATABASE_URL"
@@ -65,12 +55,9 @@ func (c *Config) Resolve(lookup func(string) (string, bool)) error {
 		c.DirectURL = c.URL
 		return nil
 	}
-	c.DirectURL, err = ResolveURL("--direct-url", c.DirectURL, lookup)
+	c.DirectURL, err = ResolveURL(directFlag, c.DirectURL, lookup)
 	return err
 }
-
-// Pooled says that URL may lead through a pooler: another way was given as well, or one was found.
-func (c *Config) Pooled() bool { return c.pooler || c.DirectURL != c.URL }
 
 // ResolveURL resolves and checks a connection string. What is wrong in it is
 // not shown: a mistyped URL shows parts of its password in the parser's words.
@@ -82,21 +69,11 @@ func ResolveURL(source, value string, lookup func(string) (string, bool)) (strin
 	if value == "" {
 		return "", cli.Usagef("%s: is empty; accepted: %s", source, URLForm)
 	}
-	if _, err := pgx.ParseConfig(value); err != nil {
-		var path *fs.PathError
-		if errors.As(err, &path) {
-			return "", cli.Usagef("%s: names a file that can't be used: %w", source, path)
-		}
-		return "", cli.Usagef("%s: not a connection string; accepted: %s", source, URLForm)
+	switch _, err := connect.Parse(value); {
+	case errors.Is(err, connect.ErrForm):
+		return "", cli.Usagef("%s: %w; accepted: %s", source, err, URLForm)
+	case err != nil:
+		return "", cli.Usagef("%s: %w", source, err)
 	}
 	return value, nil
-}
-
-// Place names the database for messages: host, port and name, never the login.
-func Place(url string) string {
-	config, err := pgx.ParseConfig(url)
-	if err != nil {
-		return "the database"
-	}
-	return net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port))) + "/" + config.Database
 }

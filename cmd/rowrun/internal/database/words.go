@@ -5,8 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/rowrun/rowrun/store/connect"
+)
+
+const (
+	// PromptPatience is after what time commands at a prompt give up; what serves waits for ever.
+	PromptPatience = 30 * time.Second
+	// AnswerPatience bounds each question that a command asks of the database.
+	AnswerPatience = 30 * time.Second
 )
 
 // InWords shows an error of the server with its hint, and a lost connection without its address.
@@ -27,7 +37,7 @@ func InWords(err error) error {
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("the database did not answer within %s", AnswerPatience)
 	case errors.As(err, &network), pgconn.SafeToRetry(err):
-		return errors.New("connection to the database lost: " + Diagnose(err).Text)
+		return errors.New("connection to the database lost: " + connect.Diagnose(err).Text)
 	}
 	return err
 }

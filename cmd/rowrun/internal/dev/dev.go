@@ -18,6 +18,7 @@ import (
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/database"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/replica"
 	"github.com/rowrun/rowrun/migrations"
+	"github.com/rowrun/rowrun/store/connect"
 	"github.com/rowrun/rowrun/store/embeddedpg"
 	"github.com/rowrun/rowrun/store/session"
 )
@@ -63,7 +64,7 @@ func Run(ctx context.Context, c *Config, env cli.Environment, out, errout io.Wri
 	}
 	c.AllowWebhooks("127.0.0.0/8", "::1/128") // all of this is on one machine
 	types := c.Types
-	c.Database = database.Config{URL: "dbname=" + devDatabase} // checked before the cluster is there
+	c.Database = database.Config{Way: connect.Way{URL: "dbname=" + devDatabase}} // checked before the cluster is there
 	if err := c.Validate(env.Lookup); err != nil {
 		return err
 	}
@@ -87,7 +88,7 @@ func Run(ctx context.Context, c *Config, env cli.Environment, out, errout io.Wri
 		log.Info().Msg("PostgreSQL stopped")
 	}()
 	url := cluster.SocketURL(devDatabase)
-	c.Database = database.Config{URL: url, DirectURL: url, Source: "rowrun dev"}
+	c.Database = database.Config{Way: connect.Way{URL: url, DirectURL: url, Source: "rowrun dev"}}
 	if demo != nil {
 		if err := demo.addTarget(&c.Config, cluster, types); err != nil {
 			return err
@@ -160,7 +161,7 @@ func ensureDatabase(ctx context.Context, cluster *embeddedpg.Cluster, name strin
 	if err != nil {
 		return err
 	}
-	defer database.Close(ctx, conn)
+	defer connect.Close(ctx, conn)
 	var exists bool
 	if err := conn.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)", name).Scan(&exists); err != nil || exists {
 		return err

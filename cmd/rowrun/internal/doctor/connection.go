@@ -8,8 +8,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/rowrun/rowrun/cmd/rowrun/internal/database"
 	"github.com/rowrun/rowrun/events"
+	"github.com/rowrun/rowrun/store/connect"
 	"github.com/rowrun/rowrun/store/session"
 )
 
@@ -20,7 +20,7 @@ func (d *doctor) checkPoolers(ctx context.Context) error {
 	case d.hearsErr != nil:
 		return d.hearsErr
 	case !d.hears:
-		d.add("pooler", Warning, "notifications do not arrive on "+database.Place(d.Database.DirectURL)+", most likely through a pooler in transaction mode: replicas poll, and write no stream",
+		d.add("pooler", Warning, "notifications do not arrive on "+connect.Place(d.Database.DirectURL)+", most likely through a pooler in transaction mode: replicas poll, and write no stream",
 			"rowrun serve --direct-url postgres://…  # the server itself")
 	case d.Database.Pooled():
 		d.add("pooler", Fine, "notifications arrive on --direct-url", "")
@@ -33,9 +33,9 @@ func (d *doctor) checkPoolers(ctx context.Context) error {
 
 // checkPooledSessions: a replica bounds its own sessions, but not those that it shares.
 func (d *doctor) checkPooledSessions(ctx context.Context) error {
-	config, err := pgx.ParseConfig(d.Database.URL)
+	config, err := connect.Parse(d.Database.URL)
 	if err != nil {
-		return errors.New("not a connection string") // resolve has parsed it before
+		return err
 	}
 	session.Encode(config)
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec // a statement may meet another session
@@ -63,9 +63,9 @@ SELECT current_user::pg_catalog.text, pg_catalog.current_setting('statement_time
 
 // hears sends a notification to itself.
 func hears(ctx context.Context, url string) (bool, error) {
-	config, err := pgx.ParseConfig(url)
+	config, err := connect.Parse(url)
 	if err != nil {
-		return false, errors.New("not a connection string") // resolve has parsed it before
+		return false, err
 	}
 	err = events.ProbeListen(ctx, config)
 	if errors.Is(err, events.ErrNoNotify) {
@@ -83,9 +83,9 @@ func (d *doctor) checkEncryption(ctx context.Context) error {
 		urls = append(urls, d.Database.DirectURL)
 	}
 	for _, url := range urls {
-		config, err := pgx.ParseConfig(url)
+		config, err := connect.Parse(url)
 		if err != nil {
-			return errors.New("not a connection string") // resolve has parsed it before
+			return err
 		}
 		session.Encode(config)
 		conn, err := pgx.ConnectConfig(ctx, config)
@@ -93,7 +93,7 @@ func (d *doctor) checkEncryption(ctx context.Context) error {
 			return err
 		}
 		d.judgeEncryption(url, conn.PgConn().Conn())
-		database.Close(ctx, conn)
+		connect.Close(ctx, conn)
 	}
 	return nil
 }
@@ -103,11 +103,11 @@ func (d *doctor) judgeEncryption(url string, conn net.Conn) {
 	_, encrypted := conn.(*tls.Conn)
 	switch {
 	case encrypted:
-		d.add("encryption", Fine, "the connection to "+database.Place(url)+" is encrypted", "")
+		d.add("encryption", Fine, "the connection to "+connect.Place(url)+" is encrypted", "")
 	case !overTCP || address.IP.IsLoopback():
-		d.add("encryption", Fine, "the connection to "+database.Place(url)+" stays on this machine", "")
+		d.add("encryption", Fine, "the connection to "+connect.Place(url)+" stays on this machine", "")
 	default:
-		d.add("encryption", Warning, "the connection to "+database.Place(url)+" is not encrypted: what tasks get and give can be read and changed on the way",
+		d.add("encryption", Warning, "the connection to "+connect.Place(url)+" is not encrypted: what tasks get and give can be read and changed on the way",
 			"rowrun doctor --database-url 'postgres://…?sslmode=verify-full&sslrootcert=/path/to/ca.crt'  # with ssl = on at the server; require encrypts without knowing whom it talks to")
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/database"
 	"github.com/rowrun/rowrun/store"
+	"github.com/rowrun/rowrun/store/connect"
 )
 
 // Severity says what a finding asks for.
@@ -62,7 +63,7 @@ func Examine(ctx context.Context, config Config) ([]Finding, error) {
 	d.checkConfig()
 	// Beside the wait, so that both are within its time.
 	reached := startReach(ctx, d.Database.DirectURL, d.Patience)
-	err := database.Wait(ctx, d.Database.DirectURL, d.Database.Source, d.Patience, d.Log)
+	err := connect.Wait(ctx, d.Database.DirectURL, d.Database.Source, d.Patience, d.Log)
 	looked := reached(err != nil)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()

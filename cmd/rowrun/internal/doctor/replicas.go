@@ -22,7 +22,8 @@ func (d *doctor) checkReplicas(ctx context.Context) error {
 		switch {
 		case r.Live:
 			live++
-			if !slices.Contains(versions, r.Version) {
+			// A program that embeds one may have been built from a source without a version.
+			if r.Version != "" && !slices.Contains(versions, r.Version) {
 				versions = append(versions, r.Version)
 			}
 		case r.State != "DEAD":
@@ -79,7 +80,7 @@ func taker(o store.Orphan) string {
 	case "NOOP":
 		return serve + " --types NOOP"
 	}
-	return "start the Go program whose scheduler.Config has " + cli.Quoted(o.Type) + " in Executors and " + cli.Quoted(o.Queue) +
+	return "start the Go program whose replica.Config has " + cli.Quoted(o.Type) + " in Executors and " + cli.Quoted(o.Queue) +
 		" in Queues  # see docs/embedding.md; renamed: rowrun type alias"
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/database"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/replica"
+	"github.com/rowrun/rowrun/store/connect"
 )
 
 // ownRole is what mends a role that may too much: one that may only what a sidecar needs.
@@ -82,7 +83,7 @@ func (d *doctor) checkTargets(ctx context.Context) error {
 			return ctx.Err()
 		}
 		if err != nil {
-			d.add("target", Warning, "database "+name+" can't be reached, its runs will fail: "+database.Diagnose(err).Text, again)
+			d.add("target", Warning, "database "+name+" can't be reached, its runs will fail: "+connect.Diagnose(err).Text, again)
 			continue
 		}
 		mend := "CREATE ROLE " + quoteIdentifier("rowrun_on_"+shortName(name)) + " LOGIN PASSWORD '…'; -- grant it what the tasks need, and use it in databases." + name + ".url"

@@ -13,9 +13,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
-	"github.com/rowrun/rowrun/cmd/rowrun/internal/database"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/replica"
 	"github.com/rowrun/rowrun/migrations"
+	"github.com/rowrun/rowrun/store/connect"
 )
 
 // checkConfig reads the file of the sidecars, where it was given.
@@ -105,13 +105,13 @@ func (d *doctor) reportDead(err error, reached []reach) {
 	for _, r := range reached {
 		switch {
 		case !r.named:
-			d.add("address", Warning, r.address+": "+database.Diagnose(r.err).Text, "getent hosts "+hostOf(r.address)+"  # then mend the name in "+d.Database.Source+", or the resolver")
+			d.add("address", Warning, r.address+": "+connect.Diagnose(r.err).Text, "getent hosts "+hostOf(r.address)+"  # then mend the name in "+d.Database.Source+", or the resolver")
 			continue
 		case r.found != "":
 			d.add("address", Fine, r.address+" is "+r.found, "")
 		}
 		if r.err != nil {
-			d.add("network", Warning, r.address+": "+database.Diagnose(r.err).Text, "pg_isready -d "+cli.Quoted(isReadyTarget(r.address))+"  # is it running, and does a firewall let this machine through?")
+			d.add("network", Warning, r.address+": "+connect.Diagnose(r.err).Text, "pg_isready -d "+cli.Quoted(isReadyTarget(r.address))+"  # is it running, and does a firewall let this machine through?")
 			continue
 		}
 		answers = true

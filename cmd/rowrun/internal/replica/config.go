@@ -8,12 +8,12 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/spf13/pflag"
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/database"
+	"github.com/rowrun/rowrun/scheduler"
 )
 
 // Config is everything that one replica is told. Validate has checked it
@@ -64,10 +64,7 @@ type Config struct {
 
 const (
 	minDatabaseConns = 5
-	// What the columns take.
-	maxQueueBytes   = 100
-	maxReplicaBytes = 200
-	minStaleAfter   = time.Second
+	minStaleAfter    = time.Second
 	// Below this a replica would do nothing but look.
 	minInterval = 10 * time.Millisecond
 )
@@ -242,11 +239,8 @@ func (c *Config) validateNames() error {
 		return cli.Usagef("--queues: is empty; accepted: names separated by commas")
 	}
 	for _, queue := range c.Queues {
-		if len(queue) > maxQueueBytes {
-			return cli.Usagef("--queues: a name has %d bytes; accepted: at most %d", len(queue), maxQueueBytes)
-		}
-		if strings.ContainsFunc(queue, unicode.IsControl) {
-			return cli.Usagef("--queues: %q is not accepted; accepted: names without control characters", queue)
+		if err := scheduler.CheckWord(queue); err != nil {
+			return cli.Usagef("--queues: %w", err)
 		}
 	}
 	return nil
@@ -302,8 +296,8 @@ func (c *Config) validateHTTP() error {
 // replicaName gives the name that people know this replica by. Only a name
 // that was asked for is refused: a host's name is cut where it is too long.
 func replicaName(name string, lookup func(string) (string, bool)) (string, error) {
-	if len(name) > maxReplicaBytes {
-		return "", cli.Usagef("--replica-name: has %d bytes; accepted: at most %d", len(name), maxReplicaBytes)
+	if err := scheduler.CheckReplicaName(name); err != nil {
+		return "", cli.Usagef("--replica-name: %w", err)
 	}
 	for _, variable := range []string{"POD_NAME", "HOSTNAME"} {
 		if name == "" {
@@ -311,12 +305,7 @@ func replicaName(name string, lookup func(string) (string, bool)) (string, error
 		}
 	}
 	if name == "" {
-		if host, err := os.Hostname(); err == nil {
-			name = host
-		}
+		name, _ = os.Hostname()
 	}
-	if len(name) > maxReplicaBytes {
-		name = strings.ToValidUTF8(name[:maxReplicaBytes], "")
-	}
-	return name, nil
+	return scheduler.ShortName(name), nil
 }

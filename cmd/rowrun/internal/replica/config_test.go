@@ -14,6 +14,7 @@ import (
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/database"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/rowruntest"
+	"github.com/rowrun/rowrun/store/connect"
 )
 
 // parse reads a serve configuration as the command does.
@@ -37,7 +38,9 @@ func TestDefaultsAreTheContracts(t *testing.T) {
 	require.NoError(t, err)
 	c.lookup, c.flags = nil, nil // functions can't be compared
 	require.Equal(t, Config{
-		Database:    database.Config{URL: rowruntest.SomeURL, DirectURL: rowruntest.SomeURL, Source: "--database-url"},
+		Database: database.Config{Way: connect.Way{
+			URL: rowruntest.SomeURL, DirectURL: rowruntest.SomeURL, Source: "--database-url", DirectSource: "--direct-url",
+		}},
 		Log:         cli.LogConfig{Level: "info", Format: "json"},
 		ReplicaName: "one", Concurrency: 20, Queues: []string{"default"}, Types: []string{"NOOP"},
 		DatabaseConns:     10,

@@ -9,12 +9,12 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"github.com/rowrun/rowrun/cmd/rowrun/internal/database"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/metrics"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/server"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/tracing"
 	"github.com/rowrun/rowrun/scheduler"
 	"github.com/rowrun/rowrun/store"
+	"github.com/rowrun/rowrun/store/connect"
 )
 
 // makeMetrics makes what counts. What it tells of other parts is asked for at each scrape.
@@ -83,9 +83,9 @@ func readiness(s *store.Store, replica *scheduler.Scheduler, lease time.Duration
 				errors.Is(err, store.ErrTriggersOff), errors.Is(err, store.ErrRowsHidden):
 				return err
 			}
-			return errors.New(database.Diagnose(err).Text)
+			return errors.New(connect.Diagnose(err).Text)
 		}},
-		{Name: "schema", Ask: func(ctx context.Context) error { return database.CheckSchema(ctx, s) }},
+		{Name: "schema", Ask: func(ctx context.Context) error { return connect.CheckSchema(ctx, s) }},
 		{Name: "deployment", Ask: func(context.Context) error {
 			if why := replica.Status().Elsewhere; why != "" {
 				return errors.New(why)

@@ -16,6 +16,7 @@ import (
 	"github.com/rowrun/rowrun/events"
 	"github.com/rowrun/rowrun/notifier"
 	"github.com/rowrun/rowrun/scheduler"
+	"github.com/rowrun/rowrun/scheduler/wake"
 	"github.com/rowrun/rowrun/store"
 )
 
@@ -51,7 +52,7 @@ type replica struct {
 	metrics   *metrics.Metrics
 	scheduler *scheduler.Scheduler
 	notifier  *notifier.Notifier
-	waking    *wakeTeller
+	waking    *wake.Teller
 	support   []part // outlive the scheduler's drain and the stream
 
 	unsubscribes []func()
@@ -73,37 +74,24 @@ func (r *replica) id() string { return r.scheduler.Status().ReplicaID }
 
 // mayBeAnnounced: the end of a plan's run, whoever brought it about, may have decided an event.
 func (r *replica) mayBeAnnounced(t events.Transition) bool {
-	if !Ends(t) || t.PlanID == nil {
+	if !wake.Ends(t) || t.PlanID == nil {
 		return false
 	}
-	if r.own(t) {
+	if wake.Own(r.scheduler, t) {
 		notifier.CrashPoint("after-end-commit")
 	}
 	return true
 }
 
-// Which transitions concern the scheduler: those of its own making it knows already. What its own sessions promote it
-// claims, or knows of, before it could hear of it.
-
-func (r *replica) mayOpenGate(t events.Transition) bool {
-	return Ends(t) && !r.own(t)
-}
-
-func (r *replica) mayBeClaimed(t events.Transition) bool {
-	return t.To == "AVAILABLE" && !r.scheduler.Claimed(t.RunID)
-}
-
-func (r *replica) mayBeStopped(t events.Transition) bool {
-	return Ends(t) && r.own(t)
-}
-
-func (r *replica) own(t events.Transition) bool {
-	return t.ReplicaID != nil && *t.ReplicaID == r.id()
-}
-
-// Ends says that a run has ended with this transition.
-func Ends(t events.Transition) bool {
-	return t.To == "DONE" || t.To == "FAILED" || t.To == "CANCELED"
+// wakeSource is how this replica is woken now.
+func (r *replica) wakeSource() string {
+	switch {
+	case r.config.Wake == "poll" || !r.listener.Connected():
+		return wake.BySweeps
+	case r.stream != nil && r.stream.Waking():
+		return wake.ByLog
+	}
+	return wake.ByNotify
 }
 
 // Run serves until ctx ends. Deliveries under way are brought to their end while

@@ -1,12 +1,10 @@
 package replica
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/rs/zerolog"
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
@@ -18,15 +16,17 @@ import (
 	"github.com/rowrun/rowrun/notifier"
 	"github.com/rowrun/rowrun/notifier/webhook"
 	"github.com/rowrun/rowrun/scheduler"
+	"github.com/rowrun/rowrun/scheduler/wake"
 	"github.com/rowrun/rowrun/store"
+	"github.com/rowrun/rowrun/store/connect"
 )
 
 // newReplica makes the parts of a replica, each after those that it is handed. It binds the HTTP address, and starts
 // nothing.
 func newReplica(c *Config, s *store.Store, deployment string, x *executors, traces *tracing.Tracer, out io.Writer, log zerolog.Logger) (*replica, error) {
-	config, err := pgx.ParseConfig(c.Database.DirectURL)
+	config, err := connect.Parse(c.Database.DirectURL)
 	if err != nil {
-		return nil, errors.New("not a connection string") // Validate has parsed it before
+		return nil, err
 	}
 	r := &replica{
 		config: c, store: s, deployment: deployment, executors: x, traces: traces, log: log, database: config,
@@ -101,14 +101,8 @@ func (r *replica) makeStream(terminal bool) error {
 }
 
 // makeScheduler makes what claims and executes. With --wake poll nothing wakes it but its sweeps.
-func (r *replica) makeScheduler() error {
+func (r *replica) makeScheduler() (err error) {
 	c, x := r.config, r.executors
-	var wake, available, ended <-chan struct{}
-	if c.Wake != "poll" {
-		wake = r.subscribe(r.hub.Subscribe, r.mayOpenGate)
-		available = r.subscribe(r.hub.SubscribeOthers, r.mayBeClaimed)
-		ended = r.subscribe(r.hub.Subscribe, r.mayBeStopped)
-	}
 	config := scheduler.Config{
 		Store:              r.store,
 		Executors:          x.byType,
@@ -129,9 +123,6 @@ func (r *replica) makeScheduler() error {
 		TaskTimeout:        c.TaskTimeout,
 		DrainTimeout:       c.DrainTimeout,
 		StuckLimit:         c.StuckLimit,
-		Wake:               wake,
-		Available:          available,
-		Ended:              ended,
 		LogRuns:            func() bool { return !r.writing() }, // who writes the stream says it there
 		Observer:           r.metrics.Observer(),
 		Identified:         r.identified,
@@ -144,16 +135,14 @@ func (r *replica) makeScheduler() error {
 	if r.traces != nil {
 		config.Trace = r.traces.Trace
 	}
-	var err error
-	r.scheduler, err = scheduler.New(config)
-	return err
-}
-
-// subscribe opens a channel on which the hub wakes, until Run ends.
-func (r *replica) subscribe(to func(func(events.Transition) bool) (<-chan struct{}, func()), concerns func(events.Transition) bool) <-chan struct{} {
-	wake, unsubscribe := to(concerns)
+	if c.Wake == "poll" {
+		r.scheduler, err = scheduler.New(config)
+		return err
+	}
+	var unsubscribe func()
+	r.scheduler, unsubscribe, err = wake.Scheduler(r.hub, config)
 	r.unsubscribes = append(r.unsubscribes, unsubscribe)
-	return wake
+	return err
 }
 
 // identified: the deployment that the work in the targets is marked with may change while a replica lives.
@@ -170,16 +159,21 @@ func (r *replica) makeNotifier() error {
 	if err != nil {
 		return err
 	}
+	announced, unsubscribe := r.hub.Subscribe(r.mayBeAnnounced)
+	r.unsubscribes = append(r.unsubscribes, unsubscribe)
 	r.notifier, err = notifier.New(notifier.Config{
 		Store: r.store, Send: sender.Send, SweepInterval: c.SweepInterval, DrainTimeout: max(c.DrainTimeout, time.Millisecond),
-		Wake: r.subscribe(r.hub.Subscribe, r.mayBeAnnounced), Looked: r.due, Tried: r.metrics.Webhook, Log: r.log,
+		Wake: announced, Looked: r.due, Tried: r.metrics.Webhook, Log: r.log,
 	})
 	return err
 }
 
 // makeWaking makes what tells how this replica is woken.
 func (r *replica) makeWaking() error {
-	r.waking = &wakeTeller{store: r.store, log: r.log, id: r.id, source: r.wakeSource, deaf: r.listener.Deaf}
+	r.waking = &wake.Teller{
+		Store: r.store, Scheduler: r.scheduler, Source: r.wakeSource, Deaf: r.listener.Deaf,
+		DeafText: ", and this replica writes no stream; set --direct-url to the server itself", Log: r.log,
+	}
 	r.support = []part{r.listener, r.metrics, r.waking}
 	return nil
 }

@@ -1,3 +1,3 @@
-// Package rowruntest is what the tests of the program's packages share: command lines in this process, connections, files
-// of --config, a server that refuses every login.
+// Package rowruntest is what the tests of the program's packages share: command lines in this process, connections and files
+// of --config.
 package rowruntest

@@ -1,4 +1,4 @@
-package database
+package connect
 
 import (
 	"context"
@@ -14,15 +14,11 @@ import (
 )
 
 const (
-	// ConnectTimeout bounds one try to reach the database, and one question of a start.
-	ConnectTimeout  = 5 * time.Second
-	maxConnectPause = 3 * time.Second
-	// PromptPatience is after what time commands at a prompt give up; what serves waits for ever.
-	PromptPatience = 30 * time.Second
+	// tryTimeout bounds one try to reach the database, and one question of a start.
+	tryTimeout = 5 * time.Second
+	maxPause   = 3 * time.Second
 
 	minServerVersion = 150000
-	// AnswerPatience bounds each question that a command asks of the database.
-	AnswerPatience = 30 * time.Second
 )
 
 // Wait returns once url leads to a primary of PostgreSQL 15 or
@@ -32,7 +28,7 @@ const (
 func Wait(ctx context.Context, url, source string, patience time.Duration, log zerolog.Logger) error {
 	pause := backoff.NewExponentialBackOff()
 	pause.InitialInterval = 100 * time.Millisecond
-	pause.MaxInterval = maxConnectPause
+	pause.MaxInterval = maxPause
 	start, said := time.Now(), ""
 	for {
 		try, cancel := ctx, context.CancelFunc(func() {})
@@ -79,9 +75,9 @@ var (
 
 // Try makes one connection and looks at the server behind it.
 func Try(ctx context.Context, url string) error {
-	ctx, cancel := context.WithTimeout(ctx, ConnectTimeout)
+	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
-	config, err := pgx.ParseConfig(url)
+	config, err := Parse(url)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package database
+package connect
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 // CheckSchema refuses a database without the schema that this program needs. A
 // newer one is fine: migrations, and the code of the next release, keep old replicas working.
 func CheckSchema(ctx context.Context, s *store.Store) error {
-	ctx, cancel := context.WithTimeout(ctx, ConnectTimeout)
+	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
 	version, err := s.SchemaVersion(ctx)
 	latest := int64(migrations.Version())
@@ -47,7 +47,7 @@ func CheckSchema(ctx context.Context, s *store.Store) error {
 
 // WarnOfCode says that the schema's functions are another build's of the same release.
 func WarnOfCode(ctx context.Context, s *store.Store, log zerolog.Logger) {
-	ctx, cancel := context.WithTimeout(ctx, ConnectTimeout)
+	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
 	release, hash, err := s.SchemaCode(ctx)
 	if own := migrations.OwnCode(); err == nil && release == own.Release && hash != own.Hash {

@@ -1,4 +1,4 @@
-package database
+package connect
 
 import (
 	"bytes"
@@ -13,14 +13,13 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rowrun/rowrun/cmd/rowrun/internal/rowruntest"
 	"github.com/rowrun/rowrun/store/storetest"
 )
 
 func TestWaitingIsSaidOncePerCauseAndEndsWithWhatNoTimeMends(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	url := rowruntest.RefusingServer(t, "127.0.0.1:0", "57P03", "57P03", "57P03", "53300", "53300", "28P01")
+	url := storetest.RefusingServer(t, "127.0.0.1:0", "57P03", "57P03", "57P03", "53300", "53300", "28P01")
 	err := Wait(t.Context(), url, "--database-url", 0, zerolog.New(&log))
 	require.ErrorContains(t, err, "(--database-url): wrong user or password: refused with 28P01 (SQLSTATE 28P01)")
 	require.ErrorContains(t, err, "/app")
@@ -41,23 +40,23 @@ func TestDatabaseThatIsNotUpYetIsWaitedFor(t *testing.T) {
 	said := make(chan string, 16)
 	done := make(chan error, 1)
 	go func() {
-		done <- Wait(t.Context(), "postgres://u@"+address+"/app?sslmode=disable", "DATABASE_URL", 0, zerolog.New(rowruntest.Lines(said)))
+		done <- Wait(t.Context(), "postgres://u@"+address+"/app?sslmode=disable", "DATABASE_URL", 0, zerolog.New(storetest.Lines(said)))
 	}()
 	require.Contains(t, <-said, "connection refused")
-	rowruntest.RefusingServer(t, address, "3D000")
+	storetest.RefusingServer(t, address, "3D000")
 	require.ErrorContains(t, <-done, "no such database")
 }
 
 func TestPatienceAndContextEndTheWaiting(t *testing.T) {
 	t.Parallel()
-	url := rowruntest.RefusingServer(t, "127.0.0.1:0", "57P03")
+	url := storetest.RefusingServer(t, "127.0.0.1:0", "57P03")
 	err := Wait(t.Context(), url, "PGHOST", time.Millisecond, zerolog.Nop())
 	require.ErrorContains(t, err, "gave up after 1ms")
 
 	ctx, cancel := context.WithCancel(t.Context())
 	said := make(chan string, 16)
 	done := make(chan error, 1)
-	go func() { done <- Wait(ctx, url, "PGHOST", 0, zerolog.New(rowruntest.Lines(said))) }()
+	go func() { done <- Wait(ctx, url, "PGHOST", 0, zerolog.New(storetest.Lines(said))) }()
 	<-said
 	cancel()
 	require.ErrorIs(t, <-done, context.Canceled)

@@ -1,4 +1,4 @@
-package rowruntest
+package storetest
 
 import (
 	"net"

@@ -1,17 +1,11 @@
-package scheduler_test
+package replica_test
 
 import (
 	"context"
 	"log"
-	"os"
-	"path/filepath"
-	"regexp"
-	"strings"
-	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/stretchr/testify/require"
 
 	"github.com/rowrun/rowrun/migrations"
 	"github.com/rowrun/rowrun/store/embeddedpg"
@@ -68,18 +62,4 @@ func insertAndAwait(url string, statements ...string) []string {
 		log.Panic(err)
 	}
 	return ended
-}
-
-// What the page shows is what the example runs.
-func TestEmbeddingPageShowsTheExample(t *testing.T) {
-	t.Parallel()
-	page, err := os.ReadFile(filepath.Join("..", "docs", "embedding.md"))
-	require.NoError(t, err)
-	example, err := os.ReadFile("example_test.go")
-	require.NoError(t, err)
-	shown := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(string(page), -1)
-	require.NotEmpty(t, shown)
-	for _, block := range shown {
-		require.True(t, strings.Contains(string(example), block[1]), "not in the example:\n%s", block[1])
-	}
 }

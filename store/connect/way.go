@@ -1,0 +1,125 @@
+package connect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/rs/zerolog"
+
+	"github.com/rowrun/rowrun/events"
+	"github.com/rowrun/rowrun/store"
+)
+
+// Way is how a replica gets to the database, and where that was said.
+type Way struct {
+	// URL reaches the database; a pooler may stand in between.
+	URL string
+	// DirectURL reaches it without a pooler; the same as URL where no other was given.
+	DirectURL string
+	// Source and DirectSource name where these came from, for messages; a URL is never shown.
+	Source, DirectSource string
+	// pooler says that URL was found to lead through a pooler, see FindPooler.
+	pooler bool
+}
+
+// Pooled says that URL may lead through a pooler: another way was given as well, or one was found.
+func (w *Way) Pooled() bool { return w.pooler || w.DirectURL != w.URL }
+
+// FindPooler waits for the database and finds out that URL leads through a pooler in transaction mode: statements are then
+// not prepared on connections that the next one may not get.
+func (w *Way) FindPooler(ctx context.Context, log zerolog.Logger) error {
+	return w.outlast(ctx, log, func() error { return w.lookForPooler(ctx) })
+}
+
+func (w *Way) lookForPooler(ctx context.Context) error {
+	if w.Pooled() {
+		return nil // said by whoever gave another way
+	}
+	config, err := Parse(w.URL)
+	if err != nil {
+		return err
+	}
+	err = events.ProbeListen(ctx, config)
+	switch {
+	case errors.Is(err, events.ErrNoNotify), errors.Is(err, events.ErrQueueFull):
+		// Nobody can tell while the queue is full: what a pooler bears goes without one too, and the listener asks again.
+		w.pooler = true
+		return nil
+	case err != nil && ctx.Err() == nil && Diagnose(err).Wait:
+		return fmt.Errorf("%s: listen: %w: %s", Place(w.URL), ErrAway, Diagnose(err).Text)
+	case err != nil && ctx.Err() == nil:
+		return fmt.Errorf("%s: listen: %s", Place(w.URL), Diagnose(err).Text)
+	}
+	return err
+}
+
+// Open opens the store of a replica when the database has the schema that this program needs, and says which deployment
+// that is. URL and Pooled of c are its own. It comes after FindPooler.
+func (w *Way) Open(ctx context.Context, c store.Config, log zerolog.Logger) (s *store.Store, deployment string, err error) {
+	c.URL, c.Pooled = w.URL, w.Pooled()
+	if s, err = store.Open(ctx, c); err != nil {
+		return nil, "", err
+	}
+	err = w.outlast(ctx, log, func() (err error) {
+		if err := CheckSchema(ctx, s); err != nil {
+			return err
+		}
+		if deployment, err = s.Deployment(ctx); err != nil && Diagnose(err).Wait {
+			err = fmt.Errorf("%w: %w", ErrAway, err)
+		}
+		return err
+	})
+	if err != nil {
+		s.Close()
+		return nil, "", err
+	}
+	WarnOfCode(ctx, s, log)
+	tryConnections(ctx, s, log)
+	return s, deployment, nil
+}
+
+// tryConnections says so where the replica gets fewer connections than it works with: it lives, and may be unable to claim.
+func tryConnections(ctx context.Context, s *store.Store, log zerolog.Logger) {
+	ask, cancel := context.WithTimeout(ctx, tryTimeout)
+	defer cancel()
+	if err := s.Fill(ask); err != nil && ctx.Err() == nil {
+		log.Warn().Str("cause", store.Reason(err)).Msg("not all connections that a replica needs can be opened: look at CONNECTION LIMIT of role and database, and at max_connections")
+	}
+}
+
+// outlast asks when the database is reached, on every way that a replica uses,
+// and again where it went away in the midst of it.
+func (w *Way) outlast(ctx context.Context, log zerolog.Logger, ask func() error) error {
+	for {
+		if err := Wait(ctx, w.URL, w.Source, 0, log); err != nil {
+			return err
+		}
+		if w.DirectURL != w.URL {
+			if err := Wait(ctx, w.DirectURL, w.DirectSource, 0, log); err != nil {
+				return err
+			}
+		}
+		err := ask()
+		if !errors.Is(err, ErrAway) || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// Place names the database for messages: host, port and name, never the login.
+func Place(url string) string {
+	config, err := pgx.ParseConfig(url)
+	if err != nil {
+		return "the database"
+	}
+	return net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port))) + "/" + config.Database
+}
