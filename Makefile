@@ -11,6 +11,9 @@ TEST_JOBS  ?= 2
 # Per package; the whole takes some 11 minutes on two cores.
 TEST_TIMEOUT ?= 20m
 RACE_COUNT ?= 20
+# soak: which part of the full counts; which tests: on, off (the model's, with fused transitions and without), rest.
+SOAK       ?= 1
+SOAK_PARTS ?= on off rest
 SOAK_LOG   ?= bin/soak.log
 FUZZTIME   ?= 30s
 # full: the full sizes; BENCH_ONLY: one section or several, separated by commas.
@@ -47,9 +50,9 @@ test-two-steps: ## the tests of scheduler and integration with no run promoted a
 test-matrix: ## all tests on PostgreSQL 15, 16, 17 and 18
 	@.ci/matrix
 
-soak: ## the same tests with full counts; output in bin/soak.log
+soak: ## the same tests with full counts, the model's with fused transitions and without; SOAK=0.05 for a part, SOAK_PARTS='on off'
 	@.ci/ensure postgres cc promtool
-	@.ci/soak $(SOAK_LOG)
+	@ROWRUN_SOAK=$(SOAK) .ci/soak $(SOAK_LOG) $(SOAK_PARTS)
 
 race: ## scheduler and store again and again, in random order
 	@.ci/ensure postgres cc

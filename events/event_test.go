@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/rowrun/rowrun/events"
+	"github.com/rowrun/rowrun/store/storetest"
 )
 
 func TestDecodeReadsWhatTheContractShows(t *testing.T) {
@@ -116,7 +117,7 @@ func genTransition() *rapid.Generator[events.Transition] {
 
 func TestWhatWasEncodedIsDecoded(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	storetest.Check(t, 100, 10_000, func(t *rapid.T) {
 		want := rapid.SliceOfN(genTransition(), 0, 200).Draw(t, "transitions")
 		payloads, err := events.Encode(want)
 		require.NoError(t, err)

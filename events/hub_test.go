@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/rowrun/rowrun/events"
+	"github.com/rowrun/rowrun/store/storetest"
 )
 
 func transitions(ids ...int64) []events.Transition {
@@ -130,7 +131,7 @@ func TestNextEndsWithItsContextAndWithClose(t *testing.T) {
 // reported, and a buffer is never exceeded.
 func TestBatchesLoseNothingSilently(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	storetest.Check(t, 100, 10_000, func(t *rapid.T) {
 		hub := events.NewHub()
 		limit := rapid.IntRange(1, 8).Draw(t, "limit")
 		batches := hub.SubscribeBatches(limit)

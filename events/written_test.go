@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/rowrun/rowrun/events"
+	"github.com/rowrun/rowrun/store/storetest"
 )
 
 // asWritten writes transitions as rowrun.announce does.
@@ -33,7 +34,7 @@ func asWritten(transitions []events.Transition) string {
 func TestWhatTheDatabaseWritesNeedsNoJSONDecoder(t *testing.T) {
 	t.Parallel()
 	plain := rapid.StringMatching(`[A-Za-z0-9./ é-]{1,12}`)
-	rapid.Check(t, func(t *rapid.T) {
+	storetest.Check(t, 100, 10_000, func(t *rapid.T) {
 		want := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) events.Transition {
 			one := genTransition().Draw(t, "transition")
 			one.From, one.To = plain.Draw(t, "from"), plain.Draw(t, "to")

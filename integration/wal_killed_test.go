@@ -23,6 +23,7 @@ func users(t *testing.T, d *database, rng *rand.Rand) (stop func()) {
 		d.task(t, "NOOP", `{"fail": "on purpose"}`, columns{"max_attempts": 2, "retry_delay": "0"}),
 		d.task(t, "NOOP", `{"sleep": "20ms"}`, nil),
 		d.task(t, "NOBODY", `{}`, nil),
+		d.task(t, "NOOP", `{}`, columns{"database_id": "gated"}),
 	}
 	config, err := pgxpool.ParseConfig(d.url)
 	require.NoError(t, err)
@@ -42,13 +43,15 @@ func users(t *testing.T, d *database, rng *rand.Rand) (stop func()) {
 				case <-tick.C:
 				}
 				step, done := context.WithTimeout(ctx, 2*time.Second)
-				switch own.IntN(6) {
+				switch own.IntN(7) {
 				case 0:
 					_, _ = pool.Exec(step, "SELECT rowrun.cancel_run(max(id)) FROM rowrun.task_run WHERE task_id = $1", tasks[3])
 				case 1:
 					_, _ = pool.Exec(step, "INSERT INTO rowrun.task_run (task_id) SELECT unnest($1::bigint[])", tasks)
 				case 2:
 					_, _ = pool.Exec(step, "SELECT rowrun.retry_run(max(id)) FROM rowrun.task_run WHERE task_id = $1 AND status = 'FAILED'", tasks[1])
+				case 3: // PENDING at first, and started at once when it is due
+					_, _ = pool.Exec(step, "INSERT INTO rowrun.task_run (task_id, run_at) VALUES ($1, now() + interval '10 ms')", tasks[0])
 				default:
 					_, _ = pool.Exec(step, "INSERT INTO rowrun.task_run (task_id) VALUES ($1)", tasks[own.IntN(len(tasks))])
 				}
@@ -106,7 +109,8 @@ func TestStreamEqualsTheLogWhateverIsKilled(t *testing.T) {
 	stop := users(t, d, rng)
 	defer stop()
 
-	for range storetest.Count(6, 50) {
+	kills := storetest.Count(6, 50)
+	for range kills {
 		w := writer(t, d, alive)
 		before := ask[int64](t, d, "SELECT count(*) FROM rowrun.task_run")
 		if rng.IntN(2) == 0 {
@@ -149,7 +153,8 @@ func TestStreamEqualsTheLogWhateverIsKilled(t *testing.T) {
 		require.Equal(t, expected[i], told[i], "transition %d", i)
 	}
 	require.Len(t, told, len(expected))
-	t.Logf("%d transitions, %d processes, %d lines", len(expected), len(all), len(out.lines(t)))
+	t.Logf("%d kills, %d transitions, %d runs promoted and claimed at once, %d processes, %d lines", kills, len(expected), truth.atOnce, len(all), len(out.lines(t)))
+	require.Equal(t, !storetest.TwoSteps(t, false), truth.atOnce > 0, "promoted and claimed at once")
 }
 
 // confirmed says that all that is in the log now was written.

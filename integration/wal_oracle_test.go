@@ -11,13 +11,17 @@ import (
 
 // oracle is a slot of the test's own, opened before everything, with id and status alone: what a transition is, it finds
 // out by itself.
-type oracle struct{ d *database }
+type oracle struct {
+	d *database
+	// atOnce is how many runs went from PENDING to RUNNING in one version of their rows.
+	atOnce int
+}
 
 func newOracle(t *testing.T, d *database) *oracle {
 	t.Helper()
 	d.exec(t, "CREATE PUBLICATION oracle FOR TABLE rowrun.task_run (id, status) WITH (publish = 'insert, update')")
 	d.exec(t, "SELECT pg_create_logical_replication_slot('oracle', 'pgoutput')")
-	return &oracle{d}
+	return &oracle{d: d}
 }
 
 // transitions are all since the slot was made, in the order of their commits: "LSN run from to".
@@ -25,6 +29,7 @@ func (o *oracle) transitions(t *testing.T) []string {
 	t.Helper()
 	changes := list[[]byte](t, o.d, `SELECT data FROM pg_logical_slot_peek_binary_changes('oracle', NULL, NULL,
 		'proto_version', '1', 'publication_names', 'oracle')`)
+	o.atOnce = 0
 	status := map[string]string{}
 	var found []string
 	var lsn string
@@ -56,6 +61,7 @@ func (o *oracle) transitions(t *testing.T) []string {
 			if from == "PENDING" && to == "RUNNING" { // one version of the row, two transitions
 				found = append(found, strings.Join([]string{lsn, id, from, "AVAILABLE"}, " "))
 				from = "AVAILABLE"
+				o.atOnce++
 			}
 			if from != to {
 				found = append(found, strings.Join([]string{lsn, id, from, to}, " "))

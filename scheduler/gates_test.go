@@ -31,7 +31,7 @@ func TestGatesHoldAndNothingIsForgotten(t *testing.T) {
 		t.Logf("%d promotions in %d worlds, %d of them with their claims", promotions.Load(), worlds, atOnce.Load())
 		if !t.Failed() {
 			require.Greater(t, int(promotions.Load())/worlds, 25, "too little happened")
-			require.Equal(t, worlds > 1 && !twoSteps(t, false), atOnce.Load() > 0, "promoted and claimed at once")
+			require.Equal(t, worlds > 1 && !storetest.TwoSteps(t, false), atOnce.Load() > 0, "promoted and claimed at once")
 		}
 	})
 	for i := range worlds {
@@ -96,8 +96,8 @@ func startSchedulers(t *testing.T, url string, n int, seed uint64) (stop func())
 		h := listen(ctx, t, url, &wg)
 		sched, err := scheduler.New(scheduler.Config{
 			Store: s, Executors: map[string]scheduler.Executor{workType: dice{seed}}, Name: fmt.Sprint("gates-", i), Concurrency: 2 + i,
-			MaxBatch:      maxBatch(t, 1+999*(i%2)), // with and without batches, side by side
-			TwoSteps:      twoSteps(t, seed%2 == 1), // in half of the worlds
+			MaxBatch:      maxBatch(t, 1+999*(i%2)),           // with and without batches, side by side
+			TwoSteps:      storetest.TwoSteps(t, seed%2 == 1), // in half of the worlds
 			SweepInterval: 10 * time.Minute, StaleSweepInterval: 10 * time.Minute, DrainTimeout: 10 * time.Second,
 			Wake: h.wake, Available: h.available, Ended: h.ended, Log: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.WarnLevel),
 		})

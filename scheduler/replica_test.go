@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rowrun/rowrun/scheduler"
+	"github.com/rowrun/rowrun/store/storetest"
 )
 
 // executorFunc is an executor that a test writes where it needs one.
@@ -32,7 +33,7 @@ func startReplica(t *testing.T, url string, run executorFunc, change func(*sched
 	var listening sync.WaitGroup
 	h := listen(ctx, t, url, &listening)
 	config := scheduler.Config{
-		Executors: map[string]scheduler.Executor{workType: run}, Name: "test", Concurrency: 5, MaxBatch: maxBatch(t, 0), TwoSteps: twoSteps(t, false),
+		Executors: map[string]scheduler.Executor{workType: run}, Name: "test", Concurrency: 5, MaxBatch: maxBatch(t, 0), TwoSteps: storetest.TwoSteps(t, false),
 		HeartbeatInterval: time.Second, StaleAfter: time.Minute, SweepInterval: 10 * time.Minute, StaleSweepInterval: 10 * time.Minute,
 		DrainTimeout: 10 * time.Second, Wake: h.wake, Available: h.available, Ended: h.ended,
 		Log: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.ErrorLevel),
@@ -69,18 +70,6 @@ func maxBatch(t *testing.T, own int) int {
 	n, err := strconv.Atoi(set)
 	require.NoError(t, err)
 	return n
-}
-
-// twoSteps is a test's own choice, or what make test-two-steps sets for all.
-func twoSteps(t *testing.T, own bool) bool {
-	t.Helper()
-	set := os.Getenv("ROWRUN_TWO_STEPS")
-	if set == "" {
-		return own
-	}
-	yes, err := strconv.ParseBool(set)
-	require.NoError(t, err)
-	return yes
 }
 
 // poll waits until something is true.

@@ -18,18 +18,20 @@ import (
 // each step the promotion settles what is to be settled, and both sides must have announced the same.
 func TestRoundsFollowTheModel(t *testing.T) {
 	t.Parallel()
-	conn := connect(t, storetest.New(t))
-	exec(t, conn, `INSERT INTO rowrun.webhook (url) VALUES ('env:X')`)
-	rapid.Check(t, func(rt *rapid.T) {
-		tx, err := conn.Begin(t.Context())
-		require.NoError(rt, err)
-		defer func() { require.NoError(rt, tx.Rollback(context.WithoutCancel(t.Context()))) }()
-		w := &rounds{db: &model{t: rt, ctx: t.Context(), conn: conn}, round: 1, announced: map[int]string{}, tasks: map[int64]*roundTask{}}
-		w.begin()
-		for range rapid.IntRange(1, 30).Draw(rt, "steps") {
-			w.step()
-			w.settle()
-			w.compare()
+	storetest.CheckWith(t, 100, 2000, func(t *testing.T) func(*rapid.T) {
+		conn := connect(t, storetest.New(t))
+		exec(t, conn, `INSERT INTO rowrun.webhook (url) VALUES ('env:X')`)
+		return func(rt *rapid.T) {
+			tx, err := conn.Begin(t.Context())
+			require.NoError(rt, err)
+			defer func() { require.NoError(rt, tx.Rollback(context.WithoutCancel(t.Context()))) }()
+			w := &rounds{db: &model{t: rt, ctx: t.Context(), conn: conn}, round: 1, announced: map[int]string{}, tasks: map[int64]*roundTask{}}
+			w.begin()
+			for range rapid.IntRange(1, 30).Draw(rt, "steps") {
+				w.step()
+				w.settle()
+				w.compare()
+			}
 		}
 	})
 }

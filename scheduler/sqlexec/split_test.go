@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/rowrun/rowrun/store/storetest"
 )
 
 func texts(t testing.TB, text string) []string {
@@ -186,7 +188,7 @@ func statements() *rapid.Generator[string] {
 
 func TestSplitGivesBackWhatWasJoined(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(rt *rapid.T) {
+	storetest.Check(t, 100, 10_000, func(rt *rapid.T) {
 		want := rapid.SliceOfN(statements(), 1, 6).Draw(rt, "statements")
 		between := rapid.SampledFrom([]string{";", " ;\n", "; ;", "\t;\r\n"}).Draw(rt, "between")
 		got, err := split(strings.Join(want, between))

@@ -3,10 +3,13 @@ package storetest_test
 import (
 	"os"
 	"os/exec"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/rowrun/rowrun/store/storetest"
 )
@@ -64,6 +67,27 @@ func TestDatabaseGoesWithItsTest(t *testing.T) {
 		+ (SELECT count(*) FROM pg_replication_slots WHERE database = $1)`, name).Scan(&left))
 	require.Zero(t, left)
 	require.NoError(t, conn.Close(t.Context()))
+}
+
+// Parts run side by side, each with the count and the seed that are its own.
+func TestCheckMakesAsManyChecksAsAreAskedFor(t *testing.T) {
+	t.Parallel()
+	var made, parts atomic.Int64
+	var drawn sync.Map
+	t.Cleanup(func() {
+		distinct := 0
+		drawn.Range(func(any, any) bool { distinct++; return true })
+		require.EqualValues(t, 2500, made.Load())
+		require.EqualValues(t, 3, parts.Load())
+		require.Equal(t, 2500, distinct, "parts that begin with the same seed")
+	})
+	storetest.CheckWith(t, 2500, 2500, func(*testing.T) func(*rapid.T) {
+		parts.Add(1)
+		return func(rt *rapid.T) {
+			made.Add(1)
+			drawn.Store(string(rapid.SliceOfN(rapid.Byte(), 20, 20).Draw(rt, "bytes")), true)
+		}
+	})
 }
 
 func TestMainFindsLeaks(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/rowrun/rowrun/store"
+	"github.com/rowrun/rowrun/store/storetest"
 )
 
 func rowsOf(ids ...int64) (rows []store.StreamRow) {
@@ -78,7 +79,7 @@ func TestWhatALookCostsIsBounded(t *testing.T) {
 // Whatever is found in whatever order: each id is seen once, by a look or by its transition.
 func TestEachIDIsSeenOnce(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(rt *rapid.T) {
+	storetest.Check(t, 100, 10_000, func(rt *rapid.T) {
 		now := time.Now()
 		in := newInserts(store.StreamStart{}, now)
 		exist, seen := map[int64]bool{}, map[int64]int{}
