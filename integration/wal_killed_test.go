@@ -15,7 +15,8 @@ import (
 	"github.com/rowrun/rowrun/store/storetest"
 )
 
-// users insert, cancel and retry at random until stopped; whatever an outage refuses is tried another time.
+// users insert, cancel and retry at random until stopped, and rest for 300 ms of each second; whatever an outage refuses is
+// tried another time.
 func users(t *testing.T, d *database, rng *rand.Rand) (stop func()) {
 	t.Helper()
 	tasks := []int64{
@@ -42,6 +43,9 @@ func users(t *testing.T, d *database, rng *rand.Rand) (stop func()) {
 					return
 				case <-tick.C:
 				}
+				if time.Now().UnixMilli()%1000 < 300 {
+					continue // all of them rest at once: what comes due now is the only run that is AVAILABLE, and starts at once
+				}
 				step, done := context.WithTimeout(ctx, 2*time.Second)
 				switch own.IntN(7) {
 				case 0:
@@ -50,8 +54,8 @@ func users(t *testing.T, d *database, rng *rand.Rand) (stop func()) {
 					_, _ = pool.Exec(step, "INSERT INTO rowrun.task_run (task_id) SELECT unnest($1::bigint[])", tasks)
 				case 2:
 					_, _ = pool.Exec(step, "SELECT rowrun.retry_run(max(id)) FROM rowrun.task_run WHERE task_id = $1 AND status = 'FAILED'", tasks[1])
-				case 3: // PENDING at first, and started at once when it is due
-					_, _ = pool.Exec(step, "INSERT INTO rowrun.task_run (task_id, run_at) VALUES ($1, now() + interval '10 ms')", tasks[0])
+				case 3:
+					_, _ = pool.Exec(step, "INSERT INTO rowrun.task_run (task_id, run_at) VALUES ($1, now() + $2 * interval '1 ms')", tasks[0], own.IntN(600))
 				default:
 					_, _ = pool.Exec(step, "INSERT INTO rowrun.task_run (task_id) VALUES ($1)", tasks[own.IntN(len(tasks))])
 				}
