@@ -3876,16 +3876,27 @@ BEGIN
         -- A version that came may hold a sequential run back, behind which others then needn't wait.
         INSERT INTO gate_mark (kind, database_id)
         SELECT 'DATABASE', d FROM unnest(v.fresh) d
-        WHERE EXISTS (SELECT FROM task_run w WHERE w.database_id = d AND w.version_key IS NULL AND NOT w.sequential
-                      AND w.status = 'PENDING' AND w.hold = 'DATABASE')
-          AND EXISTS (SELECT FROM task_run q WHERE q.database_id = d AND q.version_key IS NOT NULL AND q.sequential AND q.status = 'PENDING');
+        WHERE (SELECT true FROM task_run w WHERE w.database_id = d AND w.version_key IS NULL AND NOT w.sequential
+               AND w.status = 'PENDING' AND w.hold = 'DATABASE' LIMIT 1)
+          AND (SELECT true FROM task_run q WHERE q.database_id = d AND q.version_key IS NOT NULL AND q.sequential AND q.status = 'PENDING' LIMIT 1);
         left_some := left_some OR FOUND;
     END IF;
     IF v.freed IS NOT NULL THEN
         -- A sequential run that others waited behind, as mutual exclusion alone held it, and that something else holds now.
         INSERT INTO gate_mark (kind, database_id)
         SELECT 'DATABASE', d FROM unnest(v.freed) d
-        WHERE EXISTS (SELECT FROM task_run w WHERE w.database_id = d AND w.status = 'PENDING' AND w.hold = 'DATABASE');
+        WHERE (SELECT true FROM task_run w WHERE w.database_id = d AND w.status = 'PENDING' AND w.hold = 'DATABASE' LIMIT 1);
+        left_some := left_some OR FOUND;
+    END IF;
+    IF cardinality(v.open_ids) > 0 THEN
+        -- The same of sequential runs that are no candidates: a plan that has just given its last slot away holds them now.
+        INSERT INTO gate_mark (kind, database_id)
+        SELECT DISTINCT 'DATABASE', s.database_id
+        FROM (SELECT DISTINCT r.plan_id FROM task_run r WHERE r.id = ANY (v.open_ids) AND num_nonnulls(r.plan_id) = 1) p
+        CROSS JOIN LATERAL (SELECT r.database_id FROM task_run r
+                            WHERE r.plan_id = p.plan_id AND r.status = 'PENDING' AND r.hold = 'READY' AND r.sequential AND r.database_id > '') s
+        WHERE (SELECT true FROM task_run w WHERE w.database_id = s.database_id AND w.status = 'PENDING' AND w.hold = 'DATABASE' LIMIT 1)
+          AND (SELECT room.slots FROM rowrun.plan_room(p.plan_id) room) <= 0;
         left_some := left_some OR FOUND;
     END IF;
     IF num_nonnulls(v.crowded_out, cut_off) > 0 THEN
@@ -5241,7 +5252,7 @@ CREATE FUNCTION rowrun.plan_stands(plan_id bigint, t timestamp with time zone) R
                            WHERE ((u_1.plan_id = p.id) AND (u_1.status = w.status) AND (u_1.status = ANY (ARRAY['AVAILABLE'::text, 'RUNNING'::text])))
                           OFFSET 0) x)
                   LIMIT 200) u
-           WHERE ((p.parallel_limit IS NOT NULL) AND (NOT (EXISTS ( SELECT
+           WHERE ((room.slots <= 0) AND (NOT (EXISTS ( SELECT
                     FROM rowrun.able_replicas(ROW(u.id, u.task_id, u.attempt, u.retry_of, u.root_id, u.status, u.run_at, u.input, u.priority, u.idempotency_key, u.creator, u.plan_id, u.type, u.queue, u.database_id, u.version, u.created_at, u.available_at, u.started_at, u.finished_at, u.updated_at, u.deadline, u.cancel_requested_at, u.cancel_reason, u.progress, u.progress_at, u.result, u.version_key, u.sequential, u.prev_status, u.by_hand, u.hold, u.judge_at, u.failures, u.recoveries, u.retry_run_id, u.round, u.tick, u.missed_at, u.own_retention, u.handles, u.replica_id, u.claim_hash), plan_stands.t) able_replicas(replica_id)))))
           LIMIT 1) stuck ON (true));
 END;
@@ -9038,7 +9049,7 @@ CREATE TABLE rowrun.schema_object (
 -- Name: TABLE schema_object; Type: COMMENT; Schema: rowrun; Owner: -
 --
 
-COMMENT ON TABLE rowrun.schema_object IS 'What the schema was made of, for `rowrun doctor`. Migrations: 0381b8f7c761ca7a';
+COMMENT ON TABLE rowrun.schema_object IS 'What the schema was made of, for `rowrun doctor`. Migrations: 1651097273576da2';
 
 
 --
@@ -9874,7 +9885,7 @@ INSERT INTO rowrun.code_object VALUES ('function rowrun.judge(bigint[], bigint[]
 INSERT INTO rowrun.code_object VALUES ('function rowrun.verdicts_on(bigint[])', '9026b803355725d1ffb96158e5f89149', 99, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.apply_verdicts(record, rowrun.claim_request)', '0d6b1c8184e7bec1bb220dbf8fbe50a1', 100, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_unseen_ends(bigint[], text[])', 'e7de6120a0d3dfc397145a6bc99357de', 101, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.leave_marks(record, bigint[], text[])', '9ae4808a6be7214391f7e21d1ec58bdb', 102, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.leave_marks(record, bigint[], text[])', 'c7f029bb8c5ed69788c34a67c19531e6', 102, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.lock_plans_of_ends(bigint[], bigint[], text[])', 'cb8e32fe954a22a9ebf196208ac0bb41', 103, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.judge_ends(bigint[], uuid[], text[], jsonb[], text[])', 'c0e760b672c2c445d3344f31f16544da', 104, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.make_ended(bigint[], uuid[], text[], jsonb[], bigint[], timestamptz)', 'd2e61a325f4a8c5e660c432b2cd19cd7', 105, NULL);
@@ -9915,7 +9926,7 @@ INSERT INTO rowrun.code_object VALUES ('function rowrun.other_versions(text, tex
 INSERT INTO rowrun.code_object VALUES ('function rowrun.stuck_on_database(text, timestamptz)', '2c47d729863ac416f89b9ca38555f9d4', 140, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.sequential_ahead(text, text, timestamptz)', 'e1a6d875b1a8cca2a63b268c06997e25', 141, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for_database(bigint[], timestamptz)', 'ed5b6ef4a0bfc0af44baad487b0ac7db', 142, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_stands(bigint, timestamptz)', 'c7a2690963c80eb6df1429984d3591b4', 143, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_stands(bigint, timestamptz)', 'e0cfd03619fa13b06cd117ab2ba5d72f', 143, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.failed_task(bigint, text)', '30edb095787d5de972b9289e586a9fe9', 144, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.tasks_ahead(bigint)', '59e6c53b6dd3bdd1a98c1598f4b784aa', 145, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for_plan(bigint[], timestamptz)', '81566fe5f59d40d7ffe31c7cc10d2170', 146, NULL);
@@ -10014,39 +10025,39 @@ INSERT INTO rowrun.code_object VALUES ('grants grants/excess', '9f6526304a137728
 -- Data for Name: code_version; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.code_version VALUES (true, 1, '2a858f7994bd26733869c2e91073cf50', '2026-11-23 02:57:31.982453+00');
+INSERT INTO rowrun.code_version VALUES (true, 1, '96701095ba65bbd66b03ca34a087bb11', '2026-11-23 03:15:33.421608+00');
 
 
 --
 -- Data for Name: deployment; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.deployment VALUES (true, 'db3bf410-c276-47b7-a638-207534e4f259', '2026-11-23 02:57:31.782583+00', NULL, NULL, 7711168769571638589, 37135, 1);
+INSERT INTO rowrun.deployment VALUES (true, '5ca0c8f9-62da-499a-a131-f7770950e464', '2026-11-23 03:15:33.241927+00', NULL, NULL, 7711168769571638589, 37826, 1);
 
 
 --
 -- Data for Name: gate_mark; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (1, 'REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-23 02:57:32.291352+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (2, 'REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-23 02:57:32.292134+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (3, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 02:57:32.368626+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (4, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 02:57:32.369114+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (5, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-23 02:57:32.370028+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (6, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-23 02:57:32.370104+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (7, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 02:57:32.40348+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (8, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-23 02:57:32.404888+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (9, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-23 02:57:32.410165+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (10, 'TASK', NULL, NULL, NULL, 11, NULL, NULL, NULL, '2026-11-23 02:57:32.424238+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (11, 'PLAN', NULL, NULL, 1, NULL, NULL, false, NULL, '2026-11-23 02:57:32.424412+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (1, 'REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-23 03:15:33.879625+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (2, 'REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-23 03:15:33.880244+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (3, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 03:15:33.933046+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (4, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 03:15:33.933754+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (5, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-23 03:15:33.936153+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (6, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-23 03:15:33.936339+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (7, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 03:15:33.966675+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (8, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-23 03:15:33.968798+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (9, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-23 03:15:33.9781+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (10, 'TASK', NULL, NULL, NULL, 11, NULL, NULL, NULL, '2026-11-23 03:15:33.98694+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (11, 'PLAN', NULL, NULL, 1, NULL, NULL, false, NULL, '2026-11-23 03:15:33.987237+00');
 
 
 --
 -- Data for Name: migration; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.migration VALUES (1, '2026-11-23 02:57:31.782583+00', '58b040d7c98b0871a54f53242b63d04d3103aa0e3ddbfdee1d4cdc7351880c26');
-INSERT INTO rowrun.migration VALUES (2, '2026-11-23 02:57:31.962138+00', '8bc882226c70f7766592c9800ed3983cca0db46231ee8244e630f88154458dd1');
+INSERT INTO rowrun.migration VALUES (1, '2026-11-23 03:15:33.241927+00', '6213fa46ed5c5118c9e3ab48c5f6853a9daa337f093f89de8ed1c542cdcef9be');
+INSERT INTO rowrun.migration VALUES (2, '2026-11-23 03:15:33.402906+00', '8bc882226c70f7766592c9800ed3983cca0db46231ee8244e630f88154458dd1');
 
 
 --
@@ -10059,9 +10070,9 @@ INSERT INTO rowrun.migration VALUES (2, '2026-11-23 02:57:31.962138+00', '8bc882
 -- Data for Name: plan; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.plan VALUES (1, 'default', 'in every state', 3, 'STOP_DATABASE', false, 1, '2026-11-23 02:57:32.303263+00', 0, 0);
-INSERT INTO rowrun.plan VALUES (2, 'default', 'complete', NULL, 'STOP_DATABASE', false, 1, '2026-11-23 02:57:32.303263+00', 0, 0);
-INSERT INTO rowrun.plan VALUES (3, 'default', 'failed', NULL, 'STOP_DATABASE', false, 1, '2026-11-23 02:57:32.303263+00', 0, 0);
+INSERT INTO rowrun.plan VALUES (1, 'default', 'in every state', 3, 'STOP_DATABASE', false, 1, '2026-11-23 03:15:33.88484+00', 0, 0);
+INSERT INTO rowrun.plan VALUES (2, 'default', 'complete', NULL, 'STOP_DATABASE', false, 1, '2026-11-23 03:15:33.88484+00', 0, 0);
+INSERT INTO rowrun.plan VALUES (3, 'default', 'failed', NULL, 'STOP_DATABASE', false, 1, '2026-11-23 03:15:33.88484+00', 0, 0);
 
 
 --
@@ -10075,8 +10086,8 @@ INSERT INTO rowrun.promotion_lock VALUES (1);
 -- Data for Name: replica_heartbeat; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.replica_heartbeat VALUES ('dump-1', '2026-11-23 02:57:32.285524+00', 'alive', '', '', '2026-11-23 02:57:32.285524+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP,SQL,DATABASE_MIGRATE}', '{orders}', '{}', 0, 0, NULL, NULL);
-INSERT INTO rowrun.replica_heartbeat VALUES ('dump-2', '2026-11-22 02:57:32.285524+00', 'gone', '', '', '2026-11-23 02:57:32.285524+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP}', '{}', '{}', 0, 0, NULL, NULL);
+INSERT INTO rowrun.replica_heartbeat VALUES ('dump-1', '2026-11-23 03:15:33.873707+00', 'alive', '', '', '2026-11-23 03:15:33.873707+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP,SQL,DATABASE_MIGRATE}', '{orders}', '{}', 0, 0, NULL, NULL);
+INSERT INTO rowrun.replica_heartbeat VALUES ('dump-2', '2026-11-22 03:15:33.873707+00', 'gone', '', '', '2026-11-23 03:15:33.873707+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP}', '{}', '{}', 0, 0, NULL, NULL);
 
 
 --
@@ -10163,7 +10174,7 @@ INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_database_sequ
 INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_plan_unfinished', '1725df97a7000078e15192c83ba205a6');
 INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_one_unfinished', '7cd69a9dd9c1b7653b2f53788889d915');
 INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_newest', 'bd009672f407f6da51bec83add8da4e6');
-INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_held_failure', '45fcba6b7849cb689048400a83560a56');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_held_plan', 'd2a3c2f0f16a832bd4d0f165e9639edc');
 INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_held_paused', '19e3f51de0e14e1cd3aba3406d3f738d');
 INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_held_replica', '9ce2bf48763578e8a326d275c9eeefc7');
 INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_idempotency_key', '3c33fd38e82766d9b71050670dabdaa1');
@@ -10333,7 +10344,7 @@ INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.judge(bigint[],bigi
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.verdicts_on(bigint[])', 'f7960cb70b85ac6aff8fa95258be09e4');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.apply_verdicts(record,rowrun.claim_request)', 'a41009550fcde322a4fa41ff4ad23525');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.mark_unseen_ends(bigint[],text[])', '627ccae289d436af9b0d0cfec3d7dd34');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.leave_marks(record,bigint[],text[])', 'ee1365784f39c95234122c8821d15dde');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.leave_marks(record,bigint[],text[])', 'bc600a370668c00425605c4d39ad173f');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.lock_plans_of_ends(bigint[],bigint[],text[])', 'f89e673b2738cbf4fa3b454dc75a4192');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.judge_ends(bigint[],uuid[],text[],jsonb[],text[])', 'e09ae0750b14245957c39c87386c04c4');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.make_ended(bigint[],uuid[],text[],jsonb[],bigint[],timestamp with time zone)', 'd475b365e5cbeb4dc33e665498345419');
@@ -10374,7 +10385,7 @@ INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.other_versions(text
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.stuck_on_database(text,timestamp with time zone)', '673da0ae6fc1c48ad44749cb9af441d2');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.sequential_ahead(text,text,timestamp with time zone)', '33acc30026097756cd2fc61be97d7b5b');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.waits_for_database(bigint[],timestamp with time zone)', '89b949192441a897ba2883d26ba99866');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.plan_stands(bigint,timestamp with time zone)', 'f9af8133476cd5d12b72f38705f416b9');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.plan_stands(bigint,timestamp with time zone)', '63555defd10877daf47e8f57be3f6f07');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.failed_task(bigint,text)', 'e04037d574958ec5c7445e026a6fb543');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.tasks_ahead(bigint)', '6506b31b462f8ffc632ddfa864bba9ad');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.waits_for_plan(bigint[],timestamp with time zone)', 'c8921fa489cf6cc7e4e817058bb01348');
@@ -10697,7 +10708,7 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.webhook_deliver
 -- Data for Name: stream_note; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.stream_note OVERRIDING SYSTEM VALUE VALUES (1, '2026-11-23 02:57:32.439411+00', 'warn', 'task_type.orphaned', 'kept', '{}', NULL);
+INSERT INTO rowrun.stream_note OVERRIDING SYSTEM VALUE VALUES (1, '2026-11-23 03:15:33.998828+00', 'warn', 'task_type.orphaned', 'kept', '{}', NULL);
 
 
 --
@@ -10710,21 +10721,21 @@ INSERT INTO rowrun.stream_note OVERRIDING SYSTEM VALUE VALUES (1, '2026-11-23 02
 -- Data for Name: task; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task VALUES (1, NULL, 'no plan', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 02:57:32.310778+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (2, NULL, 'handler', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 02:57:32.310778+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (3, NULL, 'handled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 3, '00:00:10', 'FAIL', 'handler', false, false, NULL, NULL, '{"team": "a"}', '2026-11-23 02:57:32.316456+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (4, NULL, 'scheduled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 02:57:32.322149+00', DEFAULT, NULL, NULL, NULL, '0 3 * * *', 'Europe/London', 'SKIP', NULL, NULL, 'QUEUE', NULL, NULL, '2026-11-23 02:57:32.323268+00', '{1,8,4294967294,8190,127,0,1}', 'info');
-INSERT INTO rowrun.task VALUES (5, 1, 'available', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 02:57:32.346198+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (8, 1, 'none', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 02:57:32.346198+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (9, 1, 'pending', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 02:57:32.346198+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (10, 1, 'running', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 02:57:32.346198+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (12, 1, 'migrate 1.10', 'DATABASE_MIGRATE', 'default', 'orders', '1.10', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 02:57:32.352342+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (13, 1, 'migrate 1.9', 'DATABASE_MIGRATE', 'default', 'orders', '1.9', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 02:57:32.352342+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (7, 1, 'done', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 02:57:32.346198+00', DEFAULT, 'DONE', NULL, 4, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (14, 2, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 02:57:32.354727+00', DEFAULT, 'DONE', NULL, 9, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (15, 3, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 02:57:32.354727+00', DEFAULT, 'FAILED', 1, 10, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (6, 1, 'canceled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 02:57:32.346198+00', DEFAULT, 'CANCELED', NULL, 3, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (11, 1, 'skipped', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, true, 'not wanted', NULL, '{}', '2026-11-23 02:57:32.346198+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (1, NULL, 'no plan', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 03:15:33.886787+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (2, NULL, 'handler', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 03:15:33.886787+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (3, NULL, 'handled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 3, '00:00:10', 'FAIL', 'handler', false, false, NULL, NULL, '{"team": "a"}', '2026-11-23 03:15:33.892062+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (4, NULL, 'scheduled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 03:15:33.895063+00', DEFAULT, NULL, NULL, NULL, '0 3 * * *', 'Europe/London', 'SKIP', NULL, NULL, 'QUEUE', NULL, NULL, '2026-11-23 03:15:33.895944+00', '{1,8,4294967294,8190,127,0,1}', 'info');
+INSERT INTO rowrun.task VALUES (5, 1, 'available', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 03:15:33.910941+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (8, 1, 'none', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 03:15:33.910941+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (9, 1, 'pending', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 03:15:33.910941+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (10, 1, 'running', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 03:15:33.910941+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (12, 1, 'migrate 1.10', 'DATABASE_MIGRATE', 'default', 'orders', '1.10', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 03:15:33.913431+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (13, 1, 'migrate 1.9', 'DATABASE_MIGRATE', 'default', 'orders', '1.9', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 03:15:33.913431+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (7, 1, 'done', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 03:15:33.910941+00', DEFAULT, 'DONE', NULL, 4, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (14, 2, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 03:15:33.91765+00', DEFAULT, 'DONE', NULL, 9, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (15, 3, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 03:15:33.91765+00', DEFAULT, 'FAILED', 1, 10, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (6, 1, 'canceled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 03:15:33.910941+00', DEFAULT, 'CANCELED', NULL, 3, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (11, 1, 'skipped', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, true, 'not wanted', NULL, '{}', '2026-11-23 03:15:33.910941+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
 
 
 --
@@ -10738,45 +10749,45 @@ INSERT INTO rowrun.task_dependency VALUES (9, 10);
 -- Data for Name: task_run; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task_run VALUES (1, 4, 0, NULL, 1, 'PENDING', '2026-11-23 03:00:00+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 02:57:32.322149+00', NULL, NULL, NULL, '2026-11-23 02:57:32.322149+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-23 03:00:00+00', 0, 0, NULL, NULL, '2026-11-23 03:00:00+00', '2026-11-23 03:01:00+00', NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (5, 9, 0, NULL, 5, 'PENDING', '2026-11-23 02:57:32.367072+00', '{"of": "pending"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 02:57:32.367072+00', NULL, NULL, NULL, '2026-11-23 02:57:32.367072+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-23 02:57:32.367072+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (7, 12, 0, NULL, 7, 'PENDING', '2026-11-23 02:57:32.367072+00', '{"of": "migrate 1.10"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.10', '2026-11-23 02:57:32.367072+00', NULL, NULL, NULL, '2026-11-23 02:57:32.367072+00', NULL, NULL, NULL, NULL, NULL, '{}', '0110210', true, NULL, NULL, NULL, '2026-11-23 02:57:32.367072+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (8, 13, 0, NULL, 8, 'PENDING', '2026-11-23 02:57:32.367072+00', '{"of": "migrate 1.9"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.9', '2026-11-23 02:57:32.367072+00', NULL, NULL, NULL, '2026-11-23 02:57:32.367072+00', NULL, NULL, NULL, NULL, NULL, '{}', '011019', true, NULL, NULL, NULL, '2026-11-23 02:57:32.367072+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (11, 1, 0, NULL, 11, 'PENDING', '2126-11-23 02:57:32.371069+00', '{}', 0, 'key 1', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 02:57:32.371069+00', NULL, NULL, NULL, '2026-11-23 02:57:32.371069+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2126-11-23 02:57:32.371069+00', 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (2, 5, 0, NULL, 2, 'AVAILABLE', '2026-11-23 02:57:32.367072+00', '{"of": "available"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 02:57:32.367072+00', '2026-11-23 02:57:32.382577+00', NULL, NULL, '2026-11-23 02:57:32.382577+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (12, 1, 0, NULL, 12, 'AVAILABLE', '2126-11-23 02:57:32.371069+00', '{}', 0, 'key 2', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 02:57:32.371069+00', '2026-11-23 02:57:32.38788+00', NULL, NULL, '2026-11-23 02:57:32.38788+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (6, 10, 0, NULL, 6, 'RUNNING', '2026-11-23 02:57:32.367072+00', '{"of": "running"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 02:57:32.367072+00', '2026-11-23 02:57:32.38777+00', '2026-11-23 02:57:32.391871+00', NULL, '2026-11-23 02:57:32.391871+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (13, 1, 0, NULL, 13, 'RUNNING', '2126-11-23 02:57:32.371069+00', '{}', 0, 'key 3', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 02:57:32.371069+00', '2026-11-23 02:57:32.387912+00', '2026-11-23 02:57:32.392119+00', NULL, '2026-11-23 02:57:32.392119+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (4, 7, 0, NULL, 4, 'DONE', '2026-11-23 02:57:32.367072+00', '{"of": "done"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 02:57:32.367072+00', '2026-11-23 02:57:32.387639+00', '2026-11-23 02:57:32.391405+00', '2026-11-23 02:57:32.396274+00', '2026-11-23 02:57:32.396274+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (9, 14, 0, NULL, 9, 'DONE', '2026-11-23 02:57:32.367072+00', '{"of": "only"}', 0, NULL, 'postgres', 2, 'NOOP', 'default', NULL, NULL, '2026-11-23 02:57:32.367072+00', '2026-11-23 02:57:32.387816+00', '2026-11-23 02:57:32.391976+00', '2026-11-23 02:57:32.396663+00', '2026-11-23 02:57:32.396663+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (14, 1, 0, NULL, 14, 'DONE', '2126-11-23 02:57:32.371069+00', '{}', 0, 'key 4', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 02:57:32.371069+00', '2026-11-23 02:57:32.387936+00', '2026-11-23 02:57:32.392205+00', '2026-11-23 02:57:32.396711+00', '2026-11-23 02:57:32.396711+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (10, 15, 0, NULL, 10, 'FAILED', '2026-11-23 02:57:32.367072+00', '{"of": "only"}', 0, NULL, 'postgres', 3, 'NOOP', 'default', NULL, NULL, '2026-11-23 02:57:32.367072+00', '2026-11-23 02:57:32.387847+00', '2026-11-23 02:57:32.392049+00', '2026-11-23 02:57:32.40783+00', '2026-11-23 02:57:32.40783+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (15, 1, 0, NULL, 15, 'FAILED', '2126-11-23 02:57:32.371069+00', '{}', 0, 'key 5', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 02:57:32.371069+00', '2026-11-23 02:57:32.387959+00', '2026-11-23 02:57:32.392274+00', '2026-11-23 02:57:32.408095+00', '2026-11-23 02:57:32.408095+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (16, 1, 0, NULL, 16, 'CANCELED', '2126-11-23 02:57:32.371069+00', '{}', 0, 'key 6', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 02:57:32.371069+00', NULL, NULL, '2026-11-23 02:57:32.416052+00', '2026-11-23 02:57:32.416052+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (3, 6, 0, NULL, 3, 'CANCELED', '2026-11-23 02:57:32.367072+00', '{"of": "canceled"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 02:57:32.367072+00', NULL, NULL, '2026-11-23 02:57:32.416474+00', '2026-11-23 02:57:32.416474+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (17, 3, 0, NULL, 17, 'FAILED', '2126-11-23 02:57:32.37908+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 02:57:32.37908+00', '2026-11-23 02:57:32.387983+00', '2026-11-23 02:57:32.392312+00', '2026-11-23 02:57:32.40817+00', '2026-11-23 02:57:32.40817+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, NULL, true, NULL, NULL, 0, 0, 18, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (18, 3, 1, 17, 17, 'AVAILABLE', '2026-11-23 02:57:32.427055+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 02:57:32.427055+00', '2026-11-23 02:57:32.429776+00', NULL, NULL, '2026-11-23 02:57:32.427055+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, 'UNTOLD', NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (1, 4, 0, NULL, 1, 'PENDING', '2026-11-24 03:00:00+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 03:15:33.895063+00', NULL, NULL, NULL, '2026-11-23 03:15:33.895063+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-24 03:00:00+00', 0, 0, NULL, NULL, '2026-11-24 03:00:00+00', '2026-11-24 03:01:00+00', NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (5, 9, 0, NULL, 5, 'PENDING', '2026-11-23 03:15:33.930441+00', '{"of": "pending"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 03:15:33.930441+00', NULL, NULL, NULL, '2026-11-23 03:15:33.930441+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-23 03:15:33.930441+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (7, 12, 0, NULL, 7, 'PENDING', '2026-11-23 03:15:33.930441+00', '{"of": "migrate 1.10"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.10', '2026-11-23 03:15:33.930441+00', NULL, NULL, NULL, '2026-11-23 03:15:33.930441+00', NULL, NULL, NULL, NULL, NULL, '{}', '0110210', true, NULL, NULL, NULL, '2026-11-23 03:15:33.930441+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (8, 13, 0, NULL, 8, 'PENDING', '2026-11-23 03:15:33.930441+00', '{"of": "migrate 1.9"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.9', '2026-11-23 03:15:33.930441+00', NULL, NULL, NULL, '2026-11-23 03:15:33.930441+00', NULL, NULL, NULL, NULL, NULL, '{}', '011019', true, NULL, NULL, NULL, '2026-11-23 03:15:33.930441+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (11, 1, 0, NULL, 11, 'PENDING', '2126-11-23 03:15:33.940373+00', '{}', 0, 'key 1', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 03:15:33.940373+00', NULL, NULL, NULL, '2026-11-23 03:15:33.940373+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2126-11-23 03:15:33.940373+00', 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (2, 5, 0, NULL, 2, 'AVAILABLE', '2026-11-23 03:15:33.930441+00', '{"of": "available"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 03:15:33.930441+00', '2026-11-23 03:15:33.950765+00', NULL, NULL, '2026-11-23 03:15:33.950765+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (12, 1, 0, NULL, 12, 'AVAILABLE', '2126-11-23 03:15:33.940373+00', '{}', 0, 'key 2', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 03:15:33.940373+00', '2026-11-23 03:15:33.953067+00', NULL, NULL, '2026-11-23 03:15:33.953067+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (6, 10, 0, NULL, 6, 'RUNNING', '2026-11-23 03:15:33.930441+00', '{"of": "running"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 03:15:33.930441+00', '2026-11-23 03:15:33.952904+00', '2026-11-23 03:15:33.959573+00', NULL, '2026-11-23 03:15:33.959573+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (13, 1, 0, NULL, 13, 'RUNNING', '2126-11-23 03:15:33.940373+00', '{}', 0, 'key 3', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 03:15:33.940373+00', '2026-11-23 03:15:33.953116+00', '2026-11-23 03:15:33.959927+00', NULL, '2026-11-23 03:15:33.959927+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (4, 7, 0, NULL, 4, 'DONE', '2026-11-23 03:15:33.930441+00', '{"of": "done"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 03:15:33.930441+00', '2026-11-23 03:15:33.952721+00', '2026-11-23 03:15:33.958983+00', '2026-11-23 03:15:33.962469+00', '2026-11-23 03:15:33.962469+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (9, 14, 0, NULL, 9, 'DONE', '2026-11-23 03:15:33.930441+00', '{"of": "only"}', 0, NULL, 'postgres', 2, 'NOOP', 'default', NULL, NULL, '2026-11-23 03:15:33.930441+00', '2026-11-23 03:15:33.95297+00', '2026-11-23 03:15:33.959712+00', '2026-11-23 03:15:33.963097+00', '2026-11-23 03:15:33.963097+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (14, 1, 0, NULL, 14, 'DONE', '2126-11-23 03:15:33.940373+00', '{}', 0, 'key 4', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 03:15:33.940373+00', '2026-11-23 03:15:33.953155+00', '2026-11-23 03:15:33.960004+00', '2026-11-23 03:15:33.963179+00', '2026-11-23 03:15:33.963179+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (10, 15, 0, NULL, 10, 'FAILED', '2026-11-23 03:15:33.930441+00', '{"of": "only"}', 0, NULL, 'postgres', 3, 'NOOP', 'default', NULL, NULL, '2026-11-23 03:15:33.930441+00', '2026-11-23 03:15:33.953018+00', '2026-11-23 03:15:33.959846+00', '2026-11-23 03:15:33.974424+00', '2026-11-23 03:15:33.974424+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (15, 1, 0, NULL, 15, 'FAILED', '2126-11-23 03:15:33.940373+00', '{}', 0, 'key 5', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 03:15:33.940373+00', '2026-11-23 03:15:33.953193+00', '2026-11-23 03:15:33.960077+00', '2026-11-23 03:15:33.974859+00', '2026-11-23 03:15:33.974859+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (16, 1, 0, NULL, 16, 'CANCELED', '2126-11-23 03:15:33.940373+00', '{}', 0, 'key 6', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 03:15:33.940373+00', NULL, NULL, '2026-11-23 03:15:33.980169+00', '2026-11-23 03:15:33.980169+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (3, 6, 0, NULL, 3, 'CANCELED', '2026-11-23 03:15:33.930441+00', '{"of": "canceled"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 03:15:33.930441+00', NULL, NULL, '2026-11-23 03:15:33.98064+00', '2026-11-23 03:15:33.98064+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (17, 3, 0, NULL, 17, 'FAILED', '2126-11-23 03:15:33.946952+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 03:15:33.946952+00', '2026-11-23 03:15:33.953233+00', '2026-11-23 03:15:33.960122+00', '2026-11-23 03:15:33.974947+00', '2026-11-23 03:15:33.974947+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, NULL, true, NULL, NULL, 0, 0, 18, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (18, 3, 1, 17, 17, 'AVAILABLE', '2026-11-23 03:15:33.988845+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 03:15:33.988845+00', '2026-11-23 03:15:33.992902+00', NULL, NULL, '2026-11-23 03:15:33.988845+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, 'UNTOLD', NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
 
 
 --
 -- Data for Name: task_run_log; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task_run_log VALUES (1, 1, '2026-11-23 02:57:32.431774+00', NULL, 'note', '{"text": "kept"}');
+INSERT INTO rowrun.task_run_log VALUES (1, 1, '2026-11-23 03:15:33.99628+00', NULL, 'note', '{"text": "kept"}');
 
 
 --
 -- Data for Name: task_type; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task_type VALUES ('OLD', true, NULL, NULL, '2026-11-23 02:57:32.435045+00');
+INSERT INTO rowrun.task_type VALUES ('OLD', true, NULL, NULL, '2026-11-23 03:15:33.997638+00');
 
 
 --
 -- Data for Name: webhook; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.webhook VALUES (1, 'default', 'hook', 'https://example.com/hook', NULL, '{PIPELINE_FAILED,PIPELINE_COMPLETED}', 'standard', true, '2026-11-23 02:57:32.29885+00');
+INSERT INTO rowrun.webhook VALUES (1, 'default', 'hook', 'https://example.com/hook', NULL, '{PIPELINE_FAILED,PIPELINE_COMPLETED}', 'standard', true, '2026-11-23 03:15:33.880997+00');
 
 
 --
@@ -11159,17 +11170,17 @@ CREATE INDEX task_run_failed ON rowrun.task_run USING btree (finished_at DESC) W
 
 
 --
--- Name: task_run_held_failure; Type: INDEX; Schema: rowrun; Owner: -
---
-
-CREATE INDEX task_run_held_failure ON rowrun.task_run USING btree (plan_id, database_id) WHERE ((status = 'PENDING'::text) AND (hold = 'FAILURE'::text));
-
-
---
 -- Name: task_run_held_paused; Type: INDEX; Schema: rowrun; Owner: -
 --
 
 CREATE INDEX task_run_held_paused ON rowrun.task_run USING btree (task_id) WHERE ((status = 'PENDING'::text) AND (hold = 'PAUSED'::text));
+
+
+--
+-- Name: task_run_held_plan; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE INDEX task_run_held_plan ON rowrun.task_run USING btree (plan_id, database_id) WHERE ((status = 'PENDING'::text) AND ((hold = 'FAILURE'::text) OR ((hold = 'READY'::text) AND sequential)));
 
 
 --

@@ -101,7 +101,8 @@ END $$;
 COMMENT ON FUNCTION rowrun.mark_unseen_ends(bigint[], text[]) IS 'Internal: marks of runs that wait for a task which may just be ending.';
 
 -- Marks of what this pass itself may have opened or not got round to; whether there is any. of_plans and cut_off are the
--- candidates'.
+-- candidates'. What waits on a database is asked by LIMIT 1, of each database: EXISTS becomes a join, which reads all that any
+-- database holds.
 CREATE OR REPLACE FUNCTION rowrun.leave_marks(v record, of_plans bigint[], cut_off text[]) RETURNS boolean LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
@@ -111,16 +112,27 @@ BEGIN
         -- A version that came may hold a sequential run back, behind which others then needn't wait.
         INSERT INTO gate_mark (kind, database_id)
         SELECT 'DATABASE', d FROM unnest(v.fresh) d
-        WHERE EXISTS (SELECT FROM task_run w WHERE w.database_id = d AND w.version_key IS NULL AND NOT w.sequential
-                      AND w.status = 'PENDING' AND w.hold = 'DATABASE')
-          AND EXISTS (SELECT FROM task_run q WHERE q.database_id = d AND q.version_key IS NOT NULL AND q.sequential AND q.status = 'PENDING');
+        WHERE (SELECT true FROM task_run w WHERE w.database_id = d AND w.version_key IS NULL AND NOT w.sequential
+               AND w.status = 'PENDING' AND w.hold = 'DATABASE' LIMIT 1)
+          AND (SELECT true FROM task_run q WHERE q.database_id = d AND q.version_key IS NOT NULL AND q.sequential AND q.status = 'PENDING' LIMIT 1);
         left_some := left_some OR FOUND;
     END IF;
     IF v.freed IS NOT NULL THEN
         -- A sequential run that others waited behind, as mutual exclusion alone held it, and that something else holds now.
         INSERT INTO gate_mark (kind, database_id)
         SELECT 'DATABASE', d FROM unnest(v.freed) d
-        WHERE EXISTS (SELECT FROM task_run w WHERE w.database_id = d AND w.status = 'PENDING' AND w.hold = 'DATABASE');
+        WHERE (SELECT true FROM task_run w WHERE w.database_id = d AND w.status = 'PENDING' AND w.hold = 'DATABASE' LIMIT 1);
+        left_some := left_some OR FOUND;
+    END IF;
+    IF cardinality(v.open_ids) > 0 THEN
+        -- The same of sequential runs that are no candidates: a plan that has just given its last slot away holds them now.
+        INSERT INTO gate_mark (kind, database_id)
+        SELECT DISTINCT 'DATABASE', s.database_id
+        FROM (SELECT DISTINCT r.plan_id FROM task_run r WHERE r.id = ANY (v.open_ids) AND num_nonnulls(r.plan_id) = 1) p
+        CROSS JOIN LATERAL (SELECT r.database_id FROM task_run r
+                            WHERE r.plan_id = p.plan_id AND r.status = 'PENDING' AND r.hold = 'READY' AND r.sequential AND r.database_id > '') s
+        WHERE (SELECT true FROM task_run w WHERE w.database_id = s.database_id AND w.status = 'PENDING' AND w.hold = 'DATABASE' LIMIT 1)
+          AND (SELECT room.slots FROM rowrun.plan_room(p.plan_id) room) <= 0;
         left_some := left_some OR FOUND;
     END IF;
     IF num_nonnulls(v.crowded_out, cut_off) > 0 THEN

@@ -1,5 +1,5 @@
--- What a plan holds its runs back by. run_ids: the first 100 that take its slots, where none is left; stuck_id: an AVAILABLE
--- run that keeps a slot and that no live replica takes. The status is that of a list for the reason that plan_room has.
+-- What a plan holds its runs back by. Where no slot is left, run_ids: the first 100 that take them; stuck_id: an AVAILABLE run that
+-- keeps one and that no live replica takes. The status is that of a list for the reason that plan_room has.
 CREATE OR REPLACE FUNCTION rowrun.plan_stands(plan_id bigint, t timestamptz)
     RETURNS TABLE (open boolean, paused boolean, on_failure text, limited boolean, parallel_limit integer, slots bigint, run_ids jsonb, stuck_id bigint)
     LANGUAGE sql STABLE
@@ -20,7 +20,7 @@ BEGIN ATOMIC
               CROSS JOIN LATERAL (SELECT u.* FROM rowrun.task_run u
                                   WHERE u.plan_id = p.id AND u.status = w.status AND u.status IN ('AVAILABLE', 'RUNNING') OFFSET 0) x
               LIMIT 200) u
-        WHERE p.parallel_limit IS NOT NULL AND NOT EXISTS (SELECT FROM rowrun.able_replicas(u, t))
+        WHERE room.slots <= 0 AND NOT EXISTS (SELECT FROM rowrun.able_replicas(u, t))
         LIMIT 1) stuck ON true;
 END;
 COMMENT ON FUNCTION rowrun.plan_stands(bigint, timestamptz) IS 'Internal: what a plan holds its runs back by.';

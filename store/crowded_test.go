@@ -1,0 +1,48 @@
+package store_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/rowrun/rowrun/store/storetest"
+)
+
+// Who waits on a database behind a sequential run goes on when the plan of that run gives its last slot to another one, also in
+// the pass that looks at both.
+func TestNobodyWaitsBehindARunWhoseSlotAnotherTook(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, storetest.New(t))
+	addReplica(t, conn, "r")
+	exec(t, conn, `INSERT INTO rowrun.plan (id, parallel_limit) VALUES (1, 1)`)
+	exec(t, conn, `INSERT INTO rowrun.task (id, plan_id, type, database_id, sequential, priority) VALUES
+		(1, 1, 'NOOP', NULL, false, 0), (2, 1, 'NOOP', 'b', false, 1), (3, 1, 'NOOP', 'a', true, 0), (4, NULL, 'NOOP', 'a', false, 0)`)
+	exec(t, conn, `INSERT INTO rowrun.task_run (task_id) VALUES (1)`)
+	promoteAll(t, conn)
+	exec(t, conn, `UPDATE rowrun.task_run SET status = 'RUNNING', replica_id = 'r' WHERE status = 'AVAILABLE'`)
+	exec(t, conn, `INSERT INTO rowrun.task_run (task_id) VALUES (2), (3)`)
+	promoteAll(t, conn)
+	exec(t, conn, `UPDATE rowrun.task_run SET status = 'DONE' WHERE task_id = 1`)
+	exec(t, conn, `INSERT INTO rowrun.task_run (task_id) VALUES (4)`)
+	promoteAll(t, conn)
+	require.Equal(t, "AVAILABLE", query[string](t, conn, `SELECT status FROM rowrun.task_run WHERE task_id = 2`), "it took the slot")
+	require.Equal(t, "READY", query[string](t, conn, `SELECT hold FROM rowrun.task_run WHERE task_id = 3`))
+	require.Equal(t, "AVAILABLE", query[string](t, conn, `SELECT status FROM rowrun.task_run WHERE task_id = 4`))
+}
+
+// An AVAILABLE run that nobody takes keeps a slot, which is worth a word only where none is left.
+func TestASlotThatIsKeptIsNamedWhereNoneIsLeft(t *testing.T) {
+	t.Parallel()
+	for limit, causes := range map[int][]string{1: {"PLAN_LIMIT", "DEPENDENCY", "NO_REPLICA"}, 2: {"DEPENDENCY"}} {
+		conn := connect(t, storetest.New(t))
+		addReplica(t, conn, "r")
+		exec(t, conn, `INSERT INTO rowrun.plan (id, parallel_limit) VALUES (1, $1)`, limit)
+		exec(t, conn, `INSERT INTO rowrun.task (id, plan_id, type) VALUES (1, 1, 'NOOP'), (2, 1, 'NOOP'), (3, 1, 'NOOP')`)
+		exec(t, conn, `INSERT INTO rowrun.task_dependency (task_id, depends_on_id) VALUES (2, 3)`)
+		exec(t, conn, `INSERT INTO rowrun.task_run (task_id) VALUES (1), (2)`)
+		promoteAll(t, conn)
+		require.Equal(t, "AVAILABLE", query[string](t, conn, `SELECT status FROM rowrun.task_run WHERE task_id = 1`))
+		exec(t, conn, `UPDATE rowrun.replica_heartbeat SET types = '{OTHER}'`)
+		require.ElementsMatch(t, causes, query[[]string](t, conn, `SELECT array_agg(DISTINCT w.cause) FROM rowrun.task_run r, rowrun.waiting(r.id) w WHERE r.task_id = 2 AND w.message NOT LIKE 'no live%'`))
+	}
+}
