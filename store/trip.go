@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -58,16 +59,9 @@ type Round struct {
 func (s *Store) Work(ctx context.Context, t Trip) (Round, error) {
 	w := s.newWork(&t)
 	err := w.do(ctx)
-	if err != nil || !w.missed() {
-		return w.round, err
+	if err == nil && w.missed() {
+		err = w.searchFurther(ctx)
 	}
-	// Others were at the same rows: look further down the list, once.
-	again := s.newWork(&Trip{Replica: t.Replica, Wants: t.Wants, Want: w.want - len(w.searched), Lane: t.Lane})
-	again.look, again.thin = 4*w.want+100, false
-	err = again.do(ctx)
-	w.round.Claims = append(w.round.Claims, again.round.Claims...)
-	w.round.Contended = w.round.Contended || again.seen > len(again.round.Claims) && len(again.round.Claims) < again.want
-	w.round.behind(again.round.Behind)
 	return w.round, err
 }
 
@@ -271,6 +265,21 @@ func (w *work) account(promote Promotion) {
 	r.Claims = append(opened, r.Claims...)
 	r.Gated = r.Gated || w.ends.opened.Promoted > len(opened)
 	r.Marked = w.ends.opened.Marked && promote == PromoteNothing
+}
+
+// searchFurther looks further down the list, once, as others were at the same rows. What the trip did stands by now: where this
+// fails the next trip will tell.
+func (w *work) searchFurther(ctx context.Context) error {
+	again := w.s.newWork(&Trip{Replica: w.trip.Replica, Wants: w.trip.Wants, Want: w.want - len(w.searched), Lane: w.trip.Lane})
+	again.look, again.thin = min(4*w.want+100, again.most), false
+	err := again.do(ctx)
+	w.round.Claims = append(w.round.Claims, again.round.Claims...)
+	w.round.Contended = w.round.Contended || len(again.searched) < again.want && (err != nil || again.seen > len(again.searched))
+	w.round.behind(again.round.Behind)
+	if errors.Is(err, ErrDead) {
+		return err
+	}
+	return nil
 }
 
 // missed says whether the search left runs that it could have taken, as others were at them.
