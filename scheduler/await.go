@@ -32,14 +32,14 @@ func (d *dispatcher) await(ctx context.Context) (w wake, ok bool) {
 		w.woken = true
 	case <-toClaim:
 		w.told = true
-		d.s.news.Add(1)
+		d.s.invalidations.Add(1)
 		d.available.came()
 		d.lost.toClaim()
 	case <-d.s.promoted:
 		d.available.came()
 	case <-d.claimable:
 		d.available.came()
-		d.s.news.Add(1)
+		d.s.invalidations.Add(1)
 	case <-d.s.freed:
 		d.gather(ctx)
 	case <-d.timer.C:
@@ -58,7 +58,7 @@ func (d *dispatcher) await(ctx context.Context) (w wake, ok bool) {
 
 // heardLook takes a notification that tells nothing: something may be due, and what was inserted may be claimed.
 func (d *dispatcher) heardLook() {
-	d.s.news.Add(1)
+	d.s.invalidations.Add(1)
 	d.available.came()
 	d.lost.woken()
 	signal(d.s.lookAtRuns)
@@ -66,7 +66,7 @@ func (d *dispatcher) heardLook() {
 
 // gather lets some more slots become free before they are filled, where most are taken and runs are waiting for them:
 // one claim for many costs little more than one for one.
-func (t *term) gather(ctx context.Context) {
+func (t *incarnation) gather(ctx context.Context) {
 	if t.available.may() && t.s.freeSlots() < t.s.cfg.Concurrency/2 {
 		sleep(ctx, gatherFor)
 	}

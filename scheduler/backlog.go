@@ -15,7 +15,7 @@ const manyPromoted = 100
 func backlogged(p store.Pass) bool { return p.More || p.Promoted > manyPromoted }
 
 // promoteBacklog promotes what a pass has left, while dispatch claims what was promoted.
-func (t *term) promoteBacklog(ctx context.Context) {
+func (t *incarnation) promoteBacklog(ctx context.Context) {
 	errs := t.s.newOnce("promote a backlog")
 	for {
 		select {
@@ -44,7 +44,7 @@ func (t *term) promoteBacklog(ctx context.Context) {
 			}
 			errs.ok()
 			if p.Gated {
-				t.s.news.Add(1)
+				t.s.invalidations.Add(1)
 			}
 			t.s.cfg.Observer.passed(p)
 			signal(t.s.promoted)

@@ -57,7 +57,7 @@ func (r *recorder) takeCarried() []ending {
 // gatherEndings lets quick runs that have just been started end too, where endings are waiting for a trip already:
 // otherwise those of two halves would take turns, each with a trip of its own. An ending that waits for no other
 // goes at once.
-func (t *term) gatherEndings(ctx context.Context) {
+func (t *incarnation) gatherEndings(ctx context.Context) {
 	for ctx.Err() == nil && t.s.executing.Load() > 0 && t.s.recorder.gathers() && t.justClaimed() {
 		sleep(ctx, gatherFor/8)
 	}

@@ -11,7 +11,7 @@ const passTimeout = 15 * time.Second
 
 // dispatcher is what dispatch knows between two rounds. It is for one goroutine.
 type dispatcher struct {
-	*term
+	*incarnation
 	errs    *once
 	timer   *time.Timer
 	times   timetable
@@ -24,10 +24,10 @@ type dispatcher struct {
 
 // dispatch promotes and claims: woken by a notification, by a slot of ours that became free, by a run_at, or by the
 // sweep.
-func (t *term) dispatch(ctx context.Context) {
+func (t *incarnation) dispatch(ctx context.Context) {
 	now := time.Now()
 	d := &dispatcher{
-		term: t, errs: t.s.newOnce("promote and claim"), timer: time.NewTimer(0), times: timetable{sweep: now, promote: now, whole: now},
+		incarnation: t, errs: t.s.newOnce("promote and claim"), timer: time.NewTimer(0), times: timetable{sweep: now, promote: now, whole: now},
 		lost: lostWakeUps{observer: &t.s.cfg.Observer},
 	}
 	defer d.timer.Stop()
@@ -43,7 +43,7 @@ func (t *term) dispatch(ctx context.Context) {
 func (d *dispatcher) round(ctx context.Context, w wake) {
 	now := time.Now()
 	if w.woken {
-		d.late.woken()
+		d.commitWatch.woken()
 	}
 	var seen store.Survey
 	var err error
@@ -56,8 +56,8 @@ func (d *dispatcher) round(ctx context.Context, w wake) {
 	switch {
 	case leave:
 		signal(d.more) // the backlog's passes find it, and their end is a wake-up
-		d.times.promote, d.late = d.times.sweep, late{}
-	case promote == store.PromoteDue && d.late.due(now):
+		d.times.promote, d.commitWatch = d.times.sweep, commitWatch{}
+	case promote == store.PromoteDue && d.commitWatch.due(now):
 		d.available.came()
 	}
 	d.lost.look(now)
@@ -109,7 +109,7 @@ func (d *dispatcher) failed(err error) {
 
 // rest sets the timer for the next round.
 func (d *dispatcher) rest() {
-	d.times.promote = d.late.before(d.times.promote)
+	d.times.promote = d.commitWatch.before(d.times.promote)
 	if !d.times.promote.Equal(d.times.sweep) {
 		d.lost.due = d.times.promote
 	}

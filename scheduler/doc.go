@@ -4,20 +4,20 @@
 //
 // # A replica's life
 //
-// A Scheduler lives as long as its process; inside it one term follows another. A term has one replica id and one row
+// A Scheduler lives as long as its process; inside it one incarnation follows another. An incarnation has one replica id and one row
 // in replica_heartbeat. It begins with its first heartbeat, before the first claim. It ends in one of three ways:
 //
 //	drain   the process is asked to stop: nothing new is claimed, work may finish, then what is left is stopped
 //	        (DRAINED), heartbeats go on until the end, and the row is deleted last
-//	fence   no heartbeat could be written for two thirds of the lease: the term's executors are stopped and their
+//	fence   no heartbeat could be written for two thirds of the lease: the incarnation's executors are stopped and their
 //	        runs recorded as LOST_CONTACT as soon as the database answers
 //	dead    another replica declared it dead: the same, and what it writes is refused
 //
-// After a fence or a death a new term begins, under a new id.
+// After a fence or a death a new incarnation begins, under a new id.
 //
 // # Invariants
 //
-//   - At most Concurrency executors run, over all terms: one that ignores its cancel keeps its slot.
+//   - At most Concurrency executors run, over all incarnations: one that ignores its cancel keeps its slot.
 //   - An ending is recorded at most once, by compare-and-set on the claim, and tried until it is recorded or refused.
 //   - What wakes a pass carries no state: every pass asks the database what there is to do. With no wake-up at all the
 //     sweep does everything, later.

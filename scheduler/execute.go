@@ -17,13 +17,13 @@ import (
 
 // running is a run that this process executes.
 type running struct {
-	claim   store.Claim
-	term    *term
-	rules   *typeRules // it was claimed under
-	started time.Time
-	cancel  context.CancelCauseFunc
-	ctx     context.Context
-	settle  sync.Once // its ending is handed to the recorder once
+	claim       store.Claim
+	incarnation *incarnation
+	rules       *typeRules // it was claimed under
+	started     time.Time
+	cancel      context.CancelCauseFunc
+	ctx         context.Context
+	settle      sync.Once // its ending is handed to the recorder once
 
 	// Guarded by Scheduler.mu.
 	returned, isStalled, isStuck bool
@@ -51,10 +51,10 @@ func (s *Scheduler) holds(id int64) bool {
 }
 
 // execute starts a run that was claimed under these rules.
-func (t *term) execute(c store.Claim, rules *typeRules) {
+func (t *incarnation) execute(c store.Claim, rules *typeRules) {
 	s := t.s
 	ctx, cancel := context.WithCancelCause(t.exec)
-	r := &running{claim: c, term: t, rules: rules, started: time.Now(), cancel: cancel, ctx: ctx}
+	r := &running{claim: c, incarnation: t, rules: rules, started: time.Now(), cancel: cancel, ctx: ctx}
 	s.mu.Lock()
 	s.running[c.ID] = r
 	s.claimed[s.slotOf(c.ID)] = c.ID
@@ -91,7 +91,7 @@ func (t *term) execute(c store.Claim, rules *typeRules) {
 func (r *running) call(ctx context.Context) (out Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			r.term.s.cfg.Log.Error().Int64("run_id", r.claim.ID).Str("type", r.claim.Type).Interface("panic", p).
+			r.incarnation.s.cfg.Log.Error().Int64("run_id", r.claim.ID).Str("type", r.claim.Type).Interface("panic", p).
 				Bytes("stack", debug.Stack()).Msg("executor panicked")
 			err = &Failure{Code: CodePanic, Detail: fmt.Sprintf("the executor panicked: %v", p), Retryable: true}
 		}
@@ -103,9 +103,9 @@ func (r *running) call(ctx context.Context) (out Result, err error) {
 		// Only a database in SQL_ASCII has such. Decoded they would become other text, which nobody wrote.
 		return Result{}, BadInput("the task's payload or the run's input holds bytes that are not UTF-8: write them again, with the client_encoding that they are in")
 	}
-	ex, ok := r.term.s.cfg.Executors[r.claim.Type]
+	ex, ok := r.incarnation.s.cfg.Executors[r.claim.Type]
 	if a, aliased := r.rules.aliases[r.claim.Type]; !ok && aliased {
-		ex, ok = r.term.s.cfg.Executors[a.of]
+		ex, ok = r.incarnation.s.cfg.Executors[a.of]
 		r.claim.Payload = a.rename(r.claim.Payload)
 	}
 	if !ok {
@@ -116,7 +116,7 @@ func (r *running) call(ctx context.Context) (out Result, err error) {
 
 // handout is what the executor is told.
 func (r *running) handout() *Run {
-	c, st, id := &r.claim, r.term.s.cfg.Store, r.term.id
+	c, st, id := &r.claim, r.incarnation.s.cfg.Store, r.incarnation.id
 	return &Run{
 		ID: c.ID, RootID: c.RootID, TaskID: c.TaskID, TaskName: c.TaskName, PlanID: c.PlanID, Attempt: c.Attempt,
 		Type: c.Type, Queue: c.Queue, DatabaseID: c.DatabaseID, Version: c.Version, Payload: c.Payload, Claim: c.Claim, Manual: c.Manual,
@@ -144,7 +144,7 @@ func (r *running) handout() *Run {
 
 // hurry gives an executor that was told to stop its grace; then its run is recorded without it.
 func (r *running) hurry(done <-chan struct{}) {
-	timer := time.NewTimer(r.term.s.cfg.CancelGrace)
+	timer := time.NewTimer(r.incarnation.s.cfg.CancelGrace)
 	defer timer.Stop()
 	select {
 	case <-done:
@@ -155,11 +155,11 @@ func (r *running) hurry(done <-chan struct{}) {
 }
 
 // abandon records the runs of executors that did not stop in time.
-func (t *term) abandon(cause error) {
+func (t *incarnation) abandon(cause error) {
 	t.s.mu.Lock()
 	var left []*running
 	for _, r := range t.s.running {
-		if r.term == t {
+		if r.incarnation == t {
 			left = append(left, r)
 		}
 	}
@@ -182,7 +182,7 @@ func (r *running) watchProgress(done <-chan struct{}) {
 		case <-timer.C:
 		}
 		ctx, cancel := context.WithTimeout(r.ctx, passTimeout)
-		held, err := r.term.s.cfg.Store.Watch(ctx, r.term.id, []int64{r.claim.ID})
+		held, err := r.incarnation.s.cfg.Store.Watch(ctx, r.incarnation.id, []int64{r.claim.ID})
 		cancel()
 		wait = time.Second
 		if err == nil && len(held) == 1 {
@@ -199,8 +199,8 @@ func (r *running) watchProgress(done <-chan struct{}) {
 // end hands the run's ending to the recorder, once.
 func (r *running) end(out Result, err error) {
 	r.settle.Do(func() {
-		s, c := r.term.s, &r.claim
-		e := ending{store: store.Ending{ID: c.ID, Claim: c.Claim, Database: c.DatabaseID}, kind: c.Type, plan: c.PlanID, replica: r.term.id, loud: failureLevel(c)}
+		s, c := r.incarnation.s, &r.claim
+		e := ending{store: store.Ending{ID: c.ID, Claim: c.Claim, Database: c.DatabaseID}, kind: c.Type, plan: c.PlanID, replica: r.incarnation.id, loud: failureLevel(c)}
 		if c.PlanID != nil {
 			e.store.PlanTask = c.TaskID
 		}

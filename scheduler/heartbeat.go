@@ -12,7 +12,7 @@ import (
 // store.ErrElsewhere where a copy has taken the database's place,
 // errFenced where it could not write for two thirds of its lease: by then it must have stopped what it runs, because
 // others may soon begin to run it.
-func (t *term) heartbeat(ctx context.Context) error {
+func (t *incarnation) heartbeat(ctx context.Context) error {
 	c := t.s.cfg
 	errs := t.s.newOnce("heartbeat")
 	trust := c.StaleAfter * 2 / 3

@@ -112,7 +112,7 @@ func (h *holdUps) news() (came, went []store.HoldUp) {
 
 // watchHoldUps asks who blocks this replica while a statement of it takes long, and says who holds it up, until ctx
 // ends. While nothing takes long it sends nothing.
-func (t *term) watchHoldUps(ctx context.Context) {
+func (t *incarnation) watchHoldUps(ctx context.Context) {
 	h := &t.s.holdUps
 	long := min(blockedFor, t.s.cfg.StaleAfter*15/100)
 	for ctx.Err() == nil {

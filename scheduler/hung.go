@@ -13,7 +13,7 @@ var ErrStuck = errors.New("too many executors ignore their cancel: this process 
 // announceStall says that the run reported no progress in time, after its executor was told to stop. What can't be written is
 // only logged.
 func (r *running) announceStall() {
-	s := r.term.s
+	s := r.incarnation.s
 	s.mu.Lock()
 	if !r.returned {
 		r.isStalled = true
@@ -37,7 +37,7 @@ const stallNoteTimeout = 2 * time.Second
 // ignoresCancel counts an executor that did not return in its grace. Beyond the limit, or with no slot left, the
 // replica drains.
 func (r *running) ignoresCancel() {
-	s := r.term.s
+	s := r.incarnation.s
 	s.mu.Lock()
 	if r.returned {
 		s.mu.Unlock()
@@ -60,9 +60,9 @@ func (r *running) ignoresCancel() {
 func (r *running) noLongerHung() {
 	r.returned = true
 	if r.isStalled {
-		r.term.s.stalled.Add(-1)
+		r.incarnation.s.stalled.Add(-1)
 	}
 	if r.isStuck {
-		r.term.s.stuck.Add(-1)
+		r.incarnation.s.stuck.Add(-1)
 	}
 }

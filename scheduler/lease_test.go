@@ -73,7 +73,7 @@ func TestFenceStopsAndSettlesOwnRuns(t *testing.T) {
 
 	c = newClient(t, url)
 	require.Equal(t, "FAILED LOST_CONTACT", c.ends(run))
-	poll(t, "a new term", func() bool { s := r.Status().ReplicaID; return s != "" && s != id })
+	poll(t, "a new incarnation", func() bool { s := r.Status().ReplicaID; return s != "" && s != id })
 	require.Equal(t, "DONE", c.ends(c.run("name", "'after'")))
 	require.Zero(t, c.int(`SELECT count(*) FROM rowrun.replica_heartbeat WHERE replica_id = $1`, id), "the old row is gone")
 }
@@ -178,11 +178,11 @@ func TestDrain(t *testing.T) {
 	poll(t, "the drain", func() bool {
 		return c.text(`SELECT state FROM rowrun.replica_heartbeat WHERE replica_id = $1`, id) == "DRAINING"
 	})
-	late := c.run("name", "'late'")
+	commitWatch := c.run("name", "'late'")
 	close(release)
 	<-stopped
 	require.Equal(t, "DONE", c.ends(quick))
 	require.Equal(t, "FAILED DRAINED", c.ends(endless))
-	require.NotEqual(t, "RUNNING", c.text(`SELECT status FROM rowrun.task_run WHERE id = $1`, late))
+	require.NotEqual(t, "RUNNING", c.text(`SELECT status FROM rowrun.task_run WHERE id = $1`, commitWatch))
 	require.Zero(t, c.int(`SELECT count(*) FROM rowrun.replica_heartbeat`))
 }

@@ -3,7 +3,7 @@ package scheduler
 import "context"
 
 // sweepOrphans looks for runs that no live replica could run. A type is announced when two looks have found it.
-func (t *term) sweepOrphans(ctx context.Context) {
+func (t *incarnation) sweepOrphans(ctx context.Context) {
 	c := t.s.cfg
 	errs := t.s.newOnce("orphans")
 	for {

@@ -20,7 +20,7 @@ const (
 // pass promotes and claims until there is nothing more to do now; it returns when to look again. Where no other run is
 // known to be AVAILABLE, it claims what it promotes itself and looks for others only if that left some. Endings that
 // came meanwhile go along in the same round trip.
-func (t *term) pass(ctx context.Context, promote store.Promotion) (next time.Duration, found sighting, err error) {
+func (t *incarnation) pass(ctx context.Context, promote store.Promotion) (next time.Duration, found sighting, err error) {
 	next = forever
 	carry := promote != store.PromoteSweep // which may take long
 	for {
@@ -65,7 +65,7 @@ func (t *term) pass(ctx context.Context, promote store.Promotion) (next time.Dur
 
 // nextTrip is the trip that promotes so much, writes these endings and claims for the slots that are free. since is what was known
 // of AVAILABLE runs before; some: there is anything to do.
-func (t *term) nextTrip(promote store.Promotion, endings []ending) (trip store.Trip, since int, some bool) {
+func (t *incarnation) nextTrip(promote store.Promotion, endings []ending) (trip store.Trip, since int, some bool) {
 	may, since := t.available.ask()
 	trip = store.Trip{Endings: endingsOf(endings), LockTimeout: quickLock, Promote: promote}
 	some = promote != store.PromoteNothing || len(endings) > 0
@@ -77,25 +77,25 @@ func (t *term) nextTrip(promote store.Promotion, endings []ending) (trip store.T
 }
 
 // lookAgainAfter is when to look again behind a trip: something is due, or searches have gone past runs.
-func (t *term) lookAgainAfter(p store.Pass) time.Duration {
+func (t *incarnation) lookAgainAfter(p store.Pass) time.Duration {
 	next := forever
 	if p.NextDue > 0 {
 		next = p.NextDue
 	}
-	if p.Behind > 0 {
-		next = min(next, p.Behind)
+	if p.Rescan > 0 {
+		next = min(next, p.Rescan)
 		t.available.came()
 	}
 	return next
 }
 
 // promoteAndClaim makes a trip of a pass.
-func (t *term) promoteAndClaim(ctx context.Context, trip store.Trip, endings []ending) (store.Pass, error) {
+func (t *incarnation) promoteAndClaim(ctx context.Context, trip store.Trip, endings []ending) (store.Pass, error) {
 	rt, cancel := context.WithTimeout(context.WithoutCancel(ctx), passTimeout)
 	defer cancel()
 	round, err := t.trip(rt, &t.passes, trip)
-	t.noteSearches(t.passes.searches.Slow())
-	t.late.looked(round.Unseen, time.Now())
+	t.noteSearches(t.passes.cursor.Slow())
+	t.commitWatch.looked(round.InFlight, time.Now())
 	switch {
 	case len(endings) == 0:
 	case err != nil && !errors.Is(err, store.ErrDead):
@@ -107,7 +107,7 @@ func (t *term) promoteAndClaim(ctx context.Context, trip store.Trip, endings []e
 }
 
 // noteSearches says when searches for runs begin to read much for what they find, and when they don't any more.
-func (t *term) noteSearches(took time.Duration) {
+func (t *incarnation) noteSearches(took time.Duration) {
 	const text = "searches for runs pass by many that they can't take: ended ones, as long as something holds an old snapshot (rowrun doctor says who), or those of paused tasks"
 	switch {
 	case took >= slowSearch && !t.warned:

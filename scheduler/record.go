@@ -19,7 +19,7 @@ const (
 )
 
 // recorder writes endings: the first at once, those that come while a batch is being written as the next batch. It
-// outlives terms: an ending is tried until it is recorded or refused.
+// outlives incarnations: an ending is tried until it is recorded or refused.
 type recorder struct {
 	s    *Scheduler
 	errs *once
@@ -256,7 +256,7 @@ func (r *recorder) try(ctx context.Context, end endFunc, batch []ending, lock ti
 		signal(r.s.opened)
 	}
 	if opened.Promoted > 0 {
-		r.s.news.Add(1)
+		r.s.invalidations.Add(1)
 		signal(r.s.promoted)
 	}
 	return nil

@@ -11,7 +11,7 @@ const scheduleWindow = 1000
 
 // sweepSchedules is the safety net of recurring tasks. The end of a run and the change of a task make the next run
 // themselves; what this finds was deleted or restored by hand, and may wait.
-func (t *term) sweepSchedules(ctx context.Context) {
+func (t *incarnation) sweepSchedules(ctx context.Context) {
 	c := t.s.cfg
 	errs := t.s.newOnce("schedule sweep")
 	after := int64(0)

@@ -64,7 +64,7 @@ type Config struct {
 	// Surveyed, where not nil, is told what each sweep's look at the database saw, for those who would have to look
 	// themselves. One goroutine calls it; it must return at once.
 	Surveyed func(store.Survey)
-	// Identified, where not nil, is told the deployment's identity before each term: a person may have given a copied
+	// Identified, where not nil, is told the deployment's identity before each incarnation: a person may have given a copied
 	// database another one while this replica waited.
 	Identified func(deployment string)
 	// Observer is told what happens; its zero value isn't.
@@ -77,16 +77,16 @@ type Config struct {
 
 // Scheduler runs what the database holds. Make it with New; Run it once.
 type Scheduler struct {
-	cfg   Config
-	types []string
-	wants store.Wants
+	cfg          Config
+	types        []string
+	capabilities store.Capabilities
 
 	recorder *recorder
 	freed    chan struct{} // a slot became free: claim
 	opened   chan struct{} // a gate may have opened through us: promote and claim
 	promoted chan struct{} // runs were promoted beside dispatch: claim
-	// news counts how often there may have come runs before those that searches have come to.
-	news atomic.Int64
+	// invalidations counts how often runs may have come before those that searches have come to.
+	invalidations atomic.Int64
 	// lookAtRuns passes wake-ups on to the watch: a cancel may have been asked for.
 	lookAtRuns chan struct{}
 
@@ -101,7 +101,7 @@ type Scheduler struct {
 	missed    atomic.Int64 // heartbeats that could not be written
 	completed atomic.Int64
 	failed    atomic.Int64
-	current   atomic.Pointer[term]
+	current   atomic.Pointer[incarnation]
 	draining  atomic.Bool
 	unable    unable
 	elsewhere atomic.Pointer[string] // why the database is not this deployment's; empty: it is
@@ -185,7 +185,7 @@ func New(c Config) (*Scheduler, error) {
 		s.types = append(s.types, t)
 	}
 	sort.Strings(s.types)
-	s.wants = store.Wants{
+	s.capabilities = store.Capabilities{
 		Queues: slices.Clone(c.Queues), Types: s.types, Databases: c.Databases, Commands: c.Commands, DefaultTimeout: c.TaskTimeout,
 	}
 	s.recorder = newRecorder(s)
@@ -194,7 +194,7 @@ func New(c Config) (*Scheduler, error) {
 
 // Status is what a replica says of itself.
 type Status struct {
-	ReplicaID string // "" before the first heartbeat and between terms
+	ReplicaID string // "" before the first heartbeat and between incarnations
 	Name      string
 	Draining  bool
 	Paused    bool // it claims nothing, because an operator said so
@@ -243,15 +243,15 @@ func (s *Scheduler) Status() Status {
 func (s *Scheduler) Run(ctx context.Context) error {
 	ctx, s.giveUp = context.WithCancelCause(ctx)
 	defer s.giveUp(nil)
-	err := s.terms(ctx)
+	err := s.incarnations(ctx)
 	if cause := context.Cause(ctx); errors.Is(cause, ErrStuck) {
 		return errors.Join(cause, err)
 	}
 	return err
 }
 
-// terms serves one term after another.
-func (s *Scheduler) terms(ctx context.Context) error {
+// incarnations serves one incarnation after another.
+func (s *Scheduler) incarnations(ctx context.Context) error {
 	base := context.WithoutCancel(ctx)
 	recording, stopRecording := context.WithCancel(base)
 	var wg sync.WaitGroup
@@ -268,7 +268,7 @@ func (s *Scheduler) terms(ctx context.Context) error {
 			sleep(ctx, time.Second)
 			continue
 		}
-		t := newTerm(s)
+		t := newIncarnation(s)
 		if err := t.register(ctx); err != nil {
 			errs.failed(err)
 			sleep(ctx, time.Second)
@@ -282,7 +282,7 @@ func (s *Scheduler) terms(ctx context.Context) error {
 			return err
 		}
 		if err != nil {
-			s.cfg.Log.Warn().Err(err).Str("replica_id", t.id).Msg("term ended, a new one begins")
+			s.cfg.Log.Warn().Err(err).Str("replica_id", t.id).Msg("incarnation ended, a new one begins")
 		}
 	}
 	return nil

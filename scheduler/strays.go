@@ -11,7 +11,7 @@ import (
 // endStrays ends RUNNING rows under this id that this replica doesn't run: a claim whose answer was lost, a row given
 // to it by hand. The rows were read between passes, so that no claim of ours was under way; they count when two sweeps
 // in a row have missed them.
-func (t *term) endStrays(ctx context.Context, owned []int64, before map[int64]bool) map[int64]bool {
+func (t *incarnation) endStrays(ctx context.Context, owned []int64, before map[int64]bool) map[int64]bool {
 	errs := t.s.recorder.errs
 	rt, cancel := context.WithTimeout(ctx, passTimeout)
 	defer cancel()

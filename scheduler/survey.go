@@ -12,7 +12,7 @@ import (
 // wholeEvery is how often a sweep is a whole pass, whatever the survey says: it should never find anything then.
 const wholeEvery = time.Minute
 
-// surveyed is what the loops of a term learn from its surveys, so that those which find nothing send nothing.
+// surveyed is what the loops of an incarnation learn from its surveys, so that those which find nothing send nothing.
 type surveyed struct {
 	overdue, rules told
 	// rulesNow is what the last survey saw of the rules, rulesDone what was followed. A change of the first asks for the other.
@@ -58,7 +58,7 @@ func (c told) wait(ctx context.Context, d time.Duration) {
 }
 
 // patience is for how long a loop that looks every so often relies on surveys to come.
-func (t *term) patience(every time.Duration) time.Duration {
+func (t *incarnation) patience(every time.Duration) time.Duration {
 	if interval := t.s.cfg.SweepInterval; interval <= every {
 		return every + interval/2
 	}
@@ -66,11 +66,11 @@ func (t *term) patience(every time.Duration) time.Duration {
 }
 
 // survey looks once for all sweeps, and tells the loops.
-func (t *term) survey(ctx context.Context) (store.Survey, error) {
+func (t *incarnation) survey(ctx context.Context) (store.Survey, error) {
 	rt, cancel := context.WithTimeout(ctx, passTimeout)
 	defer cancel()
 	end := t.s.holdUps.begin()
-	v, err := t.s.cfg.Store.Survey(rt, t.id, t.rules.Load().wants)
+	v, err := t.s.cfg.Store.Survey(rt, t.id, t.rules.Load().capabilities)
 	end()
 	if err != nil {
 		return v, err

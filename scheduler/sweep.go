@@ -12,7 +12,7 @@ const heartbeatKeep = time.Hour // rows of replicas that were not heard of for l
 // sweepStale looks for dead replicas and fails their runs: at start, where only runs without any owner are found; once
 // when the first full window of contact is over; and at each interval. Nothing of it is a leader's: whoever locks the
 // dead replica's row first does it.
-func (t *term) sweepStale(ctx context.Context) {
+func (t *incarnation) sweepStale(ctx context.Context) {
 	c := t.s.cfg
 	errs := t.s.newOnce("stale sweep")
 	firstWindow := t.began.Add(c.StaleAfter + 50*time.Millisecond)
@@ -31,7 +31,7 @@ func (t *term) sweepStale(ctx context.Context) {
 }
 
 // failStale is one pass.
-func (t *term) failStale(ctx context.Context) error {
+func (t *incarnation) failStale(ctx context.Context) error {
 	c := t.s.cfg
 	pass, cancel := context.WithTimeout(ctx, passTimeout)
 	defer cancel()
@@ -62,7 +62,7 @@ func (t *term) failStale(ctx context.Context) error {
 }
 
 // sweepOverdue ends runs that the app took over and that ran out of time.
-func (t *term) sweepOverdue(ctx context.Context) {
+func (t *incarnation) sweepOverdue(ctx context.Context) {
 	c := t.s.cfg
 	errs := t.s.newOnce("overdue sweep")
 	for ctx.Err() == nil {
@@ -77,7 +77,7 @@ func (t *term) sweepOverdue(ctx context.Context) {
 }
 
 // endOverdue is one pass.
-func (t *term) endOverdue(ctx context.Context) error {
+func (t *incarnation) endOverdue(ctx context.Context) error {
 	c := t.s.cfg
 	pass, cancel := context.WithTimeout(ctx, passTimeout)
 	defer cancel()
@@ -91,7 +91,7 @@ func (t *term) endOverdue(ctx context.Context) error {
 }
 
 // cleanup removes what is old.
-func (t *term) cleanup(ctx context.Context) {
+func (t *incarnation) cleanup(ctx context.Context) {
 	c := t.s.cfg
 	errs := t.s.newOnce("cleanup")
 	for {

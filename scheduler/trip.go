@@ -52,27 +52,27 @@ func (a *available) learned(since int, trip store.Trip, p store.Pass) {
 
 // lane makes trips, one at a time.
 type lane struct {
-	on       store.Lane
-	searches store.Searches
-	news     int64 // of Scheduler.news that its searches know
+	on     store.Lane
+	cursor store.Cursor
+	known  int64 // of Scheduler.invalidations
 }
 
 // trip makes a trip of a lane, and starts what it claimed. The slots that it wants are reserved; they are given back.
-func (t *term) trip(ctx context.Context, l *lane, trip store.Trip) (store.Round, error) {
+func (t *incarnation) trip(ctx context.Context, l *lane, trip store.Trip) (store.Round, error) {
 	defer t.s.release(trip.Want)
 	defer t.s.holdUps.begin()()
 	t.passing.RLock()
 	rules := t.rules.Load()
-	if news := t.s.news.Load(); news != l.news {
-		l.news = news
-		l.searches.Told()
+	if n := t.s.invalidations.Load(); n != l.known {
+		l.known = n
+		l.cursor.Invalidate()
 	}
-	trip.Replica, trip.Wants, trip.Lane = t.id, rules.wants, l.on
-	trip.Wants.Searches = &l.searches
+	trip.Replica, trip.Capabilities, trip.Lane = t.id, rules.capabilities, l.on
+	trip.Capabilities.Cursor = &l.cursor
 	round, err := t.s.cfg.Store.Work(ctx, trip)
 	t.passing.RUnlock()
 	if round.Gated {
-		t.s.news.Add(1)
+		t.s.invalidations.Add(1)
 	}
 	t.s.cfg.Observer.passed(round.Pass)
 	for _, c := range round.Claims {
@@ -85,13 +85,13 @@ func (t *term) trip(ctx context.Context, l *lane, trip store.Trip) (store.Round,
 }
 
 // justClaimed says whether runs were started a moment ago, which may end as soon.
-func (t *term) justClaimed() bool {
+func (t *incarnation) justClaimed() bool {
 	return time.Since(t.began)-time.Duration(t.claimedAt.Load()) < gatherFor
 }
 
 // endAndClaim ends a plain run, and claims in the same transaction one that is AVAILABLE. false: there is nothing to claim, or it
 // failed; nothing was done.
-func (t *term) endAndClaim(ctx context.Context, ending store.Ending) (store.Round, bool) {
+func (t *incarnation) endAndClaim(ctx context.Context, ending store.Ending) (store.Round, bool) {
 	t.open.RLock()
 	defer t.open.RUnlock()
 	some, since := t.available.ask()
@@ -113,14 +113,14 @@ func (t *term) endAndClaim(ctx context.Context, ending store.Ending) (store.Roun
 }
 
 // close ends the claims of endAndClaim.
-func (t *term) close() {
+func (t *incarnation) close() {
 	t.open.Lock()
 	defer t.open.Unlock()
 	t.opened = false
 }
 
 // reserve takes the slots that a trip may fill, as many as are free, up to a batch.
-func (t *term) reserve() int {
+func (t *incarnation) reserve() int {
 	if t.rules.Load().paused {
 		return 0
 	}

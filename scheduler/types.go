@@ -10,11 +10,11 @@ import (
 	"github.com/rowrun/rowrun/store"
 )
 
-// typeRules are the types that a term claims, after what rowrun.task_type says of them.
+// typeRules are the types that an incarnation claims, after what rowrun.task_type says of them.
 type typeRules struct {
-	wants   store.Wants
-	aliases map[string]alias // by the type of the run
-	paused  bool             // nothing is claimed
+	capabilities store.Capabilities
+	aliases      map[string]alias // by the type of the run
+	paused       bool             // nothing is claimed
 }
 
 // alias has another type's executor run a run.
@@ -29,7 +29,7 @@ func (s *Scheduler) rulesOf(rules []store.TypeRule, paused bool) *typeRules {
 	for _, name := range s.types {
 		claims[name] = true
 	}
-	r := &typeRules{wants: s.wants, aliases: map[string]alias{}, paused: paused}
+	r := &typeRules{capabilities: s.capabilities, aliases: map[string]alias{}, paused: paused}
 	for _, rule := range rules {
 		if _, own := s.cfg.Executors[rule.Type]; !own && rule.AliasOf != "" && s.cfg.Executors[rule.AliasOf] != nil {
 			a := alias{of: rule.AliasOf}
@@ -47,7 +47,7 @@ func (s *Scheduler) rulesOf(rules []store.TypeRule, paused bool) *typeRules {
 	if paused {
 		clear(claims)
 	}
-	r.wants.Types = slices.Sorted(maps.Keys(claims))
+	r.capabilities.Types = slices.Sorted(maps.Keys(claims))
 	return r
 }
 
@@ -78,7 +78,7 @@ func (a *alias) rename(payload json.RawMessage) json.RawMessage {
 // applyTypes reads the rules, and whether this replica is paused, and follows them. No pass is under way while they
 // change, so that what is announced is what is claimed: who waits until no replica announces a type knows that nobody
 // claims it.
-func (t *term) applyTypes(ctx context.Context) error {
+func (t *incarnation) applyTypes(ctx context.Context) error {
 	rules, paused, err := t.s.cfg.Store.ClaimRules(ctx, t.id)
 	if err != nil {
 		return err
@@ -88,11 +88,11 @@ func (t *term) applyTypes(ctx context.Context) error {
 	t.passing.Lock()
 	t.rules.Store(now)
 	t.passing.Unlock()
-	if slices.Equal(now.wants.Types, before.wants.Types) && now.paused == before.paused && t.announced {
+	if slices.Equal(now.capabilities.Types, before.capabilities.Types) && now.paused == before.paused && t.announced {
 		return nil
 	}
 	t.announced = false
-	if err := t.s.cfg.Store.AnnounceTypes(ctx, t.id, now.wants.Types); err != nil {
+	if err := t.s.cfg.Store.AnnounceTypes(ctx, t.id, now.capabilities.Types); err != nil {
 		return err
 	}
 	t.announced = true
@@ -100,17 +100,17 @@ func (t *term) applyTypes(ctx context.Context) error {
 	case now.paused && !before.paused:
 		t.s.cfg.Log.Info().Str("replica_id", t.id).Msg("replica paused: it claims nothing")
 	case before.paused && !now.paused:
-		t.s.cfg.Log.Info().Str("replica_id", t.id).Strs("types", now.wants.Types).Msg("replica resumed")
+		t.s.cfg.Log.Info().Str("replica_id", t.id).Strs("types", now.capabilities.Types).Msg("replica resumed")
 		signal(t.claimable)
-	case !slices.Equal(now.wants.Types, before.wants.Types):
-		t.s.cfg.Log.Info().Strs("types", now.wants.Types).Msg("types that this replica runs changed")
+	case !slices.Equal(now.capabilities.Types, before.capabilities.Types):
+		t.s.cfg.Log.Info().Strs("types", now.capabilities.Types).Msg("types that this replica runs changed")
 		signal(t.claimable)
 	}
 	return nil
 }
 
 // watchTypes follows the rules where a survey finds that they have changed.
-func (t *term) watchTypes(ctx context.Context) {
+func (t *incarnation) watchTypes(ctx context.Context) {
 	errs := t.s.newOnce("types")
 	for {
 		t.seen.rules.wait(ctx, t.patience(min(t.s.cfg.SweepInterval, maxTypeLook)))

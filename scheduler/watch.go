@@ -12,7 +12,7 @@ const watchPause = 25 * time.Millisecond
 
 // watch finds runs that were canceled, ended by hand or given away, and stops their executors: at each wake-up, and at
 // each sweep.
-func (t *term) watch(ctx context.Context) {
+func (t *incarnation) watch(ctx context.Context) {
 	errs := t.s.newOnce("watch")
 	for ctx.Err() == nil {
 		timer := time.NewTimer(t.s.cfg.SweepInterval)
@@ -40,7 +40,7 @@ func (t *term) watch(ctx context.Context) {
 	}
 }
 
-func (t *term) watchOnce(ctx context.Context) error {
+func (t *incarnation) watchOnce(ctx context.Context) error {
 	ids := t.runIDs()
 	if len(ids) == 0 {
 		return nil
@@ -59,7 +59,7 @@ func (t *term) watchOnce(ctx context.Context) error {
 	defer t.s.mu.Unlock()
 	for _, id := range ids {
 		r := t.s.running[id]
-		if r == nil || r.term != t {
+		if r == nil || r.incarnation != t {
 			continue
 		}
 		switch h, ok := found[id]; {
@@ -73,13 +73,13 @@ func (t *term) watchOnce(ctx context.Context) error {
 	return nil
 }
 
-// runIDs lists what this term executes and has not been told to stop.
-func (t *term) runIDs() []int64 {
+// runIDs lists what this incarnation executes and has not been told to stop.
+func (t *incarnation) runIDs() []int64 {
 	t.s.mu.Lock()
 	defer t.s.mu.Unlock()
 	ids := make([]int64, 0, len(t.s.running))
 	for id, r := range t.s.running {
-		if r.term == t && r.ctx.Err() == nil {
+		if r.incarnation == t && r.ctx.Err() == nil {
 			ids = append(ids, id)
 		}
 	}

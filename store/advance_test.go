@@ -72,7 +72,7 @@ INSERT INTO rowrun.task (id, plan_id, type, database_id, version, sequential) VA
 INSERT INTO rowrun.task (id, type, payload, database_id, version, sequential) VALUES
     (8, 'SQL', '{"sql": "SELECT 1"}', 'a', '2', false), (9, 'COMMAND', '{"command": "report"}', 'a', '2', false);
 INSERT INTO rowrun.task_run (task_id) VALUES (1);`+c.before)
-			pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Promote: store.PromoteSweep, Want: 10})
+			pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteSweep, Want: 10})
 			require.NoError(t, err)
 			ending := endingOf(pass.Claims[0])
 			exec(t, conn, c.insert)
@@ -117,7 +117,7 @@ func TestAnEndWaitsForThePassesOfOthers(t *testing.T) {
 	exec(t, conn, `INSERT INTO rowrun.task (id, type, database_id, version) SELECT n, 'NOOP', 'db', n::text FROM generate_series(6, 40) n`)
 	exec(t, conn, `INSERT INTO rowrun.task_run (id, task_id) SELECT n, n FROM generate_series(6, 40) n`)
 	for range 30 { // the server may be too busy to see in time that the lock goes
-		pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Promote: store.PromoteDue, Want: 1})
+		pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Want: 1})
 		require.NoError(t, err)
 		require.Len(t, pass.Claims, 1)
 		exec(t, other, `BEGIN; SELECT FROM rowrun.promotion_lock FOR UPDATE`)
@@ -169,18 +169,18 @@ func TestAnEndThatAdvancesForgetsNoMark(t *testing.T) {
 	addReplica(t, conn, "r")
 	exec(t, conn, `INSERT INTO rowrun.task (id, type, database_id, version) VALUES (1, 'NOOP', 'a', '1'), (2, 'NOOP', 'a', '2'), (3, 'NOOP', 'b', '1'), (4, 'NOOP', 'b', '2')`)
 	exec(t, conn, `INSERT INTO rowrun.task_run (task_id) VALUES (1), (2), (2), (3), (4)`)
-	pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Promote: store.PromoteSweep, Want: 10})
+	pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteSweep, Want: 10})
 	require.NoError(t, err)
 	require.Len(t, pass.Claims, 2)
 	byTask := map[int64]store.Ending{}
 	for _, c := range pass.Claims {
 		byTask[c.TaskID] = endingOf(c)
 	}
-	round, err := s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Endings: []store.Ending{byTask[1]}, LockTimeout: time.Second, Fresh: true, Want: 10})
+	round, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Endings: []store.Ending{byTask[1]}, LockTimeout: time.Second, Fresh: true, Want: 10})
 	require.NoError(t, err)
 	require.True(t, round.Marked, "two of one version")
 	require.Empty(t, round.Claims)
-	round, err = s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Endings: []store.Ending{byTask[3]}, LockTimeout: time.Second, Promote: store.PromoteDue, Fresh: true, Want: 10})
+	round, err = s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Endings: []store.Ending{byTask[3]}, LockTimeout: time.Second, Promote: store.PromoteDue, Fresh: true, Want: 10})
 	require.NoError(t, err)
 	require.Equal(t, 3, round.Promoted)
 	require.Len(t, round.Claims, 3)
@@ -240,7 +240,7 @@ func TestAdvancingIsAPassInShort(t *testing.T) {
 						WHERE id = (SELECT max(id) FROM rowrun.task_run WHERE status = 'PENDING')`, rnd.IntN(2), rnd.IntN(3))
 				}
 				promote(false)
-				pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Want: 1 + rnd.IntN(6)})
+				pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Want: 1 + rnd.IntN(6)})
 				require.NoError(t, err)
 				for _, c := range pass.Claims {
 					active[c.ID] = endingOf(c)

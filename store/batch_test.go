@@ -48,7 +48,7 @@ func TestAPassThatTakesTooLongIsFollowedByASmallerOne(t *testing.T) {
 	s := open(t, url, 3*time.Second)
 	failed, promoted := 0, 0
 	for promoted < 400 {
-		pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Promote: store.PromoteSweep})
+		pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteSweep})
 		if store.TookTooLong(err) {
 			failed++
 			require.Less(t, failed, 20, "it goes on with as many as before")

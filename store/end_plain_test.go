@@ -28,7 +28,7 @@ UPDATE rowrun.task_run SET run_at = now() WHERE task_id = 4`)
 	begin := func() (endings []store.Ending, runs map[int64]int64) {
 		runs = map[int64]int64{}
 		for len(endings) < 6 {
-			pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Promote: store.PromoteSweep, Want: 10})
+			pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteSweep, Want: 10})
 			require.NoError(t, err)
 			for _, c := range pass.Claims {
 				runs[c.TaskID] = c.ID
@@ -38,7 +38,7 @@ UPDATE rowrun.task_run SET run_at = now() WHERE task_id = 4`)
 		return endings, runs
 	}
 	all, runs := begin()
-	round, err := s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Endings: all, LockTimeout: time.Second})
+	round, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Endings: all, LockTimeout: time.Second})
 	require.NoError(t, err)
 	require.Equal(t, []store.Ended{{ID: runs[1], Status: "DONE"}}, round.Ended)
 	require.Len(t, round.Left, 5)
@@ -94,7 +94,7 @@ func TestPlainEndsAreAnnounced(t *testing.T) {
 	chains(t, conn)
 	first := startChains(t, s)
 	exec(t, hearer, `LISTEN `+store.Channel)
-	round, err := s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Endings: []store.Ending{first[5]}, LockTimeout: time.Second})
+	round, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Endings: []store.Ending{first[5]}, LockTimeout: time.Second})
 	require.NoError(t, err)
 	require.Len(t, round.Ended, 1)
 	n, err := hearer.WaitForNotification(t.Context())

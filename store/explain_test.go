@@ -87,7 +87,7 @@ type explainedRound struct {
 }
 
 func (x *explainedRound) work(promote store.Promotion) {
-	pass, err := x.s.Work(x.t.Context(), store.Trip{Replica: "r", Wants: noop(), Promote: promote, Want: 10})
+	pass, err := x.s.Work(x.t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: promote, Want: 10})
 	require.NoError(x.t, err)
 	for _, c := range pass.Claims {
 		switch {
@@ -108,7 +108,7 @@ func (x *explainedRound) free() {
 	x.e.check(t, "INSERT without a plan", 10, insert)
 	var claims []store.Claim
 	x.e.check(t, "start what was inserted", 30, func() {
-		pass, err := x.s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Promote: store.PromoteDue, Want: 10})
+		pass, err := x.s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Want: 10})
 		require.NoError(t, err)
 		claims = pass.Claims
 		require.Len(t, claims, 1)
@@ -119,19 +119,19 @@ func (x *explainedRound) free() {
 		require.Len(t, ended, 1)
 	})
 	exec(t, x.e.conn, `INSERT INTO rowrun.task_run (task_id) VALUES (1), (1)`)
-	pass, err := x.s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Promote: store.PromoteDue, Want: 1})
+	pass, err := x.s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Want: 1})
 	require.NoError(t, err)
 	claims = pass.Claims
 	x.e.check(t, "end and start, plain", 30, func() {
 		ending := store.Ending{ID: claims[0].ID, Claim: claims[0].Claim}
-		round, err := x.s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Endings: []store.Ending{ending}, LockTimeout: time.Second, Promote: store.PromoteDue, Want: 10})
+		round, err := x.s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Endings: []store.Ending{ending}, LockTimeout: time.Second, Promote: store.PromoteDue, Want: 10})
 		require.NoError(t, err)
 		require.Len(t, round.Ended, 1)
 		claims = round.Claims
 		require.Len(t, claims, 1)
 	})
 	insert()
-	pass, err = x.s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Want: 2})
+	pass, err = x.s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Want: 2})
 	require.NoError(t, err)
 	claims = append(claims, pass.Claims...)
 	x.e.check(t, "end two, plain", 20, func() {
@@ -152,7 +152,7 @@ func (x *explainedRound) chain() {
 	for name, start := range map[string]func(){
 		"promote and claim the next, with a search": func() { x.work(store.PromoteDue) },
 		"promote and claim the next": func() {
-			pass, err := x.s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Promote: store.PromoteDue, Fresh: true, Want: 10})
+			pass, err := x.s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Fresh: true, Want: 10})
 			require.NoError(t, err)
 			x.gated = append(x.gated, pass.Claims...)
 		},
@@ -167,7 +167,7 @@ func (x *explainedRound) chain() {
 		require.Len(t, x.gated, before+1)
 	}
 	x.e.check(t, "end and start the next", 250, func() {
-		round, err := x.s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Endings: []store.Ending{next()}, LockTimeout: time.Second, Promote: store.PromoteDue, Fresh: true, Want: 10})
+		round, err := x.s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Endings: []store.Ending{next()}, LockTimeout: time.Second, Promote: store.PromoteDue, Fresh: true, Want: 10})
 		require.NoError(t, err)
 		require.Len(t, round.Claims, 1)
 		x.gated = append(x.gated, round.Claims...)
@@ -193,7 +193,7 @@ func (x *explainedRound) advance() {
 	})
 	x.work(store.PromoteNothing)
 	x.e.check(t, "end a version and start the next", 40, func() {
-		round, err := x.s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Endings: next(), LockTimeout: time.Second, Fresh: true, Want: 10})
+		round, err := x.s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Endings: next(), LockTimeout: time.Second, Fresh: true, Want: 10})
 		require.NoError(t, err)
 		require.Len(t, round.Claims, 1)
 		require.False(t, round.Marked)
@@ -218,7 +218,7 @@ func (x *explainedRound) task() {
 func (x *explainedRound) failure() {
 	t := x.t
 	exec(t, x.e.conn, `INSERT INTO rowrun.task_run (task_id) VALUES (500001)`)
-	pass, err := x.s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Promote: store.PromoteDue, Want: 10})
+	pass, err := x.s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Want: 10})
 	require.NoError(t, err)
 	require.Len(t, pass.Claims, 1)
 	x.e.check(t, "end, failed", 60, func() {
@@ -236,7 +236,7 @@ func (x *explainedRound) lost() {
 	exec(t, x.e.conn, `INSERT INTO rowrun.replica_heartbeat (replica_id, last_heartbeat, lease, types, concurrency)
 		VALUES ('gone', clock_timestamp(), '1 hour', '{NOOP}', 1) ON CONFLICT (replica_id) DO UPDATE SET state = 'ACTIVE', last_heartbeat = excluded.last_heartbeat`)
 	exec(t, x.e.conn, `INSERT INTO rowrun.task_run (task_id) VALUES (1)`)
-	pass, err := x.s.Work(t.Context(), store.Trip{Replica: "gone", Wants: noop(), Promote: store.PromoteDue, Want: 1})
+	pass, err := x.s.Work(t.Context(), store.Trip{Replica: "gone", Capabilities: noop(), Promote: store.PromoteDue, Want: 1})
 	require.NoError(t, err)
 	require.Len(t, pass.Claims, 1)
 	exec(t, x.e.conn, `UPDATE rowrun.replica_heartbeat SET last_heartbeat = clock_timestamp() - interval '2 hours' WHERE replica_id = 'gone'`)
@@ -249,7 +249,7 @@ func (x *explainedRound) lost() {
 		require.Len(t, ended, 1)
 	})
 	exec(t, x.e.conn, `INSERT INTO rowrun.task_run (task_id) VALUES (1)`)
-	pass, err = x.s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Promote: store.PromoteDue, Want: 1})
+	pass, err = x.s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Want: 1})
 	require.NoError(t, err)
 	require.Len(t, pass.Claims, 1)
 	handed, err := x.s.HandOver(t.Context(), pass.Claims[0].ID, pass.Claims[0].Claim)
@@ -270,8 +270,8 @@ func (x *explainedRound) pinned(url string) {
 	exec(t, held, `BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM rowrun.plan`)
 	defer exec(t, held, `ROLLBACK`)
 	var last int64
-	through := func(w store.Wants, n int) {
-		pass, err := x.s.Work(t.Context(), store.Trip{Replica: "r", Wants: w, Promote: store.PromoteDue, Want: n})
+	through := func(w store.Capabilities, n int) {
+		pass, err := x.s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: w, Promote: store.PromoteDue, Want: n})
 		require.NoError(t, err)
 		require.Len(t, pass.Claims, n)
 		last = pass.Claims[n-1].ID
@@ -289,7 +289,7 @@ func (x *explainedRound) pinned(url string) {
 	w := noop()
 	for range 2 { // a connection has plans to make first
 		exec(t, x.e.conn, `INSERT INTO rowrun.task_run (task_id) VALUES (1)`)
-		w.Searches = store.SlowSearches(last, time.Now(), time.Hour)
+		w.Cursor = store.SlowCursor(last, time.Now(), time.Hour)
 		x.e.check(t, "start with a search behind what a snapshot keeps", 60, func() { through(w, 1) })
 	}
 	exec(t, x.e.conn, `INSERT INTO rowrun.task_run (task_id) VALUES (1)`)

@@ -12,7 +12,7 @@ type handing struct {
 }
 
 // hand prepares the claim of at most so many runs.
-func (s *Store) hand(w Wants, most int) *handing {
+func (s *Store) hand(w Capabilities, most int) *handing {
 	keys, hashes := s.keys.take(most)
 	return &handing{
 		args: []any{hashes, seconds(w.DefaultTimeout), list(w.Queues), list(w.Types), list(w.Databases), list(w.Commands)},

@@ -59,7 +59,7 @@ SELECT setval('rowrun.task_run_id_seq', 1000)`)
 	l := newListener(t, url)
 
 	due(t, conn, "(1, 1, 0)")
-	pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Promote: store.PromoteDue, Fresh: true, Want: 10})
+	pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Fresh: true, Want: 10})
 	require.NoError(t, err)
 	require.Equal(t, []int64{1}, claimedIDs(pass.Claims))
 	require.False(t, pass.Gated, "nothing is left for a search")
@@ -69,26 +69,26 @@ SELECT setval('rowrun.task_run_id_seq', 1000)`)
 
 	// Versions: the first by a pass, each other by the end before it.
 	exec(t, conn, `INSERT INTO rowrun.task_run (id, task_id) SELECT n, n FROM generate_series(10, 12) n`)
-	pass, err = s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Promote: store.PromoteDue, Fresh: true, Want: 10})
+	pass, err = s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Fresh: true, Want: 10})
 	require.NoError(t, err)
 	require.Equal(t, []int64{10}, claimedIDs(pass.Claims))
 	atOnce(t, conn, l, pass.Claims)
 	for id := int64(11); id <= 12; id++ {
-		round, err := s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Endings: []store.Ending{endingOf(pass.Claims[0])}, LockTimeout: time.Second, Fresh: true, Want: 10})
+		round, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Endings: []store.Ending{endingOf(pass.Claims[0])}, LockTimeout: time.Second, Fresh: true, Want: 10})
 		require.NoError(t, err)
 		require.Equal(t, []int64{id}, claimedIDs(round.Claims))
 		require.False(t, round.Marked)
 		atOnce(t, conn, l, round.Claims)
 		pass.Claims = round.Claims
 	}
-	_, err = s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Endings: []store.Ending{endingOf(pass.Claims[0])}, LockTimeout: time.Second, Fresh: true, Want: 10})
+	_, err = s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Endings: []store.Ending{endingOf(pass.Claims[0])}, LockTimeout: time.Second, Fresh: true, Want: 10})
 	require.NoError(t, err)
 
 	// A plan with a limit, and a task of it that waits for another.
 	exec(t, conn, `SELECT rowrun.run_plan(1)`)
 	exec(t, conn, `UPDATE rowrun.task_run SET priority = 1 WHERE task_id = 100`)
 	l.heard(t)
-	pass, err = s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Promote: store.PromoteDue, Fresh: true, Want: 100})
+	pass, err = s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Fresh: true, Want: 100})
 	require.NoError(t, err)
 	require.Len(t, pass.Claims, 20)
 	require.Equal(t, int64(100), pass.Claims[0].TaskID, "the order of promotion")
@@ -109,7 +109,7 @@ SELECT setval('rowrun.task_run_id_seq', 1000)`)
 		require.NoError(t, err)
 		l.heard(t)
 		for more := true; more; {
-			next, err := s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Promote: store.PromoteDue, Fresh: true, Want: 100})
+			next, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Fresh: true, Want: 100})
 			require.NoError(t, err)
 			atOnce(t, conn, l, next.Claims)
 			more = next.More || len(next.Claims) > 0
@@ -142,7 +142,7 @@ func TestSlotsGoToTheFirstOfWhatIsLetThrough(t *testing.T) {
 			exec(t, conn, prepare)
 			due(t, conn, "(1, 1, 0), (2, 2, 5), (3, 3, 1), (4, 4, 3), (5, 5, 4), (6, 6, 9), (7, 7, 9)")
 			l := newListener(t, url)
-			pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Promote: store.PromoteDue, Fresh: true, Want: 3})
+			pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Fresh: true, Want: 3})
 			require.NoError(t, err)
 			require.Equal(t, 6, pass.Promoted)
 			require.True(t, pass.Gated, "a search finds the others")
@@ -155,7 +155,7 @@ func TestSlotsGoToTheFirstOfWhatIsLetThrough(t *testing.T) {
 			}
 			atOnce(t, conn, &listener{conn: l.conn, say: l.say, again: said}, pass.Claims)
 
-			pass, err = s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Want: 10})
+			pass, err = s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Want: 10})
 			require.NoError(t, err)
 			require.Equal(t, []int64{3, 1}, claimedIDs(pass.Claims))
 		})
@@ -172,7 +172,7 @@ func TestARunThatCannotStartTakesNoSlot(t *testing.T) {
 	exec(t, conn, `INSERT INTO rowrun.task_run (id, task_id, priority) VALUES (1, 1, 1), (2, 2, 2), (3, 3, 3)`)
 	exec(t, conn, `INSERT INTO rowrun.task_run (id, task_id, run_at) VALUES (4, 4, now() + interval '1 day')`)
 	exec(t, user, `BEGIN; UPDATE rowrun.task_run SET status = 'AVAILABLE' WHERE id = 4`)
-	pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Promote: store.PromoteDue, Fresh: true, Want: 2})
+	pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Fresh: true, Want: 2})
 	require.NoError(t, err)
 	require.ElementsMatch(t, []int64{1, 2}, claimedIDs(pass.Claims))
 	require.Equal(t, []string{"RUNNING", "RUNNING", "PENDING", "PENDING"}, runStatuses(t, conn))
@@ -219,10 +219,10 @@ func TestAnEditIsSeenOrRefused(t *testing.T) {
 	started := map[int64]store.Claim{}
 	quiet := time.Now()
 	for time.Since(quiet) < 500*time.Millisecond {
-		pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Promote: store.PromoteDue, Fresh: true, Want: 5})
+		pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Fresh: true, Want: 5})
 		require.NoError(t, err)
 		if pass.Promoted > len(pass.Claims) {
-			more, err := s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Want: 50})
+			more, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Want: 50})
 			require.NoError(t, err)
 			pass.Claims = append(pass.Claims, more.Claims...)
 		}

@@ -168,7 +168,7 @@ func TestNothingIsNotifiedWhileTheQueueIsFull(t *testing.T) {
 	exec(t, conn, `INSERT INTO rowrun.task_run (task_id) SELECT id FROM rowrun.task`)
 	exec(t, conn, `UPDATE rowrun.plan SET paused = true; UPDATE rowrun.plan SET paused = false`)
 	exec(t, conn, `UPDATE rowrun.task_run SET cancel_requested_at = now() WHERE task_id = (SELECT id FROM rowrun.task WHERE name = 'c')`)
-	pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Promote: store.PromoteSweep, Want: 10})
+	pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteSweep, Want: 10})
 	require.NoError(t, err)
 	require.Len(t, pass.Claims, 2)
 	endings := []store.Ending{endingOf(pass.Claims[0]), endingOf(pass.Claims[1])}

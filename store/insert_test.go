@@ -22,7 +22,9 @@ func open(t *testing.T, url string, lease time.Duration) *store.Store {
 	return s
 }
 
-func noop() store.Wants { return store.Wants{Queues: []string{"default"}, Types: []string{"NOOP"}} }
+func noop() store.Capabilities {
+	return store.Capabilities{Queues: []string{"default"}, Types: []string{"NOOP"}}
+}
 
 // stopPromoter leaves a promotion in mid-transaction: everything it locked stays locked until the session ends.
 func stopPromoter(t *testing.T, conn *pgx.Conn, promoted int) {

@@ -21,12 +21,12 @@ func TestEachRunHasAClaimOfItsOwn(t *testing.T) {
 	owner := map[string]int64{}
 	for range 3 {
 		exec(t, conn, `INSERT INTO rowrun.task_run (task_id, run_at) SELECT 1 + n % 2, clock_timestamp() + interval '100 ms' FROM generate_series(1, 8) n; SELECT pg_sleep(0.15)`)
-		pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Promote: store.PromoteDue, Fresh: true, Want: 20})
+		pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Fresh: true, Want: 20})
 		require.NoError(t, err)
 		require.Equal(t, 8, pass.Promoted)
 		require.Len(t, pass.Claims, 4)
 		exec(t, conn, `INSERT INTO rowrun.task_run (task_id) SELECT 2 FROM generate_series(1, 4) n`)
-		searched, err := s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Promote: store.PromoteDue, Want: 20})
+		searched, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Want: 20})
 		require.NoError(t, err)
 		require.Len(t, searched.Claims, 4)
 		for _, c := range append(pass.Claims, searched.Claims...) {
@@ -46,13 +46,13 @@ func TestClaimsOfALostPassAreNotUsedAgain(t *testing.T) {
 	addReplica(t, conn, "r")
 	s := open(t, url, time.Minute)
 	exec(t, conn, `INSERT INTO rowrun.task (id, type) VALUES (1, 'NOOP')`)
-	_, err := s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Promote: store.PromoteDue, Want: 5})
+	_, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Want: 5})
 	require.NoError(t, err)
 	require.Equal(t, 5, s.SpareKeys())
 
 	exec(t, conn, `INSERT INTO rowrun.task_run (task_id) VALUES (1)`)
 	exec(t, conn, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`)
-	_, err = s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Promote: store.PromoteDue, Want: 5})
+	_, err = s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Want: 5})
 	require.Error(t, err, "the connection was to be lost")
 	require.Zero(t, s.SpareKeys())
 }

@@ -72,7 +72,7 @@ func TestNotifyTellsEachTransitionAndNothingElse(t *testing.T) {
 	require.Equal(t, []string{transition(run, task, plan, "PENDING", "AVAILABLE", `null`)}, l.heard(t))
 
 	s := open(t, url, time.Minute)
-	pass, err := s.Work(t.Context(), store.Trip{Replica: `r"1'\é`, Wants: noop(), Want: 1})
+	pass, err := s.Work(t.Context(), store.Trip{Replica: `r"1'\é`, Capabilities: noop(), Want: 1})
 	require.NoError(t, err)
 	require.Len(t, pass.Claims, 1)
 	require.Equal(t, []string{transition(run, task, plan, "AVAILABLE", "RUNNING", `"r\"1'\\é"`)}, l.heard(t))

@@ -2,15 +2,15 @@ package store
 
 import "time"
 
-// Wants says which runs a replica can take.
-type Wants struct {
+// Capabilities say which runs a replica can take.
+type Capabilities struct {
 	Queues         []string
 	Types          []string
 	Databases      []string
 	Commands       []string
 	DefaultTimeout time.Duration // of runs whose task has none; 0: none
-	// Searches are where searches begin; nil: each at the first run.
-	Searches *Searches
+	// Cursor is where searches begin; nil: each at the first run.
+	Cursor *Cursor
 }
 
 // Pass is what one round trip promoted and claimed.
@@ -28,11 +28,11 @@ type Pass struct {
 	Contended bool
 	// NextDue is when the next PENDING run is due, 0: none is known.
 	NextDue time.Duration
-	// Behind is when to look for runs that searches have gone past, 0: they haven't.
-	Behind time.Duration
-	// Unseen are the transactions that the pass can't have seen; zero where it only claimed.
-	Unseen Unseen
-	Claims []Claim
+	// Rescan is when to look for runs that searches have gone past, 0: they haven't.
+	Rescan time.Duration
+	// InFlight are the transactions that the pass can't have seen; zero where it only claimed.
+	InFlight InFlight
+	Claims   []Claim
 }
 
 // Promotion says what a pass promotes before it claims.
@@ -45,10 +45,10 @@ const (
 	PromoteSweep                    // and everything that could have been overlooked
 )
 
-// behind notes when to look for runs that a search has gone past.
-func (p *Pass) behind(d time.Duration) {
-	if d > 0 && (p.Behind == 0 || d < p.Behind) {
-		p.Behind = d
+// rescan notes when to search from the first run again.
+func (p *Pass) rescan(d time.Duration) {
+	if d > 0 && (p.Rescan == 0 || d < p.Rescan) {
+		p.Rescan = d
 	}
 }
 

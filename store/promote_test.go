@@ -21,7 +21,7 @@ func TestPassTellsTheTimeOfWhatItFoundNotDue(t *testing.T) {
 	plan := query[int64](t, conn, `INSERT INTO rowrun.plan DEFAULT VALUES RETURNING id`)
 	task := query[int64](t, conn, `INSERT INTO rowrun.task (plan_id, type) VALUES ($1, 'NOOP') RETURNING id`, plan)
 	exec(t, conn, `INSERT INTO rowrun.task_run (task_id, run_at) VALUES ($1, now() + interval '10 min')`, task)
-	pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Promote: store.PromoteDue, Want: 1})
+	pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Want: 1})
 	require.NoError(t, err)
 	require.InDelta(t, 10*time.Minute, pass.NextDue, float64(time.Minute))
 }
@@ -36,7 +36,7 @@ func TestPromotionIsExclusive(t *testing.T) {
 	stopPromoter(t, conn, 3)
 	other := connect(t, url)
 	exec(t, other, `INSERT INTO rowrun.task_run (task_id) SELECT id FROM rowrun.task WHERE plan_id IS NULL LIMIT 1`)
-	pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Promote: store.PromoteDue, Want: 10})
+	pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Want: 10})
 	require.NoError(t, err)
 	require.True(t, pass.Busy)
 	require.Len(t, pass.Claims, 4, "what has no gate goes on")
@@ -51,7 +51,7 @@ func TestEndIsRefusedWithoutTheClaim(t *testing.T) {
 	addReplica(t, conn, "r")
 	task := query[int64](t, conn, `INSERT INTO rowrun.task (type) VALUES ('NOOP') RETURNING id`)
 	run := newRun(t, conn, task)
-	pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Promote: store.PromoteDue, Want: 1})
+	pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Want: 1})
 	require.NoError(t, err)
 	require.Len(t, pass.Claims, 1)
 	const forged = "00000000-0000-4000-8000-000000000000"
@@ -95,7 +95,7 @@ func TestClaimsNeverOverlap(t *testing.T) {
 		s := openStore(t, url)
 		go func() {
 			for {
-				pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Want: 7})
+				pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Want: 7})
 				if err != nil || len(pass.Claims) == 0 && !pass.Contended {
 					failed <- err
 					return
@@ -133,7 +133,7 @@ func TestOnlyALiveReplicaClaims(t *testing.T) {
 		`DELETE FROM rowrun.replica_heartbeat`,
 	} {
 		exec(t, conn, sql)
-		pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Promote: store.PromoteDue, Want: 1})
+		pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Want: 1})
 		require.ErrorIs(t, err, store.ErrDead, sql)
 		require.Empty(t, pass.Claims)
 	}
@@ -168,14 +168,14 @@ func TestFreshRunsAreClaimedWithoutASearch(t *testing.T) {
 	exec(t, conn, `INSERT INTO rowrun.task (id, type, database_id, version) VALUES (1, 'NOOP', NULL, NULL), (2, 'NOOP', 'db', '1'), (3, 'EMAIL', NULL, NULL)`)
 	due := `INSERT INTO rowrun.task_run (id, task_id, run_at) SELECT id, task, clock_timestamp() + interval '100 ms' FROM (VALUES %s) v(id, task); SELECT pg_sleep(0.15)`
 	exec(t, conn, fmt.Sprintf(due, "(1, 1), (2, 2), (3, 3)"))
-	pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Promote: store.PromoteDue, Fresh: true, Want: 3})
+	pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Fresh: true, Want: 3})
 	require.NoError(t, err)
 	require.Equal(t, 3, pass.Promoted)
 	require.Equal(t, []int64{1, 2}, []int64{pass.Claims[0].ID, pass.Claims[1].ID}, "nobody here runs EMAIL")
 	require.Equal(t, []string{"RUNNING", "RUNNING", "AVAILABLE"}, runStatuses(t, conn))
 
 	exec(t, conn, fmt.Sprintf(due, "(4, 1), (5, 1)"))
-	pass, err = s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Promote: store.PromoteDue, Fresh: true, Want: 1})
+	pass, err = s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Fresh: true, Want: 1})
 	require.NoError(t, err)
 	require.Equal(t, 2, pass.Promoted)
 	require.Equal(t, []int64{4}, claimedIDs(pass.Claims))
@@ -183,7 +183,7 @@ func TestFreshRunsAreClaimedWithoutASearch(t *testing.T) {
 
 	exec(t, conn, `UPDATE rowrun.replica_heartbeat SET state = 'DEAD'`)
 	exec(t, conn, fmt.Sprintf(due, "(6, 1)"))
-	_, err = s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Promote: store.PromoteDue, Fresh: true, Want: 3})
+	_, err = s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Fresh: true, Want: 3})
 	require.ErrorIs(t, err, store.ErrDead)
 	require.Equal(t, "AVAILABLE", query[string](t, conn, `SELECT status FROM rowrun.task_run WHERE id = 6`))
 }

@@ -108,7 +108,7 @@ func TestStateGoesFromRunToRun(t *testing.T) {
 	plain := query[int64](t, conn, `INSERT INTO rowrun.task (type) VALUES ('NOOP') RETURNING id`)
 	claim := func(task int64) store.Claim {
 		exec(t, conn, `UPDATE rowrun.task_run SET run_at = clock_timestamp() WHERE task_id = $1 AND status = 'PENDING'`, task)
-		pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Promote: store.PromoteSweep, Want: 10})
+		pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteSweep, Want: 10})
 		require.NoError(t, err)
 		require.Len(t, pass.Claims, 1)
 		return pass.Claims[0]
@@ -187,7 +187,7 @@ func TestMissedTickIsSkippedBeforeItStarts(t *testing.T) {
 				exec(t, conn, `UPDATE rowrun.task SET database_id = `+more+` WHERE id = $1`, ids[misfire])
 				exec(t, conn, `UPDATE rowrun.task_run SET run_at = clock_timestamp() - interval '1 hour' WHERE task_id = $1 AND status = 'PENDING'`, ids[misfire])
 			}
-			pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Promote: store.PromoteSweep, Want: 10})
+			pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteSweep, Want: 10})
 			require.NoError(t, err)
 			require.Len(t, pass.Claims, 2)
 			for _, c := range pass.Claims {

@@ -8,7 +8,7 @@ import (
 
 func TestParseSnapshot(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]Unseen{
+	for text, want := range map[string]InFlight{
 		"795:795:":                         {Oldest: 795, Next: 795},
 		"793:797:795,796":                  {Oldest: 795, Next: 797}, // 793 is the session's own
 		"795:797:795":                      {Oldest: 795, Next: 797},

@@ -30,7 +30,7 @@ type Survey struct {
 }
 
 // Survey looks once at what the sweeps of a replica are for. ErrDead: the replica may not claim any more.
-func (s *Store) Survey(ctx context.Context, replicaID string, w Wants) (Survey, error) {
+func (s *Store) Survey(ctx context.Context, replicaID string, w Capabilities) (Survey, error) {
 	var v Survey
 	var alive bool
 	var next *float64

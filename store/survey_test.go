@@ -35,7 +35,7 @@ func (s surveyor) look(t *testing.T) store.Survey {
 // sweep makes a whole pass that claims nothing.
 func (s surveyor) sweep(t *testing.T) int {
 	t.Helper()
-	pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Promote: store.PromoteSweep})
+	pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteSweep})
 	require.NoError(t, err)
 	return pass.Promoted
 }
@@ -144,7 +144,7 @@ func TestASurveySeesWhatTheOtherSweepsAreFor(t *testing.T) {
 	exec(t, s.conn, `INSERT INTO rowrun.task (id, type, timeout) VALUES (1, 'NOOP', '1 hour')`)
 	exec(t, s.conn, `INSERT INTO rowrun.task_run (id, task_id) VALUES (1, 1)`)
 	s.sweep(t)
-	pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Want: 1})
+	pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Want: 1})
 	require.NoError(t, err)
 	require.Len(t, pass.Claims, 1)
 	idle := s.look(t)

@@ -31,8 +31,8 @@ const (
 // Trip is what a replica does in one round trip, which is one transaction: it ends runs, promotes what may be promoted,
 // and claims.
 type Trip struct {
-	Replica string
-	Wants   Wants
+	Replica      string
+	Capabilities Capabilities
 	// Endings are ended as EndRuns does, which LockTimeout bounds, and what they open on databases is promoted, whatever
 	// Promote asks for beside, but for what Round.Marked says.
 	Endings     []Ending
@@ -86,7 +86,7 @@ type work struct {
 	fresh    *handing
 	keys     []key
 	used     int
-	behind   int64 // the run behind which it searches
+	after    int64 // the run after which it searches
 	weighed  bool  // the search says what it cost
 	cost     cost
 }
@@ -105,8 +105,8 @@ func (s *Store) newWork(t *Trip) *work {
 	w.most = s.passSize.Most(fullBatch)
 	w.cut = w.want > w.most
 	w.want, w.look = min(w.want, w.most), min(w.look, w.most)
-	if t.Wants.Searches == nil {
-		t.Wants.Searches = &Searches{}
+	if t.Capabilities.Cursor == nil {
+		t.Capabilities.Cursor = &Cursor{}
 	}
 	return w
 }
@@ -158,7 +158,7 @@ func (w *work) queueEndings() {
 		// Of each database at most one run is promoted by the end of another. What these don't take is not left to the pass:
 		// its statement is sent before theirs is answered.
 		if n := min(w.want, opensDatabases(t.Endings)); n > 0 {
-			w.ends.replicaID, w.ends.handing = t.Replica, w.s.hand(t.Wants, n)
+			w.ends.replicaID, w.ends.handing = t.Replica, w.s.hand(t.Capabilities, n)
 			w.want -= n
 		}
 		if w.want == 0 {
@@ -173,7 +173,7 @@ func (w *work) queuePromotion(promote Promotion) {
 	// Where passes can't be made small enough, what has gates is left out: other runs and claims go on.
 	gated := !w.s.passSize.Hopeless()
 	if w.claim == claimFresh && gated {
-		w.fresh = w.s.hand(w.trip.Wants, w.want)
+		w.fresh = w.s.hand(w.trip.Capabilities, w.want)
 	}
 	r := &w.round
 	var next *float64
@@ -184,7 +184,7 @@ func (w *work) queuePromotion(promote Promotion) {
 			return err
 		}
 		r.due(next)
-		r.Unseen, err = parseSnapshot(snapshot)
+		r.InFlight, err = parseSnapshot(snapshot)
 		return err
 	}
 	switch {
@@ -204,10 +204,9 @@ func (w *work) queueClaim() {
 	t := w.trip
 	var hashes []byte
 	w.keys, hashes = w.s.keys.take(w.want)
-	search := &t.Wants.Searches.available
-	w.behind = search.from(time.Now())
-	w.weighed = w.behind == 0 && search.weighs(time.Now())
-	w.thin = w.thin && w.behind == 0
+	w.after = t.Capabilities.Cursor.after(time.Now())
+	w.weighed = w.after == 0 && t.Capabilities.Cursor.weighs(time.Now())
+	w.thin = w.thin && w.after == 0
 	collect := func(before ...any) func(pgx.Rows) error {
 		return func(rows pgx.Rows) (err error) {
 			var sure bool
@@ -217,14 +216,14 @@ func (w *work) queueClaim() {
 		}
 	}
 	var from, to time.Time
-	var before, after int64
+	var read, readThen int64
 	if w.weighed {
-		w.batch.Queue(statement("entries_read")).QueryRow(func(row pgx.Row) error { return row.Scan(&before, &from) })
+		w.batch.Queue(statement("entries_read")).QueryRow(func(row pgx.Row) error { return row.Scan(&read, &from) })
 	}
-	args := []any{t.Replica, hashes, seconds(t.Wants.DefaultTimeout), list(t.Wants.Queues), list(t.Wants.Types), list(t.Wants.Databases), list(t.Wants.Commands)}
+	args := []any{t.Replica, hashes, seconds(t.Capabilities.DefaultTimeout), list(t.Capabilities.Queues), list(t.Capabilities.Types), list(t.Capabilities.Databases), list(t.Capabilities.Commands)}
 	switch {
-	case w.behind != 0:
-		w.batch.Queue(statement("claim_runs_behind"), append(args, w.look, w.want, w.behind)...).Query(collect())
+	case w.after != 0:
+		w.batch.Queue(statement("claim_runs_after"), append(args, w.look, w.want, w.after)...).Query(collect())
 	case w.thin:
 		w.batch.Queue(statement("claim_run"), args...).Query(collect(nil))
 	default:
@@ -232,8 +231,8 @@ func (w *work) queueClaim() {
 	}
 	if w.weighed {
 		w.batch.Queue(statement("entries_read")).QueryRow(func(row pgx.Row) error {
-			err := row.Scan(&after, &to)
-			w.cost = cost{took: to.Sub(from), read: after - before}
+			err := row.Scan(&readThen, &to)
+			w.cost = cost{took: to.Sub(from), read: readThen - read}
 			return err
 		})
 	}
@@ -253,7 +252,7 @@ func (w *work) account(promote Promotion) {
 		if n := len(w.searched); n > 0 {
 			last = w.searched[n-1].ID
 		}
-		r.behind(w.trip.Wants.Searches.available.found(w.behind, w.weighed, w.cost, w.seen, w.look, last, time.Now()))
+		r.rescan(w.trip.Capabilities.Cursor.found(w.after, w.weighed, w.cost, w.seen, w.look, last, time.Now()))
 	}
 	if len(w.trip.Endings) == 0 {
 		return
@@ -270,12 +269,12 @@ func (w *work) account(promote Promotion) {
 // searchFurther looks further down the list, once, as others were at the same rows. What the trip did stands by now: where this
 // fails the next trip will tell.
 func (w *work) searchFurther(ctx context.Context) error {
-	again := w.s.newWork(&Trip{Replica: w.trip.Replica, Wants: w.trip.Wants, Want: w.want - len(w.searched), Lane: w.trip.Lane})
+	again := w.s.newWork(&Trip{Replica: w.trip.Replica, Capabilities: w.trip.Capabilities, Want: w.want - len(w.searched), Lane: w.trip.Lane})
 	again.look, again.thin = min(4*w.want+100, again.most), false
 	err := again.do(ctx)
 	w.round.Claims = append(w.round.Claims, again.round.Claims...)
 	w.round.Contended = w.round.Contended || len(again.searched) < again.want && (err != nil || again.seen > len(again.searched))
-	w.round.behind(again.round.Behind)
+	w.round.rescan(again.round.Rescan)
 	if errors.Is(err, ErrDead) {
 		return err
 	}

@@ -30,7 +30,7 @@ func startChains(t *testing.T, s *store.Store) map[int64]store.Ending {
 	t.Helper()
 	endings := map[int64]store.Ending{}
 	for range 2 { // marks of the INSERT may ask for a second look
-		pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Promote: store.PromoteSweep, Want: 10})
+		pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteSweep, Want: 10})
 		require.NoError(t, err)
 		for _, c := range pass.Claims {
 			e := store.Ending{ID: c.ID, Claim: c.Claim, Database: c.DatabaseID}
@@ -52,7 +52,7 @@ func TestEndsPromotionAndClaimAreOneTransaction(t *testing.T) {
 		conn, s := connect(t, url), open(t, url, time.Minute)
 		chains(t, conn)
 		first := startChains(t, s)
-		round, err := s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Endings: []store.Ending{first[5], first[3], first[1]}, LockTimeout: time.Second, Promote: store.PromoteDue, Fresh: fresh, Want: 10})
+		round, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Endings: []store.Ending{first[5], first[3], first[1]}, LockTimeout: time.Second, Promote: store.PromoteDue, Fresh: fresh, Want: 10})
 		require.NoError(t, err)
 		require.ElementsMatch(t, []store.Ended{{ID: 1, Status: "DONE"}, {ID: 3, Status: "DONE"}, {ID: 5, Status: "DONE"}}, round.Ended)
 		require.Empty(t, round.Left)
@@ -80,7 +80,7 @@ func TestATripClaimsNoMoreThanItWants(t *testing.T) {
 		conn, s := connect(t, url), open(t, url, time.Minute)
 		chains(t, conn)
 		first := startChains(t, s)
-		round, err := s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Endings: []store.Ending{first[1], first[3]}, LockTimeout: time.Second, Promote: store.PromoteDue, Want: want})
+		round, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Endings: []store.Ending{first[1], first[3]}, LockTimeout: time.Second, Promote: store.PromoteDue, Want: want})
 		require.NoError(t, err)
 		require.Len(t, round.Claims, want)
 		require.Equal(t, 2, round.Promoted)
@@ -98,7 +98,7 @@ func TestATripTellsWhatWasRefused(t *testing.T) {
 	forged := first[1]
 	forged.Claim = "00000000-0000-4000-8000-000000000000"
 	for _, want := range [][]store.Ended{{{ID: 3, Status: "DONE"}}, nil} {
-		round, err := s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Endings: []store.Ending{forged, first[3]}, LockTimeout: time.Second, Promote: store.PromoteDue, Fresh: true, Want: 10})
+		round, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Endings: []store.Ending{forged, first[3]}, LockTimeout: time.Second, Promote: store.PromoteDue, Fresh: true, Want: 10})
 		require.NoError(t, err)
 		require.Equal(t, want, round.Ended)
 		require.Empty(t, round.Left, "these are none of the plain ones")
@@ -126,13 +126,13 @@ func TestNothingOfARoundStandsAfterAnError(t *testing.T) {
 		exec(t, conn, `INSERT INTO rowrun.task_run (id, task_id) VALUES (6, 5)`)
 		exec(t, user, `BEGIN`)
 		exec(t, user, lock)
-		round, err := s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Endings: endings, LockTimeout: 20 * time.Millisecond, Promote: store.PromoteDue, Want: 10})
+		round, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Endings: endings, LockTimeout: 20 * time.Millisecond, Promote: store.PromoteDue, Want: 10})
 		require.Equal(t, "55P03", store.SQLState(err), "%v", err)
 		require.Empty(t, round)
 		require.Equal(t, slices.Concat(before, []string{"AVAILABLE"}), runStatuses(t, conn))
 
 		exec(t, user, `ROLLBACK`)
-		round, err = s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Endings: endings, LockTimeout: time.Second, Promote: store.PromoteDue, Want: 10})
+		round, err = s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Endings: endings, LockTimeout: time.Second, Promote: store.PromoteDue, Want: 10})
 		require.NoError(t, err)
 		require.Len(t, round.Ended, len(ids))
 		require.Contains(t, claimedIDs(round.Claims), int64(6))
@@ -154,7 +154,7 @@ func TestADeadReplicaEndsAndClaimsNothing(t *testing.T) {
 			addReplica(t, conn, "other") // without one that could run them, what has gates isn't promoted
 			first := startChains(t, s)
 			exec(t, conn, sql)
-			round, err := s.Work(t.Context(), store.Trip{Replica: "r", Wants: noop(), Endings: []store.Ending{first[1], first[3], first[5]}, LockTimeout: time.Second, Promote: promote, Fresh: fresh, Want: 10})
+			round, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Endings: []store.Ending{first[1], first[3], first[5]}, LockTimeout: time.Second, Promote: promote, Fresh: fresh, Want: 10})
 			require.ErrorIs(t, err, store.ErrDead, sql)
 			require.Len(t, round.Ended, 3)
 			require.Empty(t, round.Left)

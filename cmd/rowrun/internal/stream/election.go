@@ -65,8 +65,8 @@ type Election struct {
 	wal     *WAL
 	silence *silence // nil: INSERTs notify
 
-	mu     sync.Mutex
-	tenure *tenure // that of the present connection; nil: it has none
+	mu         sync.Mutex
+	leadership *leadership // that of the present connection; nil: it has none
 
 	// Run only.
 	reader *Reader // kept over a lost connection
@@ -76,8 +76,8 @@ type Election struct {
 	climbs int     // tries to read the log again that went wrong, in a row
 }
 
-// tenure is the time for which one connection holds the lock.
-type tenure struct {
+// leadership is the time for which one connection holds the lock.
+type leadership struct {
 	ctx     context.Context
 	end     context.CancelFunc
 	stopped chan struct{} // closed when nothing is written any more
@@ -134,12 +134,12 @@ func (e *Election) Trouble() string {
 // Waking says that this replica wakes the others by what it reads in the log.
 func (e *Election) Waking() bool { return e.silence != nil && e.silence.held.Load() }
 
-// Release ends this replica's tenure with its connection: when it returns,
+// Release ends this replica's leadership with its connection: when it returns,
 // nothing more is written, unless the output hangs for longer than a second.
 func (e *Election) Release() {
 	e.mu.Lock()
-	t := e.tenure
-	e.tenure = nil
+	t := e.leadership
+	e.leadership = nil
 	e.mu.Unlock()
 	if t == nil {
 		return
@@ -165,7 +165,7 @@ func (e *Election) Run(ctx context.Context) error {
 	return nil
 }
 
-// round is one try, with the tenure that may come of it. It returns how long to
+// round is one try, with the leadership that may come of it. It returns how long to
 // wait before the next.
 func (e *Election) round(ctx context.Context) time.Duration {
 	id := e.config.ReplicaID()
@@ -212,26 +212,26 @@ func (e *Election) round(ctx context.Context) time.Duration {
 	return 0
 }
 
-// claim tries to get the lock. A nil tenure means that writer has it.
-func (e *Election) claim(ctx context.Context, id string) (got *tenure, writer string, err error) {
+// claim tries to get the lock. A nil leadership means that writer has it.
+func (e *Election) claim(ctx context.Context, id string) (got *leadership, writer string, err error) {
 	err = e.config.Do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		c, err := store.ClaimStream(ctx, conn, id)
 		writer = c.Writer
 		if err != nil || !c.Held {
 			return err
 		}
-		got = &tenure{stopped: make(chan struct{}), id: id, before: c.Writer}
+		got = &leadership{stopped: make(chan struct{}), id: id, before: c.Writer}
 		got.ctx, got.end = context.WithCancel(context.Background())
 		e.mu.Lock()
-		e.tenure = got // Release is called on this goroutine too: never in between
+		e.leadership = got // Release is called on this goroutine too: never in between
 		e.mu.Unlock()
 		return nil
 	})
 	return got, writer, err
 }
 
-// hold writes until the tenure, ctx or the output ends; only the last is an error.
-func (e *Election) hold(ctx context.Context, t *tenure) (err error) {
+// hold writes until the leadership, ctx or the output ends; only the last is an error.
+func (e *Election) hold(ctx context.Context, t *leadership) (err error) {
 	defer t.end()
 	defer close(t.stopped)
 	before := t.before
@@ -259,7 +259,7 @@ func (e *Election) hold(ctx context.Context, t *tenure) (err error) {
 }
 
 // write writes from the log, or from rows until the log can be read.
-func (e *Election) write(ctx context.Context, t *tenure, before string) error {
+func (e *Election) write(ctx context.Context, t *leadership, before string) error {
 	gap, left := "", (*store.StreamHandover)(nil)
 	if before != "" {
 		gap = gapWriterGone
@@ -303,7 +303,7 @@ func (e *Election) write(ctx context.Context, t *tenure, before string) error {
 }
 
 // takeOver takes what the last writer has left; nil: nothing.
-func (e *Election) takeOver(t *tenure, before string) *store.StreamHandover {
+func (e *Election) takeOver(t *leadership, before string) *store.StreamHandover {
 	ctx, cancel := context.WithTimeout(t.ctx, queryTimeout)
 	defer cancel()
 	left, err := e.config.Store.TakeStream(ctx, before)
@@ -346,8 +346,8 @@ func (e *Election) unlock() {
 	defer cancel()
 	_ = e.config.Do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		e.mu.Lock()
-		mine := e.tenure != nil
-		e.tenure = nil
+		mine := e.leadership != nil
+		e.leadership = nil
 		e.mu.Unlock()
 		if !mine {
 			return nil // the connection that had it is gone

@@ -20,10 +20,10 @@ func startAtOnce(t *testing.T, p *pgxpool.Pool, s *store.Store, n int) []store.C
 	plan := queryID(t, p, "INSERT INTO rowrun.plan (parallel_limit) VALUES (100) RETURNING id")
 	exec(t, p, "INSERT INTO rowrun.task (plan_id, name, type) SELECT $1, 't' || n, 'NOOP' FROM generate_series(1, $2::int) n", plan, n)
 	exec(t, p, "SELECT rowrun.run_plan($1)", plan)
-	wants := store.Wants{Queues: []string{"default"}, Types: []string{"NOOP"}}
+	capabilities := store.Capabilities{Queues: []string{"default"}, Types: []string{"NOOP"}}
 	var claims []store.Claim
 	for len(claims) < n {
-		pass, err := s.Work(t.Context(), store.Trip{Replica: "one", Wants: wants, Promote: store.PromoteDue, Fresh: true, Want: n})
+		pass, err := s.Work(t.Context(), store.Trip{Replica: "one", Capabilities: capabilities, Promote: store.PromoteDue, Fresh: true, Want: n})
 		require.NoError(t, err)
 		claims = append(claims, pass.Claims...)
 	}

@@ -92,14 +92,14 @@ func (l *load) meddle(rnd *rand.Rand) {
 func (l *load) replica(ctx context.Context, name string, seed uint64) {
 	rnd := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // repeatable
 	require.NoError(l.t, l.store.Register(ctx, store.Replica{ID: name, Lease: time.Hour, Queues: []string{"default"}, Types: []string{"NOOP"}}))
-	wants := store.Wants{Queues: []string{"default"}, Types: []string{"NOOP"}}
+	capabilities := store.Capabilities{Queues: []string{"default"}, Types: []string{"NOOP"}}
 	for ctx.Err() == nil {
 		var pass store.Round
 		var err error
 		if want := 1 + rnd.IntN(20); rnd.IntN(2) == 0 {
-			pass, err = l.store.Work(context.WithoutCancel(ctx), store.Trip{Replica: name, Wants: wants, Promote: store.PromoteDue, Fresh: true, Want: want})
+			pass, err = l.store.Work(context.WithoutCancel(ctx), store.Trip{Replica: name, Capabilities: capabilities, Promote: store.PromoteDue, Fresh: true, Want: want})
 		} else {
-			pass, err = l.store.Work(context.WithoutCancel(ctx), store.Trip{Replica: name, Wants: wants, Promote: []store.Promotion{store.PromoteDue, store.PromoteSweep}[rnd.IntN(2)], Want: want})
+			pass, err = l.store.Work(context.WithoutCancel(ctx), store.Trip{Replica: name, Capabilities: capabilities, Promote: []store.Promotion{store.PromoteDue, store.PromoteSweep}[rnd.IntN(2)], Want: want})
 		}
 		require.NoError(l.t, err)
 		var endings []store.Ending

@@ -94,7 +94,7 @@ func TestSuccessorComesAfterTheEndThatItFollows(t *testing.T) {
 	first := queryID(t, p, insertRun, id)
 	require.NoError(t, s.Register(t.Context(), store.Replica{ID: "one", Lease: time.Hour, Queues: []string{"default"}, Types: []string{"NOOP"}}))
 	for n := 0; n < 3; {
-		pass, err := s.Work(t.Context(), store.Trip{Replica: "one", Wants: store.Wants{Queues: []string{"default"}, Types: []string{"NOOP"}}, Promote: store.PromoteSweep, Want: 1})
+		pass, err := s.Work(t.Context(), store.Trip{Replica: "one", Capabilities: store.Capabilities{Queues: []string{"default"}, Types: []string{"NOOP"}}, Promote: store.PromoteSweep, Want: 1})
 		require.NoError(t, err)
 		for _, c := range pass.Claims {
 			n++

@@ -77,15 +77,15 @@ func (q *silence) look(ctx context.Context) bool {
 }
 
 // keep silences INSERTs while the log says that they are seen, until ctx ends. It looks when that may have changed, and
-// every quietLook while it may change without a word or a turn has failed. A turn that has begun ends with the tenure:
+// every quietLook while it may change without a word or a turn has failed. A turn that has begun ends with the leadership:
 // cut off by ctx it would cost the connection, and the lock would go when the server has noticed.
-func (q *silence) keep(ctx, tenure context.Context, log *WAL) {
+func (q *silence) keep(ctx, leadership context.Context, log *WAL) {
 	again := time.NewTimer(quietLook)
 	defer again.Stop()
 	for ctx.Err() == nil {
 		want := log.reading()
 		if want != q.held.Load() {
-			q.turn(tenure, want)
+			q.turn(leadership, want)
 		}
 		again.Stop()
 		if log.unsure() || want != q.held.Load() {

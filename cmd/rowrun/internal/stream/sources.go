@@ -10,7 +10,7 @@ import (
 )
 
 // fromLog writes what the log tells. errUnfit: it can't be read, or no longer.
-func (e *Election) fromLog(ctx context.Context, t *tenure, before string) error {
+func (e *Election) fromLog(ctx context.Context, t *leadership, before string) error {
 	run, stop := context.WithCancel(t.ctx)
 	defer stop()
 	var wg sync.WaitGroup
@@ -37,7 +37,7 @@ func (e *Election) fromLog(ctx context.Context, t *tenure, before string) error 
 
 // fromRows writes what notifications and rows tell; without a gap it goes on where it was, or where the last writer left
 // it. climbed: the log can be read again, from a slot that holds all that is committed from now on.
-func (e *Election) fromRows(ctx context.Context, t *tenure, gap string, left *store.StreamHandover) (climbed bool, err error) {
+func (e *Election) fromRows(ctx context.Context, t *leadership, gap string, left *store.StreamHandover) (climbed bool, err error) {
 	if err := e.prepare(t, gap, left); err != nil {
 		return false, err
 	}
@@ -114,7 +114,7 @@ func (e *Election) leave(ctx context.Context) error {
 }
 
 // prepare has a reader. Behind a gap, or another writer, it is a new one, which begins with what the rows know of it.
-func (e *Election) prepare(t *tenure, gap string, left *store.StreamHandover) error {
+func (e *Election) prepare(t *leadership, gap string, left *store.StreamHandover) error {
 	if gap == "" && left == nil && e.reader != nil {
 		return nil
 	}

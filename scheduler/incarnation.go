@@ -12,8 +12,8 @@ import (
 	"github.com/rowrun/rowrun/store"
 )
 
-// term is the life of one replica id.
-type term struct {
+// incarnation is the life of one replica id.
+type incarnation struct {
 	s  *Scheduler
 	id string
 
@@ -26,8 +26,8 @@ type term struct {
 	passes, ends lane
 	open         sync.RWMutex
 	opened       bool
-	// late says when dispatch looks again after a wake-up.
-	late late
+	// commitWatch says when dispatch looks again after a wake-up.
+	commitWatch commitWatch
 	// slow: searches are, and the log says so; warned: it does as a warning.
 	slow, warned bool
 	// claimedAt is when runs were last started, since began.
@@ -44,7 +44,7 @@ type term struct {
 	// seen is what the surveys tell the other loops.
 	seen *surveyed
 
-	// exec is the parent of this term's executors; stop gives them the cause of their end.
+	// exec is the parent of this incarnation's executors; stop gives them the cause of their end.
 	exec       context.Context
 	stop       context.CancelCauseFunc
 	executions sync.WaitGroup
@@ -52,8 +52,8 @@ type term struct {
 
 var errFenced = errors.New("no heartbeat could be written for two thirds of the lease")
 
-func newTerm(s *Scheduler) *term {
-	return &term{
+func newIncarnation(s *Scheduler) *incarnation {
+	return &incarnation{
 		s: s, id: newReplicaID(s.cfg.Name), began: time.Now(), announced: true,
 		ends: lane{on: store.LaneEnds}, opened: true,
 		more: make(chan struct{}, 1), claimable: make(chan struct{}, 1),
@@ -62,7 +62,7 @@ func newTerm(s *Scheduler) *term {
 }
 
 // register writes the first heartbeat.
-func (t *term) register(ctx context.Context) error {
+func (t *incarnation) register(ctx context.Context) error {
 	c := t.s.cfg
 	host, _ := os.Hostname()
 	ctx, cancel := context.WithTimeout(ctx, c.HeartbeatInterval)
@@ -75,7 +75,7 @@ func (t *term) register(ctx context.Context) error {
 	sent := time.Since(t.began)
 	err = c.Store.Register(ctx, store.Replica{
 		ID: t.id, Name: c.Name, Hostname: host, Version: c.Version, Lease: c.StaleAfter,
-		Queues: c.Queues, Types: t.rules.Load().wants.Types, Databases: c.Databases, Commands: c.Commands, Concurrency: c.Concurrency,
+		Queues: c.Queues, Types: t.rules.Load().capabilities.Types, Databases: c.Databases, Commands: c.Commands, Concurrency: c.Concurrency,
 	})
 	if err != nil {
 		return err
@@ -86,8 +86,8 @@ func (t *term) register(ctx context.Context) error {
 	return nil
 }
 
-// serve runs the term's loops until ctx ends (drain) or the term does (fence, dead). base outlives ctx.
-func (t *term) serve(ctx, base context.Context) error {
+// serve runs the incarnation's loops until ctx ends (drain) or the incarnation does (fence, dead). base outlives ctx.
+func (t *incarnation) serve(ctx, base context.Context) error {
 	t.exec, t.stop = context.WithCancelCause(base)
 	defer t.stop(nil)
 	live, die := context.WithCancelCause(base)
@@ -99,7 +99,7 @@ func (t *term) serve(ctx, base context.Context) error {
 		stopTaking()
 	})
 	defer unhook()
-	// A term that is over stops its executors at once, also in the middle of a drain.
+	// An incarnation that is over stops its executors at once, also in the middle of a drain.
 	defer context.AfterFunc(live, func() { t.stop(ErrLostContact) })()
 
 	var dispatch, loops, heart sync.WaitGroup
@@ -138,7 +138,7 @@ func (t *term) serve(ctx, base context.Context) error {
 }
 
 // drain lets work finish, then stops what is left; heartbeats go on meanwhile.
-func (t *term) drain(base context.Context) error {
+func (t *incarnation) drain(base context.Context) error {
 	c := t.s.cfg
 	begun := time.Now()
 	c.Log.Info().Str("replica_id", t.id).Int64("executing", t.s.executing.Load()).Dur("timeout_ms", c.DrainTimeout).Msg("drain started")
@@ -165,8 +165,8 @@ func (t *term) drain(base context.Context) error {
 	return nil
 }
 
-// surrender stops the term's executors and sees that their runs are recorded.
-func (t *term) surrender(base context.Context, cause error) error {
+// surrender stops the incarnation's executors and sees that their runs are recorded.
+func (t *incarnation) surrender(base context.Context, cause error) error {
 	t.s.cfg.Log.Warn().Err(cause).Str("replica_id", t.id).Int64("executing", t.s.executing.Load()).Msg("replica fenced itself, its runs are stopped")
 	t.stop(ErrLostContact)
 	if !waitFor(&t.executions, t.s.cfg.CancelGrace) {
@@ -176,8 +176,8 @@ func (t *term) surrender(base context.Context, cause error) error {
 	return cause
 }
 
-// leave removes the term's row: the last thing that is written under its id.
-func (t *term) leave(base context.Context) error {
+// leave removes the incarnation's row: the last thing that is written under its id.
+func (t *incarnation) leave(base context.Context) error {
 	ctx, cancel := context.WithTimeout(base, 3*time.Second)
 	defer cancel()
 	for {
@@ -190,10 +190,10 @@ func (t *term) leave(base context.Context) error {
 }
 
 // lastBeat is when the last heartbeat that was written was sent.
-func (t *term) lastBeat() time.Time { return t.began.Add(time.Duration(t.beat.Load())) }
+func (t *incarnation) lastBeat() time.Time { return t.began.Add(time.Duration(t.beat.Load())) }
 
 // contactFor is for how long this replica has been in unbroken contact.
-func (t *term) contactFor() time.Duration {
+func (t *incarnation) contactFor() time.Duration {
 	since := t.contact.Load()
 	if since < 0 {
 		return 0

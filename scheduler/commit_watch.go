@@ -9,31 +9,31 @@ import (
 // lookAgain is how long after a wake-up the second look follows.
 const lookAgain = 6 * time.Millisecond
 
-// late says when to look again after a wake-up. A transaction for which another one's notification speaks may commit
+// commitWatch says when to look again after a wake-up. A transaction for which another one's notification speaks may commit
 // behind that one; it was open then, so that a pass which sees the end of all that the first pass couldn't see has seen
 // it too. Something that stays open for long is looked for less and less often. A second look follows in any case: an
 // INSERT seen in the log may be invisible for a moment, and the next wake-up finds everything warm, which at 100 a second
 // makes a start a seventh quicker. It is for one goroutine.
-type late struct {
+type commitWatch struct {
 	on    bool
 	until uint64        // the first transaction that is not waited for; 0: no pass has told
 	pause time.Duration // before the next look
 	at    time.Time     // of the next look
 }
 
-// woken begins anew: the next pass tells what is unseen.
-func (l *late) woken() { *l = late{on: true, pause: lookAgain} }
+// woken begins anew: the next pass tells what is in flight.
+func (l *commitWatch) woken() { *l = commitWatch{on: true, pause: lookAgain} }
 
 // looked takes what a pass couldn't see.
-func (l *late) looked(unseen store.Unseen, now time.Time) {
-	if !l.on || unseen.Next == 0 {
+func (l *commitWatch) looked(inFlight store.InFlight, now time.Time) {
+	if !l.on || inFlight.Next == 0 {
 		return
 	}
 	if l.until == 0 {
-		l.until = unseen.Next
+		l.until = inFlight.Next
 	}
-	if unseen.Oldest >= l.until && !l.at.IsZero() {
-		*l = late{}
+	if inFlight.Oldest >= l.until && !l.at.IsZero() {
+		*l = commitWatch{}
 		return
 	}
 	if l.at.IsZero() || !now.Before(l.at) {
@@ -43,7 +43,7 @@ func (l *late) looked(unseen store.Unseen, now time.Time) {
 }
 
 // before returns the next look, where it comes before t.
-func (l *late) before(t time.Time) time.Time {
+func (l *commitWatch) before(t time.Time) time.Time {
 	if l.on && !l.at.IsZero() && l.at.Before(t) {
 		return l.at
 	}
@@ -51,4 +51,4 @@ func (l *late) before(t time.Time) time.Time {
 }
 
 // due says that a look is due: what it is for may have been inserted, and is claimed without a promotion.
-func (l *late) due(now time.Time) bool { return l.on && !l.at.IsZero() && !now.Before(l.at) }
+func (l *commitWatch) due(now time.Time) bool { return l.on && !l.at.IsZero() && !now.Before(l.at) }

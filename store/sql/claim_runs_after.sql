@@ -1,5 +1,5 @@
--- claim_runs_behind
--- claim_runs for what stands behind a run in the order of its priority, and for all of other priorities.
+-- claim_runs_after
+-- claim_runs for what comes after a run in the order of its priority, and for all of other priorities.
 -- $1 text: the replica
 -- $2 bytea: the hashes of the claims, 32 bytes each, one behind the other
 -- $3 float8: timeout in s of runs whose task has none; 0: none
