@@ -78,7 +78,22 @@ func TestFloodOfNotificationsCostsLittle(t *testing.T) {
 		})
 		return id, time.Since(began)
 	}
-	first, _ := run()
+	of := func(id int64) (lines []string) {
+		for _, l := range out.lines(t) {
+			if l.RunID == id {
+				lines = append(lines, l.To)
+			}
+		}
+		return lines
+	}
+	// A stream that has no place yet begins at what comes after its writer has looked: a moment after it has said so.
+	earliest, _ := run()
+	first := earliest
+	eventually(t, patience, "the stream has begun", func() bool {
+		first, _ = run()
+		<-time.After(100 * time.Millisecond)
+		return len(of(first)) == 4
+	})
 
 	ctx, stop := context.WithCancel(t.Context())
 	var sending sync.WaitGroup
@@ -102,20 +117,12 @@ func TestFloodOfNotificationsCostsLittle(t *testing.T) {
 	stop()
 	sending.Wait()
 
-	of := func(id int64) (lines []string) {
-		for _, l := range out.lines(t) {
-			if l.RunID == id {
-				lines = append(lines, l.To)
-			}
-		}
-		return lines
-	}
 	eventually(t, patience, "the last run in the stream", func() bool { return len(of(last)) == 4 })
 	for id := first; id <= last; id++ {
 		require.Equal(t, []string{"PENDING", "AVAILABLE", "RUNNING", "DONE"}, of(id))
 	}
 	for _, l := range out.lines(t) {
-		require.True(t, l.RunID >= first && l.RunID <= last, "%+v", l)
+		require.True(t, l.RunID >= earliest && l.RunID <= last, "%+v", l)
 	}
 	s.meant = true
 }

@@ -158,7 +158,12 @@ func TestStreamEqualsTheLogWhateverIsKilled(t *testing.T) {
 	}
 	require.Len(t, told, len(expected))
 	t.Logf("%d kills, %d transitions, %d runs promoted and claimed at once, %d processes, %d lines", kills, len(expected), truth.atOnce, len(all), len(out.lines(t)))
-	require.Equal(t, !storetest.TwoSteps(t, false), truth.atOnce > 0, "promoted and claimed at once")
+	switch {
+	case storetest.TwoSteps(t, false):
+		require.Zero(t, truth.atOnce, "promoted and claimed at once")
+	case kills >= 50: // with few, a busy machine may have kept replicas from ever having slots to spare
+		require.Positive(t, truth.atOnce, "promoted and claimed at once")
+	}
 }
 
 // confirmed says that all that is in the log now was written.
