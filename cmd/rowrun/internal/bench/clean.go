@@ -101,23 +101,23 @@ func (b *Bench) vacuum(ctx context.Context) error {
 	return nil
 }
 
-// removeRuns ends and deletes a bench's runs. No replica of it runs any more; where others promote one in between,
-// it begins again.
+// removeRuns ends and deletes a bench's runs. No replica of it runs any more; where others promote one in between, or the last
+// statement of one that was killed still ends one, it begins again.
 func (b *Bench) removeRuns(ctx context.Context, name string, first int64) error {
 	const cancel = `-- bench_cancel
 UPDATE rowrun.task_run SET status = 'CANCELED' WHERE queue = $1 AND status = 'AVAILABLE'`
 	const abandon = `-- bench_abandon
 SELECT rowrun.abandon_run(id, 'the bench was interrupted') FROM rowrun.task_run WHERE status = 'RUNNING' AND queue = $1`
 	for tries := 0; ; tries++ {
-		if err := b.exec(ctx, cancel, name); err != nil {
-			return err
+		err := b.exec(ctx, cancel, name)
+		if err == nil {
+			err = b.exec(ctx, abandon, name)
 		}
-		if err := b.exec(ctx, abandon, name); err != nil {
-			return err
+		if err == nil {
+			err = b.deleteRuns(ctx, name, first)
 		}
-		err := b.deleteRuns(ctx, name, first)
 		var refused *pgconn.PgError
-		if tries < 100 && errors.As(err, &refused) && refused.Code == "RR006" {
+		if tries < 100 && errors.As(err, &refused) && (refused.Code == "RR004" || refused.Code == "RR006") {
 			continue
 		}
 		return err
