@@ -274,8 +274,11 @@ func (r *recorder) recorded(batch []ending, endings []store.Ending, ended []stor
 		ids[i] = endings[i].ID
 	}
 	r.settle(ids...)
-	// A successor's time is not announced to the replica that made it.
+	// A successor's time is not announced to the replica that made it; one that was due by its INSERT is AVAILABLE.
 	if slices.ContainsFunc(ended, func(e store.Ended) bool { return e.RetryRunID != nil }) {
+		if t := r.s.current.Load(); t != nil {
+			t.available.came()
+		}
 		signal(r.s.opened)
 	}
 }

@@ -45,6 +45,7 @@ func (a *available) learned(since int, trip store.Trip, p store.Pass) {
 	switch searched := trip.Want > 0 && !trip.Fresh; {
 	case p.Promoted > len(p.Claims), searched && (len(p.Claims) >= trip.Want || p.Contended):
 		a.some = true
+		a.told++ // a trip beside this one has not seen what this one left
 	case searched && a.told == since:
 		a.some = false
 	}
