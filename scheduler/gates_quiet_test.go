@@ -60,9 +60,9 @@ func requireQuiet(t *testing.T, conn *pgx.Conn) int {
 func recent(t *testing.T, conn *pgx.Conn) []string {
 	t.Helper()
 	rows, err := conn.Query(t.Context(), `
-		SELECT concat_ws(' ', x.updated_at::time, 'run', x.id, x.status, 'hold', x.hold, 'xmin', x.xmin, 'judge_at', x.judge_at::time, 'run_at', x.run_at::time,
+		SELECT concat_ws(' ', x.updated_at::time, 'run', x.id, x.status, 'hold', x.cause, 'xmin', x.xmin, 'judge_at', x.judge_at::time, 'run_at', x.run_at::time,
 		    'created', x.created_at::time, 'available', x.available_at::time, 'started', x.started_at::time, 'finished', x.finished_at::time,
-		    'db', x.database_id, 'v', x.version, 'seq', x.sequential, 'prio', x.priority, 'plan', x.plan_id, 'by_hand', x.by_hand,
+		    'db', x.database_id, 'v', x.version, 'seq', x.sequential, 'prio', x.priority, 'plan', x.plan_id, 'edited_directly', x.edited_directly,
 		    'reason', x.cancel_reason, x.result ->> 'code', 'task', k.id, 'paused', k.paused, 'skipped', k.skipped, 'task xmin', k.xmin)
 		FROM rowrun.task_run x JOIN rowrun.task k ON k.id = x.task_id
 		WHERE x.database_id IN (SELECT r.database_id FROM rowrun.task_run r WHERE r.status IN ('PENDING', 'AVAILABLE', 'RUNNING'))
@@ -77,7 +77,7 @@ func recent(t *testing.T, conn *pgx.Conn) []string {
 // unfinished reads what has not ended, and the tasks that have no such run and are neither DONE nor SKIPPED.
 func unfinished(ctx context.Context, conn *pgx.Conn) (runs map[int64]*left, idle map[int64]bool, err error) {
 	rows, err := conn.Query(ctx, `
-		SELECT r.id, r.task_id, r.plan_id, r.status, concat_ws(' ', 'hold', r.hold, 'judge_at', r.judge_at, 'db', r.database_id, 'v', r.version, 'seq', r.sequential),
+		SELECT r.id, r.task_id, r.plan_id, r.status, concat_ws(' ', 'cause', r.cause, 'judge_at', r.judge_at, 'db', r.database_id, 'v', r.version, 'seq', r.sequential),
 		       coalesce((SELECT jsonb_agg(jsonb_build_object('cause', w.cause, 'message', w.message, 'detail', w.detail))
 		                 FROM rowrun.waiting(r.id) w), '[]')
 		FROM rowrun.task_run r WHERE r.status IN ('PENDING', 'AVAILABLE', 'RUNNING')`)

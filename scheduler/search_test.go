@@ -19,8 +19,8 @@ func TestRunsBeforeThePlaceOfASearchAreStarted(t *testing.T) {
 	held.exec(`BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM rowrun.plan`)
 	task := c.int(`INSERT INTO rowrun.task (type) VALUES ($1) RETURNING id`, workType)
 	c.exec(`INSERT INTO rowrun.task_run (task_id) SELECT $1 FROM generate_series(1, 40000)`, task)
-	for _, status := range []string{"AVAILABLE", "DONE"} { // they leave READY, and then AVAILABLE
-		c.exec(`BEGIN; SET LOCAL session_replication_role = replica; UPDATE rowrun.task_run SET hold = NULL, status = '` + status + `'; COMMIT`)
+	for _, status := range []string{"AVAILABLE", "DONE"} { // each leaves its entries in the indexes behind
+		c.exec(`BEGIN; SET LOCAL session_replication_role = replica; UPDATE rowrun.task_run SET cause = NULL, status = '` + status + `'; COMMIT`)
 	}
 
 	log := &storetest.Log{}

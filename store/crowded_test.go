@@ -26,7 +26,7 @@ func TestNobodyWaitsBehindARunWhoseSlotAnotherTook(t *testing.T) {
 	exec(t, conn, `INSERT INTO rowrun.task_run (task_id) VALUES (4)`)
 	promoteAll(t, conn)
 	require.Equal(t, "AVAILABLE", query[string](t, conn, `SELECT status FROM rowrun.task_run WHERE task_id = 2`), "it took the slot")
-	require.Equal(t, "READY", query[string](t, conn, `SELECT hold FROM rowrun.task_run WHERE task_id = 3`))
+	require.Equal(t, "PLAN", query[string](t, conn, `SELECT cause FROM rowrun.task_run WHERE task_id = 3`))
 	require.Equal(t, "AVAILABLE", query[string](t, conn, `SELECT status FROM rowrun.task_run WHERE task_id = 4`))
 }
 

@@ -45,7 +45,7 @@ func TestADependencyThatComesBesideTheEndIsMet(t *testing.T) {
 				exec(t, other, `COMMIT`)
 			} else {
 				require.Zero(t, promote(t, conn))
-				require.Equal(t, "DEPENDENCY", query[string](t, conn, `SELECT hold FROM rowrun.task_run WHERE id = $1`, run))
+				require.Equal(t, "DEPENDENCY", query[string](t, conn, `SELECT cause FROM rowrun.task_run WHERE id = $1`, run))
 				exec(t, other, `COMMIT`)
 			}
 			require.Equal(t, 1, promote(t, conn))
@@ -68,7 +68,7 @@ func TestAnEndSeesWhoWaitsForIt(t *testing.T) {
 	require.Equal(t, 1, promote(t, conn))
 }
 
-// Runs of a plan that are READY when they are inserted are found by one mark, and by another one where the first of them
+// Runs of a plan that wait for their plan alone when they are inserted are found by one mark, and by another one where the first of them
 // turn out to be held by something else.
 func TestRunsBehindHeldOnesAreReached(t *testing.T) {
 	t.Parallel()
@@ -83,7 +83,7 @@ func TestRunsBehindHeldOnesAreReached(t *testing.T) {
 		passes++
 		require.Less(t, passes, 5)
 	}
-	require.Equal(t, 1499, query[int](t, conn, `SELECT count(*) FROM rowrun.task_run WHERE hold = 'PAUSED'`))
+	require.Equal(t, 1499, query[int](t, conn, `SELECT count(*) FROM rowrun.task_run WHERE cause = 'PAUSED'`))
 }
 
 // A failure that counts again because a later run was deleted was news in its own round only.

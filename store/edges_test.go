@@ -60,7 +60,7 @@ func TestNoCombinationOfColumnsTakesAnEdgeThatIsNone(t *testing.T) {
 	// What the other columns may be given, by their types.
 	values := map[string][]string{
 		"bigint": {"NULL", "1", "-1", "9223372036854775807"}, "integer": {"NULL", "0", "2147483647"},
-		"text":                     {"NULL", "''", "'X'", "'READY'", "'DATABASE'", "'PENDING'", "'RUNNING'", "prev_status", "status"},
+		"text":                     {"NULL", "''", "'X'", "'PLAN'", "'DATABASE'", "'PENDING'", "'RUNNING'", "prev_status", "status"},
 		"timestamp with time zone": {"NULL", "'infinity'", "'-infinity'", "now()", "clock_timestamp() + interval '1 s'", "updated_at + interval '1 us'"},
 		"jsonb":                    {"NULL", "'{}'", `'{"code": "X"}'`, "'[]'"},
 		"boolean":                  {"NULL", "true", "false"}, "bytea": {"NULL", `'\x00'`, `sha256('x')`},
@@ -68,7 +68,7 @@ func TestNoCombinationOfColumnsTakesAnEdgeThatIsNone(t *testing.T) {
 	columns := all[string](t, conn, `SELECT attname || ':' || format_type(atttypid, NULL) FROM pg_attribute
 		WHERE attrelid = 'rowrun.task_run'::regclass AND attnum > 0 AND NOT attisdropped AND attname <> 'status' ORDER BY attnum`)
 	// Those that the guard's own condition reads come often.
-	inner := []string{"hold:text", "prev_status:text", "updated_at:timestamp with time zone", "by_hand:boolean", "judge_at:timestamp with time zone"}
+	inner := []string{"cause:text", "prev_status:text", "updated_at:timestamp with time zone", "edited_directly:boolean", "judge_at:timestamp with time zone"}
 	set := func(from []string, n int) (list []string) {
 		for _, i := range random.Perm(len(from))[:min(n, len(from))] {
 			name, kind, _ := strings.Cut(from[i], ":")

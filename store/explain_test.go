@@ -25,7 +25,7 @@ func TestEveryStatementOfARoundUsesIndexes(t *testing.T) {
 	ended := storetest.Count(150_000, 1_000_000)
 	many := aRound(t, log, storetest.On(t, cluster), ended, 20_000)
 	for _, name := range []string{
-		"promote", "promote_and_claim", "claim_runs", "claim_run", "begin_round", "end_plain_runs", "end_plain_run", "end_runs", "advance_databases", "advance_and_claim",
+		"promote", "promote_and_claim", "claim_runs", "claim_run", "begin_round", "end_plain_runs", "end_plain_run", "end_runs", "promote_next_version", "promote_next_and_claim",
 		"dead_replicas", "declare_dead", "stale_runs", "end_stale_runs", "overdue_runs", "end_overdue_runs",
 		"retention_window", "remove_old_chains", "remove_earlier_runs", "remove_early_runs",
 	} {

@@ -134,14 +134,14 @@ func queueEndings(b *pgx.Batch, endings []Ending, r *recorded) {
 	}
 	marked := 0
 	if h := r.handing; h != nil {
-		b.Queue(statement("advance_and_claim"), append([]any{databases, r.replicaID}, h.args...)...).Query(func(rows pgx.Rows) error {
+		b.Queue(statement("promote_next_and_claim"), append([]any{databases, r.replicaID}, h.args...)...).Query(func(rows pgx.Rows) error {
 			err := h.collect(rows, &r.opened.Promoted, &marked)
 			r.opened.Marked = marked > 0
 			return err
 		})
 		return
 	}
-	b.Queue(statement("advance_databases"), databases).QueryRow(func(row pgx.Row) error {
+	b.Queue(statement("promote_next_version"), databases).QueryRow(func(row pgx.Row) error {
 		err := row.Scan(&r.opened.Promoted, &marked)
 		r.opened.Marked = marked > 0
 		return err

@@ -21,7 +21,7 @@ func atOnce(t *testing.T, conn *pgx.Conn, l *listener, claims []store.Claim) {
 	t.Helper()
 	said := strings.Join(l.heard(t), "")
 	for _, c := range claims {
-		require.True(t, query[bool](t, conn, `SELECT status = 'RUNNING' AND prev_status = 'PENDING' AND by_hand IS NULL AND hold IS NULL AND judge_at IS NULL
+		require.True(t, query[bool](t, conn, `SELECT status = 'RUNNING' AND prev_status = 'PENDING' AND edited_directly IS NULL AND cause IS NULL AND judge_at IS NULL
 			AND available_at >= run_at AND available_at >= created_at AND available_at <= started_at AND started_at <= clock_timestamp()
 			AND updated_at = started_at AND replica_id = 'r' AND claim_hash = sha256(uuid_send($2::uuid))
 			FROM rowrun.task_run WHERE id = $1`, c.ID, c.Claim), query[string](t, conn, `SELECT r::text FROM rowrun.task_run r WHERE id = $1`, c.ID))
@@ -260,7 +260,7 @@ func TestOnlyAPassGoesFromPendingToRunning(t *testing.T) {
 	run := newRun(t, conn, query[int64](t, conn, `INSERT INTO rowrun.task (type, database_id) VALUES ('NOOP', 'db') RETURNING id`))
 	complete := []string{
 		"prev_status = 'PENDING'", "updated_at = updated_at + interval '1 s'", "available_at = now()", "started_at = now()",
-		"replica_id = 'r'", `claim_hash = sha256('x')`, "by_hand = NULL", "hold = NULL", "judge_at = NULL",
+		"replica_id = 'r'", `claim_hash = sha256('x')`, "edited_directly = NULL", "cause = NULL", "judge_at = NULL",
 	}
 	try := func(who string, set []string) string {
 		return query[string](t, conn, `SELECT pg_temp.try($1, $2, $3)`, who, run,

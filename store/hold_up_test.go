@@ -56,7 +56,7 @@ func TestAStrangerCantHoldTheLockOfTheGates(t *testing.T) {
 	exec(t, conn, `INSERT INTO rowrun.task (id, type) VALUES (1000, 'NOBODYS')`)
 	exec(t, conn, `INSERT INTO rowrun.task_run (task_id) VALUES (1000)`)
 	exec(t, conn, `SELECT rowrun.promote_runs()`)
-	exec(t, conn, `SELECT rowrun.note_orphans('0', '0')`)
+	exec(t, conn, `SELECT rowrun.record_orphans('0', '0')`)
 	require.Equal(t, 1, query[int](t, conn, `SELECT count(*) FROM rowrun.orphan_type`))
 }
 

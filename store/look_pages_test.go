@@ -27,7 +27,7 @@ func looks() map[string][2]string {
 		lookAfterPause:                {resume, pass},
 		"a pass after a cancel":       {cancel, pass},
 		"a pass after an end":         {end, pass},
-		"what an end promotes itself": {end, `SELECT * FROM rowrun.advance_databases(ARRAY[(SELECT database_id FROM rowrun.task WHERE id = 900000)])`},
+		"what an end promotes itself": {end, `SELECT * FROM rowrun.promote_next_version(ARRAY[(SELECT database_id FROM rowrun.task WHERE id = 900000)])`},
 	}
 }
 
@@ -73,7 +73,7 @@ func lookPages(t *testing.T, conn *pgx.Conn, shape string, analyzed bool, from, 
 		exec(t, conn, `VACUUM ANALYZE`)
 	}
 	promoteAll(t, conn)
-	require.Equal(t, to, query[int](t, conn, `SELECT count(*) FROM rowrun.task_run WHERE status = 'PENDING' AND hold = 'DATABASE'`))
+	require.Equal(t, to, query[int](t, conn, `SELECT count(*) FROM rowrun.task_run WHERE status = 'PENDING' AND cause = 'DATABASE'`))
 	pages := map[string]int{}
 	for what, c := range looks() {
 		for round := range 3 { // the fewest, as a session reads the catalog now and then

@@ -46,7 +46,7 @@ func (s *Store) RemoveOldNotes(ctx context.Context) (int64, error) {
 
 // NoteStalled has the stream say that a run reported no progress in time.
 func (s *Store) NoteStalled(ctx context.Context, runID int64) error {
-	if _, err := s.pool.Exec(ctx, statement("note_stalled"), []int64{runID}); err != nil {
+	if _, err := s.pool.Exec(ctx, statement("record_stalled"), []int64{runID}); err != nil {
 		return fmt.Errorf("note stalled run: %w", err)
 	}
 	return nil
@@ -57,7 +57,7 @@ func (s *Store) NoteStalled(ctx context.Context, runID int64) error {
 // once in every. How many notes were written.
 func (s *Store) NoteOrphans(ctx context.Context, patience, every time.Duration) (int, error) {
 	var notes int
-	if err := s.pool.QueryRow(ctx, statement("note_orphans"), seconds(patience), seconds(every)).Scan(&notes); err != nil {
+	if err := s.pool.QueryRow(ctx, statement("record_orphans"), seconds(patience), seconds(every)).Scan(&notes); err != nil {
 		return 0, fmt.Errorf("look for orphans: %w", err)
 	}
 	return notes, nil

@@ -99,7 +99,7 @@ func TestPlantedFunctionsAndOperatorsAreNeverCalled(t *testing.T) {
 	exec(t, conn, `UPDATE rowrun.task_run SET status = 'RUNNING', replica_id = 'r' WHERE status OPERATOR(pg_catalog.=) 'AVAILABLE'::text`)
 	exec(t, conn, `SELECT rowrun.end_runs(ARRAY[id], ARRAY[NULL::uuid], ARRAY['FAILED'], ARRAY['{"code": "ERROR"}'::jsonb], ARRAY['FAILURE'])
 		FROM rowrun.task_run WHERE status OPERATOR(pg_catalog.=) 'RUNNING'::text`)
-	exec(t, conn, `SELECT rowrun.promote_runs(true), rowrun.advance_databases('{a}'), rowrun.schedule_sweep(0, 100), rowrun.note_orphans('0', '0')`)
+	exec(t, conn, `SELECT rowrun.promote_runs(true), rowrun.promote_next_version('{a}'), rowrun.schedule_sweep(0, 100), rowrun.record_orphans('0', '0')`)
 	exec(t, conn, `SELECT rowrun.retry_plan(1), rowrun.cancel_plan(1, 'no'), rowrun.skip_task(id, 'no') FROM rowrun.task WHERE name OPERATOR(pg_catalog.=) 'three'::text`)
 	exec(t, conn, `SELECT rowrun.cancel_run(id) FROM rowrun.task_run`)
 	exec(t, conn, `UPDATE rowrun.task SET schedule = '@daily', paused = true WHERE name OPERATOR(pg_catalog.=) 'cron'::text`)

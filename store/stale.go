@@ -156,7 +156,7 @@ func (s *Store) EndOverdue(ctx context.Context) ([]Ended, error) {
 				refused = errors.Join(refused, fmt.Errorf("end overdue runs: %w", bad))
 			}
 			all = append(all, ended...)
-			_, err = tx.Exec(ctx, statement("note_stalled_overdue"), runs)
+			_, err = tx.Exec(ctx, statement("record_stalled_overdue"), runs)
 			return err
 		})
 		if err != nil {

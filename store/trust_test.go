@@ -166,7 +166,7 @@ func TestRunsAreEditedUntilTheyAreClaimed(t *testing.T) {
 	task := query[int64](t, owner, `INSERT INTO rowrun.task (type) VALUES ('NOOP') RETURNING id`)
 	id := query[int64](t, client, `INSERT INTO rowrun.task_run (task_id) VALUES ($1) RETURNING id`, task)
 	exec(t, client, `UPDATE rowrun.task_run SET priority = 7, input = '{"a": 1}' WHERE id = $1`, id)
-	require.Equal(t, `AVAILABLE 7 {"a": 1} UNTOLD`, query[string](t, owner, `SELECT concat_ws(' ', status, priority, input, hold, judge_at) FROM rowrun.task_run WHERE id = $1`, id))
+	require.Equal(t, `AVAILABLE 7 {"a": 1} UNTOLD`, query[string](t, owner, `SELECT concat_ws(' ', status, priority, input, cause, judge_at) FROM rowrun.task_run WHERE id = $1`, id))
 	denied(t, client, "RR003", `UPDATE rowrun.task_run SET run_at = now() + interval '1 hour' WHERE id = $1`, id)
 	denied(t, client, "23514", `UPDATE rowrun.task_run SET input = '[]' WHERE id = $1`, id)
 	exec(t, owner, `UPDATE rowrun.task_run SET status = 'RUNNING', replica_id = 'r' WHERE id = $1`, id)

@@ -56,10 +56,10 @@ func fillWaiting(t testing.TB, conn *pgx.Conn, shape string, from, to int) {
 func runOf(t testing.TB, conn *pgx.Conn, which, shape, status string) {
 	t.Helper()
 	exec(t, conn, `INSERT INTO rowrun.task_run (task_id, root_id, status, priority, creator, type, queue, database_id, version, version_key, sequential,
-			plan_id, hold, available_at, started_at, replica_id, run_at, created_at)
+			plan_id, cause, available_at, started_at, replica_id, run_at, created_at)
 		SELECT k.id, k.id, $2, k.priority, 'x', k.type, k.queue, k.database_id, k.version, k.version_key, k.sequential, k.plan_id,
-			CASE WHEN w.at IS NULL THEN CASE split_part(p.name, ' ', 2) WHEN 'limit' THEN 'READY' WHEN 'dependencies' THEN 'DEPENDENCY'
-				WHEN 'failures' THEN 'FAILURE' ELSE 'DATABASE' END END,
+			CASE WHEN w.at IS NULL THEN CASE split_part(p.name, ' ', 2) WHEN 'limit' THEN 'PLAN' WHEN 'dependencies' THEN 'DEPENDENCY'
+				WHEN 'failures' THEN 'PLAN_FAILED' ELSE 'DATABASE' END END,
 			w.at, w.at, CASE WHEN w.at IS NOT NULL THEN 'r' END, now() - interval '1 hour', now() - interval '1 hour'
 		FROM rowrun.task k LEFT JOIN rowrun.plan p ON p.id = k.plan_id
 		CROSS JOIN (SELECT CASE $2 WHEN 'RUNNING' THEN now() END AS at) w

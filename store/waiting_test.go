@@ -250,7 +250,7 @@ func (m *model) promoteAndCompare() {
 func (m *model) story() string {
 	rows, err := m.conn.Query(m.ctx, `
 		SELECT concat_ws(' ', 'run', r.id, 'task', r.task_id, 'plan', r.plan_id, r.status, r.type, 'db', r.database_id, 'v', r.version, 'seq', r.sequential,
-			'prio', r.priority, r.run_at, 'hold', r.hold, 'judge_at', r.judge_at, (SELECT string_agg(w.cause || ': ' || w.message, '; ') FROM rowrun.waiting(r.id) w))
+			'prio', r.priority, r.run_at, 'cause', r.cause, 'judge_at', r.judge_at, (SELECT string_agg(w.cause || ': ' || w.message, '; ') FROM rowrun.waiting(r.id) w))
 		FROM rowrun.task_run r WHERE r.status IN ('PENDING', 'AVAILABLE', 'RUNNING') ORDER BY r.id`)
 	require.NoError(m.t, err)
 	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])

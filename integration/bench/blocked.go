@@ -40,7 +40,7 @@ func shapes() []shape {
 }
 
 // blocked measures the two statements that a replica sends for one run that ends and the one that follows it: end_runs
-// and promote_runs, each with its commit; where versions follow each other, the plain end and advance_databases in one
+// and promote_runs, each with its commit; where versions follow each other, the plain end and promote_next_version in one
 // transaction. On one connection with a replica's session settings. No replica runs; the row of one says that it could.
 func (b *bench) blocked(ctx context.Context) error {
 	few, many := 10_000, b.scale(50_000, 1_000_000)
@@ -152,7 +152,7 @@ func (d *database) advance(ctx context.Context, id int64, target *string) (end, 
 	var ended int
 	err = tx.QueryRow(ctx, `WITH done AS (
 			UPDATE rowrun.task_run r
-			SET status = 'DONE', prev_status = 'RUNNING', by_hand = NULL, finished_at = now.t, updated_at = now.t, claim_hash = NULL, result = '{}'
+			SET status = 'DONE', prev_status = 'RUNNING', edited_directly = NULL, finished_at = now.t, updated_at = now.t, claim_hash = NULL, result = '{}'
 			FROM (SELECT clock_timestamp() AS t) now
 			WHERE r.id = $1 AND coalesce(r.status, '') = 'RUNNING' AND num_nonnulls(r.plan_id, r.tick) = 0
 			RETURNING rowrun.transition(r) AS item)
@@ -165,7 +165,7 @@ func (d *database) advance(ctx context.Context, id int64, target *string) (end, 
 	}
 	end = ms(begun)
 	begun = time.Now()
-	err = tx.QueryRow(ctx, "SELECT promoted FROM rowrun.advance_databases(ARRAY[$1::text])", target).Scan(&promoted)
+	err = tx.QueryRow(ctx, "SELECT promoted FROM rowrun.promote_next_version(ARRAY[$1::text])", target).Scan(&promoted)
 	if err == nil {
 		err = tx.Commit(ctx)
 	}

@@ -238,8 +238,8 @@ CREATE TABLE rowrun.task_run (
     version_key         text COLLATE "C",
     sequential          boolean NOT NULL,
     prev_status         text,
-    by_hand             boolean,
-    hold                text,
+    edited_directly     boolean,
+    cause               text,
     judge_at            timestamptz,
     failures            integer NOT NULL DEFAULT 0,
     recoveries          integer NOT NULL DEFAULT 0,
@@ -253,8 +253,8 @@ CREATE TABLE rowrun.task_run (
         autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
 
 -- Lean on purpose: nothing but the key covers a run that has ended, unless it was retried, keyed or belongs to a plan.
-CREATE INDEX task_run_ready ON rowrun.task_run (plan_id, priority DESC, run_at, id)
-    WHERE status = 'PENDING' AND hold = 'READY';
+CREATE INDEX task_run_awaits_plan ON rowrun.task_run (plan_id, priority DESC, run_at, id)
+    WHERE status = 'PENDING' AND cause = 'PLAN';
 CREATE INDEX task_run_judge_free ON rowrun.task_run (judge_at)
     WHERE judge_at IS NOT NULL AND plan_id IS NULL AND database_id IS NULL;
 CREATE INDEX task_run_judge_gated ON rowrun.task_run (judge_at)
@@ -266,7 +266,7 @@ CREATE INDEX task_run_available ON rowrun.task_run (queue, type, priority DESC, 
 CREATE INDEX task_run_database_pending ON rowrun.task_run (database_id, version_key, sequential, priority DESC, run_at, id)
     WHERE status = 'PENDING' AND database_id IS NOT NULL;
 CREATE INDEX task_run_database_held ON rowrun.task_run (database_id, version_key, priority DESC, run_at, id)
-    WHERE status = 'PENDING' AND hold = 'DATABASE';
+    WHERE status = 'PENDING' AND cause = 'DATABASE';
 CREATE INDEX task_run_database_active ON rowrun.task_run (database_id, version_key)
     WHERE status IN ('AVAILABLE', 'RUNNING') AND database_id IS NOT NULL;
 CREATE UNIQUE INDEX task_run_database_sequential ON rowrun.task_run (database_id)
@@ -278,9 +278,9 @@ CREATE UNIQUE INDEX task_run_one_unfinished ON rowrun.task_run (task_id)
 -- For all runs, because the deletion of a task looks for its runs by this foreign key: without an index that covers them
 -- all, each task of a plan that retention removes would have the whole table read.
 CREATE INDEX task_run_newest ON rowrun.task_run (task_id, id);
-CREATE INDEX task_run_held_plan ON rowrun.task_run (plan_id, database_id) WHERE status = 'PENDING' AND (hold = 'FAILURE' OR hold = 'READY' AND sequential);
-CREATE INDEX task_run_held_paused ON rowrun.task_run (task_id) WHERE status = 'PENDING' AND hold = 'PAUSED';
-CREATE INDEX task_run_held_replica ON rowrun.task_run (queue, type, database_id) WHERE status = 'PENDING' AND hold = 'REPLICA';
+CREATE INDEX task_run_held_plan ON rowrun.task_run (plan_id, database_id) WHERE status = 'PENDING' AND (cause = 'PLAN_FAILED' OR cause = 'PLAN' AND sequential);
+CREATE INDEX task_run_held_paused ON rowrun.task_run (task_id) WHERE status = 'PENDING' AND cause = 'PAUSED';
+CREATE INDEX task_run_held_replica ON rowrun.task_run (queue, type, database_id) WHERE status = 'PENDING' AND cause = 'NO_REPLICA';
 CREATE UNIQUE INDEX task_run_idempotency_key ON rowrun.task_run (task_id, idempotency_key) WHERE idempotency_key IS NOT NULL;
 CREATE UNIQUE INDEX task_run_retry_of ON rowrun.task_run (retry_of) WHERE retry_of IS NOT NULL;
 CREATE INDEX task_run_chain_end ON rowrun.task_run (root_id) WHERE attempt > 0 AND retry_run_id IS NULL;
@@ -317,8 +317,8 @@ COMMENT ON COLUMN rowrun.task_run.result IS 'What the run left behind; of FAILED
 COMMENT ON COLUMN rowrun.task_run.version_key IS 'Internal: version as text that sorts like it.';
 COMMENT ON COLUMN rowrun.task_run.sequential IS 'Internal: copied from the task.';
 COMMENT ON COLUMN rowrun.task_run.prev_status IS 'Internal: the status before, where the newest version of the row is a change of status.';
-COMMENT ON COLUMN rowrun.task_run.by_hand IS 'Internal: the last edge was written by hand, and a trigger announced it; NULL: the statement that took it announced it itself.';
-COMMENT ON COLUMN rowrun.task_run.hold IS 'Internal: what the last judgement left a PENDING run waiting for; READY: only for its plan. Of an AVAILABLE run UNTOLD: its INSERT made it so, and nobody has been notified of that.';
+COMMENT ON COLUMN rowrun.task_run.edited_directly IS 'Internal: the last edge was written by hand, and a trigger announced it; NULL: the statement that took it announced it itself.';
+COMMENT ON COLUMN rowrun.task_run.cause IS 'Internal: what the last judgement left a PENDING run waiting for; PLAN: for its plan alone (PLAN_LIMIT, PAUSED, PLAN_FAILED of it); DATABASE: for the runs on its database (VERSION, DATABASE_BUSY); others: that cause. Of an AVAILABLE run UNTOLD: its INSERT made it so, and nobody has been notified of that.';
 COMMENT ON COLUMN rowrun.task_run.judge_at IS 'Internal: when a PENDING run must be judged; NULL: not before something happens.';
 COMMENT ON COLUMN rowrun.task_run.failures IS 'Internal: failures in this chain since the last retry that a person asked for.';
 COMMENT ON COLUMN rowrun.task_run.recoveries IS 'Internal: successors in a row that this chain got for lost replicas.';
@@ -387,7 +387,7 @@ COMMENT ON COLUMN rowrun.task_run_log.detail IS 'The rest, by type.';
 
 CREATE TABLE rowrun.gate_mark (
     id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    kind        text NOT NULL CHECK (kind IN ('RUN', 'DEPENDENT', 'DATABASE', 'PLAN', 'GATE', 'TASK', 'FAILURE', 'PAUSE', 'REPLICA')),
+    kind        text NOT NULL CHECK (kind IN ('RUN', 'TASK', 'DATABASE', 'PLAN', 'PLAN_CHANGED', 'DEPENDENCY', 'PLAN_FAILED', 'PAUSED', 'NO_REPLICA')),
     run_id      bigint,
     database_id text,
     plan_id     bigint,
@@ -400,11 +400,11 @@ CREATE TABLE rowrun.gate_mark (
         autovacuum_vacuum_insert_threshold = 1000, autovacuum_vacuum_insert_scale_factor = 0);
 COMMENT ON TABLE rowrun.gate_mark IS 'Where a gate may have opened: written by whatever opens one, taken by the next promote pass.';
 COMMENT ON COLUMN rowrun.gate_mark.id IS 'Key; taken in this order.';
-COMMENT ON COLUMN rowrun.gate_mark.kind IS 'RUN: judge it. DEPENDENT: judge the run of a task that waits for less. DATABASE: a run there ended. PLAN: it has new runs, a slot or the plan became free, or its round may have its event. GATE: a PLAN that was paused, resumed or given another limit, so that others on its databases may go on too. TASK: it is done or skipped. FAILURE: a failed version of the plan and database was mended. PAUSE: a task goes on. REPLICA: one came that may fit.';
+COMMENT ON COLUMN rowrun.gate_mark.kind IS 'RUN: judge it. TASK: judge the run of a task that waits for less. DATABASE: a run there ended. PLAN: it has new runs, a slot or the plan became free, or its round may have its event. PLAN_CHANGED: a PLAN that was paused, resumed or given another limit, so that others on its databases may go on too. DEPENDENCY: the task is done or skipped. PLAN_FAILED: a failed version of the plan and database was mended. PAUSED: a task goes on. NO_REPLICA: a replica came that may fit.';
 COMMENT ON COLUMN rowrun.gate_mark.run_id IS 'For RUN.';
 COMMENT ON COLUMN rowrun.gate_mark.database_id IS 'For DATABASE and FAILURE.';
-COMMENT ON COLUMN rowrun.gate_mark.plan_id IS 'For PLAN, GATE and FAILURE.';
-COMMENT ON COLUMN rowrun.gate_mark.task_id IS 'For DEPENDENT, TASK and PAUSE.';
+COMMENT ON COLUMN rowrun.gate_mark.plan_id IS 'For PLAN, PLAN_CHANGED and PLAN_FAILED.';
+COMMENT ON COLUMN rowrun.gate_mark.task_id IS 'For TASK, DEPENDENCY and PAUSED.';
 COMMENT ON COLUMN rowrun.gate_mark.round IS 'For PLAN: the round that has begun with what left the mark.';
 COMMENT ON COLUMN rowrun.gate_mark.by_run IS 'Whether a run began it.';
 COMMENT ON COLUMN rowrun.gate_mark.at IS 'When it was left: not before the end that left it, nor after its commit.';

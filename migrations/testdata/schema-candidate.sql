@@ -716,8 +716,8 @@ CREATE TABLE rowrun.task_run (
     version_key text COLLATE pg_catalog."C",
     sequential boolean NOT NULL,
     prev_status text,
-    by_hand boolean,
-    hold text,
+    edited_directly boolean,
+    cause text,
     judge_at timestamp with time zone,
     failures integer DEFAULT 0 NOT NULL,
     recoveries integer DEFAULT 0 NOT NULL,
@@ -951,17 +951,17 @@ COMMENT ON COLUMN rowrun.task_run.prev_status IS 'Internal: the status before, w
 
 
 --
--- Name: COLUMN task_run.by_hand; Type: COMMENT; Schema: rowrun; Owner: -
+-- Name: COLUMN task_run.edited_directly; Type: COMMENT; Schema: rowrun; Owner: -
 --
 
-COMMENT ON COLUMN rowrun.task_run.by_hand IS 'Internal: the last edge was written by hand, and a trigger announced it; NULL: the statement that took it announced it itself.';
+COMMENT ON COLUMN rowrun.task_run.edited_directly IS 'Internal: the last edge was written by hand, and a trigger announced it; NULL: the statement that took it announced it itself.';
 
 
 --
--- Name: COLUMN task_run.hold; Type: COMMENT; Schema: rowrun; Owner: -
+-- Name: COLUMN task_run.cause; Type: COMMENT; Schema: rowrun; Owner: -
 --
 
-COMMENT ON COLUMN rowrun.task_run.hold IS 'Internal: what the last judgement left a PENDING run waiting for; READY: only for its plan. Of an AVAILABLE run UNTOLD: its INSERT made it so, and nobody has been notified of that.';
+COMMENT ON COLUMN rowrun.task_run.cause IS 'Internal: what the last judgement left a PENDING run waiting for; PLAN: for its plan alone (PLAN_LIMIT, PAUSED, PLAN_FAILED of it); DATABASE: for the runs on its database (VERSION, DATABASE_BUSY); others: that cause. Of an AVAILABLE run UNTOLD: its INSERT made it so, and nobody has been notified of that.';
 
 
 --
@@ -1062,95 +1062,6 @@ END;
 --
 
 COMMENT ON FUNCTION rowrun.able_replicas(r rowrun.task_run, t timestamp with time zone) IS 'Internal: live replicas that could run a run.';
-
-
---
--- Name: advance_databases(text[], rowrun.claim_request); Type: FUNCTION; Schema: rowrun; Owner: -
---
-
-CREATE FUNCTION rowrun.advance_databases(databases text[], request rowrun.claim_request DEFAULT NULL::rowrun.claim_request, OUT promoted integer, OUT marked integer, OUT claims rowrun.claim[]) RETURNS record
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
-    AS $$
-DECLARE
-    t timestamptz;
-    last_mark bigint;
-    firsts record;
-    step record;
-    ids bigint[] := '{}';
-    patience text := current_setting('lock_timeout');
-BEGIN
-    promoted := 0;
-    marked := 0;
-    claims := '{}';
-    PERFORM FROM rowrun.promotion_lock l WHERE l.id = 1 FOR UPDATE SKIP LOCKED;
-    IF NOT FOUND THEN
-        -- Marks would need another pass, which would hold the lock when the next ends come.
-        BEGIN
-            PERFORM set_config('lock_timeout', '20ms', true);
-            PERFORM FROM rowrun.promotion_lock l WHERE l.id = 1 FOR UPDATE;
-            IF NOT FOUND THEN -- no row, no lock: the next sweep puts it back
-                RAISE EXCEPTION USING ERRCODE = 'lock_not_available';
-            END IF;
-            PERFORM set_config('lock_timeout', patience, true);
-        EXCEPTION WHEN lock_not_available THEN
-            INSERT INTO rowrun.gate_mark (kind, database_id) SELECT 'DATABASE', unnest(databases);
-            marked := cardinality(databases);
-            RETURN;
-        END;
-    END IF;
-    last_mark := coalesce(pg_sequence_last_value('rowrun.gate_mark_id_seq'), 0);
-    t := clock_timestamp(); -- as in promote_runs
-    WITH first AS MATERIALIZED (
-        SELECT d.id AS database_id, r.id,
-               r.plan_id IS NULL AND r.missed_at IS NULL AND a.is_there IS NULL
-               AND (r.version_key IS NULL OR NOT EXISTS (
-                   SELECT FROM rowrun.task_run u WHERE u.database_id = d.id AND u.status = 'PENDING' AND u.version_key IS NULL))
-               AND (r.sequential
-                    OR (SELECT count(*) FROM (SELECT FROM rowrun.task_run u WHERE u.database_id = d.id AND u.status = 'PENDING'
-                                              AND u.version_key = r.version_key LIMIT 2) u) = 1)
-               AND EXISTS (
-                   SELECT FROM rowrun.task k
-                   JOIN rowrun.replica_heartbeat h ON rowrun.takes(h, t, r.queue, r.type, r.database_id, k.payload)
-                   WHERE k.id = r.task_id AND rowrun.own_cause(k, r.missed_at, t) IS NULL) AS simple,
-               coalesce(a.version_key < r.version_key, false) AND NOT EXISTS (
-                   SELECT FROM rowrun.task_run u WHERE u.database_id = d.id AND u.status = 'PENDING' AND u.version_key IS NULL) AS blocked
-        FROM unnest(databases) d(id)
-        CROSS JOIN LATERAL (
-            SELECT * FROM rowrun.task_run r WHERE r.database_id = d.id AND r.status = 'PENDING'
-            ORDER BY r.version_key, r.sequential, r.priority DESC, r.run_at, r.id LIMIT 1) r
-        LEFT JOIN LATERAL (
-            SELECT true AS is_there, a.version_key FROM rowrun.task_run a WHERE a.database_id = d.id AND a.status IN ('AVAILABLE', 'RUNNING')
-            ORDER BY a.version_key LIMIT 1) a ON true
-    ), locked AS MATERIALIZED (
-        SELECT r.id FROM rowrun.task_run r
-        WHERE r.id = ANY (ARRAY(SELECT f.id FROM first f WHERE f.simple))
-          AND coalesce(r.status, '') = 'PENDING' AND r.hold = 'DATABASE' -- then it is due as well
-        FOR NO KEY UPDATE SKIP LOCKED
-    )
-    SELECT ARRAY(SELECT l.id FROM locked l) AS ids, greatest(t, (SELECT max(m.at) FROM rowrun.gate_mark m WHERE m.id > last_mark)) AS t,
-           coalesce(array_agg(f.database_id), '{}') AS open_databases, array_agg(f.id) AS open_ids
-    INTO firsts FROM first f WHERE NOT f.blocked;
-    IF cardinality(firsts.ids) > 0 THEN
-        step := rowrun.let_start(firsts.ids, firsts.t, request);
-        ids := step.ids;
-        promoted := cardinality(ids);
-        claims := step.claims;
-    END IF;
-    IF cardinality(firsts.open_databases) > promoted THEN
-        INSERT INTO rowrun.gate_mark (kind, database_id)
-        SELECT 'DATABASE', f.database_id FROM unnest(firsts.open_databases, firsts.open_ids) f(database_id, id)
-        WHERE f.id <> ALL (ids);
-        GET DIAGNOSTICS marked = ROW_COUNT;
-    END IF;
-END $$;
-
-
---
--- Name: FUNCTION advance_databases(databases text[], request rowrun.claim_request, OUT promoted integer, OUT marked integer, OUT claims rowrun.claim[]); Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON FUNCTION rowrun.advance_databases(databases text[], request rowrun.claim_request, OUT promoted integer, OUT marked integer, OUT claims rowrun.claim[]) IS 'Internal: promotes the next version on databases where runs have ended, or leaves a mark.';
 
 
 --
@@ -1340,14 +1251,14 @@ BEGIN
         claims := step.claims;
     END IF;
     IF cardinality(v.open_ids) < cardinality(v.ids) THEN
-        IF 'DEPENDENCY' = ANY (v.holds) THEN
-            PERFORM mark_unseen_ends(v.ids, v.holds);
+        IF 'DEPENDENCY' = ANY (v.causes) THEN
+            PERFORM mark_unseen_ends(v.ids, v.causes);
         END IF;
-        PERFORM hold_runs(v.ids, v.holds);
-        IF 'TIME' = ANY (v.holds) THEN
+        PERFORM write_causes(v.ids, v.causes);
+        IF 'RUN_AT' = ANY (v.causes) THEN
             -- Their marks had them judged before they are due: this pass is the only one that is sure to be told of their time.
             next_ms := (SELECT extract(epoch FROM min(r.run_at) - v.t) * 1000
-                        FROM task_run r JOIN unnest(v.ids, v.holds) h(id, hold) ON h.id = r.id WHERE h.hold = 'TIME');
+                        FROM task_run r JOIN unnest(v.ids, v.causes) h(id, cause) ON h.id = r.id WHERE h.cause = 'RUN_AT');
         END IF;
     END IF;
 END $$;
@@ -1391,7 +1302,7 @@ CREATE TABLE rowrun.gate_mark (
     by_run boolean,
     wide boolean,
     at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    CONSTRAINT gate_mark_kind_check CHECK ((kind = ANY (ARRAY['RUN'::text, 'DEPENDENT'::text, 'DATABASE'::text, 'PLAN'::text, 'GATE'::text, 'TASK'::text, 'FAILURE'::text, 'PAUSE'::text, 'REPLICA'::text])))
+    CONSTRAINT gate_mark_kind_check CHECK ((kind = ANY (ARRAY['RUN'::text, 'TASK'::text, 'DATABASE'::text, 'PLAN'::text, 'PLAN_CHANGED'::text, 'DEPENDENCY'::text, 'PLAN_FAILED'::text, 'PAUSED'::text, 'NO_REPLICA'::text])))
 )
 WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_insert_threshold='1000', autovacuum_vacuum_insert_scale_factor='0');
 
@@ -1414,7 +1325,7 @@ COMMENT ON COLUMN rowrun.gate_mark.id IS 'Key; taken in this order.';
 -- Name: COLUMN gate_mark.kind; Type: COMMENT; Schema: rowrun; Owner: -
 --
 
-COMMENT ON COLUMN rowrun.gate_mark.kind IS 'RUN: judge it. DEPENDENT: judge the run of a task that waits for less. DATABASE: a run there ended. PLAN: it has new runs, a slot or the plan became free, or its round may have its event. GATE: a PLAN that was paused, resumed or given another limit, so that others on its databases may go on too. TASK: it is done or skipped. FAILURE: a failed version of the plan and database was mended. PAUSE: a task goes on. REPLICA: one came that may fit.';
+COMMENT ON COLUMN rowrun.gate_mark.kind IS 'RUN: judge it. TASK: judge the run of a task that waits for less. DATABASE: a run there ended. PLAN: it has new runs, a slot or the plan became free, or its round may have its event. PLAN_CHANGED: a PLAN that was paused, resumed or given another limit, so that others on its databases may go on too. DEPENDENCY: the task is done or skipped. PLAN_FAILED: a failed version of the plan and database was mended. PAUSED: a task goes on. NO_REPLICA: a replica came that may fit.';
 
 
 --
@@ -1435,14 +1346,14 @@ COMMENT ON COLUMN rowrun.gate_mark.database_id IS 'For DATABASE and FAILURE.';
 -- Name: COLUMN gate_mark.plan_id; Type: COMMENT; Schema: rowrun; Owner: -
 --
 
-COMMENT ON COLUMN rowrun.gate_mark.plan_id IS 'For PLAN, GATE and FAILURE.';
+COMMENT ON COLUMN rowrun.gate_mark.plan_id IS 'For PLAN, PLAN_CHANGED and PLAN_FAILED.';
 
 
 --
 -- Name: COLUMN gate_mark.task_id; Type: COMMENT; Schema: rowrun; Owner: -
 --
 
-COMMENT ON COLUMN rowrun.gate_mark.task_id IS 'For DEPENDENT, TASK and PAUSE.';
+COMMENT ON COLUMN rowrun.gate_mark.task_id IS 'For TASK, DEPENDENCY and PAUSED.';
 
 
 --
@@ -1664,8 +1575,8 @@ DECLARE
     run rowrun.task_run;
 BEGIN
     UPDATE rowrun.task_run r
-    SET status = 'CANCELED', prev_status = 'PENDING', by_hand = NULL, finished_at = t, updated_at = greatest(t, r.updated_at + interval '1 us'),
-        hold = NULL, judge_at = NULL, cancel_reason = reason,
+    SET status = 'CANCELED', prev_status = 'PENDING', edited_directly = NULL, finished_at = t, updated_at = greatest(t, r.updated_at + interval '1 us'),
+        cause = NULL, judge_at = NULL, cancel_reason = reason,
         result = jsonb_build_object('code', 'CANCELED', 'detail', 'Task run canceled: ' || reason)
     WHERE r.id = cancel_tick.run_id AND coalesce(r.status, '') = 'PENDING'
     RETURNING r.* INTO run;
@@ -1728,17 +1639,17 @@ BEGIN
         part := ARRAY(SELECT w.id FROM waiting_for_tasks(marks.tasks) w);
         ids := ids || part[1:bound];
         IF cardinality(part) >= bound THEN
-            INSERT INTO gate_mark (kind, task_id) SELECT 'TASK', unnest(marks.tasks);
+            INSERT INTO gate_mark (kind, task_id) SELECT 'DEPENDENCY', unnest(marks.tasks);
             more := true;
         END IF;
     END IF;
     IF cardinality(marks.paused) > 0 THEN
         part := ARRAY(SELECT r.id FROM task_run r JOIN task k ON k.id = r.task_id
-                      WHERE r.task_id = ANY (marks.paused) AND r.status = 'PENDING' AND r.hold = 'PAUSED' AND NOT k.paused
+                      WHERE r.task_id = ANY (marks.paused) AND r.status = 'PENDING' AND r.cause = 'PAUSED' AND NOT k.paused
                       LIMIT 2000);
         ids := ids || part[1:bound];
         IF cardinality(part) >= bound THEN
-            INSERT INTO gate_mark (kind, task_id) SELECT 'PAUSE', unnest(marks.paused);
+            INSERT INTO gate_mark (kind, task_id) SELECT 'PAUSED', unnest(marks.paused);
             more := true;
         END IF;
     END IF;
@@ -1747,7 +1658,7 @@ BEGIN
         ids := ids || part[1:bound];
         IF cardinality(part) >= bound THEN
             INSERT INTO gate_mark (kind, plan_id, database_id)
-            SELECT 'FAILURE', f.plan_id, f.database_id FROM jsonb_to_recordset(marks.failures) AS f(plan_id bigint, database_id text);
+            SELECT 'PLAN_FAILED', f.plan_id, f.database_id FROM jsonb_to_recordset(marks.failures) AS f(plan_id bigint, database_id text);
             more := true;
         END IF;
     END IF;
@@ -1755,7 +1666,7 @@ BEGIN
         part := ARRAY(SELECT w.id FROM waiting_for_replicas(t) w);
         ids := ids || part[1:bound];
         IF cardinality(part) >= bound THEN
-            INSERT INTO gate_mark (kind) VALUES ('REPLICA');
+            INSERT INTO gate_mark (kind) VALUES ('NO_REPLICA');
             more := true;
         END IF;
     END IF;
@@ -2052,12 +1963,12 @@ COMMENT ON VIEW rowrun.unmet_dependency IS 'Internal: dependencies on tasks that
 -- Name: closed_gate(rowrun.task_run, boolean, timestamp with time zone); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
-CREATE FUNCTION rowrun.closed_gate(r rowrun.task_run, plan_limited boolean, t timestamp with time zone) RETURNS TABLE(gate text)
+CREATE FUNCTION rowrun.closed_gate(r rowrun.task_run, plan_limited boolean, t timestamp with time zone) RETURNS TABLE(cause text)
     LANGUAGE sql STABLE
     BEGIN ATOMIC
  SELECT
          CASE
-             WHEN ((closed_gate.r).run_at > closed_gate.t) THEN 'TIME'::text
+             WHEN ((closed_gate.r).run_at > closed_gate.t) THEN 'RUN_AT'::text
              ELSE COALESCE(rowrun.own_cause(k.*, (closed_gate.r).missed_at, closed_gate.t),
              CASE
                  WHEN (((closed_gate.r).plan_id IS NOT NULL) AND (EXISTS ( SELECT
@@ -2071,10 +1982,10 @@ CREATE FUNCTION rowrun.closed_gate(r rowrun.task_run, plan_limited boolean, t ti
                  WHEN (((closed_gate.r).version_key IS NOT NULL) AND ((closed_gate.r).plan_id IS NOT NULL) AND (EXISTS ( SELECT
                     FROM (rowrun.task f
                       JOIN rowrun.plan p ON ((p.id = f.plan_id)))
-                   WHERE ((p.id = (closed_gate.r).plan_id) AND (p.on_failure = 'STOP_DATABASE'::text) AND (f.database_id = (closed_gate.r).database_id) AND (f.version_key < (closed_gate.r).version_key) AND (f.outcome = ANY (ARRAY['FAILED'::text, 'CANCELED'::text])) AND (NOT f.skipped))))) THEN 'FAILURE'::text
+                   WHERE ((p.id = (closed_gate.r).plan_id) AND (p.on_failure = 'STOP_DATABASE'::text) AND (f.database_id = (closed_gate.r).database_id) AND (f.version_key < (closed_gate.r).version_key) AND (f.outcome = ANY (ARRAY['FAILED'::text, 'CANCELED'::text])) AND (NOT f.skipped))))) THEN 'PLAN_FAILED'::text
                  WHEN ((((closed_gate.r).database_id IS NOT NULL) OR closed_gate.plan_limited) AND (NOT (EXISTS ( SELECT
                     FROM rowrun.replica_heartbeat h
-                   WHERE rowrun.takes(h.*, closed_gate.t, (closed_gate.r).queue, (closed_gate.r).type, (closed_gate.r).database_id, k.payload))))) THEN 'REPLICA'::text
+                   WHERE rowrun.takes(h.*, closed_gate.t, (closed_gate.r).queue, (closed_gate.r).type, (closed_gate.r).database_id, k.payload))))) THEN 'NO_REPLICA'::text
                  ELSE NULL::text
              END)
          END AS "coalesce"
@@ -2904,7 +2815,7 @@ BEGIN
     FOR c IN
         SELECT r.id, r.priority, r.run_at FROM rowrun.task_run r
         WHERE r.database_id = (first_sequential.database_id COLLATE "default") AND r.version_key IS NULL AND r.sequential AND r.status = 'PENDING'
-          AND (r.hold IS NULL OR r.hold IN ('DATABASE', 'READY') OR r.hold = ANY (stale)) AND r.run_at <= t
+          AND (r.cause IS NULL OR r.cause IN ('DATABASE', 'PLAN') OR r.cause = ANY (stale)) AND r.run_at <= t
         ORDER BY r.database_id, r.version_key, r.sequential, r.priority DESC, r.run_at, r.id
     LOOP
         IF rowrun.sequential_open(c.id, t) THEN
@@ -2918,7 +2829,7 @@ BEGIN
     FOR c IN
         SELECT r.id, r.priority, r.run_at FROM rowrun.task_run r
         WHERE r.database_id = (first_sequential.database_id COLLATE "default") AND r.version_key = first_sequential.smallest AND r.sequential AND r.status = 'PENDING'
-          AND (r.hold IS NULL OR r.hold IN ('DATABASE', 'READY') OR r.hold = ANY (stale)) AND r.run_at <= t
+          AND (r.cause IS NULL OR r.cause IN ('DATABASE', 'PLAN') OR r.cause = ANY (stale)) AND r.run_at <= t
         ORDER BY r.database_id, r.version_key, r.sequential, r.priority DESC, r.run_at, r.id
     LOOP
         IF rowrun.sequential_open(c.id, t) THEN
@@ -3053,42 +2964,6 @@ END;
 --
 
 COMMENT ON FUNCTION rowrun.handler_task(named text) IS 'Internal: the task that on_failure_task names, by name or id.';
-
-
---
--- Name: hold_runs(bigint[], text[]); Type: FUNCTION; Schema: rowrun; Owner: -
---
-
-CREATE FUNCTION rowrun.hold_runs(run_ids bigint[], holds text[]) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
-    AS $$
-BEGIN
-    UPDATE task_run r SET hold = v.hold, judge_at = NULL, prev_status = NULL
-    FROM unnest(run_ids, holds) v(id, hold)
-    WHERE r.id = v.id AND v.hold NOT IN ('TIME', 'SKIPPED', 'MISSED') AND (r.hold IS DISTINCT FROM v.hold OR r.judge_at IS NOT NULL);
-    IF 'TIME' = ANY (holds) THEN
-        UPDATE task_run r SET hold = NULL, judge_at = r.run_at, prev_status = NULL
-        FROM unnest(run_ids, holds) v(id, hold)
-        WHERE r.id = v.id AND v.hold = 'TIME' AND (r.hold IS NOT NULL OR r.judge_at IS DISTINCT FROM r.run_at);
-    END IF;
-    IF 'MISSED' = ANY (holds) THEN
-        PERFORM rowrun.skip_missed(ARRAY(SELECT v.id FROM unnest(run_ids, holds) v(id, hold) WHERE v.hold = 'MISSED'));
-    END IF;
-    IF 'SKIPPED' = ANY (holds) THEN
-        UPDATE task_run r
-        SET status = 'CANCELED', cancel_reason = 'task skipped'
-        FROM unnest(run_ids, holds) v(id, hold)
-        WHERE r.id = v.id AND v.hold = 'SKIPPED';
-    END IF;
-END $$;
-
-
---
--- Name: FUNCTION hold_runs(run_ids bigint[], holds text[]); Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON FUNCTION rowrun.hold_runs(run_ids bigint[], holds text[]) IS 'Internal: writes what holds PENDING runs.';
 
 
 --
@@ -3262,7 +3137,7 @@ CREATE FUNCTION rowrun.hold_ups() RETURNS TABLE(pid bigint, username text, what 
                                  UNION ALL
                                  ( SELECT q.id
                                     FROM rowrun.task_run q
-                                   WHERE ((q.status = 'PENDING'::text) AND (q.hold = 'READY'::text) AND (q.plan_id IS NULL))
+                                   WHERE ((q.status = 'PENDING'::text) AND (q.cause = 'PLAN'::text) AND (q.plan_id IS NULL))
                                    ORDER BY q.plan_id, q.priority DESC, q.run_at, q.id
                                   LIMIT 20)
                                  UNION ALL
@@ -3283,7 +3158,7 @@ CREATE FUNCTION rowrun.hold_ups() RETURNS TABLE(pid bigint, username text, what 
                              ('plan '::text || p.id) AS what
                             FROM (( SELECT m_1.plan_id
                                     FROM rowrun.gate_mark m_1
-                                   WHERE (m_1.kind = ANY (ARRAY['PLAN'::text, 'GATE'::text]))
+                                   WHERE (m_1.kind = ANY (ARRAY['PLAN'::text, 'PLAN_CHANGED'::text]))
                                    ORDER BY m_1.id
                                   LIMIT 20) m
                               JOIN rowrun.plan p ON ((p.id = m.plan_id)))
@@ -3421,7 +3296,7 @@ BEGIN
     -- looks at, its plan and what it holds back, is looked at for that one.
     IF r.version_key IS NOT NULL AND (
         SELECT u.xmin = pg_current_xact_id()::xid AND u.created_at = now() AND u.plan_id IS NOT DISTINCT FROM r.plan_id
-               AND (u.hold IS NOT DISTINCT FROM 'DATABASE' AND u.judge_at IS NULL OR u.judge_at <= at)
+               AND (u.cause IS NOT DISTINCT FROM 'DATABASE' AND u.judge_at IS NULL OR u.judge_at <= at)
         FROM rowrun.task_run u
         WHERE u.database_id = r.database_id AND u.status = 'PENDING' AND u.version_key < r.version_key
         ORDER BY u.version_key DESC LIMIT 1)
@@ -3432,10 +3307,10 @@ BEGIN
         RETURN false;
     END IF;
     -- Many runs of one transaction that a database holds: the first gets its look, the second has the database looked at
-    -- (note_blocked), and the others wait behind these, to be looked at in their turn.
+    -- (mark_blocked), and the others wait behind these, to be looked at in their turn.
     IF r.version_key IS NULL THEN
         ahead := (SELECT CASE WHEN u.xmin <> pg_current_xact_id()::xid OR u.created_at <> now() OR u.plan_id IS NOT NULL THEN ''
-                              WHEN u.judge_at IS NULL THEN u.hold
+                              WHEN u.judge_at IS NULL THEN u.cause
                               WHEN u.judge_at <= at AND (r.sequential OR EXISTS (
                                   SELECT FROM rowrun.task_run a WHERE a.database_id = r.database_id AND a.sequential AND a.status IN ('AVAILABLE', 'RUNNING')))
                               THEN 'ASKED' END
@@ -3445,7 +3320,7 @@ BEGIN
                   ORDER BY u.database_id DESC, u.version_key DESC, u.sequential DESC, u.priority, u.run_at DESC, u.id DESC LIMIT 1);
     ELSE
         ahead := (SELECT CASE WHEN u.xmin <> pg_current_xact_id()::xid OR u.created_at <> now() OR u.plan_id IS NOT NULL THEN ''
-                              WHEN u.judge_at IS NULL THEN u.hold
+                              WHEN u.judge_at IS NULL THEN u.cause
                               WHEN u.judge_at <= at AND (r.sequential
                                   OR EXISTS (SELECT FROM rowrun.task_run a WHERE a.database_id = r.database_id AND a.version_key < r.version_key
                                              AND a.status IN ('AVAILABLE', 'RUNNING'))
@@ -3457,7 +3332,7 @@ BEGIN
                     AND u.priority = r.priority AND u.run_at <= r.run_at
                   ORDER BY u.database_id DESC, u.version_key DESC, u.sequential DESC, u.priority, u.run_at DESC, u.id DESC LIMIT 1);
     END IF;
-    RETURN CASE ahead WHEN 'ASKED' THEN rowrun.note_blocked(r) WHEN 'DATABASE' THEN true ELSE false END;
+    RETURN CASE ahead WHEN 'ASKED' THEN rowrun.mark_blocked(r) WHEN 'DATABASE' THEN true ELSE false END;
 END $$;
 
 
@@ -3566,26 +3441,26 @@ COMMENT ON FUNCTION rowrun.smallest_version(database_id text) IS 'Internal: the 
 -- Name: judge(bigint[], bigint[], timestamp with time zone, bigint); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
-CREATE FUNCTION rowrun.judge(run_ids bigint[], plan_ids bigint[], t timestamp with time zone, last_mark bigint) RETURNS TABLE(id bigint, hold text, plan_id bigint, database_id text, exclusive boolean, crowded_out boolean, fresh boolean, freed boolean, judged_at timestamp with time zone)
+CREATE FUNCTION rowrun.judge(run_ids bigint[], plan_ids bigint[], t timestamp with time zone, last_mark bigint) RETURNS TABLE(id bigint, cause text, plan_id bigint, database_id text, exclusive boolean, crowded_out boolean, fresh boolean, freed boolean, judged_at timestamp with time zone)
     LANGUAGE sql STABLE
     BEGIN ATOMIC
  WITH moment AS MATERIALIZED (
           SELECT GREATEST(judge.t, max(m.at) FILTER (WHERE (m.id > judge.last_mark))) AS t,
              ARRAY[
                  CASE
-                     WHEN bool_or((m.kind = 'PAUSE'::text)) THEN 'PAUSED'::text
+                     WHEN bool_or((m.kind = 'PAUSED'::text)) THEN 'PAUSED'::text
                      ELSE NULL::text
                  END,
                  CASE
-                     WHEN bool_or((m.kind = ANY (ARRAY['TASK'::text, 'DEPENDENT'::text, 'RUN'::text]))) THEN 'DEPENDENCY'::text
+                     WHEN bool_or((m.kind = ANY (ARRAY['DEPENDENCY'::text, 'TASK'::text, 'RUN'::text]))) THEN 'DEPENDENCY'::text
                      ELSE NULL::text
                  END,
                  CASE
-                     WHEN bool_or((m.kind = 'FAILURE'::text)) THEN 'FAILURE'::text
+                     WHEN bool_or((m.kind = 'PLAN_FAILED'::text)) THEN 'PLAN_FAILED'::text
                      ELSE NULL::text
                  END,
                  CASE
-                     WHEN bool_or((m.kind = ANY (ARRAY['REPLICA'::text, 'RUN'::text]))) THEN 'REPLICA'::text
+                     WHEN bool_or((m.kind = ANY (ARRAY['NO_REPLICA'::text, 'RUN'::text]))) THEN 'NO_REPLICA'::text
                      ELSE NULL::text
                  END] AS stale
             FROM rowrun.gate_mark m
@@ -3609,14 +3484,14 @@ CREATE FUNCTION rowrun.judge(run_ids bigint[], plan_ids bigint[], t timestamp wi
              r.sequential,
              r.priority,
              r.run_at,
-             r.hold AS held,
+             r.cause AS held,
              COALESCE(p.open, true) AS plan_open,
              COALESCE(p.slots, (1)::bigint) AS slots,
-             g.gate
+             g.cause
             FROM (((rowrun.task_run r
               LEFT JOIN room p ON ((p.plan_id = r.plan_id)))
               CROSS JOIN moment)
-              CROSS JOIN LATERAL rowrun.closed_gate(r.*, COALESCE(p.limited, false), moment.t) g(gate))
+              CROSS JOIN LATERAL rowrun.closed_gate(r.*, COALESCE(p.limited, false), moment.t) g(cause))
            WHERE (r.id = ANY (judge.run_ids))
          ), target AS MATERIALIZED (
           SELECT d.database_id,
@@ -3636,7 +3511,7 @@ CREATE FUNCTION rowrun.judge(run_ids bigint[], plan_ids bigint[], t timestamp wi
                      bool_or(c.sequential) AS sequential,
                      bool_or((NOT c.sequential)) AS others
                     FROM candidate c
-                   WHERE ((c.gate IS NULL) AND c.plan_open AND (c.slots > 0) AND (c.database_id IS NOT NULL))
+                   WHERE ((c.cause IS NULL) AND c.plan_open AND (c.slots > 0) AND (c.database_id IS NOT NULL))
                    GROUP BY c.database_id) d
          ), open AS MATERIALIZED (
           SELECT c.id,
@@ -3649,7 +3524,7 @@ CREATE FUNCTION rowrun.judge(run_ids bigint[], plan_ids bigint[], t timestamp wi
              c.held,
              c.plan_open,
              c.slots,
-             c.gate,
+             c.cause,
              COALESCE(
                  CASE
                      WHEN c.sequential THEN d.active
@@ -3665,9 +3540,9 @@ CREATE FUNCTION rowrun.judge(run_ids bigint[], plan_ids bigint[], t timestamp wi
                      c_1.held,
                      c_1.plan_open,
                      c_1.slots,
-                     c_1.gate
+                     c_1.cause
                     FROM candidate c_1
-                   WHERE ((c_1.gate IS NULL) AND c_1.plan_open AND (c_1.slots > 0))) c
+                   WHERE ((c_1.cause IS NULL) AND c_1.plan_open AND (c_1.slots > 0))) c
               FULL JOIN target d ON ((d.database_id = c.database_id)))
          ), base AS MATERIALIZED (
           SELECT d.database_id,
@@ -3722,7 +3597,7 @@ CREATE FUNCTION rowrun.judge(run_ids bigint[], plan_ids bigint[], t timestamp wi
              o.held,
              o.plan_open,
              o.slots,
-             o.gate,
+             o.cause,
              o.busy,
              ((NOT o.busy) AND ((o.database_id IS NULL) OR (o.sequential AND (f.id = o.id) AND ((e.id IS NULL) OR (ROW((- (e.priority)::bigint), e.run_at, e.id) > ROW((- (o.priority)::bigint), o.run_at, o.id)))) OR ((NOT o.sequential) AND ((f.id IS NULL) OR (ROW((- (o.priority)::bigint), o.run_at, o.id) < ROW((- (f.priority)::bigint), f.run_at, f.id)))))) AS alone
             FROM ((open o
@@ -3736,13 +3611,13 @@ CREATE FUNCTION rowrun.judge(run_ids bigint[], plan_ids bigint[], t timestamp wi
            WHERE a.alone
          )
   SELECT v.id,
-     v.hold,
+     v.cause,
      v.plan_id,
      v.database_id,
      (v.sequential AND (v.database_id IS NOT NULL)),
      v.crowded_out,
      v.fresh,
-     (v.could_go AND (v.hold <> 'DATABASE'::text) AND (v.hold IS DISTINCT FROM v.held)),
+     (v.could_go AND (v.cause <> 'DATABASE'::text) AND (v.cause IS DISTINCT FROM v.held)),
      ( SELECT moment.t
             FROM moment) AS t
     FROM ( SELECT c.id,
@@ -3751,14 +3626,14 @@ CREATE FUNCTION rowrun.judge(run_ids bigint[], plan_ids bigint[], t timestamp wi
              c.sequential,
              c.held,
              ((c.held IS NULL) AND (c.version_key IS NOT NULL)) AS fresh,
-             (c.sequential AND (c.database_id IS NOT NULL) AND ((c.held IS NULL) OR (c.held = ANY (ARRAY['DATABASE'::text, 'READY'::text])))) AS could_go,
+             (c.sequential AND (c.database_id IS NOT NULL) AND ((c.held IS NULL) OR (c.held = ANY (ARRAY['DATABASE'::text, 'PLAN'::text])))) AS could_go,
                  CASE
-                     WHEN (c.gate IS NOT NULL) THEN c.gate
-                     WHEN ((NOT c.plan_open) OR (c.slots <= 0)) THEN 'READY'::text
+                     WHEN (c.cause IS NOT NULL) THEN c.cause
+                     WHEN ((NOT c.plan_open) OR (c.slots <= 0)) THEN 'PLAN'::text
                      WHEN (k.id IS NULL) THEN 'DATABASE'::text
-                     WHEN ((c.plan_id IS NOT NULL) AND (k.n > k.slots)) THEN 'READY'::text
+                     WHEN ((c.plan_id IS NOT NULL) AND (k.n > k.slots)) THEN 'PLAN'::text
                      ELSE NULL::text
-                 END AS hold,
+                 END AS cause,
              ((c.plan_id IS NOT NULL) AND (k.n > k.slots)) AS crowded_out
             FROM (candidate c
               LEFT JOIN ranked k ON ((k.id = c.id)))) v;
@@ -3870,14 +3745,14 @@ CREATE FUNCTION rowrun.leave_marks(v record, of_plans bigint[], cut_off text[]) 
     SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
     AS $$
 DECLARE
-    left_some boolean := 'SKIPPED' = ANY (v.holds); -- their ends have left marks
+    left_some boolean := 'SKIPPED' = ANY (v.causes); -- their ends have left marks
 BEGIN
     IF v.fresh IS NOT NULL THEN
         -- A version that came may hold a sequential run back, behind which others then needn't wait.
         INSERT INTO gate_mark (kind, database_id)
         SELECT 'DATABASE', d FROM unnest(v.fresh) d
         WHERE (SELECT true FROM task_run w WHERE w.database_id = d AND w.version_key IS NULL AND NOT w.sequential
-               AND w.status = 'PENDING' AND w.hold = 'DATABASE' LIMIT 1)
+               AND w.status = 'PENDING' AND w.cause = 'DATABASE' LIMIT 1)
           AND (SELECT true FROM task_run q WHERE q.database_id = d AND q.version_key IS NOT NULL AND q.sequential AND q.status = 'PENDING' LIMIT 1);
         left_some := left_some OR FOUND;
     END IF;
@@ -3885,7 +3760,7 @@ BEGIN
         -- A sequential run that others waited behind, as mutual exclusion alone held it, and that something else holds now.
         INSERT INTO gate_mark (kind, database_id)
         SELECT 'DATABASE', d FROM unnest(v.freed) d
-        WHERE (SELECT true FROM task_run w WHERE w.database_id = d AND w.status = 'PENDING' AND w.hold = 'DATABASE' LIMIT 1);
+        WHERE (SELECT true FROM task_run w WHERE w.database_id = d AND w.status = 'PENDING' AND w.cause = 'DATABASE' LIMIT 1);
         left_some := left_some OR FOUND;
     END IF;
     IF cardinality(v.open_ids) > 0 THEN
@@ -3894,26 +3769,26 @@ BEGIN
         SELECT DISTINCT 'DATABASE', s.database_id
         FROM (SELECT DISTINCT r.plan_id FROM task_run r WHERE r.id = ANY (v.open_ids) AND num_nonnulls(r.plan_id) = 1) p
         CROSS JOIN LATERAL (SELECT r.database_id FROM task_run r
-                            WHERE r.plan_id = p.plan_id AND r.status = 'PENDING' AND r.hold = 'READY' AND r.sequential AND r.database_id > '') s
-        WHERE (SELECT true FROM task_run w WHERE w.database_id = s.database_id AND w.status = 'PENDING' AND w.hold = 'DATABASE' LIMIT 1)
+                            WHERE r.plan_id = p.plan_id AND r.status = 'PENDING' AND r.cause = 'PLAN' AND r.sequential AND r.database_id > '') s
+        WHERE (SELECT true FROM task_run w WHERE w.database_id = s.database_id AND w.status = 'PENDING' AND w.cause = 'DATABASE' LIMIT 1)
           AND (SELECT room.slots FROM rowrun.plan_room(p.plan_id) room) <= 0;
         left_some := left_some OR FOUND;
     END IF;
     IF num_nonnulls(v.crowded_out, cut_off) > 0 THEN
         INSERT INTO gate_mark (kind, database_id)
         SELECT DISTINCT 'DATABASE', d FROM unnest(coalesce(v.crowded_out, '{}') || coalesce(cut_off, '{}')) d
-        WHERE EXISTS (SELECT FROM unnest(v.holds) h(hold) WHERE h.hold IS DISTINCT FROM 'DATABASE');
+        WHERE EXISTS (SELECT FROM unnest(v.causes) h(cause) WHERE h.cause IS DISTINCT FROM 'DATABASE');
         left_some := left_some OR FOUND;
     END IF;
     IF cardinality(of_plans) > 0 THEN
         INSERT INTO gate_mark (kind, plan_id, wide)
         SELECT 'PLAN', q.plan_id, q.wide
-        FROM (SELECT r.plan_id, bool_or(h.hold IS NOT NULL) AS wide
-              FROM task_run r JOIN unnest(v.ids, v.holds) h(id, hold) ON h.id = r.id
-              WHERE r.id = ANY (of_plans) AND h.hold IS DISTINCT FROM 'READY' GROUP BY r.plan_id) q
+        FROM (SELECT r.plan_id, bool_or(h.cause IS NOT NULL) AS wide
+              FROM task_run r JOIN unnest(v.ids, v.causes) h(id, cause) ON h.id = r.id
+              WHERE r.id = ANY (of_plans) AND h.cause IS DISTINCT FROM 'PLAN' GROUP BY r.plan_id) q
         CROSS JOIN LATERAL rowrun.plan_room(q.plan_id) room
         WHERE room.open AND room.slots > 0
-          AND EXISTS (SELECT FROM task_run r WHERE r.plan_id = q.plan_id AND r.status = 'PENDING' AND r.hold = 'READY');
+          AND EXISTS (SELECT FROM task_run r WHERE r.plan_id = q.plan_id AND r.status = 'PENDING' AND r.cause = 'PLAN');
         left_some := left_some OR FOUND;
     END IF;
     RETURN coalesce(left_some, false);
@@ -3979,7 +3854,7 @@ BEGIN
         ids := '{}';
         claims := '{}';
         IF cardinality(run_ids) = 1 THEN
-            PERFORM hold_runs(run_ids, '{DATABASE}');
+            PERFORM write_causes(run_ids, '{DATABASE}');
             INSERT INTO gate_mark (kind, run_id) VALUES ('RUN', run_ids[1]);
             RETURN;
         END IF;
@@ -4055,7 +3930,7 @@ BEGIN
     WITH changed AS (
         UPDATE task_run r
         SET status = 'AVAILABLE', prev_status = 'PENDING', available_at = greatest(t, r.run_at),
-            updated_at = greatest(t, r.updated_at + interval '1 us'), hold = NULL, judge_at = NULL
+            updated_at = greatest(t, r.updated_at + interval '1 us'), cause = NULL, judge_at = NULL
         WHERE r.id = ANY (run_ids) AND coalesce(r.status, '') = 'PENDING'
         RETURNING r.id, transition(r) AS item
     )
@@ -4086,7 +3961,7 @@ DECLARE
 BEGIN
     WITH changed AS (
         UPDATE rowrun.task_run r
-        SET status = i.status, prev_status = 'RUNNING', by_hand = NULL, finished_at = t, updated_at = t,
+        SET status = i.status, prev_status = 'RUNNING', edited_directly = NULL, finished_at = t, updated_at = t,
             claim_hash = CASE WHEN i.status = 'CANCELED' THEN r.claim_hash END, result = i.result, retry_run_id = i.successor
         FROM unnest(run_ids, claims, end_statuses, results, successor_ids) AS i(id, claim, status, result, successor)
         WHERE r.id = i.id AND coalesce(r.status, '') = 'RUNNING'
@@ -4139,7 +4014,7 @@ BEGIN
               ORDER BY r.priority DESC, r.run_at, r.id LIMIT octet_length(request.hashes) / 32 - request.used) f
     ), taken AS (
         UPDATE task_run r
-        SET status = 'RUNNING', prev_status = 'PENDING', by_hand = NULL, hold = NULL, judge_at = NULL, replica_id = request.replica_id,
+        SET status = 'RUNNING', prev_status = 'PENDING', edited_directly = NULL, cause = NULL, judge_at = NULL, replica_id = request.replica_id,
             claim_hash = substring(request.hashes FROM 32 * f.n - 31 FOR 32), available_at = greatest(make_running.t, r.run_at),
             started_at = greatest(now.t, r.run_at), updated_at = greatest(now.t, r.run_at, r.updated_at + interval '1 us'),
             deadline = CASE WHEN coalesce(k.timeout, make_interval(secs => request.default_timeout)) > interval '0'
@@ -4165,6 +4040,56 @@ END $$;
 --
 
 COMMENT ON FUNCTION rowrun.make_running(run_ids bigint[], t timestamp with time zone, request rowrun.claim_request, OUT ids bigint[], OUT claims rowrun.claim[]) IS 'Internal: PENDING to AVAILABLE and RUNNING at once, of what a replica takes; the runs that took it.';
+
+
+--
+-- Name: mark_blocked(rowrun.task_run); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.mark_blocked(r rowrun.task_run) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    SET jit TO 'off'
+    AS $$
+BEGIN
+    INSERT INTO gate_mark (kind, database_id)
+    SELECT 'DATABASE', r.database_id FROM task k
+    WHERE k.id = r.task_id
+      AND EXISTS (SELECT FROM replica_heartbeat h WHERE takes(h, clock_timestamp(), r.queue, r.type, r.database_id, k.payload));
+    RETURN FOUND;
+END $$;
+
+
+--
+-- Name: FUNCTION mark_blocked(r rowrun.task_run); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.mark_blocked(r rowrun.task_run) IS 'Internal: a database has new runs that wait for it.';
+
+
+--
+-- Name: mark_edited(text, boolean); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.mark_edited(database_id text, look boolean) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+BEGIN
+    IF mark_edited.database_id IS NOT NULL THEN
+        INSERT INTO rowrun.gate_mark (kind, database_id) VALUES ('DATABASE', mark_edited.database_id);
+    END IF;
+    IF look THEN
+        PERFORM rowrun.notify_look();
+    END IF;
+END $$;
+
+
+--
+-- Name: FUNCTION mark_edited(database_id text, look boolean); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.mark_edited(database_id text, look boolean) IS 'Internal: a PENDING run was moved, or a cancel asked of a RUNNING one.';
 
 
 --
@@ -4199,7 +4124,7 @@ BEGIN
         ('PLAN', NULL, CASE WHEN c.prev_status <> 'PENDING' THEN c.plan_id END, NULL),
         -- Its task is locked by now (above, or before the call): a pass that holds a run back for it either finds it
         -- locked, and leaves a mark of its own, or is over before this statement, which then sees the dependency.
-        ('TASK', NULL, NULL, CASE WHEN c.plan_id IS NOT NULL AND c.status = 'DONE'
+        ('DEPENDENCY', NULL, NULL, CASE WHEN c.plan_id IS NOT NULL AND c.status = 'DONE'
             AND (EXISTS (SELECT FROM rowrun.task_dependency d WHERE d.depends_on_id = c.task_id)
                  OR current_setting('transaction_isolation') <> 'read committed') THEN c.task_id END)
     ) m(kind, database_id, plan_id, task_id)
@@ -4213,6 +4138,26 @@ END $$;
 --
 
 COMMENT ON FUNCTION rowrun.mark_ended(run_ids bigint[]) IS 'Internal: outcome of tasks and marks of what may start, after the end of runs.';
+
+
+--
+-- Name: mark_ready(bigint); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.mark_ready(plan_id bigint) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+BEGIN
+    INSERT INTO gate_mark (kind, plan_id) VALUES ('PLAN', mark_ready.plan_id);
+END $$;
+
+
+--
+-- Name: FUNCTION mark_ready(plan_id bigint); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.mark_ready(plan_id bigint) IS 'Internal: a plan has new runs that may wait for it alone.';
 
 
 --
@@ -4243,7 +4188,7 @@ COMMENT ON FUNCTION rowrun.mark_stopped(plan_ids bigint[]) IS 'Internal: marks o
 -- Name: mark_unseen_ends(bigint[], text[]); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
-CREATE FUNCTION rowrun.mark_unseen_ends(run_ids bigint[], holds text[]) RETURNS void
+CREATE FUNCTION rowrun.mark_unseen_ends(run_ids bigint[], causes text[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
     AS $$
@@ -4251,8 +4196,8 @@ DECLARE
     waiting bigint[];
     locked_tasks bigint[];
 BEGIN
-    waiting := ARRAY(SELECT r.id FROM unnest(run_ids, holds) v(id, hold) JOIN task_run r ON r.id = v.id
-                     WHERE v.hold = 'DEPENDENCY' AND r.hold IS DISTINCT FROM 'DEPENDENCY');
+    waiting := ARRAY(SELECT r.id FROM unnest(run_ids, causes) v(id, cause) JOIN task_run r ON r.id = v.id
+                     WHERE v.cause = 'DEPENDENCY' AND r.cause IS DISTINCT FROM 'DEPENDENCY');
     locked_tasks := ARRAY(SELECT n.id FROM task n
                           WHERE n.id IN (SELECT d.depends_on_id FROM task_run r JOIN unmet_dependency d ON d.task_id = r.task_id
                                          WHERE r.id = ANY (waiting))
@@ -4265,10 +4210,10 @@ END $$;
 
 
 --
--- Name: FUNCTION mark_unseen_ends(run_ids bigint[], holds text[]); Type: COMMENT; Schema: rowrun; Owner: -
+-- Name: FUNCTION mark_unseen_ends(run_ids bigint[], causes text[]); Type: COMMENT; Schema: rowrun; Owner: -
 --
 
-COMMENT ON FUNCTION rowrun.mark_unseen_ends(run_ids bigint[], holds text[]) IS 'Internal: marks of runs that wait for a task which may just be ending.';
+COMMENT ON FUNCTION rowrun.mark_unseen_ends(run_ids bigint[], causes text[]) IS 'Internal: marks of runs that wait for a task which may just be ending.';
 
 
 --
@@ -4609,158 +4554,6 @@ COMMENT ON FUNCTION rowrun.next_tick(schedule text, time_zone text, after timest
 
 
 --
--- Name: note_blocked(rowrun.task_run); Type: FUNCTION; Schema: rowrun; Owner: -
---
-
-CREATE FUNCTION rowrun.note_blocked(r rowrun.task_run) RETURNS boolean
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
-    SET jit TO 'off'
-    AS $$
-BEGIN
-    INSERT INTO gate_mark (kind, database_id)
-    SELECT 'DATABASE', r.database_id FROM task k
-    WHERE k.id = r.task_id
-      AND EXISTS (SELECT FROM replica_heartbeat h WHERE takes(h, clock_timestamp(), r.queue, r.type, r.database_id, k.payload));
-    RETURN FOUND;
-END $$;
-
-
---
--- Name: FUNCTION note_blocked(r rowrun.task_run); Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON FUNCTION rowrun.note_blocked(r rowrun.task_run) IS 'Internal: a database has new runs that wait for it.';
-
-
---
--- Name: note_edit(text, boolean); Type: FUNCTION; Schema: rowrun; Owner: -
---
-
-CREATE FUNCTION rowrun.note_edit(database_id text, look boolean) RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
-    AS $$
-BEGIN
-    IF note_edit.database_id IS NOT NULL THEN
-        INSERT INTO rowrun.gate_mark (kind, database_id) VALUES ('DATABASE', note_edit.database_id);
-    END IF;
-    IF look THEN
-        PERFORM rowrun.notify_look();
-    END IF;
-END $$;
-
-
---
--- Name: FUNCTION note_edit(database_id text, look boolean); Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON FUNCTION rowrun.note_edit(database_id text, look boolean) IS 'Internal: a PENDING run was moved, or a cancel asked of a RUNNING one.';
-
-
---
--- Name: note_orphans(interval, interval); Type: FUNCTION; Schema: rowrun; Owner: -
---
-
-CREATE FUNCTION rowrun.note_orphans(patience interval, every interval) RETURNS integer
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
-    AS $$
-#variable_conflict use_column
-DECLARE
-    t     timestamptz := clock_timestamp();
-    noted integer;
-BEGIN
-    PERFORM FROM rowrun.deployment FOR NO KEY UPDATE SKIP LOCKED;
-    IF NOT FOUND THEN
-        RETURN 0; -- another replica is at it
-    END IF;
-    UPDATE rowrun.deployment d SET orphans_looked_at = t WHERE (d.orphans_looked_at > t - every) IS NOT TRUE;
-    IF NOT FOUND THEN
-        RETURN 0;
-    END IF;
-    WITH RECURSIVE pair AS (
-        (SELECT r.queue, r.type FROM rowrun.task_run r WHERE r.status = 'AVAILABLE' ORDER BY r.queue, r.type LIMIT 1)
-        UNION ALL
-        SELECT n.queue, n.type FROM pair p CROSS JOIN LATERAL (
-            SELECT r.queue, r.type FROM rowrun.task_run r
-            WHERE r.status = 'AVAILABLE' AND (r.queue, r.type) > (p.queue, p.type) ORDER BY r.queue, r.type LIMIT 1) n
-    ), waits AS MATERIALIZED (
-        SELECT w.status, w.queue, w.type, w.database_id, w.task_id
-        FROM pair p CROSS JOIN LATERAL (
-            SELECT r.status, r.queue, r.type, r.database_id, r.task_id FROM rowrun.task_run r
-            WHERE r.status = 'AVAILABLE' AND r.queue = p.queue AND r.type = p.type LIMIT 500) w
-        UNION ALL
-        (SELECT r.status, r.queue, r.type, r.database_id, r.task_id FROM rowrun.task_run r
-         WHERE r.status = 'PENDING' AND r.hold = 'REPLICA' LIMIT 2000)
-        UNION ALL
-        (SELECT r.status, r.queue, r.type, r.database_id, r.task_id FROM rowrun.task_run r
-         WHERE r.judge_at IS NOT NULL AND r.plan_id IS NULL AND r.database_id IS NULL ORDER BY r.judge_at LIMIT 2000)
-    ), kind AS (
-        SELECT w.queue, w.type, CASE WHEN w.type IN ('SQL', 'DATABASE_MIGRATE') THEN w.database_id END AS database_id,
-               CASE WHEN w.type = 'COMMAND' AND jsonb_typeof(k.payload -> 'command') = 'string' THEN k.payload ->> 'command' END AS command,
-               count(*) FILTER (WHERE w.status = 'PENDING') AS pending, count(*) FILTER (WHERE w.status = 'AVAILABLE') AS available
-        FROM waits w JOIN rowrun.task k ON k.id = w.task_id
-        GROUP BY 1, 2, 3, 4
-    ), orphan AS MATERIALIZED (
-        SELECT o.type, sum(o.pending)::bigint AS pending, sum(o.available)::bigint AS available FROM kind o
-        WHERE NOT EXISTS (
-            SELECT FROM rowrun.replica_heartbeat h
-            WHERE rowrun.takes(h, t, o.queue, o.type, o.database_id, jsonb_build_object('command', o.command)))
-        GROUP BY o.type
-    ), seen AS (
-        INSERT INTO rowrun.orphan_type AS x (type, first_seen, pending, available)
-        SELECT o.type, t, o.pending, o.available FROM orphan o
-        ON CONFLICT (type) DO UPDATE SET pending = excluded.pending, available = excluded.available,
-            announced_at = CASE WHEN x.first_seen <= t - patience AND coalesce(x.announced_at < t - interval '1 day', true)
-                                THEN t ELSE x.announced_at END
-        RETURNING x.type, x.announced_at, x.first_seen, x.pending, x.available
-    ), gone AS (
-        DELETE FROM rowrun.orphan_type x WHERE NOT EXISTS (SELECT FROM orphan o WHERE o.type = x.type)
-        RETURNING x.type, x.announced_at
-    ), said AS (
-        INSERT INTO rowrun.stream_note (level, event, message, detail)
-        SELECT 'warn', 'task_type.orphaned', 'runs wait that no live replica can run',
-               jsonb_build_object('type', s.type, 'pending', s.pending, 'available', s.available, 'since', s.first_seen)
-        FROM seen s WHERE s.announced_at = t
-        UNION ALL
-        SELECT 'info', 'task_type.served', 'no run of this type waits without a replica any more', jsonb_build_object('type', g.type)
-        FROM gone g WHERE g.announced_at IS NOT NULL
-        RETURNING 1
-    )
-    SELECT count(*) INTO noted FROM said;
-    RETURN noted;
-END $$;
-
-
---
--- Name: FUNCTION note_orphans(patience interval, every interval); Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON FUNCTION rowrun.note_orphans(patience interval, every interval) IS 'Internal: looks for runs that no live replica could run, and has the stream say what changed.';
-
-
---
--- Name: note_ready(bigint); Type: FUNCTION; Schema: rowrun; Owner: -
---
-
-CREATE FUNCTION rowrun.note_ready(plan_id bigint) RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
-    AS $$
-BEGIN
-    INSERT INTO gate_mark (kind, plan_id) VALUES ('PLAN', note_ready.plan_id);
-END $$;
-
-
---
--- Name: FUNCTION note_ready(plan_id bigint); Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON FUNCTION rowrun.note_ready(plan_id bigint) IS 'Internal: a plan has new runs that may be READY.';
-
-
---
 -- Name: notify_look(); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
@@ -4831,13 +4624,13 @@ CREATE FUNCTION rowrun.overlooked_databases(known text[]) RETURNS TABLE(database
  WITH RECURSIVE d AS (
          ( SELECT r.database_id
             FROM rowrun.task_run r
-           WHERE ((r.status = 'PENDING'::text) AND (r.hold = 'DATABASE'::text))
+           WHERE ((r.status = 'PENDING'::text) AND (r.cause = 'DATABASE'::text))
            ORDER BY r.database_id
           LIMIT 1)
          UNION ALL
           SELECT ( SELECT r.database_id
                     FROM rowrun.task_run r
-                   WHERE ((r.status = 'PENDING'::text) AND (r.hold = 'DATABASE'::text) AND (r.database_id > d_1.database_id))
+                   WHERE ((r.status = 'PENDING'::text) AND (r.cause = 'DATABASE'::text) AND (r.database_id > d_1.database_id))
                    ORDER BY r.database_id
                   LIMIT 1) AS database_id
             FROM d d_1
@@ -4868,13 +4661,13 @@ CREATE FUNCTION rowrun.overlooked_plans(known bigint[]) RETURNS TABLE(plan_id bi
  WITH RECURSIVE p AS (
          ( SELECT r.plan_id
             FROM rowrun.task_run r
-           WHERE ((r.status = 'PENDING'::text) AND (r.hold = 'READY'::text) AND (r.plan_id > 0))
+           WHERE ((r.status = 'PENDING'::text) AND (r.cause = 'PLAN'::text) AND (r.plan_id > 0))
            ORDER BY r.plan_id
           LIMIT 1)
          UNION ALL
           SELECT ( SELECT r.plan_id
                     FROM rowrun.task_run r
-                   WHERE ((r.status = 'PENDING'::text) AND (r.hold = 'READY'::text) AND (r.plan_id > p_1.plan_id))
+                   WHERE ((r.status = 'PENDING'::text) AND (r.cause = 'PLAN'::text) AND (r.plan_id > p_1.plan_id))
                    ORDER BY r.plan_id
                   LIMIT 1) AS plan_id
             FROM p p_1
@@ -5029,10 +4822,10 @@ CREATE FUNCTION rowrun.plan_gate_changed() RETURNS trigger
     SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
     AS $$
 BEGIN
-    INSERT INTO rowrun.gate_mark (kind, plan_id) VALUES ('GATE', NEW.id);
+    INSERT INTO rowrun.gate_mark (kind, plan_id) VALUES ('PLAN_CHANGED', NEW.id);
     IF NEW.on_failure <> OLD.on_failure THEN
         INSERT INTO rowrun.gate_mark (kind, plan_id, database_id)
-        SELECT DISTINCT 'FAILURE', NEW.id, t.database_id FROM rowrun.task t
+        SELECT DISTINCT 'PLAN_FAILED', NEW.id, t.database_id FROM rowrun.task t
         WHERE t.plan_id = NEW.id AND t.database_id IS NOT NULL;
     END IF;
     IF NEW.parallel_limit IS NULL AND OLD.parallel_limit IS NOT NULL THEN
@@ -5191,8 +4984,8 @@ CREATE FUNCTION rowrun.plan_stands(plan_id bigint, t timestamp with time zone) R
                      x.version_key,
                      x.sequential,
                      x.prev_status,
-                     x.by_hand,
-                     x.hold,
+                     x.edited_directly,
+                     x.cause,
                      x.judge_at,
                      x.failures,
                      x.recoveries,
@@ -5235,8 +5028,8 @@ CREATE FUNCTION rowrun.plan_stands(plan_id bigint, t timestamp with time zone) R
                              u_1.version_key,
                              u_1.sequential,
                              u_1.prev_status,
-                             u_1.by_hand,
-                             u_1.hold,
+                             u_1.edited_directly,
+                             u_1.cause,
                              u_1.judge_at,
                              u_1.failures,
                              u_1.recoveries,
@@ -5253,7 +5046,7 @@ CREATE FUNCTION rowrun.plan_stands(plan_id bigint, t timestamp with time zone) R
                           OFFSET 0) x)
                   LIMIT 200) u
            WHERE ((room.slots <= 0) AND (NOT (EXISTS ( SELECT
-                    FROM rowrun.able_replicas(ROW(u.id, u.task_id, u.attempt, u.retry_of, u.root_id, u.status, u.run_at, u.input, u.priority, u.idempotency_key, u.creator, u.plan_id, u.type, u.queue, u.database_id, u.version, u.created_at, u.available_at, u.started_at, u.finished_at, u.updated_at, u.deadline, u.cancel_requested_at, u.cancel_reason, u.progress, u.progress_at, u.result, u.version_key, u.sequential, u.prev_status, u.by_hand, u.hold, u.judge_at, u.failures, u.recoveries, u.retry_run_id, u.round, u.tick, u.missed_at, u.own_retention, u.handles, u.replica_id, u.claim_hash), plan_stands.t) able_replicas(replica_id)))))
+                    FROM rowrun.able_replicas(ROW(u.id, u.task_id, u.attempt, u.retry_of, u.root_id, u.status, u.run_at, u.input, u.priority, u.idempotency_key, u.creator, u.plan_id, u.type, u.queue, u.database_id, u.version, u.created_at, u.available_at, u.started_at, u.finished_at, u.updated_at, u.deadline, u.cancel_requested_at, u.cancel_reason, u.progress, u.progress_at, u.result, u.version_key, u.sequential, u.prev_status, u.edited_directly, u.cause, u.judge_at, u.failures, u.recoveries, u.retry_run_id, u.round, u.tick, u.missed_at, u.own_retention, u.handles, u.replica_id, u.claim_hash), plan_stands.t) able_replicas(replica_id)))))
           LIMIT 1) stuck ON (true));
 END;
 
@@ -5263,6 +5056,95 @@ END;
 --
 
 COMMENT ON FUNCTION rowrun.plan_stands(plan_id bigint, t timestamp with time zone) IS 'Internal: what a plan holds its runs back by.';
+
+
+--
+-- Name: promote_next_version(text[], rowrun.claim_request); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.promote_next_version(databases text[], request rowrun.claim_request DEFAULT NULL::rowrun.claim_request, OUT promoted integer, OUT marked integer, OUT claims rowrun.claim[]) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+DECLARE
+    t timestamptz;
+    last_mark bigint;
+    firsts record;
+    step record;
+    ids bigint[] := '{}';
+    patience text := current_setting('lock_timeout');
+BEGIN
+    promoted := 0;
+    marked := 0;
+    claims := '{}';
+    PERFORM FROM rowrun.promotion_lock l WHERE l.id = 1 FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
+        -- Marks would need another pass, which would hold the lock when the next ends come.
+        BEGIN
+            PERFORM set_config('lock_timeout', '20ms', true);
+            PERFORM FROM rowrun.promotion_lock l WHERE l.id = 1 FOR UPDATE;
+            IF NOT FOUND THEN -- no row, no lock: the next sweep puts it back
+                RAISE EXCEPTION USING ERRCODE = 'lock_not_available';
+            END IF;
+            PERFORM set_config('lock_timeout', patience, true);
+        EXCEPTION WHEN lock_not_available THEN
+            INSERT INTO rowrun.gate_mark (kind, database_id) SELECT 'DATABASE', unnest(databases);
+            marked := cardinality(databases);
+            RETURN;
+        END;
+    END IF;
+    last_mark := coalesce(pg_sequence_last_value('rowrun.gate_mark_id_seq'), 0);
+    t := clock_timestamp(); -- as in promote_runs
+    WITH first AS MATERIALIZED (
+        SELECT d.id AS database_id, r.id,
+               r.plan_id IS NULL AND r.missed_at IS NULL AND a.is_there IS NULL
+               AND (r.version_key IS NULL OR NOT EXISTS (
+                   SELECT FROM rowrun.task_run u WHERE u.database_id = d.id AND u.status = 'PENDING' AND u.version_key IS NULL))
+               AND (r.sequential
+                    OR (SELECT count(*) FROM (SELECT FROM rowrun.task_run u WHERE u.database_id = d.id AND u.status = 'PENDING'
+                                              AND u.version_key = r.version_key LIMIT 2) u) = 1)
+               AND EXISTS (
+                   SELECT FROM rowrun.task k
+                   JOIN rowrun.replica_heartbeat h ON rowrun.takes(h, t, r.queue, r.type, r.database_id, k.payload)
+                   WHERE k.id = r.task_id AND rowrun.own_cause(k, r.missed_at, t) IS NULL) AS simple,
+               coalesce(a.version_key < r.version_key, false) AND NOT EXISTS (
+                   SELECT FROM rowrun.task_run u WHERE u.database_id = d.id AND u.status = 'PENDING' AND u.version_key IS NULL) AS blocked
+        FROM unnest(databases) d(id)
+        CROSS JOIN LATERAL (
+            SELECT * FROM rowrun.task_run r WHERE r.database_id = d.id AND r.status = 'PENDING'
+            ORDER BY r.version_key, r.sequential, r.priority DESC, r.run_at, r.id LIMIT 1) r
+        LEFT JOIN LATERAL (
+            SELECT true AS is_there, a.version_key FROM rowrun.task_run a WHERE a.database_id = d.id AND a.status IN ('AVAILABLE', 'RUNNING')
+            ORDER BY a.version_key LIMIT 1) a ON true
+    ), locked AS MATERIALIZED (
+        SELECT r.id FROM rowrun.task_run r
+        WHERE r.id = ANY (ARRAY(SELECT f.id FROM first f WHERE f.simple))
+          AND coalesce(r.status, '') = 'PENDING' AND r.cause = 'DATABASE' -- then it is due as well
+        FOR NO KEY UPDATE SKIP LOCKED
+    )
+    SELECT ARRAY(SELECT l.id FROM locked l) AS ids, greatest(t, (SELECT max(m.at) FROM rowrun.gate_mark m WHERE m.id > last_mark)) AS t,
+           coalesce(array_agg(f.database_id), '{}') AS open_databases, array_agg(f.id) AS open_ids
+    INTO firsts FROM first f WHERE NOT f.blocked;
+    IF cardinality(firsts.ids) > 0 THEN
+        step := rowrun.let_start(firsts.ids, firsts.t, request);
+        ids := step.ids;
+        promoted := cardinality(ids);
+        claims := step.claims;
+    END IF;
+    IF cardinality(firsts.open_databases) > promoted THEN
+        INSERT INTO rowrun.gate_mark (kind, database_id)
+        SELECT 'DATABASE', f.database_id FROM unnest(firsts.open_databases, firsts.open_ids) f(database_id, id)
+        WHERE f.id <> ALL (ids);
+        GET DIAGNOSTICS marked = ROW_COUNT;
+    END IF;
+END $$;
+
+
+--
+-- Name: FUNCTION promote_next_version(databases text[], request rowrun.claim_request, OUT promoted integer, OUT marked integer, OUT claims rowrun.claim[]); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.promote_next_version(databases text[], request rowrun.claim_request, OUT promoted integer, OUT marked integer, OUT claims rowrun.claim[]) IS 'Internal: promotes the next version on databases where runs have ended, or leaves a mark.';
 
 
 --
@@ -5369,7 +5251,7 @@ BEGIN
         FROM (SELECT r.id, rowrun.own_cause(k, r.missed_at, t) AS cause FROM task_run r JOIN task k ON k.id = r.task_id
               WHERE r.id = ANY (ids) AND coalesce(r.status, '') = 'PENDING') c
         WHERE c.cause IS NOT NULL;
-        PERFORM hold_runs(closed, causes);
+        PERFORM write_causes(closed, causes);
     END IF;
 END $$;
 
@@ -5423,6 +5305,88 @@ END $$;
 --
 
 COMMENT ON FUNCTION rowrun.purge_type(type text, older_than interval, after_id bigint, most integer) IS 'Cancels PENDING and AVAILABLE runs of a type; removes no row.';
+
+
+--
+-- Name: record_orphans(interval, interval); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.record_orphans(patience interval, every interval) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    t     timestamptz := clock_timestamp();
+    noted integer;
+BEGIN
+    PERFORM FROM rowrun.deployment FOR NO KEY UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
+        RETURN 0; -- another replica is at it
+    END IF;
+    UPDATE rowrun.deployment d SET orphans_looked_at = t WHERE (d.orphans_looked_at > t - every) IS NOT TRUE;
+    IF NOT FOUND THEN
+        RETURN 0;
+    END IF;
+    WITH RECURSIVE pair AS (
+        (SELECT r.queue, r.type FROM rowrun.task_run r WHERE r.status = 'AVAILABLE' ORDER BY r.queue, r.type LIMIT 1)
+        UNION ALL
+        SELECT n.queue, n.type FROM pair p CROSS JOIN LATERAL (
+            SELECT r.queue, r.type FROM rowrun.task_run r
+            WHERE r.status = 'AVAILABLE' AND (r.queue, r.type) > (p.queue, p.type) ORDER BY r.queue, r.type LIMIT 1) n
+    ), waits AS MATERIALIZED (
+        SELECT w.status, w.queue, w.type, w.database_id, w.task_id
+        FROM pair p CROSS JOIN LATERAL (
+            SELECT r.status, r.queue, r.type, r.database_id, r.task_id FROM rowrun.task_run r
+            WHERE r.status = 'AVAILABLE' AND r.queue = p.queue AND r.type = p.type LIMIT 500) w
+        UNION ALL
+        (SELECT r.status, r.queue, r.type, r.database_id, r.task_id FROM rowrun.task_run r
+         WHERE r.status = 'PENDING' AND r.cause = 'NO_REPLICA' LIMIT 2000)
+        UNION ALL
+        (SELECT r.status, r.queue, r.type, r.database_id, r.task_id FROM rowrun.task_run r
+         WHERE r.judge_at IS NOT NULL AND r.plan_id IS NULL AND r.database_id IS NULL ORDER BY r.judge_at LIMIT 2000)
+    ), kind AS (
+        SELECT w.queue, w.type, CASE WHEN w.type IN ('SQL', 'DATABASE_MIGRATE') THEN w.database_id END AS database_id,
+               CASE WHEN w.type = 'COMMAND' AND jsonb_typeof(k.payload -> 'command') = 'string' THEN k.payload ->> 'command' END AS command,
+               count(*) FILTER (WHERE w.status = 'PENDING') AS pending, count(*) FILTER (WHERE w.status = 'AVAILABLE') AS available
+        FROM waits w JOIN rowrun.task k ON k.id = w.task_id
+        GROUP BY 1, 2, 3, 4
+    ), orphan AS MATERIALIZED (
+        SELECT o.type, sum(o.pending)::bigint AS pending, sum(o.available)::bigint AS available FROM kind o
+        WHERE NOT EXISTS (
+            SELECT FROM rowrun.replica_heartbeat h
+            WHERE rowrun.takes(h, t, o.queue, o.type, o.database_id, jsonb_build_object('command', o.command)))
+        GROUP BY o.type
+    ), seen AS (
+        INSERT INTO rowrun.orphan_type AS x (type, first_seen, pending, available)
+        SELECT o.type, t, o.pending, o.available FROM orphan o
+        ON CONFLICT (type) DO UPDATE SET pending = excluded.pending, available = excluded.available,
+            announced_at = CASE WHEN x.first_seen <= t - patience AND coalesce(x.announced_at < t - interval '1 day', true)
+                                THEN t ELSE x.announced_at END
+        RETURNING x.type, x.announced_at, x.first_seen, x.pending, x.available
+    ), gone AS (
+        DELETE FROM rowrun.orphan_type x WHERE NOT EXISTS (SELECT FROM orphan o WHERE o.type = x.type)
+        RETURNING x.type, x.announced_at
+    ), said AS (
+        INSERT INTO rowrun.stream_note (level, event, message, detail)
+        SELECT 'warn', 'task_type.orphaned', 'runs wait that no live replica can run',
+               jsonb_build_object('type', s.type, 'pending', s.pending, 'available', s.available, 'since', s.first_seen)
+        FROM seen s WHERE s.announced_at = t
+        UNION ALL
+        SELECT 'info', 'task_type.served', 'no run of this type waits without a replica any more', jsonb_build_object('type', g.type)
+        FROM gone g WHERE g.announced_at IS NOT NULL
+        RETURNING 1
+    )
+    SELECT count(*) INTO noted FROM said;
+    RETURN noted;
+END $$;
+
+
+--
+-- Name: FUNCTION record_orphans(patience interval, every interval); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.record_orphans(patience interval, every interval) IS 'Internal: looks for runs that no live replica could run, and has the stream say what changed.';
 
 
 --
@@ -5659,7 +5623,7 @@ CREATE FUNCTION rowrun.replica_changed() RETURNS trigger
     SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
     AS $$
 BEGIN
-    INSERT INTO rowrun.gate_mark (kind) VALUES ('REPLICA');
+    INSERT INTO rowrun.gate_mark (kind) VALUES ('NO_REPLICA');
     PERFORM rowrun.notify_look();
     RETURN NULL;
 END $$;
@@ -6208,7 +6172,7 @@ CREATE FUNCTION rowrun.sequential_open(run_id bigint, t timestamp with time zone
     SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
     AS $$
 BEGIN
-    RETURN (SELECT g.gate IS NULL AND coalesce(room.open AND room.slots > 0, true)
+    RETURN (SELECT g.cause IS NULL AND coalesce(room.open AND room.slots > 0, true)
             FROM rowrun.task_run r
             CROSS JOIN LATERAL rowrun.closed_gate(r, false, t) g
             LEFT JOIN LATERAL rowrun.plan_room(r.plan_id) room ON true
@@ -6479,8 +6443,8 @@ CREATE FUNCTION rowrun.stuck_on_database(database_id text, t timestamp with time
              x.version_key,
              x.sequential,
              x.prev_status,
-             x.by_hand,
-             x.hold,
+             x.edited_directly,
+             x.cause,
              x.judge_at,
              x.failures,
              x.recoveries,
@@ -6497,7 +6461,7 @@ CREATE FUNCTION rowrun.stuck_on_database(database_id text, t timestamp with time
            ORDER BY x.database_id, x.version_key
           LIMIT 200) u
    WHERE ((u.status = 'AVAILABLE'::text) AND (NOT (EXISTS ( SELECT
-            FROM rowrun.able_replicas(ROW(u.id, u.task_id, u.attempt, u.retry_of, u.root_id, u.status, u.run_at, u.input, u.priority, u.idempotency_key, u.creator, u.plan_id, u.type, u.queue, u.database_id, u.version, u.created_at, u.available_at, u.started_at, u.finished_at, u.updated_at, u.deadline, u.cancel_requested_at, u.cancel_reason, u.progress, u.progress_at, u.result, u.version_key, u.sequential, u.prev_status, u.by_hand, u.hold, u.judge_at, u.failures, u.recoveries, u.retry_run_id, u.round, u.tick, u.missed_at, u.own_retention, u.handles, u.replica_id, u.claim_hash), stuck_on_database.t) able_replicas(replica_id)))));
+            FROM rowrun.able_replicas(ROW(u.id, u.task_id, u.attempt, u.retry_of, u.root_id, u.status, u.run_at, u.input, u.priority, u.idempotency_key, u.creator, u.plan_id, u.type, u.queue, u.database_id, u.version, u.created_at, u.available_at, u.started_at, u.finished_at, u.updated_at, u.deadline, u.cancel_requested_at, u.cancel_reason, u.progress, u.progress_at, u.result, u.version_key, u.sequential, u.prev_status, u.edited_directly, u.cause, u.judge_at, u.failures, u.recoveries, u.retry_run_id, u.round, u.tick, u.missed_at, u.own_retention, u.handles, u.replica_id, u.claim_hash), stuck_on_database.t) able_replicas(replica_id)))));
 END;
 
 
@@ -6527,14 +6491,14 @@ BEGIN
     )
     SELECT count(*), coalesce(array_agg(DISTINCT k.run_id) FILTER (WHERE k.kind = 'RUN'), '{}'),
            coalesce(array_agg(DISTINCT k.database_id) FILTER (WHERE k.kind = 'DATABASE'), '{}'),
-           coalesce(array_agg(DISTINCT k.plan_id) FILTER (WHERE k.kind IN ('PLAN', 'GATE')), '{}'),
-           coalesce(array_agg(DISTINCT k.plan_id) FILTER (WHERE k.kind = 'GATE'), '{}'),
+           coalesce(array_agg(DISTINCT k.plan_id) FILTER (WHERE k.kind IN ('PLAN', 'PLAN_CHANGED')), '{}'),
+           coalesce(array_agg(DISTINCT k.plan_id) FILTER (WHERE k.kind = 'PLAN_CHANGED'), '{}'),
            coalesce(array_agg(DISTINCT k.plan_id) FILTER (WHERE k.wide), '{}'),
-           coalesce(array_agg(DISTINCT k.task_id) FILTER (WHERE k.kind = 'DEPENDENT'), '{}'),
            coalesce(array_agg(DISTINCT k.task_id) FILTER (WHERE k.kind = 'TASK'), '{}'),
-           coalesce(array_agg(DISTINCT k.task_id) FILTER (WHERE k.kind = 'PAUSE'), '{}'),
-           jsonb_agg(DISTINCT jsonb_build_object('plan_id', k.plan_id, 'database_id', k.database_id)) FILTER (WHERE k.kind = 'FAILURE'),
-           coalesce(bool_or(k.kind = 'REPLICA'), false),
+           coalesce(array_agg(DISTINCT k.task_id) FILTER (WHERE k.kind = 'DEPENDENCY'), '{}'),
+           coalesce(array_agg(DISTINCT k.task_id) FILTER (WHERE k.kind = 'PAUSED'), '{}'),
+           jsonb_agg(DISTINCT jsonb_build_object('plan_id', k.plan_id, 'database_id', k.database_id)) FILTER (WHERE k.kind = 'PLAN_FAILED'),
+           coalesce(bool_or(k.kind = 'NO_REPLICA'), false),
            jsonb_agg(DISTINCT jsonb_build_object('plan_id', k.plan_id, 'round', k.round, 'by_run', k.by_run)) FILTER (WHERE k.round IS NOT NULL)
     INTO taken, runs, databases, plans, gates, wide, dependents, tasks, paused, failures, replicas, rounds
     FROM taken k;
@@ -6738,7 +6702,7 @@ BEGIN
     ELSE
         -- A run that is just being inserted can't be seen from here, and may be judged before this commits: the mark is
         -- left in any case.
-        INSERT INTO rowrun.gate_mark (kind, task_id) VALUES ('DEPENDENT', dependent);
+        INSERT INTO rowrun.gate_mark (kind, task_id) VALUES ('TASK', dependent);
     END IF;
     PERFORM rowrun.notify_look();
     RETURN NULL;
@@ -6892,7 +6856,7 @@ BEGIN
     IF NEW.skipped AND NOT OLD.skipped THEN
         UPDATE rowrun.task_run SET status = 'CANCELED', cancel_reason = coalesce('task skipped: ' || NEW.skip_reason, 'task skipped')
         WHERE task_id = NEW.id AND status = 'PENDING';
-        INSERT INTO rowrun.gate_mark (kind, task_id) VALUES ('TASK', NEW.id);
+        INSERT INTO rowrun.gate_mark (kind, task_id) VALUES ('DEPENDENCY', NEW.id);
     END IF;
     IF NEW.skipped IS DISTINCT FROM OLD.skipped AND NEW.plan_id IS NOT NULL THEN
         INSERT INTO rowrun.gate_mark (kind, plan_id, round, by_run)
@@ -6903,7 +6867,7 @@ BEGIN
         END IF;
     END IF;
     IF NEW.paused IS DISTINCT FROM OLD.paused THEN
-        INSERT INTO rowrun.gate_mark (kind, task_id) VALUES ('PAUSE', NEW.id);
+        INSERT INTO rowrun.gate_mark (kind, task_id) VALUES ('PAUSED', NEW.id);
         IF NEW.database_id IS NOT NULL THEN
             INSERT INTO rowrun.gate_mark (kind, database_id) VALUES ('DATABASE', NEW.database_id);
         END IF;
@@ -6977,7 +6941,7 @@ BEGIN
     INSERT INTO rowrun.gate_mark (kind, database_id, plan_id)
     SELECT 'PLAN', NULL, NEW.plan_id
     UNION ALL
-    SELECT 'FAILURE', NEW.database_id, NEW.plan_id WHERE NEW.database_id IS NOT NULL;
+    SELECT 'PLAN_FAILED', NEW.database_id, NEW.plan_id WHERE NEW.database_id IS NOT NULL;
     RETURN NULL;
 END $$;
 
@@ -7064,43 +7028,6 @@ COMMENT ON FUNCTION rowrun.task_run_bounds(r rowrun.task_run) IS 'Internal: refu
 
 
 --
--- Name: task_run_by_hand(); Type: FUNCTION; Schema: rowrun; Owner: -
---
-
-CREATE FUNCTION rowrun.task_run_by_hand() RETURNS trigger
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
-    AS $$
-BEGIN
-    IF NEW.status = OLD.status THEN -- asked here, because the clause is parsed anew for each statement
-        RETURN NULL;
-    END IF;
-    IF NOT (NEW.created_at = now() AND is_quiet()) THEN -- nobody else has seen what this transaction inserted
-        PERFORM announce(CASE WHEN OLD.hold = 'UNTOLD' AND OLD.status = 'AVAILABLE' THEN ARRAY[arrival(NEW), transition(NEW)]
-                              ELSE ARRAY[transition(NEW)] END);
-    END IF;
-    IF NEW.status = 'AVAILABLE' AND NEW.round > 1 THEN -- the promote pass begins the round before it gets here
-        INSERT INTO gate_mark (kind, plan_id, round, by_run)
-        SELECT 'PLAN', p.id, NEW.round, true FROM plan p WHERE p.id = NEW.plan_id AND NEW.round > p.round;
-    END IF;
-    IF (NEW.plan_id IS NOT NULL OR NEW.database_id IS NOT NULL) AND NEW.status IN ('DONE', 'FAILED', 'CANCELED') THEN
-        PERFORM mark_ended(ARRAY[NEW.id]);
-    END IF;
-    IF NEW.tick IS NOT NULL AND NEW.status IN ('DONE', 'FAILED', 'CANCELED') THEN
-        PERFORM schedule_after(ARRAY[NEW.id]);
-    END IF;
-    RETURN NULL;
-END $$;
-
-
---
--- Name: FUNCTION task_run_by_hand(); Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON FUNCTION rowrun.task_run_by_hand() IS 'Trigger: announces an edge written by hand; marks what it may open.';
-
-
---
 -- Name: task_run_deleted(); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
@@ -7145,7 +7072,7 @@ BEGIN
     END IF;
     IF reopened THEN
         IF OLD.plan_id IS NOT NULL THEN -- its task may count as done again
-            INSERT INTO rowrun.gate_mark (kind, task_id, plan_id) VALUES ('TASK', OLD.task_id, NULL), ('PLAN', NULL, OLD.plan_id);
+            INSERT INTO rowrun.gate_mark (kind, task_id, plan_id) VALUES ('DEPENDENCY', OLD.task_id, NULL), ('PLAN', NULL, OLD.plan_id);
         END IF;
         PERFORM rowrun.notify_look();
     END IF;
@@ -7158,6 +7085,43 @@ END $$;
 --
 
 COMMENT ON FUNCTION rowrun.task_run_deleted() IS 'Trigger: what a deleted run leaves behind.';
+
+
+--
+-- Name: task_run_edited(); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.task_run_edited() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+BEGIN
+    IF NEW.status = OLD.status THEN -- asked here, because the clause is parsed anew for each statement
+        RETURN NULL;
+    END IF;
+    IF NOT (NEW.created_at = now() AND is_quiet()) THEN -- nobody else has seen what this transaction inserted
+        PERFORM announce(CASE WHEN OLD.cause = 'UNTOLD' AND OLD.status = 'AVAILABLE' THEN ARRAY[arrival(NEW), transition(NEW)]
+                              ELSE ARRAY[transition(NEW)] END);
+    END IF;
+    IF NEW.status = 'AVAILABLE' AND NEW.round > 1 THEN -- the promote pass begins the round before it gets here
+        INSERT INTO gate_mark (kind, plan_id, round, by_run)
+        SELECT 'PLAN', p.id, NEW.round, true FROM plan p WHERE p.id = NEW.plan_id AND NEW.round > p.round;
+    END IF;
+    IF (NEW.plan_id IS NOT NULL OR NEW.database_id IS NOT NULL) AND NEW.status IN ('DONE', 'FAILED', 'CANCELED') THEN
+        PERFORM mark_ended(ARRAY[NEW.id]);
+    END IF;
+    IF NEW.tick IS NOT NULL AND NEW.status IN ('DONE', 'FAILED', 'CANCELED') THEN
+        PERFORM schedule_after(ARRAY[NEW.id]);
+    END IF;
+    RETURN NULL;
+END $$;
+
+
+--
+-- Name: FUNCTION task_run_edited(); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.task_run_edited() IS 'Trigger: announces an edge written by hand; marks what it may open.';
 
 
 --
@@ -7241,13 +7205,13 @@ BEGIN
         -- the plan's newest PENDING run is its own, too.
         SELECT least(p.round, 2147483646) + (p.announced_round >= p.round)::int,
                EXISTS (SELECT FROM rowrun.task_dependency d WHERE d.task_id = NEW.task_id),
-               (SELECT u.created_at = now() AND u.hold IS NOT DISTINCT FROM 'READY' FROM rowrun.task_run u
+               (SELECT u.created_at = now() AND u.cause IS NOT DISTINCT FROM 'PLAN' FROM rowrun.task_run u
                 WHERE u.plan_id = t.plan_id AND u.status = 'PENDING' ORDER BY u.id DESC LIMIT 1)
         INTO current_round, depends, marked FROM rowrun.plan p WHERE p.id = t.plan_id;
         NEW.round := coalesce(NEW.round, current_round);
     END IF;
     IF NOT (ROW(NEW.available_at, NEW.started_at, NEW.finished_at, NEW.deadline, NEW.cancel_requested_at, NEW.cancel_reason,
-                NEW.progress, NEW.progress_at, NEW.replica_id, NEW.claim_hash, NEW.prev_status, NEW.by_hand, NEW.retry_run_id) IS NULL)
+                NEW.progress, NEW.progress_at, NEW.replica_id, NEW.claim_hash, NEW.prev_status, NEW.edited_directly, NEW.retry_run_id) IS NULL)
     THEN
         NEW := rowrun.unstarted(NEW);
     END IF;
@@ -7265,22 +7229,22 @@ BEGIN
     IF t.plan_id IS NULL AND t.database_id IS NULL AND NEW.run_at <= at AND NOT t.stopped AND NEW.tick IS NULL THEN
         NEW.status := 'AVAILABLE';
         NEW.available_at := at;
-        NEW.hold := 'UNTOLD';
+        NEW.cause := 'UNTOLD';
         NEW.judge_at := NULL;
     ELSIF t.plan_id IS NOT NULL AND t.database_id IS NULL AND NEW.run_at <= at AND NOT depends THEN
         -- Most likely only its plan holds it, which the pass looks at; the other gates are asked when its turn comes.
-        NEW.hold := 'READY';
+        NEW.cause := 'PLAN';
         NEW.judge_at := NULL;
         IF marked IS NOT TRUE THEN
-            PERFORM rowrun.note_ready(t.plan_id);
+            PERFORM rowrun.mark_ready(t.plan_id);
         END IF;
     ELSE
         -- A run of a plan is looked at at once even where it isn't due yet: a retry ends what its failure held back.
-        NEW.hold := NULL;
+        NEW.cause := NULL;
         NEW.judge_at := CASE WHEN t.plan_id IS NULL THEN NEW.run_at ELSE least(NEW.run_at, now()) END;
         IF t.database_id IS NOT NULL AND NEW.tick IS NULL AND NEW.run_at <= at THEN
             IF rowrun.is_blocked_at_insert(NEW, at, t.stopped) THEN
-                NEW.hold := 'DATABASE';
+                NEW.cause := 'DATABASE';
                 NEW.judge_at := NULL;
             END IF;
         END IF;
@@ -7365,8 +7329,8 @@ BEGIN
             NEW.missed_at := OLD.missed_at + (NEW.run_at - OLD.run_at);
         END IF;
         IF NEW.status = 'PENDING' THEN
-            PERFORM rowrun.note_edit(NEW.database_id, NEW.run_at < OLD.run_at);
-            NEW.hold := NULL;
+            PERFORM rowrun.mark_edited(NEW.database_id, NEW.run_at < OLD.run_at);
+            NEW.cause := NULL;
             NEW.judge_at := NEW.run_at;
         END IF;
     END IF;
@@ -7392,7 +7356,7 @@ BEGIN
 
     IF NEW.status = OLD.status THEN
         IF NEW.cancel_requested_at IS NOT NULL AND OLD.cancel_requested_at IS NULL THEN
-            PERFORM rowrun.note_edit(NULL, true);
+            PERFORM rowrun.mark_edited(NULL, true);
         END IF;
         NEW.prev_status := NULL;
         NEW.updated_at := OLD.updated_at;
@@ -7409,8 +7373,8 @@ BEGIN
                   HINT = 'PENDING -> AVAILABLE -> RUNNING -> DONE, FAILED or CANCELED; to run it again use rowrun.retry_run or insert a run.';
     END IF;
     NEW.prev_status := OLD.status;
-    NEW.by_hand := true;
-    NEW.hold := NULL;
+    NEW.edited_directly := true;
+    NEW.cause := NULL;
     NEW.judge_at := NULL;
     NEW.updated_at := t;
     IF NEW.status = 'AVAILABLE' THEN
@@ -7711,7 +7675,7 @@ BEGIN
     r.replica_id := NULL;
     r.claim_hash := NULL;
     r.prev_status := NULL;
-    r.by_hand := NULL;
+    r.edited_directly := NULL;
     r.retry_run_id := NULL;
     RETURN r;
 END $$;
@@ -7744,7 +7708,7 @@ COMMENT ON FUNCTION rowrun.utc_offset(zone text, at timestamp with time zone) IS
 -- Name: verdicts_on(bigint[]); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
-CREATE FUNCTION rowrun.verdicts_on(run_ids bigint[], OUT ids bigint[], OUT holds text[], OUT open_ids bigint[], OUT exclusive boolean, OUT crowded_out text[], OUT fresh text[], OUT freed text[], OUT t timestamp with time zone) RETURNS record
+CREATE FUNCTION rowrun.verdicts_on(run_ids bigint[], OUT ids bigint[], OUT causes text[], OUT open_ids bigint[], OUT exclusive boolean, OUT crowded_out text[], OUT fresh text[], OUT freed text[], OUT t timestamp with time zone) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
     AS $$
@@ -7771,12 +7735,12 @@ BEGIN
     -- not before an end that the snapshot sees. An end after t leaves its mark behind the last one now.
     last_mark := coalesce(pg_sequence_last_value('rowrun.gate_mark_id_seq'), 0);
     t := clock_timestamp();
-    SELECT array_agg(v.id), array_agg(v.hold), coalesce(array_agg(v.id) FILTER (WHERE v.hold IS NULL), '{}'),
-           bool_or(v.hold IS NULL AND v.exclusive), bool_or(v.hold IS NULL AND v.plan_id IS NOT NULL),
+    SELECT array_agg(v.id), array_agg(v.cause), coalesce(array_agg(v.id) FILTER (WHERE v.cause IS NULL), '{}'),
+           bool_or(v.cause IS NULL AND v.exclusive), bool_or(v.cause IS NULL AND v.plan_id IS NOT NULL),
            array_agg(DISTINCT v.database_id) FILTER (WHERE v.crowded_out AND v.database_id IS NOT NULL),
            array_agg(DISTINCT v.database_id) FILTER (WHERE v.fresh), array_agg(DISTINCT v.database_id) FILTER (WHERE v.freed),
            max(v.judged_at)
-    INTO ids, holds, open_ids, exclusive, of_plans, crowded_out, fresh, freed, t
+    INTO ids, causes, open_ids, exclusive, of_plans, crowded_out, fresh, freed, t
     FROM rowrun.judge(locked, plans, t, last_mark) v;
 
     IF of_plans THEN
@@ -7784,8 +7748,8 @@ BEGIN
         late := rowrun.begin_rounds(open_ids, false);
         IF cardinality(late) > 0 THEN
             open_ids := ARRAY(SELECT o FROM unnest(open_ids) o WHERE o <> ALL (late));
-            holds := ARRAY(SELECT CASE WHEN v.id = ANY (late) THEN 'READY' ELSE v.hold END
-                           FROM unnest(ids, holds) WITH ORDINALITY v(id, hold, n) ORDER BY v.n);
+            causes := ARRAY(SELECT CASE WHEN v.id = ANY (late) THEN 'PLAN' ELSE v.cause END
+                           FROM unnest(ids, causes) WITH ORDINALITY v(id, cause, n) ORDER BY v.n);
             INSERT INTO gate_mark (kind, plan_id) SELECT DISTINCT 'PLAN', r.plan_id FROM task_run r WHERE r.id = ANY (late);
         END IF;
     END IF;
@@ -7793,10 +7757,10 @@ END $$;
 
 
 --
--- Name: FUNCTION verdicts_on(run_ids bigint[], OUT ids bigint[], OUT holds text[], OUT open_ids bigint[], OUT exclusive boolean, OUT crowded_out text[], OUT fresh text[], OUT freed text[], OUT t timestamp with time zone); Type: COMMENT; Schema: rowrun; Owner: -
+-- Name: FUNCTION verdicts_on(run_ids bigint[], OUT ids bigint[], OUT causes text[], OUT open_ids bigint[], OUT exclusive boolean, OUT crowded_out text[], OUT fresh text[], OUT freed text[], OUT t timestamp with time zone); Type: COMMENT; Schema: rowrun; Owner: -
 --
 
-COMMENT ON FUNCTION rowrun.verdicts_on(run_ids bigint[], OUT ids bigint[], OUT holds text[], OUT open_ids bigint[], OUT exclusive boolean, OUT crowded_out text[], OUT fresh text[], OUT freed text[], OUT t timestamp with time zone) IS 'Internal: locks runs, judges them, and begins the rounds of those that go.';
+COMMENT ON FUNCTION rowrun.verdicts_on(run_ids bigint[], OUT ids bigint[], OUT causes text[], OUT open_ids bigint[], OUT exclusive boolean, OUT crowded_out text[], OUT fresh text[], OUT freed text[], OUT t timestamp with time zone) IS 'Internal: locks runs, judges them, and begins the rounds of those that go.';
 
 
 --
@@ -7907,7 +7871,7 @@ CREATE FUNCTION rowrun.waiting_for_mends(failures jsonb) RETURNS TABLE(id bigint
  SELECT r.id
     FROM (jsonb_to_recordset(waiting_for_mends.failures) f(plan_id bigint, database_id text)
       JOIN rowrun.task_run r ON (((r.plan_id = f.plan_id) AND (r.database_id = f.database_id))))
-   WHERE ((r.status = 'PENDING'::text) AND (r.hold = 'FAILURE'::text) AND (NOT (EXISTS ( SELECT
+   WHERE ((r.status = 'PENDING'::text) AND (r.cause = 'PLAN_FAILED'::text) AND (NOT (EXISTS ( SELECT
             FROM (rowrun.task x
               JOIN rowrun.plan p ON ((p.id = x.plan_id)))
            WHERE ((x.plan_id = r.plan_id) AND (x.database_id = r.database_id) AND (p.on_failure = 'STOP_DATABASE'::text) AND (x.version_key < r.version_key) AND (x.outcome = ANY (ARRAY['FAILED'::text, 'CANCELED'::text])) AND (NOT x.skipped))))))
@@ -7935,7 +7899,7 @@ CREATE FUNCTION rowrun.waiting_for_replicas(t timestamp with time zone) RETURNS 
              COALESCE(r_1.database_id, ''::text) AS database_id,
              (r_1.database_id IS NULL) AS "none"
             FROM rowrun.task_run r_1
-           WHERE ((r_1.status = 'PENDING'::text) AND (r_1.hold = 'REPLICA'::text))
+           WHERE ((r_1.status = 'PENDING'::text) AND (r_1.cause = 'NO_REPLICA'::text))
            ORDER BY r_1.queue, r_1.type, r_1.database_id
           LIMIT 1)
          UNION ALL
@@ -7948,7 +7912,7 @@ CREATE FUNCTION rowrun.waiting_for_replicas(t timestamp with time zone) RETURNS 
                      r_1.type,
                      r_1.database_id
                     FROM rowrun.task_run r_1
-                   WHERE ((r_1.status = 'PENDING'::text) AND (r_1.hold = 'REPLICA'::text) AND (NOT k_1."none") AND (r_1.queue = k_1.queue) AND (r_1.type = k_1.type) AND (r_1.database_id > k_1.database_id))
+                   WHERE ((r_1.status = 'PENDING'::text) AND (r_1.cause = 'NO_REPLICA'::text) AND (NOT k_1."none") AND (r_1.queue = k_1.queue) AND (r_1.type = k_1.type) AND (r_1.database_id > k_1.database_id))
                    ORDER BY r_1.queue, r_1.type, r_1.database_id
                   LIMIT 1)
                  UNION ALL
@@ -7956,7 +7920,7 @@ CREATE FUNCTION rowrun.waiting_for_replicas(t timestamp with time zone) RETURNS 
                      r_1.type,
                      r_1.database_id
                     FROM rowrun.task_run r_1
-                   WHERE ((r_1.status = 'PENDING'::text) AND (r_1.hold = 'REPLICA'::text) AND (NOT k_1."none") AND (r_1.queue = k_1.queue) AND (r_1.type = k_1.type) AND (r_1.database_id IS NULL))
+                   WHERE ((r_1.status = 'PENDING'::text) AND (r_1.cause = 'NO_REPLICA'::text) AND (NOT k_1."none") AND (r_1.queue = k_1.queue) AND (r_1.type = k_1.type) AND (r_1.database_id IS NULL))
                    ORDER BY r_1.queue, r_1.type, r_1.database_id
                   LIMIT 1)
                  UNION ALL
@@ -7964,7 +7928,7 @@ CREATE FUNCTION rowrun.waiting_for_replicas(t timestamp with time zone) RETURNS 
                      r_1.type,
                      r_1.database_id
                     FROM rowrun.task_run r_1
-                   WHERE ((r_1.status = 'PENDING'::text) AND (r_1.hold = 'REPLICA'::text) AND (ROW(r_1.queue, r_1.type) > ROW(k_1.queue, k_1.type)))
+                   WHERE ((r_1.status = 'PENDING'::text) AND (r_1.cause = 'NO_REPLICA'::text) AND (ROW(r_1.queue, r_1.type) > ROW(k_1.queue, k_1.type)))
                    ORDER BY r_1.queue, r_1.type, r_1.database_id
                   LIMIT 1)
           LIMIT 1) n)
@@ -7990,7 +7954,7 @@ CREATE FUNCTION rowrun.waiting_for_replicas(t timestamp with time zone) RETURNS 
              q.database_id,
              q.task_id
             FROM rowrun.task_run q
-           WHERE ((q.status = 'PENDING'::text) AND (q.hold = 'REPLICA'::text) AND (q.queue = f.queue) AND (q.type = f.type) AND (NOT f."none") AND (q.database_id = f.database_id))
+           WHERE ((q.status = 'PENDING'::text) AND (q.cause = 'NO_REPLICA'::text) AND (q.queue = f.queue) AND (q.type = f.type) AND (NOT f."none") AND (q.database_id = f.database_id))
          UNION ALL
           SELECT q.id,
              q.queue,
@@ -7998,7 +7962,7 @@ CREATE FUNCTION rowrun.waiting_for_replicas(t timestamp with time zone) RETURNS 
              q.database_id,
              q.task_id
             FROM rowrun.task_run q
-           WHERE ((q.status = 'PENDING'::text) AND (q.hold = 'REPLICA'::text) AND (q.queue = f.queue) AND (q.type = f.type) AND f."none" AND (q.database_id IS NULL))) r)
+           WHERE ((q.status = 'PENDING'::text) AND (q.cause = 'NO_REPLICA'::text) AND (q.queue = f.queue) AND (q.type = f.type) AND f."none" AND (q.database_id IS NULL))) r)
       JOIN rowrun.task k ON ((k.id = r.task_id)))
    WHERE ((r.type <> 'COMMAND'::text) OR (EXISTS ( SELECT
             FROM rowrun.replica_heartbeat h
@@ -8026,11 +7990,11 @@ CREATE FUNCTION rowrun.waiting_for_tasks(task_ids bigint[]) RETURNS TABLE(id big
             FROM rowrun.task_dependency e
            WHERE (e.depends_on_id = ANY (waiting_for_tasks.task_ids))) w
       CROSS JOIN LATERAL ( SELECT u.id,
-             u.hold
+             u.cause
             FROM rowrun.task_run u
            WHERE ((u.task_id = w.task_id) AND (u.plan_id IS NOT NULL) AND (u.status = ANY (ARRAY['PENDING'::text, 'AVAILABLE'::text, 'RUNNING'::text])) AND (COALESCE(u.status, ''::text) = 'PENDING'::text))
           LIMIT 1) r)
-   WHERE (((r.hold = 'DEPENDENCY'::text) OR (r.hold IS NULL)) AND (NOT (EXISTS ( SELECT
+   WHERE (((r.cause = 'DEPENDENCY'::text) OR (r.cause IS NULL)) AND (NOT (EXISTS ( SELECT
             FROM rowrun.unmet_dependency d
            WHERE (d.task_id = w.task_id)
           OFFSET 0))))
@@ -8057,7 +8021,7 @@ CREATE FUNCTION rowrun.waiting_of_plans(plan_ids bigint[], wide bigint[], most i
       CROSS JOIN LATERAL rowrun.plan_room(p.id) room(open, slots))
       CROSS JOIN LATERAL ( SELECT r.id
             FROM rowrun.task_run r
-           WHERE ((r.plan_id = p.id) AND (r.status = 'PENDING'::text) AND (r.hold = 'READY'::text))
+           WHERE ((r.plan_id = p.id) AND (r.status = 'PENDING'::text) AND (r.cause = 'PLAN'::text))
            ORDER BY r.priority DESC, r.run_at, r.id
           LIMIT
                  CASE
@@ -8124,7 +8088,7 @@ CREATE FUNCTION rowrun.waiting_on_databases(databases text[]) RETURNS TABLE(id b
             FROM ( SELECT r.id,
                      r.sequential
                     FROM rowrun.task_run r
-                   WHERE ((r.status = 'PENDING'::text) AND (r.hold = 'DATABASE'::text) AND (r.database_id = d.database_id) AND (r.version_key IS NULL))
+                   WHERE ((r.status = 'PENDING'::text) AND (r.cause = 'DATABASE'::text) AND (r.database_id = d.database_id) AND (r.version_key IS NULL))
                    ORDER BY r.version_key, r.priority DESC, r.run_at, r.id
                   LIMIT 200) x
          UNION ALL
@@ -8135,7 +8099,7 @@ CREATE FUNCTION rowrun.waiting_on_databases(databases text[]) RETURNS TABLE(id b
             FROM ( SELECT r.id,
                      r.sequential
                     FROM rowrun.task_run r
-                   WHERE ((r.status = 'PENDING'::text) AND (r.hold = 'DATABASE'::text) AND (r.database_id = d.database_id) AND (r.version_key = m.version_key))
+                   WHERE ((r.status = 'PENDING'::text) AND (r.cause = 'DATABASE'::text) AND (r.database_id = d.database_id) AND (r.version_key = m.version_key))
                    ORDER BY r.priority DESC, r.run_at, r.id
                   LIMIT 200) x) c)
    WHERE (c.before < 5);
@@ -8200,8 +8164,8 @@ CREATE FUNCTION rowrun.waiting_runs(ids bigint[]) RETURNS TABLE(id bigint, task_
              x.version_key,
              x.sequential,
              x.prev_status,
-             x.by_hand,
-             x.hold,
+             x.edited_directly,
+             x.cause,
              x.judge_at,
              x.failures,
              x.recoveries,
@@ -8575,6 +8539,42 @@ END $_$;
 --
 
 COMMENT ON FUNCTION rowrun.webhook_fill() IS 'Trigger: NULLs get their defaults; what no webhook can be is refused.';
+
+
+--
+-- Name: write_causes(bigint[], text[]); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.write_causes(run_ids bigint[], causes text[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+BEGIN
+    UPDATE task_run r SET cause = v.cause, judge_at = NULL, prev_status = NULL
+    FROM unnest(run_ids, causes) v(id, cause)
+    WHERE r.id = v.id AND v.cause NOT IN ('RUN_AT', 'SKIPPED', 'MISSED') AND (r.cause IS DISTINCT FROM v.cause OR r.judge_at IS NOT NULL);
+    IF 'RUN_AT' = ANY (causes) THEN
+        UPDATE task_run r SET cause = NULL, judge_at = r.run_at, prev_status = NULL
+        FROM unnest(run_ids, causes) v(id, cause)
+        WHERE r.id = v.id AND v.cause = 'RUN_AT' AND (r.cause IS NOT NULL OR r.judge_at IS DISTINCT FROM r.run_at);
+    END IF;
+    IF 'MISSED' = ANY (causes) THEN
+        PERFORM rowrun.skip_missed(ARRAY(SELECT v.id FROM unnest(run_ids, causes) v(id, cause) WHERE v.cause = 'MISSED'));
+    END IF;
+    IF 'SKIPPED' = ANY (causes) THEN
+        UPDATE task_run r
+        SET status = 'CANCELED', cancel_reason = 'task skipped'
+        FROM unnest(run_ids, causes) v(id, cause)
+        WHERE r.id = v.id AND v.cause = 'SKIPPED';
+    END IF;
+END $$;
+
+
+--
+-- Name: FUNCTION write_causes(run_ids bigint[], causes text[]); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.write_causes(run_ids bigint[], causes text[]) IS 'Internal: writes what holds PENDING runs.';
 
 
 --
@@ -9049,7 +9049,7 @@ CREATE TABLE rowrun.schema_object (
 -- Name: TABLE schema_object; Type: COMMENT; Schema: rowrun; Owner: -
 --
 
-COMMENT ON TABLE rowrun.schema_object IS 'What the schema was made of, for `rowrun doctor`. Migrations: 1651097273576da2';
+COMMENT ON TABLE rowrun.schema_object IS 'What the schema was made of, for `rowrun doctor`. Migrations: 7f8d1c49859dfaed';
 
 
 --
@@ -9806,12 +9806,12 @@ INSERT INTO rowrun.code_object VALUES ('trigger task_dependency_added ON rowrun.
 INSERT INTO rowrun.code_object VALUES ('trigger task_dependency_moved ON rowrun.task_dependency', 'e1742371d92e6c4037def4ce2882d4ae', 20, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_bounds(rowrun.task_run)', '4e6d3a47d67c3056255f5457976b6160', 21, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.is_scheduling()', 'dd0c550cf83f71593a7863d60d699cf5', 22, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.unstarted(rowrun.task_run)', '22e628117b73b26f54e6eb0f8147296f', 23, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.is_blocked_at_insert(rowrun.task_run, timestamptz, boolean)', 'e7842aa2cb7cef1f051099b45e034f4b', 24, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_fill()', '0245288a1a9e564ffd4629f8603f2a90', 25, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.unstarted(rowrun.task_run)', 'be9dfbcd135cbacfa86d0f312c0a765b', 23, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.is_blocked_at_insert(rowrun.task_run, timestamptz, boolean)', 'e692bde5eb05daa13c74dfbcdc966915', 24, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_fill()', 'e791c4788fd52831434509ccd9260f58', 25, NULL);
 INSERT INTO rowrun.code_object VALUES ('trigger task_run_fill ON rowrun.task_run', '318372db143b0572f14f6e0ec43e59a5', 26, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_guard()', '30bdf8d5f5bf6a986ff887c3d19e003b', 27, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_run_guard ON rowrun.task_run', 'ae26b4b0732e5080f8fafa61e1ecb13f', 28, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_guard()', '905d029e299d7603333908a336070680', 27, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_run_guard ON rowrun.task_run', '726df5607d3fd6f33d65988ab7609b2a', 28, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_fixed()', '031b904191366c1d31e6bf4248514f3f', 29, NULL);
 INSERT INTO rowrun.code_object VALUES ('trigger task_run_fixed ON rowrun.task_run', 'c7d0bb6195c05e48479a86c417626beb', 30, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_keep()', 'e4b9de20abfc5d5a1fdc3faf615b4780', 31, NULL);
@@ -9828,69 +9828,69 @@ INSERT INTO rowrun.code_object VALUES ('function rowrun.announce_parts(text[])',
 INSERT INTO rowrun.code_object VALUES ('function rowrun.announce(text[])', 'e56da283912d3faeb2309670036ae0be', 42, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.announce_one(text)', '62283bf2c6fbc3345a9b0a1dd4ac5c3a', 43, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_stopped(bigint[])', '300d01f03f751a69218e0e8a07af091f', 44, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_ended(bigint[])', '039946e78a280cb410d235ca3a76986d', 45, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.note_edit(text, boolean)', '560c91b9dc992899781576436402860b', 46, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.note_ready(bigint)', '9e90265f09acdab7229bdebe752f2033', 47, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.note_blocked(rowrun.task_run)', '724333470c6d332bedba51b925ac83ab', 48, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_ended(bigint[])', 'b81a460bd0381d796fa76ce504812f3d', 45, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_edited(text, boolean)', 'a9592f532ef534804b002316ff0afca0', 46, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_ready(bigint)', 'fbb3f9b8e73cef6d8d3fcf9eb448d0cd', 47, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_blocked(rowrun.task_run)', '3cb03a74a083e53d7e6873986e693166', 48, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_inserted()', '2b7c5913d808f9f1eb76eb7e67ba6d01', 49, NULL);
 INSERT INTO rowrun.code_object VALUES ('trigger task_run_inserted ON rowrun.task_run', 'e151e459624d2077aad791581840d432', 50, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_by_hand()', 'd1f7e2982f5ce15e1d86b21162aef275', 51, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_run_by_hand ON rowrun.task_run', 'c4380d82999609c9a1914c6661ce5752', 52, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_deleted()', '33ca209640c00771eb96a2f47d298a4a', 53, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_edited()', '5f77efa0cca06b7ac2c3407aa682b6d0', 51, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_run_edited ON rowrun.task_run', '683769d15c7ffe5239e8e87946e80ad0', 52, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_deleted()', '695e20b4efa5ff32ff2f30cebc5fbfa0', 53, NULL);
 INSERT INTO rowrun.code_object VALUES ('trigger task_run_deleted ON rowrun.task_run', 'a6b45706573e42fe0317c26aee7e57cf', 54, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_outcome_changed()', 'ba845bd3be84ee97a15e0efc000cd04b', 55, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_outcome_changed()', '70b9dfb99d3fd7797cf28584fbacccd6', 55, NULL);
 INSERT INTO rowrun.code_object VALUES ('trigger task_outcome_changed ON rowrun.task', 'db23a1dd4937703410d837deba25cf4b', 56, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_gate_changed()', 'd46d1e95043adcc4c64efa7be67b8d3b', 57, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_gate_changed()', 'cb82070cf5478b2f70656d7055e53e5c', 57, NULL);
 INSERT INTO rowrun.code_object VALUES ('trigger task_gate_changed ON rowrun.task', 'ad0fc48746dce79e4bd44218851f27f0', 58, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.task_left_plan()', '2f5e6837c1783cfd8741d212c9aa2fec', 59, NULL);
 INSERT INTO rowrun.code_object VALUES ('trigger task_deleted ON rowrun.task', 'd8346ca9ff34a9627662d7fb60228b75', 60, NULL);
 INSERT INTO rowrun.code_object VALUES ('trigger task_moved ON rowrun.task', 'bcbce982528fe78c675a4dd0fd27705f', 61, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_gate_changed()', '4a3fa4ef04cedd17408ebc79ba8e82ec', 62, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_gate_changed()', '23b0ccda3d1ced94614c913630e3b6b5', 62, NULL);
 INSERT INTO rowrun.code_object VALUES ('trigger plan_gate_changed ON rowrun.plan', 'e8e904bd3210174c2a49e26b66b25d6c', 63, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_dependency_changed()', 'b1f3fceb5b8167351f921d1377d2ed7b', 64, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_dependency_changed()', '3d55a3ed6d618262674f1e4348403803', 64, NULL);
 INSERT INTO rowrun.code_object VALUES ('trigger task_dependency_changed ON rowrun.task_dependency', '2266e877376f12292257ccf647cbe21a', 65, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.replica_changed()', '0b85de3e11a92154518be54e081b9f8d', 66, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.replica_changed()', '759996cf3242a37c76182a4faacb8c17', 66, NULL);
 INSERT INTO rowrun.code_object VALUES ('trigger replica_came ON rowrun.replica_heartbeat', 'b8c35a02d4527704a3cf79f88e219518', 67, NULL);
 INSERT INTO rowrun.code_object VALUES ('trigger replica_changed ON rowrun.replica_heartbeat', '4850fbbb51e3479c44f1d8e029c020c7', 68, NULL);
 INSERT INTO rowrun.code_object VALUES ('view rowrun.unmet_dependency', '41cc553fcaf692030b5b400fa60095a7', 69, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.fits(text, text, jsonb, text[], text[])', '0b40e3a937f3ce1d95c53d00e4ca3c75', 70, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.takes(rowrun.replica_heartbeat, timestamptz, text, text, text, jsonb)', '8c2a0fd5a591337cda725b31f9d1d41d', 71, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.may_take(rowrun.task_run, rowrun.task, text[], text[])', 'e52e496ccdeb7bb79859a7a76843a8db', 72, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.sequential_open(bigint, timestamptz)', 'c9d57e3ccc505e6d3dd6c9c5c2906d3c', 73, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.first_sequential(text, text, timestamptz, text[])', '9c5d9df0514e198ddd4dde4458f4e790', 74, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.sequential_open(bigint, timestamptz)', '05ca9b28db804f0c5f5304656d46c9d5', 73, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.first_sequential(text, text, timestamptz, text[])', 'f2ab7ddecc9672eb3f87735e93ac0017', 74, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.smallest_version(text)', '71cdf2bdcffaaf6fda790eb2796bef25', 75, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.own_cause(rowrun.task, timestamptz, timestamptz)', 'bd8ccc5796bc2ad5c926486652a837f5', 76, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.closed_gate(rowrun.task_run, boolean, timestamptz)', '5d200fab23fbaf0828fe52830027f6ad', 77, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.closed_gate(rowrun.task_run, boolean, timestamptz)', '58dcc0ea8bb1bcf350f69945b7f50a92', 77, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_room(bigint)', 'ae5ae4183263d956c07f5f337d35c9a6', 78, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.promote_runs(boolean, boolean, integer, rowrun.claim_request)', 'bbd8d7b36e186742bb50a7a44dd7ec13', 79, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.make_available(bigint[], timestamptz)', '403f52bf5ccfc87c101befc8dbabe27c', 80, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.make_running(bigint[], timestamptz, rowrun.claim_request)', 'ad0f0c9ce1ba9dd4ba44d37e2a983f0e', 81, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.make_available(bigint[], timestamptz)', 'ae841d89947072cfdde9b800cdace6cd', 80, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.make_running(bigint[], timestamptz, rowrun.claim_request)', '55b9e4ebec2477fbad7ce5d16f8b9998', 81, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.let_start(bigint[], timestamptz, rowrun.claim_request)', '411d27bd06e49d51f1c633271253611c', 82, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.let_start_singly(bigint[], timestamptz, rowrun.claim_request)', '389ddb2569e95df39e751c3768290f8b', 83, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.hold_runs(bigint[], text[])', 'e6a6bb9e6109aff45b8645714f251870', 84, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.promote_ungated(timestamptz, integer, rowrun.claim_request)', '959461b1eef13481ce371635ebd9973a', 85, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.let_start_singly(bigint[], timestamptz, rowrun.claim_request)', '1931f8567553ce89dc01dc303cdccdb6', 83, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.write_causes(bigint[], text[])', 'cfc8f9775c859e9e5cb68f9febcf5976', 84, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.promote_ungated(timestamptz, integer, rowrun.claim_request)', '465ff00e8afb2102d615ddfb9a7a03b1', 85, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.asked_for(timestamptz)', 'c6b24ab034e8a5f5a05f73cb993ead9c', 86, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.take_marks(boolean, integer)', 'e4a04c0ee07b746e42015832088d7679', 87, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.overlooked_databases(text[])', '0dade5af120211177f6d5b811c46d7d9', 88, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.overlooked_plans(bigint[])', '912c8ed6ce208d014468c088482021d0', 89, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.candidates(record, boolean, integer)', 'f6824351d3a7d14753799475d837d808', 90, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.take_marks(boolean, integer)', '321c2617f816da7de6d6f3809d3eb52c', 87, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.overlooked_databases(text[])', '69cb65c6186a43a5cced13e7d7ee4865', 88, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.overlooked_plans(bigint[])', 'a98630c9324d18c7000c761ced729901', 89, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.candidates(record, boolean, integer)', '52e17326cc632b965a509eaa47c0fe72', 90, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.first_looks(bigint[], timestamptz, integer)', 'cff676e704c0d42ec6deb1c23bf61ce9', 91, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_on_databases(text[])', '4314f7e5ce91ea62561dd692e812919b', 92, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_on_databases(text[])', '89dc8754243718d7230916b68dc557a6', 92, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_of_tasks(bigint[])', 'c57abf92a4a67091d8a2868b68ff69e4', 93, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_for_tasks(bigint[])', '6fff54b1c36ee3dcbb227e2d7f29b69d', 94, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_for_mends(jsonb)', 'efc2316919f2071b0cfe60f0aebf909c', 95, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_of_plans(bigint[], bigint[], integer)', 'af75859cce79ecad88ce1aa97df3ae2b', 96, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_for_replicas(timestamptz)', 'f506d2a26f8c4abeb04832ae31e00c4c', 97, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.judge(bigint[], bigint[], timestamptz, bigint)', 'd8c811f1c3bd25e0f2f726b934a32b70', 98, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.verdicts_on(bigint[])', '9026b803355725d1ffb96158e5f89149', 99, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.apply_verdicts(record, rowrun.claim_request)', '0d6b1c8184e7bec1bb220dbf8fbe50a1', 100, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_unseen_ends(bigint[], text[])', 'e7de6120a0d3dfc397145a6bc99357de', 101, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.leave_marks(record, bigint[], text[])', 'c7f029bb8c5ed69788c34a67c19531e6', 102, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_for_tasks(bigint[])', '8357d486398e56ea217a2a7a07d95f7e', 94, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_for_mends(jsonb)', '27220f4dbb70076c47fe39451b8543f0', 95, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_of_plans(bigint[], bigint[], integer)', 'd0eca983c6e7fd77bbd135be975b96c9', 96, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_for_replicas(timestamptz)', 'b52043e2064b276bba018fa2f57e3fab', 97, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.judge(bigint[], bigint[], timestamptz, bigint)', '1596df3d0080b8a15664580283bfc4f5', 98, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.verdicts_on(bigint[])', 'fe9cdb3b42f59d8bd71bac2c55817545', 99, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.apply_verdicts(record, rowrun.claim_request)', '097519983c3f7bb7b28233bd33e91135', 100, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_unseen_ends(bigint[], text[])', '8b892e4851d272499c4c1d1182d7bd75', 101, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.leave_marks(record, bigint[], text[])', 'f8aee71c7d19a97eaf3a4909d2d868f7', 102, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.lock_plans_of_ends(bigint[], bigint[], text[])', 'cb8e32fe954a22a9ebf196208ac0bb41', 103, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.judge_ends(bigint[], uuid[], text[], jsonb[], text[])', 'c0e760b672c2c445d3344f31f16544da', 104, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.make_ended(bigint[], uuid[], text[], jsonb[], bigint[], timestamptz)', 'd2e61a325f4a8c5e660c432b2cd19cd7', 105, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.make_ended(bigint[], uuid[], text[], jsonb[], bigint[], timestamptz)', '0aa0d9058ef60cf2dc9ae81a1268336a', 105, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.insert_successors(bigint[], text[], bigint[], timestamptz)', 'e49d71b4f49afde5e47d7d5b91590685', 106, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.advance_databases(text[], rowrun.claim_request)', '5d5f5640fed396577be3847972f2d7bf', 107, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.promote_next_version(text[], rowrun.claim_request)', 'e65eac04eb0a2881783fff221a542219', 107, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.next_run_id()', '3f06e2216078e37e55b2dba82ae9b5fa', 108, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.next_log_id()', '67fb5a66b510526e850f0019d2dfad3d', 109, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.end_runs(bigint[], uuid[], text[], jsonb[], text[], bigint[])', '7a200ec54bd4d1b5f75fc9e05cb36f54', 110, NULL);
@@ -9979,7 +9979,7 @@ INSERT INTO rowrun.code_object VALUES ('function rowrun.missed_at(rowrun.task, t
 INSERT INTO rowrun.code_object VALUES ('function rowrun.pause_schedule(bigint, text)', 'd385019b4096551d4eda8096c3ec3375', 193, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_after(bigint[])', '8d46a2d6d17ad99871fa81a0d170c0bf', 194, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_ended(bigint[], bigint[])', '7d5d59812f872beb87ce91a9ecbbda9a', 195, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_tick(bigint, text)', '64bb9e5db38bf3275c1e8d6aa2008485', 196, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_tick(bigint, text)', 'e6622a69b86c580424214302765b06b3', 196, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_task(bigint, boolean, boolean)', 'becc4945ed5529321a2fd31cdd801ca9', 197, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.task_scheduled()', 'ef00b1d4574b73b37480a1c7db2e1e8a', 198, NULL);
 INSERT INTO rowrun.code_object VALUES ('trigger task_scheduled ON rowrun.task', '525836fd40934262c1fcf108ffc3cd52', 199, NULL);
@@ -9991,7 +9991,7 @@ INSERT INTO rowrun.code_object VALUES ('function rowrun.task_recovery_check()', 
 INSERT INTO rowrun.code_object VALUES ('trigger task_recovery_check ON rowrun.task', '2d0593a482fdecc58940dc9d1707407d', 205, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.handle_ended(bigint[])', 'c982aa5f798c3fb2ab75c46015f79717', 206, NULL);
 INSERT INTO rowrun.code_object VALUES ('view rowrun.orphan_task_run', '7eb9167c4f150d8fa7606b4e68457d8b', 207, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.note_orphans(interval, interval)', '9c3cb1f8c52cf3ded9540504501c5f39', 208, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.record_orphans(interval, interval)', 'cc5f002bf9074c84a63e4eb09d5ded0a', 208, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.purge_type(text, interval, bigint, integer)', 'a25d07fe214bcbdc49fdaa42657879e4', 209, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.insert_many(bigint, jsonb, text[], text, timestamptz, integer)', '61ce4d4d799a65dd565507ccaaefea46', 210, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.task_named(text)', 'd816f7d814185b4ef92ae2899a6cfb13', 211, NULL);
@@ -10003,7 +10003,7 @@ INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, jsonb
 INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, text, text[], text, timestamptz, integer)', 'ee4862e986949121b991fcec637ae2be', 217, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.replace_run(bigint, text, jsonb, timestamptz, integer)', '6d9fed2d9e2e1176dd0e6411a7b3b6b2', 218, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.replace_run(text, text, jsonb, timestamptz, integer)', 'e8e840bff8e88db5134a23bdcb4f0796', 219, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.hold_ups()', '0f9a7533b1b1ba4f844c08bc1b9c189f', 220, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.hold_ups()', '1e3ef0e35ff41933bac41ace9aeb55ba', 220, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.task_operations_fill()', '6742109a71a0805ada7dc2a16891200f', 221, NULL);
 INSERT INTO rowrun.code_object VALUES ('trigger task_author_operations ON rowrun.task', '5f88a95aefcbdda987cf531bd59d14c4', 222, NULL);
 INSERT INTO rowrun.code_object VALUES ('trigger task_operations_fill ON rowrun.task', 'b1ec9fe58768e7f3aa70df95e6853c8d', 223, NULL);
@@ -10014,9 +10014,9 @@ INSERT INTO rowrun.code_object VALUES ('function rowrun.server_identity()', '109
 INSERT INTO rowrun.code_object VALUES ('function rowrun.deployment_elsewhere()', '3fd9728275cfa53d5d02e91890b6eb8c', 228, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.renew_deployment(boolean)', 'f5fc2cc67b13f13240dcd61c7f068b2a', 229, NULL);
 INSERT INTO rowrun.code_object VALUES ('grants grants/tables', '4c4b7dc4432daa90d3eae9eb2bea9a4e', 230, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/functions', 'a803d78b9e607f9cb945ceffb5b6edfd', 231, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/functions', 'ff8d297603df9684346d266ba2938262', 231, NULL);
 INSERT INTO rowrun.code_object VALUES ('grants grants/schedules', '8a6866a31d5a62d7591cfe6192a08ff5', 232, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/liveness', 'e7cf98813cf1ec2c766e4f2c655f683d', 233, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/liveness', 'a1c15cb6f7d8fb2f1d1a4f8162452643', 233, NULL);
 INSERT INTO rowrun.code_object VALUES ('grants grants/operations', 'c24054a0e82fd491acf9fb8e046dbe36', 234, NULL);
 INSERT INTO rowrun.code_object VALUES ('grants grants/excess', '9f6526304a137728c9057e47f58d1aa7', 235, NULL);
 
@@ -10025,39 +10025,39 @@ INSERT INTO rowrun.code_object VALUES ('grants grants/excess', '9f6526304a137728
 -- Data for Name: code_version; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.code_version VALUES (true, 1, '96701095ba65bbd66b03ca34a087bb11', '2026-11-23 03:15:33.421608+00');
+INSERT INTO rowrun.code_version VALUES (true, 1, '75025aa6357ffcb36aa5c463503aa83d', '2026-11-23 04:50:51.831007+00');
 
 
 --
 -- Data for Name: deployment; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.deployment VALUES (true, '5ca0c8f9-62da-499a-a131-f7770950e464', '2026-11-23 03:15:33.241927+00', NULL, NULL, 7711168769571638589, 37826, 1);
+INSERT INTO rowrun.deployment VALUES (true, '98ec3a1c-f4c8-4341-828a-01203868313c', '2026-11-23 04:50:51.395618+00', NULL, NULL, 7711168769571638589, 39899, 1);
 
 
 --
 -- Data for Name: gate_mark; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (1, 'REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-23 03:15:33.879625+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (2, 'REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-23 03:15:33.880244+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (3, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 03:15:33.933046+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (4, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 03:15:33.933754+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (5, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-23 03:15:33.936153+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (6, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-23 03:15:33.936339+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (7, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 03:15:33.966675+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (8, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-23 03:15:33.968798+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (9, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-23 03:15:33.9781+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (10, 'TASK', NULL, NULL, NULL, 11, NULL, NULL, NULL, '2026-11-23 03:15:33.98694+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (11, 'PLAN', NULL, NULL, 1, NULL, NULL, false, NULL, '2026-11-23 03:15:33.987237+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (1, 'NO_REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-23 04:50:52.936147+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (2, 'NO_REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-23 04:50:52.936836+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (3, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 04:50:53.093287+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (4, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 04:50:53.10165+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (5, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-23 04:50:53.108046+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (6, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-23 04:50:53.108309+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (7, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 04:50:53.177781+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (8, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-23 04:50:53.193904+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (9, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-23 04:50:53.212287+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (10, 'DEPENDENCY', NULL, NULL, NULL, 11, NULL, NULL, NULL, '2026-11-23 04:50:53.260072+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (11, 'PLAN', NULL, NULL, 1, NULL, NULL, false, NULL, '2026-11-23 04:50:53.26063+00');
 
 
 --
 -- Data for Name: migration; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.migration VALUES (1, '2026-11-23 03:15:33.241927+00', '6213fa46ed5c5118c9e3ab48c5f6853a9daa337f093f89de8ed1c542cdcef9be');
-INSERT INTO rowrun.migration VALUES (2, '2026-11-23 03:15:33.402906+00', '8bc882226c70f7766592c9800ed3983cca0db46231ee8244e630f88154458dd1');
+INSERT INTO rowrun.migration VALUES (1, '2026-11-23 04:50:51.395618+00', 'c2f54248f4a949fea6905ac2a22f01ae07c966329a60dd8f28c7e0b69bf1ea59');
+INSERT INTO rowrun.migration VALUES (2, '2026-11-23 04:50:51.798249+00', '8bc882226c70f7766592c9800ed3983cca0db46231ee8244e630f88154458dd1');
 
 
 --
@@ -10070,9 +10070,9 @@ INSERT INTO rowrun.migration VALUES (2, '2026-11-23 03:15:33.402906+00', '8bc882
 -- Data for Name: plan; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.plan VALUES (1, 'default', 'in every state', 3, 'STOP_DATABASE', false, 1, '2026-11-23 03:15:33.88484+00', 0, 0);
-INSERT INTO rowrun.plan VALUES (2, 'default', 'complete', NULL, 'STOP_DATABASE', false, 1, '2026-11-23 03:15:33.88484+00', 0, 0);
-INSERT INTO rowrun.plan VALUES (3, 'default', 'failed', NULL, 'STOP_DATABASE', false, 1, '2026-11-23 03:15:33.88484+00', 0, 0);
+INSERT INTO rowrun.plan VALUES (1, 'default', 'in every state', 3, 'STOP_DATABASE', false, 1, '2026-11-23 04:50:52.95368+00', 0, 0);
+INSERT INTO rowrun.plan VALUES (2, 'default', 'complete', NULL, 'STOP_DATABASE', false, 1, '2026-11-23 04:50:52.95368+00', 0, 0);
+INSERT INTO rowrun.plan VALUES (3, 'default', 'failed', NULL, 'STOP_DATABASE', false, 1, '2026-11-23 04:50:52.95368+00', 0, 0);
 
 
 --
@@ -10086,8 +10086,8 @@ INSERT INTO rowrun.promotion_lock VALUES (1);
 -- Data for Name: replica_heartbeat; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.replica_heartbeat VALUES ('dump-1', '2026-11-23 03:15:33.873707+00', 'alive', '', '', '2026-11-23 03:15:33.873707+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP,SQL,DATABASE_MIGRATE}', '{orders}', '{}', 0, 0, NULL, NULL);
-INSERT INTO rowrun.replica_heartbeat VALUES ('dump-2', '2026-11-22 03:15:33.873707+00', 'gone', '', '', '2026-11-23 03:15:33.873707+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP}', '{}', '{}', 0, 0, NULL, NULL);
+INSERT INTO rowrun.replica_heartbeat VALUES ('dump-1', '2026-11-23 04:50:52.922831+00', 'alive', '', '', '2026-11-23 04:50:52.922831+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP,SQL,DATABASE_MIGRATE}', '{orders}', '{}', 0, 0, NULL, NULL);
+INSERT INTO rowrun.replica_heartbeat VALUES ('dump-2', '2026-11-22 04:50:52.922831+00', 'gone', '', '', '2026-11-23 04:50:52.922831+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP}', '{}', '{}', 0, 0, NULL, NULL);
 
 
 --
@@ -10162,21 +10162,21 @@ INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_dependency_depends_
 INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_dependency_depends_on', '377cc8c530478c486232020321c61a64');
 INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_run_pkey ON rowrun.task_run', 'c368c8c31a03fa1b17380ee93ebda260');
 INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_run_task_id_fkey ON rowrun.task_run', '077a71e92e92f7b79ec2ad911ba45760');
-INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_ready', 'a7f49569730bf11fc297dae627a5b79b');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_awaits_plan', '542719066bb3190d31de6862fb8f2125');
 INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_judge_free', '4b907608b2572bdad80430fffe19c4c6');
 INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_judge_gated', 'a1085f00d1b70fad67a3a2789ca4a628');
 INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_judge_turn', '941ae2fc067e54526e4e08d7cbb64b00');
 INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_available', 'b35dfe533d698cce1f2920f33764eceb');
 INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_database_pending', '07d1f7855154f559e1afdda301ef5c71');
-INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_database_held', '81f33489f2dcfecca62ef76c144d9a6a');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_database_held', 'e201ea1a93e9842cab0d66928ff87a33');
 INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_database_active', '51219ef64af945af7eaf26dd01e03cae');
 INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_database_sequential', '195b99ea8edc8f287f702444d1a0d546');
 INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_plan_unfinished', '1725df97a7000078e15192c83ba205a6');
 INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_one_unfinished', '7cd69a9dd9c1b7653b2f53788889d915');
 INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_newest', 'bd009672f407f6da51bec83add8da4e6');
-INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_held_plan', 'd2a3c2f0f16a832bd4d0f165e9639edc');
-INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_held_paused', '19e3f51de0e14e1cd3aba3406d3f738d');
-INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_held_replica', '9ce2bf48763578e8a326d275c9eeefc7');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_held_plan', 'c0d556c3c43a16752bfbf0a8408a2608');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_held_paused', '65daf5f0a33fc34d547a4537a33b0cf0');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_held_replica', '4e89e7d0d34b61e5e677127b06db31d5');
 INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_idempotency_key', '3c33fd38e82766d9b71050670dabdaa1');
 INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_retry_of', '24703bade0ab6a9536fff2928580e824');
 INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_chain_end', 'ec63b2535c9c0cf7fb8c80365017d026');
@@ -10185,7 +10185,7 @@ INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_run_log_detail_chec
 INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_run_log_pkey ON rowrun.task_run_log', 'e3c5dd1229f3762e4d8b34e2866923d4');
 INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_run_log_task_run_id_fkey ON rowrun.task_run_log', '35d1cb92ea9843de6e94a27dfb81a843');
 INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_log_run', '36b8e1e356bde6cfb580414d2b4ad914');
-INSERT INTO rowrun.schema_object VALUES ('constraint', 'gate_mark_kind_check ON rowrun.gate_mark', '34784205cc73c5de1d78a5a3c4b97d57');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'gate_mark_kind_check ON rowrun.gate_mark', '67528fb06e4489d9cfca06b5a4295b96');
 INSERT INTO rowrun.schema_object VALUES ('constraint', 'gate_mark_pkey ON rowrun.gate_mark', 'e4da25032836d6547996f742bc3b62d0');
 INSERT INTO rowrun.schema_object VALUES ('constraint', 'promotion_lock_id_check ON rowrun.promotion_lock', '0d9c22f9dd6f3ba7137e759ff7cc37ba');
 INSERT INTO rowrun.schema_object VALUES ('constraint', 'promotion_lock_pkey ON rowrun.promotion_lock', 'a03083d2080912bc40881b67e3b3253c');
@@ -10265,12 +10265,12 @@ INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_dependency_added ON ro
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_dependency_moved ON rowrun.task_dependency', '9ef44978d0cb82067186cf931c2b9f09');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_bounds(rowrun.task_run)', '3e66c674f88634ea7cb484bcb555c6dc');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.is_scheduling()', '971295db147184d5d8eba350b5bf1cfb');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.unstarted(rowrun.task_run)', '1d0a6ad26f4e903cd257874908dbbeb4');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.is_blocked_at_insert(rowrun.task_run,timestamp with time zone,boolean)', 'd1e12ed69a30ee185ae90ba1ac3601e9');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_fill()', '64b21dbf0ea24ef4104c50104fe6c193');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.unstarted(rowrun.task_run)', '9cf945e6f9f0d882e6ae8b19933f92ab');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.is_blocked_at_insert(rowrun.task_run,timestamp with time zone,boolean)', '9c708b7dc004dfa8e4bd182d0ef7d2df');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_fill()', '4566b59e6424804eff457c9ec2ca9635');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_run_fill ON rowrun.task_run', 'd0599eacf3fcfe93dd5b12139ccaa81c');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_guard()', 'b950f7b012922a0e89eaf4baaac79e36');
-INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_run_guard ON rowrun.task_run', '09202d92f948ddb26853aa430a2a387a');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_guard()', '2dc716bf51a6087e4680648f9869fdf0');
+INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_run_guard ON rowrun.task_run', 'ca2ba7f255d42257e64c124b8a6a66fa');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_fixed()', '2c76bab2e1a9fde2f0e186254dc0ec3d');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_run_fixed ON rowrun.task_run', '51fc360e232bd9093bf4f0aa3ae8f0f1');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_keep()', '0714a726bceb5a31a2ca6782b9836c77');
@@ -10287,69 +10287,69 @@ INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.announce_parts(text
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.announce(text[])', '827321a9b69d25a84c19781f441c4cde');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.announce_one(text)', 'a98e6db6f61891ed80348ddae90984a7');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.mark_stopped(bigint[])', 'c1a168769422e947046914b009970486');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.mark_ended(bigint[])', 'c4f2e87ccce4979bd3ba8ef616d19eef');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.note_edit(text,boolean)', 'b5ecbe0f2a1f2e16e729c884b90a580f');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.note_ready(bigint)', '7b650adcc31ae93c24dcfb49c08e28c0');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.note_blocked(rowrun.task_run)', '292a28bdbd5d73805515723c0b5aaaf1');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.mark_ended(bigint[])', '8fca0a75e8dc59e081902a78800a2ae4');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.mark_edited(text,boolean)', '6c4ad1ae400729bd5324fdd2bf178086');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.mark_ready(bigint)', 'd70f55844bcfaec132f8e6fd0804d73d');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.mark_blocked(rowrun.task_run)', 'bf8c1f6dd914d507c98049ad1f99d305');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_inserted()', '1746a375d70d0558808c4acc05c14434');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_run_inserted ON rowrun.task_run', '4e11b7dd8d2eda92d7d7c9fe1d07871c');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_by_hand()', 'aabdcc98652ed54d84d70537875d5d11');
-INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_run_by_hand ON rowrun.task_run', '2a23bcd3f293a2102a58827d685f60cd');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_deleted()', '041576ee25a7f8592602f3c34186e2f7');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_edited()', 'b1857e152bbdc7650c84cafdcf65b378');
+INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_run_edited ON rowrun.task_run', '89b47e0bfb734a69c1f65166fa60586b');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_deleted()', '1ccf3bef446d443bb6ad7ef5ec002995');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_run_deleted ON rowrun.task_run', 'dd6d4b221c6a2285782a292c561f84cd');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_outcome_changed()', '9fa7188f01469ca7d5129ed206e46ea4');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_outcome_changed()', 'd12b8bb44eba958a9fec64af0d60127c');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_outcome_changed ON rowrun.task', '6be32130d12fd557d4da1a3969062108');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_gate_changed()', '06e382d22e1bdbb76531a50e1658d2d2');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_gate_changed()', 'ec6dc4de1f047507c70e675c9d2e104f');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_gate_changed ON rowrun.task', 'd32c4edbc0ad925f00826fc72c3e42fe');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_left_plan()', 'cf675ceb0a69455ff36121620faaef33');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_deleted ON rowrun.task', 'f4ec23a80ec9c85e8cce679da7ac0a5d');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_moved ON rowrun.task', '925d0bc8a38aec7c6199933279a8b5fc');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.plan_gate_changed()', '81798218e04a5ac0afb4e034bfdac1c1');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.plan_gate_changed()', '7b98e48da1c738ca9e514739e2c72084');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'plan_gate_changed ON rowrun.plan', 'ad7fc4476dea6e946e591481eabf5b1c');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_dependency_changed()', 'f1f285ee9f225815d76cef2e1653ccdb');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_dependency_changed()', 'efc0355602ee70059f6165ccfb22bd3d');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_dependency_changed ON rowrun.task_dependency', 'c69dfc9a0f7229a53fba091ef91e249e');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.replica_changed()', '12d575f0457e850e04868a61dd2d1f21');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.replica_changed()', '70c331b66f62af47a207651416e83dd2');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'replica_came ON rowrun.replica_heartbeat', '72dc24257f52e0b76b3f2ca82ab6c383');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'replica_changed ON rowrun.replica_heartbeat', '10b18463eeaad085d5ad34b11ff0495e');
 INSERT INTO rowrun.schema_object VALUES ('view', 'rowrun.unmet_dependency', 'ffcf085ca55b1672c5479ed0b297dd5e');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.fits(text,text,jsonb,text[],text[])', '35fcb25fee8503eedf3beed4d4f29531');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.takes(rowrun.replica_heartbeat,timestamp with time zone,text,text,text,jsonb)', '8b5d8e886ba89fa2c91ae3192779212e');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.may_take(rowrun.task_run,rowrun.task,text[],text[])', '5d40ddb114955d8d3971e81c11aba92e');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.sequential_open(bigint,timestamp with time zone)', 'b8ca68cb38015fce453c56d0089a50d3');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.first_sequential(text,text,timestamp with time zone,text[])', '1d045ffdcb2673e14b0c650b35dc45a5');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.sequential_open(bigint,timestamp with time zone)', '6a18b840f62f2bf3ef10789aee5772f9');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.first_sequential(text,text,timestamp with time zone,text[])', 'f88d13d43f11b92afc7e699c3347372b');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.smallest_version(text)', 'f90ae1ecc497e3cdca2a83cde1fb260a');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.own_cause(rowrun.task,timestamp with time zone,timestamp with time zone)', 'bb867062841135487e36d3ef6c2789af');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.closed_gate(rowrun.task_run,boolean,timestamp with time zone)', 'fb3cf5840a1d06eb6f3d038e02c5dc9d');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.closed_gate(rowrun.task_run,boolean,timestamp with time zone)', 'dd9572f75f89e5c999a9617e65413b68');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.plan_room(bigint)', '009b14cef768a90790bec00029314f13');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.promote_runs(boolean,boolean,integer,rowrun.claim_request)', '2e58744e9dc5fbe322f7c59c4b3d6a22');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.make_available(bigint[],timestamp with time zone)', '9d2031db827210d73e6aa6a5d71b8564');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.make_running(bigint[],timestamp with time zone,rowrun.claim_request)', 'e4a88aedad8bb80f521eb4b6e59ac70b');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.make_available(bigint[],timestamp with time zone)', '0c974bc3ee3a22605faf291896fde498');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.make_running(bigint[],timestamp with time zone,rowrun.claim_request)', '559d858a33fea88e248aa1b563ff760c');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.let_start(bigint[],timestamp with time zone,rowrun.claim_request)', '4a98cfa668b39cfb27c600ab1f4d9d5c');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.let_start_singly(bigint[],timestamp with time zone,rowrun.claim_request)', '604fec38b7b550cb96058a0a08d65099');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.hold_runs(bigint[],text[])', '221b8be2908c779fd5bad6b23e8c9ad6');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.promote_ungated(timestamp with time zone,integer,rowrun.claim_request)', '2790748ce8dfc4ac8518dee249281b8e');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.let_start_singly(bigint[],timestamp with time zone,rowrun.claim_request)', 'f55f9e41d901f6c679607a542d1106c1');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.write_causes(bigint[],text[])', '7909f18e7d288698648865af4b737aa6');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.promote_ungated(timestamp with time zone,integer,rowrun.claim_request)', 'efd245dadaae6ca86df708d91052e2f4');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.asked_for(timestamp with time zone)', '25ab3e3cd0170eb1919241898b555e3b');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.take_marks(boolean,integer)', '46e432d9835b34d30a1f99dd4207e6aa');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.overlooked_databases(text[])', '085f80f227759deba9dcd4a807d4d4a8');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.overlooked_plans(bigint[])', '386df64930f0f31d9ca7316942471f77');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.candidates(record,boolean,integer)', 'aa4efe68956dd4b85c7c2963a9f04815');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.take_marks(boolean,integer)', '04a41901e3c3e83ad5f5131fc4265814');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.overlooked_databases(text[])', '78cfe7c3bd6129f7b9bd75bff01d70a2');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.overlooked_plans(bigint[])', '90fe43ccad242ad50e304e86f9fb9028');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.candidates(record,boolean,integer)', '7344d85adb5ef422083ed7362b84fa46');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.first_looks(bigint[],timestamp with time zone,integer)', '1c1fa3edbe35174701426ce281fb7725');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.waiting_on_databases(text[])', '2d70e95d848402b517c587259437976f');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.waiting_on_databases(text[])', 'c32600716eac31a868fe7c13c2667b62');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.waiting_of_tasks(bigint[])', '69198fc103a164c72932e474334bc0aa');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.waiting_for_tasks(bigint[])', 'dd03d71db737593bb4aa8ad871751045');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.waiting_for_mends(jsonb)', 'da5f1c697df72dcbd0d62612ffa536c3');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.waiting_of_plans(bigint[],bigint[],integer)', '6be3846c9b1e957dd2655874097a06f6');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.waiting_for_replicas(timestamp with time zone)', 'ca5c92d4b60437bc6ae03c205827e0b5');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.judge(bigint[],bigint[],timestamp with time zone,bigint)', '82f69558f038d02e8af75dc943de3f07');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.verdicts_on(bigint[])', 'f7960cb70b85ac6aff8fa95258be09e4');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.apply_verdicts(record,rowrun.claim_request)', 'a41009550fcde322a4fa41ff4ad23525');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.mark_unseen_ends(bigint[],text[])', '627ccae289d436af9b0d0cfec3d7dd34');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.leave_marks(record,bigint[],text[])', 'bc600a370668c00425605c4d39ad173f');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.waiting_for_tasks(bigint[])', '1e72967dc893b995ae3c852f8a0d68c5');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.waiting_for_mends(jsonb)', '036bda8244912d1e47e8f5187df9bf6c');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.waiting_of_plans(bigint[],bigint[],integer)', '3b289635fe8814006b2cfe4b6af06f62');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.waiting_for_replicas(timestamp with time zone)', '93804a3cb98162424bcc76dcd8a11c17');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.judge(bigint[],bigint[],timestamp with time zone,bigint)', 'd98adcca3ba126a95975e052aae03ba2');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.verdicts_on(bigint[])', 'd592b1e7127438272048e91e17aeeed9');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.apply_verdicts(record,rowrun.claim_request)', '82e93661eca9a98f7f025c6220e7b536');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.mark_unseen_ends(bigint[],text[])', 'e37987f5b55b39abeb91b5800b79b429');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.leave_marks(record,bigint[],text[])', '848c830f0672fd4e2d9265e1c27fa8bf');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.lock_plans_of_ends(bigint[],bigint[],text[])', 'f89e673b2738cbf4fa3b454dc75a4192');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.judge_ends(bigint[],uuid[],text[],jsonb[],text[])', 'e09ae0750b14245957c39c87386c04c4');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.make_ended(bigint[],uuid[],text[],jsonb[],bigint[],timestamp with time zone)', 'd475b365e5cbeb4dc33e665498345419');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.make_ended(bigint[],uuid[],text[],jsonb[],bigint[],timestamp with time zone)', '6e83133c53463b72bc75c42b2ffe59e2');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.insert_successors(bigint[],text[],bigint[],timestamp with time zone)', '90cb6ca27fd49a34ffbb17b73810d49b');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.advance_databases(text[],rowrun.claim_request)', '86df8e6d875b2367f11f6912a08c1bb9');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.promote_next_version(text[],rowrun.claim_request)', '8b0ea3232aeef969ddaf83d7f7a5578e');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.next_run_id()', '9a2a2b4fc40b106dcf26efa7ace46edc');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.next_log_id()', 'ef386a29ead92615c48b72397e8d822c');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.end_runs(bigint[],uuid[],text[],jsonb[],text[],bigint[])', '70f3ed5f7523aedb8893173d59cb665c');
@@ -10382,17 +10382,17 @@ INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.ago(interval)', '83
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.able_replicas(rowrun.task_run,timestamp with time zone)', '25522d17cb46ed86bf5402759e1533ca');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.database_stands(text)', 'db62f187f1f02d77ee38e26a19fc55e3');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.other_versions(text,text)', 'c597c877f0d6da13b4b510a7be77344d');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.stuck_on_database(text,timestamp with time zone)', '673da0ae6fc1c48ad44749cb9af441d2');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.stuck_on_database(text,timestamp with time zone)', '5014f29669a59a60d6f1332364d47dc5');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.sequential_ahead(text,text,timestamp with time zone)', '33acc30026097756cd2fc61be97d7b5b');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.waits_for_database(bigint[],timestamp with time zone)', '89b949192441a897ba2883d26ba99866');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.plan_stands(bigint,timestamp with time zone)', '63555defd10877daf47e8f57be3f6f07');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.plan_stands(bigint,timestamp with time zone)', '11b027b6b2ff4856fcd4181a627ddc97');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.failed_task(bigint,text)', 'e04037d574958ec5c7445e026a6fb543');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.tasks_ahead(bigint)', '6506b31b462f8ffc632ddfa864bba9ad');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.waits_for_plan(bigint[],timestamp with time zone)', 'c8921fa489cf6cc7e4e817058bb01348');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.kind_stands(text,text,text,jsonb,timestamp with time zone,boolean)', 'f88826c949fef60d3ca5a88412ab30a8');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.waits_for_replica(bigint[],timestamp with time zone)', 'ee901b2c6dc7cbe1f625b7fd0e05aeb4');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.passed_by(bigint[],timestamp with time zone)', '1e7bbe7aa993b6ba19a5d0f93b41807b');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.waiting_runs(bigint[])', 'f1cf97654418f8ccb0bb5c1383d10085');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.waiting_runs(bigint[])', '47f4d20c16b530faf3bc948b041d87c4');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.waiting_pages()', '9ca2d85c21f49acbda37584768c67a8e');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.waits_for(bigint[])', '0d40439be865232da51c668027d4b28e');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.waiting(bigint)', '91b04816d2b60e6c9e62fbe58f6ea0d6');
@@ -10438,7 +10438,7 @@ INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.missed_at(rowrun.ta
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.pause_schedule(bigint,text)', '803e742dbb13062f20095cde8ae2b1a0');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.schedule_after(bigint[])', '5385dd63a9de85430d5df52423bf9eab');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.schedule_ended(bigint[],bigint[])', '85ee53dc7ab4fb444e9bed8761dbf346');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.cancel_tick(bigint,text)', '3cfbab25f4f30edf4232b69e1ebcaae3');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.cancel_tick(bigint,text)', '4af67a6d3ececfe4d8402d287769ec20');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.schedule_task(bigint,boolean,boolean)', '092e5be9e2e33613bd582bff2668fab5');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_scheduled()', 'd95a35ea8b913f5c500aa4f07ec23f47');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_scheduled ON rowrun.task', '70cc8979cd50baf5040f4411f78c3d77');
@@ -10450,7 +10450,7 @@ INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_recovery_check
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_recovery_check ON rowrun.task', '9869f7eb129e078dde01e1db7452a3cc');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.handle_ended(bigint[])', '10c6753e47513c362c1072b2c5a95191');
 INSERT INTO rowrun.schema_object VALUES ('view', 'rowrun.orphan_task_run', '60eb7d384d6aa0916deccdb84b623ea3');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.note_orphans(interval,interval)', '6b686a757b64faf3335dd597e3d31c33');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.record_orphans(interval,interval)', 'd5776850a061aa44fbb1cfb57344ce21');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.purge_type(text,interval,bigint,integer)', '789b4a29d89ad12b4cd11b22365f09c9');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.insert_many(bigint,jsonb,text[],text,timestamp with time zone,integer)', 'bbc6de90c92718b63506610987a11c75');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_named(text)', 'ee0da11ea39682136485c4f4499c9ee8');
@@ -10462,7 +10462,7 @@ INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.enqueue_many(text,j
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.enqueue_many(text,text,text[],text,timestamp with time zone,integer)', 'b9c3b41795a16f215221d6374c0dc3f5');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.replace_run(bigint,text,jsonb,timestamp with time zone,integer)', '1aa13a0d56ba241ff5213f3d1c4db884');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.replace_run(text,text,jsonb,timestamp with time zone,integer)', '24bc8671e75e6d44d5d8c62d05543263');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.hold_ups()', '4c4d7dc79d755dfbefedbae8c8cd8804');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.hold_ups()', '6155bfa24a52d71138aecbf90d232af6');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_operations_fill()', '6a0357375e0a75646af6dd03ff0cbf0a');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_author_operations ON rowrun.task', '4c4eea444cb664d50bb95b5629aa12d2');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_operations_fill ON rowrun.task', '2ccfd50e2adde4df2dfb7353d14666ef');
@@ -10474,7 +10474,6 @@ INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.deployment_elsewher
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.renew_deployment(boolean)', '49e3e133626be3e53437be17a695a47b');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.abandon_run(bigint,text)', '8678be9ca7860a7358907a6caa0e8ca3');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.able_replicas(rowrun.task_run,timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
-INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.advance_databases(text[],rowrun.claim_request)', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.ago(interval)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.announce(text[])', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.announce_one(text)', '5f22133af45ac72b7ec32889e080e3bf');
@@ -10520,7 +10519,6 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.fits(text,te
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.go_duration(text)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.handle_ended(bigint[])', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.handler_task(text)', '5f22133af45ac72b7ec32889e080e3bf');
-INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.hold_runs(bigint[],text[])', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.hold_ups()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.insert_many(bigint,jsonb,text[],text,timestamp with time zone,integer)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.insert_successors(bigint[],text[],bigint[],timestamp with time zone)', '07758e2f0022ca8da022427e98a73fe9');
@@ -10542,7 +10540,10 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.lock_plans_o
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.make_available(bigint[],timestamp with time zone)', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.make_ended(bigint[],uuid[],text[],jsonb[],bigint[],timestamp with time zone)', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.make_running(bigint[],timestamp with time zone,rowrun.claim_request)', '07758e2f0022ca8da022427e98a73fe9');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.mark_blocked(rowrun.task_run)', 'c2ba613faa2c6feb14b4a540e486a14a');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.mark_edited(text,boolean)', 'c2ba613faa2c6feb14b4a540e486a14a');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.mark_ended(bigint[])', '07758e2f0022ca8da022427e98a73fe9');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.mark_ready(bigint)', 'c2ba613faa2c6feb14b4a540e486a14a');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.mark_stopped(bigint[])', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.mark_unseen_ends(bigint[],text[])', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.may_notify()', '5f22133af45ac72b7ec32889e080e3bf');
@@ -10553,10 +10554,6 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.next_log_id(
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.next_rounds(bigint[])', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.next_run_id()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.next_tick(text,text,timestamp with time zone,timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
-INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.note_blocked(rowrun.task_run)', 'c2ba613faa2c6feb14b4a540e486a14a');
-INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.note_edit(text,boolean)', 'c2ba613faa2c6feb14b4a540e486a14a');
-INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.note_orphans(interval,interval)', '07758e2f0022ca8da022427e98a73fe9');
-INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.note_ready(bigint)', 'c2ba613faa2c6feb14b4a540e486a14a');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.notify_look()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.other_versions(text,text)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.overlooked_databases(text[])', '5f22133af45ac72b7ec32889e080e3bf');
@@ -10571,10 +10568,12 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.plan_gate_ch
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.plan_message(rowrun.plan,text)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.plan_room(bigint)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.plan_stands(bigint,timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.promote_next_version(text[],rowrun.claim_request)', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.promote_runs(boolean,boolean,integer,rowrun.claim_request)', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.promote_ungated(timestamp with time zone,integer,rowrun.claim_request)', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.promotion_and_claim(rowrun.task_run)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.purge_type(text,interval,bigint,integer)', '1c1d5e64d63313230348c4c0209f375d');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.record_orphans(interval,interval)', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.remove_any_dependency(bigint,bigint)', '1c249f7fb69999681983a93f8c339991');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.remove_any_plan(bigint)', '1c249f7fb69999681983a93f8c339991');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.remove_any_task(bigint)', '1c249f7fb69999681983a93f8c339991');
@@ -10623,8 +10622,8 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.task_operati
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.task_outcome_changed()', '68b329da9893e34099c7d8ad5cb9c940');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.task_recovery_check()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.task_run_bounds(rowrun.task_run)', '5f22133af45ac72b7ec32889e080e3bf');
-INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.task_run_by_hand()', '68b329da9893e34099c7d8ad5cb9c940');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.task_run_deleted()', '68b329da9893e34099c7d8ad5cb9c940');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.task_run_edited()', '68b329da9893e34099c7d8ad5cb9c940');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.task_run_fill()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.task_run_fixed()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.task_run_guard()', '5f22133af45ac72b7ec32889e080e3bf');
@@ -10658,6 +10657,7 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.waits_for_re
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.webhook_changed()', '68b329da9893e34099c7d8ad5cb9c940');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.webhook_deleted()', '68b329da9893e34099c7d8ad5cb9c940');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.webhook_fill()', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.write_causes(bigint[],text[])', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'SCHEMA rowrun', '3785147a0e2ae9129b8c59b4ca59ae39');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'SEQUENCE rowrun.gate_mark_id_seq', 'c3bcc4b0cdca5f8dfa3ca4329c61b1bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'SEQUENCE rowrun.plan_id_seq', '82c457d319d6c16807c8f7f8487d153e');
@@ -10708,7 +10708,7 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.webhook_deliver
 -- Data for Name: stream_note; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.stream_note OVERRIDING SYSTEM VALUE VALUES (1, '2026-11-23 03:15:33.998828+00', 'warn', 'task_type.orphaned', 'kept', '{}', NULL);
+INSERT INTO rowrun.stream_note OVERRIDING SYSTEM VALUE VALUES (1, '2026-11-23 04:50:53.313838+00', 'warn', 'task_type.orphaned', 'kept', '{}', NULL);
 
 
 --
@@ -10721,21 +10721,21 @@ INSERT INTO rowrun.stream_note OVERRIDING SYSTEM VALUE VALUES (1, '2026-11-23 03
 -- Data for Name: task; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task VALUES (1, NULL, 'no plan', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 03:15:33.886787+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (2, NULL, 'handler', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 03:15:33.886787+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (3, NULL, 'handled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 3, '00:00:10', 'FAIL', 'handler', false, false, NULL, NULL, '{"team": "a"}', '2026-11-23 03:15:33.892062+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (4, NULL, 'scheduled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 03:15:33.895063+00', DEFAULT, NULL, NULL, NULL, '0 3 * * *', 'Europe/London', 'SKIP', NULL, NULL, 'QUEUE', NULL, NULL, '2026-11-23 03:15:33.895944+00', '{1,8,4294967294,8190,127,0,1}', 'info');
-INSERT INTO rowrun.task VALUES (5, 1, 'available', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 03:15:33.910941+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (8, 1, 'none', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 03:15:33.910941+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (9, 1, 'pending', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 03:15:33.910941+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (10, 1, 'running', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 03:15:33.910941+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (12, 1, 'migrate 1.10', 'DATABASE_MIGRATE', 'default', 'orders', '1.10', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 03:15:33.913431+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (13, 1, 'migrate 1.9', 'DATABASE_MIGRATE', 'default', 'orders', '1.9', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 03:15:33.913431+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (7, 1, 'done', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 03:15:33.910941+00', DEFAULT, 'DONE', NULL, 4, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (14, 2, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 03:15:33.91765+00', DEFAULT, 'DONE', NULL, 9, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (15, 3, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 03:15:33.91765+00', DEFAULT, 'FAILED', 1, 10, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (6, 1, 'canceled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 03:15:33.910941+00', DEFAULT, 'CANCELED', NULL, 3, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (11, 1, 'skipped', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, true, 'not wanted', NULL, '{}', '2026-11-23 03:15:33.910941+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (1, NULL, 'no plan', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 04:50:52.963919+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (2, NULL, 'handler', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 04:50:52.963919+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (3, NULL, 'handled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 3, '00:00:10', 'FAIL', 'handler', false, false, NULL, NULL, '{"team": "a"}', '2026-11-23 04:50:52.974987+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (4, NULL, 'scheduled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 04:50:52.98742+00', DEFAULT, NULL, NULL, NULL, '0 3 * * *', 'Europe/London', 'SKIP', NULL, NULL, 'QUEUE', NULL, NULL, '2026-11-23 04:50:52.988633+00', '{1,8,4294967294,8190,127,0,1}', 'info');
+INSERT INTO rowrun.task VALUES (5, 1, 'available', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 04:50:53.05116+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (8, 1, 'none', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 04:50:53.05116+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (9, 1, 'pending', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 04:50:53.05116+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (10, 1, 'running', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 04:50:53.05116+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (12, 1, 'migrate 1.10', 'DATABASE_MIGRATE', 'default', 'orders', '1.10', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 04:50:53.059078+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (13, 1, 'migrate 1.9', 'DATABASE_MIGRATE', 'default', 'orders', '1.9', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 04:50:53.059078+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (7, 1, 'done', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 04:50:53.05116+00', DEFAULT, 'DONE', NULL, 4, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (14, 2, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 04:50:53.070925+00', DEFAULT, 'DONE', NULL, 9, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (15, 3, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 04:50:53.070925+00', DEFAULT, 'FAILED', 1, 10, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (6, 1, 'canceled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 04:50:53.05116+00', DEFAULT, 'CANCELED', NULL, 3, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (11, 1, 'skipped', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, true, 'not wanted', NULL, '{}', '2026-11-23 04:50:53.05116+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
 
 
 --
@@ -10749,45 +10749,45 @@ INSERT INTO rowrun.task_dependency VALUES (9, 10);
 -- Data for Name: task_run; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task_run VALUES (1, 4, 0, NULL, 1, 'PENDING', '2026-11-24 03:00:00+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 03:15:33.895063+00', NULL, NULL, NULL, '2026-11-23 03:15:33.895063+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-24 03:00:00+00', 0, 0, NULL, NULL, '2026-11-24 03:00:00+00', '2026-11-24 03:01:00+00', NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (5, 9, 0, NULL, 5, 'PENDING', '2026-11-23 03:15:33.930441+00', '{"of": "pending"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 03:15:33.930441+00', NULL, NULL, NULL, '2026-11-23 03:15:33.930441+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-23 03:15:33.930441+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (7, 12, 0, NULL, 7, 'PENDING', '2026-11-23 03:15:33.930441+00', '{"of": "migrate 1.10"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.10', '2026-11-23 03:15:33.930441+00', NULL, NULL, NULL, '2026-11-23 03:15:33.930441+00', NULL, NULL, NULL, NULL, NULL, '{}', '0110210', true, NULL, NULL, NULL, '2026-11-23 03:15:33.930441+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (8, 13, 0, NULL, 8, 'PENDING', '2026-11-23 03:15:33.930441+00', '{"of": "migrate 1.9"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.9', '2026-11-23 03:15:33.930441+00', NULL, NULL, NULL, '2026-11-23 03:15:33.930441+00', NULL, NULL, NULL, NULL, NULL, '{}', '011019', true, NULL, NULL, NULL, '2026-11-23 03:15:33.930441+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (11, 1, 0, NULL, 11, 'PENDING', '2126-11-23 03:15:33.940373+00', '{}', 0, 'key 1', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 03:15:33.940373+00', NULL, NULL, NULL, '2026-11-23 03:15:33.940373+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2126-11-23 03:15:33.940373+00', 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (2, 5, 0, NULL, 2, 'AVAILABLE', '2026-11-23 03:15:33.930441+00', '{"of": "available"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 03:15:33.930441+00', '2026-11-23 03:15:33.950765+00', NULL, NULL, '2026-11-23 03:15:33.950765+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (12, 1, 0, NULL, 12, 'AVAILABLE', '2126-11-23 03:15:33.940373+00', '{}', 0, 'key 2', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 03:15:33.940373+00', '2026-11-23 03:15:33.953067+00', NULL, NULL, '2026-11-23 03:15:33.953067+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (6, 10, 0, NULL, 6, 'RUNNING', '2026-11-23 03:15:33.930441+00', '{"of": "running"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 03:15:33.930441+00', '2026-11-23 03:15:33.952904+00', '2026-11-23 03:15:33.959573+00', NULL, '2026-11-23 03:15:33.959573+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (13, 1, 0, NULL, 13, 'RUNNING', '2126-11-23 03:15:33.940373+00', '{}', 0, 'key 3', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 03:15:33.940373+00', '2026-11-23 03:15:33.953116+00', '2026-11-23 03:15:33.959927+00', NULL, '2026-11-23 03:15:33.959927+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (4, 7, 0, NULL, 4, 'DONE', '2026-11-23 03:15:33.930441+00', '{"of": "done"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 03:15:33.930441+00', '2026-11-23 03:15:33.952721+00', '2026-11-23 03:15:33.958983+00', '2026-11-23 03:15:33.962469+00', '2026-11-23 03:15:33.962469+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (9, 14, 0, NULL, 9, 'DONE', '2026-11-23 03:15:33.930441+00', '{"of": "only"}', 0, NULL, 'postgres', 2, 'NOOP', 'default', NULL, NULL, '2026-11-23 03:15:33.930441+00', '2026-11-23 03:15:33.95297+00', '2026-11-23 03:15:33.959712+00', '2026-11-23 03:15:33.963097+00', '2026-11-23 03:15:33.963097+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (14, 1, 0, NULL, 14, 'DONE', '2126-11-23 03:15:33.940373+00', '{}', 0, 'key 4', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 03:15:33.940373+00', '2026-11-23 03:15:33.953155+00', '2026-11-23 03:15:33.960004+00', '2026-11-23 03:15:33.963179+00', '2026-11-23 03:15:33.963179+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (10, 15, 0, NULL, 10, 'FAILED', '2026-11-23 03:15:33.930441+00', '{"of": "only"}', 0, NULL, 'postgres', 3, 'NOOP', 'default', NULL, NULL, '2026-11-23 03:15:33.930441+00', '2026-11-23 03:15:33.953018+00', '2026-11-23 03:15:33.959846+00', '2026-11-23 03:15:33.974424+00', '2026-11-23 03:15:33.974424+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (15, 1, 0, NULL, 15, 'FAILED', '2126-11-23 03:15:33.940373+00', '{}', 0, 'key 5', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 03:15:33.940373+00', '2026-11-23 03:15:33.953193+00', '2026-11-23 03:15:33.960077+00', '2026-11-23 03:15:33.974859+00', '2026-11-23 03:15:33.974859+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (16, 1, 0, NULL, 16, 'CANCELED', '2126-11-23 03:15:33.940373+00', '{}', 0, 'key 6', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 03:15:33.940373+00', NULL, NULL, '2026-11-23 03:15:33.980169+00', '2026-11-23 03:15:33.980169+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (3, 6, 0, NULL, 3, 'CANCELED', '2026-11-23 03:15:33.930441+00', '{"of": "canceled"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 03:15:33.930441+00', NULL, NULL, '2026-11-23 03:15:33.98064+00', '2026-11-23 03:15:33.98064+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (17, 3, 0, NULL, 17, 'FAILED', '2126-11-23 03:15:33.946952+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 03:15:33.946952+00', '2026-11-23 03:15:33.953233+00', '2026-11-23 03:15:33.960122+00', '2026-11-23 03:15:33.974947+00', '2026-11-23 03:15:33.974947+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, NULL, true, NULL, NULL, 0, 0, 18, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (18, 3, 1, 17, 17, 'AVAILABLE', '2026-11-23 03:15:33.988845+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 03:15:33.988845+00', '2026-11-23 03:15:33.992902+00', NULL, NULL, '2026-11-23 03:15:33.988845+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, 'UNTOLD', NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (1, 4, 0, NULL, 1, 'PENDING', '2026-11-24 03:00:00+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 04:50:52.98742+00', NULL, NULL, NULL, '2026-11-23 04:50:52.98742+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-24 03:00:00+00', 0, 0, NULL, NULL, '2026-11-24 03:00:00+00', '2026-11-24 03:01:00+00', NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (5, 9, 0, NULL, 5, 'PENDING', '2026-11-23 04:50:53.091118+00', '{"of": "pending"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 04:50:53.091118+00', NULL, NULL, NULL, '2026-11-23 04:50:53.091118+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-23 04:50:53.091118+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (7, 12, 0, NULL, 7, 'PENDING', '2026-11-23 04:50:53.091118+00', '{"of": "migrate 1.10"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.10', '2026-11-23 04:50:53.091118+00', NULL, NULL, NULL, '2026-11-23 04:50:53.091118+00', NULL, NULL, NULL, NULL, NULL, '{}', '0110210', true, NULL, NULL, NULL, '2026-11-23 04:50:53.091118+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (8, 13, 0, NULL, 8, 'PENDING', '2026-11-23 04:50:53.091118+00', '{"of": "migrate 1.9"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.9', '2026-11-23 04:50:53.091118+00', NULL, NULL, NULL, '2026-11-23 04:50:53.091118+00', NULL, NULL, NULL, NULL, NULL, '{}', '011019', true, NULL, NULL, NULL, '2026-11-23 04:50:53.091118+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (11, 1, 0, NULL, 11, 'PENDING', '2126-11-23 04:50:53.110805+00', '{}', 0, 'key 1', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 04:50:53.110805+00', NULL, NULL, NULL, '2026-11-23 04:50:53.110805+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2126-11-23 04:50:53.110805+00', 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (2, 5, 0, NULL, 2, 'AVAILABLE', '2026-11-23 04:50:53.091118+00', '{"of": "available"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 04:50:53.091118+00', '2026-11-23 04:50:53.12573+00', NULL, NULL, '2026-11-23 04:50:53.12573+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (12, 1, 0, NULL, 12, 'AVAILABLE', '2126-11-23 04:50:53.110805+00', '{}', 0, 'key 2', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 04:50:53.110805+00', '2026-11-23 04:50:53.13782+00', NULL, NULL, '2026-11-23 04:50:53.13782+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (6, 10, 0, NULL, 6, 'RUNNING', '2026-11-23 04:50:53.091118+00', '{"of": "running"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 04:50:53.091118+00', '2026-11-23 04:50:53.137615+00', '2026-11-23 04:50:53.150762+00', NULL, '2026-11-23 04:50:53.150762+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (13, 1, 0, NULL, 13, 'RUNNING', '2126-11-23 04:50:53.110805+00', '{}', 0, 'key 3', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 04:50:53.110805+00', '2026-11-23 04:50:53.137882+00', '2026-11-23 04:50:53.154251+00', NULL, '2026-11-23 04:50:53.154251+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (4, 7, 0, NULL, 4, 'DONE', '2026-11-23 04:50:53.091118+00', '{"of": "done"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 04:50:53.091118+00', '2026-11-23 04:50:53.137414+00', '2026-11-23 04:50:53.149813+00', '2026-11-23 04:50:53.169113+00', '2026-11-23 04:50:53.169113+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (9, 14, 0, NULL, 9, 'DONE', '2026-11-23 04:50:53.091118+00', '{"of": "only"}', 0, NULL, 'postgres', 2, 'NOOP', 'default', NULL, NULL, '2026-11-23 04:50:53.091118+00', '2026-11-23 04:50:53.137696+00', '2026-11-23 04:50:53.153765+00', '2026-11-23 04:50:53.169752+00', '2026-11-23 04:50:53.169752+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (14, 1, 0, NULL, 14, 'DONE', '2126-11-23 04:50:53.110805+00', '{}', 0, 'key 4', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 04:50:53.110805+00', '2026-11-23 04:50:53.137927+00', '2026-11-23 04:50:53.154459+00', '2026-11-23 04:50:53.169833+00', '2026-11-23 04:50:53.169833+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (10, 15, 0, NULL, 10, 'FAILED', '2026-11-23 04:50:53.091118+00', '{"of": "only"}', 0, NULL, 'postgres', 3, 'NOOP', 'default', NULL, NULL, '2026-11-23 04:50:53.091118+00', '2026-11-23 04:50:53.13776+00', '2026-11-23 04:50:53.15399+00', '2026-11-23 04:50:53.197202+00', '2026-11-23 04:50:53.197202+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (15, 1, 0, NULL, 15, 'FAILED', '2126-11-23 04:50:53.110805+00', '{}', 0, 'key 5', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 04:50:53.110805+00', '2026-11-23 04:50:53.137968+00', '2026-11-23 04:50:53.154589+00', '2026-11-23 04:50:53.197551+00', '2026-11-23 04:50:53.197551+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (16, 1, 0, NULL, 16, 'CANCELED', '2126-11-23 04:50:53.110805+00', '{}', 0, 'key 6', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 04:50:53.110805+00', NULL, NULL, '2026-11-23 04:50:53.22055+00', '2026-11-23 04:50:53.22055+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (3, 6, 0, NULL, 3, 'CANCELED', '2026-11-23 04:50:53.091118+00', '{"of": "canceled"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 04:50:53.091118+00', NULL, NULL, '2026-11-23 04:50:53.22119+00', '2026-11-23 04:50:53.22119+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (17, 3, 0, NULL, 17, 'FAILED', '2126-11-23 04:50:53.118869+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 04:50:53.118869+00', '2026-11-23 04:50:53.138015+00', '2026-11-23 04:50:53.154664+00', '2026-11-23 04:50:53.197634+00', '2026-11-23 04:50:53.197634+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, NULL, true, NULL, NULL, 0, 0, 18, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (18, 3, 1, 17, 17, 'AVAILABLE', '2026-11-23 04:50:53.270475+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 04:50:53.270475+00', '2026-11-23 04:50:53.286493+00', NULL, NULL, '2026-11-23 04:50:53.270475+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, 'UNTOLD', NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
 
 
 --
 -- Data for Name: task_run_log; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task_run_log VALUES (1, 1, '2026-11-23 03:15:33.99628+00', NULL, 'note', '{"text": "kept"}');
+INSERT INTO rowrun.task_run_log VALUES (1, 1, '2026-11-23 04:50:53.304538+00', NULL, 'note', '{"text": "kept"}');
 
 
 --
 -- Data for Name: task_type; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task_type VALUES ('OLD', true, NULL, NULL, '2026-11-23 03:15:33.997638+00');
+INSERT INTO rowrun.task_type VALUES ('OLD', true, NULL, NULL, '2026-11-23 04:50:53.312245+00');
 
 
 --
 -- Data for Name: webhook; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.webhook VALUES (1, 'default', 'hook', 'https://example.com/hook', NULL, '{PIPELINE_FAILED,PIPELINE_COMPLETED}', 'standard', true, '2026-11-23 03:15:33.880997+00');
+INSERT INTO rowrun.webhook VALUES (1, 'default', 'hook', 'https://example.com/hook', NULL, '{PIPELINE_FAILED,PIPELINE_COMPLETED}', 'standard', true, '2026-11-23 04:50:52.942066+00');
 
 
 --
@@ -11128,6 +11128,13 @@ CREATE INDEX task_run_available ON rowrun.task_run USING btree (queue, type, pri
 
 
 --
+-- Name: task_run_awaits_plan; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE INDEX task_run_awaits_plan ON rowrun.task_run USING btree (plan_id, priority DESC, run_at, id) WHERE ((status = 'PENDING'::text) AND (cause = 'PLAN'::text));
+
+
+--
 -- Name: task_run_chain_end; Type: INDEX; Schema: rowrun; Owner: -
 --
 
@@ -11145,7 +11152,7 @@ CREATE INDEX task_run_database_active ON rowrun.task_run USING btree (database_i
 -- Name: task_run_database_held; Type: INDEX; Schema: rowrun; Owner: -
 --
 
-CREATE INDEX task_run_database_held ON rowrun.task_run USING btree (database_id, version_key, priority DESC, run_at, id) WHERE ((status = 'PENDING'::text) AND (hold = 'DATABASE'::text));
+CREATE INDEX task_run_database_held ON rowrun.task_run USING btree (database_id, version_key, priority DESC, run_at, id) WHERE ((status = 'PENDING'::text) AND (cause = 'DATABASE'::text));
 
 
 --
@@ -11173,21 +11180,21 @@ CREATE INDEX task_run_failed ON rowrun.task_run USING btree (finished_at DESC) W
 -- Name: task_run_held_paused; Type: INDEX; Schema: rowrun; Owner: -
 --
 
-CREATE INDEX task_run_held_paused ON rowrun.task_run USING btree (task_id) WHERE ((status = 'PENDING'::text) AND (hold = 'PAUSED'::text));
+CREATE INDEX task_run_held_paused ON rowrun.task_run USING btree (task_id) WHERE ((status = 'PENDING'::text) AND (cause = 'PAUSED'::text));
 
 
 --
 -- Name: task_run_held_plan; Type: INDEX; Schema: rowrun; Owner: -
 --
 
-CREATE INDEX task_run_held_plan ON rowrun.task_run USING btree (plan_id, database_id) WHERE ((status = 'PENDING'::text) AND ((hold = 'FAILURE'::text) OR ((hold = 'READY'::text) AND sequential)));
+CREATE INDEX task_run_held_plan ON rowrun.task_run USING btree (plan_id, database_id) WHERE ((status = 'PENDING'::text) AND ((cause = 'PLAN_FAILED'::text) OR ((cause = 'PLAN'::text) AND sequential)));
 
 
 --
 -- Name: task_run_held_replica; Type: INDEX; Schema: rowrun; Owner: -
 --
 
-CREATE INDEX task_run_held_replica ON rowrun.task_run USING btree (queue, type, database_id) WHERE ((status = 'PENDING'::text) AND (hold = 'REPLICA'::text));
+CREATE INDEX task_run_held_replica ON rowrun.task_run USING btree (queue, type, database_id) WHERE ((status = 'PENDING'::text) AND (cause = 'NO_REPLICA'::text));
 
 
 --
@@ -11251,13 +11258,6 @@ CREATE INDEX task_run_own_retention ON rowrun.task_run USING btree (task_id, fin
 --
 
 CREATE INDEX task_run_plan_unfinished ON rowrun.task_run USING btree (plan_id, status, id) WHERE ((plan_id IS NOT NULL) AND (status = ANY (ARRAY['PENDING'::text, 'AVAILABLE'::text, 'RUNNING'::text])));
-
-
---
--- Name: task_run_ready; Type: INDEX; Schema: rowrun; Owner: -
---
-
-CREATE INDEX task_run_ready ON rowrun.task_run USING btree (plan_id, priority DESC, run_at, id) WHERE ((status = 'PENDING'::text) AND (hold = 'READY'::text));
 
 
 --
@@ -11506,17 +11506,17 @@ CREATE TRIGGER task_rescheduled AFTER UPDATE ON rowrun.task FOR EACH ROW WHEN ((
 
 
 --
--- Name: task_run task_run_by_hand; Type: TRIGGER; Schema: rowrun; Owner: -
---
-
-CREATE TRIGGER task_run_by_hand AFTER UPDATE ON rowrun.task_run FOR EACH ROW WHEN (new.by_hand) EXECUTE FUNCTION rowrun.task_run_by_hand();
-
-
---
 -- Name: task_run task_run_deleted; Type: TRIGGER; Schema: rowrun; Owner: -
 --
 
 CREATE TRIGGER task_run_deleted AFTER DELETE ON rowrun.task_run FOR EACH ROW WHEN (((old.plan_id IS NOT NULL) OR (old.retry_of IS NOT NULL) OR ((old.status = 'PENDING'::text) AND (old.database_id IS NOT NULL)))) EXECUTE FUNCTION rowrun.task_run_deleted();
+
+
+--
+-- Name: task_run task_run_edited; Type: TRIGGER; Schema: rowrun; Owner: -
+--
+
+CREATE TRIGGER task_run_edited AFTER UPDATE ON rowrun.task_run FOR EACH ROW WHEN (new.edited_directly) EXECUTE FUNCTION rowrun.task_run_edited();
 
 
 --
@@ -11537,7 +11537,7 @@ CREATE TRIGGER task_run_fixed BEFORE UPDATE OF id, task_id, root_id, retry_of, a
 -- Name: task_run task_run_guard; Type: TRIGGER; Schema: rowrun; Owner: -
 --
 
-CREATE TRIGGER task_run_guard BEFORE UPDATE ON rowrun.task_run FOR EACH ROW WHEN (((((new.prev_status = old.status) AND (new.updated_at > old.updated_at) AND (((old.status || new.status) = ANY ('{PENDINGAVAILABLE,PENDINGCANCELED,AVAILABLERUNNING,RUNNINGDONE,RUNNINGFAILED,RUNNINGCANCELED}'::text[])) OR (((old.status || new.status) = 'PENDINGRUNNING'::text) AND (new.available_at <= new.started_at) AND (new.replica_id > ''::text) AND (octet_length(new.claim_hash) = 32)))) OR ((new.hold <> COALESCE(old.hold, ''::text)) AND (new.status = old.status))) IS NOT TRUE)) EXECUTE FUNCTION rowrun.task_run_guard();
+CREATE TRIGGER task_run_guard BEFORE UPDATE ON rowrun.task_run FOR EACH ROW WHEN (((((new.prev_status = old.status) AND (new.updated_at > old.updated_at) AND (((old.status || new.status) = ANY ('{PENDINGAVAILABLE,PENDINGCANCELED,AVAILABLERUNNING,RUNNINGDONE,RUNNINGFAILED,RUNNINGCANCELED}'::text[])) OR (((old.status || new.status) = 'PENDINGRUNNING'::text) AND (new.available_at <= new.started_at) AND (new.replica_id > ''::text) AND (octet_length(new.claim_hash) = 32)))) OR ((new.cause <> COALESCE(old.cause, ''::text)) AND (new.status = old.status))) IS NOT TRUE)) EXECUTE FUNCTION rowrun.task_run_guard();
 
 
 --
@@ -11944,14 +11944,6 @@ GRANT UPDATE(cancel_reason) ON TABLE rowrun.task_run TO rowrun_client;
 
 
 --
--- Name: FUNCTION advance_databases(databases text[], request rowrun.claim_request, OUT promoted integer, OUT marked integer, OUT claims rowrun.claim[]); Type: ACL; Schema: rowrun; Owner: -
---
-
-REVOKE ALL ON FUNCTION rowrun.advance_databases(databases text[], request rowrun.claim_request, OUT promoted integer, OUT marked integer, OUT claims rowrun.claim[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION rowrun.advance_databases(databases text[], request rowrun.claim_request, OUT promoted integer, OUT marked integer, OUT claims rowrun.claim[]) TO rowrun_replica;
-
-
---
 -- Name: FUNCTION announce_plans(plan_ids bigint[]); Type: ACL; Schema: rowrun; Owner: -
 --
 
@@ -12137,14 +12129,6 @@ GRANT ALL ON FUNCTION rowrun.handle_ended(ended bigint[]) TO rowrun_replica;
 
 
 --
--- Name: FUNCTION hold_runs(run_ids bigint[], holds text[]); Type: ACL; Schema: rowrun; Owner: -
---
-
-REVOKE ALL ON FUNCTION rowrun.hold_runs(run_ids bigint[], holds text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION rowrun.hold_runs(run_ids bigint[], holds text[]) TO rowrun_replica;
-
-
---
 -- Name: TABLE deployment; Type: ACL; Schema: rowrun; Owner: -
 --
 
@@ -12241,11 +12225,38 @@ GRANT ALL ON FUNCTION rowrun.make_running(run_ids bigint[], t timestamp with tim
 
 
 --
+-- Name: FUNCTION mark_blocked(r rowrun.task_run); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.mark_blocked(r rowrun.task_run) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.mark_blocked(r rowrun.task_run) TO rowrun_client;
+GRANT ALL ON FUNCTION rowrun.mark_blocked(r rowrun.task_run) TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION mark_edited(database_id text, look boolean); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.mark_edited(database_id text, look boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.mark_edited(database_id text, look boolean) TO rowrun_client;
+GRANT ALL ON FUNCTION rowrun.mark_edited(database_id text, look boolean) TO rowrun_replica;
+
+
+--
 -- Name: FUNCTION mark_ended(run_ids bigint[]); Type: ACL; Schema: rowrun; Owner: -
 --
 
 REVOKE ALL ON FUNCTION rowrun.mark_ended(run_ids bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION rowrun.mark_ended(run_ids bigint[]) TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION mark_ready(plan_id bigint); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.mark_ready(plan_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.mark_ready(plan_id bigint) TO rowrun_client;
+GRANT ALL ON FUNCTION rowrun.mark_ready(plan_id bigint) TO rowrun_replica;
 
 
 --
@@ -12257,11 +12268,11 @@ GRANT ALL ON FUNCTION rowrun.mark_stopped(plan_ids bigint[]) TO rowrun_replica;
 
 
 --
--- Name: FUNCTION mark_unseen_ends(run_ids bigint[], holds text[]); Type: ACL; Schema: rowrun; Owner: -
+-- Name: FUNCTION mark_unseen_ends(run_ids bigint[], causes text[]); Type: ACL; Schema: rowrun; Owner: -
 --
 
-REVOKE ALL ON FUNCTION rowrun.mark_unseen_ends(run_ids bigint[], holds text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION rowrun.mark_unseen_ends(run_ids bigint[], holds text[]) TO rowrun_replica;
+REVOKE ALL ON FUNCTION rowrun.mark_unseen_ends(run_ids bigint[], causes text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.mark_unseen_ends(run_ids bigint[], causes text[]) TO rowrun_replica;
 
 
 --
@@ -12271,41 +12282,6 @@ GRANT ALL ON FUNCTION rowrun.mark_unseen_ends(run_ids bigint[], holds text[]) TO
 GRANT SELECT ON TABLE rowrun.webhook_delivery_log TO rowrun_client;
 GRANT SELECT ON TABLE rowrun.webhook_delivery_log TO rowrun_viewer;
 GRANT SELECT ON TABLE rowrun.webhook_delivery_log TO rowrun_replica;
-
-
---
--- Name: FUNCTION note_blocked(r rowrun.task_run); Type: ACL; Schema: rowrun; Owner: -
---
-
-REVOKE ALL ON FUNCTION rowrun.note_blocked(r rowrun.task_run) FROM PUBLIC;
-GRANT ALL ON FUNCTION rowrun.note_blocked(r rowrun.task_run) TO rowrun_client;
-GRANT ALL ON FUNCTION rowrun.note_blocked(r rowrun.task_run) TO rowrun_replica;
-
-
---
--- Name: FUNCTION note_edit(database_id text, look boolean); Type: ACL; Schema: rowrun; Owner: -
---
-
-REVOKE ALL ON FUNCTION rowrun.note_edit(database_id text, look boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION rowrun.note_edit(database_id text, look boolean) TO rowrun_client;
-GRANT ALL ON FUNCTION rowrun.note_edit(database_id text, look boolean) TO rowrun_replica;
-
-
---
--- Name: FUNCTION note_orphans(patience interval, every interval); Type: ACL; Schema: rowrun; Owner: -
---
-
-REVOKE ALL ON FUNCTION rowrun.note_orphans(patience interval, every interval) FROM PUBLIC;
-GRANT ALL ON FUNCTION rowrun.note_orphans(patience interval, every interval) TO rowrun_replica;
-
-
---
--- Name: FUNCTION note_ready(plan_id bigint); Type: ACL; Schema: rowrun; Owner: -
---
-
-REVOKE ALL ON FUNCTION rowrun.note_ready(plan_id bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION rowrun.note_ready(plan_id bigint) TO rowrun_client;
-GRANT ALL ON FUNCTION rowrun.note_ready(plan_id bigint) TO rowrun_replica;
 
 
 --
@@ -12332,6 +12308,14 @@ REVOKE ALL ON FUNCTION rowrun.plan_gate_changed() FROM PUBLIC;
 
 
 --
+-- Name: FUNCTION promote_next_version(databases text[], request rowrun.claim_request, OUT promoted integer, OUT marked integer, OUT claims rowrun.claim[]); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.promote_next_version(databases text[], request rowrun.claim_request, OUT promoted integer, OUT marked integer, OUT claims rowrun.claim[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.promote_next_version(databases text[], request rowrun.claim_request, OUT promoted integer, OUT marked integer, OUT claims rowrun.claim[]) TO rowrun_replica;
+
+
+--
 -- Name: FUNCTION promote_runs(sweep boolean, free boolean, most integer, request rowrun.claim_request, OUT promoted integer, OUT busy boolean, OUT more boolean, OUT next_ms double precision, OUT claims rowrun.claim[]); Type: ACL; Schema: rowrun; Owner: -
 --
 
@@ -12353,6 +12337,14 @@ GRANT ALL ON FUNCTION rowrun.promote_ungated(t timestamp with time zone, most in
 
 REVOKE ALL ON FUNCTION rowrun.purge_type(type text, older_than interval, after_id bigint, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION rowrun.purge_type(type text, older_than interval, after_id bigint, most integer) TO rowrun_operator;
+
+
+--
+-- Name: FUNCTION record_orphans(patience interval, every interval); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.record_orphans(patience interval, every interval) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.record_orphans(patience interval, every interval) TO rowrun_replica;
 
 
 --
@@ -12560,17 +12552,17 @@ REVOKE ALL ON FUNCTION rowrun.task_outcome_changed() FROM PUBLIC;
 
 
 --
--- Name: FUNCTION task_run_by_hand(); Type: ACL; Schema: rowrun; Owner: -
---
-
-REVOKE ALL ON FUNCTION rowrun.task_run_by_hand() FROM PUBLIC;
-
-
---
 -- Name: FUNCTION task_run_deleted(); Type: ACL; Schema: rowrun; Owner: -
 --
 
 REVOKE ALL ON FUNCTION rowrun.task_run_deleted() FROM PUBLIC;
+
+
+--
+-- Name: FUNCTION task_run_edited(); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.task_run_edited() FROM PUBLIC;
 
 
 --
@@ -12590,11 +12582,11 @@ GRANT ALL ON FUNCTION rowrun.unskip_task(task_id bigint) TO rowrun_replica;
 
 
 --
--- Name: FUNCTION verdicts_on(run_ids bigint[], OUT ids bigint[], OUT holds text[], OUT open_ids bigint[], OUT exclusive boolean, OUT crowded_out text[], OUT fresh text[], OUT freed text[], OUT t timestamp with time zone); Type: ACL; Schema: rowrun; Owner: -
+-- Name: FUNCTION verdicts_on(run_ids bigint[], OUT ids bigint[], OUT causes text[], OUT open_ids bigint[], OUT exclusive boolean, OUT crowded_out text[], OUT fresh text[], OUT freed text[], OUT t timestamp with time zone); Type: ACL; Schema: rowrun; Owner: -
 --
 
-REVOKE ALL ON FUNCTION rowrun.verdicts_on(run_ids bigint[], OUT ids bigint[], OUT holds text[], OUT open_ids bigint[], OUT exclusive boolean, OUT crowded_out text[], OUT fresh text[], OUT freed text[], OUT t timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION rowrun.verdicts_on(run_ids bigint[], OUT ids bigint[], OUT holds text[], OUT open_ids bigint[], OUT exclusive boolean, OUT crowded_out text[], OUT fresh text[], OUT freed text[], OUT t timestamp with time zone) TO rowrun_replica;
+REVOKE ALL ON FUNCTION rowrun.verdicts_on(run_ids bigint[], OUT ids bigint[], OUT causes text[], OUT open_ids bigint[], OUT exclusive boolean, OUT crowded_out text[], OUT fresh text[], OUT freed text[], OUT t timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.verdicts_on(run_ids bigint[], OUT ids bigint[], OUT causes text[], OUT open_ids bigint[], OUT exclusive boolean, OUT crowded_out text[], OUT fresh text[], OUT freed text[], OUT t timestamp with time zone) TO rowrun_replica;
 
 
 --
@@ -12609,6 +12601,14 @@ REVOKE ALL ON FUNCTION rowrun.webhook_changed() FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION rowrun.webhook_deleted() FROM PUBLIC;
+
+
+--
+-- Name: FUNCTION write_causes(run_ids bigint[], causes text[]); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.write_causes(run_ids bigint[], causes text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.write_causes(run_ids bigint[], causes text[]) TO rowrun_replica;
 
 
 --

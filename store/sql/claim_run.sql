@@ -11,12 +11,12 @@
 -- it, or the replica may not claim: claim_runs tells.
 -- What stands in claim_runs about locks and places holds here.
 UPDATE rowrun.task_run r
-SET status = 'RUNNING', prev_status = 'AVAILABLE', by_hand = NULL, hold = NULL, replica_id = $1, claim_hash = $2,
+SET status = 'RUNNING', prev_status = 'AVAILABLE', edited_directly = NULL, cause = NULL, replica_id = $1, claim_hash = $2,
     started_at = now.t, updated_at = now.t,
     deadline = CASE WHEN coalesce(k.timeout, make_interval(secs => $3)) > interval '0'
                     THEN now.t + coalesce(k.timeout, make_interval(secs => $3)) END
 FROM (
-    SELECT a.ctid AS place, a.hold = 'UNTOLD' AS untold
+    SELECT a.ctid AS place, a.cause = 'UNTOLD' AS untold
     FROM rowrun.task_run a
     WHERE a.ctid = ANY (ARRAY(
         SELECT c.place FROM unnest($4::text[]) q(queue)

@@ -35,7 +35,7 @@ WITH seen AS MATERIALIZED (
     SELECT h.paused_at FROM rowrun.replica_heartbeat h
     WHERE h.replica_id = $1 AND h.state = 'ACTIVE' AND EXISTS (SELECT FROM seen) FOR KEY SHARE
 ), picked AS MATERIALIZED (
-    SELECT r.ctid AS place, r.hold = 'UNTOLD' AS untold
+    SELECT r.ctid AS place, r.cause = 'UNTOLD' AS untold
     FROM rowrun.task_run r
     WHERE r.ctid = ANY (ARRAY(SELECT s.place FROM seen s)) AND coalesce(r.status, '') = 'AVAILABLE'
       AND EXISTS (SELECT FROM alive a WHERE a.paused_at IS NULL)
@@ -43,7 +43,7 @@ WITH seen AS MATERIALIZED (
     FOR NO KEY UPDATE SKIP LOCKED
 ), taken AS (
     UPDATE rowrun.task_run r
-    SET status = 'RUNNING', prev_status = 'AVAILABLE', by_hand = NULL, hold = NULL, replica_id = $1,
+    SET status = 'RUNNING', prev_status = 'AVAILABLE', edited_directly = NULL, cause = NULL, replica_id = $1,
         claim_hash = substring($2::bytea FROM 32 * (i.n::int - 1) + 1 FOR 32),
         started_at = now.t, updated_at = now.t,
         deadline = CASE WHEN coalesce(k.timeout, make_interval(secs => $3)) > interval '0'

@@ -17,7 +17,7 @@ WITH overdue AS MATERIALIZED (
     UNION ALL
     SELECT f.due FROM (
         SELECT greatest(r.run_at, r.created_at) AS due FROM rowrun.task_run r
-        WHERE r.status = 'PENDING' AND r.hold = 'READY' AND r.plan_id IS NULL
+        WHERE r.status = 'PENDING' AND r.cause = 'PLAN' AND r.plan_id IS NULL
         ORDER BY r.plan_id, r.priority DESC, r.run_at, r.id LIMIT 10000) f
     WHERE f.due < now() - interval '10 s'
 ), backlog AS (

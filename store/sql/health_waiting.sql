@@ -11,17 +11,17 @@ WITH pending AS (
     WHERE p.plan_id IS NOT NULL AND p.status IN ('PENDING', 'AVAILABLE', 'RUNNING') AND p.status = 'PENDING' AND p.database_id IS NULL
     UNION ALL
     SELECT p.type FROM rowrun.task_run p
-    WHERE p.status = 'PENDING' AND p.hold = 'READY' AND p.plan_id IS NULL AND p.database_id IS NULL
+    WHERE p.status = 'PENDING' AND p.cause = 'PLAN' AND p.plan_id IS NULL AND p.database_id IS NULL
     UNION ALL
     SELECT p.type FROM rowrun.task_run p
-    WHERE p.status = 'PENDING' AND p.hold = 'PAUSED' AND p.plan_id IS NULL AND p.database_id IS NULL
+    WHERE p.status = 'PENDING' AND p.cause = 'PAUSED' AND p.plan_id IS NULL AND p.database_id IS NULL
     UNION ALL
     SELECT p.type FROM rowrun.task_run p
-    WHERE p.status = 'PENDING' AND p.hold = 'REPLICA' AND p.plan_id IS NULL AND p.database_id IS NULL
+    WHERE p.status = 'PENDING' AND p.cause = 'NO_REPLICA' AND p.plan_id IS NULL AND p.database_id IS NULL
     UNION ALL
     SELECT p.type FROM rowrun.task_run p
     WHERE p.status = 'PENDING' AND p.judge_at IS NOT NULL AND p.plan_id IS NULL AND p.database_id IS NULL
-      AND coalesce(p.hold, '') NOT IN ('READY', 'PAUSED', 'REPLICA')
+      AND coalesce(p.cause, '') NOT IN ('PLAN', 'PAUSED', 'NO_REPLICA')
 )
 SELECT 'PENDING', p.type, count(*), 0::float8
 FROM (SELECT w.type FROM pending w LIMIT 10000) p GROUP BY p.type

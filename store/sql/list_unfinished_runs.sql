@@ -20,17 +20,17 @@ WITH w AS MATERIALIZED (
       AND p.database_id IS NULL
     UNION ALL
     SELECT p.id, p.task_id, p.plan_id, p.type, p.queue, p.database_id FROM rowrun.task_run p
-    WHERE 'PENDING' = ANY ($8) AND p.status = 'PENDING' AND p.hold = 'READY' AND p.plan_id IS NULL AND p.database_id IS NULL
+    WHERE 'PENDING' = ANY ($8) AND p.status = 'PENDING' AND p.cause = 'PLAN' AND p.plan_id IS NULL AND p.database_id IS NULL
     UNION ALL
     SELECT p.id, p.task_id, p.plan_id, p.type, p.queue, p.database_id FROM rowrun.task_run p
-    WHERE 'PENDING' = ANY ($8) AND p.status = 'PENDING' AND p.hold = 'PAUSED' AND p.plan_id IS NULL AND p.database_id IS NULL
+    WHERE 'PENDING' = ANY ($8) AND p.status = 'PENDING' AND p.cause = 'PAUSED' AND p.plan_id IS NULL AND p.database_id IS NULL
     UNION ALL
     SELECT p.id, p.task_id, p.plan_id, p.type, p.queue, p.database_id FROM rowrun.task_run p
-    WHERE 'PENDING' = ANY ($8) AND p.status = 'PENDING' AND p.hold = 'REPLICA' AND p.plan_id IS NULL AND p.database_id IS NULL
+    WHERE 'PENDING' = ANY ($8) AND p.status = 'PENDING' AND p.cause = 'NO_REPLICA' AND p.plan_id IS NULL AND p.database_id IS NULL
     UNION ALL
     SELECT p.id, p.task_id, p.plan_id, p.type, p.queue, p.database_id FROM rowrun.task_run p
     WHERE 'PENDING' = ANY ($8) AND p.status = 'PENDING' AND p.judge_at IS NOT NULL AND p.plan_id IS NULL AND p.database_id IS NULL
-      AND coalesce(p.hold, '') NOT IN ('READY', 'PAUSED', 'REPLICA')
+      AND coalesce(p.cause, '') NOT IN ('PLAN', 'PAUSED', 'NO_REPLICA')
     UNION ALL
     SELECT p.id, p.task_id, p.plan_id, p.type, p.queue, p.database_id FROM rowrun.task_run p
     WHERE 'AVAILABLE' = ANY ($8) AND p.status = 'AVAILABLE'

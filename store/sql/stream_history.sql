@@ -35,5 +35,5 @@ WHERE CASE WHEN $2::text = '' THEN r.updated_at >= to_timestamp($1::float8) AND 
            AND p.at IS NOT NULL AND (p.at >= to_timestamp($1::float8) - interval '500 ms'
                                    OR p.status = r.status AND (r.prev_status IS NOT NULL OR p.rank = 1)
                                    OR p.rank = 2 AND r.status = 'RUNNING' AND r.prev_status = 'PENDING'
-                                   OR p.rank <= 2 AND r.status = 'AVAILABLE' AND r.hold = 'UNTOLD') END
+                                   OR p.rank <= 2 AND r.status = 'AVAILABLE' AND r.cause = 'UNTOLD') END
 ORDER BY p.place, r.id, p.rank

@@ -23,9 +23,9 @@ WITH me AS MATERIALIZED (
 SELECT EXISTS (SELECT FROM me),
        due.at <= now.t IS TRUE
        OR (SELECT true FROM rowrun.gate_mark m ORDER BY m.id LIMIT 1) IS TRUE
-       OR (SELECT true FROM rowrun.task_run r WHERE r.status = 'PENDING' AND r.hold = 'READY'
+       OR (SELECT true FROM rowrun.task_run r WHERE r.status = 'PENDING' AND r.cause = 'PLAN'
            ORDER BY r.plan_id, r.priority DESC, r.run_at, r.id LIMIT 1) IS TRUE
-       OR (SELECT true FROM rowrun.task_run r WHERE r.status = 'PENDING' AND r.hold = 'DATABASE'
+       OR (SELECT true FROM rowrun.task_run r WHERE r.status = 'PENDING' AND r.cause = 'DATABASE'
            ORDER BY r.database_id, r.version_key LIMIT 1) IS TRUE
        OR (SELECT true FROM unnest($2::text[]) q(queue) CROSS JOIN unnest($3::text[]) y(type)
            CROSS JOIN LATERAL (SELECT FROM rowrun.task_run r WHERE r.status = 'AVAILABLE' AND r.queue = q.queue AND r.type = y.type

@@ -67,7 +67,7 @@ DECLARE
 BEGIN
     WITH changed AS (
         UPDATE rowrun.task_run r
-        SET status = i.status, prev_status = 'RUNNING', by_hand = NULL, finished_at = t, updated_at = t,
+        SET status = i.status, prev_status = 'RUNNING', edited_directly = NULL, finished_at = t, updated_at = t,
             claim_hash = CASE WHEN i.status = 'CANCELED' THEN r.claim_hash END, result = i.result, retry_run_id = i.successor
         FROM unnest(run_ids, claims, end_statuses, results, successor_ids) AS i(id, claim, status, result, successor)
         WHERE r.id = i.id AND coalesce(r.status, '') = 'RUNNING'

@@ -6,10 +6,10 @@ COMMENT ON FUNCTION rowrun.own_cause(rowrun.task, timestamptz, timestamptz) IS '
 
 -- The first gate that is closed for a PENDING run, but for those of its plan (limit, pause, STOP) and for mutual
 -- exclusion, which need to be asked of all candidates together. NULL: none of them. Inlined where it is called.
-CREATE OR REPLACE FUNCTION rowrun.closed_gate(r rowrun.task_run, plan_limited boolean, t timestamptz) RETURNS TABLE (gate text)
+CREATE OR REPLACE FUNCTION rowrun.closed_gate(r rowrun.task_run, plan_limited boolean, t timestamptz) RETURNS TABLE (cause text)
     LANGUAGE sql STABLE
 BEGIN ATOMIC
-    SELECT CASE WHEN r.run_at > t THEN 'TIME' ELSE coalesce(rowrun.own_cause(k, r.missed_at, t), CASE
+    SELECT CASE WHEN r.run_at > t THEN 'RUN_AT' ELSE coalesce(rowrun.own_cause(k, r.missed_at, t), CASE
         WHEN r.plan_id IS NOT NULL AND EXISTS (SELECT FROM rowrun.unmet_dependency d WHERE d.task_id = r.task_id) THEN 'DEPENDENCY'
         WHEN r.version_key IS NOT NULL AND (
             EXISTS (SELECT FROM rowrun.task_run u WHERE u.database_id = r.database_id
@@ -21,10 +21,10 @@ BEGIN ATOMIC
             SELECT FROM rowrun.task f JOIN rowrun.plan p ON p.id = f.plan_id
             WHERE p.id = r.plan_id AND p.on_failure = 'STOP_DATABASE' AND f.database_id = r.database_id
               AND f.version_key < r.version_key AND f.outcome IN ('FAILED', 'CANCELED') AND NOT f.skipped
-        ) THEN 'FAILURE'
+        ) THEN 'PLAN_FAILED'
         WHEN (r.database_id IS NOT NULL OR plan_limited) AND NOT EXISTS (
             SELECT FROM rowrun.replica_heartbeat h WHERE rowrun.takes(h, t, r.queue, r.type, r.database_id, k.payload)
-        ) THEN 'REPLICA'
+        ) THEN 'NO_REPLICA'
     END) END
     FROM rowrun.task k WHERE k.id = r.task_id;
 END;

@@ -2,7 +2,7 @@
 CREATE OR REPLACE FUNCTION rowrun.sequential_open(run_id bigint, t timestamptz) RETURNS boolean LANGUAGE plpgsql STABLE
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 BEGIN
-    RETURN (SELECT g.gate IS NULL AND coalesce(room.open AND room.slots > 0, true)
+    RETURN (SELECT g.cause IS NULL AND coalesce(room.open AND room.slots > 0, true)
             FROM rowrun.task_run r
             CROSS JOIN LATERAL rowrun.closed_gate(r, false, t) g
             LEFT JOIN LATERAL rowrun.plan_room(r.plan_id) room ON true
@@ -27,7 +27,7 @@ BEGIN
     FOR c IN
         SELECT r.id, r.priority, r.run_at FROM rowrun.task_run r
         WHERE r.database_id = (first_sequential.database_id COLLATE "default") AND r.version_key IS NULL AND r.sequential AND r.status = 'PENDING'
-          AND (r.hold IS NULL OR r.hold IN ('DATABASE', 'READY') OR r.hold = ANY (stale)) AND r.run_at <= t
+          AND (r.cause IS NULL OR r.cause IN ('DATABASE', 'PLAN') OR r.cause = ANY (stale)) AND r.run_at <= t
         ORDER BY r.database_id, r.version_key, r.sequential, r.priority DESC, r.run_at, r.id
     LOOP
         IF rowrun.sequential_open(c.id, t) THEN
@@ -41,7 +41,7 @@ BEGIN
     FOR c IN
         SELECT r.id, r.priority, r.run_at FROM rowrun.task_run r
         WHERE r.database_id = (first_sequential.database_id COLLATE "default") AND r.version_key = first_sequential.smallest AND r.sequential AND r.status = 'PENDING'
-          AND (r.hold IS NULL OR r.hold IN ('DATABASE', 'READY') OR r.hold = ANY (stale)) AND r.run_at <= t
+          AND (r.cause IS NULL OR r.cause IN ('DATABASE', 'PLAN') OR r.cause = ANY (stale)) AND r.run_at <= t
         ORDER BY r.database_id, r.version_key, r.sequential, r.priority DESC, r.run_at, r.id
     LOOP
         IF rowrun.sequential_open(c.id, t) THEN

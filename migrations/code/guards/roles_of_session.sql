@@ -1,5 +1,5 @@
 -- What the database refuses, whoever asks, and what it fills in: triggers that look at the new row and at its task,
--- and lock nothing else; the INSERT of a plan's run may leave a mark (rowrun.note_ready). SQLSTATEs: RR001 an edge that the state machine hasn't, RR003 a value that users
+-- and lock nothing else; the INSERT of a plan's run may leave a mark (rowrun.mark_ready). SQLSTATEs: RR001 an edge that the state machine hasn't, RR003 a value that users
 -- may not give, RR004 a state in which that can't be done, RR005 a column that is fixed while a run is unfinished,
 -- RR006 a row that can't be deleted yet.
 

@@ -1,4 +1,4 @@
--- Fills a new run from its task; rowrun.note_ready and note_blocked are in signals/marks.sql. A successor (retry_of) is one
+-- Fills a new run from its task; rowrun.mark_ready and mark_blocked are in signals/marks.sql. A successor (retry_of) is one
 -- that its predecessor names, and that a function of ours or a replica inserts; what anybody else gives there is
 -- overwritten like everything else that isn't the user's to say. A tick is taken from the same, where they say that it is
 -- a schedule's (rowrun.scheduling), so that an owner's plain INSERT has none.
@@ -23,7 +23,7 @@ BEGIN
     r.replica_id := NULL;
     r.claim_hash := NULL;
     r.prev_status := NULL;
-    r.by_hand := NULL;
+    r.edited_directly := NULL;
     r.retry_run_id := NULL;
     RETURN r;
 END $$;
@@ -42,7 +42,7 @@ BEGIN
     -- looks at, its plan and what it holds back, is looked at for that one.
     IF r.version_key IS NOT NULL AND (
         SELECT u.xmin = pg_current_xact_id()::xid AND u.created_at = now() AND u.plan_id IS NOT DISTINCT FROM r.plan_id
-               AND (u.hold IS NOT DISTINCT FROM 'DATABASE' AND u.judge_at IS NULL OR u.judge_at <= at)
+               AND (u.cause IS NOT DISTINCT FROM 'DATABASE' AND u.judge_at IS NULL OR u.judge_at <= at)
         FROM rowrun.task_run u
         WHERE u.database_id = r.database_id AND u.status = 'PENDING' AND u.version_key < r.version_key
         ORDER BY u.version_key DESC LIMIT 1)
@@ -53,10 +53,10 @@ BEGIN
         RETURN false;
     END IF;
     -- Many runs of one transaction that a database holds: the first gets its look, the second has the database looked at
-    -- (note_blocked), and the others wait behind these, to be looked at in their turn.
+    -- (mark_blocked), and the others wait behind these, to be looked at in their turn.
     IF r.version_key IS NULL THEN
         ahead := (SELECT CASE WHEN u.xmin <> pg_current_xact_id()::xid OR u.created_at <> now() OR u.plan_id IS NOT NULL THEN ''
-                              WHEN u.judge_at IS NULL THEN u.hold
+                              WHEN u.judge_at IS NULL THEN u.cause
                               WHEN u.judge_at <= at AND (r.sequential OR EXISTS (
                                   SELECT FROM rowrun.task_run a WHERE a.database_id = r.database_id AND a.sequential AND a.status IN ('AVAILABLE', 'RUNNING')))
                               THEN 'ASKED' END
@@ -66,7 +66,7 @@ BEGIN
                   ORDER BY u.database_id DESC, u.version_key DESC, u.sequential DESC, u.priority, u.run_at DESC, u.id DESC LIMIT 1);
     ELSE
         ahead := (SELECT CASE WHEN u.xmin <> pg_current_xact_id()::xid OR u.created_at <> now() OR u.plan_id IS NOT NULL THEN ''
-                              WHEN u.judge_at IS NULL THEN u.hold
+                              WHEN u.judge_at IS NULL THEN u.cause
                               WHEN u.judge_at <= at AND (r.sequential
                                   OR EXISTS (SELECT FROM rowrun.task_run a WHERE a.database_id = r.database_id AND a.version_key < r.version_key
                                              AND a.status IN ('AVAILABLE', 'RUNNING'))
@@ -78,7 +78,7 @@ BEGIN
                     AND u.priority = r.priority AND u.run_at <= r.run_at
                   ORDER BY u.database_id DESC, u.version_key DESC, u.sequential DESC, u.priority, u.run_at DESC, u.id DESC LIMIT 1);
     END IF;
-    RETURN CASE ahead WHEN 'ASKED' THEN rowrun.note_blocked(r) WHEN 'DATABASE' THEN true ELSE false END;
+    RETURN CASE ahead WHEN 'ASKED' THEN rowrun.mark_blocked(r) WHEN 'DATABASE' THEN true ELSE false END;
 END $$;
 COMMENT ON FUNCTION rowrun.is_blocked_at_insert(rowrun.task_run, timestamptz, boolean) IS 'Internal: whether a new run waits for its database, so that it needs no first look.';
 
@@ -155,13 +155,13 @@ BEGIN
         -- the plan's newest PENDING run is its own, too.
         SELECT least(p.round, 2147483646) + (p.announced_round >= p.round)::int,
                EXISTS (SELECT FROM rowrun.task_dependency d WHERE d.task_id = NEW.task_id),
-               (SELECT u.created_at = now() AND u.hold IS NOT DISTINCT FROM 'READY' FROM rowrun.task_run u
+               (SELECT u.created_at = now() AND u.cause IS NOT DISTINCT FROM 'PLAN' FROM rowrun.task_run u
                 WHERE u.plan_id = t.plan_id AND u.status = 'PENDING' ORDER BY u.id DESC LIMIT 1)
         INTO current_round, depends, marked FROM rowrun.plan p WHERE p.id = t.plan_id;
         NEW.round := coalesce(NEW.round, current_round);
     END IF;
     IF NOT (ROW(NEW.available_at, NEW.started_at, NEW.finished_at, NEW.deadline, NEW.cancel_requested_at, NEW.cancel_reason,
-                NEW.progress, NEW.progress_at, NEW.replica_id, NEW.claim_hash, NEW.prev_status, NEW.by_hand, NEW.retry_run_id) IS NULL)
+                NEW.progress, NEW.progress_at, NEW.replica_id, NEW.claim_hash, NEW.prev_status, NEW.edited_directly, NEW.retry_run_id) IS NULL)
     THEN
         NEW := rowrun.unstarted(NEW);
     END IF;
@@ -179,22 +179,22 @@ BEGIN
     IF t.plan_id IS NULL AND t.database_id IS NULL AND NEW.run_at <= at AND NOT t.stopped AND NEW.tick IS NULL THEN
         NEW.status := 'AVAILABLE';
         NEW.available_at := at;
-        NEW.hold := 'UNTOLD';
+        NEW.cause := 'UNTOLD';
         NEW.judge_at := NULL;
     ELSIF t.plan_id IS NOT NULL AND t.database_id IS NULL AND NEW.run_at <= at AND NOT depends THEN
         -- Most likely only its plan holds it, which the pass looks at; the other gates are asked when its turn comes.
-        NEW.hold := 'READY';
+        NEW.cause := 'PLAN';
         NEW.judge_at := NULL;
         IF marked IS NOT TRUE THEN
-            PERFORM rowrun.note_ready(t.plan_id);
+            PERFORM rowrun.mark_ready(t.plan_id);
         END IF;
     ELSE
         -- A run of a plan is looked at at once even where it isn't due yet: a retry ends what its failure held back.
-        NEW.hold := NULL;
+        NEW.cause := NULL;
         NEW.judge_at := CASE WHEN t.plan_id IS NULL THEN NEW.run_at ELSE least(NEW.run_at, now()) END;
         IF t.database_id IS NOT NULL AND NEW.tick IS NULL AND NEW.run_at <= at THEN
             IF rowrun.is_blocked_at_insert(NEW, at, t.stopped) THEN
-                NEW.hold := 'DATABASE';
+                NEW.cause := 'DATABASE';
                 NEW.judge_at := NULL;
             END IF;
         END IF;

@@ -1,5 +1,5 @@
 -- The state machine. What replicas write is complete and passes the WHEN clause of the trigger without a call; what is
--- written by hand gets here, is completed or refused. rowrun.note_edit is in signals/marks.sql.
+-- written by hand gets here, is completed or refused. rowrun.mark_edited is in signals/marks.sql.
 CREATE OR REPLACE FUNCTION rowrun.task_run_guard() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     t timestamptz := clock_timestamp();
@@ -12,8 +12,8 @@ BEGIN
             NEW.missed_at := OLD.missed_at + (NEW.run_at - OLD.run_at);
         END IF;
         IF NEW.status = 'PENDING' THEN
-            PERFORM rowrun.note_edit(NEW.database_id, NEW.run_at < OLD.run_at);
-            NEW.hold := NULL;
+            PERFORM rowrun.mark_edited(NEW.database_id, NEW.run_at < OLD.run_at);
+            NEW.cause := NULL;
             NEW.judge_at := NEW.run_at;
         END IF;
     END IF;
@@ -39,7 +39,7 @@ BEGIN
 
     IF NEW.status = OLD.status THEN
         IF NEW.cancel_requested_at IS NOT NULL AND OLD.cancel_requested_at IS NULL THEN
-            PERFORM rowrun.note_edit(NULL, true);
+            PERFORM rowrun.mark_edited(NULL, true);
         END IF;
         NEW.prev_status := NULL;
         NEW.updated_at := OLD.updated_at;
@@ -56,8 +56,8 @@ BEGIN
                   HINT = 'PENDING -> AVAILABLE -> RUNNING -> DONE, FAILED or CANCELED; to run it again use rowrun.retry_run or insert a run.';
     END IF;
     NEW.prev_status := OLD.status;
-    NEW.by_hand := true;
-    NEW.hold := NULL;
+    NEW.edited_directly := true;
+    NEW.cause := NULL;
     NEW.judge_at := NULL;
     NEW.updated_at := t;
     IF NEW.status = 'AVAILABLE' THEN
@@ -97,5 +97,5 @@ CREATE OR REPLACE TRIGGER task_run_guard BEFORE UPDATE ON rowrun.task_run FOR EA
            AND (OLD.status || NEW.status = ANY ('{PENDINGAVAILABLE,PENDINGCANCELED,AVAILABLERUNNING,RUNNINGDONE,RUNNINGFAILED,RUNNINGCANCELED}')
                 OR OLD.status || NEW.status = 'PENDINGRUNNING' AND NEW.available_at <= NEW.started_at
                    AND NEW.replica_id > '' AND octet_length(NEW.claim_hash) = 32)
-           OR NEW.hold <> coalesce(OLD.hold, '') AND NEW.status = OLD.status) IS NOT TRUE)
+           OR NEW.cause <> coalesce(OLD.cause, '') AND NEW.status = OLD.status) IS NOT TRUE)
     EXECUTE FUNCTION rowrun.task_run_guard();

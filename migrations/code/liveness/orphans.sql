@@ -18,7 +18,7 @@ COMMENT ON VIEW rowrun.orphan_task_run IS 'Runs that wait and that no live repli
 -- that long: between two replicas of a rolling restart nobody runs it for a moment. However many replicas ask, it
 -- looks once in "every". What is read is bounded: of each queue and type 500 AVAILABLE runs, and of PENDING ones 2,000
 -- that wait for a replica and 2,000 that are due first.
-CREATE OR REPLACE FUNCTION rowrun.note_orphans(patience interval, every interval) RETURNS integer LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION rowrun.record_orphans(patience interval, every interval) RETURNS integer LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
@@ -46,7 +46,7 @@ BEGIN
             WHERE r.status = 'AVAILABLE' AND r.queue = p.queue AND r.type = p.type LIMIT 500) w
         UNION ALL
         (SELECT r.status, r.queue, r.type, r.database_id, r.task_id FROM rowrun.task_run r
-         WHERE r.status = 'PENDING' AND r.hold = 'REPLICA' LIMIT 2000)
+         WHERE r.status = 'PENDING' AND r.cause = 'NO_REPLICA' LIMIT 2000)
         UNION ALL
         (SELECT r.status, r.queue, r.type, r.database_id, r.task_id FROM rowrun.task_run r
          WHERE r.judge_at IS NOT NULL AND r.plan_id IS NULL AND r.database_id IS NULL ORDER BY r.judge_at LIMIT 2000)
@@ -85,4 +85,4 @@ BEGIN
     SELECT count(*) INTO noted FROM said;
     RETURN noted;
 END $$;
-COMMENT ON FUNCTION rowrun.note_orphans(interval, interval) IS 'Internal: looks for runs that no live replica could run, and has the stream say what changed.';
+COMMENT ON FUNCTION rowrun.record_orphans(interval, interval) IS 'Internal: looks for runs that no live replica could run, and has the stream say what changed.';

@@ -47,7 +47,7 @@ BEGIN ATOMIC
                     (SELECT q.id FROM rowrun.task_run q WHERE q.judge_at < clock_timestamp() - interval '2 s' AND (q.plan_id IS NOT NULL OR q.database_id IS NOT NULL)
                      ORDER BY q.judge_at LIMIT 20)
                     UNION ALL
-                    (SELECT q.id FROM rowrun.task_run q WHERE q.status = 'PENDING' AND q.hold = 'READY' AND q.plan_id IS NULL
+                    (SELECT q.id FROM rowrun.task_run q WHERE q.status = 'PENDING' AND q.cause = 'PLAN' AND q.plan_id IS NULL
                      ORDER BY q.plan_id, q.priority DESC, q.run_at, q.id LIMIT 20)
                     UNION ALL
                     (SELECT q.id FROM rowrun.task_run q WHERE q.status = 'AVAILABLE'
@@ -57,7 +57,7 @@ BEGIN ATOMIC
                 JOIN rowrun.task_run x ON x.id = due.id
                 UNION ALL
                 SELECT p.xmax, 'plan ' || p.id AS what
-                FROM (SELECT m.plan_id FROM rowrun.gate_mark m WHERE m.kind IN ('PLAN', 'GATE') ORDER BY m.id LIMIT 20) m JOIN rowrun.plan p ON p.id = m.plan_id
+                FROM (SELECT m.plan_id FROM rowrun.gate_mark m WHERE m.kind IN ('PLAN', 'PLAN_CHANGED') ORDER BY m.id LIMIT 20) m JOIN rowrun.plan p ON p.id = m.plan_id
                 UNION ALL
                 SELECT p.xmax, 'the lock of the gates' AS what FROM rowrun.promotion_lock p) r
             JOIN pg_locks t ON t.locktype = 'transactionid' AND t.transactionid = r.holder AND t.mode = 'ExclusiveLock' AND t.granted

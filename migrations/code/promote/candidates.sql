@@ -36,17 +36,17 @@ BEGIN
         part := ARRAY(SELECT w.id FROM waiting_for_tasks(marks.tasks) w);
         ids := ids || part[1:bound];
         IF cardinality(part) >= bound THEN
-            INSERT INTO gate_mark (kind, task_id) SELECT 'TASK', unnest(marks.tasks);
+            INSERT INTO gate_mark (kind, task_id) SELECT 'DEPENDENCY', unnest(marks.tasks);
             more := true;
         END IF;
     END IF;
     IF cardinality(marks.paused) > 0 THEN
         part := ARRAY(SELECT r.id FROM task_run r JOIN task k ON k.id = r.task_id
-                      WHERE r.task_id = ANY (marks.paused) AND r.status = 'PENDING' AND r.hold = 'PAUSED' AND NOT k.paused
+                      WHERE r.task_id = ANY (marks.paused) AND r.status = 'PENDING' AND r.cause = 'PAUSED' AND NOT k.paused
                       LIMIT 2000);
         ids := ids || part[1:bound];
         IF cardinality(part) >= bound THEN
-            INSERT INTO gate_mark (kind, task_id) SELECT 'PAUSE', unnest(marks.paused);
+            INSERT INTO gate_mark (kind, task_id) SELECT 'PAUSED', unnest(marks.paused);
             more := true;
         END IF;
     END IF;
@@ -55,7 +55,7 @@ BEGIN
         ids := ids || part[1:bound];
         IF cardinality(part) >= bound THEN
             INSERT INTO gate_mark (kind, plan_id, database_id)
-            SELECT 'FAILURE', f.plan_id, f.database_id FROM jsonb_to_recordset(marks.failures) AS f(plan_id bigint, database_id text);
+            SELECT 'PLAN_FAILED', f.plan_id, f.database_id FROM jsonb_to_recordset(marks.failures) AS f(plan_id bigint, database_id text);
             more := true;
         END IF;
     END IF;
@@ -63,7 +63,7 @@ BEGIN
         part := ARRAY(SELECT w.id FROM waiting_for_replicas(t) w);
         ids := ids || part[1:bound];
         IF cardinality(part) >= bound THEN
-            INSERT INTO gate_mark (kind) VALUES ('REPLICA');
+            INSERT INTO gate_mark (kind) VALUES ('NO_REPLICA');
             more := true;
         END IF;
     END IF;
@@ -137,13 +137,13 @@ BEGIN ATOMIC
         SELECT x.id, d.database_id, row_number() OVER () AS n,
                count(*) FILTER (WHERE x.sequential) OVER (ROWS UNBOUNDED PRECEDING) - x.sequential::int AS before FROM (
             SELECT r.id, r.sequential FROM rowrun.task_run r
-            WHERE r.status = 'PENDING' AND r.hold = 'DATABASE' AND r.database_id = d.database_id AND r.version_key IS NULL
+            WHERE r.status = 'PENDING' AND r.cause = 'DATABASE' AND r.database_id = d.database_id AND r.version_key IS NULL
             ORDER BY r.version_key, r.priority DESC, r.run_at, r.id LIMIT 200) x
         UNION ALL
         SELECT x.id, d.database_id, row_number() OVER () AS n,
                count(*) FILTER (WHERE x.sequential) OVER (ROWS UNBOUNDED PRECEDING) - x.sequential::int AS before FROM (
             SELECT r.id, r.sequential FROM rowrun.task_run r
-            WHERE r.status = 'PENDING' AND r.hold = 'DATABASE' AND r.database_id = d.database_id AND r.version_key = m.version_key
+            WHERE r.status = 'PENDING' AND r.cause = 'DATABASE' AND r.database_id = d.database_id AND r.version_key = m.version_key
             ORDER BY r.priority DESC, r.run_at, r.id LIMIT 200) x
     ) c
     WHERE c.before < 5;
@@ -166,10 +166,10 @@ BEGIN ATOMIC
     SELECT r.id
     FROM (SELECT DISTINCT e.task_id FROM rowrun.task_dependency e WHERE e.depends_on_id = ANY (waiting_for_tasks.task_ids)) w
     CROSS JOIN LATERAL (
-        SELECT u.id, u.hold FROM rowrun.task_run u
+        SELECT u.id, u.cause FROM rowrun.task_run u
         WHERE u.task_id = w.task_id AND u.plan_id IS NOT NULL
           AND u.status IN ('PENDING', 'AVAILABLE', 'RUNNING') AND coalesce(u.status, '') = 'PENDING' LIMIT 1) r
-    WHERE (r.hold = 'DEPENDENCY' OR r.hold IS NULL)
+    WHERE (r.cause = 'DEPENDENCY' OR r.cause IS NULL)
       AND NOT EXISTS (SELECT FROM rowrun.unmet_dependency d WHERE d.task_id = w.task_id OFFSET 0)
     LIMIT 2000;
 END;
@@ -179,7 +179,7 @@ CREATE OR REPLACE FUNCTION rowrun.waiting_for_mends(failures jsonb) RETURNS TABL
 BEGIN ATOMIC
     SELECT r.id FROM jsonb_to_recordset(waiting_for_mends.failures) AS f(plan_id bigint, database_id text)
     JOIN rowrun.task_run r ON r.plan_id = f.plan_id AND r.database_id = f.database_id
-    WHERE r.status = 'PENDING' AND r.hold = 'FAILURE'
+    WHERE r.status = 'PENDING' AND r.cause = 'PLAN_FAILED'
       AND NOT EXISTS (SELECT FROM rowrun.task x JOIN rowrun.plan p ON p.id = x.plan_id
                       WHERE x.plan_id = r.plan_id AND x.database_id = r.database_id
                         AND p.on_failure = 'STOP_DATABASE' AND x.version_key < r.version_key
@@ -194,7 +194,7 @@ BEGIN ATOMIC
     SELECT x.id FROM unnest(waiting_of_plans.plan_ids) p(id)
     CROSS JOIN LATERAL rowrun.plan_room(p.id) room
     CROSS JOIN LATERAL (
-        SELECT r.id FROM rowrun.task_run r WHERE r.plan_id = p.id AND r.status = 'PENDING' AND r.hold = 'READY'
+        SELECT r.id FROM rowrun.task_run r WHERE r.plan_id = p.id AND r.status = 'PENDING' AND r.cause = 'PLAN'
         ORDER BY r.priority DESC, r.run_at, r.id
         LIMIT CASE WHEN p.id = ANY (waiting_of_plans.wide) THEN waiting_of_plans.most ELSE least(room.slots, waiting_of_plans.most) END) x
     WHERE room.open AND room.slots > 0;

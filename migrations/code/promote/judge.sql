@@ -9,7 +9,7 @@
 -- may have waited behind it that needn't now. exclusive: sequential on a database.
 -- Inlined where it is called.
 CREATE OR REPLACE FUNCTION rowrun.judge(run_ids bigint[], plan_ids bigint[], t timestamptz, last_mark bigint)
-    RETURNS TABLE (id bigint, hold text, plan_id bigint, database_id text, exclusive boolean, crowded_out boolean, fresh boolean, freed boolean,
+    RETURNS TABLE (id bigint, cause text, plan_id bigint, database_id text, exclusive boolean, crowded_out boolean, fresh boolean, freed boolean,
                    judged_at timestamptz)
     LANGUAGE sql STABLE
 BEGIN ATOMIC
@@ -17,10 +17,10 @@ BEGIN ATOMIC
         -- What was written about other runs may be out of date where a mark says that something has changed: those that
         -- came since the pass took its marks, and those that it left.
         SELECT greatest(judge.t, max(m.at) FILTER (WHERE m.id > judge.last_mark)) AS t,
-               ARRAY[CASE WHEN bool_or(m.kind = 'PAUSE') THEN 'PAUSED' END,
-                     CASE WHEN bool_or(m.kind IN ('TASK', 'DEPENDENT', 'RUN')) THEN 'DEPENDENCY' END,
-                     CASE WHEN bool_or(m.kind = 'FAILURE') THEN 'FAILURE' END,
-                     CASE WHEN bool_or(m.kind IN ('REPLICA', 'RUN')) THEN 'REPLICA' END] AS stale
+               ARRAY[CASE WHEN bool_or(m.kind = 'PAUSED') THEN 'PAUSED' END,
+                     CASE WHEN bool_or(m.kind IN ('DEPENDENCY', 'TASK', 'RUN')) THEN 'DEPENDENCY' END,
+                     CASE WHEN bool_or(m.kind = 'PLAN_FAILED') THEN 'PLAN_FAILED' END,
+                     CASE WHEN bool_or(m.kind IN ('NO_REPLICA', 'RUN')) THEN 'NO_REPLICA' END] AS stale
         FROM rowrun.gate_mark m
     ), room AS MATERIALIZED (
         -- Taken for many, so that they are hashed: as many plans as runs would be compared each with each.
@@ -29,8 +29,8 @@ BEGIN ATOMIC
         CROSS JOIN LATERAL (SELECT l.id, l.parallel_limit FROM rowrun.plan l WHERE l.id = judge.plan_ids[n] OFFSET 0) l
         CROSS JOIN LATERAL rowrun.plan_room(l.id) p
     ), candidate AS MATERIALIZED (
-        SELECT r.id, r.plan_id, r.database_id, r.version_key, r.sequential, r.priority, r.run_at, r.hold AS held,
-               coalesce(p.open, true) AS plan_open, coalesce(p.slots, 1) AS slots, g.gate
+        SELECT r.id, r.plan_id, r.database_id, r.version_key, r.sequential, r.priority, r.run_at, r.cause AS held,
+               coalesce(p.open, true) AS plan_open, coalesce(p.slots, 1) AS slots, g.cause
         FROM rowrun.task_run r
         LEFT JOIN room p ON p.plan_id = r.plan_id
         CROSS JOIN moment
@@ -44,12 +44,12 @@ BEGIN ATOMIC
                CASE WHEN d.others THEN EXISTS (SELECT FROM rowrun.task_run a WHERE a.database_id = d.database_id AND a.sequential
                                                AND a.status IN ('AVAILABLE', 'RUNNING')) END AS active_sequential
         FROM (SELECT c.database_id, bool_or(c.sequential) AS sequential, bool_or(NOT c.sequential) AS others
-              FROM candidate c WHERE c.gate IS NULL AND c.plan_open AND c.slots > 0 AND c.database_id IS NOT NULL GROUP BY 1) d
+              FROM candidate c WHERE c.cause IS NULL AND c.plan_open AND c.slots > 0 AND c.database_id IS NOT NULL GROUP BY 1) d
     ), open AS MATERIALIZED (
         -- Mutual exclusion with that. Each database is that of a candidate, so that FULL finds no more than LEFT; but it is
         -- never done as a loop, which the planner takes for few, and which compares each of a thousand with each.
         SELECT c.*, coalesce(CASE WHEN c.sequential THEN d.active ELSE d.active_sequential END, false) AS busy
-        FROM (SELECT * FROM candidate c WHERE c.gate IS NULL AND c.plan_open AND c.slots > 0) c
+        FROM (SELECT * FROM candidate c WHERE c.cause IS NULL AND c.plan_open AND c.slots > 0) c
         FULL JOIN target d ON d.database_id = c.database_id
     ), base AS MATERIALIZED (
         -- A run whose gates are open has the smallest version there is.
@@ -90,15 +90,15 @@ BEGIN ATOMIC
         SELECT a.id, a.slots, row_number() OVER (PARTITION BY a.plan_id ORDER BY a.priority DESC, a.run_at, a.id) AS n
         FROM passed a WHERE a.alone
     )
-    SELECT v.id, v.hold, v.plan_id, v.database_id, v.sequential AND v.database_id IS NOT NULL, v.crowded_out, v.fresh,
-           v.could_go AND v.hold <> 'DATABASE' AND v.hold IS DISTINCT FROM v.held, (SELECT moment.t FROM moment)
+    SELECT v.id, v.cause, v.plan_id, v.database_id, v.sequential AND v.database_id IS NOT NULL, v.crowded_out, v.fresh,
+           v.could_go AND v.cause <> 'DATABASE' AND v.cause IS DISTINCT FROM v.held, (SELECT moment.t FROM moment)
     FROM (
         SELECT c.id, c.plan_id, c.database_id, c.sequential, c.held, c.held IS NULL AND c.version_key IS NOT NULL AS fresh,
-               c.sequential AND c.database_id IS NOT NULL AND (c.held IS NULL OR c.held IN ('DATABASE', 'READY')) AS could_go,
-               CASE WHEN c.gate IS NOT NULL THEN c.gate
-                    WHEN NOT c.plan_open OR c.slots <= 0 THEN 'READY'
+               c.sequential AND c.database_id IS NOT NULL AND (c.held IS NULL OR c.held IN ('DATABASE', 'PLAN')) AS could_go,
+               CASE WHEN c.cause IS NOT NULL THEN c.cause
+                    WHEN NOT c.plan_open OR c.slots <= 0 THEN 'PLAN'
                     WHEN k.id IS NULL THEN 'DATABASE'
-                    WHEN c.plan_id IS NOT NULL AND k.n > k.slots THEN 'READY' END AS hold,
+                    WHEN c.plan_id IS NOT NULL AND k.n > k.slots THEN 'PLAN' END AS cause,
                c.plan_id IS NOT NULL AND k.n > k.slots AS crowded_out
         FROM candidate c LEFT JOIN ranked k ON k.id = c.id
     ) v;

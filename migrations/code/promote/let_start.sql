@@ -38,7 +38,7 @@ BEGIN
         ids := '{}';
         claims := '{}';
         IF cardinality(run_ids) = 1 THEN
-            PERFORM hold_runs(run_ids, '{DATABASE}');
+            PERFORM write_causes(run_ids, '{DATABASE}');
             INSERT INTO gate_mark (kind, run_id) VALUES ('RUN', run_ids[1]);
             RETURN;
         END IF;

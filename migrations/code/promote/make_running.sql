@@ -26,7 +26,7 @@ BEGIN
               ORDER BY r.priority DESC, r.run_at, r.id LIMIT octet_length(request.hashes) / 32 - request.used) f
     ), taken AS (
         UPDATE task_run r
-        SET status = 'RUNNING', prev_status = 'PENDING', by_hand = NULL, hold = NULL, judge_at = NULL, replica_id = request.replica_id,
+        SET status = 'RUNNING', prev_status = 'PENDING', edited_directly = NULL, cause = NULL, judge_at = NULL, replica_id = request.replica_id,
             claim_hash = substring(request.hashes FROM 32 * f.n - 31 FOR 32), available_at = greatest(make_running.t, r.run_at),
             started_at = greatest(now.t, r.run_at), updated_at = greatest(now.t, r.run_at, r.updated_at + interval '1 us'),
             deadline = CASE WHEN coalesce(k.timeout, make_interval(secs => request.default_timeout)) > interval '0'

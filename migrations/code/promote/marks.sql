@@ -31,14 +31,14 @@ BEGIN
     )
     SELECT count(*), coalesce(array_agg(DISTINCT k.run_id) FILTER (WHERE k.kind = 'RUN'), '{}'),
            coalesce(array_agg(DISTINCT k.database_id) FILTER (WHERE k.kind = 'DATABASE'), '{}'),
-           coalesce(array_agg(DISTINCT k.plan_id) FILTER (WHERE k.kind IN ('PLAN', 'GATE')), '{}'),
-           coalesce(array_agg(DISTINCT k.plan_id) FILTER (WHERE k.kind = 'GATE'), '{}'),
+           coalesce(array_agg(DISTINCT k.plan_id) FILTER (WHERE k.kind IN ('PLAN', 'PLAN_CHANGED')), '{}'),
+           coalesce(array_agg(DISTINCT k.plan_id) FILTER (WHERE k.kind = 'PLAN_CHANGED'), '{}'),
            coalesce(array_agg(DISTINCT k.plan_id) FILTER (WHERE k.wide), '{}'),
-           coalesce(array_agg(DISTINCT k.task_id) FILTER (WHERE k.kind = 'DEPENDENT'), '{}'),
            coalesce(array_agg(DISTINCT k.task_id) FILTER (WHERE k.kind = 'TASK'), '{}'),
-           coalesce(array_agg(DISTINCT k.task_id) FILTER (WHERE k.kind = 'PAUSE'), '{}'),
-           jsonb_agg(DISTINCT jsonb_build_object('plan_id', k.plan_id, 'database_id', k.database_id)) FILTER (WHERE k.kind = 'FAILURE'),
-           coalesce(bool_or(k.kind = 'REPLICA'), false),
+           coalesce(array_agg(DISTINCT k.task_id) FILTER (WHERE k.kind = 'DEPENDENCY'), '{}'),
+           coalesce(array_agg(DISTINCT k.task_id) FILTER (WHERE k.kind = 'PAUSED'), '{}'),
+           jsonb_agg(DISTINCT jsonb_build_object('plan_id', k.plan_id, 'database_id', k.database_id)) FILTER (WHERE k.kind = 'PLAN_FAILED'),
+           coalesce(bool_or(k.kind = 'NO_REPLICA'), false),
            jsonb_agg(DISTINCT jsonb_build_object('plan_id', k.plan_id, 'round', k.round, 'by_run', k.by_run)) FILTER (WHERE k.round IS NOT NULL)
     INTO taken, runs, databases, plans, gates, wide, dependents, tasks, paused, failures, replicas, rounds
     FROM taken k;
@@ -68,9 +68,9 @@ COMMENT ON FUNCTION rowrun.take_marks(boolean, integer) IS 'Internal: takes the 
 CREATE OR REPLACE FUNCTION rowrun.overlooked_databases(known text[]) RETURNS TABLE (database_id text) LANGUAGE sql STABLE
 BEGIN ATOMIC
     WITH RECURSIVE d AS (
-        (SELECT r.database_id FROM rowrun.task_run r WHERE r.status = 'PENDING' AND r.hold = 'DATABASE' ORDER BY r.database_id LIMIT 1)
+        (SELECT r.database_id FROM rowrun.task_run r WHERE r.status = 'PENDING' AND r.cause = 'DATABASE' ORDER BY r.database_id LIMIT 1)
         UNION ALL
-        SELECT (SELECT r.database_id FROM rowrun.task_run r WHERE r.status = 'PENDING' AND r.hold = 'DATABASE'
+        SELECT (SELECT r.database_id FROM rowrun.task_run r WHERE r.status = 'PENDING' AND r.cause = 'DATABASE'
                   AND r.database_id > d.database_id ORDER BY r.database_id LIMIT 1)
         FROM d WHERE d.database_id IS NOT NULL
     )
@@ -83,9 +83,9 @@ COMMENT ON FUNCTION rowrun.overlooked_databases(text[]) IS 'Internal: other data
 CREATE OR REPLACE FUNCTION rowrun.overlooked_plans(known bigint[]) RETURNS TABLE (plan_id bigint) LANGUAGE sql STABLE
 BEGIN ATOMIC
     WITH RECURSIVE p AS (
-        (SELECT r.plan_id FROM rowrun.task_run r WHERE r.status = 'PENDING' AND r.hold = 'READY' AND r.plan_id > 0 ORDER BY r.plan_id LIMIT 1)
+        (SELECT r.plan_id FROM rowrun.task_run r WHERE r.status = 'PENDING' AND r.cause = 'PLAN' AND r.plan_id > 0 ORDER BY r.plan_id LIMIT 1)
         UNION ALL
-        SELECT (SELECT r.plan_id FROM rowrun.task_run r WHERE r.status = 'PENDING' AND r.hold = 'READY'
+        SELECT (SELECT r.plan_id FROM rowrun.task_run r WHERE r.status = 'PENDING' AND r.cause = 'PLAN'
                   AND r.plan_id > p.plan_id ORDER BY r.plan_id LIMIT 1)
         FROM p WHERE p.plan_id IS NOT NULL
     )

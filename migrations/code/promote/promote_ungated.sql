@@ -32,7 +32,7 @@ BEGIN
         FROM (SELECT r.id, rowrun.own_cause(k, r.missed_at, t) AS cause FROM task_run r JOIN task k ON k.id = r.task_id
               WHERE r.id = ANY (ids) AND coalesce(r.status, '') = 'PENDING') c
         WHERE c.cause IS NOT NULL;
-        PERFORM hold_runs(closed, causes);
+        PERFORM write_causes(closed, causes);
     END IF;
 END $$;
 COMMENT ON FUNCTION rowrun.promote_ungated(timestamptz, integer, rowrun.claim_request) IS 'Internal: promotes runs without plan and database.';

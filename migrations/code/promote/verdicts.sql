@@ -1,5 +1,5 @@
 -- The judgement of a pass: on which of these runs, and what follows from it for all of them together.
-CREATE OR REPLACE FUNCTION rowrun.verdicts_on(run_ids bigint[], OUT ids bigint[], OUT holds text[], OUT open_ids bigint[], OUT exclusive boolean,
+CREATE OR REPLACE FUNCTION rowrun.verdicts_on(run_ids bigint[], OUT ids bigint[], OUT causes text[], OUT open_ids bigint[], OUT exclusive boolean,
     OUT crowded_out text[], OUT fresh text[], OUT freed text[], OUT t timestamptz) LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
@@ -25,12 +25,12 @@ BEGIN
     -- not before an end that the snapshot sees. An end after t leaves its mark behind the last one now.
     last_mark := coalesce(pg_sequence_last_value('rowrun.gate_mark_id_seq'), 0);
     t := clock_timestamp();
-    SELECT array_agg(v.id), array_agg(v.hold), coalesce(array_agg(v.id) FILTER (WHERE v.hold IS NULL), '{}'),
-           bool_or(v.hold IS NULL AND v.exclusive), bool_or(v.hold IS NULL AND v.plan_id IS NOT NULL),
+    SELECT array_agg(v.id), array_agg(v.cause), coalesce(array_agg(v.id) FILTER (WHERE v.cause IS NULL), '{}'),
+           bool_or(v.cause IS NULL AND v.exclusive), bool_or(v.cause IS NULL AND v.plan_id IS NOT NULL),
            array_agg(DISTINCT v.database_id) FILTER (WHERE v.crowded_out AND v.database_id IS NOT NULL),
            array_agg(DISTINCT v.database_id) FILTER (WHERE v.fresh), array_agg(DISTINCT v.database_id) FILTER (WHERE v.freed),
            max(v.judged_at)
-    INTO ids, holds, open_ids, exclusive, of_plans, crowded_out, fresh, freed, t
+    INTO ids, causes, open_ids, exclusive, of_plans, crowded_out, fresh, freed, t
     FROM rowrun.judge(locked, plans, t, last_mark) v;
 
     IF of_plans THEN
@@ -38,8 +38,8 @@ BEGIN
         late := rowrun.begin_rounds(open_ids, false);
         IF cardinality(late) > 0 THEN
             open_ids := ARRAY(SELECT o FROM unnest(open_ids) o WHERE o <> ALL (late));
-            holds := ARRAY(SELECT CASE WHEN v.id = ANY (late) THEN 'READY' ELSE v.hold END
-                           FROM unnest(ids, holds) WITH ORDINALITY v(id, hold, n) ORDER BY v.n);
+            causes := ARRAY(SELECT CASE WHEN v.id = ANY (late) THEN 'PLAN' ELSE v.cause END
+                           FROM unnest(ids, causes) WITH ORDINALITY v(id, cause, n) ORDER BY v.n);
             INSERT INTO gate_mark (kind, plan_id) SELECT DISTINCT 'PLAN', r.plan_id FROM task_run r WHERE r.id = ANY (late);
         END IF;
     END IF;
@@ -66,14 +66,14 @@ BEGIN
         claims := step.claims;
     END IF;
     IF cardinality(v.open_ids) < cardinality(v.ids) THEN
-        IF 'DEPENDENCY' = ANY (v.holds) THEN
-            PERFORM mark_unseen_ends(v.ids, v.holds);
+        IF 'DEPENDENCY' = ANY (v.causes) THEN
+            PERFORM mark_unseen_ends(v.ids, v.causes);
         END IF;
-        PERFORM hold_runs(v.ids, v.holds);
-        IF 'TIME' = ANY (v.holds) THEN
+        PERFORM write_causes(v.ids, v.causes);
+        IF 'RUN_AT' = ANY (v.causes) THEN
             -- Their marks had them judged before they are due: this pass is the only one that is sure to be told of their time.
             next_ms := (SELECT extract(epoch FROM min(r.run_at) - v.t) * 1000
-                        FROM task_run r JOIN unnest(v.ids, v.holds) h(id, hold) ON h.id = r.id WHERE h.hold = 'TIME');
+                        FROM task_run r JOIN unnest(v.ids, v.causes) h(id, cause) ON h.id = r.id WHERE h.cause = 'RUN_AT');
         END IF;
     END IF;
 END $$;
@@ -81,14 +81,14 @@ COMMENT ON FUNCTION rowrun.apply_verdicts(record, rowrun.claim_request) IS 'Inte
 
 -- Whoever is just ending a task may not have seen that one of these waits for it. Whose tasks can all be locked is seen
 -- by their ends; where one is held, or the verdict is out of date by now, it is judged again.
-CREATE OR REPLACE FUNCTION rowrun.mark_unseen_ends(run_ids bigint[], holds text[]) RETURNS void LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION rowrun.mark_unseen_ends(run_ids bigint[], causes text[]) RETURNS void LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     waiting bigint[];
     locked_tasks bigint[];
 BEGIN
-    waiting := ARRAY(SELECT r.id FROM unnest(run_ids, holds) v(id, hold) JOIN task_run r ON r.id = v.id
-                     WHERE v.hold = 'DEPENDENCY' AND r.hold IS DISTINCT FROM 'DEPENDENCY');
+    waiting := ARRAY(SELECT r.id FROM unnest(run_ids, causes) v(id, cause) JOIN task_run r ON r.id = v.id
+                     WHERE v.cause = 'DEPENDENCY' AND r.cause IS DISTINCT FROM 'DEPENDENCY');
     locked_tasks := ARRAY(SELECT n.id FROM task n
                           WHERE n.id IN (SELECT d.depends_on_id FROM task_run r JOIN unmet_dependency d ON d.task_id = r.task_id
                                          WHERE r.id = ANY (waiting))
@@ -106,14 +106,14 @@ COMMENT ON FUNCTION rowrun.mark_unseen_ends(bigint[], text[]) IS 'Internal: mark
 CREATE OR REPLACE FUNCTION rowrun.leave_marks(v record, of_plans bigint[], cut_off text[]) RETURNS boolean LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
-    left_some boolean := 'SKIPPED' = ANY (v.holds); -- their ends have left marks
+    left_some boolean := 'SKIPPED' = ANY (v.causes); -- their ends have left marks
 BEGIN
     IF v.fresh IS NOT NULL THEN
         -- A version that came may hold a sequential run back, behind which others then needn't wait.
         INSERT INTO gate_mark (kind, database_id)
         SELECT 'DATABASE', d FROM unnest(v.fresh) d
         WHERE (SELECT true FROM task_run w WHERE w.database_id = d AND w.version_key IS NULL AND NOT w.sequential
-               AND w.status = 'PENDING' AND w.hold = 'DATABASE' LIMIT 1)
+               AND w.status = 'PENDING' AND w.cause = 'DATABASE' LIMIT 1)
           AND (SELECT true FROM task_run q WHERE q.database_id = d AND q.version_key IS NOT NULL AND q.sequential AND q.status = 'PENDING' LIMIT 1);
         left_some := left_some OR FOUND;
     END IF;
@@ -121,7 +121,7 @@ BEGIN
         -- A sequential run that others waited behind, as mutual exclusion alone held it, and that something else holds now.
         INSERT INTO gate_mark (kind, database_id)
         SELECT 'DATABASE', d FROM unnest(v.freed) d
-        WHERE (SELECT true FROM task_run w WHERE w.database_id = d AND w.status = 'PENDING' AND w.hold = 'DATABASE' LIMIT 1);
+        WHERE (SELECT true FROM task_run w WHERE w.database_id = d AND w.status = 'PENDING' AND w.cause = 'DATABASE' LIMIT 1);
         left_some := left_some OR FOUND;
     END IF;
     IF cardinality(v.open_ids) > 0 THEN
@@ -130,26 +130,26 @@ BEGIN
         SELECT DISTINCT 'DATABASE', s.database_id
         FROM (SELECT DISTINCT r.plan_id FROM task_run r WHERE r.id = ANY (v.open_ids) AND num_nonnulls(r.plan_id) = 1) p
         CROSS JOIN LATERAL (SELECT r.database_id FROM task_run r
-                            WHERE r.plan_id = p.plan_id AND r.status = 'PENDING' AND r.hold = 'READY' AND r.sequential AND r.database_id > '') s
-        WHERE (SELECT true FROM task_run w WHERE w.database_id = s.database_id AND w.status = 'PENDING' AND w.hold = 'DATABASE' LIMIT 1)
+                            WHERE r.plan_id = p.plan_id AND r.status = 'PENDING' AND r.cause = 'PLAN' AND r.sequential AND r.database_id > '') s
+        WHERE (SELECT true FROM task_run w WHERE w.database_id = s.database_id AND w.status = 'PENDING' AND w.cause = 'DATABASE' LIMIT 1)
           AND (SELECT room.slots FROM rowrun.plan_room(p.plan_id) room) <= 0;
         left_some := left_some OR FOUND;
     END IF;
     IF num_nonnulls(v.crowded_out, cut_off) > 0 THEN
         INSERT INTO gate_mark (kind, database_id)
         SELECT DISTINCT 'DATABASE', d FROM unnest(coalesce(v.crowded_out, '{}') || coalesce(cut_off, '{}')) d
-        WHERE EXISTS (SELECT FROM unnest(v.holds) h(hold) WHERE h.hold IS DISTINCT FROM 'DATABASE');
+        WHERE EXISTS (SELECT FROM unnest(v.causes) h(cause) WHERE h.cause IS DISTINCT FROM 'DATABASE');
         left_some := left_some OR FOUND;
     END IF;
     IF cardinality(of_plans) > 0 THEN
         INSERT INTO gate_mark (kind, plan_id, wide)
         SELECT 'PLAN', q.plan_id, q.wide
-        FROM (SELECT r.plan_id, bool_or(h.hold IS NOT NULL) AS wide
-              FROM task_run r JOIN unnest(v.ids, v.holds) h(id, hold) ON h.id = r.id
-              WHERE r.id = ANY (of_plans) AND h.hold IS DISTINCT FROM 'READY' GROUP BY r.plan_id) q
+        FROM (SELECT r.plan_id, bool_or(h.cause IS NOT NULL) AS wide
+              FROM task_run r JOIN unnest(v.ids, v.causes) h(id, cause) ON h.id = r.id
+              WHERE r.id = ANY (of_plans) AND h.cause IS DISTINCT FROM 'PLAN' GROUP BY r.plan_id) q
         CROSS JOIN LATERAL rowrun.plan_room(q.plan_id) room
         WHERE room.open AND room.slots > 0
-          AND EXISTS (SELECT FROM task_run r WHERE r.plan_id = q.plan_id AND r.status = 'PENDING' AND r.hold = 'READY');
+          AND EXISTS (SELECT FROM task_run r WHERE r.plan_id = q.plan_id AND r.status = 'PENDING' AND r.cause = 'PLAN');
         left_some := left_some OR FOUND;
     END IF;
     RETURN coalesce(left_some, false);

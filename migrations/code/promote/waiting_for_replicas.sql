@@ -3,23 +3,23 @@ CREATE OR REPLACE FUNCTION rowrun.waiting_for_replicas(t timestamptz) RETURNS TA
 BEGIN ATOMIC
     WITH RECURSIVE kinds AS (
         (SELECT r.queue, r.type, coalesce(r.database_id, '') AS database_id, r.database_id IS NULL AS none
-         FROM rowrun.task_run r WHERE r.status = 'PENDING' AND r.hold = 'REPLICA' ORDER BY r.queue, r.type, r.database_id LIMIT 1)
+         FROM rowrun.task_run r WHERE r.status = 'PENDING' AND r.cause = 'NO_REPLICA' ORDER BY r.queue, r.type, r.database_id LIMIT 1)
         UNION ALL
         SELECT n.queue, n.type, coalesce(n.database_id, ''), n.database_id IS NULL
         FROM kinds k
         CROSS JOIN LATERAL (
             (SELECT r.queue, r.type, r.database_id FROM rowrun.task_run r
-             WHERE r.status = 'PENDING' AND r.hold = 'REPLICA' AND NOT k.none
+             WHERE r.status = 'PENDING' AND r.cause = 'NO_REPLICA' AND NOT k.none
                AND r.queue = k.queue AND r.type = k.type AND r.database_id > k.database_id
              ORDER BY r.queue, r.type, r.database_id LIMIT 1)
             UNION ALL
             (SELECT r.queue, r.type, r.database_id FROM rowrun.task_run r
-             WHERE r.status = 'PENDING' AND r.hold = 'REPLICA' AND NOT k.none
+             WHERE r.status = 'PENDING' AND r.cause = 'NO_REPLICA' AND NOT k.none
                AND r.queue = k.queue AND r.type = k.type AND r.database_id IS NULL
              ORDER BY r.queue, r.type, r.database_id LIMIT 1)
             UNION ALL
             (SELECT r.queue, r.type, r.database_id FROM rowrun.task_run r
-             WHERE r.status = 'PENDING' AND r.hold = 'REPLICA' AND (r.queue, r.type) > (k.queue, k.type)
+             WHERE r.status = 'PENDING' AND r.cause = 'NO_REPLICA' AND (r.queue, r.type) > (k.queue, k.type)
              ORDER BY r.queue, r.type, r.database_id LIMIT 1)
             LIMIT 1
         ) n
@@ -30,10 +30,10 @@ BEGIN ATOMIC
     )
     SELECT r.id FROM fitting f
     CROSS JOIN LATERAL (
-        SELECT q.id, q.queue, q.type, q.database_id, q.task_id FROM rowrun.task_run q WHERE q.status = 'PENDING' AND q.hold = 'REPLICA'
+        SELECT q.id, q.queue, q.type, q.database_id, q.task_id FROM rowrun.task_run q WHERE q.status = 'PENDING' AND q.cause = 'NO_REPLICA'
            AND q.queue = f.queue AND q.type = f.type AND NOT f.none AND q.database_id = f.database_id
         UNION ALL
-        SELECT q.id, q.queue, q.type, q.database_id, q.task_id FROM rowrun.task_run q WHERE q.status = 'PENDING' AND q.hold = 'REPLICA'
+        SELECT q.id, q.queue, q.type, q.database_id, q.task_id FROM rowrun.task_run q WHERE q.status = 'PENDING' AND q.cause = 'NO_REPLICA'
            AND q.queue = f.queue AND q.type = f.type AND f.none AND q.database_id IS NULL
     ) r
     JOIN rowrun.task k ON k.id = r.task_id

@@ -11,8 +11,8 @@ DECLARE
     run rowrun.task_run;
 BEGIN
     UPDATE rowrun.task_run r
-    SET status = 'CANCELED', prev_status = 'PENDING', by_hand = NULL, finished_at = t, updated_at = greatest(t, r.updated_at + interval '1 us'),
-        hold = NULL, judge_at = NULL, cancel_reason = reason,
+    SET status = 'CANCELED', prev_status = 'PENDING', edited_directly = NULL, finished_at = t, updated_at = greatest(t, r.updated_at + interval '1 us'),
+        cause = NULL, judge_at = NULL, cancel_reason = reason,
         result = jsonb_build_object('code', 'CANCELED', 'detail', 'Task run canceled: ' || reason)
     WHERE r.id = cancel_tick.run_id AND coalesce(r.status, '') = 'PENDING'
     RETURNING r.* INTO run;

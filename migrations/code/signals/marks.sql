@@ -36,7 +36,7 @@ BEGIN
         ('PLAN', NULL, CASE WHEN c.prev_status <> 'PENDING' THEN c.plan_id END, NULL),
         -- Its task is locked by now (above, or before the call): a pass that holds a run back for it either finds it
         -- locked, and leaves a mark of its own, or is over before this statement, which then sees the dependency.
-        ('TASK', NULL, NULL, CASE WHEN c.plan_id IS NOT NULL AND c.status = 'DONE'
+        ('DEPENDENCY', NULL, NULL, CASE WHEN c.plan_id IS NOT NULL AND c.status = 'DONE'
             AND (EXISTS (SELECT FROM rowrun.task_dependency d WHERE d.depends_on_id = c.task_id)
                  OR current_setting('transaction_isolation') <> 'read committed') THEN c.task_id END)
     ) m(kind, database_id, plan_id, task_id)
@@ -46,30 +46,30 @@ END $$;
 COMMENT ON FUNCTION rowrun.mark_ended(bigint[]) IS 'Internal: outcome of tasks and marks of what may start, after the end of runs.';
 
 -- A PENDING run that was moved or got another place in the order, a cancel asked of a RUNNING one.
-CREATE OR REPLACE FUNCTION rowrun.note_edit(database_id text, look boolean) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+CREATE OR REPLACE FUNCTION rowrun.mark_edited(database_id text, look boolean) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 BEGIN
-    IF note_edit.database_id IS NOT NULL THEN
-        INSERT INTO rowrun.gate_mark (kind, database_id) VALUES ('DATABASE', note_edit.database_id);
+    IF mark_edited.database_id IS NOT NULL THEN
+        INSERT INTO rowrun.gate_mark (kind, database_id) VALUES ('DATABASE', mark_edited.database_id);
     END IF;
     IF look THEN
         PERFORM rowrun.notify_look();
     END IF;
 END $$;
-COMMENT ON FUNCTION rowrun.note_edit(text, boolean) IS 'Internal: a PENDING run was moved, or a cancel asked of a RUNNING one.';
+COMMENT ON FUNCTION rowrun.mark_edited(text, boolean) IS 'Internal: a PENDING run was moved, or a cancel asked of a RUNNING one.';
 
--- New runs of a plan that are READY. The fill trigger calls it for the first that a transaction inserts.
-CREATE OR REPLACE FUNCTION rowrun.note_ready(plan_id bigint) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+-- New runs of a plan that wait for their plan alone. The fill trigger calls it for the first that a transaction inserts.
+CREATE OR REPLACE FUNCTION rowrun.mark_ready(plan_id bigint) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 BEGIN
-    INSERT INTO gate_mark (kind, plan_id) VALUES ('PLAN', note_ready.plan_id);
+    INSERT INTO gate_mark (kind, plan_id) VALUES ('PLAN', mark_ready.plan_id);
 END $$;
-COMMENT ON FUNCTION rowrun.note_ready(bigint) IS 'Internal: a plan has new runs that may be READY.';
+COMMENT ON FUNCTION rowrun.mark_ready(bigint) IS 'Internal: a plan has new runs that may wait for it alone.';
 
 -- New runs that are likely to wait for their database, which is why they are inserted as held by it: the mark alone has
 -- them looked at, so that a guess that is wrong costs a look. The fill trigger calls it for the second that a transaction
 -- inserts. False, and no mark: no replica can take such a run, so that something else than its database will hold it.
-CREATE OR REPLACE FUNCTION rowrun.note_blocked(r rowrun.task_run) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER
+CREATE OR REPLACE FUNCTION rowrun.mark_blocked(r rowrun.task_run) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, rowrun, pg_temp
     SET jit = off
 AS $$
@@ -80,4 +80,4 @@ BEGIN
       AND EXISTS (SELECT FROM replica_heartbeat h WHERE takes(h, clock_timestamp(), r.queue, r.type, r.database_id, k.payload));
     RETURN FOUND;
 END $$;
-COMMENT ON FUNCTION rowrun.note_blocked(rowrun.task_run) IS 'Internal: a database has new runs that wait for it.';
+COMMENT ON FUNCTION rowrun.mark_blocked(rowrun.task_run) IS 'Internal: a database has new runs that wait for it.';

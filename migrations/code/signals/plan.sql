@@ -3,10 +3,10 @@
 CREATE OR REPLACE FUNCTION rowrun.plan_gate_changed() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 BEGIN
-    INSERT INTO rowrun.gate_mark (kind, plan_id) VALUES ('GATE', NEW.id);
+    INSERT INTO rowrun.gate_mark (kind, plan_id) VALUES ('PLAN_CHANGED', NEW.id);
     IF NEW.on_failure <> OLD.on_failure THEN
         INSERT INTO rowrun.gate_mark (kind, plan_id, database_id)
-        SELECT DISTINCT 'FAILURE', NEW.id, t.database_id FROM rowrun.task t
+        SELECT DISTINCT 'PLAN_FAILED', NEW.id, t.database_id FROM rowrun.task t
         WHERE t.plan_id = NEW.id AND t.database_id IS NOT NULL;
     END IF;
     IF NEW.parallel_limit IS NULL AND OLD.parallel_limit IS NOT NULL THEN

@@ -2,7 +2,7 @@
 CREATE OR REPLACE FUNCTION rowrun.replica_changed() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 BEGIN
-    INSERT INTO rowrun.gate_mark (kind) VALUES ('REPLICA');
+    INSERT INTO rowrun.gate_mark (kind) VALUES ('NO_REPLICA');
     PERFORM rowrun.notify_look();
     RETURN NULL;
 END $$;

@@ -6,7 +6,7 @@ BEGIN
     INSERT INTO rowrun.gate_mark (kind, database_id, plan_id)
     SELECT 'PLAN', NULL, NEW.plan_id
     UNION ALL
-    SELECT 'FAILURE', NEW.database_id, NEW.plan_id WHERE NEW.database_id IS NOT NULL;
+    SELECT 'PLAN_FAILED', NEW.database_id, NEW.plan_id WHERE NEW.database_id IS NOT NULL;
     RETURN NULL;
 END $$;
 COMMENT ON FUNCTION rowrun.task_outcome_changed() IS 'Trigger: a failed task was mended or skipped.';
@@ -23,7 +23,7 @@ BEGIN
     IF NEW.skipped AND NOT OLD.skipped THEN
         UPDATE rowrun.task_run SET status = 'CANCELED', cancel_reason = coalesce('task skipped: ' || NEW.skip_reason, 'task skipped')
         WHERE task_id = NEW.id AND status = 'PENDING';
-        INSERT INTO rowrun.gate_mark (kind, task_id) VALUES ('TASK', NEW.id);
+        INSERT INTO rowrun.gate_mark (kind, task_id) VALUES ('DEPENDENCY', NEW.id);
     END IF;
     IF NEW.skipped IS DISTINCT FROM OLD.skipped AND NEW.plan_id IS NOT NULL THEN
         INSERT INTO rowrun.gate_mark (kind, plan_id, round, by_run)
@@ -34,7 +34,7 @@ BEGIN
         END IF;
     END IF;
     IF NEW.paused IS DISTINCT FROM OLD.paused THEN
-        INSERT INTO rowrun.gate_mark (kind, task_id) VALUES ('PAUSE', NEW.id);
+        INSERT INTO rowrun.gate_mark (kind, task_id) VALUES ('PAUSED', NEW.id);
         IF NEW.database_id IS NOT NULL THEN
             INSERT INTO rowrun.gate_mark (kind, database_id) VALUES ('DATABASE', NEW.database_id);
         END IF;

@@ -12,7 +12,7 @@ BEGIN
     ELSE
         -- A run that is just being inserted can't be seen from here, and may be judged before this commits: the mark is
         -- left in any case.
-        INSERT INTO rowrun.gate_mark (kind, task_id) VALUES ('DEPENDENT', dependent);
+        INSERT INTO rowrun.gate_mark (kind, task_id) VALUES ('TASK', dependent);
     END IF;
     PERFORM rowrun.notify_look();
     RETURN NULL;

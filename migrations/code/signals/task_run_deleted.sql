@@ -37,7 +37,7 @@ BEGIN
     END IF;
     IF reopened THEN
         IF OLD.plan_id IS NOT NULL THEN -- its task may count as done again
-            INSERT INTO rowrun.gate_mark (kind, task_id, plan_id) VALUES ('TASK', OLD.task_id, NULL), ('PLAN', NULL, OLD.plan_id);
+            INSERT INTO rowrun.gate_mark (kind, task_id, plan_id) VALUES ('DEPENDENCY', OLD.task_id, NULL), ('PLAN', NULL, OLD.plan_id);
         END IF;
         PERFORM rowrun.notify_look();
     END IF;

@@ -149,7 +149,7 @@ WHERE id = ANY (ARRAY(SELECT id FROM rowrun.task_run WHERE status = 'AVAILABLE' 
 	defer func() { _ = tx.Rollback(limited) }() // after a commit it does nothing
 	const finish = `-- bench_end
 UPDATE rowrun.task_run r
-SET status = 'DONE', prev_status = 'RUNNING', by_hand = NULL, finished_at = now.t, updated_at = now.t, claim_hash = NULL
+SET status = 'DONE', prev_status = 'RUNNING', edited_directly = NULL, finished_at = now.t, updated_at = now.t, claim_hash = NULL
 FROM (SELECT clock_timestamp() AS t) now
 WHERE r.id = $1 AND coalesce(r.status, '') = 'RUNNING'
 RETURNING r.database_id, rowrun.announce(ARRAY[rowrun.transition(r)])`
@@ -160,7 +160,7 @@ RETURNING r.database_id, rowrun.announce(ARRAY[rowrun.transition(r)])`
 	end = milliseconds(begun)
 	begun = time.Now()
 	const advance = `-- bench_advance
-SELECT promoted FROM rowrun.advance_databases(ARRAY[$1])`
+SELECT promoted FROM rowrun.promote_next_version(ARRAY[$1])`
 	var promoted int
 	if err := tx.QueryRow(limited, advance, database).Scan(&promoted); err != nil {
 		return 0, 0, fmt.Errorf("promote: %w", err)

@@ -28,7 +28,7 @@ INSERT INTO rowrun.task_run_log (id, task_run_id, type) VALUES (500, 500, 'resto
 INSERT INTO rowrun.webhook (id, url) VALUES (500, 'http://127.0.0.1:9/');
 INSERT INTO rowrun.webhook_delivery (id, webhook_id, plan_id, round, event_type, message_id, payload) VALUES (500, 500, 500, 1, 'PIPELINE_FAILED', 'm', '');
 INSERT INTO rowrun.stream_note (id, event, message) OVERRIDING SYSTEM VALUE VALUES (500, 'restored', 'restored');
-INSERT INTO rowrun.gate_mark (id, kind) OVERRIDING SYSTEM VALUE VALUES (500, 'REPLICA')`)
+INSERT INTO rowrun.gate_mark (id, kind) OVERRIDING SYSTEM VALUE VALUES (500, 'NO_REPLICA')`)
 	rowruntest.Change(t, conn, `SELECT setval('rowrun.task_run_id_seq', 500, false)`) // the very next one is taken
 	code, findings := diagnosis(t, dsn)
 	require.Equal(t, cli.ExitFailed, code)

@@ -1,5 +1,5 @@
--- advance_databases
+-- promote_next_version
 -- Promotes the next version on databases where runs have ended.
 -- $1 text[]: databases
 -- Returns: how many runs were promoted, how many databases were left to the next pass
-SELECT promoted, marked FROM rowrun.advance_databases($1)
+SELECT promoted, marked FROM rowrun.promote_next_version($1)

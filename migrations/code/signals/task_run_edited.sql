@@ -1,12 +1,12 @@
 -- What an edge by hand sets off; replicas' statements say it themselves.
-CREATE OR REPLACE FUNCTION rowrun.task_run_by_hand() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+CREATE OR REPLACE FUNCTION rowrun.task_run_edited() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 BEGIN
     IF NEW.status = OLD.status THEN -- asked here, because the clause is parsed anew for each statement
         RETURN NULL;
     END IF;
     IF NOT (NEW.created_at = now() AND is_quiet()) THEN -- nobody else has seen what this transaction inserted
-        PERFORM announce(CASE WHEN OLD.hold = 'UNTOLD' AND OLD.status = 'AVAILABLE' THEN ARRAY[arrival(NEW), transition(NEW)]
+        PERFORM announce(CASE WHEN OLD.cause = 'UNTOLD' AND OLD.status = 'AVAILABLE' THEN ARRAY[arrival(NEW), transition(NEW)]
                               ELSE ARRAY[transition(NEW)] END);
     END IF;
     IF NEW.status = 'AVAILABLE' AND NEW.round > 1 THEN -- the promote pass begins the round before it gets here
@@ -21,6 +21,6 @@ BEGIN
     END IF;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION rowrun.task_run_by_hand() IS 'Trigger: announces an edge written by hand; marks what it may open.';
-CREATE OR REPLACE TRIGGER task_run_by_hand AFTER UPDATE ON rowrun.task_run FOR EACH ROW
-    WHEN (NEW.by_hand) EXECUTE FUNCTION rowrun.task_run_by_hand();
+COMMENT ON FUNCTION rowrun.task_run_edited() IS 'Trigger: announces an edge written by hand; marks what it may open.';
+CREATE OR REPLACE TRIGGER task_run_edited AFTER UPDATE ON rowrun.task_run FOR EACH ROW
+    WHEN (NEW.edited_directly) EXECUTE FUNCTION rowrun.task_run_edited();

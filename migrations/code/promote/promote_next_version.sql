@@ -5,7 +5,7 @@
 -- pass, unless all that waits is behind a smaller version that is still active. It promotes under the lock of the passes,
 -- and judges as they do (rowrun.closed_gate, rowrun.promote_runs); the ends were written by a statement before. What of
 -- that the request takes, if there is one, is RUNNING at once: the claims.
-CREATE OR REPLACE FUNCTION rowrun.advance_databases(databases text[], request rowrun.claim_request DEFAULT NULL,
+CREATE OR REPLACE FUNCTION rowrun.promote_next_version(databases text[], request rowrun.claim_request DEFAULT NULL,
     OUT promoted integer, OUT marked integer, OUT claims rowrun.claim[])
     LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
@@ -61,7 +61,7 @@ BEGIN
     ), locked AS MATERIALIZED (
         SELECT r.id FROM rowrun.task_run r
         WHERE r.id = ANY (ARRAY(SELECT f.id FROM first f WHERE f.simple))
-          AND coalesce(r.status, '') = 'PENDING' AND r.hold = 'DATABASE' -- then it is due as well
+          AND coalesce(r.status, '') = 'PENDING' AND r.cause = 'DATABASE' -- then it is due as well
         FOR NO KEY UPDATE SKIP LOCKED
     )
     SELECT ARRAY(SELECT l.id FROM locked l) AS ids, greatest(t, (SELECT max(m.at) FROM rowrun.gate_mark m WHERE m.id > last_mark)) AS t,
@@ -80,4 +80,4 @@ BEGIN
         GET DIAGNOSTICS marked = ROW_COUNT;
     END IF;
 END $$;
-COMMENT ON FUNCTION rowrun.advance_databases(text[], rowrun.claim_request) IS 'Internal: promotes the next version on databases where runs have ended, or leaves a mark.';
+COMMENT ON FUNCTION rowrun.promote_next_version(text[], rowrun.claim_request) IS 'Internal: promotes the next version on databases where runs have ended, or leaves a mark.';

@@ -1,5 +1,5 @@
--- note_stalled
--- Has the stream say that runs reported no progress in time.
+-- record_stalled_overdue
+-- record_stalled for those runs that were just ended for it.
 -- $1 bigint[]: runs
 -- Returns: no row
 INSERT INTO rowrun.stream_note (event, message, detail)
@@ -7,4 +7,4 @@ SELECT 'task_run.stalled', 'task run stalled', jsonb_build_object('run_id', r.id
     'type', r.type, 'plan_id', r.plan_id, 'attempt', r.attempt, 'replica_id', r.replica_id, 'progress_at', r.progress_at,
     'silent_ms', (extract(epoch FROM clock_timestamp() - coalesce(r.progress_at, r.started_at)) * 1000)::bigint)
 FROM rowrun.task_run r JOIN rowrun.task k ON k.id = r.task_id
-WHERE r.id = ANY ($1::bigint[])
+WHERE r.id = ANY ($1::bigint[]) AND r.result ->> 'code' = 'PROGRESS_TIMEOUT'

@@ -1,5 +1,5 @@
--- advance_and_claim
--- advance_databases, and the claim of what it promotes in the same versions of the rows, as far as there are hashes.
+-- promote_next_and_claim
+-- promote_next_version, and the claim of what it promotes in the same versions of the rows, as far as there are hashes.
 -- $1 text[]: databases
 -- $2 text: the replica
 -- $3 bytea: the hashes of the claims, 32 bytes each, one behind the other
@@ -8,12 +8,12 @@
 -- $6 text[]: types
 -- $7 text[]: databases that it has
 -- $8 text[]: commands
--- Returns: at least one row: what advance_databases does; then what claim_runs does, of claims
+-- Returns: at least one row: what promote_next_version does; then what claim_runs does, of claims
 -- The row of the replica was locked when the round trip began.
 WITH me AS MATERIALIZED (
     SELECT FROM rowrun.replica_heartbeat h WHERE h.replica_id = $2 AND h.state = 'ACTIVE' AND h.paused_at IS NULL FOR KEY SHARE
 ), advance AS MATERIALIZED (
-    SELECT a.* FROM rowrun.advance_databases($1, (SELECT ROW($2, $3, 0, $4, $5, $6, $7, $8)::rowrun.claim_request FROM me)) a
+    SELECT a.* FROM rowrun.promote_next_version($1, (SELECT ROW($2, $3, 0, $4, $5, $6, $7, $8)::rowrun.claim_request FROM me)) a
 )
 SELECT a.promoted, a.marked,
        cardinality(a.claims), false,
