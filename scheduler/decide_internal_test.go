@@ -100,9 +100,9 @@ func TestWhatIsKnownOfAvailableRuns(t *testing.T) {
 		"fewer, and one came meanwhile":      {search, store.Pass{}, true, true},
 		"as many as were wanted":             {search, store.Pass{Claims: make([]store.Claim, 2)}, false, true},
 		"others were at them":                {search, store.Pass{Contended: true}, false, true},
-		"more was promoted than claimed":     {search, store.Pass{Promoted: 1}, false, true},
+		"more was promoted than claimed":     {search, store.Pass{Promoted: 1, Unclaimed: 1}, false, true},
 		"nothing was searched":               {store.Trip{}, store.Pass{}, false, true},
-		"only what the trip itself promoted": {store.Trip{Want: 2, Fresh: true}, store.Pass{}, false, true},
+		"only what the trip itself promoted": {store.Trip{Want: 2, Claim: store.ClaimFresh}, store.Pass{}, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

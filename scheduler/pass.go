@@ -57,7 +57,7 @@ func (t *incarnation) pass(ctx context.Context, promote store.Promotion) (next t
 			continue
 		}
 		full := len(p.Claims) == t.s.cfg.MaxBatch
-		if !trip.Fresh && !full && (len(p.Claims) == 0 || t.s.freeSlots() < t.s.cfg.Concurrency/2) {
+		if trip.Claim != store.ClaimFresh && !full && (len(p.Claims) == 0 || t.s.freeSlots() < t.s.cfg.Concurrency/2) {
 			return next, found, nil // slots that become free say so
 		}
 	}
@@ -72,7 +72,14 @@ func (t *incarnation) nextTrip(promote store.Promotion, endings []ending) (trip 
 	if some || may {
 		trip.Want = t.reserve()
 	}
-	trip.Fresh = promote != store.PromoteSweep && !may && trip.Want > 0 && !t.s.cfg.TwoSteps
+	switch {
+	case t.s.cfg.TwoSteps || promote == store.PromoteSweep:
+		trip.Claim = store.ClaimAny
+	case may:
+		trip.Claim = store.ClaimAnyAndFresh
+	default:
+		trip.Claim = store.ClaimFresh
+	}
 	return trip, since, some || trip.Want > 0
 }
 

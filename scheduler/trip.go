@@ -42,8 +42,8 @@ func (a *available) ask() (some bool, since int) {
 func (a *available) learned(since int, trip store.Trip, p store.Pass) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	switch searched := trip.Want > 0 && !trip.Fresh; {
-	case p.Promoted > len(p.Claims), searched && (len(p.Claims) >= trip.Want || p.Contended):
+	switch searched := trip.Want > 0 && trip.Claim != store.ClaimFresh; {
+	case p.Unclaimed > 0, searched && (len(p.Claims) >= trip.Want || p.Contended):
 		a.some = true
 		a.told++ // a trip beside this one has not seen what this one left
 	case searched && a.told == since:

@@ -176,11 +176,11 @@ func TestAnEndThatAdvancesForgetsNoMark(t *testing.T) {
 	for _, c := range pass.Claims {
 		byTask[c.TaskID] = endingOf(c)
 	}
-	round, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Endings: []store.Ending{byTask[1]}, LockTimeout: time.Second, Fresh: true, Want: 10})
+	round, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Endings: []store.Ending{byTask[1]}, LockTimeout: time.Second, Claim: store.ClaimFresh, Want: 10})
 	require.NoError(t, err)
 	require.True(t, round.Marked, "two of one version")
 	require.Empty(t, round.Claims)
-	round, err = s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Endings: []store.Ending{byTask[3]}, LockTimeout: time.Second, Promote: store.PromoteDue, Fresh: true, Want: 10})
+	round, err = s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Endings: []store.Ending{byTask[3]}, LockTimeout: time.Second, Promote: store.PromoteDue, Claim: store.ClaimFresh, Want: 10})
 	require.NoError(t, err)
 	require.Equal(t, 3, round.Promoted)
 	require.Len(t, round.Claims, 3)

@@ -152,7 +152,7 @@ func (x *explainedRound) chain() {
 	for name, start := range map[string]func(){
 		"promote and claim the next, with a search": func() { x.work(store.PromoteDue) },
 		"promote and claim the next": func() {
-			pass, err := x.s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Fresh: true, Want: 10})
+			pass, err := x.s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Claim: store.ClaimFresh, Want: 10})
 			require.NoError(t, err)
 			x.gated = append(x.gated, pass.Claims...)
 		},
@@ -167,7 +167,7 @@ func (x *explainedRound) chain() {
 		require.Len(t, x.gated, before+1)
 	}
 	x.e.check(t, "end and start the next", 250, func() {
-		round, err := x.s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Endings: []store.Ending{next()}, LockTimeout: time.Second, Promote: store.PromoteDue, Fresh: true, Want: 10})
+		round, err := x.s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Endings: []store.Ending{next()}, LockTimeout: time.Second, Promote: store.PromoteDue, Claim: store.ClaimFresh, Want: 10})
 		require.NoError(t, err)
 		require.Len(t, round.Claims, 1)
 		x.gated = append(x.gated, round.Claims...)
@@ -193,7 +193,7 @@ func (x *explainedRound) advance() {
 	})
 	x.work(store.PromoteNothing)
 	x.e.check(t, "end a version and start the next", 40, func() {
-		round, err := x.s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Endings: next(), LockTimeout: time.Second, Fresh: true, Want: 10})
+		round, err := x.s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Endings: next(), LockTimeout: time.Second, Claim: store.ClaimFresh, Want: 10})
 		require.NoError(t, err)
 		require.Len(t, round.Claims, 1)
 		require.False(t, round.Marked)

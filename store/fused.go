@@ -3,7 +3,7 @@ package store
 import "github.com/jackc/pgx/v5"
 
 // handing is the part of a round trip that claims what a statement of the same trip promotes, in one version of each run's row
-// (rowrun.make_running): for a replica that knows of no other AVAILABLE run, which might come before.
+// (rowrun.make_running): for the slots that AVAILABLE runs have left, which might come before.
 type handing struct {
 	args   []any // from the hashes on: what the statements ask for
 	keys   []key
@@ -14,10 +14,11 @@ type handing struct {
 // hand prepares the claim of at most so many runs.
 func (s *Store) hand(w Capabilities, most int) *handing {
 	keys, hashes := s.keys.take(most)
-	return &handing{
-		args: []any{hashes, seconds(w.DefaultTimeout), list(w.Queues), list(w.Types), list(w.Databases), list(w.Commands)},
-		keys: keys,
-	}
+	return &handing{args: freshArgs(w, hashes), keys: keys}
+}
+
+func freshArgs(w Capabilities, hashes []byte) []any {
+	return []any{hashes, seconds(w.DefaultTimeout), list(w.Queues), list(w.Types), list(w.Databases), list(w.Commands)}
 }
 
 // collect reads an answer whose rows begin with columns of the statement's own.

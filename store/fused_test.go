@@ -59,7 +59,7 @@ SELECT setval('rowrun.task_run_id_seq', 1000)`)
 	l := newListener(t, url)
 
 	due(t, conn, "(1, 1, 0)")
-	pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Fresh: true, Want: 10})
+	pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Claim: store.ClaimFresh, Want: 10})
 	require.NoError(t, err)
 	require.Equal(t, []int64{1}, claimedIDs(pass.Claims))
 	require.False(t, pass.Gated, "nothing is left for a search")
@@ -69,26 +69,26 @@ SELECT setval('rowrun.task_run_id_seq', 1000)`)
 
 	// Versions: the first by a pass, each other by the end before it.
 	exec(t, conn, `INSERT INTO rowrun.task_run (id, task_id) SELECT n, n FROM generate_series(10, 12) n`)
-	pass, err = s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Fresh: true, Want: 10})
+	pass, err = s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Claim: store.ClaimFresh, Want: 10})
 	require.NoError(t, err)
 	require.Equal(t, []int64{10}, claimedIDs(pass.Claims))
 	atOnce(t, conn, l, pass.Claims)
 	for id := int64(11); id <= 12; id++ {
-		round, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Endings: []store.Ending{endingOf(pass.Claims[0])}, LockTimeout: time.Second, Fresh: true, Want: 10})
+		round, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Endings: []store.Ending{endingOf(pass.Claims[0])}, LockTimeout: time.Second, Claim: store.ClaimFresh, Want: 10})
 		require.NoError(t, err)
 		require.Equal(t, []int64{id}, claimedIDs(round.Claims))
 		require.False(t, round.Marked)
 		atOnce(t, conn, l, round.Claims)
 		pass.Claims = round.Claims
 	}
-	_, err = s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Endings: []store.Ending{endingOf(pass.Claims[0])}, LockTimeout: time.Second, Fresh: true, Want: 10})
+	_, err = s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Endings: []store.Ending{endingOf(pass.Claims[0])}, LockTimeout: time.Second, Claim: store.ClaimFresh, Want: 10})
 	require.NoError(t, err)
 
 	// A plan with a limit, and a task of it that waits for another.
 	exec(t, conn, `SELECT rowrun.run_plan(1)`)
 	exec(t, conn, `UPDATE rowrun.task_run SET priority = 1 WHERE task_id = 100`)
 	l.heard(t)
-	pass, err = s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Fresh: true, Want: 100})
+	pass, err = s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Claim: store.ClaimFresh, Want: 100})
 	require.NoError(t, err)
 	require.Len(t, pass.Claims, 20)
 	require.Equal(t, int64(100), pass.Claims[0].TaskID, "the order of promotion")
@@ -109,7 +109,7 @@ SELECT setval('rowrun.task_run_id_seq', 1000)`)
 		require.NoError(t, err)
 		l.heard(t)
 		for more := true; more; {
-			next, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Fresh: true, Want: 100})
+			next, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Claim: store.ClaimFresh, Want: 100})
 			require.NoError(t, err)
 			atOnce(t, conn, l, next.Claims)
 			more = next.More || len(next.Claims) > 0
@@ -142,7 +142,7 @@ func TestSlotsGoToTheFirstOfWhatIsLetThrough(t *testing.T) {
 			exec(t, conn, prepare)
 			due(t, conn, "(1, 1, 0), (2, 2, 5), (3, 3, 1), (4, 4, 3), (5, 5, 4), (6, 6, 9), (7, 7, 9)")
 			l := newListener(t, url)
-			pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Fresh: true, Want: 3})
+			pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Claim: store.ClaimFresh, Want: 3})
 			require.NoError(t, err)
 			require.Equal(t, 6, pass.Promoted)
 			require.True(t, pass.Gated, "a search finds the others")
@@ -172,7 +172,7 @@ func TestARunThatCannotStartTakesNoSlot(t *testing.T) {
 	exec(t, conn, `INSERT INTO rowrun.task_run (id, task_id, priority) VALUES (1, 1, 1), (2, 2, 2), (3, 3, 3)`)
 	exec(t, conn, `INSERT INTO rowrun.task_run (id, task_id, run_at) VALUES (4, 4, now() + interval '1 day')`)
 	exec(t, user, `BEGIN; UPDATE rowrun.task_run SET status = 'AVAILABLE' WHERE id = 4`)
-	pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Fresh: true, Want: 2})
+	pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Claim: store.ClaimFresh, Want: 2})
 	require.NoError(t, err)
 	require.ElementsMatch(t, []int64{1, 2}, claimedIDs(pass.Claims))
 	require.Equal(t, []string{"RUNNING", "RUNNING", "PENDING", "PENDING"}, runStatuses(t, conn))
@@ -219,7 +219,7 @@ func TestAnEditIsSeenOrRefused(t *testing.T) {
 	started := map[int64]store.Claim{}
 	quiet := time.Now()
 	for time.Since(quiet) < 500*time.Millisecond {
-		pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Fresh: true, Want: 5})
+		pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Claim: store.ClaimFresh, Want: 5})
 		require.NoError(t, err)
 		if pass.Promoted > len(pass.Claims) {
 			more, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Want: 50})
@@ -284,4 +284,47 @@ func TestOnlyAPassGoesFromPendingToRunning(t *testing.T) {
 			require.Equal(t, "RR001", try(who, set), other)
 		}
 	}
+}
+
+// AVAILABLE runs are claimed first. What the same trip promotes takes the slots that are left, in one version of its row; the
+// rest is AVAILABLE, and the trip says so.
+func TestWhatATripPromotesTakesTheSlotsThatItsSearchLeaves(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	conn, s := connect(t, url), open(t, url, time.Minute)
+	addReplica(t, conn, "r")
+	exec(t, conn, `INSERT INTO rowrun.task (id, type) SELECT n, 'NOOP' FROM generate_series(1, 3) n`)
+	exec(t, conn, `INSERT INTO rowrun.task (id, type, database_id, version) SELECT n, 'NOOP', 'db' || n, '1' FROM generate_series(4, 7) n`)
+	exec(t, conn, `INSERT INTO rowrun.task_run (task_id, priority) SELECT n, 10 - n FROM generate_series(1, 7) n`)
+	l := newListener(t, url)
+	trip := store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Claim: store.ClaimAnyAndFresh, Want: 5}
+	for _, c := range []struct {
+		want                         int
+		claimed                      []int64
+		promoted, unclaimed, version int // version: how many of the claimed have one version
+	}{
+		{want: 5, claimed: []int64{1, 2, 3, 4, 5}, promoted: 4, unclaimed: 2, version: 2},
+		{want: 1, claimed: []int64{6}},
+		{want: 5, claimed: []int64{7}},
+		{want: 5},
+	} {
+		trip.Want = c.want
+		round, err := s.Work(t.Context(), trip)
+		require.NoError(t, err)
+		var tasks []int64
+		for _, claim := range round.Claims {
+			tasks = append(tasks, claim.TaskID)
+		}
+		require.Equal(t, c.claimed, tasks)
+		require.Equal(t, c.promoted, round.Promoted)
+		require.Equal(t, c.unclaimed, round.Unclaimed)
+		require.Equal(t, c.unclaimed > 0, round.Gated)
+		require.Equal(t, c.version, query[int](t, conn, `SELECT count(*) FROM rowrun.task_run WHERE status = 'RUNNING' AND prev_status = 'PENDING'`))
+		for _, claim := range round.Claims {
+			ended, _, err := s.EndRuns(t.Context(), []store.Ending{endingOf(claim)}, time.Second)
+			require.NoError(t, err)
+			require.Len(t, ended, 1, "its claim holds")
+		}
+	}
+	require.Equal(t, 7*3, strings.Count(strings.Join(l.heard(t), ""), `"run_id"`), "AVAILABLE, RUNNING and DONE of each")
 }

@@ -21,7 +21,7 @@ func TestEachRunHasAClaimOfItsOwn(t *testing.T) {
 	owner := map[string]int64{}
 	for range 3 {
 		exec(t, conn, `INSERT INTO rowrun.task_run (task_id, run_at) SELECT 1 + n % 2, clock_timestamp() + interval '100 ms' FROM generate_series(1, 8) n; SELECT pg_sleep(0.15)`)
-		pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Fresh: true, Want: 20})
+		pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Claim: store.ClaimFresh, Want: 20})
 		require.NoError(t, err)
 		require.Equal(t, 8, pass.Promoted)
 		require.Len(t, pass.Claims, 4)

@@ -16,6 +16,8 @@ type Capabilities struct {
 // Pass is what one round trip promoted and claimed.
 type Pass struct {
 	Promoted int
+	// Unclaimed is how many of them the trip may have left AVAILABLE: it hasn't claimed as many behind their promotion.
+	Unclaimed int
 	// Busy: another replica was promoting; look again in some ms.
 	Busy bool
 	// More: there is more to promote now.

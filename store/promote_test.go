@@ -168,14 +168,14 @@ func TestFreshRunsAreClaimedWithoutASearch(t *testing.T) {
 	exec(t, conn, `INSERT INTO rowrun.task (id, type, database_id, version) VALUES (1, 'NOOP', NULL, NULL), (2, 'NOOP', 'db', '1'), (3, 'EMAIL', NULL, NULL)`)
 	due := `INSERT INTO rowrun.task_run (id, task_id, run_at) SELECT id, task, clock_timestamp() + interval '100 ms' FROM (VALUES %s) v(id, task); SELECT pg_sleep(0.15)`
 	exec(t, conn, fmt.Sprintf(due, "(1, 1), (2, 2), (3, 3)"))
-	pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Fresh: true, Want: 3})
+	pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Claim: store.ClaimFresh, Want: 3})
 	require.NoError(t, err)
 	require.Equal(t, 3, pass.Promoted)
 	require.Equal(t, []int64{1, 2}, []int64{pass.Claims[0].ID, pass.Claims[1].ID}, "nobody here runs EMAIL")
 	require.Equal(t, []string{"RUNNING", "RUNNING", "AVAILABLE"}, runStatuses(t, conn))
 
 	exec(t, conn, fmt.Sprintf(due, "(4, 1), (5, 1)"))
-	pass, err = s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Fresh: true, Want: 1})
+	pass, err = s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Claim: store.ClaimFresh, Want: 1})
 	require.NoError(t, err)
 	require.Equal(t, 2, pass.Promoted)
 	require.Equal(t, []int64{4}, claimedIDs(pass.Claims))
@@ -183,7 +183,7 @@ func TestFreshRunsAreClaimedWithoutASearch(t *testing.T) {
 
 	exec(t, conn, `UPDATE rowrun.replica_heartbeat SET state = 'DEAD'`)
 	exec(t, conn, fmt.Sprintf(due, "(6, 1)"))
-	_, err = s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Fresh: true, Want: 3})
+	_, err = s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Claim: store.ClaimFresh, Want: 3})
 	require.ErrorIs(t, err, store.ErrDead)
 	require.Equal(t, "AVAILABLE", query[string](t, conn, `SELECT status FROM rowrun.task_run WHERE id = 6`))
 }

@@ -9,13 +9,20 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// claiming says what a pass claims.
-type claiming int
+// Claiming says what a trip claims.
+type Claiming int
 
+// What a trip claims.
 const (
-	claimNothing claiming = iota
-	claimAny              // the first in the order of priority
-	claimFresh            // what the pass itself promotes, in one version of each row
+	// ClaimAny claims AVAILABLE runs, the first in the order of claims: after the promotion, of which it claims too.
+	ClaimAny Claiming = iota
+	// ClaimFresh claims of what the trip itself promotes, in the same versions of the rows, the first in the order of
+	// promotion: for a replica that knows of no other AVAILABLE run.
+	ClaimFresh
+	// ClaimAnyAndFresh claims AVAILABLE runs first, and for the slots that are left what the trip then promotes, as
+	// ClaimFresh does.
+	ClaimAnyAndFresh
+	claimNothing
 )
 
 // Lane is the connection of a trip: those of different lanes go on side by side.
@@ -40,9 +47,8 @@ type Trip struct {
 	Promote     Promotion
 	// Want is how many runs it may claim.
 	Want int
-	// Fresh claims only of what the trip itself promotes, in the same versions of the rows, the first in the order of
-	// promotion, without a search for others: for a replica that knows of no other AVAILABLE run.
-	Fresh bool
+	// Claim says which; a sweep is always ClaimAny, as is a trip that promotes nothing by itself and isn't ClaimFresh.
+	Claim Claiming
 	Lane  Lane
 }
 
@@ -67,16 +73,17 @@ func (s *Store) Work(ctx context.Context, t Trip) (Round, error) {
 
 // work is a trip under way.
 type work struct {
-	s     *Store
-	trip  *Trip
-	batch pgx.Batch
-	claim claiming
-	want  int // how many runs the search may take
-	look  int // how many candidates it looks at
-	most  int // how much one statement takes on
-	cut   bool
-	thin  bool // one run is searched for, with less of a statement
-	round Round
+	s       *Store
+	trip    *Trip
+	batch   pgx.Batch
+	promote Promotion
+	claim   Claiming
+	want    int // how many runs the search may take
+	look    int // how many candidates it looks at
+	most    int // how much one statement takes on
+	cut     bool
+	thin    bool // one run is searched for, with less of a statement
+	round   Round
 
 	ends     recorded
 	alive    bool // the replica may claim
@@ -84,7 +91,8 @@ type work struct {
 	seen     int  // candidates
 	searched []Claim
 	fresh    *handing
-	keys     []key
+	keys     []key // of the search
+	hashes   []byte
 	used     int
 	after    int64 // the run after which it searches
 	weighed  bool  // the search says what it cost
@@ -92,15 +100,19 @@ type work struct {
 }
 
 func (s *Store) newWork(t *Trip) *work {
-	w := &work{s: s, trip: t, want: t.Want, look: t.Want}
+	w := &work{s: s, trip: t, promote: t.Promote, want: t.Want, look: t.Want}
+	if t.Promote == PromoteNothing && !allPlain(t.Endings) {
+		w.promote = PromoteDue // plain ones promote by themselves, and say whether there is more
+	}
 	switch {
 	case t.Want <= 0:
 		w.claim, w.want = claimNothing, 0
-	case !t.Fresh || t.Promote == PromoteSweep:
-		w.claim, w.thin = claimAny, t.Want == 1
+	case w.promote == PromoteSweep, w.promote == PromoteNothing && t.Claim == ClaimAnyAndFresh:
+		w.claim = ClaimAny
 	default:
-		w.claim = claimFresh
+		w.claim = t.Claim
 	}
+	w.thin = w.searches() && t.Want == 1
 	// All of it is one transaction: whichever part ran out of time, the next one is for fewer in each.
 	w.most = s.passSize.Most(fullBatch)
 	w.cut = w.want > w.most
@@ -112,17 +124,16 @@ func (s *Store) newWork(t *Trip) *work {
 }
 
 func (w *work) do(ctx context.Context) error {
-	promote := w.trip.Promote
 	if len(w.trip.Endings) > 0 {
 		w.queueEndings()
-		if promote == PromoteNothing && !allPlain(w.trip.Endings) {
-			promote = PromoteDue // plain ones promote by themselves, and say whether there is more
-		}
 	}
-	if promote != PromoteNothing {
-		w.queuePromotion(promote)
+	if w.claim == ClaimAnyAndFresh {
+		w.queueClaim()
 	}
-	if w.claim == claimAny {
+	if w.promote != PromoteNothing {
+		w.queuePromotion()
+	}
+	if w.claim == ClaimAny {
 		w.queueClaim()
 	}
 	err := w.pool().SendBatch(ctx, &w.batch).Close()
@@ -131,13 +142,15 @@ func (w *work) do(ctx context.Context) error {
 		w.round = Round{}
 		return fmt.Errorf("promote and claim: %w", err)
 	}
-	w.s.keys.giveBack(w.keys[w.used:])
-	w.account(promote)
+	w.account()
 	if !w.alive && !w.ended {
 		return ErrDead
 	}
 	return nil
 }
+
+// searches says whether the trip asks for AVAILABLE runs.
+func (w *work) searches() bool { return w.claim == ClaimAny || w.claim == ClaimAnyAndFresh }
 
 func (w *work) pool() *pool {
 	switch w.trip.Lane {
@@ -154,7 +167,7 @@ func (w *work) pool() *pool {
 func (w *work) queueEndings() {
 	t := w.trip
 	w.batch.Queue(statement("begin_round"), t.Replica, milliseconds(t.LockTimeout)).QueryRow(func(row pgx.Row) error { return row.Scan(nil, &w.ended) })
-	if w.claim == claimFresh {
+	if w.claim == ClaimFresh {
 		// Of each database at most one run is promoted by the end of another. What these don't take is not left to the pass:
 		// its statement is sent before theirs is answered.
 		if n := min(w.want, opensDatabases(t.Endings)); n > 0 {
@@ -169,11 +182,15 @@ func (w *work) queueEndings() {
 	queueEndings(&w.batch, t.Endings, &w.ends)
 }
 
-func (w *work) queuePromotion(promote Promotion) {
+func (w *work) queuePromotion() {
 	// Where passes can't be made small enough, what has gates is left out: other runs and claims go on.
 	gated := !w.s.passSize.Hopeless()
-	if w.claim == claimFresh && gated {
+	switch {
+	case !gated:
+	case w.claim == ClaimFresh:
 		w.fresh = w.s.hand(w.trip.Capabilities, w.want)
+	case w.claim == ClaimAnyAndFresh:
+		w.fresh = &handing{args: freshArgs(w.trip.Capabilities, w.hashes), keys: w.keys}
 	}
 	r := &w.round
 	var next *float64
@@ -193,7 +210,7 @@ func (w *work) queuePromotion(promote Promotion) {
 			return promoted(w.fresh.collect(rows, told...))
 		})
 	case gated:
-		w.batch.Queue(statement("promote"), w.trip.Replica, promote == PromoteSweep, w.most).QueryRow(func(row pgx.Row) error { return promoted(row.Scan(told...)) })
+		w.batch.Queue(statement("promote"), w.trip.Replica, w.promote == PromoteSweep, w.most).QueryRow(func(row pgx.Row) error { return promoted(row.Scan(told...)) })
 	default:
 		w.batch.Queue(statement("promote_ungated"), w.trip.Replica, w.most).QueryRow(func(row pgx.Row) error { return promoted(row.Scan(told...)) })
 	}
@@ -202,8 +219,7 @@ func (w *work) queuePromotion(promote Promotion) {
 // queueClaim searches for AVAILABLE runs, and asks now and then what that cost.
 func (w *work) queueClaim() {
 	t := w.trip
-	var hashes []byte
-	w.keys, hashes = w.s.keys.take(w.want)
+	w.keys, w.hashes = w.s.keys.take(w.want)
 	w.after = t.Capabilities.Cursor.after(time.Now())
 	w.weighed = w.after == 0 && t.Capabilities.Cursor.weighs(time.Now())
 	w.thin = w.thin && w.after == 0
@@ -220,7 +236,7 @@ func (w *work) queueClaim() {
 	if w.weighed {
 		w.batch.Queue(statement("entries_read")).QueryRow(func(row pgx.Row) error { return row.Scan(&read, &from) })
 	}
-	args := []any{t.Replica, hashes, seconds(t.Capabilities.DefaultTimeout), list(t.Capabilities.Queues), list(t.Capabilities.Types), list(t.Capabilities.Databases), list(t.Capabilities.Commands)}
+	args := []any{t.Replica, w.hashes, seconds(t.Capabilities.DefaultTimeout), list(t.Capabilities.Queues), list(t.Capabilities.Types), list(t.Capabilities.Databases), list(t.Capabilities.Commands)}
 	switch {
 	case w.after != 0:
 		w.batch.Queue(statement("claim_runs_after"), append(args, w.look, w.want, w.after)...).Query(collect())
@@ -239,37 +255,58 @@ func (w *work) queueClaim() {
 }
 
 // account says in the round what the statements answered.
-func (w *work) account(promote Promotion) {
+func (w *work) account() {
 	r := &w.round
-	r.Claims = w.searched
-	if w.fresh != nil {
-		r.Claims = w.s.handed(w.fresh)
-	}
-	r.Gated = r.Promoted > 0 && (w.fresh == nil || r.Promoted > len(r.Claims))
-	if w.claim == claimAny {
-		r.Contended = w.cut && len(r.Claims) == w.want // there may be more
+	unclaimed := r.Promoted - w.takeClaims()
+	r.Gated = unclaimed > 0
+	if w.searches() {
+		r.Contended = w.cut && len(w.searched) == w.want // there may be more
 		last := int64(0)
 		if n := len(w.searched); n > 0 {
 			last = w.searched[n-1].ID
 		}
 		r.rescan(w.trip.Capabilities.Cursor.found(w.after, w.weighed, w.cost, w.seen, w.look, last, time.Now()))
 	}
-	if len(w.trip.Endings) == 0 {
-		return
+	left := 0
+	if len(w.trip.Endings) > 0 {
+		r.Ended = w.ends.ended
+		r.Left = unended(w.trip.Endings, r.Ended)
+		opened := w.s.handed(w.ends.handing)
+		r.Claims = append(opened, r.Claims...)
+		r.Promoted += w.ends.opened.Promoted
+		left = w.ends.opened.Promoted - len(opened)
+		r.Gated = r.Gated || left > 0
+		r.Marked = w.ends.opened.Marked && w.promote == PromoteNothing
 	}
-	r.Ended = w.ends.ended
-	r.Left = unended(w.trip.Endings, r.Ended)
-	r.Promoted += w.ends.opened.Promoted
-	opened := w.s.handed(w.ends.handing)
-	r.Claims = append(opened, r.Claims...)
-	r.Gated = r.Gated || w.ends.opened.Promoted > len(opened)
-	r.Marked = w.ends.opened.Marked && promote == PromoteNothing
+	if w.claim == ClaimAny { // its search comes behind both
+		left, unclaimed = left+unclaimed, 0
+	}
+	r.Unclaimed = unclaimed + max(0, left-len(w.searched))
+}
+
+// takeClaims has in the round what was claimed, and gives back the keys that no run has got. promoted is how many of these runs
+// the promotion of this trip claimed in one version.
+func (w *work) takeClaims() (promoted int) {
+	r := &w.round
+	r.Claims = w.searched
+	switch {
+	case w.fresh == nil:
+	case w.claim == ClaimFresh:
+		r.Claims = w.s.handed(w.fresh)
+		return len(r.Claims)
+	default:
+		promoted = len(w.fresh.claims)
+		r.Claims = append(r.Claims, w.fresh.claims...)
+		w.used = max(w.used, w.fresh.used)
+	}
+	w.s.keys.giveBack(w.keys[w.used:])
+	return promoted
 }
 
 // searchFurther looks further down the list, once, as others were at the same rows. What the trip did stands by now: where this
 // fails the next trip will tell.
 func (w *work) searchFurther(ctx context.Context) error {
-	again := w.s.newWork(&Trip{Replica: w.trip.Replica, Capabilities: w.trip.Capabilities, Want: w.want - len(w.searched), Lane: w.trip.Lane})
+	again := w.s.newWork(&Trip{Replica: w.trip.Replica, Capabilities: w.trip.Capabilities, Want: w.want - len(w.round.Claims), Lane: w.trip.Lane})
 	again.look, again.thin = min(4*w.want+100, again.most), false
 	err := again.do(ctx)
 	w.round.Claims = append(w.round.Claims, again.round.Claims...)
@@ -283,5 +320,5 @@ func (w *work) searchFurther(ctx context.Context) error {
 
 // missed says whether the search left runs that it could have taken, as others were at them.
 func (w *work) missed() bool {
-	return w.claim == claimAny && len(w.searched) < w.want && (w.thin || w.seen > len(w.searched))
+	return w.searches() && len(w.round.Claims) < w.want && (w.thin || w.seen > len(w.searched))
 }

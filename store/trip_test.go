@@ -47,12 +47,12 @@ func startChains(t *testing.T, s *store.Store) map[int64]store.Ending {
 // Ends, the promotion of what they open and its claim are one transaction, with a search and without.
 func TestEndsPromotionAndClaimAreOneTransaction(t *testing.T) {
 	t.Parallel()
-	for _, fresh := range []bool{true, false} {
+	for _, claim := range []store.Claiming{store.ClaimFresh, store.ClaimAny, store.ClaimAnyAndFresh} {
 		url := storetest.New(t)
 		conn, s := connect(t, url), open(t, url, time.Minute)
 		chains(t, conn)
 		first := startChains(t, s)
-		round, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Endings: []store.Ending{first[5], first[3], first[1]}, LockTimeout: time.Second, Promote: store.PromoteDue, Fresh: fresh, Want: 10})
+		round, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Endings: []store.Ending{first[5], first[3], first[1]}, LockTimeout: time.Second, Promote: store.PromoteDue, Claim: claim, Want: 10})
 		require.NoError(t, err)
 		require.ElementsMatch(t, []store.Ended{{ID: 1, Status: "DONE"}, {ID: 3, Status: "DONE"}, {ID: 5, Status: "DONE"}}, round.Ended)
 		require.Empty(t, round.Left)
@@ -98,7 +98,7 @@ func TestATripTellsWhatWasRefused(t *testing.T) {
 	forged := first[1]
 	forged.Claim = "00000000-0000-4000-8000-000000000000"
 	for _, want := range [][]store.Ended{{{ID: 3, Status: "DONE"}}, nil} {
-		round, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Endings: []store.Ending{forged, first[3]}, LockTimeout: time.Second, Promote: store.PromoteDue, Fresh: true, Want: 10})
+		round, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Endings: []store.Ending{forged, first[3]}, LockTimeout: time.Second, Promote: store.PromoteDue, Claim: store.ClaimFresh, Want: 10})
 		require.NoError(t, err)
 		require.Equal(t, want, round.Ended)
 		require.Empty(t, round.Left, "these are none of the plain ones")
@@ -147,14 +147,14 @@ func TestADeadReplicaEndsAndClaimsNothing(t *testing.T) {
 		`UPDATE rowrun.replica_heartbeat SET state = 'DRAINING' WHERE replica_id = 'r'`: store.PromoteDue,
 		`DELETE FROM rowrun.replica_heartbeat WHERE replica_id = 'r'`:                   store.PromoteDue,
 	} {
-		for _, fresh := range []bool{true, false} {
+		for _, claim := range []store.Claiming{store.ClaimFresh, store.ClaimAny, store.ClaimAnyAndFresh} {
 			url := storetest.New(t)
 			conn, s := connect(t, url), open(t, url, time.Minute)
 			chains(t, conn)
 			addReplica(t, conn, "other") // without one that could run them, what has gates isn't promoted
 			first := startChains(t, s)
 			exec(t, conn, sql)
-			round, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Endings: []store.Ending{first[1], first[3], first[5]}, LockTimeout: time.Second, Promote: promote, Fresh: fresh, Want: 10})
+			round, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Endings: []store.Ending{first[1], first[3], first[5]}, LockTimeout: time.Second, Promote: promote, Claim: claim, Want: 10})
 			require.ErrorIs(t, err, store.ErrDead, sql)
 			require.Len(t, round.Ended, 3)
 			require.Empty(t, round.Left)

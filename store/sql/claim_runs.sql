@@ -11,6 +11,7 @@
 -- $9 bigint: how many runs to take
 -- Returns: at least one row: how many candidates there were; whether the replica may claim, where there were any; then the
 -- number of the claim, the run and its task, or NULLs
+-- rowrun.claimed tells promote_and_claim, where it follows in the transaction, how many of the hashes are taken.
 -- The candidates are read first, by queue and type along their index; then the best of them are locked. Rows that another
 -- replica is just taking are skipped; the count of candidates tells whether there were such. Rows are named by their places,
 -- and status is asked through coalesce, so that the planner takes no partial index for it. The replica's own row is locked
@@ -57,7 +58,7 @@ WITH seen AS MATERIALIZED (
         date_part('epoch', k.progress_timeout) AS progress_timeout, k.failure_log_level,
         CASE WHEN i.untold THEN rowrun.arrival(r) || ',' ELSE '' END || rowrun.transition(r) AS item
 ), said AS (
-    SELECT rowrun.announce(array_agg(item)) FROM taken
+    SELECT rowrun.announce(array_agg(item)), set_config('rowrun.claimed', coalesce(max(n), 0)::text, true) FROM taken
 )
 SELECT (SELECT count(*) FROM seen), EXISTS (SELECT FROM alive),
        t.n, t.id, t.root_id, t.task_id, t.name, t.plan_id, t.attempt, t.type, t.queue, t.database_id, t.version, t.input, t.manual, t.timeout,

@@ -73,7 +73,7 @@ WITH seen AS MATERIALIZED (
         date_part('epoch', k.progress_timeout) AS progress_timeout, k.failure_log_level,
         CASE WHEN i.untold THEN rowrun.arrival(r) || ',' ELSE '' END || rowrun.transition(r) AS item
 ), said AS (
-    SELECT rowrun.announce(array_agg(item)) FROM taken
+    SELECT rowrun.announce(array_agg(item)), set_config('rowrun.claimed', coalesce(max(n), 0)::text, true) FROM taken
 )
 SELECT (SELECT count(*) FROM seen), EXISTS (SELECT FROM alive),
        t.n, t.id, t.root_id, t.task_id, t.name, t.plan_id, t.attempt, t.type, t.queue, t.database_id, t.version, t.input, t.manual, t.timeout,

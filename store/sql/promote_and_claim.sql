@@ -1,6 +1,6 @@
 -- promote_and_claim
--- promote, and the claim of what it promotes in the same versions of the rows, for a replica that knows of no other AVAILABLE
--- run: what comes first of that, as far as there are hashes; the rest is AVAILABLE.
+-- promote, and the claim of what it promotes in the same versions of the rows: what comes first of that, as far as a search of the
+-- same transaction has left hashes (rowrun.claimed); the rest is AVAILABLE.
 -- $1 text: the replica
 -- $2 integer: how many runs and marks it takes on at once
 -- $3 bytea: the hashes of the claims, 32 bytes each, one behind the other
@@ -23,7 +23,7 @@ WITH asked AS MATERIALIZED (
            asked.next_ms, p.pass
     FROM asked LEFT JOIN LATERAL (
         SELECT rowrun.promote_runs(false, true, $2,
-            (SELECT ROW($1, $3, 0, $4, $5, $6, $7, $8)::rowrun.claim_request FROM me WHERE me.paused_at IS NULL)) AS pass WHERE asked.work
+            (SELECT ROW($1, $3, coalesce(nullif(current_setting('rowrun.claimed', true), '')::integer, 0), $4, $5, $6, $7, $8)::rowrun.claim_request FROM me WHERE me.paused_at IS NULL)) AS pass WHERE asked.work
     ) p ON true
 )
 SELECT p.alive, pg_current_snapshot()::text, coalesce((p.pass).promoted, 0), coalesce((p.pass).busy, false), coalesce((p.pass).more, false),

@@ -23,7 +23,7 @@ func startAtOnce(t *testing.T, p *pgxpool.Pool, s *store.Store, n int) []store.C
 	capabilities := store.Capabilities{Queues: []string{"default"}, Types: []string{"NOOP"}}
 	var claims []store.Claim
 	for len(claims) < n {
-		pass, err := s.Work(t.Context(), store.Trip{Replica: "one", Capabilities: capabilities, Promote: store.PromoteDue, Fresh: true, Want: n})
+		pass, err := s.Work(t.Context(), store.Trip{Replica: "one", Capabilities: capabilities, Promote: store.PromoteDue, Claim: store.ClaimFresh, Want: n})
 		require.NoError(t, err)
 		claims = append(claims, pass.Claims...)
 	}

@@ -97,7 +97,7 @@ func (l *load) replica(ctx context.Context, name string, seed uint64) {
 		var pass store.Round
 		var err error
 		if want := 1 + rnd.IntN(20); rnd.IntN(2) == 0 {
-			pass, err = l.store.Work(context.WithoutCancel(ctx), store.Trip{Replica: name, Capabilities: capabilities, Promote: store.PromoteDue, Fresh: true, Want: want})
+			pass, err = l.store.Work(context.WithoutCancel(ctx), store.Trip{Replica: name, Capabilities: capabilities, Promote: store.PromoteDue, Claim: store.ClaimFresh, Want: want})
 		} else {
 			pass, err = l.store.Work(context.WithoutCancel(ctx), store.Trip{Replica: name, Capabilities: capabilities, Promote: []store.Promotion{store.PromoteDue, store.PromoteSweep}[rnd.IntN(2)], Want: want})
 		}
