@@ -22,6 +22,7 @@ func All(env cli.Environment) []*cobra.Command {
 		newRun(env),
 		newStatus(env),
 		newDoctor(env),
+		newHealthcheck(env),
 		newBench(env),
 		newVersion(env),
 	}
