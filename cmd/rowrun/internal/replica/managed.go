@@ -28,8 +28,13 @@ func (r *replica) makeManager() (err error) {
 	return err
 }
 
+// readyTimeout bounds the questions that the database is asked before it is ready.
+const readyTimeout = 2 * time.Second
+
 // ready is what /readyz asks, in its order: the first check that isn't met.
 func (r *replica) ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
 	for _, check := range r.checks {
 		if err := check.Ask(ctx); err != nil {
 			return fmt.Errorf("%s: %w", check.Name, err)
