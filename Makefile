@@ -21,7 +21,7 @@ BENCH      ?=
 BENCH_ONLY ?=
 GOTEST     := CGO_ENABLED=1 go test -race -shuffle=on
 
-.PHONY: help build run test test-unbatched test-two-steps test-matrix soak race lint fuzz bench bench-peers bench-tools schema-dump ci
+.PHONY: help build run test test-unbatched test-two-steps test-matrix soak race lint fuzz bench bench-peers bench-tools schema-dump release test-release test-release-native ci
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -60,6 +60,7 @@ race: ## scheduler and store again and again, in random order
 
 lint: ## golangci-lint, in the version that .ci/tools.mod pins
 	go tool -modfile=.ci/tools.mod golangci-lint run --timeout 10m ./...
+	cd cmd/rowrun/release && go tool -modfile=../../../.ci/tools.mod golangci-lint run --timeout 10m ./...
 
 fuzz: ## each fuzz target for FUZZTIME
 	@.ci/ensure postgres
@@ -79,6 +80,18 @@ bench-tools:
 	@$(MAKE) build
 	go build -buildvcs=false -o bin/bench ./integration/bench
 	cd integration/peers && go build -buildvcs=false -o ../../bin/peers .
+
+release: ## what is installed: VERSION=v0.1.0; archives, .deb, .rpm, images, SBOMs and checksums in dist/, without Docker
+	@[ '$(origin VERSION)' != file ] || { echo 'release: give VERSION, such as make release VERSION=v0.1.0' >&2; exit 2; }
+	@cd cmd/rowrun/release && go run . -source ../../.. -out ../../../dist -version '$(VERSION)'
+
+test-release: ## a release of all systems, made twice, installed and run; wants root, for roots of their own
+	@.ci/ensure postgres systemd
+	cd cmd/rowrun/release && ROWRUN_RELEASE_TARGETS=all go test -count=1 -timeout 30m ./...
+
+test-release-native: ## the same for this machine's system alone, in about a minute
+	@.ci/ensure postgres systemd
+	cd cmd/rowrun/release && go test -count=1 -timeout 10m ./...
 
 ci: ## what has to be green: test, then lint
 	@bash .ci/run

@@ -45,9 +45,15 @@ type replica struct {
 // launch starts a replica without waiting for anything. It is killed when the test ends.
 func launch(t *testing.T, url string, args ...[]string) *replica {
 	t.Helper()
+	return launchWith(t, url, nil, args...)
+}
+
+// launchWith is launch with these variables too.
+func launchWith(t *testing.T, url string, variables []string, args ...[]string) *replica {
+	t.Helper()
 	all := slices.Concat(append([][]string{{"serve", "--http-addr", "off"}}, args...)...)
 	r := &replica{cmd: exec.Command(program.path, all...), exited: make(chan struct{})} //nolint:noctx // killed by cleanup
-	r.cmd.Env = append(environment(), "DATABASE_URL="+url)
+	r.cmd.Env = append(append(environment(), "DATABASE_URL="+url), variables...)
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	log, err := r.cmd.StderrPipe()
 	require.NoError(t, err)

@@ -9,6 +9,8 @@ package main
 import (
 	"context"
 	"os"
+	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -19,6 +21,14 @@ import (
 
 // version is set by the build: -ldflags "-X main.version=…".
 var version = "dev"
+
+// versionOf is what the build set, or what `go install …@VERSION` knows of the module.
+func versionOf(set string, read func() (*debug.BuildInfo, bool)) string {
+	if info, ok := read(); set == "dev" && ok && strings.HasPrefix(info.Main.Version, "v") {
+		return info.Main.Version
+	}
+	return set
+}
 
 func main() {
 	cmdexec.MaybeSupervise() // returns unless this process was started to hold a command's group
@@ -34,7 +44,7 @@ func main() {
 		Stdout:  os.Stdout,
 		Stderr:  cli.NewUnhurried(os.Stderr),
 		Lookup:  os.LookupEnv,
-		Version: version,
+		Version: versionOf(version, debug.ReadBuildInfo),
 	})
 	stop()
 	os.Exit(code)

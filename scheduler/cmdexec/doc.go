@@ -28,6 +28,6 @@
 // that the supervisor had for itself and its command; only children that made a
 // session of their own survive that.
 //
-// Linux only. A command runs as the sidecar's own user: the clean environment
+// Linux only: elsewhere New refuses every command (elsewhere.go). A command runs as the sidecar's own user: the clean environment
 // keeps secrets from being handed on by accident, it is no sandbox.
 package cmdexec

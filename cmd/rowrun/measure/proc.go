@@ -6,14 +6,10 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"syscall"
 )
 
 // ticksPerSecond is the unit of CPU time in /proc on every Linux that Go runs on.
 const ticksPerSecond = 100
-
-// DieWithParent ends a process that this one starts when this one ends.
-func DieWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
 
 // CPUSeconds is what a process has used so far, with the children that it has waited for.
 func CPUSeconds(pid int) (float64, error) {

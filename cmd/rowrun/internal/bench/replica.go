@@ -49,7 +49,8 @@ func (b *Bench) serve(ctx context.Context, concurrency int, args ...string) (*re
 	r.cmd.Env = environment(b.cfg.URL, b.cfg.DirectURL)
 	r.cmd.Stderr = r.log
 	// A group of its own: Ctrl-C at a terminal is for the bench, which stops its replicas in order.
-	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	r.cmd.SysProcAttr = &syscall.SysProcAttr{}
+	measure.OwnGroup(r.cmd.SysProcAttr)
 	r.cmd.WaitDelay = time.Second
 	measure.DieWithParent(r.cmd.SysProcAttr)
 	started := make(chan error)

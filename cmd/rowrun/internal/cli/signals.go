@@ -24,9 +24,7 @@ func UntilSignal(parent context.Context) (ctx context.Context, stop func()) {
 		select {
 		case again := <-caught:
 			// It came behind the first one, before the default was back.
-			if number, ok := again.(syscall.Signal); ok {
-				_ = syscall.Kill(os.Getpid(), number)
-			}
+			raise(again)
 		default:
 		}
 		cancel()

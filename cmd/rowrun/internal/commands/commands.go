@@ -6,6 +6,20 @@ import (
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
 )
 
+// Root is the command above all others.
+func Root(env cli.Environment) *cobra.Command {
+	root := cli.Group(&cobra.Command{
+		Use:   "rowrun",
+		Short: "Rowrun runs the rows of rowrun.task_run: a sidecar for PostgreSQL",
+		Long: "Rowrun is a sidecar for PostgreSQL: insert a row into rowrun.task_run, and one healthy replica runs it.\n\n" +
+			"Every flag has an environment variable: --stale-after is ROWRUN_STALE_AFTER. A flag wins over its\n" +
+			"variable, a variable over the default; an empty variable counts as not set.",
+		Version: env.Version,
+	})
+	root.AddCommand(All(env)...)
+	return root
+}
+
 // All are the commands, in the order of the help.
 func All(env cli.Environment) []*cobra.Command {
 	return []*cobra.Command{
@@ -22,6 +36,8 @@ func All(env cli.Environment) []*cobra.Command {
 		newRun(env),
 		newStatus(env),
 		newDoctor(env),
+		newHealthcheck(env),
+		newDrain(env),
 		newBench(env),
 		newVersion(env),
 	}

@@ -14,6 +14,9 @@ func newServe(env cli.Environment) *cobra.Command {
 		Short: "Run tasks until SIGTERM: one replica of the deployment",
 		Args:  cli.Arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := servable(); err != nil {
+				return err
+			}
 			config.Version = env.Version
 			if err := config.Validate(env.Lookup); err != nil {
 				return err

@@ -11,7 +11,9 @@ import (
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/history"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/metrics"
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/server"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/stream"
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/systemd"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/tracing"
 	"github.com/rowrun/rowrun/events"
 	"github.com/rowrun/rowrun/notifier"
@@ -53,7 +55,10 @@ type replica struct {
 	scheduler *scheduler.Scheduler
 	notifier  *notifier.Notifier
 	waking    *wake.Teller
-	support   []part // outlive the scheduler's drain and the stream
+	checks    []server.Check   // of readiness
+	addr      string           // where HTTP is served, "": nowhere
+	manager   *systemd.Manager // nil: no service manager listens
+	support   []part           // outlive the scheduler's drain and the stream
 
 	unsubscribes []func()
 }
@@ -107,6 +112,8 @@ func (r *replica) Run(ctx context.Context) error {
 	// An output that nobody reads holds up no stop.
 	unbound := context.AfterFunc(work, func() { r.output.Bound(time.Now().Add(r.config.DrainTimeout + flushTime)) })
 	defer unbound()
+	untold := context.AfterFunc(work, r.manager.Stopping)
+	defer untold()
 	around, stopSupport := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopSupport()
 	var support errgroup.Group

@@ -10,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/systemd"
 	"github.com/rowrun/rowrun/migrations"
 	"github.com/rowrun/rowrun/store"
 )
@@ -32,6 +33,9 @@ func Serve(ctx context.Context, c *Config, out io.Writer, log zerolog.Logger) er
 
 // serveWith is serve with these executors; those of SQL are added to them.
 func serveWith(ctx context.Context, c *Config, executors *executors, out io.Writer, log zerolog.Logger) error {
+	if c.lookup != nil {
+		systemd.Say(c.lookup, "waiting for the database")
+	}
 	if err := c.Database.FindPooler(ctx, log); err != nil {
 		return cli.Stopped(ctx, err)
 	}

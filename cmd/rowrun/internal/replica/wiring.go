@@ -34,7 +34,7 @@ func newReplica(c *Config, s *store.Store, deployment string, x *executors, trac
 	}
 	for _, make := range []func() error{
 		r.makeListener, r.makeFollower, func() error { return r.makeStream(cli.IsTerminal(out)) }, r.makeMetrics,
-		r.makeScheduler, r.makeNotifier, r.makeWaking, r.makeServer,
+		r.makeScheduler, r.makeNotifier, r.makeWaking, r.makeServer, r.makeManager,
 	} {
 		if err := make(); err != nil {
 			return nil, err
@@ -181,12 +181,13 @@ func (r *replica) makeWaking() error {
 // makeServer makes the HTTP surface, unless there is none.
 func (r *replica) makeServer() error {
 	c := r.config
+	r.checks = readiness(r.store, r.scheduler, c.StaleAfter, r.wakeSource, r.streamTrouble)
 	if c.HTTPAddr == "" {
 		return nil
 	}
 	http, err := server.New(server.Config{
 		Addr:    c.HTTPAddr,
-		Checks:  readiness(r.store, r.scheduler, c.StaleAfter, r.wakeSource, r.streamTrouble),
+		Checks:  r.checks,
 		Metrics: r.metrics.Handler(),
 		Status:  statusOf(r.store, r.scheduler),
 		History: r.history,
@@ -197,6 +198,7 @@ func (r *replica) makeServer() error {
 	if err != nil {
 		return fmt.Errorf("--http-addr: %w", err)
 	}
+	r.addr = http.Addr().String()
 	r.support = append(r.support, http, r.follower)
 	return nil
 }

@@ -8,8 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 const (
@@ -66,7 +64,7 @@ func (o *Output) Ready() bool {
 		}
 	}
 	file, _ := o.to.(*os.File)
-	return file == nil || !mayBlock(file) || polled(file, 0) == unix.POLLOUT
+	return file == nil || !mayBlock(file) || writable(file)
 }
 
 // Bound has writes wait for no longer than until t, also those under way.
@@ -162,24 +160,4 @@ func (o *Output) pieces(w *write, text []byte) (n int, err error) {
 func mayBlock(file *os.File) bool {
 	info, err := file.Stat()
 	return err == nil && !info.Mode().IsRegular()
-}
-
-// room waits a moment until a file takes something, or says that it never will.
-func room(file *os.File) bool { return polled(file, lookForRoom) != 0 }
-
-// polled is what poll(2) says of a file within so many ms. One that can't be asked takes what it is given.
-func polled(file *os.File, ms int) (events int16) {
-	raw, err := file.SyscallConn()
-	if err != nil {
-		return unix.POLLOUT
-	}
-	_ = raw.Control(func(fd uintptr) {
-		poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}} //nolint:gosec // a descriptor
-		_, err := unix.Poll(poll, ms)
-		events = poll[0].Revents
-		if err != nil && !errors.Is(err, unix.EINTR) {
-			events = unix.POLLOUT
-		}
-	})
-	return events
 }
