@@ -18,7 +18,7 @@ import (
 )
 
 func newBench(env cli.Environment) *cobra.Command {
-	c := benchCommand{client: client{lookup: env.Lookup}, version: env.Version}
+	c := benchCommand{client: newClient(env), version: env.Version}
 	cmd := &cobra.Command{
 		Use:   "bench [MEASUREMENT…]",
 		Short: "Measure Rowrun in this database, and remove what that took",
@@ -74,8 +74,8 @@ func (c *benchCommand) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return c.failed(cmd, err)
 	}
-	if c.out.Format == "json" {
-		return c.out.Write(cmd.OutOrStdout(), report, cli.Table{})
+	if c.out.Document() {
+		return c.out.Write(cmd, report, cli.Table{})
 	}
 	return nil
 }

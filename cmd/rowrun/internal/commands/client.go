@@ -26,6 +26,11 @@ type client struct {
 	patience time.Duration
 }
 
+// newClient is what a command of a person begins with.
+func newClient(env cli.Environment) client {
+	return client{lookup: env.Lookup, out: cli.Output{Lookup: env.Lookup}}
+}
+
 func (c *client) register(flags *pflag.FlagSet) {
 	c.registerPatience(flags, database.PromptPatience)
 }
@@ -112,8 +117,8 @@ func (e *absentError) Error() string { return e.text }
 
 // answer prints one short line, or value as JSON.
 func (c *client) answer(cmd *cobra.Command, value any, line string) error {
-	if c.out.Format == "json" {
-		return c.out.Write(cmd.OutOrStdout(), value, cli.Table{})
+	if c.out.Document() {
+		return c.out.Write(cmd, value, cli.Table{})
 	}
 	_, err := fmt.Fprintln(cmd.OutOrStdout(), line)
 	return err

@@ -15,7 +15,7 @@ import (
 )
 
 func newPlan(env cli.Environment) *cobra.Command {
-	p := planCommand{client{lookup: env.Lookup}}
+	p := planCommand{newClient(env)}
 	cmd := cli.Group(&cobra.Command{
 		Use:   "plan",
 		Short: "List plans, look at one, run, retry, pause, cancel or delete it, wait for its end",
@@ -27,10 +27,6 @@ func newPlan(env cli.Environment) *cobra.Command {
 
 // planCommand is what the commands under plan have in common.
 type planCommand struct{ client }
-
-func planStatuses() []string {
-	return []string{"NOT_STARTED", "PENDING", "AVAILABLE", "RUNNING", "DONE", "FAILED", "CANCELED"}
-}
 
 // findPlan reads a plan, and says in words where there is none.
 func findPlan(ctx context.Context, s *store.Store, id int64) (store.Plan, error) {
@@ -75,7 +71,7 @@ func (p *planCommand) making(cmd *cobra.Command, do func(*store.Store, context.C
 		for i, run := range made {
 			ids[i] = strconv.FormatInt(run, 10)
 		}
-		if len(made) == 0 && p.out.Format == "table" {
+		if len(made) == 0 && p.out.ForPeople() {
 			_, err := fmt.Fprintf(cmd.ErrOrStderr(), "nothing to %s in plan %d: `rowrun plan show %d` tells how its tasks stand\n", cmd.Name(), id, id)
 			return err
 		}

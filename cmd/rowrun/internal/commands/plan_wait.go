@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -38,7 +39,7 @@ func (p *planCommand) awaitEnd(ctx context.Context, cmd *cobra.Command, w *watch
 	if err != nil {
 		return err
 	}
-	if err := p.out.Write(cmd.OutOrStdout(), plan, planTable([]store.Plan{plan})); err != nil {
+	if err := p.out.Write(cmd, plan, planTable([]store.Plan{plan}, time.Now())); err != nil {
 		return err
 	}
 	if plan.Status != "DONE" {

@@ -13,7 +13,7 @@ import (
 )
 
 func newRun(env cli.Environment) *cobra.Command {
-	r := runCommand{client{lookup: env.Lookup}}
+	r := runCommand{newClient(env)}
 	cmd := cli.Group(&cobra.Command{
 		Use:   "run",
 		Short: "List runs, look at one, wait for it, retry or cancel it",

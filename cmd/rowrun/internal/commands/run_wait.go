@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -38,7 +39,7 @@ func (r *runCommand) awaitEnd(ctx context.Context, cmd *cobra.Command, w *watchi
 	if err != nil {
 		return err
 	}
-	if err := r.out.Write(cmd.OutOrStdout(), run, runTable([]store.Run{run})); err != nil {
+	if err := r.out.Write(cmd, run, runTable([]store.Run{run}, time.Now())); err != nil {
 		return err
 	}
 	if run.Status != "DONE" {

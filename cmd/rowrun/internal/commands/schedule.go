@@ -14,7 +14,7 @@ import (
 )
 
 func newSchedule(env cli.Environment) *cobra.Command {
-	c := scheduleCommand{client{lookup: env.Lookup}}
+	c := scheduleCommand{newClient(env)}
 	cmd := cli.Group(&cobra.Command{
 		Use:   "schedule",
 		Short: "List recurring tasks, see what comes next, run, pause or resume one",
@@ -50,7 +50,7 @@ func (c *scheduleCommand) list() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.out.Write(cmd.OutOrStdout(), found, scheduleTable(found))
+				return c.out.Write(cmd, found, scheduleTable(found, time.Now()))
 			})
 		},
 	}
@@ -77,7 +77,7 @@ func (c *scheduleCommand) next() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.out.Write(cmd.OutOrStdout(), found, scheduleTable(found))
+				return c.out.Write(cmd, found, scheduleTable(found, time.Now()))
 			})
 		},
 	}
@@ -94,11 +94,11 @@ func (c *scheduleCommand) ticks(ctx context.Context, cmd *cobra.Command, s *stor
 	if err != nil {
 		return err
 	}
-	t := cli.Table{Header: []string{"TICK"}}
+	t := cli.Table{Columns: []cli.Column{cli.Whole("TICK")}, None: "no tick comes"}
 	for _, at := range ticks {
 		t.Rows = append(t.Rows, []string{at.UTC().Format(time.RFC3339Nano)})
 	}
-	return c.out.Write(cmd.OutOrStdout(), ticks, t)
+	return c.out.Write(cmd, ticks, t)
 }
 
 func (c *scheduleCommand) run() *cobra.Command {
@@ -149,11 +149,16 @@ func (c *scheduleCommand) pausing(cmd *cobra.Command, paused bool) *cobra.Comman
 	})
 }
 
-func scheduleTable(found []store.Schedule) cli.Table {
-	t := cli.Table{Header: []string{"TASK", "NAME", "SCHEDULE", "ZONE", "NEXT", "RUN", "STANDING"}}
+func scheduleTable(found []store.Schedule, now time.Time) cli.Table {
+	t := cli.Table{
+		Columns: []cli.Column{
+			cli.Whole("TASK"), cli.Free("NAME"), cli.Free("SCHEDULE"), cli.Free("ZONE").Spare(), cli.Whole("NEXT"), cli.Whole("AT").Wide(), cli.Whole("RUN"), cli.Free("STANDING"),
+		},
+		None: "no recurring task: `rowrun task define NAME --schedule '0 3 * * *' …` makes one",
+	}
 	for _, s := range found {
 		t.Rows = append(t.Rows, []string{
-			strconv.FormatInt(s.TaskID, 10), s.Name, s.Schedule, s.TimeZone, moment(s.RunAt), number(s.RunID), short(scheduleStanding(s)),
+			strconv.FormatInt(s.TaskID, 10), s.Name, s.Schedule, s.TimeZone, cli.Age(now, s.RunAt), cli.Moment(s.RunAt), number(s.RunID), scheduleStanding(s),
 		})
 	}
 	return t

@@ -16,7 +16,7 @@ import (
 )
 
 func newStatus(env cli.Environment) *cobra.Command {
-	c := client{lookup: env.Lookup}
+	c := newClient(env)
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show the replicas, the runs that have not ended, and who writes the stream",
@@ -31,8 +31,8 @@ func newStatus(env cli.Environment) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if c.out.Format == "json" {
-					return c.out.Write(cmd.OutOrStdout(), statusDocument(schema, status), cli.Table{})
+				if c.out.Document() {
+					return c.out.Write(cmd, statusDocument(schema, status), cli.Table{})
 				}
 				return writeDeployment(cmd.OutOrStdout(), &c.out, schema, status)
 			})
@@ -104,11 +104,17 @@ func writeDeployment(w io.Writer, out *cli.Output, schema int64, status store.St
 		_, err := fmt.Fprintln(w, "no replica: start one with `rowrun serve`")
 		return err
 	}
-	return out.Write(w, nil, replicaTable(status.Replicas))
+	return out.WriteParts(w, replicaTable(status.Replicas))
 }
 
 func replicaTable(replicas []store.ReplicaStatus) cli.Table {
-	t := cli.Table{Header: []string{"REPLICA", "NAME", "VERSION", "STATE", "HEARTBEAT", "RUNNING", "QUEUES", "TYPES", "DATABASES", "COMMANDS"}}
+	t := cli.Table{
+		Columns: []cli.Column{
+			cli.Free("REPLICA"), cli.Free("NAME"), cli.Free("VERSION").Spare(), cli.Whole("STATE"), cli.Whole("HEARTBEAT"), cli.Whole("RUNNING"),
+			cli.Free("QUEUES").Spare(), cli.Free("TYPES").Spare(), cli.Free("DATABASES").Spare(), cli.Free("COMMANDS").Spare(), cli.Free("ID").Wide(),
+		},
+		None: "no replica: start one with `rowrun serve`",
+	}
 	for _, r := range replicas {
 		state := r.State
 		if r.PausedAt != nil && state == "ACTIVE" {
@@ -117,11 +123,13 @@ func replicaTable(replicas []store.ReplicaStatus) cli.Table {
 		if !r.Live && state != "DEAD" {
 			state += ", silent for too long"
 		}
-		silent := store.Milliseconds(max(r.SilentMS, 0)).Round(100 * time.Millisecond)
+		now := time.Now()
+		heard := now.Add(-store.Milliseconds(max(r.SilentMS, 0))) // by the database's clock it was that long ago
 		t.Rows = append(t.Rows, []string{
-			r.ReplicaID, r.Name, r.Version, state, silent.String() + " ago", fmt.Sprintf("%d of %d", r.Running, r.Concurrency),
-			strings.Join(r.Queues, ","), strings.Join(r.Types, ","), strings.Join(r.Databases, ","), strings.Join(r.Commands, ","),
+			shortReplica(r.ReplicaID), r.Name, r.Version, state, cli.Age(now, &heard), fmt.Sprintf("%d of %d", r.Running, r.Concurrency),
+			strings.Join(r.Queues, ","), strings.Join(r.Types, ","), strings.Join(r.Databases, ","), strings.Join(r.Commands, ","), r.ReplicaID,
 		})
+		t.Names = append(t.Names, r.ReplicaID)
 	}
 	return t
 }

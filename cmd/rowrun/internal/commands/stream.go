@@ -106,7 +106,7 @@ func newStream(env cli.Environment) *cobra.Command {
 // that was asked for; all of these are clean ends.
 func showStream(ctx context.Context, c *streamConfig, out io.Writer, log zerolog.Logger) error {
 	if c.events != nil {
-		printer, err := stream.NewPrinter(stream.PrinterConfig{Out: out, Text: c.Format == "text", Color: cli.IsTerminal(out)})
+		printer, err := stream.NewPrinter(stream.PrinterConfig{Out: out, Text: c.Format == "text", Color: cli.InColor(out)})
 		if err != nil {
 			return err
 		}
@@ -117,7 +117,7 @@ func showStream(ctx context.Context, c *streamConfig, out io.Writer, log zerolog
 		return cli.Stopped(ctx, err)
 	}
 	defer opened.Close()
-	printer, err := stream.NewPrinter(stream.PrinterConfig{Out: out, Text: c.Format == "text", Color: cli.IsTerminal(out), Wants: c.wants})
+	printer, err := stream.NewPrinter(stream.PrinterConfig{Out: out, Text: c.Format == "text", Color: cli.InColor(out), Wants: c.wants})
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 func newTask(env cli.Environment) *cobra.Command {
-	t := taskCommand{client{lookup: env.Lookup}}
+	t := taskCommand{newClient(env)}
 	cmd := cli.Group(&cobra.Command{
 		Use:   "task",
 		Short: "List tasks, look at one, skip or pause it",
@@ -25,10 +25,6 @@ func newTask(env cli.Environment) *cobra.Command {
 
 // taskCommand is what the commands under task have in common.
 type taskCommand struct{ client }
-
-func taskStatuses() []string {
-	return []string{"NOT_STARTED", "PENDING", "AVAILABLE", "RUNNING", "DONE", "SKIPPED", "FAILED", "CANCELED"}
-}
 
 // findTask reads a task, and says in words where there is none.
 func findTask(ctx context.Context, s *store.Store, id int64) (store.TaskDetails, error) {
@@ -112,13 +108,13 @@ func (t *taskCommand) show() *cobra.Command {
 				return err
 			}
 		}
-		if t.out.Format == "json" {
-			return t.out.Write(cmd.OutOrStdout(), struct {
+		if !t.out.ForPeople() {
+			return t.out.Write(cmd, struct {
 				store.TaskDetails
 				Waiting []store.Cause `json:"waiting"`
-			}{task, causes}, cli.Table{})
+			}{task, causes}, idTable(id))
 		}
-		waits := cli.Table{Header: []string{"WAITS FOR", ""}}
+		waits := waitsTable()
 		for _, cause := range causes {
 			waits.Rows = append(waits.Rows, []string{cause.Cause, cause.Message})
 		}

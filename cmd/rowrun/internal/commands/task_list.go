@@ -4,11 +4,13 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/database"
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/statuses"
 	"github.com/rowrun/rowrun/store"
 )
 
@@ -28,7 +30,7 @@ func (t *taskCommand) list() *cobra.Command {
 				}
 				filter.PlanID = &plan
 			}
-			if err := checkStatuses(filter.Statuses, taskStatuses()); err != nil {
+			if err := checkStatuses(filter.Statuses, statuses.OfTasks()); err != nil {
 				return err
 			}
 			if err := checkLimit(filter.Limit); err != nil {
@@ -39,7 +41,7 @@ func (t *taskCommand) list() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return t.out.Write(cmd.OutOrStdout(), tasks, taskTable(tasks))
+				return t.out.Write(cmd, tasks, taskTable(tasks, time.Now()))
 			})
 		},
 	}
@@ -48,17 +50,24 @@ func (t *taskCommand) list() *cobra.Command {
 	flags.BoolVar(&filter.Definitions, "definitions", false, "tasks without a plan")
 	flags.StringVar(&filter.Name, "name", "", "`name` of the task")
 	flags.StringVar(&filter.Type, "type", "", "task `type`")
-	cli.List(flags, &filter.Statuses, "status", nil, "statuses, separated by commas: "+strings.Join(taskStatuses(), ", "))
+	cli.List(flags, &filter.Statuses, "status", nil, "statuses, separated by commas: "+strings.Join(statuses.OfTasks(), ", "))
 	flags.IntVar(&filter.Limit, "limit", 50, "most tasks to list")
 	return cmd
 }
 
-func taskTable(tasks []store.Task) cli.Table {
-	t := cli.Table{Header: []string{"TASK", "STATUS", "NAME", "TYPE", "PLAN", "DATABASE", "VERSION", "RUN", "DETAIL"}}
+func taskTable(tasks []store.Task, now time.Time) cli.Table {
+	t := cli.Table{
+		Columns: []cli.Column{
+			cli.Whole("TASK"), cli.Status(), cli.Free("NAME"), cli.Free("TYPE").Spare(), cli.Whole("PLAN"), cli.Free("DATABASE"), cli.Free("VERSION").Spare(),
+			cli.Whole("RUN"), cli.Free("QUEUE").Wide(), cli.Whole("PRIORITY").Wide(), cli.Whole("CREATED").Spare(), cli.Free("DETAIL"),
+		},
+		None: "no task: `rowrun task define NAME --type TYPE` makes one",
+	}
 	for _, task := range tasks {
 		t.Rows = append(t.Rows, []string{
 			strconv.FormatInt(task.ID, 10), standing(task.Status, task.Paused), task.Name, task.Type, number(task.PlanID),
-			text(task.DatabaseID), text(task.Version), number(task.LastRunID), short(upshot(task)),
+			text(task.DatabaseID), text(task.Version), number(task.LastRunID), task.Queue,
+			strconv.Itoa(task.Priority), cli.Age(now, &task.CreatedAt), upshot(task),
 		})
 	}
 	return t

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -34,7 +35,7 @@ func (w *webhookCommand) deliveries() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return w.out.Write(cmd.OutOrStdout(), all, deliveryTable(all))
+				return w.out.Write(cmd, all, deliveryTable(all, time.Now()))
 			})
 		},
 	}
@@ -60,8 +61,14 @@ func checkDeliveryFilter(filter *store.DeliveryFilter) error {
 	return nil
 }
 
-func deliveryTable(all []store.ShownDelivery) cli.Table {
-	t := cli.Table{Header: []string{"DELIVERY", "STATUS", "EVENT", "PLAN", "ROUND", "WEBHOOK", "ATTEMPTS", "NEXT", "CODE", "PROBLEM", "CREATED", "MESSAGE"}}
+func deliveryTable(all []store.ShownDelivery, now time.Time) cli.Table {
+	t := cli.Table{
+		Columns: []cli.Column{
+			cli.Whole("DELIVERY"), cli.Whole("STATUS"), cli.Free("EVENT"), cli.Whole("PLAN"), cli.Whole("ROUND").Spare(), cli.Whole("WEBHOOK"),
+			cli.Whole("ATTEMPTS").Spare(), cli.Whole("NEXT"), cli.Whole("CODE"), cli.Free("PROBLEM"), cli.Whole("CREATED"), cli.Free("MESSAGE").Wide(),
+		},
+		None: "no delivery",
+	}
 	for _, d := range all {
 		code := ""
 		if d.ResponseCode != nil {
@@ -69,7 +76,7 @@ func deliveryTable(all []store.ShownDelivery) cli.Table {
 		}
 		t.Rows = append(t.Rows, []string{
 			strconv.FormatInt(d.ID, 10), d.Status, d.EventType, strconv.FormatInt(d.PlanID, 10), strconv.Itoa(d.Round), strconv.FormatInt(d.WebhookID, 10),
-			strconv.Itoa(d.Attempts), moment(d.NextAttempt), code, short(text(d.LastError)), moment(&d.CreatedAt), d.MessageID,
+			strconv.Itoa(d.Attempts), cli.Age(now, d.NextAttempt), code, text(d.LastError), cli.Age(now, &d.CreatedAt), d.MessageID,
 		})
 	}
 	return t

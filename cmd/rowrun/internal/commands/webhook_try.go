@@ -82,14 +82,14 @@ func (w *webhookCommand) try(ctx context.Context, cmd *cobra.Command, sender *we
 	}
 	const shownBody = 2000 // runes
 	said := []rune(string(answer.Body))
-	t := cli.Table{Header: []string{"WEBHOOK", strconv.FormatInt(to.ID, 10)}, Rows: [][]string{
+	t := cli.Table{Columns: []cli.Column{cli.Whole("WEBHOOK"), cli.Whole(strconv.FormatInt(to.ID, 10))}, Uncut: true, Rows: [][]string{
 		{"message", id},
 		{"signed", strconv.FormatBool(to.SecretRef != nil)},
 		{"status", strconv.Itoa(answer.Code)},
 		{"took", took.Round(time.Millisecond).String()},
 		{"body", string(said[:min(len(said), shownBody)])},
 	}}
-	err = w.out.Write(cmd.OutOrStdout(), struct {
+	err = w.out.Write(cmd, struct {
 		WebhookID int64   `json:"webhook_id"`
 		MessageID string  `json:"message_id"`
 		Signed    bool    `json:"signed"`
