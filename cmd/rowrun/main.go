@@ -34,6 +34,7 @@ func main() {
 		Stdout:  os.Stdout,
 		Stderr:  cli.NewUnhurried(os.Stderr),
 		Lookup:  os.LookupEnv,
+		Environ: os.Environ,
 		Version: version,
 	})
 	stop()

@@ -18,6 +18,10 @@ func TestWrongUseExitsWithTwoAndNamesWhatIsAccepted(t *testing.T) {
 	}{
 		{name: "nothing", args: nil, says: "a command is missing"},
 		{name: "unknown command", args: []string{"migrat"}, says: "did you mean migrate?"},
+		{name: "a word in the wrong place", args: []string{"why", "8"}, says: "did you mean rowrun run why?"},
+		{name: "turned letters", args: []string{"sreve"}, says: "did you mean serve?"},
+		{name: "misspelt flag", args: []string{"version", "--outptu", "json"}, says: "did you mean --output?"},
+		{name: "misspelt status", args: []string{"run", "list", "--status", "FALIED"}, says: "did you mean FAILED?"},
 		{name: "unknown sub-command", args: []string{"migrate", "upp"}, says: `accepted after "rowrun migrate": deployment, down, force, grants, repair, sql, status, up`},
 		{name: "unknown flag", args: []string{"version", "--nope"}, says: "unknown flag: --nope; see rowrun version --help"},
 		{name: "unknown short flag", args: []string{"version", "-x"}, says: "see rowrun version --help"},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -91,6 +92,11 @@ func (c *benchCommand) complete(cmd *cobra.Command, args []string) error {
 	program, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find this program's own file: %w", err)
+	}
+	for _, name := range args {
+		if !slices.Contains(bench.Names(), name) {
+			return cli.Usagef("%q can't be measured; accepted: %s%s", name, strings.Join(bench.Names(), ", "), cli.DidYouMean(name, bench.Names()))
+		}
 	}
 	c.config.Measurements = args
 	c.config.URL, c.config.DirectURL = c.database.URL, c.database.DirectURL

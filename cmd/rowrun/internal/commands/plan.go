@@ -177,7 +177,7 @@ func checkStatuses(statuses, accepted []string) error {
 	for i, status := range statuses {
 		statuses[i] = strings.ToUpper(status)
 		if !slices.Contains(accepted, statuses[i]) {
-			return cli.Usagef("--status: %q is not accepted; accepted: %s", status, strings.Join(accepted, ", "))
+			return cli.Usagef("--status: %q is not accepted; accepted: %s%s", status, strings.Join(accepted, ", "), cli.DidYouMean(status, accepted))
 		}
 	}
 	return nil

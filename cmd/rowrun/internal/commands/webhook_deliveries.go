@@ -2,9 +2,7 @@ package commands
 
 import (
 	"context"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -48,17 +46,10 @@ func (w *webhookCommand) deliveries() *cobra.Command {
 }
 
 func checkDeliveryFilter(filter *store.DeliveryFilter) error {
-	accepted := []string{"PENDING", "DELIVERED", "EXHAUSTED", "DISABLED"}
-	for i, status := range filter.Statuses {
-		filter.Statuses[i] = strings.ToUpper(status)
-		if !slices.Contains(accepted, filter.Statuses[i]) {
-			return cli.Usagef("--status: %q is not accepted; accepted: %s", status, strings.Join(accepted, ", "))
-		}
+	if err := checkStatuses(filter.Statuses, []string{"PENDING", "DELIVERED", "EXHAUSTED", "DISABLED"}); err != nil {
+		return err
 	}
-	if filter.Limit < 1 || filter.Limit > maxListed {
-		return cli.Usagef("--limit: %d is not accepted; accepted: 1 to %d", filter.Limit, maxListed)
-	}
-	return nil
+	return checkLimit(filter.Limit)
 }
 
 func deliveryTable(all []store.ShownDelivery, now time.Time) cli.Table {
