@@ -3,6 +3,7 @@ package commands
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -35,12 +36,11 @@ type watching struct {
 }
 
 // awaiting completes a command that waits for the end of the row that the ID on its command line names.
-func (c *client) awaiting(what string, cmd *cobra.Command, wait func(context.Context, *cobra.Command, *watching, int64) error) *cobra.Command {
+func (c *client) awaiting(what thing, cmd *cobra.Command, wait func(context.Context, *cobra.Command, *watching, int64) error) *cobra.Command {
 	var timeout time.Duration
-	cmd.Args = cli.Arguments("ID")
+	cmd.Args = cli.Arguments(strings.TrimPrefix(cmd.Use, cmd.Name()+" "))
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		id, err := rowID(cmd, what, args[0])
-		if err != nil {
+		if err := checkNamed(cmd, what, args[0]); err != nil {
 			return err
 		}
 		if timeout < 0 {
@@ -51,6 +51,14 @@ func (c *client) awaiting(what string, cmd *cobra.Command, wait func(context.Con
 			return err
 		}
 		defer s.Close()
+		var id int64
+		err = asking(cmd.Context(), func(ctx context.Context) error {
+			id, err = resolve(ctx, cmd, s, what, args[0])
+			return err
+		})
+		if err != nil {
+			return err
+		}
 		return c.listening(cmd, s, timeout, func(ctx context.Context, w *watching) error { return wait(ctx, cmd, w, id) })
 	}
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "how long to wait; 0: for ever")

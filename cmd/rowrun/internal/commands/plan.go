@@ -43,7 +43,7 @@ func noSuchPlan(id int64) error {
 
 func (p *planCommand) run() *cobra.Command {
 	return p.making(&cobra.Command{
-		Use:   "run ID",
+		Use:   "run ID|NAME",
 		Short: "Make a run for each task that has none yet, and print the runs' ids",
 		Long: "Make a run for each task of the plan that is NOT_STARTED, and print the runs' ids. Called twice it makes\n" +
 			"one set of runs.",
@@ -52,14 +52,14 @@ func (p *planCommand) run() *cobra.Command {
 
 func (p *planCommand) retry() *cobra.Command {
 	return p.making(&cobra.Command{
-		Use:   "retry ID",
+		Use:   "retry ID|NAME",
 		Short: "Retry each task that is FAILED or CANCELED, and print the runs' ids",
 	}, (*store.Store).RetryPlan)
 }
 
 // making completes a command that makes runs of a plan. None to make is no failure: they may be there already.
 func (p *planCommand) making(cmd *cobra.Command, do func(*store.Store, context.Context, int64) ([]int64, error)) *cobra.Command {
-	return p.about("plan", cmd, func(ctx context.Context, cmd *cobra.Command, s *store.Store, id int64) error {
+	return p.about(planRow, cmd, func(ctx context.Context, cmd *cobra.Command, s *store.Store, id int64) error {
 		if _, err := findPlan(ctx, s, id); err != nil {
 			return err
 		}
@@ -84,8 +84,8 @@ func (p *planCommand) making(cmd *cobra.Command, do func(*store.Store, context.C
 
 func (p *planCommand) cancel() *cobra.Command {
 	var reason string
-	cmd := p.about("plan", &cobra.Command{
-		Use:   "cancel ID",
+	cmd := p.about(planRow, &cobra.Command{
+		Use:   "cancel ID|NAME",
 		Short: "Cancel all runs that have not ended, and print how many",
 		Long: "Cancel all runs of the plan that have not ended, and print how many. Those that wait are CANCELED at once;\n" +
 			"those that are RUNNING are asked to stop and end soon after: rowrun plan wait ID. Nothing is announced.",
@@ -108,17 +108,17 @@ func (p *planCommand) cancel() *cobra.Command {
 
 func (p *planCommand) pause() *cobra.Command {
 	return p.pausing(true, &cobra.Command{
-		Use:   "pause ID",
+		Use:   "pause ID|NAME",
 		Short: "Start no further run of a plan; those that are RUNNING go on",
 	})
 }
 
 func (p *planCommand) resume() *cobra.Command {
-	return p.pausing(false, &cobra.Command{Use: "resume ID", Short: "Let a paused plan go on"})
+	return p.pausing(false, &cobra.Command{Use: "resume ID|NAME", Short: "Let a paused plan go on"})
 }
 
 func (p *planCommand) pausing(paused bool, cmd *cobra.Command) *cobra.Command {
-	return p.about("plan", cmd, func(ctx context.Context, cmd *cobra.Command, s *store.Store, id int64) error {
+	return p.about(planRow, cmd, func(ctx context.Context, cmd *cobra.Command, s *store.Store, id int64) error {
 		err := s.PausePlan(ctx, id, paused)
 		if errors.Is(err, store.ErrNotFound) {
 			return noSuchPlan(id)
@@ -152,8 +152,8 @@ func standing(status string, paused bool) string {
 }
 
 func (p *planCommand) remove() *cobra.Command {
-	return p.about("plan", &cobra.Command{
-		Use:   "delete ID",
+	return p.about(planRow, &cobra.Command{
+		Use:   "delete ID|NAME",
 		Short: "Remove a plan with its tasks, runs and deliveries",
 		Long: "Remove a plan with its tasks, runs and deliveries. Refused while a run of it is AVAILABLE or RUNNING:\n" +
 			"rowrun plan cancel ID, then rowrun plan wait ID.",

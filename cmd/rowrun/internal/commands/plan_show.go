@@ -34,8 +34,8 @@ type shownTask struct {
 
 func (p *planCommand) show() *cobra.Command {
 	limit := 200
-	cmd := p.about("plan", &cobra.Command{
-		Use:   "show ID",
+	cmd := p.about(planRow, &cobra.Command{
+		Use:   "show ID|NAME",
 		Short: "Show all of a plan: its tasks, what they wait for, and what was announced",
 		Long: "Show all of a plan. Its tasks stand behind those that they depend on, and otherwise in the order of their\n" +
 			"versions. It is asked of the first " + strconv.Itoa(maxExplained) + " that wait what they wait for; rowrun run why tells it of any.",

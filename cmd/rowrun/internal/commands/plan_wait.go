@@ -12,8 +12,8 @@ import (
 )
 
 func (p *planCommand) wait() *cobra.Command {
-	return p.awaiting("plan", &cobra.Command{
-		Use:   "wait ID",
+	return p.awaiting(planRow, &cobra.Command{
+		Use:   "wait ID|NAME",
 		Short: "Wait until a plan is DONE, FAILED or CANCELED; exit 0 if it is DONE",
 		Long: "Wait until the plan is DONE, FAILED (a task failed for good: others may still run) or CANCELED. Prints it.\n" +
 			"Exit code 0 if it is DONE, otherwise 1, also where --timeout is over first.",

@@ -20,7 +20,7 @@ const maxListed = 10000
 
 func (r *runCommand) list() *cobra.Command {
 	var filter store.RunFilter
-	var plan int64
+	var plan planFlag
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List runs, the newest first",
@@ -29,21 +29,26 @@ func (r *runCommand) list() *cobra.Command {
 			"haven't ended, may read all of them: it gives up after " + database.AnswerPatience.String() + ".",
 		Args: cli.Arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if cmd.Flags().Changed("plan") {
-				filter.PlanID = &plan
-			}
 			if err := checkFilter(&filter); err != nil {
 				return err
 			}
 			return r.ask(cmd, func(ctx context.Context, s *store.Store) error {
+				var err error
+				if filter.PlanID, err = plan.id(ctx, cmd, s); err != nil {
+					return err
+				}
 				runs, err := s.ListRuns(ctx, filter)
 				if errors.Is(err, store.ErrNoTask) {
-					return errors.New("there is no task " + strconv.Quote(filter.Task))
+					return errors.New("there is no task " + strconv.Quote(filter.Task) + cli.DidYouMean(filter.Task, namesOf(ctx, s, taskRow)))
 				}
 				if err != nil {
 					return err
 				}
-				return r.out.Write(cmd, runs, runTable(runs, time.Now()))
+				t := runTable(runs, time.Now())
+				if len(runs) == 0 {
+					t.None += meantType(ctx, s, filter.Type)
+				}
+				return r.out.Write(cmd, runs, t)
 			})
 		},
 	}
@@ -52,7 +57,7 @@ func (r *runCommand) list() *cobra.Command {
 	flags.BoolVar(&filter.FailedForGood, "failed", false, "runs that failed for good: FAILED without a successor, the last first")
 	flags.StringVar(&filter.Type, "type", "", "task `type`")
 	flags.StringVar(&filter.Queue, "queue", "", "`name` of a queue")
-	flags.Int64Var(&plan, "plan", 0, "`id` of a plan")
+	plan.register(cmd)
 	flags.StringVar(&filter.Task, "task", "", "`id` of a task, or its name")
 	flags.StringVar(&filter.DatabaseID, "database", "", "`name` of a target database")
 	flags.IntVar(&filter.Limit, "limit", 50, "most runs to list")

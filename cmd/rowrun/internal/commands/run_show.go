@@ -27,8 +27,8 @@ type shownRun struct {
 }
 
 func (r *runCommand) show() *cobra.Command {
-	return r.about("run", &cobra.Command{
-		Use:   "show ID",
+	return r.about(runRow, &cobra.Command{
+		Use:   "show ID|TASK",
 		Short: "Show all of a run: its chain of retries, its log, and what it waits for",
 	}, func(ctx context.Context, cmd *cobra.Command, s *store.Store, id int64) error {
 		shown, err := readShown(ctx, s, id)

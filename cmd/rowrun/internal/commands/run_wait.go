@@ -12,8 +12,8 @@ import (
 )
 
 func (r *runCommand) wait() *cobra.Command {
-	return r.awaiting("run", &cobra.Command{
-		Use:   "wait ID",
+	return r.awaiting(runRow, &cobra.Command{
+		Use:   "wait ID|TASK",
 		Short: "Wait until the job of a run has ended, retries included; exit 0 if it is DONE",
 		Long: "Wait until the chain that ID belongs to has ended: its last run is DONE, CANCELED, or FAILED for good.\n" +
 			"Prints that run. Exit code 0 if it is DONE, otherwise 1, also where --timeout is over first.",

@@ -12,8 +12,8 @@ import (
 )
 
 func (r *runCommand) why() *cobra.Command {
-	return r.about("run", &cobra.Command{
-		Use:   "why ID",
+	return r.about(runRow, &cobra.Command{
+		Use:   "why ID|TASK",
 		Short: "Tell why a run is not running: all causes that hold",
 		Long: "Tell why a run is not running: all causes that hold. Where the run has ended and was retried, the\n" +
 			"answer is that of the last run of its chain.",

@@ -59,7 +59,7 @@ func (c *scheduleCommand) list() *cobra.Command {
 }
 
 func (c *scheduleCommand) next() *cobra.Command {
-	var task int64
+	var task string
 	cmd := &cobra.Command{
 		Use:   "next N",
 		Short: "Show the next N runs of all schedules, or the next N ticks of one",
@@ -70,8 +70,12 @@ func (c *scheduleCommand) next() *cobra.Command {
 				return cli.Usagef("%s: %q is not accepted; accepted: a whole number, 1 to 10000", cmd.CommandPath(), args[0])
 			}
 			return c.ask(cmd, func(ctx context.Context, s *store.Store) error {
-				if cmd.Flags().Changed("task") {
-					return c.ticks(ctx, cmd, s, task, n)
+				if task != "" {
+					id, err := resolve(ctx, cmd, s, taskRow, task)
+					if err != nil {
+						return err
+					}
+					return c.ticks(ctx, cmd, s, id, n)
 				}
 				found, err := s.NextSchedules(ctx, n)
 				if err != nil {
@@ -81,7 +85,7 @@ func (c *scheduleCommand) next() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().Int64Var(&task, "task", 0, "only ticks of the task of this `id`")
+	cmd.Flags().StringVar(&task, "task", "", "only ticks of the task of this `id or name`")
 	return cmd
 }
 
@@ -102,8 +106,8 @@ func (c *scheduleCommand) ticks(ctx context.Context, cmd *cobra.Command, s *stor
 }
 
 func (c *scheduleCommand) run() *cobra.Command {
-	return c.about("task", &cobra.Command{
-		Use:   "run ID",
+	return c.about(taskRow, &cobra.Command{
+		Use:   "run ID|NAME",
 		Short: "Run a recurring task now, beside its schedule, and print the run's id",
 	}, func(ctx context.Context, cmd *cobra.Command, s *store.Store, id int64) error {
 		if _, err := findSchedule(ctx, s, id); err != nil {
@@ -121,20 +125,20 @@ func (c *scheduleCommand) run() *cobra.Command {
 
 func (c *scheduleCommand) pause() *cobra.Command {
 	return c.pausing(&cobra.Command{
-		Use:   "pause ID",
+		Use:   "pause ID|NAME",
 		Short: "Start no further run of a recurring task",
 	}, true)
 }
 
 func (c *scheduleCommand) resume() *cobra.Command {
 	return c.pausing(&cobra.Command{
-		Use:   "resume ID",
+		Use:   "resume ID|NAME",
 		Short: "Let a recurring task go on; what becomes of the ticks that it missed, its misfire says",
 	}, false)
 }
 
 func (c *scheduleCommand) pausing(cmd *cobra.Command, paused bool) *cobra.Command {
-	return c.about("task", cmd, func(ctx context.Context, cmd *cobra.Command, s *store.Store, id int64) error {
+	return c.about(taskRow, cmd, func(ctx context.Context, cmd *cobra.Command, s *store.Store, id int64) error {
 		if _, err := findSchedule(ctx, s, id); err != nil {
 			return err
 		}

@@ -16,7 +16,7 @@ import (
 
 func (t *taskCommand) list() *cobra.Command {
 	var filter store.TaskFilter
-	var plan int64
+	var plan planFlag
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List tasks, the newest first",
@@ -24,11 +24,8 @@ func (t *taskCommand) list() *cobra.Command {
 			"A status that few of very many tasks have may take reading all of them: it gives up after " + database.AnswerPatience.String() + ".",
 		Args: cli.Arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if cmd.Flags().Changed("plan") {
-				if filter.Definitions {
-					return cli.Usagef("--definitions are tasks without a plan: leave --plan out")
-				}
-				filter.PlanID = &plan
+			if plan.text != "" && filter.Definitions {
+				return cli.Usagef("--definitions are tasks without a plan: leave --plan out")
 			}
 			if err := checkStatuses(filter.Statuses, statuses.OfTasks()); err != nil {
 				return err
@@ -37,16 +34,24 @@ func (t *taskCommand) list() *cobra.Command {
 				return err
 			}
 			return t.ask(cmd, func(ctx context.Context, s *store.Store) error {
+				var err error
+				if filter.PlanID, err = plan.id(ctx, cmd, s); err != nil {
+					return err
+				}
 				tasks, err := s.ListTasks(ctx, filter)
 				if err != nil {
 					return err
 				}
-				return t.out.Write(cmd, tasks, taskTable(tasks, time.Now()))
+				table := taskTable(tasks, time.Now())
+				if filter.Type != "" || filter.Name != "" || filter.PlanID != nil || len(filter.Statuses) > 0 {
+					table.None = "no task" + meantType(ctx, s, filter.Type)
+				}
+				return t.out.Write(cmd, tasks, table)
 			})
 		},
 	}
 	flags := cmd.Flags()
-	flags.Int64Var(&plan, "plan", 0, "`id` of a plan")
+	plan.register(cmd)
 	flags.BoolVar(&filter.Definitions, "definitions", false, "tasks without a plan")
 	flags.StringVar(&filter.Name, "name", "", "`name` of the task")
 	flags.StringVar(&filter.Type, "type", "", "task `type`")

@@ -110,7 +110,7 @@ func noSuchWebhook(id int64) error {
 }
 
 func (w *webhookCommand) redeliver() *cobra.Command {
-	return w.about("delivery", &cobra.Command{
+	return w.about(deliveryRow, &cobra.Command{
 		Use:   "redeliver ID",
 		Short: "Deliver a message once more: the same id, the same bytes, all tries anew",
 		Long: "Make a delivery that is DELIVERED, EXHAUSTED or DISABLED PENDING again, and print its status. It keeps its\n" +

@@ -13,22 +13,28 @@ import (
 
 func (w *webhookCommand) deliveries() *cobra.Command {
 	var filter store.DeliveryFilter
-	var webhook, plan int64
+	var webhook string
+	var plan planFlag
 	cmd := &cobra.Command{
 		Use:   "deliveries",
 		Short: "List deliveries, the newest first: what was sent, what still will be, what went wrong",
 		Args:  cli.Arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if cmd.Flags().Changed("webhook") {
-				filter.WebhookID = &webhook
-			}
-			if cmd.Flags().Changed("plan") {
-				filter.PlanID = &plan
-			}
 			if err := checkDeliveryFilter(&filter); err != nil {
 				return err
 			}
 			return w.ask(cmd, func(ctx context.Context, s *store.Store) error {
+				var err error
+				if filter.PlanID, err = plan.id(ctx, cmd, s); err != nil {
+					return err
+				}
+				if webhook != "" {
+					id, err := resolve(ctx, cmd, s, webhookRow, webhook)
+					if err != nil {
+						return err
+					}
+					filter.WebhookID = &id
+				}
 				all, err := s.ListDeliveries(ctx, filter)
 				if err != nil {
 					return err
@@ -38,8 +44,8 @@ func (w *webhookCommand) deliveries() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.Int64Var(&webhook, "webhook", 0, "`id` of a webhook")
-	flags.Int64Var(&plan, "plan", 0, "`id` of a plan")
+	flags.StringVar(&webhook, "webhook", "", "`id or name` of a webhook")
+	plan.register(cmd)
 	cli.List(flags, &filter.Statuses, "status", nil, "statuses, separated by commas: PENDING, DELIVERED, EXHAUSTED, DISABLED")
 	flags.IntVar(&filter.Limit, "limit", 50, "most deliveries to list")
 	return cmd

@@ -195,7 +195,7 @@ func TestWebhookRefusesWrongUse(t *testing.T) {
 		{[]string{"webhook", "deliveries", "--status", "SENT"}, `--status: "SENT" is not accepted; accepted: PENDING`},
 		{[]string{"webhook", "deliveries", "--limit", "0"}, "accepted: 1 to 10000"},
 		{[]string{"webhook", "test"}, "accepted: ID"},
-		{[]string{"webhook", "test", "x"}, "accepted: the id of a webhook"},
+		{[]string{"webhook", "test", "0"}, "accepted: the id of a webhook"},
 		{[]string{"webhook", "test", "1", "--webhook-allow-cidr", "10.0.0.1"}, "--webhook-allow-cidr: \"10.0.0.1\" is not accepted; accepted: networks such as 10.0.0.0/8"},
 		{[]string{"webhook", "redeliver", "0"}, "accepted: the id of a delivery"},
 		{[]string{"serve", "--webhook-allow-cidr", "10.0.0.0/8,::ffff:10.0.0.0/104"}, "--webhook-allow-cidr: \"::ffff:10.0.0.0/104\" is not accepted"},
