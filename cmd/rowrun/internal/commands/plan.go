@@ -18,10 +18,10 @@ func newPlan(env cli.Environment) *cobra.Command {
 	p := planCommand{newClient(env)}
 	cmd := cli.Group(&cobra.Command{
 		Use:   "plan",
-		Short: "List plans, look at one, run, retry, pause, cancel or delete it, wait for its end",
+		Short: "Apply plans from files, list them, look at one, run, retry, pause, cancel or delete it, wait for its end",
 	})
 	p.register(cmd.PersistentFlags())
-	cmd.AddCommand(p.list(), p.show(), p.run(), p.wait(), p.retry(), p.cancel(), p.pause(), p.resume(), p.remove())
+	cmd.AddCommand(p.apply(), p.list(), p.show(), p.run(), p.wait(), p.retry(), p.cancel(), p.pause(), p.resume(), p.remove())
 	return cmd
 }
 
