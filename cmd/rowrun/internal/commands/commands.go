@@ -8,7 +8,7 @@ import (
 
 // All are the commands, in the order of the help.
 func All(env cli.Environment) []*cobra.Command {
-	return []*cobra.Command{
+	return complete(env, []*cobra.Command{
 		newServe(env),
 		newMigrate(env),
 		newStream(env),
@@ -23,6 +23,7 @@ func All(env cli.Environment) []*cobra.Command {
 		newStatus(env),
 		newDoctor(env),
 		newBench(env),
+		newCompletion(),
 		newVersion(env),
-	}
+	})
 }

@@ -51,8 +51,10 @@ func (w *webhookCommand) deliveries() *cobra.Command {
 	return cmd
 }
 
+func deliveryStatuses() []string { return []string{"PENDING", "DELIVERED", "EXHAUSTED", "DISABLED"} }
+
 func checkDeliveryFilter(filter *store.DeliveryFilter) error {
-	if err := checkStatuses(filter.Statuses, []string{"PENDING", "DELIVERED", "EXHAUSTED", "DISABLED"}); err != nil {
+	if err := checkStatuses(filter.Statuses, deliveryStatuses()); err != nil {
 		return err
 	}
 	return checkLimit(filter.Limit)
