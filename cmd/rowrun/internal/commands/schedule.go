@@ -17,10 +17,10 @@ func newSchedule(env cli.Environment) *cobra.Command {
 	c := scheduleCommand{newClient(env)}
 	cmd := cli.Group(&cobra.Command{
 		Use:   "schedule",
-		Short: "List recurring tasks, see what comes next, run, pause or resume one",
+		Short: "List recurring tasks, see what comes next, import a crontab, run, pause or resume one",
 	})
 	c.register(cmd.PersistentFlags())
-	cmd.AddCommand(c.list(), c.next(), c.run(), c.pause(), c.resume())
+	cmd.AddCommand(c.list(), c.next(), c.imports(), c.run(), c.pause(), c.resume())
 	return cmd
 }
 
