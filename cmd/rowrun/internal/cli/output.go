@@ -162,3 +162,6 @@ func printableLines(text string) string {
 	}
 	return strings.Join(lines, "\n")
 }
+
+// For has the output written for a screen although it goes somewhere else first; nil: for whatever it goes to.
+func (o *Output) For(screen *Screen) { o.screen = screen }

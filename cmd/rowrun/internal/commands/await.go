@@ -33,6 +33,7 @@ type watching struct {
 	wake  <-chan struct{}
 	over  <-chan time.Time // nil: there is no --timeout
 	log   zerolog.Logger
+	shown *cli.Progress
 }
 
 // awaiting completes a command that waits for the end of the row that the ID on its command line names.
@@ -86,7 +87,8 @@ func (c *client) listening(cmd *cobra.Command, s *store.Store, timeout time.Dura
 		cancel()
 		<-listened //nolint:errcheck // polling does without it, so that its error changes nothing
 	}()
-	w := &watching{store: s, wake: ended, log: c.log.Logger(cmd.ErrOrStderr())}
+	w := &watching{store: s, wake: ended, log: c.log.ForPerson(cmd), shown: cli.NewProgress(cmd.ErrOrStderr(), c.lookup)}
+	defer w.shown.Clear()
 	if timeout > 0 {
 		timer := time.NewTimer(timeout)
 		defer timer.Stop()
@@ -97,6 +99,7 @@ func (c *client) listening(cmd *cobra.Command, s *store.Store, timeout time.Dura
 
 // until looks after each wake, and each second without one, until look says that it is over. An outage is waited out.
 func (w *watching) until(ctx context.Context, look func(ctx context.Context, s *store.Store) (over bool, err error)) error {
+	defer w.shown.Clear()
 	said := ""
 	for {
 		asking, cancel := context.WithTimeout(ctx, database.AnswerPatience)
@@ -116,6 +119,7 @@ func (w *watching) until(ctx context.Context, look func(ctx context.Context, s *
 			return database.InWords(err)
 		case trouble.Text != said:
 			said = trouble.Text
+			w.shown.Clear()
 			w.log.Warn().Str("cause", said).Msg("database does not answer, waiting for it")
 		}
 		if err := w.pause(ctx, waitPause, nil); err != nil {

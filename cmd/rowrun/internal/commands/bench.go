@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -52,6 +53,7 @@ type benchCommand struct {
 	config  bench.Config
 	clean   bool
 	version string
+	shown   *cli.Progress
 }
 
 func (c *benchCommand) run(cmd *cobra.Command, args []string) error {
@@ -71,7 +73,9 @@ func (c *benchCommand) run(cmd *cobra.Command, args []string) error {
 	if c.clean {
 		return c.tidy(cmd)
 	}
+	stop := c.shown.Ticking()
 	report, err := b.Run(cmd.Context())
+	stop()
 	if err != nil {
 		return c.failed(cmd, err)
 	}
@@ -101,13 +105,39 @@ func (c *benchCommand) complete(cmd *cobra.Command, args []string) error {
 	c.config.Measurements = args
 	c.config.URL, c.config.DirectURL = c.database.URL, c.database.DirectURL
 	c.config.Program, c.config.Version = program, c.version
-	c.config.Log = c.log.Logger(cmd.ErrOrStderr())
-	if c.out.Format != "json" {
-		out := cmd.OutOrStdout()
-		c.config.Introduced = func(report bench.Report) error { return report.Introduce(out) }
-		c.config.Each = func(m bench.Measurement) error { return m.Write(out) }
-	}
+	c.config.Log = c.log.ForPerson(cmd)
+	c.shown = cli.NewProgress(cmd.ErrOrStderr(), c.lookup)
+	c.show(cmd.OutOrStdout(), args)
 	return nil
+}
+
+// show has each measurement written when it is over, and how far the bench is while it goes on.
+func (c *benchCommand) show(out io.Writer, names []string) {
+	if len(names) == 0 {
+		names = bench.Names()
+	}
+	done := 0
+	next := func() {
+		if done < len(names) {
+			c.shown.Show(float64(done)/float64(len(names)), fmt.Sprintf("measurement %d of %d", done+1, len(names)))
+		}
+	}
+	c.config.Introduced = func(report bench.Report) error {
+		defer next()
+		if c.out.Document() {
+			return nil
+		}
+		return report.Introduce(out)
+	}
+	c.config.Each = func(m bench.Measurement) error {
+		defer next()
+		done++
+		c.shown.Clear()
+		if c.out.Document() {
+			return nil
+		}
+		return m.Write(out)
+	}
 }
 
 func (c *benchCommand) tidy(cmd *cobra.Command) error {

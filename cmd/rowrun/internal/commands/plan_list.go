@@ -42,7 +42,7 @@ func (p *planCommand) list() *cobra.Command {
 	flags.StringVar(&filter.Project, "project", "", "`name` of a project")
 	cli.List(flags, &filter.Statuses, "status", nil, "statuses, separated by commas: "+strings.Join(statuses.OfPlans(), ", "))
 	flags.IntVar(&filter.Limit, "limit", 50, "most plans to list")
-	return cmd
+	return p.watched(cmd)
 }
 
 func planTable(plans []store.Plan, now time.Time) cli.Table {

@@ -57,7 +57,7 @@ func (p *planCommand) show() *cobra.Command {
 		}
 		return ask(cmd, args)
 	}
-	return cmd
+	return p.watched(cmd)
 }
 
 func readPlan(ctx context.Context, s *store.Store, id int64, limit int) (shownPlan, error) {

@@ -26,6 +26,11 @@ func (p *planCommand) awaitEnd(ctx context.Context, cmd *cobra.Command, w *watch
 		now, err := findPlan(ctx, s, id)
 		if err == nil {
 			plan = now
+			done := 0.0
+			if plan.Tasks > 0 {
+				done = float64(plan.Done+plan.Skipped) / float64(plan.Tasks)
+			}
+			w.shown.Show(done, fmt.Sprintf("plan %d: %s", plan.ID, counts(plan)))
 		}
 		return plan.Ended(), err
 	})

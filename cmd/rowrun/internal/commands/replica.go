@@ -27,7 +27,7 @@ func newReplicaCommand(env cli.Environment) *cobra.Command {
 type replicaCommand struct{ client }
 
 func (r *replicaCommand) list() *cobra.Command {
-	return &cobra.Command{
+	return r.watched(&cobra.Command{
 		Use:   "list",
 		Short: "List the replicas, the oldest first",
 		Args:  cli.Arguments(),
@@ -40,7 +40,7 @@ func (r *replicaCommand) list() *cobra.Command {
 				return r.out.Write(cmd, status.Replicas, replicaTable(status.Replicas))
 			})
 		},
-	}
+	})
 }
 
 // pausing makes the two commands that are each other's opposite.

@@ -61,7 +61,7 @@ func (r *runCommand) list() *cobra.Command {
 	flags.StringVar(&filter.Task, "task", "", "`id` of a task, or its name")
 	flags.StringVar(&filter.DatabaseID, "database", "", "`name` of a target database")
 	flags.IntVar(&filter.Limit, "limit", 50, "most runs to list")
-	return cmd
+	return r.watched(cmd)
 }
 
 func checkFilter(filter *store.RunFilter) error {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
 	"github.com/rowrun/rowrun/store"
 )
 
@@ -26,6 +27,7 @@ func (r *runCommand) awaitEnd(ctx context.Context, cmd *cobra.Command, w *watchi
 		now, err := last(ctx, s, id)
 		if err == nil {
 			run = now
+			w.shown.Show(-1, runProgress(ctx, s, run))
 		}
 		return run.Ended() && run.RetryRunID == nil, err
 	})
@@ -46,4 +48,20 @@ func (r *runCommand) awaitEnd(ctx context.Context, cmd *cobra.Command, w *watchi
 		return fmt.Errorf("run %d ended %s", run.ID, run.Status)
 	}
 	return nil
+}
+
+// runProgress is how a run stands, with what its executor says of its progress.
+func runProgress(ctx context.Context, s *store.Store, run store.Run) string {
+	said := fmt.Sprintf("run %d (%s) is %s", run.ID, taskOf(run), run.Status)
+	if run.Attempt > 0 {
+		said += fmt.Sprintf(", attempt %d", run.Attempt)
+	}
+	if run.Status != "RUNNING" {
+		return said
+	}
+	details, err := s.FindRun(ctx, run.ID)
+	if err == nil && cli.Document(details.Progress) != "" {
+		said += " " + cli.Document(details.Progress)
+	}
+	return said
 }

@@ -55,7 +55,7 @@ func (c *scheduleCommand) list() *cobra.Command {
 		},
 	}
 	cmd.Flags().IntVar(&limit, "limit", limit, "most tasks to list")
-	return cmd
+	return c.watched(cmd)
 }
 
 func (c *scheduleCommand) next() *cobra.Command {

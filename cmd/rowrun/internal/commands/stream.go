@@ -46,7 +46,7 @@ func (c *streamConfig) register(flags *pflag.FlagSet) {
 	flags.StringVar(&c.HTTPToken, "http-token", "", "bearer token for --replica: `env:NAME or file:PATH`")
 	flags.BoolVar(&c.UntilIdle, "until-idle", false, "end when nothing came for a second and no run, of those that are filtered out neither, is AVAILABLE, RUNNING, or PENDING and due")
 	c.Filter.register(flags)
-	cli.Choice(flags, &c.Format, "format", "json", "form of the lines; text is for people", "json", "text")
+	cli.Choice(flags, &c.Format, "format", "json", "form of the lines; text is for people, and the default at a terminal", "json", "text")
 }
 
 func (c *streamConfig) validate(lookup func(string) (string, bool)) error {
@@ -90,6 +90,9 @@ func newStream(env cli.Environment) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := config.validate(env.Lookup); err != nil {
 				return err
+			}
+			if !cmd.Flags().Changed("format") && cli.IsTerminal(cmd.OutOrStdout()) {
+				config.Format = "text"
 			}
 			// A reader that has gone (| head) is no failure: the write says so instead of killing this process.
 			signal.Ignore(syscall.SIGPIPE)

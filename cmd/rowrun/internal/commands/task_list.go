@@ -57,7 +57,7 @@ func (t *taskCommand) list() *cobra.Command {
 	flags.StringVar(&filter.Type, "type", "", "task `type`")
 	cli.List(flags, &filter.Statuses, "status", nil, "statuses, separated by commas: "+strings.Join(statuses.OfTasks(), ", "))
 	flags.IntVar(&filter.Limit, "limit", 50, "most tasks to list")
-	return cmd
+	return t.watched(cmd)
 }
 
 func taskTable(tasks []store.Task, now time.Time) cli.Table {

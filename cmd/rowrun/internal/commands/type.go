@@ -33,7 +33,7 @@ func newType(env cli.Environment) *cobra.Command {
 type typeCommand struct{ client }
 
 func (t *typeCommand) list() *cobra.Command {
-	return &cobra.Command{
+	return t.watched(&cobra.Command{
 		Use:   "list",
 		Short: "List the types of tasks, who runs them, and what waits for nobody",
 		Args:  cli.Arguments(),
@@ -46,7 +46,7 @@ func (t *typeCommand) list() *cobra.Command {
 				return t.out.Write(cmd, types, typeTable(types))
 			})
 		},
-	}
+	})
 }
 
 func typeTable(types []store.TypeStatus) cli.Table {

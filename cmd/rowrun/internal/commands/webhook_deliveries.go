@@ -48,7 +48,7 @@ func (w *webhookCommand) deliveries() *cobra.Command {
 	plan.register(cmd)
 	cli.List(flags, &filter.Statuses, "status", nil, "statuses, separated by commas: PENDING, DELIVERED, EXHAUSTED, DISABLED")
 	flags.IntVar(&filter.Limit, "limit", 50, "most deliveries to list")
-	return cmd
+	return w.watched(cmd)
 }
 
 func deliveryStatuses() []string { return []string{"PENDING", "DELIVERED", "EXHAUSTED", "DISABLED"} }
