@@ -44,6 +44,7 @@ func main() {
 		Stdout:  os.Stdout,
 		Stderr:  cli.NewUnhurried(os.Stderr),
 		Lookup:  os.LookupEnv,
+		Environ: os.Environ,
 		Version: versionOf(version, debug.ReadBuildInfo),
 	})
 	stop()

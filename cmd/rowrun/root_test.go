@@ -18,12 +18,16 @@ func TestWrongUseExitsWithTwoAndNamesWhatIsAccepted(t *testing.T) {
 	}{
 		{name: "nothing", args: nil, says: "a command is missing"},
 		{name: "unknown command", args: []string{"migrat"}, says: "did you mean migrate?"},
+		{name: "a word in the wrong place", args: []string{"why", "8"}, says: "did you mean rowrun run why?"},
+		{name: "turned letters", args: []string{"sreve"}, says: "did you mean serve?"},
+		{name: "misspelt flag", args: []string{"version", "--outptu", "json"}, says: "did you mean --output?"},
+		{name: "misspelt status", args: []string{"run", "list", "--status", "FALIED"}, says: "did you mean FAILED?"},
 		{name: "unknown sub-command", args: []string{"migrate", "upp"}, says: `accepted after "rowrun migrate": deployment, down, force, grants, repair, sql, status, up`},
 		{name: "unknown flag", args: []string{"version", "--nope"}, says: "unknown flag: --nope; see rowrun version --help"},
 		{name: "unknown short flag", args: []string{"version", "-x"}, says: "see rowrun version --help"},
-		{name: "bad value", args: []string{"version", "-o", "xml"}, says: `--output: "xml" is not accepted; accepted: table, json`},
-		{name: "missing value", args: []string{"version", "-o"}, says: "--output: a value is missing; accepted: table, json"},
-		{name: "bad variable", args: []string{"version"}, variables: map[string]string{"ROWRUN_OUTPUT": "xml"}, says: `ROWRUN_OUTPUT: "xml" is not accepted; accepted: table, json`},
+		{name: "bad value", args: []string{"version", "-o", "xml"}, says: `--output: "xml" is not accepted; accepted: table, wide, json, yaml, name`},
+		{name: "missing value", args: []string{"version", "-o"}, says: "--output: a value is missing; accepted: table, wide, json, yaml, name"},
+		{name: "bad variable", args: []string{"version"}, variables: map[string]string{"ROWRUN_OUTPUT": "xml"}, says: `ROWRUN_OUTPUT: "xml" is not accepted; accepted: table, wide, json, yaml, name`},
 		{name: "argument too many", args: []string{"version", "now"}, says: "rowrun version: 1 arguments given; accepted: no arguments"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -15,7 +15,8 @@ type Environment struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Lookup         func(name string) (string, bool)
-	Version        string // of the program
+	Environ        func() []string // all variables, NAME=value; nil: nobody asks which there are
+	Version        string          // of the program
 }
 
 // Execute runs one command line of root and returns its exit code. Flags are read from variables as well, and wrong use
@@ -23,7 +24,11 @@ type Environment struct {
 func Execute(ctx context.Context, root *cobra.Command, args []string, env Environment) int {
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
-		return ApplyEnvironment(cmd.Flags(), env.Lookup)
+		if err := ApplyEnvironment(cmd.Flags(), env.Lookup); err != nil {
+			return err
+		}
+		warnOfVariables(cmd, env)
+		return nil
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetIn(env.Stdin)

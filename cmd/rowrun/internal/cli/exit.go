@@ -38,11 +38,25 @@ func flagError(cmd *cobra.Command, err error) error {
 	if errors.As(err, &missing) && missing.GetFlag() != nil {
 		return Usagef("--%s: a value is missing; accepted: %s", missing.GetFlag().Name, accepted(missing.GetFlag()))
 	}
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) && len(unknown.GetSpecifiedName()) > 1 {
+		var names []string
+		cmd.Flags().VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
+		meant := ""
+		if near := Nearest(unknown.GetSpecifiedName(), names); near != "" {
+			meant = "; did you mean --" + near + "?"
+		}
+		return Usagef("%w; see %s --help for the accepted flags%s", err, cmd.CommandPath(), meant)
+	}
 	return Usagef("%w; see %s --help for the accepted flags", err, cmd.CommandPath())
 }
 
 func badValue(source string, flag *pflag.Flag, value string) error {
-	return Usagef("%s: %q is not accepted; accepted: %s", source, value, accepted(flag))
+	meant := ""
+	if choice, ok := flag.Value.(*choiceValue); ok {
+		meant = DidYouMean(value, choice.choices)
+	}
+	return Usagef("%s: %q is not accepted; accepted: %s%s", source, value, accepted(flag), meant)
 }
 
 // accepted says in words what a flag takes.

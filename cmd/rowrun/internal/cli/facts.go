@@ -2,8 +2,6 @@ package cli
 
 import (
 	"encoding/json"
-	"fmt"
-	"io"
 	"strconv"
 	"time"
 )
@@ -13,7 +11,7 @@ type Facts struct{ Table }
 
 // NewFacts begins the facts of one row: what it is, and its id.
 func NewFacts(what string, id int64) *Facts {
-	return &Facts{Table{Header: []string{what, strconv.FormatInt(id, 10)}}}
+	return &Facts{Table{Columns: []Column{Whole(what), Whole(strconv.FormatInt(id, 10))}, Uncut: true, facts: true}}
 }
 
 // Add adds a fact; one without a value is left out.
@@ -36,24 +34,4 @@ func Document(raw json.RawMessage) string {
 		return text
 	}
 	return ""
-}
-
-// WriteParts writes the tables that have rows, with an empty line between them.
-func (o *Output) WriteParts(w io.Writer, parts ...Table) error {
-	written := false
-	for _, part := range parts {
-		if len(part.Rows) == 0 {
-			continue
-		}
-		if written {
-			if _, err := fmt.Fprintln(w); err != nil {
-				return err
-			}
-		}
-		written = true
-		if err := o.Write(w, nil, part); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -88,3 +88,11 @@ func (l *listValue) Set(value string) error {
 	*l.value = names
 	return nil
 }
+
+// Choices are the words that a flag takes, nil where it takes others.
+func Choices(flag *pflag.Flag) []string {
+	if choice, ok := flag.Value.(*choiceValue); ok {
+		return choice.choices
+	}
+	return nil
+}

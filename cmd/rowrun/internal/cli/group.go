@@ -14,10 +14,7 @@ func Group(cmd *cobra.Command) *cobra.Command {
 			return nil
 		}
 		text := fmt.Sprintf("unknown command %q; accepted after %q: %s", args[0], cmd.CommandPath(), subcommands(cmd))
-		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-			text += "; did you mean " + near[0] + "?"
-		}
-		return Usagef("%s", text)
+		return Usagef("%s", text+meantCommand(cmd, args[0]))
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return Usagef("a command is missing; accepted after %q: %s (see %s --help)",

@@ -37,7 +37,7 @@ func (c *LogConfig) Logger(w io.Writer) zerolog.Logger {
 // ForPerson is the log of a command of a person's: at a terminal it is for reading, unless --log-format says otherwise.
 func (c *LogConfig) ForPerson(cmd *cobra.Command) zerolog.Logger {
 	out, form := cmd.ErrOrStderr(), *c
-	if flag := cmd.Flags().Lookup("log-format"); flag != nil && !flag.Changed && isDevice(out) {
+	if flag := cmd.Flags().Lookup("log-format"); flag != nil && !flag.Changed && IsTerminal(out) {
 		form.Format = "console"
 	}
 	return form.Logger(out)
@@ -50,13 +50,19 @@ const logPatience = time.Second
 // dropped instead, and counted.
 type Unhurried struct {
 	out *stream.Output
+	to  io.Writer
 
 	mu      sync.Mutex
 	dropped int
 }
 
 // NewUnhurried puts an Unhurried before a file or pipe.
-func NewUnhurried(to io.Writer) *Unhurried { return &Unhurried{out: stream.NewOutput(to, logPatience)} }
+func NewUnhurried(to io.Writer) *Unhurried {
+	return &Unhurried{out: stream.NewOutput(to, logPatience), to: to}
+}
+
+// behind is what the lines go to.
+func (u *Unhurried) behind() io.Writer { return u.to }
 
 // Write never fails: there is nobody to tell.
 func (u *Unhurried) Write(p []byte) (int, error) {

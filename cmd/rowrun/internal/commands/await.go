@@ -3,6 +3,7 @@ package commands
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -32,15 +33,15 @@ type watching struct {
 	wake  <-chan struct{}
 	over  <-chan time.Time // nil: there is no --timeout
 	log   zerolog.Logger
+	shown *cli.Progress
 }
 
 // awaiting completes a command that waits for the end of the row that the ID on its command line names.
-func (c *client) awaiting(what string, cmd *cobra.Command, wait func(context.Context, *cobra.Command, *watching, int64) error) *cobra.Command {
+func (c *client) awaiting(what thing, cmd *cobra.Command, wait func(context.Context, *cobra.Command, *watching, int64) error) *cobra.Command {
 	var timeout time.Duration
-	cmd.Args = cli.Arguments("ID")
+	cmd.Args = cli.Arguments(strings.TrimPrefix(cmd.Use, cmd.Name()+" "))
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		id, err := rowID(cmd, what, args[0])
-		if err != nil {
+		if err := checkNamed(cmd, what, args[0]); err != nil {
 			return err
 		}
 		if timeout < 0 {
@@ -51,6 +52,14 @@ func (c *client) awaiting(what string, cmd *cobra.Command, wait func(context.Con
 			return err
 		}
 		defer s.Close()
+		var id int64
+		err = asking(cmd.Context(), func(ctx context.Context) error {
+			id, err = resolve(ctx, cmd, s, what, args[0])
+			return err
+		})
+		if err != nil {
+			return err
+		}
 		return c.listening(cmd, s, timeout, func(ctx context.Context, w *watching) error { return wait(ctx, cmd, w, id) })
 	}
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "how long to wait; 0: for ever")
@@ -78,7 +87,8 @@ func (c *client) listening(cmd *cobra.Command, s *store.Store, timeout time.Dura
 		cancel()
 		<-listened //nolint:errcheck // polling does without it, so that its error changes nothing
 	}()
-	w := &watching{store: s, wake: ended, log: c.log.Logger(cmd.ErrOrStderr())}
+	w := &watching{store: s, wake: ended, log: c.log.ForPerson(cmd), shown: cli.NewProgress(cmd.ErrOrStderr(), c.lookup)}
+	defer w.shown.Clear()
 	if timeout > 0 {
 		timer := time.NewTimer(timeout)
 		defer timer.Stop()
@@ -89,6 +99,7 @@ func (c *client) listening(cmd *cobra.Command, s *store.Store, timeout time.Dura
 
 // until looks after each wake, and each second without one, until look says that it is over. An outage is waited out.
 func (w *watching) until(ctx context.Context, look func(ctx context.Context, s *store.Store) (over bool, err error)) error {
+	defer w.shown.Clear()
 	said := ""
 	for {
 		asking, cancel := context.WithTimeout(ctx, database.AnswerPatience)
@@ -108,6 +119,7 @@ func (w *watching) until(ctx context.Context, look func(ctx context.Context, s *
 			return database.InWords(err)
 		case trouble.Text != said:
 			said = trouble.Text
+			w.shown.Clear()
 			w.log.Warn().Str("cause", said).Msg("database does not answer, waiting for it")
 		}
 		if err := w.pause(ctx, waitPause, nil); err != nil {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,7 +20,7 @@ import (
 )
 
 func newBench(env cli.Environment) *cobra.Command {
-	c := benchCommand{client: client{lookup: env.Lookup}, version: env.Version}
+	c := benchCommand{client: newClient(env), version: env.Version}
 	cmd := &cobra.Command{
 		Use:   "bench [MEASUREMENT…]",
 		Short: "Measure Rowrun in this database, and remove what that took",
@@ -51,6 +53,7 @@ type benchCommand struct {
 	config  bench.Config
 	clean   bool
 	version string
+	shown   *cli.Progress
 }
 
 func (c *benchCommand) run(cmd *cobra.Command, args []string) error {
@@ -70,12 +73,14 @@ func (c *benchCommand) run(cmd *cobra.Command, args []string) error {
 	if c.clean {
 		return c.tidy(cmd)
 	}
+	stop := c.shown.Ticking()
 	report, err := b.Run(cmd.Context())
+	stop()
 	if err != nil {
 		return c.failed(cmd, err)
 	}
-	if c.out.Format == "json" {
-		return c.out.Write(cmd.OutOrStdout(), report, cli.Table{})
+	if c.out.Document() {
+		return c.out.Write(cmd, report, cli.Table{})
 	}
 	return nil
 }
@@ -92,16 +97,47 @@ func (c *benchCommand) complete(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return fmt.Errorf("find this program's own file: %w", err)
 	}
+	for _, name := range args {
+		if !slices.Contains(bench.Names(), name) {
+			return cli.Usagef("%q can't be measured; accepted: %s%s", name, strings.Join(bench.Names(), ", "), cli.DidYouMean(name, bench.Names()))
+		}
+	}
 	c.config.Measurements = args
 	c.config.URL, c.config.DirectURL = c.database.URL, c.database.DirectURL
 	c.config.Program, c.config.Version = program, c.version
-	c.config.Log = c.log.Logger(cmd.ErrOrStderr())
-	if c.out.Format != "json" {
-		out := cmd.OutOrStdout()
-		c.config.Introduced = func(report bench.Report) error { return report.Introduce(out) }
-		c.config.Each = func(m bench.Measurement) error { return m.Write(out) }
-	}
+	c.config.Log = c.log.ForPerson(cmd)
+	c.shown = cli.NewProgress(cmd.ErrOrStderr(), c.lookup)
+	c.show(cmd.OutOrStdout(), args)
 	return nil
+}
+
+// show has each measurement written when it is over, and how far the bench is while it goes on.
+func (c *benchCommand) show(out io.Writer, names []string) {
+	if len(names) == 0 {
+		names = bench.Names()
+	}
+	done := 0
+	next := func() {
+		if done < len(names) {
+			c.shown.Show(float64(done)/float64(len(names)), fmt.Sprintf("measurement %d of %d", done+1, len(names)))
+		}
+	}
+	c.config.Introduced = func(report bench.Report) error {
+		defer next()
+		if c.out.Document() {
+			return nil
+		}
+		return report.Introduce(out)
+	}
+	c.config.Each = func(m bench.Measurement) error {
+		defer next()
+		done++
+		c.shown.Clear()
+		if c.out.Document() {
+			return nil
+		}
+		return m.Write(out)
+	}
 }
 
 func (c *benchCommand) tidy(cmd *cobra.Command) error {

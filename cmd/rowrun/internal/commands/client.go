@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,6 +25,11 @@ type client struct {
 	lookup   func(string) (string, bool)
 	// patience is how long a database that can't be reached is waited for.
 	patience time.Duration
+}
+
+// newClient is what a command of a person begins with.
+func newClient(env cli.Environment) client {
+	return client{lookup: env.Lookup, out: cli.Output{Lookup: env.Lookup}}
 }
 
 func (c *client) register(flags *pflag.FlagSet) {
@@ -83,26 +89,31 @@ func (c *client) ask(cmd *cobra.Command, question func(ctx context.Context, s *s
 	return database.InWords(question(ctx, s))
 }
 
-// about completes a command about one row, a run, plan or task, that the ID on its command line names.
-func (c *client) about(what string, cmd *cobra.Command, do func(context.Context, *cobra.Command, *store.Store, int64) error) *cobra.Command {
-	cmd.Args = cli.Arguments("ID")
+// about completes a command about one row, a run, plan or task, that the argument on its command line names.
+func (c *client) about(what thing, cmd *cobra.Command, do func(context.Context, *cobra.Command, *store.Store, int64) error) *cobra.Command {
+	cmd.Args = cli.Arguments(strings.TrimPrefix(cmd.Use, cmd.Name()+" "))
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		id, err := rowID(cmd, what, args[0])
-		if err != nil {
+		if err := checkNamed(cmd, what, args[0]); err != nil {
 			return err
 		}
-		return c.ask(cmd, func(ctx context.Context, s *store.Store) error { return do(ctx, cmd, s, id) })
+		return c.ask(cmd, func(ctx context.Context, s *store.Store) error {
+			id, err := resolve(ctx, cmd, s, what, args[0])
+			if err != nil {
+				return err
+			}
+			return do(ctx, cmd, s, id)
+		})
 	}
 	return cmd
 }
 
-// rowID reads the ID of a run, plan or task.
-func rowID(cmd *cobra.Command, what, text string) (int64, error) {
+// checkNamed refuses what can be neither the id nor the name of a row.
+func checkNamed(cmd *cobra.Command, what thing, text string) error {
 	id, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || id == 0 { // ids below 1 are not drawn, but the owner of the tables may have written some
-		return 0, cli.Usagef("%s: %q is not accepted; accepted: the id of a %s, a whole number", cmd.CommandPath(), text, what)
+	if err == nil && id == 0 || text == "" || err != nil && what == deliveryRow { // ids below 1 are not drawn, but the owner of the tables may have written some
+		return cli.Usagef("%s: %q is not accepted; accepted: %s", cmd.CommandPath(), text, what.form())
 	}
-	return id, nil
+	return nil
 }
 
 // absentError says that an id leads nowhere: asking again changes nothing.
@@ -112,8 +123,8 @@ func (e *absentError) Error() string { return e.text }
 
 // answer prints one short line, or value as JSON.
 func (c *client) answer(cmd *cobra.Command, value any, line string) error {
-	if c.out.Format == "json" {
-		return c.out.Write(cmd.OutOrStdout(), value, cli.Table{})
+	if c.out.Document() {
+		return c.out.Write(cmd, value, cli.Table{})
 	}
 	_, err := fmt.Fprintln(cmd.OutOrStdout(), line)
 	return err

@@ -22,7 +22,7 @@ func Root(env cli.Environment) *cobra.Command {
 
 // All are the commands, in the order of the help.
 func All(env cli.Environment) []*cobra.Command {
-	return []*cobra.Command{
+	return complete(env, []*cobra.Command{
 		newServe(env),
 		newMigrate(env),
 		newStream(env),
@@ -39,6 +39,7 @@ func All(env cli.Environment) []*cobra.Command {
 		newHealthcheck(env),
 		newDrain(env),
 		newBench(env),
+		newCompletion(),
 		newVersion(env),
-	}
+	})
 }

@@ -3,7 +3,6 @@ package commands
 import (
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"time"
 
@@ -17,7 +16,7 @@ import (
 var errFindings = errors.New("there are warnings, see above")
 
 func newDoctor(env cli.Environment) *cobra.Command {
-	c := client{lookup: env.Lookup}
+	c := newClient(env)
 	config := doctor.Config{Database: &c.database, Lookup: env.Lookup, Version: env.Version}
 	cmd := &cobra.Command{
 		Use:   "doctor",
@@ -39,7 +38,7 @@ func newDoctor(env cli.Environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := showFindings(cmd.OutOrStdout(), &c.out, findings); err != nil {
+			if err := showFindings(cmd, &c.out, findings); err != nil {
 				return err
 			}
 			if slices.ContainsFunc(findings, func(f doctor.Finding) bool { return f.Severity == doctor.Warning }) {
@@ -54,10 +53,15 @@ func newDoctor(env cli.Environment) *cobra.Command {
 	return cmd
 }
 
-func showFindings(w io.Writer, out *cli.Output, findings []doctor.Finding) error {
-	if out.Format == "json" {
-		return out.Write(w, findings, cli.Table{})
+func showFindings(cmd *cobra.Command, out *cli.Output, findings []doctor.Finding) error {
+	if !out.ForPeople() {
+		t := cli.Table{}
+		for _, f := range findings {
+			t.Names = append(t.Names, f.Check)
+		}
+		return out.Write(cmd, findings, t)
 	}
+	w := cmd.OutOrStdout()
 	for _, f := range findings {
 		if _, err := fmt.Fprintf(w, "%-8s %-11s %s\n", f.Severity, f.Check, cli.Printable(f.Text)); err != nil {
 			return fmt.Errorf("write output: %w", err)

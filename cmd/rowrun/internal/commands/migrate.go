@@ -41,7 +41,7 @@ func (m *migrateCommand) config(cmd *cobra.Command, patience time.Duration) (mig
 	if err := m.database.Resolve(m.lookup); err != nil {
 		return migrations.Config{}, err
 	}
-	log := m.log.Logger(cmd.ErrOrStderr())
+	log := m.log.ForPerson(cmd)
 	if err := connect.Wait(cmd.Context(), m.database.DirectURL, m.database.Source, patience, log); err != nil {
 		return migrations.Config{}, err
 	}
@@ -68,7 +68,15 @@ func (m *migrateCommand) up() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			shown := cli.NewProgress(cmd.ErrOrStderr(), m.lookup)
+			defer shown.Ticking()()
+			before, err := migrations.ReadStatus(cmd.Context(), config)
+			if err != nil {
+				return err
+			}
+			shown.Show(-1, fmt.Sprintf("applying %d table steps, and the code where it differs", before.Latest-before.Version))
 			applied, err := migrations.Up(cmd.Context(), config)
+			shown.Clear()
 			if err != nil {
 				return err
 			}

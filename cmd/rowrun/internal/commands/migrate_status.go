@@ -13,7 +13,7 @@ import (
 )
 
 func (m *migrateCommand) status() *cobra.Command {
-	var out cli.Output
+	out := cli.Output{Lookup: m.lookup}
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show which table steps and which code were applied, and what is missing",
@@ -62,7 +62,7 @@ func writeStatus(cmd *cobra.Command, out *cli.Output, status migrations.Status) 
 		Version: status.Version, Latest: status.Latest, Current: status.Current(), Dirty: status.Dirty, Applied: []appliedMigration{},
 		Code: schemaCode{status.Code.Release, status.Code.Hash, status.Code.At, status.Known.Release, status.Known.Hash, status.CodeCurrent()},
 	}
-	t := cli.Table{Header: []string{"VERSION", "NAME", "APPLIED"}}
+	t := cli.Table{Columns: []cli.Column{cli.Whole("VERSION"), cli.Free("NAME"), cli.Whole("APPLIED")}}
 	for _, a := range status.Applied {
 		shown.Applied = append(shown.Applied, appliedMigration(a))
 		t.Rows = append(t.Rows, []string{strconv.Itoa(a.Version), a.Name, a.At.UTC().Format(time.RFC3339)})
@@ -70,7 +70,7 @@ func writeStatus(cmd *cobra.Command, out *cli.Output, status migrations.Status) 
 	if status.Code.Hash != "" {
 		t.Rows = append(t.Rows, []string{"code", fmt.Sprintf("%s (release %d)", status.Code.Hash, status.Code.Release), status.Code.At.UTC().Format(time.RFC3339)})
 	}
-	if err := out.Write(cmd.OutOrStdout(), shown, t); err != nil {
+	if err := out.Write(cmd, shown, t); err != nil {
 		return err
 	}
 	verdict := "up to date"

@@ -15,22 +15,18 @@ import (
 )
 
 func newPlan(env cli.Environment) *cobra.Command {
-	p := planCommand{client{lookup: env.Lookup}}
+	p := planCommand{newClient(env)}
 	cmd := cli.Group(&cobra.Command{
 		Use:   "plan",
-		Short: "List plans, look at one, run, retry, pause, cancel or delete it, wait for its end",
+		Short: "Apply plans from files, list them, look at one, run, retry, pause, cancel or delete it, wait for its end",
 	})
 	p.register(cmd.PersistentFlags())
-	cmd.AddCommand(p.list(), p.show(), p.run(), p.wait(), p.retry(), p.cancel(), p.pause(), p.resume(), p.remove())
+	cmd.AddCommand(p.apply(), p.list(), p.show(), p.run(), p.wait(), p.retry(), p.cancel(), p.pause(), p.resume(), p.remove())
 	return cmd
 }
 
 // planCommand is what the commands under plan have in common.
 type planCommand struct{ client }
-
-func planStatuses() []string {
-	return []string{"NOT_STARTED", "PENDING", "AVAILABLE", "RUNNING", "DONE", "FAILED", "CANCELED"}
-}
 
 // findPlan reads a plan, and says in words where there is none.
 func findPlan(ctx context.Context, s *store.Store, id int64) (store.Plan, error) {
@@ -47,7 +43,7 @@ func noSuchPlan(id int64) error {
 
 func (p *planCommand) run() *cobra.Command {
 	return p.making(&cobra.Command{
-		Use:   "run ID",
+		Use:   "run ID|NAME",
 		Short: "Make a run for each task that has none yet, and print the runs' ids",
 		Long: "Make a run for each task of the plan that is NOT_STARTED, and print the runs' ids. Called twice it makes\n" +
 			"one set of runs.",
@@ -56,14 +52,14 @@ func (p *planCommand) run() *cobra.Command {
 
 func (p *planCommand) retry() *cobra.Command {
 	return p.making(&cobra.Command{
-		Use:   "retry ID",
+		Use:   "retry ID|NAME",
 		Short: "Retry each task that is FAILED or CANCELED, and print the runs' ids",
 	}, (*store.Store).RetryPlan)
 }
 
 // making completes a command that makes runs of a plan. None to make is no failure: they may be there already.
 func (p *planCommand) making(cmd *cobra.Command, do func(*store.Store, context.Context, int64) ([]int64, error)) *cobra.Command {
-	return p.about("plan", cmd, func(ctx context.Context, cmd *cobra.Command, s *store.Store, id int64) error {
+	return p.about(planRow, cmd, func(ctx context.Context, cmd *cobra.Command, s *store.Store, id int64) error {
 		if _, err := findPlan(ctx, s, id); err != nil {
 			return err
 		}
@@ -75,7 +71,7 @@ func (p *planCommand) making(cmd *cobra.Command, do func(*store.Store, context.C
 		for i, run := range made {
 			ids[i] = strconv.FormatInt(run, 10)
 		}
-		if len(made) == 0 && p.out.Format == "table" {
+		if len(made) == 0 && p.out.ForPeople() {
 			_, err := fmt.Fprintf(cmd.ErrOrStderr(), "nothing to %s in plan %d: `rowrun plan show %d` tells how its tasks stand\n", cmd.Name(), id, id)
 			return err
 		}
@@ -88,8 +84,8 @@ func (p *planCommand) making(cmd *cobra.Command, do func(*store.Store, context.C
 
 func (p *planCommand) cancel() *cobra.Command {
 	var reason string
-	cmd := p.about("plan", &cobra.Command{
-		Use:   "cancel ID",
+	cmd := p.about(planRow, &cobra.Command{
+		Use:   "cancel ID|NAME",
 		Short: "Cancel all runs that have not ended, and print how many",
 		Long: "Cancel all runs of the plan that have not ended, and print how many. Those that wait are CANCELED at once;\n" +
 			"those that are RUNNING are asked to stop and end soon after: rowrun plan wait ID. Nothing is announced.",
@@ -112,17 +108,17 @@ func (p *planCommand) cancel() *cobra.Command {
 
 func (p *planCommand) pause() *cobra.Command {
 	return p.pausing(true, &cobra.Command{
-		Use:   "pause ID",
+		Use:   "pause ID|NAME",
 		Short: "Start no further run of a plan; those that are RUNNING go on",
 	})
 }
 
 func (p *planCommand) resume() *cobra.Command {
-	return p.pausing(false, &cobra.Command{Use: "resume ID", Short: "Let a paused plan go on"})
+	return p.pausing(false, &cobra.Command{Use: "resume ID|NAME", Short: "Let a paused plan go on"})
 }
 
 func (p *planCommand) pausing(paused bool, cmd *cobra.Command) *cobra.Command {
-	return p.about("plan", cmd, func(ctx context.Context, cmd *cobra.Command, s *store.Store, id int64) error {
+	return p.about(planRow, cmd, func(ctx context.Context, cmd *cobra.Command, s *store.Store, id int64) error {
 		err := s.PausePlan(ctx, id, paused)
 		if errors.Is(err, store.ErrNotFound) {
 			return noSuchPlan(id)
@@ -156,8 +152,8 @@ func standing(status string, paused bool) string {
 }
 
 func (p *planCommand) remove() *cobra.Command {
-	return p.about("plan", &cobra.Command{
-		Use:   "delete ID",
+	return p.about(planRow, &cobra.Command{
+		Use:   "delete ID|NAME",
 		Short: "Remove a plan with its tasks, runs and deliveries",
 		Long: "Remove a plan with its tasks, runs and deliveries. Refused while a run of it is AVAILABLE or RUNNING:\n" +
 			"rowrun plan cancel ID, then rowrun plan wait ID.",
@@ -181,7 +177,7 @@ func checkStatuses(statuses, accepted []string) error {
 	for i, status := range statuses {
 		statuses[i] = strings.ToUpper(status)
 		if !slices.Contains(accepted, statuses[i]) {
-			return cli.Usagef("--status: %q is not accepted; accepted: %s", status, strings.Join(accepted, ", "))
+			return cli.Usagef("--status: %q is not accepted; accepted: %s%s", status, strings.Join(accepted, ", "), cli.DidYouMean(status, accepted))
 		}
 	}
 	return nil

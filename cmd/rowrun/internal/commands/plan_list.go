@@ -4,11 +4,13 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/database"
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/statuses"
 	"github.com/rowrun/rowrun/store"
 )
 
@@ -21,7 +23,7 @@ func (p *planCommand) list() *cobra.Command {
 			"A status that few of very many plans have may take reading all of them: it gives up after " + database.AnswerPatience.String() + ".",
 		Args: cli.Arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkStatuses(filter.Statuses, planStatuses()); err != nil {
+			if err := checkStatuses(filter.Statuses, statuses.OfPlans()); err != nil {
 				return err
 			}
 			if err := checkLimit(filter.Limit); err != nil {
@@ -32,23 +34,28 @@ func (p *planCommand) list() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return p.out.Write(cmd.OutOrStdout(), plans, planTable(plans))
+				return p.out.Write(cmd, plans, planTable(plans, time.Now()))
 			})
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&filter.Project, "project", "", "`name` of a project")
-	cli.List(flags, &filter.Statuses, "status", nil, "statuses, separated by commas: "+strings.Join(planStatuses(), ", "))
+	cli.List(flags, &filter.Statuses, "status", nil, "statuses, separated by commas: "+strings.Join(statuses.OfPlans(), ", "))
 	flags.IntVar(&filter.Limit, "limit", 50, "most plans to list")
-	return cmd
+	return p.watched(cmd)
 }
 
-func planTable(plans []store.Plan) cli.Table {
-	t := cli.Table{Header: []string{"PLAN", "STATUS", "PROJECT", "NAME", "ROUND", "TASKS", "CREATED"}}
+func planTable(plans []store.Plan, now time.Time) cli.Table {
+	t := cli.Table{
+		Columns: []cli.Column{
+			cli.Whole("PLAN"), cli.Status(), cli.Free("PROJECT"), cli.Free("NAME"), cli.Whole("ROUND").Spare(), cli.Free("TASKS"), cli.Whole("CREATED"), cli.Whole("AT").Wide(),
+		},
+		None: "no plan: `rowrun plan apply DIR` makes one",
+	}
 	for _, plan := range plans {
 		t.Rows = append(t.Rows, []string{
 			strconv.FormatInt(plan.ID, 10), standing(plan.Status, plan.Paused), plan.Project, plan.Name,
-			strconv.Itoa(plan.Round), counts(plan), moment(&plan.CreatedAt),
+			strconv.Itoa(plan.Round), counts(plan), cli.Age(now, &plan.CreatedAt), cli.Moment(&plan.CreatedAt),
 		})
 	}
 	return t

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -33,8 +34,8 @@ type shownTask struct {
 
 func (p *planCommand) show() *cobra.Command {
 	limit := 200
-	cmd := p.about("plan", &cobra.Command{
-		Use:   "show ID",
+	cmd := p.about(planRow, &cobra.Command{
+		Use:   "show ID|NAME",
 		Short: "Show all of a plan: its tasks, what they wait for, and what was announced",
 		Long: "Show all of a plan. Its tasks stand behind those that they depend on, and otherwise in the order of their\n" +
 			"versions. It is asked of the first " + strconv.Itoa(maxExplained) + " that wait what they wait for; rowrun run why tells it of any.",
@@ -43,8 +44,8 @@ func (p *planCommand) show() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if p.out.Format == "json" {
-			return p.out.Write(cmd.OutOrStdout(), shown, cli.Table{})
+		if !p.out.ForPeople() {
+			return p.out.Write(cmd, shown, idTable(id))
 		}
 		return p.writeShown(cmd.OutOrStdout(), shown)
 	})
@@ -56,7 +57,7 @@ func (p *planCommand) show() *cobra.Command {
 		}
 		return ask(cmd, args)
 	}
-	return cmd
+	return p.watched(cmd)
 }
 
 func readPlan(ctx context.Context, s *store.Store, id int64, limit int) (shownPlan, error) {
@@ -142,31 +143,35 @@ func (p *planCommand) writeShown(w io.Writer, shown shownPlan) error {
 	f.Add("on failure", shown.OnFailure)
 	f.Add("round", strconv.Itoa(shown.Round))
 	f.Exact("created", &shown.CreatedAt)
-	deliveries := cli.Table{Header: []string{"DELIVERY", "WEBHOOK", "STATUS", "ATTEMPTS", "NEXT", "RESPONSE", "ERROR"}}
+	deliveries := cli.Table{Columns: []cli.Column{
+		cli.Whole("DELIVERY"), cli.Free("WEBHOOK"), cli.Whole("STATUS"), cli.Whole("ATTEMPTS"), cli.Whole("NEXT"), cli.Whole("RESPONSE").Spare(), cli.Free("ERROR"),
+	}}
 	if a := shown.Announcement; a == nil {
 		f.Add("announced", "nothing in this round yet")
 	} else {
 		f.Add("announced", announced(a))
 		for _, d := range a.Deliveries {
-			deliveries.Rows = append(deliveries.Rows, delivery(d))
+			deliveries.Rows = append(deliveries.Rows, delivery(d, time.Now()))
 		}
 	}
-	tasks := cli.Table{Header: []string{"TASK", "STATUS", "NAME", "TYPE", "DATABASE", "VERSION", "DEPENDS ON", "RUN", "WAITS FOR, OR DETAIL"}}
+	tasks := cli.Table{Columns: []cli.Column{
+		cli.Whole("TASK"), cli.Status(), cli.Free("NAME"), cli.Free("TYPE").Spare(), cli.Free("DATABASE"), cli.Free("VERSION"), cli.Free("DEPENDS ON"),
+		cli.Whole("RUN"), cli.Free("WAITS FOR, OR DETAIL"),
+	}}
 	for _, task := range shown.TaskList {
 		tasks.Rows = append(tasks.Rows, []string{
 			strconv.FormatInt(task.ID, 10), standing(task.Status, task.Paused), task.Name, task.Type, text(task.DatabaseID),
-			text(task.Version), ids(task.DependsOn), number(task.LastRunID), short(matter(task)),
+			text(task.Version), ids(task.DependsOn), number(task.LastRunID), matter(task),
 		})
 	}
 	if shown.TasksMore {
-		tasks.Rows = append(tasks.Rows, []string{"…", fmt.Sprintf("%d of %d tasks: --limit, or rowrun task list --plan %d",
-			len(shown.TaskList), shown.Tasks, shown.ID)})
+		tasks.Note = fmt.Sprintf("… %d of %d tasks: --limit, or rowrun task list --plan %d", len(shown.TaskList), shown.Tasks, shown.ID)
 	}
 	return p.out.WriteParts(w, f.Table, deliveries, tasks)
 }
 
 func announced(a *store.Announcement) string {
-	text := fmt.Sprintf("%s in round %d, %s UTC", a.EventType, a.Round, moment(&a.DecidedAt))
+	text := fmt.Sprintf("%s in round %d, %s UTC", a.EventType, a.Round, cli.Moment(&a.DecidedAt))
 	if a.RetryCount > 0 {
 		text += fmt.Sprintf(", on retry %d", a.RetryCount)
 	}
@@ -176,7 +181,7 @@ func announced(a *store.Announcement) string {
 	return text
 }
 
-func delivery(d store.AnnouncedTo) []string {
+func delivery(d store.AnnouncedTo, now time.Time) []string {
 	webhook, response, next := strconv.FormatInt(d.WebhookID, 10), "", ""
 	if d.Webhook != "" {
 		webhook += " " + d.Webhook
@@ -185,9 +190,9 @@ func delivery(d store.AnnouncedTo) []string {
 		response = strconv.Itoa(*d.ResponseCode)
 	}
 	if d.Status == "PENDING" {
-		next = moment(d.NextAttemptAt)
+		next = cli.Age(now, d.NextAttemptAt)
 	}
-	return []string{strconv.FormatInt(d.DeliveryID, 10), webhook, d.Status, strconv.Itoa(d.Attempts), next, response, short(text(d.LastError))}
+	return []string{strconv.FormatInt(d.DeliveryID, 10), webhook, d.Status, strconv.Itoa(d.Attempts), next, response, text(d.LastError)}
 }
 
 // matter is what a task waits for, why it was skipped, or how its last run ended.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -11,8 +12,8 @@ import (
 )
 
 func (p *planCommand) wait() *cobra.Command {
-	return p.awaiting("plan", &cobra.Command{
-		Use:   "wait ID",
+	return p.awaiting(planRow, &cobra.Command{
+		Use:   "wait ID|NAME",
 		Short: "Wait until a plan is DONE, FAILED or CANCELED; exit 0 if it is DONE",
 		Long: "Wait until the plan is DONE, FAILED (a task failed for good: others may still run) or CANCELED. Prints it.\n" +
 			"Exit code 0 if it is DONE, otherwise 1, also where --timeout is over first.",
@@ -25,6 +26,11 @@ func (p *planCommand) awaitEnd(ctx context.Context, cmd *cobra.Command, w *watch
 		now, err := findPlan(ctx, s, id)
 		if err == nil {
 			plan = now
+			done := 0.0
+			if plan.Tasks > 0 {
+				done = float64(plan.Done+plan.Skipped) / float64(plan.Tasks)
+			}
+			w.shown.Show(done, fmt.Sprintf("plan %d: %s", plan.ID, counts(plan)))
 		}
 		return plan.Ended(), err
 	})
@@ -38,7 +44,7 @@ func (p *planCommand) awaitEnd(ctx context.Context, cmd *cobra.Command, w *watch
 	if err != nil {
 		return err
 	}
-	if err := p.out.Write(cmd.OutOrStdout(), plan, planTable([]store.Plan{plan})); err != nil {
+	if err := p.out.Write(cmd, plan, planTable([]store.Plan{plan}, time.Now())); err != nil {
 		return err
 	}
 	if plan.Status != "DONE" {

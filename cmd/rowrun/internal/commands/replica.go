@@ -13,7 +13,7 @@ import (
 )
 
 func newReplicaCommand(env cli.Environment) *cobra.Command {
-	r := replicaCommand{client{lookup: env.Lookup}}
+	r := replicaCommand{newClient(env)}
 	cmd := cli.Group(&cobra.Command{
 		Use:   "replica",
 		Short: "List replicas, have one claim nothing for a while",
@@ -27,7 +27,7 @@ func newReplicaCommand(env cli.Environment) *cobra.Command {
 type replicaCommand struct{ client }
 
 func (r *replicaCommand) list() *cobra.Command {
-	return &cobra.Command{
+	return r.watched(&cobra.Command{
 		Use:   "list",
 		Short: "List the replicas, the oldest first",
 		Args:  cli.Arguments(),
@@ -37,10 +37,10 @@ func (r *replicaCommand) list() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return r.out.Write(cmd.OutOrStdout(), status.Replicas, replicaTable(status.Replicas))
+				return r.out.Write(cmd, status.Replicas, replicaTable(status.Replicas))
 			})
 		},
-	}
+	})
 }
 
 // pausing makes the two commands that are each other's opposite.
@@ -52,7 +52,11 @@ func (r *replicaCommand) pausing(use string, pause bool) *cobra.Command {
 		Args:  cli.Arguments("REPLICA"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return r.ask(cmd, func(ctx context.Context, s *store.Store) error {
-				ids, err := s.PauseReplica(ctx, args[0], pause)
+				id, err := wholeReplica(ctx, s, args[0])
+				if err != nil {
+					return err
+				}
+				ids, err := s.PauseReplica(ctx, id, pause)
 				if errors.Is(err, store.ErrNoReplica) {
 					return &absentError{fmt.Sprintf("there is no live replica %s: `rowrun replica list` shows their ids and names", cli.Printable(args[0]))}
 				}

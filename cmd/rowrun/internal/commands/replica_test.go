@@ -30,7 +30,7 @@ func TestReplicaCommands(t *testing.T) {
 	}
 	s := startServing(t, url, "--replica-name", "one", "--types", "NOOP", "--sweep-interval", "50ms")
 	s.awaitReady(t)
-	does(`^REPLICA +NAME .*\none-\S+ +one +\S+ +ACTIVE +\S+ ago`, "list")
+	does(`^REPLICA +NAME .*\none-\S+ +one +\S+ +ACTIVE +(now|\d+ s ago)`, "list")
 
 	does(`^one-\S+\n$`, "pause", "one")
 	rowruntest.Eventually(t, "the replica follows", func() bool {

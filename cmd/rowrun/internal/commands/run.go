@@ -13,13 +13,13 @@ import (
 )
 
 func newRun(env cli.Environment) *cobra.Command {
-	r := runCommand{client{lookup: env.Lookup}}
+	r := runCommand{newClient(env)}
 	cmd := cli.Group(&cobra.Command{
 		Use:   "run",
-		Short: "List runs, look at one, wait for it, retry or cancel it",
+		Short: "Create runs, list them, look at one, wait for it, retry or cancel it",
 	})
 	r.register(cmd.PersistentFlags())
-	cmd.AddCommand(r.list(), r.show(), r.wait(), r.retry(), r.cancel(), r.why())
+	cmd.AddCommand(r.create(), r.list(), r.show(), r.wait(), r.retry(), r.cancel(), r.why())
 	return cmd
 }
 
@@ -41,8 +41,8 @@ func last(ctx context.Context, s *store.Store, id int64) (store.Run, error) {
 }
 
 func (r *runCommand) retry() *cobra.Command {
-	return r.about("run", &cobra.Command{
-		Use:   "retry ID",
+	return r.about(runRow, &cobra.Command{
+		Use:   "retry ID|TASK",
 		Short: "Retry the last run of a chain, and print the new run's id",
 		Long:  "Retry the last run of the chain that ID belongs to, if that is FAILED or CANCELED, and print the new run's id.",
 	}, func(ctx context.Context, cmd *cobra.Command, s *store.Store, id int64) error {
@@ -63,8 +63,8 @@ func (r *runCommand) retry() *cobra.Command {
 
 func (r *runCommand) cancel() *cobra.Command {
 	var reason string
-	cmd := r.about("run", &cobra.Command{
-		Use:   "cancel ID",
+	cmd := r.about(openRow, &cobra.Command{
+		Use:   "cancel ID|TASK",
 		Short: "Cancel the last run of a chain, and print its status after that",
 		Long: "Cancel the last run of the chain that ID belongs to, and print its status after that. A run that waits is\n" +
 			"CANCELED at once; one that is RUNNING is asked to stop and ends soon after: rowrun run wait ID.",

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/database"
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/statuses"
 	"github.com/rowrun/rowrun/store"
 )
 
@@ -19,7 +20,7 @@ const maxListed = 10000
 
 func (r *runCommand) list() *cobra.Command {
 	var filter store.RunFilter
-	var plan int64
+	var plan planFlag
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List runs, the newest first",
@@ -28,38 +29,43 @@ func (r *runCommand) list() *cobra.Command {
 			"haven't ended, may read all of them: it gives up after " + database.AnswerPatience.String() + ".",
 		Args: cli.Arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if cmd.Flags().Changed("plan") {
-				filter.PlanID = &plan
-			}
 			if err := checkFilter(&filter); err != nil {
 				return err
 			}
 			return r.ask(cmd, func(ctx context.Context, s *store.Store) error {
+				var err error
+				if filter.PlanID, err = plan.id(ctx, cmd, s); err != nil {
+					return err
+				}
 				runs, err := s.ListRuns(ctx, filter)
 				if errors.Is(err, store.ErrNoTask) {
-					return errors.New("there is no task " + strconv.Quote(filter.Task))
+					return errors.New("there is no task " + strconv.Quote(filter.Task) + cli.DidYouMean(filter.Task, namesOf(ctx, s, taskRow)))
 				}
 				if err != nil {
 					return err
 				}
-				return r.out.Write(cmd.OutOrStdout(), runs, runTable(runs))
+				t := runTable(runs, time.Now())
+				if len(runs) == 0 {
+					t.None += meantType(ctx, s, filter.Type)
+				}
+				return r.out.Write(cmd, runs, t)
 			})
 		},
 	}
 	flags := cmd.Flags()
-	cli.List(flags, &filter.Statuses, "status", nil, "statuses, separated by commas: PENDING, AVAILABLE, RUNNING, DONE, FAILED, CANCELED")
+	cli.List(flags, &filter.Statuses, "status", nil, "statuses, separated by commas: "+strings.Join(statuses.OfRuns(), ", "))
 	flags.BoolVar(&filter.FailedForGood, "failed", false, "runs that failed for good: FAILED without a successor, the last first")
 	flags.StringVar(&filter.Type, "type", "", "task `type`")
 	flags.StringVar(&filter.Queue, "queue", "", "`name` of a queue")
-	flags.Int64Var(&plan, "plan", 0, "`id` of a plan")
+	plan.register(cmd)
 	flags.StringVar(&filter.Task, "task", "", "`id` of a task, or its name")
 	flags.StringVar(&filter.DatabaseID, "database", "", "`name` of a target database")
 	flags.IntVar(&filter.Limit, "limit", 50, "most runs to list")
-	return cmd
+	return r.watched(cmd)
 }
 
 func checkFilter(filter *store.RunFilter) error {
-	if err := checkStatuses(filter.Statuses, []string{"PENDING", "AVAILABLE", "RUNNING", "DONE", "FAILED", "CANCELED"}); err != nil {
+	if err := checkStatuses(filter.Statuses, statuses.OfRuns()); err != nil {
 		return err
 	}
 	if filter.FailedForGood && len(filter.Statuses) > 0 {
@@ -69,12 +75,18 @@ func checkFilter(filter *store.RunFilter) error {
 }
 
 // runTable has a line per run. SINCE is when its status last changed.
-func runTable(runs []store.Run) cli.Table {
-	t := cli.Table{Header: []string{"RUN", "STATUS", "TASK", "TYPE", "PLAN", "DATABASE", "VERSION", "ATTEMPT", "SINCE", "DETAIL"}}
+func runTable(runs []store.Run, now time.Time) cli.Table {
+	t := cli.Table{
+		Columns: []cli.Column{
+			cli.Whole("RUN"), cli.Status(), cli.Free("TASK"), cli.Free("TYPE").Spare(), cli.Whole("PLAN"), cli.Free("DATABASE"), cli.Free("VERSION").Spare(),
+			cli.Whole("ATTEMPT").Spare(), cli.Whole("SINCE"), cli.Whole("AT").Wide(), cli.Free("QUEUE").Wide(), cli.Free("REPLICA").Wide(), cli.Free("DETAIL"),
+		},
+		None: "no run",
+	}
 	for _, run := range runs {
 		t.Rows = append(t.Rows, []string{
 			strconv.FormatInt(run.ID, 10), run.Status, taskOf(run), run.Type, number(run.PlanID), text(run.DatabaseID), text(run.Version),
-			strconv.Itoa(run.Attempt), moment(&run.UpdatedAt), short(ending(run)),
+			strconv.Itoa(run.Attempt), cli.Age(now, &run.UpdatedAt), cli.Moment(&run.UpdatedAt), run.Queue, text(run.ReplicaID), ending(run),
 		})
 	}
 	return t
@@ -101,15 +113,6 @@ func ending(run store.Run) string {
 	return end
 }
 
-// short keeps a table's line readable; the whole is in `run show`.
-func short(line string) string {
-	const most = 80
-	if runes := []rune(line); len(runes) > most {
-		return string(runes[:most-1]) + "…"
-	}
-	return line
-}
-
 func text(value *string) string {
 	if value == nil {
 		return ""
@@ -122,11 +125,4 @@ func number(value *int64) string {
 		return ""
 	}
 	return strconv.FormatInt(*value, 10)
-}
-
-func moment(value *time.Time) string {
-	if value == nil {
-		return ""
-	}
-	return value.UTC().Format("2006-01-02 15:04:05")
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -26,16 +27,16 @@ type shownRun struct {
 }
 
 func (r *runCommand) show() *cobra.Command {
-	return r.about("run", &cobra.Command{
-		Use:   "show ID",
+	return r.about(runRow, &cobra.Command{
+		Use:   "show ID|TASK",
 		Short: "Show all of a run: its chain of retries, its log, and what it waits for",
 	}, func(ctx context.Context, cmd *cobra.Command, s *store.Store, id int64) error {
 		shown, err := readShown(ctx, s, id)
 		if err != nil {
 			return err
 		}
-		if r.out.Format == "json" {
-			return r.out.Write(cmd.OutOrStdout(), shown, cli.Table{})
+		if !r.out.ForPeople() {
+			return r.out.Write(cmd, shown, idTable(id))
 		}
 		return r.writeShown(cmd.OutOrStdout(), shown)
 	})
@@ -59,23 +60,30 @@ func readShown(ctx context.Context, s *store.Store, id int64) (shownRun, error) 
 	return shown, err
 }
 
+func waitsTable() cli.Table {
+	return cli.Table{Columns: []cli.Column{cli.Whole("WAITS FOR"), cli.Whole("")}, Uncut: true}
+}
+
+// idTable is what -o name shows of one row.
+func idTable(id int64) cli.Table { return cli.Table{Names: []string{strconv.FormatInt(id, 10)}} }
+
 // writeShown writes a run for people, in parts that are left out where they are empty.
 func (r *runCommand) writeShown(w io.Writer, shown shownRun) error {
-	waits := cli.Table{Header: []string{"WAITS FOR", ""}}
+	waits := waitsTable()
 	for _, cause := range shown.Waiting {
 		waits.Rows = append(waits.Rows, []string{cause.Cause, cause.Message})
 	}
-	log := cli.Table{Header: []string{"LOG", "TYPE", "DETAIL"}}
+	log := cli.Table{Columns: []cli.Column{cli.Whole("LOG"), cli.Whole("TYPE"), cli.Whole("DETAIL")}, Uncut: true}
 	for _, entry := range shown.Log {
 		log.Rows = append(log.Rows, []string{entry.CreatedAt.UTC().Format("15:04:05.000"), entry.Type, string(entry.Detail)})
 	}
 	if shown.LogMore {
-		log.Rows = append(log.Rows, []string{"", "…", fmt.Sprintf("the first %d rows; the others are in rowrun.task_run_log", maxLogRows)})
+		log.Note = fmt.Sprintf("… the first %d rows; the others are in rowrun.task_run_log", maxLogRows)
 	}
 	chain := cli.Table{}
 	if len(shown.Chain) > 1 {
-		chain = runTable(shown.Chain)
-		chain.Header[0] = "CHAIN"
+		chain = runTable(shown.Chain, time.Now())
+		chain.Columns[0] = cli.Whole("CHAIN")
 	}
 	return r.out.WriteParts(w, facts(shown.RunDetails), waits, chain, log)
 }

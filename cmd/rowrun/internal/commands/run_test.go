@@ -88,9 +88,8 @@ func TestRunRefusesWrongUse(t *testing.T) {
 		{[]string{"run", "list", "--status", "READY"}, `--status: "READY" is not accepted; accepted: PENDING`},
 		{[]string{"run", "list", "--failed", "--status", "DONE"}, "leave --status out"},
 		{[]string{"run", "list", "--limit", "0"}, "accepted: 1 to 10000"},
-		{[]string{"run", "list", "--plan", "x"}, "accepted: a whole number"},
 		{[]string{"run", "show"}, "accepted: ID"},
-		{[]string{"run", "why", "seven"}, `"seven" is not accepted; accepted: the id of a run`},
+		{[]string{"run", "why", "0"}, `"0" is not accepted; accepted: the id of a run`},
 		{[]string{"run", "retry", "0"}, "accepted: the id of a run"},
 		{[]string{"run", "wait", "1", "--timeout", "-1s"}, "accepted: a duration"},
 	} {

@@ -12,8 +12,8 @@ import (
 )
 
 func (r *runCommand) why() *cobra.Command {
-	return r.about("run", &cobra.Command{
-		Use:   "why ID",
+	return r.about(runRow, &cobra.Command{
+		Use:   "why ID|TASK",
 		Short: "Tell why a run is not running: all causes that hold",
 		Long: "Tell why a run is not running: all causes that hold. Where the run has ended and was retried, the\n" +
 			"answer is that of the last run of its chain.",
@@ -40,15 +40,15 @@ func (r *runCommand) explain(ctx context.Context, cmd *cobra.Command, s *store.S
 	if err != nil {
 		return err
 	}
-	if len(causes) == 0 && r.out.Format == "table" {
+	if len(causes) == 0 && r.out.ForPeople() {
 		_, err := fmt.Fprintln(cmd.OutOrStdout(), cli.Printable(noCause(run)))
 		return err
 	}
-	t := cli.Table{Header: []string{"RUN", "CAUSE", "MESSAGE"}}
+	t := cli.Table{Columns: []cli.Column{cli.Whole("RUN"), cli.Whole("CAUSE"), cli.Free("MESSAGE")}, Uncut: true}
 	for _, cause := range causes {
 		t.Rows = append(t.Rows, []string{number(&cause.RunID), cause.Cause, cause.Message})
 	}
-	return r.out.Write(cmd.OutOrStdout(), struct {
+	return r.out.Write(cmd, struct {
 		RunID  int64         `json:"run_id"`
 		Status string        `json:"status"`
 		Causes []store.Cause `json:"causes"`
@@ -64,9 +64,9 @@ func noCause(run store.Run) string {
 		return fmt.Sprintf("run %d is AVAILABLE and nothing holds it: a replica with a free slot claims it", run.ID)
 	case "RUNNING":
 		if run.ReplicaID == nil {
-			return fmt.Sprintf("run %d is RUNNING since %s UTC: the app has taken it over", run.ID, moment(run.StartedAt))
+			return fmt.Sprintf("run %d is RUNNING since %s UTC: the app has taken it over", run.ID, cli.Moment(run.StartedAt))
 		}
-		return fmt.Sprintf("run %d is RUNNING since %s UTC on replica %s", run.ID, moment(run.StartedAt), *run.ReplicaID)
+		return fmt.Sprintf("run %d is RUNNING since %s UTC on replica %s", run.ID, cli.Moment(run.StartedAt), *run.ReplicaID)
 	}
 	return fmt.Sprintf("run %d is %s: nothing to wait for", run.ID, run.Status)
 }

@@ -14,13 +14,13 @@ import (
 )
 
 func newSchedule(env cli.Environment) *cobra.Command {
-	c := scheduleCommand{client{lookup: env.Lookup}}
+	c := scheduleCommand{newClient(env)}
 	cmd := cli.Group(&cobra.Command{
 		Use:   "schedule",
-		Short: "List recurring tasks, see what comes next, run, pause or resume one",
+		Short: "List recurring tasks, see what comes next, import a crontab, run, pause or resume one",
 	})
 	c.register(cmd.PersistentFlags())
-	cmd.AddCommand(c.list(), c.next(), c.run(), c.pause(), c.resume())
+	cmd.AddCommand(c.list(), c.next(), c.imports(), c.run(), c.pause(), c.resume())
 	return cmd
 }
 
@@ -50,16 +50,16 @@ func (c *scheduleCommand) list() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.out.Write(cmd.OutOrStdout(), found, scheduleTable(found))
+				return c.out.Write(cmd, found, scheduleTable(found, time.Now()))
 			})
 		},
 	}
 	cmd.Flags().IntVar(&limit, "limit", limit, "most tasks to list")
-	return cmd
+	return c.watched(cmd)
 }
 
 func (c *scheduleCommand) next() *cobra.Command {
-	var task int64
+	var task string
 	cmd := &cobra.Command{
 		Use:   "next N",
 		Short: "Show the next N runs of all schedules, or the next N ticks of one",
@@ -70,18 +70,22 @@ func (c *scheduleCommand) next() *cobra.Command {
 				return cli.Usagef("%s: %q is not accepted; accepted: a whole number, 1 to 10000", cmd.CommandPath(), args[0])
 			}
 			return c.ask(cmd, func(ctx context.Context, s *store.Store) error {
-				if cmd.Flags().Changed("task") {
-					return c.ticks(ctx, cmd, s, task, n)
+				if task != "" {
+					id, err := resolve(ctx, cmd, s, taskRow, task)
+					if err != nil {
+						return err
+					}
+					return c.ticks(ctx, cmd, s, id, n)
 				}
 				found, err := s.NextSchedules(ctx, n)
 				if err != nil {
 					return err
 				}
-				return c.out.Write(cmd.OutOrStdout(), found, scheduleTable(found))
+				return c.out.Write(cmd, found, scheduleTable(found, time.Now()))
 			})
 		},
 	}
-	cmd.Flags().Int64Var(&task, "task", 0, "only ticks of the task of this `id`")
+	cmd.Flags().StringVar(&task, "task", "", "only ticks of the task of this `id or name`")
 	return cmd
 }
 
@@ -94,16 +98,16 @@ func (c *scheduleCommand) ticks(ctx context.Context, cmd *cobra.Command, s *stor
 	if err != nil {
 		return err
 	}
-	t := cli.Table{Header: []string{"TICK"}}
+	t := cli.Table{Columns: []cli.Column{cli.Whole("TICK")}, None: "no tick comes"}
 	for _, at := range ticks {
 		t.Rows = append(t.Rows, []string{at.UTC().Format(time.RFC3339Nano)})
 	}
-	return c.out.Write(cmd.OutOrStdout(), ticks, t)
+	return c.out.Write(cmd, ticks, t)
 }
 
 func (c *scheduleCommand) run() *cobra.Command {
-	return c.about("task", &cobra.Command{
-		Use:   "run ID",
+	return c.about(taskRow, &cobra.Command{
+		Use:   "run ID|NAME",
 		Short: "Run a recurring task now, beside its schedule, and print the run's id",
 	}, func(ctx context.Context, cmd *cobra.Command, s *store.Store, id int64) error {
 		if _, err := findSchedule(ctx, s, id); err != nil {
@@ -121,20 +125,20 @@ func (c *scheduleCommand) run() *cobra.Command {
 
 func (c *scheduleCommand) pause() *cobra.Command {
 	return c.pausing(&cobra.Command{
-		Use:   "pause ID",
+		Use:   "pause ID|NAME",
 		Short: "Start no further run of a recurring task",
 	}, true)
 }
 
 func (c *scheduleCommand) resume() *cobra.Command {
 	return c.pausing(&cobra.Command{
-		Use:   "resume ID",
+		Use:   "resume ID|NAME",
 		Short: "Let a recurring task go on; what becomes of the ticks that it missed, its misfire says",
 	}, false)
 }
 
 func (c *scheduleCommand) pausing(cmd *cobra.Command, paused bool) *cobra.Command {
-	return c.about("task", cmd, func(ctx context.Context, cmd *cobra.Command, s *store.Store, id int64) error {
+	return c.about(taskRow, cmd, func(ctx context.Context, cmd *cobra.Command, s *store.Store, id int64) error {
 		if _, err := findSchedule(ctx, s, id); err != nil {
 			return err
 		}
@@ -149,11 +153,16 @@ func (c *scheduleCommand) pausing(cmd *cobra.Command, paused bool) *cobra.Comman
 	})
 }
 
-func scheduleTable(found []store.Schedule) cli.Table {
-	t := cli.Table{Header: []string{"TASK", "NAME", "SCHEDULE", "ZONE", "NEXT", "RUN", "STANDING"}}
+func scheduleTable(found []store.Schedule, now time.Time) cli.Table {
+	t := cli.Table{
+		Columns: []cli.Column{
+			cli.Whole("TASK"), cli.Free("NAME"), cli.Free("SCHEDULE"), cli.Free("ZONE").Spare(), cli.Whole("NEXT"), cli.Whole("AT").Wide(), cli.Whole("RUN"), cli.Free("STANDING"),
+		},
+		None: "no recurring task: `rowrun task define NAME --schedule '0 3 * * *' …` makes one",
+	}
 	for _, s := range found {
 		t.Rows = append(t.Rows, []string{
-			strconv.FormatInt(s.TaskID, 10), s.Name, s.Schedule, s.TimeZone, moment(s.RunAt), number(s.RunID), short(scheduleStanding(s)),
+			strconv.FormatInt(s.TaskID, 10), s.Name, s.Schedule, s.TimeZone, cli.Age(now, s.RunAt), cli.Moment(s.RunAt), number(s.RunID), scheduleStanding(s),
 		})
 	}
 	return t

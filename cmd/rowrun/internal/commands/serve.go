@@ -21,7 +21,11 @@ func newServe(env cli.Environment) *cobra.Command {
 			if err := config.Validate(env.Lookup); err != nil {
 				return err
 			}
-			return replica.Serve(cmd.Context(), &config, cmd.OutOrStdout(), config.Log.Logger(cmd.ErrOrStderr()))
+			log := config.Log.ForPerson(cmd)
+			if !cmd.Flags().Changed("log-format") && cli.IsTerminal(cmd.OutOrStdout()) {
+				config.Log.Format = "console" // of the stream
+			}
+			return replica.Serve(cmd.Context(), &config, cmd.OutOrStdout(), log)
 		},
 	}
 	config.Register(cmd.Flags())

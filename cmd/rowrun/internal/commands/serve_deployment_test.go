@@ -54,7 +54,7 @@ INSERT INTO rowrun.task_run (task_id) SELECT id FROM rowrun.task ORDER BY id;
 UPDATE rowrun.task_run SET status = 'AVAILABLE' WHERE status = 'PENDING';
 UPDATE rowrun.task_run SET status = 'RUNNING', replica_id = 'theirs' WHERE task_id = (SELECT id FROM rowrun.task WHERE name = 'runs')`
 
-func statuses(t *testing.T, conn *pgx.Conn) (text string) {
+func runStatuses(t *testing.T, conn *pgx.Conn) (text string) {
 	t.Helper()
 	require.NoError(t, conn.QueryRow(t.Context(), `SELECT string_agg(t.name || ' ' || r.status, ', ' ORDER BY r.id) ||
     (SELECT format('; %s attempts, %s replicas, slots %s', sum(attempts), (SELECT count(*) FROM rowrun.replica_heartbeat),
@@ -95,7 +95,7 @@ func TestCopiedDatabaseWaitsForAPerson(t *testing.T) {
 			})
 			require.Contains(t, text, id)
 			<-time.After(2 * time.Second) // longer than each of its intervals, and than its lease
-			require.Equal(t, untouched, statuses(t, conn))
+			require.Equal(t, untouched, runStatuses(t, conn))
 			_, findings := diagnosis(t, second)
 			require.Contains(t, one(t, findings, "deployment", doctor.Warning).Fix, "rowrun migrate deployment")
 			got := rowrun(t.Context(), t, map[string]string{"DATABASE_URL": second}, "stream", "drop-slot")
@@ -109,7 +109,7 @@ func TestCopiedDatabaseWaitsForAPerson(t *testing.T) {
 			}
 			replica.awaitReady(t)
 			rowruntest.Eventually(t, "the work goes on", func() bool {
-				now := statuses(t, conn)
+				now := runStatuses(t, conn)
 				return strings.HasPrefix(now, "runs FAILED, waits DONE; ") && !strings.Contains(now, "; 0 attempts") && strings.HasSuffix(now, "slots 1")
 			})
 			var now string

@@ -16,34 +16,41 @@ import (
 )
 
 func newStatus(env cli.Environment) *cobra.Command {
-	c := client{lookup: env.Lookup}
+	c := newClient(env)
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Show the replicas, the runs that have not ended, and who writes the stream",
+		Short: "Show on one screen whether all is well, what runs, what waits and why, and what failed last",
 		Args:  cli.Arguments(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.ask(cmd, func(ctx context.Context, s *store.Store) error {
-				schema, err := s.SchemaVersion(ctx)
-				if err != nil {
-					return err
-				}
-				status, err := s.Status(ctx)
-				if err != nil {
-					return err
-				}
-				if c.out.Format == "json" {
-					return c.out.Write(cmd.OutOrStdout(), statusDocument(schema, status), cli.Table{})
-				}
-				return writeDeployment(cmd.OutOrStdout(), &c.out, schema, status)
-			})
-		},
+		RunE:  func(cmd *cobra.Command, _ []string) error { return c.ask(cmd, c.standing(cmd)) },
 	}
 	c.registerPatience(cmd.Flags(), quickPatience)
-	return cmd
+	return c.watched(cmd)
+}
+
+// standing shows how the deployment stands.
+func (c *client) standing(cmd *cobra.Command) func(context.Context, *store.Store) error {
+	return func(ctx context.Context, s *store.Store) error {
+		schema, err := s.SchemaVersion(ctx)
+		if err != nil {
+			return err
+		}
+		status, err := s.Status(ctx)
+		if err != nil {
+			return err
+		}
+		now, err := readSituation(ctx, s, schema, status)
+		if err != nil {
+			return err
+		}
+		if !c.out.ForPeople() {
+			return c.out.Write(cmd, statusDocument(schema, status, now), replicaTable(status.Replicas))
+		}
+		return writeDeployment(cmd.OutOrStdout(), &c.out, schema, status, now)
+	}
 }
 
 // statusDocument is the JSON form.
-func statusDocument(schema int64, status store.Status) any {
+func statusDocument(schema int64, status store.Status, now situation) any {
 	type streamStatus struct {
 		ReplicaID string `json:"replica_id"` // who last began to write it, "" for nobody yet
 		Live      bool   `json:"live"`
@@ -61,12 +68,14 @@ func statusDocument(schema int64, status store.Status) any {
 		Runs          runCounts             `json:"runs"`
 		Replicas      []store.ReplicaStatus `json:"replicas"`
 		NotifyQueue   float64               `json:"notify_queue"` // how full the server's is, 0 to 1; from 0.5 on nothing is notified
+		situation
 	}{
 		schema, migrations.Version(),
 		streamStatus{status.StreamWriter, writer(status) != nil},
 		runCounts{status.Pending, status.Available, status.Running, status.FailedLastDay},
 		status.Replicas,
 		status.NotifyQueue,
+		now,
 	}
 }
 
@@ -80,7 +89,7 @@ func writer(status store.Status) *store.ReplicaStatus {
 	return nil
 }
 
-func writeDeployment(w io.Writer, out *cli.Output, schema int64, status store.Status) error {
+func writeDeployment(w io.Writer, out *cli.Output, schema int64, status store.Status, now situation) error {
 	stream := "nobody writes it"
 	if replica := writer(status); replica != nil {
 		stream = "written by " + replica.ReplicaID
@@ -89,26 +98,22 @@ func writeDeployment(w io.Writer, out *cli.Output, schema int64, status store.St
 	if status.FailedLastDay >= store.MaxFailedCount {
 		failed += " or more"
 	}
-	_, err := fmt.Fprintf(w, "schema  version %d of %d\nstream  %s\nruns    %d PENDING, %d AVAILABLE, %d RUNNING; %s failed for good in the last 24 hours\n\n",
-		schema, migrations.Version(), cli.Printable(stream), status.Pending, status.Available, status.Running, failed)
+	_, err := fmt.Fprintf(w, "%s\nschema  version %d of %d\nstream  %s\nruns    %d PENDING, %d AVAILABLE, %d RUNNING; %s failed for good in 24 h\n\n",
+		verdict(out.Screen(w), now.Problems), schema, migrations.Version(), fitted(out.Screen(w), cli.Printable(stream)), status.Pending, status.Available, status.Running, failed)
 	if err != nil {
 		return err
 	}
-	if status.NotifyQueue >= store.NotifyQueueLimit {
-		if _, err := fmt.Fprintf(w, "the server's notification queue is %.0f %% full: nothing is notified until it drains, runs are found by sweeps\n\n",
-			status.NotifyQueue*100); err != nil {
-			return err
-		}
-	}
-	if len(status.Replicas) == 0 {
-		_, err := fmt.Fprintln(w, "no replica: start one with `rowrun serve`")
-		return err
-	}
-	return out.Write(w, nil, replicaTable(status.Replicas))
+	return out.WriteParts(w, now.runningTable(status.Running), now.waitingTable(), now.failedTable(), replicaTable(status.Replicas))
 }
 
 func replicaTable(replicas []store.ReplicaStatus) cli.Table {
-	t := cli.Table{Header: []string{"REPLICA", "NAME", "VERSION", "STATE", "HEARTBEAT", "RUNNING", "QUEUES", "TYPES", "DATABASES", "COMMANDS"}}
+	t := cli.Table{
+		Columns: []cli.Column{
+			cli.Free("REPLICA"), cli.Free("NAME"), cli.Free("VERSION").Spare(), cli.Whole("STATE"), cli.Whole("HEARTBEAT"), cli.Whole("RUNNING"),
+			cli.Free("QUEUES").Spare(), cli.Free("TYPES").Spare(), cli.Free("DATABASES").Spare(), cli.Free("COMMANDS").Spare(), cli.Free("ID").Wide(),
+		},
+		None: "no replica: start one with `rowrun serve`",
+	}
 	for _, r := range replicas {
 		state := r.State
 		if r.PausedAt != nil && state == "ACTIVE" {
@@ -117,11 +122,13 @@ func replicaTable(replicas []store.ReplicaStatus) cli.Table {
 		if !r.Live && state != "DEAD" {
 			state += ", silent for too long"
 		}
-		silent := store.Milliseconds(max(r.SilentMS, 0)).Round(100 * time.Millisecond)
+		now := time.Now()
+		heard := now.Add(-store.Milliseconds(max(r.SilentMS, 0))) // by the database's clock it was that long ago
 		t.Rows = append(t.Rows, []string{
-			r.ReplicaID, r.Name, r.Version, state, silent.String() + " ago", fmt.Sprintf("%d of %d", r.Running, r.Concurrency),
-			strings.Join(r.Queues, ","), strings.Join(r.Types, ","), strings.Join(r.Databases, ","), strings.Join(r.Commands, ","),
+			shortReplica(r.ReplicaID), r.Name, r.Version, state, cli.Age(now, &heard), fmt.Sprintf("%d of %d", r.Running, r.Concurrency),
+			strings.Join(r.Queues, ","), strings.Join(r.Types, ","), strings.Join(r.Databases, ","), strings.Join(r.Commands, ","), r.ReplicaID,
 		})
+		t.Names = append(t.Names, r.ReplicaID)
 	}
 	return t
 }

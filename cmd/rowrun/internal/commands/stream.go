@@ -46,7 +46,7 @@ func (c *streamConfig) register(flags *pflag.FlagSet) {
 	flags.StringVar(&c.HTTPToken, "http-token", "", "bearer token for --replica: `env:NAME or file:PATH`")
 	flags.BoolVar(&c.UntilIdle, "until-idle", false, "end when nothing came for a second and no run, of those that are filtered out neither, is AVAILABLE, RUNNING, or PENDING and due")
 	c.Filter.register(flags)
-	cli.Choice(flags, &c.Format, "format", "json", "form of the lines; text is for people", "json", "text")
+	cli.Choice(flags, &c.Format, "format", "json", "form of the lines; text is for people, and the default at a terminal", "json", "text")
 }
 
 func (c *streamConfig) validate(lookup func(string) (string, bool)) error {
@@ -91,6 +91,9 @@ func newStream(env cli.Environment) *cobra.Command {
 			if err := config.validate(env.Lookup); err != nil {
 				return err
 			}
+			if !cmd.Flags().Changed("format") && cli.IsTerminal(cmd.OutOrStdout()) {
+				config.Format = "text"
+			}
 			// A reader that has gone (| head) is no failure: the write says so instead of killing this process.
 			signal.Ignore(syscall.SIGPIPE)
 			log := (&cli.LogConfig{Level: "warn", Format: "console"}).Logger(cmd.ErrOrStderr())
@@ -106,7 +109,7 @@ func newStream(env cli.Environment) *cobra.Command {
 // that was asked for; all of these are clean ends.
 func showStream(ctx context.Context, c *streamConfig, out io.Writer, log zerolog.Logger) error {
 	if c.events != nil {
-		printer, err := stream.NewPrinter(stream.PrinterConfig{Out: out, Text: c.Format == "text", Color: cli.IsTerminal(out)})
+		printer, err := stream.NewPrinter(stream.PrinterConfig{Out: out, Text: c.Format == "text", Color: cli.InColor(out)})
 		if err != nil {
 			return err
 		}
@@ -117,7 +120,7 @@ func showStream(ctx context.Context, c *streamConfig, out io.Writer, log zerolog
 		return cli.Stopped(ctx, err)
 	}
 	defer opened.Close()
-	printer, err := stream.NewPrinter(stream.PrinterConfig{Out: out, Text: c.Format == "text", Color: cli.IsTerminal(out), Wants: c.wants})
+	printer, err := stream.NewPrinter(stream.PrinterConfig{Out: out, Text: c.Format == "text", Color: cli.InColor(out), Wants: c.wants})
 	if err != nil {
 		return err
 	}

@@ -13,22 +13,18 @@ import (
 )
 
 func newTask(env cli.Environment) *cobra.Command {
-	t := taskCommand{client{lookup: env.Lookup}}
+	t := taskCommand{newClient(env)}
 	cmd := cli.Group(&cobra.Command{
 		Use:   "task",
-		Short: "List tasks, look at one, skip or pause it",
+		Short: "Define tasks, list them, look at one, skip or pause it",
 	})
 	t.register(cmd.PersistentFlags())
-	cmd.AddCommand(t.list(), t.show(), t.skip(), t.unskip(), t.pause(), t.resume())
+	cmd.AddCommand(t.define(), t.list(), t.show(), t.skip(), t.unskip(), t.pause(), t.resume())
 	return cmd
 }
 
 // taskCommand is what the commands under task have in common.
 type taskCommand struct{ client }
-
-func taskStatuses() []string {
-	return []string{"NOT_STARTED", "PENDING", "AVAILABLE", "RUNNING", "DONE", "SKIPPED", "FAILED", "CANCELED"}
-}
 
 // findTask reads a task, and says in words where there is none.
 func findTask(ctx context.Context, s *store.Store, id int64) (store.TaskDetails, error) {
@@ -46,7 +42,7 @@ func noSuchTask(id int64) error {
 func (t *taskCommand) skip() *cobra.Command {
 	var reason string
 	cmd := t.changing(&cobra.Command{
-		Use:   "skip ID",
+		Use:   "skip ID|NAME",
 		Short: "Let a task count as done, and print its status after that",
 		Long: "Let a task count as done: what depends on it goes on, and its PENDING run is canceled. Refused while a run of\n" +
 			"it is AVAILABLE or RUNNING. Prints its status after that.",
@@ -57,28 +53,28 @@ func (t *taskCommand) skip() *cobra.Command {
 
 func (t *taskCommand) unskip() *cobra.Command {
 	return t.changing(&cobra.Command{
-		Use:   "unskip ID",
+		Use:   "unskip ID|NAME",
 		Short: "Let a skipped task count again, and print its status after that",
 	}, func(ctx context.Context, s *store.Store, id int64) error { return s.UnskipTask(ctx, id) })
 }
 
 func (t *taskCommand) pause() *cobra.Command {
 	return t.changing(&cobra.Command{
-		Use:   "pause ID",
+		Use:   "pause ID|NAME",
 		Short: "Start no further run of a task; one that is RUNNING goes on",
 	}, func(ctx context.Context, s *store.Store, id int64) error { return s.PauseTask(ctx, id, true) })
 }
 
 func (t *taskCommand) resume() *cobra.Command {
 	return t.changing(&cobra.Command{
-		Use:   "resume ID",
+		Use:   "resume ID|NAME",
 		Short: "Let a paused task go on",
 	}, func(ctx context.Context, s *store.Store, id int64) error { return s.PauseTask(ctx, id, false) })
 }
 
 // changing completes a command that changes a task and prints how it stands then.
 func (t *taskCommand) changing(cmd *cobra.Command, change func(context.Context, *store.Store, int64) error) *cobra.Command {
-	return t.about("task", cmd, func(ctx context.Context, cmd *cobra.Command, s *store.Store, id int64) error {
+	return t.about(taskRow, cmd, func(ctx context.Context, cmd *cobra.Command, s *store.Store, id int64) error {
 		if _, err := findTask(ctx, s, id); err != nil {
 			return err
 		}
@@ -98,8 +94,8 @@ func (t *taskCommand) changing(cmd *cobra.Command, change func(context.Context, 
 }
 
 func (t *taskCommand) show() *cobra.Command {
-	return t.about("task", &cobra.Command{
-		Use:   "show ID",
+	return t.about(taskRow, &cobra.Command{
+		Use:   "show ID|NAME",
 		Short: "Show all of a task, and what its newest run waits for",
 	}, func(ctx context.Context, cmd *cobra.Command, s *store.Store, id int64) error {
 		task, err := findTask(ctx, s, id)
@@ -112,13 +108,13 @@ func (t *taskCommand) show() *cobra.Command {
 				return err
 			}
 		}
-		if t.out.Format == "json" {
-			return t.out.Write(cmd.OutOrStdout(), struct {
+		if !t.out.ForPeople() {
+			return t.out.Write(cmd, struct {
 				store.TaskDetails
 				Waiting []store.Cause `json:"waiting"`
-			}{task, causes}, cli.Table{})
+			}{task, causes}, idTable(id))
 		}
-		waits := cli.Table{Header: []string{"WAITS FOR", ""}}
+		waits := waitsTable()
 		for _, cause := range causes {
 			waits.Rows = append(waits.Rows, []string{cause.Cause, cause.Message})
 		}

@@ -31,7 +31,7 @@ func TestTaskCommandsChangeATask(t *testing.T) {
 	does("SKIPPED\n", "skip", "3", "--reason", "done by hand")
 	got := task("list", "--plan", "1", "--status", "skipped")
 	require.Equal(t, cli.ExitDone, got.Code, got.Stderr)
-	require.Regexp(t, `\n3 +SKIPPED +c +MINE +1 +3 +done by hand\n$`, got.Stdout)
+	require.Regexp(t, `\n3 +SKIPPED +c +MINE +1 +3 +\S.* +done by hand\n$`, got.Stdout)
 	does("CANCELED\n", "unskip", "3")
 
 	rowruntest.Change(t, conn, "UPDATE rowrun.task_run SET status = 'AVAILABLE' WHERE task_id = 1")

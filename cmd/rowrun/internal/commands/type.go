@@ -19,7 +19,7 @@ import (
 const typePoll = 200 * time.Millisecond
 
 func newType(env cli.Environment) *cobra.Command {
-	t := typeCommand{client{lookup: env.Lookup}}
+	t := typeCommand{newClient(env)}
 	cmd := cli.Group(&cobra.Command{
 		Use:   "type",
 		Short: "List task types, drain, rename or purge one",
@@ -33,7 +33,7 @@ func newType(env cli.Environment) *cobra.Command {
 type typeCommand struct{ client }
 
 func (t *typeCommand) list() *cobra.Command {
-	return &cobra.Command{
+	return t.watched(&cobra.Command{
 		Use:   "list",
 		Short: "List the types of tasks, who runs them, and what waits for nobody",
 		Args:  cli.Arguments(),
@@ -43,14 +43,20 @@ func (t *typeCommand) list() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return t.out.Write(cmd.OutOrStdout(), types, typeTable(types))
+				return t.out.Write(cmd, types, typeTable(types))
 			})
 		},
-	}
+	})
 }
 
 func typeTable(types []store.TypeStatus) cli.Table {
-	t := cli.Table{Header: []string{"TYPE", "REPLICAS", "TASKS", "PENDING", "AVAILABLE", "RUNNING", "ORPHANS", ""}}
+	t := cli.Table{
+		Columns: []cli.Column{
+			cli.Free("TYPE"), cli.Whole("REPLICAS"), cli.Whole("TASKS"), cli.Whole("PENDING"), cli.Whole("AVAILABLE"), cli.Whole("RUNNING"),
+			cli.Whole("ORPHANS"), cli.Free(""),
+		},
+		None: "no type: there is no task, no run and no replica",
+	}
 	for _, one := range types {
 		note := ""
 		switch {

@@ -9,7 +9,7 @@ import (
 )
 
 func newVersion(env cli.Environment) *cobra.Command {
-	var out cli.Output
+	out := cli.Output{Lookup: env.Lookup}
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Show the versions of the program and of its schema",
@@ -20,9 +20,9 @@ func newVersion(env cli.Environment) *cobra.Command {
 				Go       string `json:"go"`
 				Platform string `json:"platform"`
 			}{env.Version, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
-			return out.Write(cmd.OutOrStdout(), info, cli.Table{
-				Header: []string{"VERSION", "GO", "PLATFORM"},
-				Rows:   [][]string{{info.Version, info.Go, info.Platform}},
+			return out.Write(cmd, info, cli.Table{
+				Columns: []cli.Column{cli.Whole("VERSION"), cli.Whole("GO"), cli.Whole("PLATFORM")},
+				Rows:    [][]string{{info.Version, info.Go, info.Platform}},
 			})
 		},
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 func newWebhook(env cli.Environment) *cobra.Command {
-	w := webhookCommand{client{lookup: env.Lookup}}
+	w := webhookCommand{newClient(env)}
 	cmd := cli.Group(&cobra.Command{
 		Use:   "webhook",
 		Short: "List webhooks and their deliveries, try one, deliver once more",
@@ -58,7 +58,13 @@ func (w *webhookCommand) list() *cobra.Command {
 					return err
 				}
 				shown := make([]shownWebhook, len(all))
-				t := cli.Table{Header: []string{"WEBHOOK", "PROJECT", "NAME", "URL", "SECRET", "EVENTS", "FORMAT", "ENABLED", "PENDING"}}
+				t := cli.Table{
+					Columns: []cli.Column{
+						cli.Whole("WEBHOOK"), cli.Free("PROJECT"), cli.Free("NAME"), cli.Free("URL"), cli.Free("SECRET"), cli.Free("EVENTS").Spare(),
+						cli.Whole("FORMAT").Spare(), cli.Whole("ENABLED"), cli.Whole("PENDING"),
+					},
+					None: "no webhook",
+				}
 				for i, webhook := range all {
 					v := veil(webhook)
 					shown[i] = v
@@ -67,7 +73,7 @@ func (w *webhookCommand) list() *cobra.Command {
 						v.Format, strconv.FormatBool(v.Enabled), strconv.FormatInt(v.Pending, 10),
 					})
 				}
-				return w.out.Write(cmd.OutOrStdout(), shown, t)
+				return w.out.Write(cmd, shown, t)
 			})
 		},
 	}
@@ -104,7 +110,7 @@ func noSuchWebhook(id int64) error {
 }
 
 func (w *webhookCommand) redeliver() *cobra.Command {
-	return w.about("delivery", &cobra.Command{
+	return w.about(deliveryRow, &cobra.Command{
 		Use:   "redeliver ID",
 		Short: "Deliver a message once more: the same id, the same bytes, all tries anew",
 		Long: "Make a delivery that is DELIVERED, EXHAUSTED or DISABLED PENDING again, and print its status. It keeps its\n" +

@@ -2,9 +2,8 @@ package commands
 
 import (
 	"context"
-	"slices"
 	"strconv"
-	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -14,54 +13,61 @@ import (
 
 func (w *webhookCommand) deliveries() *cobra.Command {
 	var filter store.DeliveryFilter
-	var webhook, plan int64
+	var webhook string
+	var plan planFlag
 	cmd := &cobra.Command{
 		Use:   "deliveries",
 		Short: "List deliveries, the newest first: what was sent, what still will be, what went wrong",
 		Args:  cli.Arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if cmd.Flags().Changed("webhook") {
-				filter.WebhookID = &webhook
-			}
-			if cmd.Flags().Changed("plan") {
-				filter.PlanID = &plan
-			}
 			if err := checkDeliveryFilter(&filter); err != nil {
 				return err
 			}
 			return w.ask(cmd, func(ctx context.Context, s *store.Store) error {
+				var err error
+				if filter.PlanID, err = plan.id(ctx, cmd, s); err != nil {
+					return err
+				}
+				if webhook != "" {
+					id, err := resolve(ctx, cmd, s, webhookRow, webhook)
+					if err != nil {
+						return err
+					}
+					filter.WebhookID = &id
+				}
 				all, err := s.ListDeliveries(ctx, filter)
 				if err != nil {
 					return err
 				}
-				return w.out.Write(cmd.OutOrStdout(), all, deliveryTable(all))
+				return w.out.Write(cmd, all, deliveryTable(all, time.Now()))
 			})
 		},
 	}
 	flags := cmd.Flags()
-	flags.Int64Var(&webhook, "webhook", 0, "`id` of a webhook")
-	flags.Int64Var(&plan, "plan", 0, "`id` of a plan")
+	flags.StringVar(&webhook, "webhook", "", "`id or name` of a webhook")
+	plan.register(cmd)
 	cli.List(flags, &filter.Statuses, "status", nil, "statuses, separated by commas: PENDING, DELIVERED, EXHAUSTED, DISABLED")
 	flags.IntVar(&filter.Limit, "limit", 50, "most deliveries to list")
-	return cmd
+	return w.watched(cmd)
 }
+
+func deliveryStatuses() []string { return []string{"PENDING", "DELIVERED", "EXHAUSTED", "DISABLED"} }
 
 func checkDeliveryFilter(filter *store.DeliveryFilter) error {
-	accepted := []string{"PENDING", "DELIVERED", "EXHAUSTED", "DISABLED"}
-	for i, status := range filter.Statuses {
-		filter.Statuses[i] = strings.ToUpper(status)
-		if !slices.Contains(accepted, filter.Statuses[i]) {
-			return cli.Usagef("--status: %q is not accepted; accepted: %s", status, strings.Join(accepted, ", "))
-		}
+	if err := checkStatuses(filter.Statuses, deliveryStatuses()); err != nil {
+		return err
 	}
-	if filter.Limit < 1 || filter.Limit > maxListed {
-		return cli.Usagef("--limit: %d is not accepted; accepted: 1 to %d", filter.Limit, maxListed)
-	}
-	return nil
+	return checkLimit(filter.Limit)
 }
 
-func deliveryTable(all []store.ShownDelivery) cli.Table {
-	t := cli.Table{Header: []string{"DELIVERY", "STATUS", "EVENT", "PLAN", "ROUND", "WEBHOOK", "ATTEMPTS", "NEXT", "CODE", "PROBLEM", "CREATED", "MESSAGE"}}
+func deliveryTable(all []store.ShownDelivery, now time.Time) cli.Table {
+	t := cli.Table{
+		Columns: []cli.Column{
+			cli.Whole("DELIVERY"), cli.Whole("STATUS"), cli.Free("EVENT"), cli.Whole("PLAN"), cli.Whole("ROUND").Spare(), cli.Whole("WEBHOOK"),
+			cli.Whole("ATTEMPTS").Spare(), cli.Whole("NEXT"), cli.Whole("CODE"), cli.Free("PROBLEM"), cli.Whole("CREATED"), cli.Free("MESSAGE").Wide(),
+		},
+		None: "no delivery",
+	}
 	for _, d := range all {
 		code := ""
 		if d.ResponseCode != nil {
@@ -69,7 +75,7 @@ func deliveryTable(all []store.ShownDelivery) cli.Table {
 		}
 		t.Rows = append(t.Rows, []string{
 			strconv.FormatInt(d.ID, 10), d.Status, d.EventType, strconv.FormatInt(d.PlanID, 10), strconv.Itoa(d.Round), strconv.FormatInt(d.WebhookID, 10),
-			strconv.Itoa(d.Attempts), moment(d.NextAttempt), code, short(text(d.LastError)), moment(&d.CreatedAt), d.MessageID,
+			strconv.Itoa(d.Attempts), cli.Age(now, d.NextAttempt), code, text(d.LastError), cli.Age(now, &d.CreatedAt), d.MessageID,
 		})
 	}
 	return t

@@ -23,7 +23,7 @@ func (w *webhookCommand) test() *cobra.Command {
 	var allow []string
 	var configPath string
 	cmd := &cobra.Command{
-		Use:   "test ID",
+		Use:   "test ID|NAME",
 		Short: "Send a signed sample to a webhook and show what came back",
 		Long: "Send a signed sample to a webhook and show what came back. Its type is TEST, so that no receiver takes it\n" +
 			"for an event. It goes out from here, not from a replica: the env: and file: that webhook_secrets of\n" +
@@ -32,8 +32,7 @@ func (w *webhookCommand) test() *cobra.Command {
 		Args: cli.Arguments("ID"),
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		id, err := rowID(cmd, "webhook", args[0])
-		if err != nil {
+		if err := checkNamed(cmd, webhookRow, args[0]); err != nil {
 			return err
 		}
 		prefixes, err := replica.ParseWebhookAllow(allow)
@@ -49,6 +48,10 @@ func (w *webhookCommand) test() *cobra.Command {
 			return err
 		}
 		return w.ask(cmd, func(ctx context.Context, s *store.Store) error {
+			id, err := resolve(ctx, cmd, s, webhookRow, args[0])
+			if err != nil {
+				return err
+			}
 			found, err := s.FindWebhook(ctx, id)
 			if errors.Is(err, store.ErrNotFound) {
 				return noSuchWebhook(id)
@@ -82,14 +85,14 @@ func (w *webhookCommand) try(ctx context.Context, cmd *cobra.Command, sender *we
 	}
 	const shownBody = 2000 // runes
 	said := []rune(string(answer.Body))
-	t := cli.Table{Header: []string{"WEBHOOK", strconv.FormatInt(to.ID, 10)}, Rows: [][]string{
+	t := cli.Table{Columns: []cli.Column{cli.Whole("WEBHOOK"), cli.Whole(strconv.FormatInt(to.ID, 10))}, Uncut: true, Rows: [][]string{
 		{"message", id},
 		{"signed", strconv.FormatBool(to.SecretRef != nil)},
 		{"status", strconv.Itoa(answer.Code)},
 		{"took", took.Round(time.Millisecond).String()},
 		{"body", string(said[:min(len(said), shownBody)])},
 	}}
-	err = w.out.Write(cmd.OutOrStdout(), struct {
+	err = w.out.Write(cmd, struct {
 		WebhookID int64   `json:"webhook_id"`
 		MessageID string  `json:"message_id"`
 		Signed    bool    `json:"signed"`

@@ -33,7 +33,7 @@ func newReplica(c *Config, s *store.Store, deployment string, x *executors, trac
 		hub: events.NewHub(), output: stream.NewOutput(out, 0), due: make(chan bool, 1), noted: make(chan bool, 1),
 	}
 	for _, make := range []func() error{
-		r.makeListener, r.makeFollower, func() error { return r.makeStream(cli.IsTerminal(out)) }, r.makeMetrics,
+		r.makeListener, r.makeFollower, func() error { return r.makeStream(cli.InColor(out)) }, r.makeMetrics,
 		r.makeScheduler, r.makeNotifier, r.makeWaking, r.makeServer, r.makeManager,
 	} {
 		if err := make(); err != nil {

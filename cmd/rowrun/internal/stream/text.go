@@ -7,38 +7,21 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/statuses"
 	"github.com/rowrun/rowrun/store"
 )
 
 const (
 	clockLayout = "15:04:05.000"
 	reset       = "\x1b[0m"
-	dim         = "\x1b[2m"
-	red         = "\x1b[31m"
-	green       = "\x1b[32m"
 	yellow      = "\x1b[33m"
-	cyan        = "\x1b[36m"
 )
-
-func colorOf(status string) string {
-	switch status {
-	case "RUNNING":
-		return cyan
-	case "DONE":
-		return green
-	case "FAILED":
-		return red
-	case "CANCELED":
-		return yellow
-	}
-	return dim
-}
 
 // text writes the line for people: time, run, status, what it is, what became of it.
 func (l *line) text(to *bytes.Buffer, color bool) {
-	on, off := colorOf(l.To), reset
-	if !color {
-		on, off = "", ""
+	on, off := "", ""
+	if look, ok := statuses.Of(l.To); ok && color {
+		on, off = "\x1b["+look.SGR+"m"+look.Icon+" ", reset
 	}
 	fmt.Fprintf(to, "%s  run %-8d %s%-9s%s", l.at.UTC().Format(clockLayout), l.RunID, on, l.To, off)
 	var what []string

@@ -1,0 +1,6 @@
+-- find_plans_named
+-- The newest plans that have a name.
+-- $1 text: name
+-- $2 bigint: most of them
+-- Returns: id, NULL
+SELECT id, NULL::bigint FROM rowrun.plan WHERE name = $1 AND name <> '' ORDER BY id DESC LIMIT $2
