@@ -19,10 +19,7 @@ type serviceManager struct{ conn *net.UnixConn }
 
 func newServiceManager(t *testing.T) (m *serviceManager, variables []string) {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "notify") // the name of a socket is short
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	socket := filepath.Join(dir, "socket")
+	socket := filepath.Join(t.TempDir(), "socket")
 	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
