@@ -31,12 +31,12 @@ WITH overdue AS MATERIALIZED (
         WHERE d.webhook_id = w.id AND d.status = 'PENDING' ORDER BY d.created_at LIMIT 1) o
 )
 SELECT (SELECT count(*) FROM overdue),
-       coalesce((SELECT extract(epoch FROM clock_timestamp() - min(o.due)) FROM overdue o), 0)::float8,
+       coalesce((SELECT extract(epoch FROM CASE WHEN isfinite(min(o.due)) THEN clock_timestamp() - min(o.due) END) FROM overdue o), 0)::float8,
        (SELECT count(*) FROM rowrun.replica_heartbeat h WHERE h.state <> 'DEAD' AND h.last_heartbeat + h.lease > clock_timestamp()),
        pg_notification_queue_usage(),
        (SELECT array_agg(coalesce(x.age, 0) ORDER BY v.n)
         FROM unnest($1::text[]) WITH ORDINALITY v(reason, n)
-        LEFT JOIN (SELECT b.reason, extract(epoch FROM clock_timestamp() - min(b.since))::float8 AS age
+        LEFT JOIN (SELECT b.reason, extract(epoch FROM CASE WHEN isfinite(min(b.since)) THEN clock_timestamp() - min(b.since) END)::float8 AS age
                    FROM backlog b GROUP BY b.reason) x ON x.reason = v.reason),
        (SELECT count(*) FROM rowrun.task k WHERE k.schedule_error IS NOT NULL),
        (SELECT count(*) FROM rowrun.orphan_type), (SELECT coalesce(sum(o.pending + o.available), 0)::bigint FROM rowrun.orphan_type o),

@@ -26,5 +26,5 @@ WITH pending AS (
 SELECT 'PENDING', p.type, count(*), 0::float8
 FROM (SELECT w.type FROM pending w LIMIT 10000) p GROUP BY p.type
 UNION ALL
-SELECT 'AVAILABLE', a.type, count(*), coalesce(extract(epoch FROM clock_timestamp() - min(a.available_at)), 0)::float8
+SELECT 'AVAILABLE', a.type, count(*), coalesce(extract(epoch FROM CASE WHEN isfinite(min(a.available_at)) THEN clock_timestamp() - min(a.available_at) END), 0)::float8
 FROM (SELECT r.type, r.available_at FROM rowrun.task_run r WHERE r.status = 'AVAILABLE' LIMIT 10000) a GROUP BY a.type

@@ -172,7 +172,7 @@ func (h *hostile) writeAll(t *testing.T, role string) {
 func shown(t *testing.T, what string, got rowruntest.Outcome, codes ...int) {
 	t.Helper()
 	require.Contains(t, codes, got.Code, "%s: %s", what, cutSQL(got.Stderr))
-	require.NotEmpty(t, got.Stdout, what)
+	require.NotEmpty(t, got.Stdout+got.Stderr, what) // where there is nothing, a word says so on stderr
 	at := strings.IndexFunc(got.Stdout, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) })
 	require.Equal(t, -1, at, "%s prints %q", what, got.Stdout[max(at, 0):min(max(at, 0)+40, len(got.Stdout))])
 }
