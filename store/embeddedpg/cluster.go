@@ -33,6 +33,8 @@ type Config struct {
 	Dir string
 	// Port on 127.0.0.1; 0: the one that this cluster had last, else a free one.
 	Port int
+	// Fresh removes what the cluster holds, and makes it anew.
+	Fresh bool
 	// Settings of the server, over the defaults (wal_level logical, 200 connections).
 	Settings map[string]string
 	// Ephemeral is for tests: quick instead of durable, removed by Stop.
@@ -86,6 +88,11 @@ func Start(ctx context.Context, config Config) (*Cluster, error) {
 }
 
 func (c *Cluster) start(ctx context.Context) error {
+	if c.config.Fresh {
+		if err := c.place.begin(); err != nil {
+			return fmt.Errorf("remove the old cluster: %w", err)
+		}
+	}
 	major, err := c.place.major()
 	if err != nil {
 		return err

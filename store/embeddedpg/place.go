@@ -81,7 +81,7 @@ func (p *place) chooseRoot(c Config, as user) error {
 		p.root, p.remove = root, append(p.remove, root)
 		return nil
 	}
-	root, err := filepath.Abs(c.Dir)
+	root, err := rootOf(c.Dir, as)
 	if err != nil {
 		return err
 	}
@@ -89,9 +89,7 @@ func (p *place) chooseRoot(c Config, as user) error {
 	if as.dropped {
 		// The server's user passes through to data and s, which are its own.
 		mode = 0o711
-		if !as.reaches(root) {
-			sum := sha256.Sum256([]byte(root))
-			root = filepath.Join(fallback, hex.EncodeToString(sum[:6]))
+		if filepath.Dir(root) == fallback {
 			if err := makeDir(fallback, mode); err != nil {
 				return err
 			}
@@ -105,6 +103,21 @@ func (p *place) chooseRoot(c Config, as user) error {
 	}
 	p.root = root
 	return nil
+}
+
+// rootOf is where the cluster of a directory lies: there, or elsewhere where the server's user can't reach that.
+func rootOf(dir string, as user) (string, error) {
+	root, err := filepath.Abs(dir)
+	if err != nil || !as.dropped || as.reaches(root) {
+		return root, err
+	}
+	sum := sha256.Sum256([]byte(root))
+	return filepath.Join(fallback, hex.EncodeToString(sum[:6])), nil
+}
+
+// begin removes what the cluster holds; its directory stays. The lock is held.
+func (p *place) begin() error {
+	return errors.Join(os.RemoveAll(p.data()), os.RemoveAll(p.password()))
 }
 
 // makeDir makes dir with mode, whatever the umask; one that exists stays as it is.

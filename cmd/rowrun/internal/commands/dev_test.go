@@ -80,7 +80,11 @@ func TestDevRunsItsSampleOnceAndGoesOnWithItsData(t *testing.T) {
 	require.Equal(t, cli.ExitFailed, got.Code)
 	require.Contains(t, got.Stderr, "another `rowrun dev` has "+dir)
 
-	got = rowrun(t.Context(), t, map[string]string{"DATABASE_URL": found(t, logs, `^export DATABASE_URL='(.*)'$`)}, "run", "list", "--plan", "1", "-o", "json")
+	dsn := rowrun(t.Context(), t, nil, "dev", "--dir", dir, "--dsn-only")
+	require.Equal(t, cli.ExitDone, dsn.Code, dsn.Stderr)
+	require.Equal(t, found(t, logs, `^export DATABASE_URL='(.*)'$`)+"\n", dsn.Stdout)
+	require.NotEmpty(t, found(t, &out, `"event":"task_run.done".*"lsn":"([0-9A-F/]+)"`), "the stream comes from the write-ahead log")
+	got = rowrun(t.Context(), t, map[string]string{"DATABASE_URL": strings.TrimSpace(dsn.Stdout)}, "run", "list", "--plan", "1", "-o", "json")
 	require.Equal(t, cli.ExitDone, got.Code, got.Stderr)
 	connect.Close(t.Context(), conn)
 	connect.Close(t.Context(), demo)
@@ -116,6 +120,18 @@ func TestDevRunsItsSampleOnceAndGoesOnWithItsData(t *testing.T) {
 	conn = rowruntest.Connect(t, line)
 	id := insertRun(t, conn, "NOOP", "{}", nil)
 	rowruntest.Eventually(t, "it serves again", func() bool { return strings.HasSuffix(again.events(t, id), "running done") })
+	connect.Close(t.Context(), conn)
+	require.Equal(t, cli.ExitDone, stop(), "%v", logs.lines)
+	dsn = rowrun(t.Context(), t, nil, "dev", "--dir", dir, "--dsn-only")
+	require.Equal(t, cli.ExitFailed, dsn.Code)
+	require.Contains(t, dsn.Stderr, "no `rowrun dev` has "+dir)
+
+	var fresh streamed
+	stop, logs = start(t, elsewhere, &fresh, append(args, "--fresh")...)
+	conn = rowruntest.Connect(t, found(t, logs, `^psql '(.*)'$`))
+	rowruntest.Eventually(t, "the sample, from its beginning", func() bool { return fresh.events(t, 6) == lifeOfARun })
+	require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM task_run").Scan(&runs))
+	require.Equal(t, 6, runs)
 	connect.Close(t.Context(), conn)
 	require.Equal(t, cli.ExitDone, stop(), "%v", logs.lines)
 }

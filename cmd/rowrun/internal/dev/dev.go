@@ -35,6 +35,23 @@ type Config struct {
 	replica.Config
 	Dir    string
 	Sample bool
+	Fresh  bool // what Dir holds goes
+}
+
+// keptLog bounds what a replication slot holds back, so that the stream comes from the write-ahead log.
+const keptLog = "1GB"
+
+// DSN is how to connect to what another process runs in a directory.
+func DSN(dir string) (string, error) {
+	at, err := embeddedpg.Running(dir)
+	if errors.Is(err, embeddedpg.ErrNotRunning) {
+		return "", fmt.Errorf("no `rowrun dev` has %s: start one, or name its --dir", dir)
+	}
+	return login(at.SocketDir, at.Port), err
+}
+
+func login(socketDir string, port int) string {
+	return fmt.Sprintf("host=%s port=%d user=postgres dbname=%s", conninfo(socketDir), port, devDatabase)
 }
 
 // FreeAddr is addr where nobody listens there yet, else any port on the same
@@ -74,7 +91,9 @@ func Run(ctx context.Context, c *Config, env cli.Environment, out, errout io.Wri
 	if _, err := fmt.Fprintf(errout, "rowrun dev: starting PostgreSQL for %s\n", c.Dir); err != nil {
 		return err
 	}
-	cluster, err := embeddedpg.Start(ctx, embeddedpg.Config{Dir: c.Dir})
+	cluster, err := embeddedpg.Start(ctx, embeddedpg.Config{
+		Dir: c.Dir, Fresh: c.Fresh, Settings: map[string]string{"max_slot_wal_keep_size": keptLog},
+	})
 	switch {
 	case errors.Is(err, embeddedpg.ErrInUse):
 		return cli.Stopped(ctx, fmt.Errorf("another `rowrun dev` has %s: stop that one, or give this one another --dir (%w)", c.Dir, err))
@@ -195,14 +214,13 @@ func introduce(w io.Writer, cluster *embeddedpg.Cluster, asked string) error {
 	if abs, err := filepath.Abs(asked); err == nil && abs != where {
 		where += fmt.Sprintf(" (the user who runs the server can't reach %s)", asked)
 	}
-	host, port := conninfo(cluster.SocketDir()), cluster.Port()
-	login := fmt.Sprintf("host=%s port=%d user=postgres dbname=%s", host, port, devDatabase)
+	way := login(cluster.SocketDir(), cluster.Port())
 	_, err := fmt.Fprintf(w, `rowrun dev: PostgreSQL runs on 127.0.0.1:%d, its data stays in %s
 rowrun dev: look at it and insert runs:
     psql %s
 rowrun dev: other rowrun commands, after
     export DATABASE_URL=%s
-`, port, where, cli.Quoted(login+" options=-csearch_path=rowrun,public"), cli.Quoted(login))
+`, cluster.Port(), where, cli.Quoted(way+" options=-csearch_path=rowrun,public"), cli.Quoted(way))
 	return err
 }
 
