@@ -95,7 +95,7 @@ func writesOfAClient() []string {
 		"INSERT INTO rowrun.task_run (task_id, idempotency_key) VALUES (1004, 'once') RETURNING *",
 		"INSERT INTO rowrun.task_run (task_id, idempotency_key) VALUES (1004, 'once') ON CONFLICT DO NOTHING RETURNING *",
 		"INSERT INTO rowrun.task_run (task_id, idempotency_key) VALUES (1004, 'once') ON CONFLICT (task_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING",
-		"INSERT INTO rowrun.task_run (task_id, idempotency_key) VALUES (1004, 'once') ON CONFLICT (task_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO UPDATE SET priority = 7 RETURNING *",
+		"INSERT INTO rowrun.task_run (task_id, idempotency_key) VALUES (1004, 'once') ON CONFLICT (task_id, idempotency_key) DO UPDATE SET priority = 7 RETURNING *",
 		"UPDATE rowrun.task_run SET run_at = now() + interval '1 h', priority = 3, input = '{\"a\": 1}' WHERE id = 1001",
 		"SELECT rowrun.define_task('theirs', 'HTTP', '{\"path\": \"/x\"}'), rowrun.define_task('theirs', 'HTTP', '{\"path\": \"/y\"}')",
 		"SELECT rowrun.run_task('echo'), rowrun.run_task(1004, idempotency_key => 'again'), rowrun.run_task('report')",

@@ -34,7 +34,7 @@ func TestRepairMakesAnewWhatIsMissingOrDifferent(t *testing.T) {
 		{`DROP INDEX rowrun.task_run_own_retention`, "index", "rowrun.task_run_own_retention", "missing"},
 		{`DROP INDEX rowrun.task_retention; CREATE INDEX task_retention ON rowrun.task (id DESC)`, "index", "rowrun.task_retention", "different"},
 		{`UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'rowrun.task_retention'::regclass`, "index", "rowrun.task_retention", "invalid"},
-		{`ALTER TABLE rowrun.plan DROP CONSTRAINT plan_parallel_limit_check`, "constraint", "plan_parallel_limit_check ON rowrun.plan", "missing"},
+		{`ALTER TABLE rowrun.plan DROP CONSTRAINT plan_parallel_limit_from_1`, "constraint", "plan_parallel_limit_from_1 ON rowrun.plan", "missing"},
 		{`ALTER PUBLICATION rowrun_stream SET (publish = 'insert')`, "publication", "rowrun_stream", "different"},
 		{`ALTER PUBLICATION rowrun_stream SET TABLE rowrun.task_run (id, status)`, "publication", "rowrun_stream", "different"},
 		{`DROP PUBLICATION rowrun_stream`, "publication", "rowrun_stream", "missing"},

@@ -27,6 +27,14 @@ func TestTicksFollowTheZonesClock(t *testing.T) {
 			[]string{"2026-03-08T07:00:00Z", "2026-03-08T07:20:00Z", "2026-03-08T07:40:00Z", "2026-03-09T06:00:00Z"},
 		},
 		{
+			"hourly at another minute than that of the gap's end", "30 * * * *", "America/New_York", "2026-03-08T05:45:00Z",
+			[]string{"2026-03-08T06:30:00Z", "2026-03-08T07:30:00Z", "2026-03-08T08:30:00Z"},
+		},
+		{
+			"steps within the hour that is left out wait for the next day", "*/20 2 * * *", "America/New_York", "2026-03-08T05:00:00Z",
+			[]string{"2026-03-09T06:00:00Z", "2026-03-09T06:20:00Z"},
+		},
+		{
 			"hourly over the gap", "0 * * * *", "America/New_York", "2026-03-08T05:30:00Z",
 			[]string{"2026-03-08T06:00:00Z", "2026-03-08T07:00:00Z", "2026-03-08T08:00:00Z"},
 		},

@@ -90,7 +90,7 @@ func (w walked) ticks(spec cronSpec) []time.Time {
 	for i := 1; i < len(w.at); i++ {
 		due := spec.matches(w.shown[i]) && (!spec.fixed || w.shown[i].After(latest))
 		for left := w.shown[i-1].Add(time.Minute); left.Before(w.shown[i]); left = left.Add(time.Minute) {
-			due = due || spec.matches(left)
+			due = due || spec.fixed && spec.matches(left)
 		}
 		if due {
 			ticks = append(ticks, w.at[i])

@@ -6,31 +6,52 @@ CREATE OR REPLACE FUNCTION rowrun.define_task(name text, type text, payload json
 #variable_conflict use_column
 DECLARE
     made bigint;
+    replaced text; -- what it had
 BEGIN
     IF coalesce(define_task.name, '') = '' THEN
         RAISE EXCEPTION 'define_task needs a name' USING ERRCODE = 'RR003', HINT = 'The name is how run_task finds it.';
     END IF;
-    INSERT INTO rowrun.task AS k (name, type, payload, queue, database_id, version, sequential, priority, timeout,
-                                  progress_timeout, max_attempts, retry_delay, on_stale, labels)
-    VALUES (define_task.name, define_task.type, define_task.payload, define_task.queue, define_task.database_id,
-            define_task.version, define_task.sequential, define_task.priority, define_task.timeout,
-            define_task.progress_timeout, define_task.max_attempts, define_task.retry_delay, define_task.on_stale,
-            define_task.labels)
-    ON CONFLICT (name) WHERE name <> '' AND plan_id IS NULL DO UPDATE
-    SET type = excluded.type, payload = excluded.payload, queue = excluded.queue, database_id = excluded.database_id,
-        version = excluded.version, sequential = excluded.sequential, priority = excluded.priority,
-        timeout = excluded.timeout, progress_timeout = excluded.progress_timeout, max_attempts = excluded.max_attempts,
-        retry_delay = excluded.retry_delay, on_stale = excluded.on_stale, labels = excluded.labels
-    WHERE (k.type, k.payload, k.queue, k.database_id, k.version, k.sequential, k.priority, k.timeout, k.progress_timeout,
-           k.max_attempts, k.retry_delay, k.on_stale, k.labels)
-          IS DISTINCT FROM
-          (excluded.type, excluded.payload, excluded.queue, excluded.database_id, excluded.version, excluded.sequential,
-           excluded.priority, excluded.timeout, excluded.progress_timeout, excluded.max_attempts, excluded.retry_delay,
-           excluded.on_stale, excluded.labels)
-    RETURNING k.id INTO made;
-    IF made IS NULL THEN
-        SELECT k.id INTO made FROM rowrun.task k WHERE k.name = define_task.name AND k.plan_id IS NULL;
-    END IF;
+    LOOP
+        -- An INSERT first would draw an id at each call.
+        SELECT k.id, concat_ws(', ',
+                   CASE WHEN k.type <> define_task.type THEN 'type ' || k.type END,
+                   CASE WHEN k.payload <> coalesce(define_task.payload, '{}') THEN 'payload' END,
+                   CASE WHEN k.queue <> coalesce(define_task.queue, 'default') THEN 'queue ' || k.queue END,
+                   CASE WHEN k.database_id IS DISTINCT FROM define_task.database_id THEN 'database_id ' || coalesce(k.database_id, 'NULL') END,
+                   CASE WHEN k.version IS DISTINCT FROM define_task.version THEN 'version ' || coalesce(k.version, 'NULL') END,
+                   CASE WHEN k.sequential <> coalesce(define_task.sequential, define_task.type = 'DATABASE_MIGRATE') THEN 'sequential ' || k.sequential END,
+                   CASE WHEN k.priority <> coalesce(define_task.priority, 0) THEN 'priority ' || k.priority END,
+                   CASE WHEN k.timeout IS DISTINCT FROM define_task.timeout THEN 'timeout ' || coalesce(k.timeout::text, 'NULL') END,
+                   CASE WHEN k.progress_timeout IS DISTINCT FROM define_task.progress_timeout THEN 'progress_timeout ' || coalesce(k.progress_timeout::text, 'NULL') END,
+                   CASE WHEN k.max_attempts <> coalesce(define_task.max_attempts, 1) THEN 'max_attempts ' || k.max_attempts END,
+                   CASE WHEN k.retry_delay <> coalesce(define_task.retry_delay, '10 s') THEN 'retry_delay ' || k.retry_delay END,
+                   CASE WHEN k.on_stale <> coalesce(define_task.on_stale, 'FAIL') THEN 'on_stale ' || k.on_stale END,
+                   CASE WHEN k.labels <> coalesce(define_task.labels, '{}') THEN 'labels' END)
+        INTO made, replaced FROM rowrun.task k WHERE k.name = define_task.name AND k.plan_id IS NULL;
+        EXIT WHEN FOUND AND replaced = '';
+        IF FOUND THEN
+            UPDATE rowrun.task k
+            SET type = define_task.type, payload = define_task.payload, queue = define_task.queue, database_id = define_task.database_id,
+                version = define_task.version, sequential = define_task.sequential, priority = define_task.priority,
+                timeout = define_task.timeout, progress_timeout = define_task.progress_timeout, max_attempts = define_task.max_attempts,
+                retry_delay = define_task.retry_delay, on_stale = define_task.on_stale, labels = define_task.labels
+            WHERE k.id = made AND k.name = define_task.name AND k.plan_id IS NULL;
+            IF FOUND THEN
+                RAISE NOTICE 'define_task: task "%" (id %) is brought up to date; it had another: %', define_task.name, made, replaced;
+                EXIT;
+            END IF;
+        ELSE
+            INSERT INTO rowrun.task AS k (name, type, payload, queue, database_id, version, sequential, priority, timeout,
+                                          progress_timeout, max_attempts, retry_delay, on_stale, labels)
+            VALUES (define_task.name, define_task.type, define_task.payload, define_task.queue, define_task.database_id,
+                    define_task.version, define_task.sequential, define_task.priority, define_task.timeout,
+                    define_task.progress_timeout, define_task.max_attempts, define_task.retry_delay, define_task.on_stale,
+                    define_task.labels)
+            ON CONFLICT (name) WHERE name <> '' AND plan_id IS NULL DO NOTHING
+            RETURNING k.id INTO made;
+            EXIT WHEN FOUND;
+        END IF;
+    END LOOP;
     RETURN made;
 END $$;
 COMMENT ON FUNCTION rowrun.define_task(text, text, jsonb, text, text, text, boolean, integer, interval, interval, integer, interval, text, jsonb) IS 'Makes a task without a plan, or brings it up to date; its id. For migration files.';

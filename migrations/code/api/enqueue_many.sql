@@ -13,7 +13,7 @@ BEGIN
         INSERT INTO rowrun.task_run AS r (task_id, input, run_at, priority, idempotency_key)
         SELECT insert_many.task, e.input, insert_many.run_at, insert_many.priority, idempotency_keys[e.n]
         FROM jsonb_array_elements(inputs) WITH ORDINALITY AS e(input, n) ORDER BY e.n
-        ON CONFLICT (task_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
+        ON CONFLICT (task_id, idempotency_key) DO NOTHING
         RETURNING r.id;
     ELSIF on_conflict = 'FAIL' THEN
         RETURN QUERY

@@ -12,7 +12,7 @@ BEGIN
     FOR i IN 1..10 LOOP
         INSERT INTO rowrun.task_run AS r (task_id, input, run_at, priority, idempotency_key)
         VALUES (replace_run.task, replace_run.input, replace_run.run_at, replace_run.priority, replace_run.idempotency_key)
-        ON CONFLICT (task_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
+        ON CONFLICT (task_id, idempotency_key) DO NOTHING
         RETURNING r.id INTO made;
         IF made IS NOT NULL THEN
             RETURN made;

@@ -13,7 +13,7 @@ BEGIN
     FOR i IN 1..10 LOOP
         INSERT INTO rowrun.task_run AS r (task_id, input, run_at, priority, idempotency_key)
         VALUES (run_task.task, run_task.input, run_task.run_at, run_task.priority, run_task.idempotency_key)
-        ON CONFLICT (task_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
+        ON CONFLICT (task_id, idempotency_key) DO NOTHING
         RETURNING r.id INTO made;
         IF made IS NULL THEN
             SELECT r.id INTO made FROM rowrun.task_run r
@@ -33,13 +33,18 @@ DECLARE
     found_id bigint;
 BEGIN
     SELECT k.id INTO found_id FROM rowrun.task k WHERE k.name = run_task.task AND k.name <> '' AND k.plan_id IS NULL;
+    IF found_id IS NULL AND run_task.task ~ '^[0-9]{1,18}$' THEN -- as drivers send numbers
+        SELECT k.id INTO found_id FROM rowrun.task k WHERE k.id = run_task.task::bigint;
+    END IF;
     IF found_id IS NULL THEN
-        RAISE EXCEPTION 'there is no task named "%"', run_task.task
-            USING ERRCODE = 'no_data_found', HINT = 'Define it: SELECT rowrun.define_task(name, type, payload).';
+        RAISE EXCEPTION 'there is no task named "%"', left(run_task.task, 200)
+            USING ERRCODE = 'no_data_found', HINT = coalesce(
+                'Did you mean ' || (SELECT quote_literal(k.name) FROM rowrun.task k WHERE lower(k.name) = lower(btrim(run_task.task)) AND k.name <> '' AND k.plan_id IS NULL LIMIT 1) || '?',
+                'Define it: SELECT rowrun.define_task(name, type, payload).');
     END IF;
     RETURN rowrun.run_task(found_id, run_task.input, run_task.run_at, run_task.priority, run_task.idempotency_key);
 END $$;
-COMMENT ON FUNCTION rowrun.run_task(text, jsonb, timestamptz, integer, text) IS 'The same, by the name of a task without a plan.';
+COMMENT ON FUNCTION rowrun.run_task(text, jsonb, timestamptz, integer, text) IS 'The same, by the name of a task without a plan, or by an id as text.';
 
 CREATE OR REPLACE FUNCTION rowrun.run_tasks(task_ids bigint[], run_at timestamptz DEFAULT now()) RETURNS SETOF bigint
     LANGUAGE sql

@@ -22,7 +22,8 @@ GRANT UPDATE (name, type, queue, database_id, version, sequential, payload, prio
     max_attempts, retry_delay, on_stale, on_failure_task, labels, retention, failure_log_level,
     schedule, time_zone, misfire, starts_at, ends_at, overlap, state) ON rowrun.task TO rowrun_client;
 GRANT UPDATE (name, project) ON rowrun.plan TO rowrun_client;
-GRANT UPDATE (run_at, priority, input, cancel_requested_at, cancel_reason) ON rowrun.task_run TO rowrun_client;
+-- An upsert sets task_id and idempotency_key too, to what they are; anything else is refused.
+GRANT UPDATE (task_id, idempotency_key, run_at, priority, input, cancel_requested_at, cancel_reason) ON rowrun.task_run TO rowrun_client;
 GRANT USAGE ON SEQUENCE rowrun.plan_id_seq, rowrun.task_id_seq, rowrun.task_run_id_seq TO rowrun_client, rowrun_replica;
 
 GRANT USAGE ON SEQUENCE rowrun.task_run_log_id_seq TO rowrun_replica; -- next_log_id() asks for it by name

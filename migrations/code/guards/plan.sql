@@ -6,6 +6,11 @@ BEGIN
     NEW.name := coalesce(NEW.name, '');
     NEW.on_failure := coalesce(NEW.on_failure, 'STOP_DATABASE');
     NEW.paused := coalesce(NEW.paused, false);
+    IF NEW.on_failure NOT IN ('STOP_DATABASE', 'STOP', 'CONTINUE') THEN
+        RAISE EXCEPTION 'on_failure "%" of a plan is none of STOP_DATABASE, STOP, CONTINUE', left(NEW.on_failure, 100)
+            USING ERRCODE = 'check_violation', CONSTRAINT = 'plan_on_failure_stop_database_stop_or_continue',
+                HINT = 'What a task that failed for good holds back: the later versions on its database, the default; every other run of the plan; nothing.';
+    END IF;
     NEW.round := 1;
     NEW.announced_round := 0;
     NEW.retry_count := 0;

@@ -13,6 +13,7 @@ BEGIN
     NEW.skipped := coalesce(NEW.skipped, false);
     NEW.labels := coalesce(NEW.labels, '{}');
 
+    PERFORM rowrun.check_task_words(NEW);
     IF TG_OP = 'INSERT' THEN
         PERFORM rowrun.check_id(NEW.id, 'rowrun.task_id_seq');
         NEW.created_at := now();

@@ -1,6 +1,6 @@
 -- The first tick after a moment. Cron fields name minutes of the zone's own clock, and PostgreSQL's zone data says when
--- that shows them: one that it leaves out is run when the gap is over; one that it shows twice is run the first time
--- where minute and hour are fixed, and both times where one of them has a * or a step. A clock is put forward or back
+-- that shows them: where minute and hour are fixed, one that it leaves out is run when the gap is over, and one that it shows
+-- twice the first time. Where one of them has a * or a step, what it leaves out isn't run, and what it shows twice is both times. A clock is put forward or back
 -- by at most a day.
 CREATE OR REPLACE FUNCTION rowrun.tick_after(parts bigint[], zone text, after timestamptz, grid timestamptz) RETURNS timestamptz
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, rowrun, pg_temp AS $$
@@ -63,7 +63,12 @@ BEGIN
     ELSIF (shown - late) AT TIME ZONE 'UTC' AT TIME ZONE zone = shown THEN
         RETURN (shown - late) AT TIME ZONE 'UTC';
     ELSIF early < late THEN
-        RETURN rowrun.clock_change(zone, (shown - late) AT TIME ZONE 'UTC', (shown - early) AT TIME ZONE 'UTC');
+        changed := rowrun.clock_change(zone, (shown - late) AT TIME ZONE 'UTC', (shown - early) AT TIME ZONE 'UTC');
+        since := (changed AT TIME ZONE 'UTC') + late; -- what the clock shows when the gap is over
+        IF fixed OR rowrun.cron_local(parts[1], parts[2], parts[3], parts[4], parts[5], parts[6] = 1, since) = since THEN
+            RETURN changed;
+        END IF;
+        RETURN rowrun.tick_after(parts, zone, changed, grid);
     END IF;
     RETURN guess;
 END $$;

@@ -82,7 +82,7 @@ func TestDoctorsCommandsMendTheSchema(t *testing.T) {
 		{`DROP INDEX rowrun.task_run_own_retention`, "drift", "task_run_own_retention is missing"},
 		{`UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'rowrun.task_retention'::regclass`, "drift", "task_retention is invalid"},
 		{`REVOKE SELECT ON rowrun.task_run FROM rowrun_viewer`, "drift", "grants TABLE rowrun.task_run is not"},
-		{`ALTER TABLE rowrun.plan DROP CONSTRAINT plan_parallel_limit_check`, "drift", "plan_parallel_limit_check ON rowrun.plan is missing"},
+		{`ALTER TABLE rowrun.plan DROP CONSTRAINT plan_parallel_limit_from_1`, "drift", "plan_parallel_limit_from_1 ON rowrun.plan is missing"},
 		{`ALTER PUBLICATION rowrun_stream SET (publish = 'insert')`, "drift", "publication rowrun_stream is not"},
 		{`DROP PUBLICATION rowrun_stream`, "drift", "publication rowrun_stream is missing"},
 		{`DELETE FROM rowrun.schema_object; COMMENT ON TABLE rowrun.schema_object IS NULL`, "drift", "isn't recorded"},
