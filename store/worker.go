@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -33,4 +34,40 @@ func (s *Store) RemoveOldWorkerRequests(ctx context.Context) error {
 		return fmt.Errorf("remove old requests of workers: %w", err)
 	}
 	return nil
+}
+
+// WorkerClaim is what a worker asks for: see rowrun.claim_runs.
+type WorkerClaim struct {
+	RequestID string
+	Worker    string
+	Types     []string
+	Max       int
+	Lease     *string // as PostgreSQL reads an interval; nil: the default
+}
+
+// ClaimForWorker claims AVAILABLE runs for a worker. The answer, here and below, is JSON as it is sent to the worker.
+func (s *Store) ClaimForWorker(ctx context.Context, c WorkerClaim) (json.RawMessage, error) {
+	return s.askForWorker(ctx, "claim for a worker", "worker_claim", c.RequestID, c.Worker, c.Types, c.Max, c.Lease)
+}
+
+// HeartbeatForWorker prolongs a worker's claims.
+func (s *Store) HeartbeatForWorker(ctx context.Context, worker string, claims []string) (json.RawMessage, error) {
+	return s.askForWorker(ctx, "heartbeat of a worker", "worker_heartbeat", worker, claims)
+}
+
+// FinishForWorker records a worker's results, and claims what comes next where that is asked for.
+func (s *Store) FinishForWorker(ctx context.Context, results json.RawMessage, next WorkerClaim) (json.RawMessage, error) {
+	return s.askForWorker(ctx, "finish for a worker", "worker_finish", next.RequestID, next.Worker, results, next.Types, next.Max, next.Lease)
+}
+
+// ReleaseForWorker gives a worker's runs back.
+func (s *Store) ReleaseForWorker(ctx context.Context, claims []string) (json.RawMessage, error) {
+	return s.askForWorker(ctx, "release for a worker", "worker_release", claims)
+}
+
+func (s *Store) askForWorker(ctx context.Context, what, name string, args ...any) (answer json.RawMessage, err error) {
+	if err := s.pool.QueryRow(ctx, statement(name), args...).Scan(&answer); err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	return answer, nil
 }

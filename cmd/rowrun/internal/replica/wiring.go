@@ -184,6 +184,8 @@ func (r *replica) makeServer() error {
 	if c.HTTPAddr == "" {
 		return nil
 	}
+	available, unsubscribe := r.hub.Subscribe(func(t events.Transition) bool { return t.To == "AVAILABLE" })
+	r.unsubscribes = append(r.unsubscribes, unsubscribe)
 	http, err := server.New(server.Config{
 		Addr:    c.HTTPAddr,
 		Checks:  readiness(r.store, r.scheduler, c.StaleAfter, r.wakeSource, r.streamTrouble),
@@ -192,7 +194,8 @@ func (r *replica) makeServer() error {
 		History: r.history,
 		Follow:  r.follower.Follow,
 		Token:   c.HTTPToken,
-		Log:     r.log,
+		Workers: r.store, WorkerToken: c.HTTPWorkerToken, WorkerWake: available,
+		Log: r.log,
 	})
 	if err != nil {
 		return fmt.Errorf("--http-addr: %w", err)

@@ -44,6 +44,10 @@ type Config struct {
 	Comment time.Duration
 	// Token is asked for by /status and /events; "": none, and they are served on loopback only.
 	Token string
+	// Workers is what workers ask, with WorkerToken; nil: 404. WorkerWake tells that runs may have come for those who wait.
+	Workers     WorkerStore
+	WorkerToken string
+	WorkerWake  <-chan struct{}
 	// Log gets one line when the server starts and what goes wrong in it.
 	Log zerolog.Logger
 }
@@ -54,6 +58,9 @@ type Server struct {
 	http     *http.Server
 	stop     context.CancelFunc // ends the readers of /events
 	log      zerolog.Logger
+	hall     *hall
+	wake     <-chan struct{}
+	stopped  context.Context
 }
 
 // New checks the configuration and binds the address, so that a port that is
@@ -87,9 +94,16 @@ func New(config Config) (*Server, error) {
 			history: config.History, follow: config.Follow, stopped: stopped, comment: config.Comment,
 		}))
 	}
+	hall := newHall()
+	if config.Workers != nil {
+		(&workers{store: config.Workers, hall: hall, stopped: stopped}).register(mux, config.WorkerToken)
+	}
 	return &Server{
 		listener: listener,
 		stop:     stop,
+		hall:     hall,
+		wake:     config.WorkerWake,
+		stopped:  stopped,
 		log:      config.Log,
 		http: &http.Server{
 			Handler:           mux,
@@ -124,6 +138,7 @@ func (s *Server) Run(ctx context.Context) error {
 		defer close(ended)
 		failure = s.http.Serve(s.listener)
 	}()
+	go s.hall.run(s.stopped, s.wake)
 	s.log.Info().Str("addr", s.Addr().String()).Msg("HTTP server started")
 
 	select {
