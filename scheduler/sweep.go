@@ -81,7 +81,7 @@ func (t *incarnation) endOverdue(ctx context.Context) error {
 	c := t.s.cfg
 	pass, cancel := context.WithTimeout(ctx, passTimeout)
 	defer cancel()
-	ended, err := c.Store.EndOverdue(pass)
+	ended, err := c.Store.EndOverdue(pass, t.contactFor())
 	c.Observer.swept(SweepOverdue, len(ended))
 	if len(ended) > 0 {
 		c.Log.Warn().Int("count", len(ended)).Msg("runs of the app or of workers ran out of time")

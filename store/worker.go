@@ -30,8 +30,11 @@ func removeEndedClaims(ctx context.Context, tx pgx.Tx, ended []Ended) error {
 
 // RemoveOldWorkerRequests removes the requests of workers that nobody sends again.
 func (s *Store) RemoveOldWorkerRequests(ctx context.Context) error {
-	if _, err := s.pool.Exec(ctx, statement("remove_old_worker_requests")); err != nil {
-		return fmt.Errorf("remove old requests of workers: %w", err)
+	const some = 5000
+	for gone := int64(some); gone >= some; {
+		if err := s.pool.QueryRow(ctx, statement("remove_old_worker_requests"), some).Scan(&gone); err != nil {
+			return fmt.Errorf("remove old requests of workers: %w", err)
+		}
 	}
 	return nil
 }
@@ -45,9 +48,22 @@ type WorkerClaim struct {
 	Lease     *string // as PostgreSQL reads an interval; nil: the default
 }
 
-// ClaimForWorker claims AVAILABLE runs for a worker. The answer, here and below, is JSON as it is sent to the worker.
-func (s *Store) ClaimForWorker(ctx context.Context, c WorkerClaim) (json.RawMessage, error) {
-	return s.askForWorker(ctx, "claim for a worker", "worker_claim", c.RequestID, c.Worker, c.Types, c.Max, c.Lease)
+// ClaimForWorker claims AVAILABLE runs for a worker. The answer, here and below, is JSON as it is sent to the worker. rests: the
+// worker is given nothing, because it is paused or drains.
+func (s *Store) ClaimForWorker(ctx context.Context, c WorkerClaim) (answer json.RawMessage, rests bool, err error) {
+	row := s.pool.QueryRow(ctx, statement("worker_claim"), c.request(), c.Worker, c.Types, c.Max, c.Lease)
+	if err := row.Scan(&answer, &rests); err != nil {
+		return nil, false, fmt.Errorf("claim for a worker: %w", err)
+	}
+	return answer, rests, nil
+}
+
+// request is its id, NULL where there is none.
+func (c *WorkerClaim) request() *string {
+	if c.RequestID == "" {
+		return nil
+	}
+	return &c.RequestID
 }
 
 // HeartbeatForWorker prolongs a worker's claims.
@@ -57,7 +73,7 @@ func (s *Store) HeartbeatForWorker(ctx context.Context, worker string, claims []
 
 // FinishForWorker records a worker's results, and claims what comes next where that is asked for.
 func (s *Store) FinishForWorker(ctx context.Context, results json.RawMessage, next WorkerClaim) (json.RawMessage, error) {
-	return s.askForWorker(ctx, "finish for a worker", "worker_finish", next.RequestID, next.Worker, results, next.Types, next.Max, next.Lease)
+	return s.askForWorker(ctx, "finish for a worker", "worker_finish", next.request(), next.Worker, results, next.Types, next.Max, next.Lease)
 }
 
 // ReleaseForWorker gives a worker's runs back.

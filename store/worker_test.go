@@ -61,7 +61,7 @@ func TestAWorkersClaimIsIdempotent(t *testing.T) {
 	require.Len(t, two, 2)
 	require.Equal(t, one, claimForW(t, conn, "1", 3, "1 min"))
 	require.Equal(t, two, claimForW(t, conn, "2", 2, "1 min"))
-	require.Equal(t, "OK", verdicts(t, conn, `end_worker_runs($1::uuid[], '{DONE}', '{"{}"}'::jsonb[], '{NONE}')`, claimsOf(two[:1])))
+	require.Equal(t, "OK", verdicts(t, conn, `end_worker_runs($1::uuid[], NULL, '{DONE}', '{"{}"}'::jsonb[], '{NONE}')`, claimsOf(two[:1])))
 	require.Equal(t, two[1:], claimForW(t, conn, "2", 2, "1 min"), "what has ended is not held")
 	require.Equal(t, 2, query[int](t, conn, `SELECT count(*) FROM rowrun.task_run WHERE status = 'RUNNING'`))
 	require.Zero(t, query[int](t, conn, `SELECT count(*) FROM rowrun.task_run r, rowrun.worker_claim c WHERE strpos(r::text || c::text, $1) > 0`, claimsOf(one)[0]), "in the clear")
@@ -112,7 +112,7 @@ func TestAWorkersClaimLastsAsLongAsItsLease(t *testing.T) {
 	both := claimsOf(append(short, long...))
 	exec(t, conn, `UPDATE rowrun.worker_claim SET until = clock_timestamp() - interval '1 ms'`)
 	require.Equal(t, "OK", verdicts(t, conn, heartbeatW, both[:1]))
-	ended, err := s.EndOverdue(t.Context())
+	ended, err := s.EndOverdue(t.Context(), time.Hour)
 	require.NoError(t, err)
 	require.Len(t, ended, 1)
 	require.Equal(t, "RUNNING/, FAILED/LOST_CONTACT", query[string](t, conn, `SELECT string_agg(status || '/' || coalesce(result ->> 'code', ''), ', ' ORDER BY id) FROM rowrun.task_run`))
@@ -132,11 +132,11 @@ func TestASweepPassesByAClaimThatIsJustProlonged(t *testing.T) {
 	exec(t, conn, `UPDATE rowrun.worker_claim SET until = clock_timestamp() - interval '1 ms'`)
 	exec(t, other, `BEGIN`)
 	require.Equal(t, "OK", verdicts(t, other, heartbeatW, claims))
-	ended, err := s.EndOverdue(t.Context())
+	ended, err := s.EndOverdue(t.Context(), time.Hour)
 	require.NoError(t, err)
 	require.Empty(t, ended)
 	exec(t, other, `COMMIT`)
-	ended, err = s.EndOverdue(t.Context())
+	ended, err = s.EndOverdue(t.Context(), time.Hour)
 	require.NoError(t, err)
 	require.Empty(t, ended)
 	require.Equal(t, "OK", verdicts(t, conn, heartbeatW, claims))
@@ -225,7 +225,7 @@ func TestWhatAWorkerMayNotAskFor(t *testing.T) {
 	}
 	exec(t, conn, `SET ROLE rowrun_worker`)
 	require.Len(t, claimForW(t, conn, "1", 1, "1 min"), 1)
-	for _, forbidden := range []string{`SELECT id FROM rowrun.task_run`, `SELECT * FROM rowrun.worker_claim`, `SELECT rowrun.run_task('x')`, `SELECT rowrun.end_worker_runs(NULL, NULL, NULL, NULL)`} {
+	for _, forbidden := range []string{`SELECT id FROM rowrun.task_run`, `SELECT * FROM rowrun.worker_claim`, `SELECT rowrun.run_task('x')`, `SELECT rowrun.end_worker_runs(NULL, NULL, NULL, NULL, NULL)`} {
 		_, err := conn.Exec(t.Context(), forbidden)
 		require.ErrorContains(t, err, "42501")
 	}

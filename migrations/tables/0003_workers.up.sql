@@ -24,10 +24,12 @@ CREATE INDEX worker_claim_until ON rowrun.worker_claim (until);
 CREATE TABLE rowrun.worker_request (
     request_hash bytea PRIMARY KEY,
     made_at      timestamptz NOT NULL,
+    results_hash bigint,
     answer       jsonb
 ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
 COMMENT ON TABLE rowrun.worker_request IS 'Requests of workers that changed something, for a day: one that is sent again is answered again.';
 COMMENT ON COLUMN rowrun.worker_request.request_hash IS 'SHA-256 of the request''s id: whoever knows the id could derive its claims.';
 COMMENT ON COLUMN rowrun.worker_request.made_at IS 'When it came first.';
+COMMENT ON COLUMN rowrun.worker_request.results_hash IS 'Of the results that came with it; NULL: it was a claim.';
 COMMENT ON COLUMN rowrun.worker_request.answer IS 'What became of the runs that it ended.';
 CREATE INDEX worker_request_made ON rowrun.worker_request (made_at);

@@ -4,6 +4,7 @@
 -- $2 text: what may follow where they ran out of time: NONE or FAILURE; where the lease is over it is NONE or STALE
 -- $3 text: what the detail says beside; '': nothing
 -- $4 text: the detail where the lease is over
+-- $5 float8: for how many seconds the one that asks has been in unbroken contact, as in overdue_runs
 -- Returns: run, its status, its successor (NULL: none)
 WITH overdue AS MATERIALIZED (
     SELECT r.id, CASE WHEN r.deadline < now.t
@@ -12,7 +13,9 @@ WITH overdue AS MATERIALIZED (
                 ELSE jsonb_build_object('code', 'PROGRESS_TIMEOUT', 'detail', 'Task run stalled: no progress for ' || rowrun.ago(k.progress_timeout) || $3::text) END AS result
     FROM (SELECT clock_timestamp() AS t) now CROSS JOIN rowrun.task_run r
     JOIN rowrun.task k ON k.id = r.task_id
-    LEFT JOIN rowrun.worker_claim c ON c.run_id = r.id
+    LEFT JOIN LATERAL (
+        SELECT w.run_id, CASE WHEN least(w.lease, interval '5 min') <= make_interval(secs => $5) THEN w.until END AS until
+        FROM rowrun.worker_claim w WHERE w.run_id = r.id) c ON true
     WHERE r.id = ANY ($1) AND coalesce(r.status, '') = 'RUNNING' AND (r.replica_id IS NULL OR c.run_id IS NOT NULL)
       AND (r.deadline < now.t OR c.until < now.t OR coalesce(r.progress_at, r.started_at) + k.progress_timeout < now.t)
 ), o AS (

@@ -64,6 +64,8 @@ BEGIN
     ), held AS (
         INSERT INTO worker_claim (run_id, claim_hash, request_hash, lease, until)
         SELECT x.id, x.claim_hash, sha256(uuid_send(request_id)), take_for_worker.lease, x.t + take_for_worker.lease FROM taken x WHERE NOT x.unfit
+        -- What another run of this id has left, which was deleted.
+        ON CONFLICT (run_id) DO UPDATE SET claim_hash = excluded.claim_hash, request_hash = excluded.request_hash, lease = excluded.lease, until = excluded.until
     )
     SELECT array_agg(x.id) FILTER (WHERE NOT x.unfit), array_agg(x.item), array_agg(x.id) FILTER (WHERE x.unfit),
            array_agg(jsonb_build_object('code', 'BAD_INPUT', 'detail', x.detail)) FILTER (WHERE x.unfit)
@@ -79,35 +81,52 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION rowrun.take_for_worker(uuid, text, text[], integer, interval) IS 'Internal: hands AVAILABLE runs to a worker.';
 
+-- Whether a claim could be given anything: its request has come before, or something is AVAILABLE. Both are asked of one snapshot:
+-- while an equal request is under way, what that one takes is AVAILABLE still; afterwards the request is there.
+CREATE OR REPLACE FUNCTION rowrun.worker_may_find(request_hash bytea, types text[]) RETURNS boolean LANGUAGE plpgsql STABLE
+    SET search_path = pg_catalog, rowrun, pg_temp
+    SET plan_cache_mode = force_generic_plan
+    SET enable_seqscan = off
+    SET enable_bitmapscan = off
+AS $$
+BEGIN
+    RETURN (
+        WITH RECURSIVE queue AS (
+            (SELECT r.queue FROM task_run r WHERE r.status = 'AVAILABLE' ORDER BY r.queue LIMIT 1)
+            UNION ALL
+            SELECT (SELECT r.queue FROM task_run r WHERE r.status = 'AVAILABLE' AND r.queue > q.queue ORDER BY r.queue LIMIT 1) FROM queue q WHERE q.queue IS NOT NULL
+        )
+        SELECT EXISTS (SELECT FROM worker_request w WHERE w.request_hash = worker_may_find.request_hash)
+            OR (SELECT true FROM queue q CROSS JOIN unnest(worker_may_find.types) y(type)
+                CROSS JOIN LATERAL (SELECT FROM task_run r WHERE r.status = 'AVAILABLE' AND r.queue = q.queue AND r.type = y.type LIMIT 1) a
+                LIMIT 1) IS TRUE);
+END $$;
+COMMENT ON FUNCTION rowrun.worker_may_find(bytea, text[]) IS 'Internal: whether a worker''s claim could be given anything.';
+
 -- A request comes in once: an equal one waits for the first, and is answered with what the first holds. One that finds nothing
--- leaves no trace, and its commit waits for no disk.
+-- leaves no trace, so that it may be asked again under the same id; most often it has written nothing either.
 CREATE OR REPLACE FUNCTION rowrun.claim_runs(request_id uuid, worker text, types text[], max integer DEFAULT 1, lease interval DEFAULT '1 min')
     RETURNS TABLE (run_id bigint, claim uuid, type text, payload jsonb, attempt integer, root_id bigint, deadline timestamptz)
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, rowrun, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
+    hash bytea := sha256(uuid_send(claim_runs.request_id));
     replica text;
 BEGIN
     PERFORM check_isolation();
     PERFORM check_worker(worker, types, max, lease);
     PERFORM check_request(request_id);
-    INSERT INTO worker_request (request_hash, made_at) VALUES (sha256(uuid_send(claim_runs.request_id)), clock_timestamp()) ON CONFLICT DO NOTHING;
+    IF NOT worker_may_find(hash, types) THEN
+        PERFORM register_worker(worker, types, max, lease);
+        RETURN;
+    END IF;
+    INSERT INTO worker_request (request_hash, made_at) VALUES (hash, clock_timestamp()) ON CONFLICT DO NOTHING;
     IF FOUND THEN
         replica := register_worker(worker, types, max, lease);
         IF replica IS NULL OR take_for_worker(claim_runs.request_id, replica, types, max, lease) = 0 THEN
-            DELETE FROM worker_request q WHERE q.request_hash = sha256(uuid_send(claim_runs.request_id));
-            PERFORM set_config('synchronous_commit', 'off', true);
-            RETURN;
+            DELETE FROM worker_request q WHERE q.request_hash = hash;
         END IF;
     END IF;
     RETURN QUERY SELECT * FROM claimed_by_request(claim_runs.request_id);
 END $$;
 COMMENT ON FUNCTION rowrun.claim_runs(uuid, text, text[], integer, interval) IS 'Hands AVAILABLE runs to a worker, each with a claim; the same request is given the same ones. A claim holds from the COMMIT.';
-
-CREATE OR REPLACE FUNCTION rowrun.check_request(request_id uuid) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
-BEGIN
-    IF request_id IS NULL THEN
-        RAISE EXCEPTION 'a request has an id' USING ERRCODE = 'RR003', HINT = 'A random uuid, new for each request and the same when it is sent again: gen_random_uuid().';
-    END IF;
-END $$;
-COMMENT ON FUNCTION rowrun.check_request(uuid) IS 'Internal: refuses a request without an id.';

@@ -7,15 +7,21 @@ CREATE OR REPLACE FUNCTION rowrun.heartbeat_worker(worker text, claims uuid[]) R
 DECLARE
     t timestamptz;
     rests boolean;
-    mine bigint[];
 BEGIN
     PERFORM check_isolation();
     IF cardinality(claims) > 10000 THEN
         RAISE EXCEPTION 'a heartbeat names at most 10000 claims' USING ERRCODE = 'RR003', HINT = 'Send several.';
     END IF;
-    UPDATE replica_heartbeat h SET last_heartbeat = clock_timestamp(), running = coalesce(cardinality(claims), 0)
-    WHERE h.worker AND h.state <> 'DEAD' AND h.name = heartbeat_worker.worker AND h.last_heartbeat + h.lease > clock_timestamp()
-      AND (h.last_heartbeat < clock_timestamp() - h.lease / 10 OR h.running <> coalesce(cardinality(claims), 0));
+    -- Where somebody's transaction holds the row, that one is just writing it.
+    UPDATE replica_heartbeat h SET last_heartbeat = clock_timestamp(), running = coalesce(cardinality(claims), 0),
+        types = CASE WHEN h.state = 'ACTIVE' AND h.paused_at IS NULL
+                     THEN ARRAY(SELECT x FROM unnest(h.types) x WHERE NOT EXISTS (SELECT FROM task_type d WHERE d.type = x AND d.draining) ORDER BY x)
+                     ELSE '{}' END
+    WHERE h.replica_id = (
+        SELECT o.replica_id FROM replica_heartbeat o
+        WHERE o.worker AND o.state <> 'DEAD' AND o.name = heartbeat_worker.worker AND o.last_heartbeat + o.lease > clock_timestamp()
+          AND (o.last_heartbeat < clock_timestamp() - o.lease / 10 OR o.running <> coalesce(cardinality(claims), 0))
+        FOR NO KEY UPDATE SKIP LOCKED);
     SELECT h.state <> 'ACTIVE' OR h.paused_at IS NOT NULL INTO rests
     FROM replica_heartbeat h WHERE h.worker AND h.state <> 'DEAD' AND h.name = heartbeat_worker.worker;
     -- Whoever is just ending one of them holds it: what is seen behind the lock is how it was left.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/history"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/metrics"
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/server"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/stream"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/tracing"
 	"github.com/rowrun/rowrun/events"
@@ -53,7 +54,8 @@ type replica struct {
 	scheduler *scheduler.Scheduler
 	notifier  *notifier.Notifier
 	waking    *wake.Teller
-	support   []part // outlive the scheduler's drain and the stream
+	server    *server.Server // nil: there is none
+	support   []part         // outlive the scheduler's drain and the stream
 
 	unsubscribes []func()
 }
@@ -107,6 +109,9 @@ func (r *replica) Run(ctx context.Context) error {
 	// An output that nobody reads holds up no stop.
 	unbound := context.AfterFunc(work, func() { r.output.Bound(time.Now().Add(r.config.DrainTimeout + flushTime)) })
 	defer unbound()
+	if r.server != nil {
+		defer context.AfterFunc(work, r.server.Drain)()
+	}
 	around, stopSupport := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopSupport()
 	var support errgroup.Group

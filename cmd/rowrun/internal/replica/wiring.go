@@ -195,11 +195,14 @@ func (r *replica) makeServer() error {
 		Follow:  r.follower.Follow,
 		Token:   c.HTTPToken,
 		Workers: r.store, WorkerToken: c.HTTPWorkerToken, WorkerWake: available,
-		Log: r.log,
+		// Half of what the parts that keep a connection to themselves leave.
+		WorkerSlots: max(1, (c.DatabaseConns-3)/2),
+		Log:         r.log,
 	})
 	if err != nil {
 		return fmt.Errorf("--http-addr: %w", err)
 	}
+	r.server = http
 	r.support = append(r.support, http, r.follower)
 	return nil
 }

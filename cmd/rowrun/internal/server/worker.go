@@ -4,13 +4,17 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/rs/zerolog"
 
 	"github.com/rowrun/rowrun/store"
 )
@@ -22,13 +26,15 @@ const (
 	maxWorkerWait = 20 * time.Second
 	// maxWorkersWaiting is how many claims wait at once; more are asked to come back.
 	maxWorkersWaiting = 1000
-	// workerTimeout is how long the database may take for one request.
+	// maxWorkerClaim is how many runs one request takes, ends or gives back at most.
+	maxWorkerClaim = 1000
+	// workerTimeout is how long the database may take for one request, the wait for a connection included.
 	workerTimeout = 10 * time.Second
 )
 
 // WorkerStore is what the database does for workers. Its answers are JSON as it is sent.
 type WorkerStore interface {
-	ClaimForWorker(ctx context.Context, c store.WorkerClaim) (json.RawMessage, error)
+	ClaimForWorker(ctx context.Context, c store.WorkerClaim) (answer json.RawMessage, rests bool, err error)
 	HeartbeatForWorker(ctx context.Context, worker string, claims []string) (json.RawMessage, error)
 	FinishForWorker(ctx context.Context, results json.RawMessage, next store.WorkerClaim) (json.RawMessage, error)
 	ReleaseForWorker(ctx context.Context, claims []string) (json.RawMessage, error)
@@ -36,9 +42,20 @@ type WorkerStore interface {
 
 // workers answers POST /api/v1/worker/….
 type workers struct {
-	store   WorkerStore
-	hall    *hall
-	stopped context.Context
+	store    WorkerStore
+	hall     *hall
+	slots    chan struct{}   // a statement each: the replica's own need connections too
+	draining context.Context // ends when no claim is answered any more
+	log      zerolog.Logger
+	last     atomic.Pointer[string] // the last trouble: one that repeats is logged once
+}
+
+// trouble logs what isn't the worker's fault.
+func (ws *workers) trouble(err error) {
+	text := err.Error()
+	if last := ws.last.Swap(&text); last == nil || *last != text {
+		ws.log.Warn().Err(err).Msg("a worker's request failed")
+	}
 }
 
 // workerRequest is the body of all of them.
@@ -72,6 +89,32 @@ func (l *lease) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
+// check refuses what the database can't be asked.
+func (r *workerRequest) check() error {
+	if r.RequestID != "" && !isUUID(r.RequestID) {
+		return &badRequest{"request_id is no uuid", "a random one, new for each request and the same when it is sent again"}
+	}
+	for i, claim := range r.Claims {
+		if !isUUID(claim) {
+			return &badRequest{fmt.Sprintf("claim %d of claims is no uuid", i+1), "send claims as they were given"}
+		}
+	}
+	if r.Max != nil && (*r.Max < 1 || *r.Max > maxWorkerClaim) {
+		return &badRequest{fmt.Sprintf("a worker claims 1 to %d runs at once, not %d", maxWorkerClaim, *r.Max), "max: as many as it has free hands"}
+	}
+	if r.ClaimNext < 0 || r.ClaimNext > maxWorkerClaim {
+		return &badRequest{fmt.Sprintf("a worker claims up to %d runs at once, not %d", maxWorkerClaim, r.ClaimNext), "claim_next: as many as it has free hands"}
+	}
+	return nil
+}
+
+func isUUID(text string) bool { return new(pgtype.UUID).Scan(text) == nil }
+
+// badRequest is what the worker has to change.
+type badRequest struct{ message, hint string }
+
+func (e *badRequest) Error() string { return e.message }
+
 func (r *workerRequest) claim(most int) store.WorkerClaim {
 	return store.WorkerClaim{RequestID: r.RequestID, Worker: r.Worker, Types: r.Types, Max: most, Lease: (*string)(r.Lease)}
 }
@@ -80,17 +123,32 @@ func (r *workerRequest) claim(most int) store.WorkerClaim {
 func (ws *workers) register(mux *http.ServeMux, token string) {
 	for name, answer := range map[string]func(context.Context, *workerRequest) (json.RawMessage, error){
 		"claim": ws.claim,
-		"heartbeat": func(ctx context.Context, r *workerRequest) (json.RawMessage, error) {
+		"heartbeat": ws.one(func(ctx context.Context, r *workerRequest) (json.RawMessage, error) {
 			return ws.store.HeartbeatForWorker(ctx, r.Worker, r.Claims)
-		},
-		"finish": func(ctx context.Context, r *workerRequest) (json.RawMessage, error) {
+		}),
+		"finish": ws.one(func(ctx context.Context, r *workerRequest) (json.RawMessage, error) {
 			return ws.store.FinishForWorker(ctx, r.Results, r.claim(r.ClaimNext))
-		},
-		"release": func(ctx context.Context, r *workerRequest) (json.RawMessage, error) {
+		}),
+		"release": ws.one(func(ctx context.Context, r *workerRequest) (json.RawMessage, error) {
 			return ws.store.ReleaseForWorker(ctx, r.Claims)
-		},
+		}),
 	} {
-		mux.Handle("POST /api/v1/worker/"+name, workerGuard(token, workerHandler(answer)))
+		mux.Handle("POST /api/v1/worker/"+name, workerGuard(token, ws.handler(answer)))
+	}
+}
+
+// one has a question asked when a connection is free for it.
+func (ws *workers) one(ask func(context.Context, *workerRequest) (json.RawMessage, error)) func(context.Context, *workerRequest) (json.RawMessage, error) {
+	return func(ctx context.Context, r *workerRequest) (json.RawMessage, error) {
+		ctx, cancel := context.WithTimeout(ctx, workerTimeout)
+		defer cancel()
+		select {
+		case ws.slots <- struct{}{}:
+		case <-ctx.Done():
+			return nil, errBusy
+		}
+		defer func() { <-ws.slots }()
+		return ask(ctx, r)
 	}
 }
 
@@ -109,7 +167,7 @@ func workerGuard(token string, next http.Handler) http.Handler {
 	})
 }
 
-func workerHandler(answer func(context.Context, *workerRequest) (json.RawMessage, error)) http.Handler {
+func (ws *workers) handler(answer func(context.Context, *workerRequest) (json.RawMessage, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var request workerRequest
 		decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxWorkerBody))
@@ -122,12 +180,16 @@ func workerHandler(answer func(context.Context, *workerRequest) (json.RawMessage
 			refuseWorker(w, http.StatusBadRequest, "", "the body has more than one JSON object", "send one")
 			return
 		}
+		if err := request.check(); err != nil {
+			ws.fail(w, err)
+			return
+		}
 		control := http.NewResponseController(w) // a claim may wait for longer than other requests take
 		_ = control.SetReadDeadline(time.Time{})
 		_ = control.SetWriteDeadline(time.Now().Add(maxWorkerWait + 2*workerTimeout))
 		text, err := answer(r.Context(), &request)
 		if err != nil {
-			failWorker(w, err)
+			ws.fail(w, err)
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
@@ -142,7 +204,7 @@ func (ws *workers) claim(ctx context.Context, r *workerRequest) (json.RawMessage
 		most = *r.Max
 	}
 	if r.Wait != nil {
-		wait = min(max(time.Duration(*r.Wait*float64(time.Second)), 0), maxWorkerWait)
+		wait = time.Duration(min(max(*r.Wait, 0), maxWorkerWait.Seconds()) * float64(time.Second))
 	}
 	leave, err := ws.hall.enter()
 	if err != nil {
@@ -151,13 +213,20 @@ func (ws *workers) claim(ctx context.Context, r *workerRequest) (json.RawMessage
 	defer leave()
 	deadline := time.NewTimer(wait)
 	defer deadline.Stop()
-	ask := func() (json.RawMessage, error) {
-		rt, cancel := context.WithTimeout(ctx, workerTimeout)
-		defer cancel()
-		return ws.store.ClaimForWorker(rt, r.claim(most))
+	rests := false
+	claim := ws.one(func(ctx context.Context, r *workerRequest) (answer json.RawMessage, err error) {
+		answer, rests, err = ws.store.ClaimForWorker(ctx, r.claim(most))
+		return answer, err
+	})
+	ask := func() (json.RawMessage, bool, error) {
+		answer, err := claim(ctx, r)
+		return answer, rests, err
+	}
+	if ws.draining.Err() != nil {
+		return nil, errDraining
 	}
 	turn := ws.hall.turn()
-	answer, err := ask() // a request that is sent again may hold runs, whatever others find
+	answer, _, err := ask() // a request that is sent again may hold runs, whatever others find
 	for {
 		if err != nil || string(answer) != "[]" {
 			return answer, err
@@ -165,34 +234,44 @@ func (ws *workers) claim(ctx context.Context, r *workerRequest) (json.RawMessage
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
-		case <-ws.stopped.Done():
+		case <-ws.draining.Done():
 			return nil, errDraining
 		case <-deadline.C:
 			return answer, nil
 		case <-turn.over:
 		}
 		turn = ws.hall.turn()
-		answer, err = turn.take(ctx, ws.stopped, strings.Join(r.Types, "\x00"), ask)
+		answer, err = turn.take(ctx, ws.draining, strings.Join(r.Types, "\x00"), ask)
 	}
 }
 
 var (
 	errDraining = errors.New("this replica is shutting down")
 	errFull     = errors.New("too many claims wait here")
+	errBusy     = errors.New("too many requests of workers are asked at once")
 )
 
-// failWorker answers with what went wrong: 4xx where the same request will fail again.
-func failWorker(w http.ResponseWriter, err error) {
+// fail answers with what went wrong: 4xx where the same request will fail again.
+func (ws *workers) fail(w http.ResponseWriter, err error) {
 	var refused *pgconn.PgError
+	var bad *badRequest
 	switch {
+	case errors.As(err, &bad):
+		refuseWorker(w, http.StatusBadRequest, "", bad.message, bad.hint)
 	case errors.Is(err, errFull):
 		refuseWorker(w, http.StatusTooManyRequests, "", err.Error(), "ask again in a moment, or another replica")
 	case errors.As(err, &refused) && (strings.HasPrefix(refused.Code, "RR") || strings.HasPrefix(refused.Code, "22") || strings.HasPrefix(refused.Code, "23")):
 		refuseWorker(w, http.StatusBadRequest, refused.Code, refused.Message, refused.Hint)
 	case errors.As(err, &refused) && strings.HasPrefix(refused.Code, "42"):
+		ws.trouble(err)
 		refuseWorker(w, http.StatusInternalServerError, refused.Code, refused.Message, refused.Hint)
-	default: // the database is away, restarts or is busy: the same request may be sent again
-		refuseWorker(w, http.StatusServiceUnavailable, "", err.Error(), "send the same request again")
+	case errors.Is(err, errDraining), errors.Is(err, errBusy):
+		refuseWorker(w, http.StatusServiceUnavailable, "", err.Error(), "send the same request again, or to another replica")
+	case errors.As(err, &refused):
+		refuseWorker(w, http.StatusServiceUnavailable, refused.Code, refused.Message, "send the same request again")
+	default: // the database is away; what stands in the error is for the log
+		ws.trouble(err)
+		refuseWorker(w, http.StatusServiceUnavailable, "", "the database doesn't answer", "send the same request again")
 	}
 }
 

@@ -7,8 +7,12 @@ import (
 	"time"
 )
 
-// hallTick is when those who wait look again without being told.
-const hallTick = 5 * time.Second
+const (
+	// hallTick is when those who wait look again without being told.
+	hallTick = 5 * time.Second
+	// hallPause merges wake-ups: each has somebody ask for every list of types that is waited for.
+	hallPause = 10 * time.Millisecond
+)
 
 // hall is where claims of workers wait for runs. Whatever may bring some ends a turn, and each asks in the next one; those who
 // have waited for the same types ask one behind the other, and only until one of them finds nothing.
@@ -42,6 +46,10 @@ func (h *hall) run(ctx context.Context, wake <-chan struct{}) {
 		case <-tick.C:
 		}
 		h.next()
+		select {
+		case <-ctx.Done():
+		case <-time.After(hallPause):
+		}
 	}
 }
 
@@ -74,21 +82,21 @@ func (h *hall) enter() (leave func(), err error) {
 	}, nil
 }
 
-// take claims, unless somebody has found nothing of these types in this turn.
-func (t *turn) take(ctx, stopped context.Context, types string, claim func() (json.RawMessage, error)) (json.RawMessage, error) {
+// take claims, unless somebody has found nothing of these types in this turn. One that rests finds nothing whatever there is.
+func (t *turn) take(ctx, draining context.Context, types string, claim func() (answer json.RawMessage, rests bool, err error)) (json.RawMessage, error) {
 	select {
 	case t.door <- struct{}{}:
 	case <-ctx.Done():
 		return nil, ctx.Err()
-	case <-stopped.Done():
+	case <-draining.Done():
 		return nil, errDraining
 	}
 	defer func() { <-t.door }()
 	if t.empty[types] {
 		return json.RawMessage("[]"), nil
 	}
-	answer, err := claim()
-	if err == nil && string(answer) == "[]" {
+	answer, rests, err := claim()
+	if err == nil && !rests && string(answer) == "[]" {
 		t.empty[types] = true
 	}
 	return answer, err
