@@ -22,6 +22,8 @@ import (
 const (
 	// maxWorkerBody bounds a request: 1,000 results of some KiB each.
 	maxWorkerBody = 16 << 20
+	// maxWorkerRead is how long a body may take.
+	maxWorkerRead = 30 * time.Second
 	// maxWorkerWait is how long a claim waits for a run to come.
 	maxWorkerWait = 20 * time.Second
 	// maxWorkersWaiting is how many claims wait at once; more are asked to come back.
@@ -169,6 +171,10 @@ func workerGuard(token string, next http.Handler) http.Handler {
 
 func (ws *workers) handler(answer func(context.Context, *workerRequest) (json.RawMessage, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// A batch of results takes its time, and a claim may wait for longer than other requests take.
+		control := http.NewResponseController(w)
+		_ = control.SetReadDeadline(time.Now().Add(maxWorkerRead))
+		_ = control.SetWriteDeadline(time.Now().Add(maxWorkerRead + maxWorkerWait + 2*workerTimeout))
 		var request workerRequest
 		decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxWorkerBody))
 		decoder.DisallowUnknownFields()
@@ -184,9 +190,7 @@ func (ws *workers) handler(answer func(context.Context, *workerRequest) (json.Ra
 			ws.fail(w, err)
 			return
 		}
-		control := http.NewResponseController(w) // a claim may wait for longer than other requests take
 		_ = control.SetReadDeadline(time.Time{})
-		_ = control.SetWriteDeadline(time.Now().Add(maxWorkerWait + 2*workerTimeout))
 		text, err := answer(r.Context(), &request)
 		if err != nil {
 			ws.fail(w, err)
