@@ -46,8 +46,15 @@ type replica struct {
 func launch(t *testing.T, url string, args ...[]string) *replica {
 	t.Helper()
 	all := slices.Concat(append([][]string{{"serve", "--http-addr", "off"}}, args...)...)
-	r := &replica{cmd: exec.Command(program.path, all...), exited: make(chan struct{})} //nolint:noctx // killed by cleanup
-	r.cmd.Env = append(environment(), "DATABASE_URL="+url)
+	cmd := exec.Command(program.path, all...) //nolint:noctx // killed by cleanup
+	cmd.Env = append(environment(), "DATABASE_URL="+url)
+	return spawn(t, cmd)
+}
+
+// spawn starts a process whose log is its standard error. It is killed when the test ends.
+func spawn(t *testing.T, cmd *exec.Cmd) *replica {
+	t.Helper()
+	r := &replica{cmd: cmd, exited: make(chan struct{})}
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	log, err := r.cmd.StderrPipe()
 	require.NoError(t, err)

@@ -260,6 +260,7 @@ func (ws *workers) fail(w http.ResponseWriter, err error) {
 	var refused *pgconn.PgError
 	var bad *badRequest
 	switch {
+	case errors.Is(err, context.Canceled): // who asked has gone
 	case errors.As(err, &bad):
 		refuseWorker(w, http.StatusBadRequest, "", bad.message, bad.hint)
 	case errors.Is(err, errFull):
