@@ -60,6 +60,20 @@ func TestAWorkersResultIsOfTheRunThatItNames(t *testing.T) {
 		"a code by which the database says what it did itself is not for workers")
 }
 
+// A request that comes late takes nothing; but one that is asked again and again must not wait for ever.
+func TestARequestOfAWorkerWhoseRunsAreGoneIsNewAfterAWhile(t *testing.T) {
+	t.Parallel()
+	conn := ownRuns(t, 3)
+	require.Len(t, claimForW(t, conn, "1", 1, "1 min"), 1)
+	exec(t, conn, `SELECT rowrun.abandon_run(1, 'no')`)
+	require.Empty(t, claimForW(t, conn, "1", 1, "1 min"))
+	exec(t, conn, `UPDATE rowrun.worker_request SET made_at = made_at - interval '31 s'`)
+	again := claimForW(t, conn, "1", 1, "1 min")
+	require.Len(t, again, 1)
+	exec(t, conn, `UPDATE rowrun.worker_request SET made_at = made_at - interval '31 s'`)
+	require.Equal(t, again, claimForW(t, conn, "1", 1, "1 min"), "what is held is held")
+}
+
 // A worker that polls writes nothing, and its transaction stays as durable as it was.
 func TestAClaimThatFindsNothingWritesNothing(t *testing.T) {
 	t.Parallel()

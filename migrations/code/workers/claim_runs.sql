@@ -20,6 +20,7 @@ COMMENT ON FUNCTION rowrun.claimed_by_request(uuid) IS 'Internal: what a worker 
 CREATE OR REPLACE FUNCTION rowrun.take_for_worker(request_id uuid, replica text, types text[], most integer, lease interval) RETURNS integer LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp
     SET plan_cache_mode = force_generic_plan
+    SET jit = off
     SET enable_seqscan = off
     SET enable_bitmapscan = off
     SET enable_hashjoin = off
@@ -86,6 +87,7 @@ COMMENT ON FUNCTION rowrun.take_for_worker(uuid, text, text[], integer, interval
 CREATE OR REPLACE FUNCTION rowrun.worker_may_find(request_hash bytea, types text[]) RETURNS boolean LANGUAGE plpgsql STABLE
     SET search_path = pg_catalog, rowrun, pg_temp
     SET plan_cache_mode = force_generic_plan
+    SET jit = off
     SET enable_seqscan = off
     SET enable_bitmapscan = off
 AS $$
@@ -104,13 +106,16 @@ END $$;
 COMMENT ON FUNCTION rowrun.worker_may_find(bytea, text[]) IS 'Internal: whether a worker''s claim could be given anything.';
 
 -- A request comes in once: an equal one waits for the first, and is answered with what the first holds. One that finds nothing
--- leaves no trace, so that it may be asked again under the same id; most often it has written nothing either.
+-- leaves no trace, so that it may be asked again under the same id; most often it has written nothing either. One whose runs have
+-- all ended since, though nobody has heard of them perhaps, is answered with nothing, as one that comes late must take nothing;
+-- after 30 s it counts as new: who asks again and again with one id must not wait for ever.
 CREATE OR REPLACE FUNCTION rowrun.claim_runs(request_id uuid, worker text, types text[], max integer DEFAULT 1, lease interval DEFAULT '1 min')
     RETURNS TABLE (run_id bigint, claim uuid, type text, payload jsonb, attempt integer, root_id bigint, deadline timestamptz)
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, rowrun, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
     hash bytea := sha256(uuid_send(claim_runs.request_id));
+    comes_in boolean;
     replica text;
 BEGIN
     PERFORM check_isolation();
@@ -121,7 +126,14 @@ BEGIN
         RETURN;
     END IF;
     INSERT INTO worker_request (request_hash, made_at) VALUES (hash, clock_timestamp()) ON CONFLICT DO NOTHING;
-    IF FOUND THEN
+    comes_in := FOUND;
+    IF NOT comes_in THEN
+        UPDATE worker_request q SET made_at = clock_timestamp()
+        WHERE q.request_hash = hash AND q.results_hash IS NULL AND q.made_at < clock_timestamp() - interval '30 s'
+          AND NOT EXISTS (SELECT FROM claimed_by_request(claim_runs.request_id));
+        comes_in := FOUND;
+    END IF;
+    IF comes_in THEN
         replica := register_worker(worker, types, max, lease);
         IF replica IS NULL OR take_for_worker(claim_runs.request_id, replica, types, max, lease) = 0 THEN
             DELETE FROM worker_request q WHERE q.request_hash = hash;
