@@ -21,7 +21,7 @@ BENCH      ?=
 BENCH_ONLY ?=
 GOTEST     := CGO_ENABLED=1 go test -race -shuffle=on
 
-.PHONY: help build run test test-unbatched test-two-steps test-matrix soak race lint fuzz bench bench-peers bench-tools schema-dump release test-release test-release-native ci
+.PHONY: help build run test test-unbatched test-two-steps test-node test-matrix soak race lint fuzz bench bench-peers bench-tools schema-dump release test-release test-release-native ci
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -36,22 +36,27 @@ run: ## a private PostgreSQL, rowrun and a sample plan; Ctrl-C ends it
 	@exec bin/rowrun dev --sample
 
 test: ## all tests with the race detector, on a real PostgreSQL
-	@.ci/ensure postgres cc promtool
+	@.ci/ensure postgres cc promtool workers
 	$(GOTEST) -p $(TEST_JOBS) -timeout $(TEST_TIMEOUT) ./...
 
 test-unbatched: ## the tests of scheduler and integration with each run claimed and ended by itself
-	@.ci/ensure postgres cc
+	@.ci/ensure postgres cc workers
 	ROWRUN_MAX_BATCH=1 $(GOTEST) -p 1 -timeout 20m ./scheduler/... ./integration
 
 test-two-steps: ## the tests of scheduler and integration with no run promoted and claimed at once
-	@.ci/ensure postgres cc
+	@.ci/ensure postgres cc workers
 	ROWRUN_TWO_STEPS=true $(GOTEST) -p 1 -timeout 20m ./scheduler/... ./integration
+
+test-node: ## the example worker of Node.js; wants Node.js 20 or later with npm
+	@.ci/ensure postgres node
+	@cd deploy/workers && { [ node_modules/.package-lock.json -nt package-lock.json ] || npm ci; }
+	go test -tags node -run TestExampleWorkerOfNode ./integration
 
 test-matrix: ## all tests on PostgreSQL 15, 16, 17 and 18
 	@.ci/matrix
 
 soak: ## the same tests with full counts, the model's with fused transitions and without; SOAK=0.05 for a part, SOAK_PARTS='on off'
-	@.ci/ensure postgres cc promtool
+	@.ci/ensure postgres cc promtool workers
 	@ROWRUN_SOAK=$(SOAK) .ci/soak $(SOAK_LOG) $(SOAK_PARTS)
 
 race: ## scheduler and store again and again, in random order

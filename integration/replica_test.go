@@ -52,8 +52,15 @@ func launch(t *testing.T, url string, args ...[]string) *replica {
 func launchWith(t *testing.T, url string, variables []string, args ...[]string) *replica {
 	t.Helper()
 	all := slices.Concat(append([][]string{{"serve", "--http-addr", "off"}}, args...)...)
-	r := &replica{cmd: exec.Command(program.path, all...), exited: make(chan struct{})} //nolint:noctx // killed by cleanup
-	r.cmd.Env = append(append(environment(), "DATABASE_URL="+url), variables...)
+	cmd := exec.Command(program.path, all...) //nolint:noctx // killed by cleanup
+	cmd.Env = append(append(environment(), "DATABASE_URL="+url), variables...)
+	return spawn(t, cmd)
+}
+
+// spawn starts a process whose log is its standard error. It is killed when the test ends.
+func spawn(t *testing.T, cmd *exec.Cmd) *replica {
+	t.Helper()
+	r := &replica{cmd: cmd, exited: make(chan struct{})}
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	log, err := r.cmd.StderrPipe()
 	require.NoError(t, err)

@@ -23,6 +23,7 @@ type plan struct {
 	left   int    // answers of it until the one that is lost; 0: none is
 	commit bool   // not the answer is lost, but what it would have answered
 	lost   bool
+	dice   func(labels []string) bool // where not nil, it says which answers are lost
 }
 
 // arm has the n-th answer from now on lost that answers a transaction with this statement; 0: none.
@@ -50,6 +51,9 @@ func (p *plan) took() bool {
 func (p *plan) loses(labels []string, commit bool) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.dice != nil {
+		return !commit && p.dice(labels)
+	}
 	// The statement for one run has the name of the one for many without its s.
 	if p.left == 0 || p.commit != commit || !slices.ContainsFunc(labels, func(l string) bool { return l == p.what || l+"s" == p.what }) {
 		return false

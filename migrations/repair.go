@@ -165,7 +165,7 @@ func remake(ctx context.Context, tx pgx.Tx, o object, how string) error {
 
 // rights takes everything from Rowrun's roles and PUBLIC, and gives them what they should have.
 func rights(o object) []string {
-	const everybody = "PUBLIC, rowrun_client, rowrun_author, rowrun_operator, rowrun_viewer, rowrun_replica"
+	const everybody = "PUBLIC, rowrun_client, rowrun_author, rowrun_operator, rowrun_viewer, rowrun_replica, rowrun_worker"
 	statements := []string{"REVOKE ALL ON " + o.Name + " FROM " + everybody} // takes the rights on columns along
 	for right := range strings.SplitSeq(o.Statement, ", ") {
 		if role, privilege, ok := strings.Cut(right, "="); ok {

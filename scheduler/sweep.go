@@ -61,7 +61,7 @@ func (t *incarnation) failStale(ctx context.Context) error {
 	return failed
 }
 
-// sweepOverdue ends runs that the app took over and that ran out of time.
+// sweepOverdue ends runs that the app or a worker executes and that ran out of time, or whose worker fell silent.
 func (t *incarnation) sweepOverdue(ctx context.Context) {
 	c := t.s.cfg
 	errs := t.s.newOnce("overdue sweep")
@@ -81,10 +81,10 @@ func (t *incarnation) endOverdue(ctx context.Context) error {
 	c := t.s.cfg
 	pass, cancel := context.WithTimeout(ctx, passTimeout)
 	defer cancel()
-	ended, err := c.Store.EndOverdue(pass)
+	ended, err := c.Store.EndOverdue(pass, t.contactFor())
 	c.Observer.swept(SweepOverdue, len(ended))
 	if len(ended) > 0 {
-		c.Log.Warn().Int("count", len(ended)).Msg("runs that the app took over ran out of time")
+		c.Log.Warn().Int("count", len(ended)).Msg("runs of the app or of workers ran out of time")
 		signal(t.s.opened)
 	}
 	return err
@@ -110,6 +110,9 @@ func (t *incarnation) cleanup(ctx context.Context) {
 				c.Log.Info().Int64("count", beats).Msg("old heartbeats removed")
 			}
 			if _, err := c.Store.RemoveOldNotes(pass); err != nil {
+				return err
+			}
+			if err := c.Store.RemoveOldWorkerRequests(pass); err != nil {
 				return err
 			}
 			gone, err := c.Store.RemoveOld(pass, c.Retention)

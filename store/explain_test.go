@@ -257,7 +257,7 @@ func (x *explainedRound) lost() {
 	require.True(t, handed)
 	exec(t, x.e.conn, `UPDATE rowrun.task_run SET deadline = now() - interval '1 hour' WHERE id = $1`, pass.Claims[0].ID)
 	x.e.check(t, "overdue runs", 60, func() {
-		ended, err := x.s.EndOverdue(t.Context())
+		ended, err := x.s.EndOverdue(t.Context(), time.Hour)
 		require.NoError(t, err)
 		require.Len(t, ended, 1)
 	})

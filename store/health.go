@@ -136,9 +136,10 @@ type ReplicaSeen struct {
 	Paused        bool   // it claims nothing, because an operator said so
 	Running       int64
 	LastHeartbeat time.Time
+	Worker        bool // a program that claims by functions
 }
 
-// Replicas lists the replicas whose row is there, the oldest first, up to 1,000.
+// Replicas lists the replicas and workers whose row is there, the oldest first, up to 1,000.
 func (s *Store) Replicas(ctx context.Context) ([]ReplicaSeen, error) {
 	return collect(ctx, s, "read replicas", statement("replicas"), pgx.RowToStructByPos[ReplicaSeen])
 }

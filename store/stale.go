@@ -116,14 +116,16 @@ func lockFree(ctx context.Context, tx pgx.Tx, runs []int64) ([]int64, error) {
 // overdue is how many runs EndOverdue ends in one transaction.
 const overdue = 500
 
-// EndOverdue ends runs that the app took over (HTTP 202) and that ran out of time or stalled: no replica holds them,
-// so that every replica's sweep does. What somebody holds is left to the next one, and so is one that the database
-// refuses to end: the error tells of it, and all others are ended.
-func (s *Store) EndOverdue(ctx context.Context) ([]Ended, error) {
+// EndOverdue ends runs that the app took over (HTTP 202) or a worker claimed and that ran out of time or stalled, and those
+// whose worker let its lease run out: no replica holds them, so that every replica's sweep does. Leases are judged as far
+// as this replica was itself in unbroken contact for that long, or for 5 min: after an outage each is over, and the workers
+// live. What somebody holds is left to the next sweep, and so is one that the database refuses to end: the error tells of
+// it, and all others are ended.
+func (s *Store) EndOverdue(ctx context.Context, contact time.Duration) ([]Ended, error) {
 	var all []Ended
 	var refused error
 	for after, more := int64(math.MinInt64), true; more; {
-		rows, err := s.pool.Query(ctx, statement("overdue_runs"), after, overdue)
+		rows, err := s.pool.Query(ctx, statement("overdue_runs"), after, overdue, seconds(contact))
 		if err != nil {
 			return all, fmt.Errorf("find overdue runs: %w", err)
 		}
@@ -138,12 +140,15 @@ func (s *Store) EndOverdue(ctx context.Context) ([]Ended, error) {
 			return all, refused // most often: no transaction is begun for it
 		}
 		err = s.inTx(ctx, func(tx pgx.Tx) error {
-			runs, err := lockFree(ctx, tx, runs)
+			runs, err := lockFreeClaims(ctx, tx, runs)
+			if err == nil {
+				runs, err = lockFree(ctx, tx, runs)
+			}
 			if err != nil || len(runs) == 0 {
 				return err
 			}
 			ended, bad, err := endEach(ctx, tx, runs, RetryFailure, func(tx pgx.Tx, runs []int64, retry Retry, also string) ([]Ended, error) {
-				rows, err := tx.Query(ctx, statement("end_overdue_runs"), runs, string(retry), also)
+				rows, err := tx.Query(ctx, statement("end_overdue_runs"), runs, string(retry), also, DetailLostContact, seconds(contact))
 				if err != nil {
 					return nil, err
 				}
@@ -156,6 +161,9 @@ func (s *Store) EndOverdue(ctx context.Context) ([]Ended, error) {
 				refused = errors.Join(refused, fmt.Errorf("end overdue runs: %w", bad))
 			}
 			all = append(all, ended...)
+			if err := removeEndedClaims(ctx, tx, ended); err != nil {
+				return err
+			}
 			_, err = tx.Exec(ctx, statement("record_stalled_overdue"), runs)
 			return err
 		})

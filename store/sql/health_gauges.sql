@@ -32,7 +32,7 @@ WITH overdue AS MATERIALIZED (
 )
 SELECT (SELECT count(*) FROM overdue),
        coalesce((SELECT extract(epoch FROM CASE WHEN isfinite(min(o.due)) THEN clock_timestamp() - min(o.due) END) FROM overdue o), 0)::float8,
-       (SELECT count(*) FROM rowrun.replica_heartbeat h WHERE h.state <> 'DEAD' AND h.last_heartbeat + h.lease > clock_timestamp()),
+       (SELECT count(*) FROM rowrun.replica_heartbeat h WHERE h.state <> 'DEAD' AND NOT h.worker AND h.last_heartbeat + h.lease > clock_timestamp()),
        pg_notification_queue_usage(),
        (SELECT array_agg(coalesce(x.age, 0) ORDER BY v.n)
         FROM unnest($1::text[]) WITH ORDINALITY v(reason, n)

@@ -1,9 +1,20 @@
 -- overdue_runs
--- Runs that the app took over and that ran out of time or stalled.
+-- Runs that no replica executes, but the app or a worker, and that ran out of time, stalled, or whose worker's lease is over.
 -- $1 bigint: the run behind which to look
 -- $2 bigint: how many at most
+-- $3 float8: for how many seconds the one that asks has been in unbroken contact: after an outage every lease is over, and workers
+-- that live have had no chance to prolong theirs. Longer leases than 5 min are judged after that long
 -- Returns: runs, ascending
-SELECT r.id FROM rowrun.task_run r JOIN rowrun.task k ON k.id = r.task_id
-WHERE r.status = 'RUNNING' AND r.replica_id IS NULL AND r.id > $1
-  AND (r.deadline < clock_timestamp() OR coalesce(r.progress_at, r.started_at) + k.progress_timeout < clock_timestamp())
+SELECT r.id FROM (
+    (SELECT r.id FROM rowrun.task_run r JOIN rowrun.task k ON k.id = r.task_id
+     WHERE r.status = 'RUNNING' AND r.replica_id IS NULL AND r.id > $1
+       AND (r.deadline < clock_timestamp() OR coalesce(r.progress_at, r.started_at) + k.progress_timeout < clock_timestamp())
+     ORDER BY r.id LIMIT $2)
+    UNION
+    (SELECT r.id FROM rowrun.worker_claim c JOIN rowrun.task_run r ON r.id = c.run_id JOIN rowrun.task k ON k.id = r.task_id
+     WHERE c.run_id > $1 AND coalesce(r.status, '') = 'RUNNING'
+       AND (c.until < clock_timestamp() AND least(c.lease, interval '5 min') <= make_interval(secs => $3) OR r.deadline < clock_timestamp()
+            OR coalesce(r.progress_at, r.started_at) + k.progress_timeout < clock_timestamp())
+     ORDER BY r.id LIMIT $2)
+) r
 ORDER BY r.id LIMIT $2

@@ -4,7 +4,7 @@
 -- $2 text[]: its queues
 -- $3 text[]: its types
 -- Returns: whether the replica may claim; whether a whole pass may find something; in how many ms the next run is due (NULL:
--- none is known); its RUNNING runs; whether a run that the app took over is overdue; whether a delivery is due; whether the
+-- none is known); its RUNNING runs; whether a run that the app or a worker executes is overdue; whether a delivery is due; whether the
 -- stream has something to say; a text that changes with the rules of claims; how full the notification queue is, 0 to 1; who
 -- holds something up, as JSON
 -- What makes a whole pass necessary is what promote_runs(true) and settle_plans look for. Each is asked for along its own
@@ -39,7 +39,10 @@ SELECT EXISTS (SELECT FROM me),
        ARRAY(SELECT r.id FROM rowrun.task_run r WHERE r.status = 'RUNNING' AND r.replica_id = $1),
        (SELECT true FROM rowrun.task_run r JOIN rowrun.task k ON k.id = r.task_id
         WHERE r.status = 'RUNNING' AND r.replica_id IS NULL
-          AND (r.deadline < now.t OR coalesce(r.progress_at, r.started_at) + k.progress_timeout < now.t) LIMIT 1) IS TRUE,
+          AND (r.deadline < now.t OR coalesce(r.progress_at, r.started_at) + k.progress_timeout < now.t) LIMIT 1) IS TRUE
+       OR (SELECT true FROM rowrun.worker_claim c JOIN rowrun.task_run r ON r.id = c.run_id JOIN rowrun.task k ON k.id = r.task_id
+           WHERE coalesce(r.status, '') = 'RUNNING'
+             AND (c.until < now.t OR r.deadline < now.t OR coalesce(r.progress_at, r.started_at) + k.progress_timeout < now.t) LIMIT 1) IS TRUE,
        (SELECT true FROM rowrun.webhook_delivery d WHERE d.status = 'PENDING' AND d.next_attempt_at <= now.t
         ORDER BY d.next_attempt_at LIMIT 1) IS TRUE,
        (SELECT true FROM rowrun.stream_note n WHERE n.printed_at IS NULL ORDER BY n.id LIMIT 1) IS TRUE,

@@ -25,13 +25,20 @@ CREATE OR REPLACE FUNCTION rowrun.complete_run(run_id bigint, claim uuid, result
 #variable_conflict use_column
 DECLARE
     ended text;
+    worker boolean;
 BEGIN
     PERFORM check_isolation();
+    -- A worker's claim is locked before all others, as in end_worker_runs.
+    PERFORM FROM worker_claim c WHERE c.run_id = complete_run.run_id AND c.claim_hash = sha256(uuid_send(complete_run.claim)) FOR UPDATE;
+    worker := FOUND;
     SELECT e.status INTO ended FROM end_runs(ARRAY[complete_run.run_id], ARRAY[coalesce(complete_run.claim, gen_random_uuid())],
         ARRAY['DONE'], ARRAY[coalesce(complete_run.result, '{}')], ARRAY['NONE']) e;
     IF ended IS NULL THEN
         RAISE EXCEPTION 'run % is not held by this claim', complete_run.run_id
             USING ERRCODE = 'RR002', HINT = 'The run has ended or was given to another attempt.';
+    END IF;
+    IF worker THEN
+        DELETE FROM worker_claim c WHERE c.run_id = complete_run.run_id;
     END IF;
     RETURN ended;
 END $$;
@@ -42,14 +49,21 @@ CREATE OR REPLACE FUNCTION rowrun.fail_run(run_id bigint, claim uuid, detail tex
 #variable_conflict use_column
 DECLARE
     ended text;
+    worker boolean;
 BEGIN
     PERFORM check_isolation();
+    -- A worker's claim is locked before all others, as in end_worker_runs.
+    PERFORM FROM worker_claim c WHERE c.run_id = fail_run.run_id AND c.claim_hash = sha256(uuid_send(fail_run.claim)) FOR UPDATE;
+    worker := FOUND;
     SELECT e.status INTO ended FROM end_runs(ARRAY[fail_run.run_id], ARRAY[coalesce(fail_run.claim, gen_random_uuid())],
         ARRAY['FAILED'], ARRAY[jsonb_build_object('code', 'ERROR', 'detail', left(coalesce(fail_run.detail, ''), 100000))],
         ARRAY['FAILURE']) e;
     IF ended IS NULL THEN
         RAISE EXCEPTION 'run % is not held by this claim', fail_run.run_id
             USING ERRCODE = 'RR002', HINT = 'The run has ended or was given to another attempt.';
+    END IF;
+    IF worker THEN
+        DELETE FROM worker_claim c WHERE c.run_id = fail_run.run_id;
     END IF;
     RETURN ended;
 END $$;

@@ -43,7 +43,8 @@ BEGIN ATOMIC
            i.status = 'FAILED' AND x.cancel_requested_at IS NULL AND NOT k.skipped
                -- Its input was not written for statements or a command.
                AND (k.type = x.type OR k.type NOT IN ('SQL', 'DATABASE_MIGRATE', 'COMMAND'))
-               AND ((i.retry = 'FAILURE' AND x.failures < k.max_attempts - 1)
+               AND (i.retry = 'RELEASED'
+                    OR (i.retry = 'FAILURE' AND x.failures < k.max_attempts - 1)
                     OR (i.retry = 'STALE' AND k.on_stale = 'RETRY' AND x.recoveries < 5)),
            i.status = 'FAILED' AND k.on_failure_task IS NOT NULL
     FROM unnest(judge_ends.run_ids, judge_ends.claims, judge_ends.statuses, judge_ends.results, judge_ends.retries)
@@ -95,11 +96,11 @@ CREATE OR REPLACE FUNCTION rowrun.insert_successors(run_ids bigint[], retries te
 BEGIN
     INSERT INTO rowrun.task_run (id, task_id, retry_of, root_id, attempt, input, priority, creator, round, tick, run_at, failures, recoveries)
     SELECT r.retry_run_id, r.task_id, r.id, r.root_id, least(r.attempt, 2147483646) + 1, r.input, r.priority, r.creator, r.round, r.tick,
-           CASE i.retry WHEN 'STALE' THEN t
+           CASE WHEN i.retry IN ('STALE', 'RELEASED') THEN t
                 ELSE t + least(interval '1 hour', least(k.retry_delay, interval '1 hour')
                                * power(2, least(r.failures, 20)) * (0.8 + 0.4 * random())) END,
-           least(r.failures, 2147483646) + CASE i.retry WHEN 'STALE' THEN 0 ELSE 1 END,
-           CASE i.retry WHEN 'STALE' THEN least(r.recoveries, 2147483646) + 1 ELSE 0 END
+           least(r.failures, 2147483646) + CASE i.retry WHEN 'FAILURE' THEN 1 ELSE 0 END,
+           CASE i.retry WHEN 'STALE' THEN least(r.recoveries, 2147483646) + 1 WHEN 'RELEASED' THEN r.recoveries ELSE 0 END
     FROM unnest(run_ids, retries) AS i(id, retry)
     JOIN rowrun.task_run r ON r.id = i.id
     JOIN rowrun.task k ON k.id = r.task_id

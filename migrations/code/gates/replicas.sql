@@ -8,7 +8,7 @@ COMMENT ON FUNCTION rowrun.fits(text, text, jsonb, text[], text[]) IS 'Internal:
 
 CREATE OR REPLACE FUNCTION rowrun.takes(h rowrun.replica_heartbeat, t timestamptz, queue text, type text, database_id text, payload jsonb) RETURNS boolean
     LANGUAGE sql STABLE
-    RETURN h.state = 'ACTIVE' AND h.last_heartbeat + h.lease > t AND queue = ANY (h.queues) AND type = ANY (h.types)
+    RETURN h.state = 'ACTIVE' AND h.last_heartbeat + h.lease > t AND (queue = ANY (h.queues) OR h.worker) AND type = ANY (h.types)
        AND rowrun.fits(type, database_id, payload, h.databases, h.commands);
 COMMENT ON FUNCTION rowrun.takes(rowrun.replica_heartbeat, timestamptz, text, text, text, jsonb) IS 'Internal: whether a replica is alive and could take a run.';
 

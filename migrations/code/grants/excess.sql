@@ -9,7 +9,7 @@ BEGIN
     FOR excess IN
         WITH ours AS (
             SELECT array_agg(r.oid) AS roles FROM pg_catalog.pg_roles r
-            WHERE r.rolname IN ('rowrun_client', 'rowrun_author', 'rowrun_operator', 'rowrun_viewer', 'rowrun_replica')
+            WHERE r.rolname IN ('rowrun_client', 'rowrun_author', 'rowrun_operator', 'rowrun_viewer', 'rowrun_worker', 'rowrun_replica')
         ), held AS (
             SELECT 'TABLE ' || c.oid::regclass AS object, c.relowner AS owner, a.grantee, a.privilege_type
             FROM pg_catalog.pg_class c CROSS JOIN LATERAL aclexplode(c.relacl) a

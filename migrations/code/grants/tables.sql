@@ -1,7 +1,7 @@
 -- What the five roles may do; can be repeated at any time (rowrun migrate grants).
 -- client: defines tasks of harmless types, inserts, cancels and retries. author: also SQL, DATABASE_MIGRATE and COMMAND
 -- tasks, webhooks. operator: also skips, pauses, limits, abandons. viewer: reads. replica: what the sidecar needs.
-GRANT USAGE ON SCHEMA rowrun TO rowrun_client, rowrun_author, rowrun_operator, rowrun_viewer, rowrun_replica;
+GRANT USAGE ON SCHEMA rowrun TO rowrun_client, rowrun_author, rowrun_operator, rowrun_viewer, rowrun_replica, rowrun_worker;
 GRANT rowrun_client TO rowrun_author;
 GRANT rowrun_author TO rowrun_operator;
 

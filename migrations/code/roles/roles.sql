@@ -5,7 +5,7 @@ DO $$
 DECLARE
     role text;
 BEGIN
-    FOREACH role IN ARRAY ARRAY['rowrun_client', 'rowrun_author', 'rowrun_operator', 'rowrun_viewer', 'rowrun_replica'] LOOP
+    FOREACH role IN ARRAY ARRAY['rowrun_client', 'rowrun_author', 'rowrun_operator', 'rowrun_viewer', 'rowrun_replica', 'rowrun_worker'] LOOP
         IF NOT EXISTS (SELECT FROM pg_catalog.pg_roles r WHERE r.rolname = role) THEN
             BEGIN
                 EXECUTE format('CREATE ROLE %I NOLOGIN', role);

@@ -46,21 +46,21 @@ func readSecret(source, path string) (string, error) {
 	return text, nil
 }
 
-// ResolveToken reads the token of --http-token. It is never given in the clear:
+// ResolveToken reads the token of a flag. It is never given in the clear:
 // whoever may list processes would have it.
-func ResolveToken(value string, lookup func(string) (string, bool)) (string, error) {
+func ResolveToken(flag, value string, lookup func(string) (string, bool)) (string, error) {
 	if value == "" {
 		return "", nil
 	}
 	if !strings.HasPrefix(value, "env:") && !strings.HasPrefix(value, "file:") {
-		return "", Usagef("--http-token: is given in the clear; accepted: env:NAME or file:PATH")
+		return "", Usagef("%s: is given in the clear; accepted: env:NAME or file:PATH", flag)
 	}
-	token, err := ResolveSecret("--http-token", value, lookup)
+	token, err := ResolveSecret(flag, value, lookup)
 	if err != nil {
 		return "", err
 	}
 	if strings.ContainsFunc(token, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
-		return "", Usagef("--http-token: the token has spaces or control characters; accepted: one word")
+		return "", Usagef("%s: the token has spaces or control characters; accepted: one word", flag)
 	}
 	return token, nil
 }

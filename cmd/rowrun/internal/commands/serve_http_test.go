@@ -343,12 +343,12 @@ func TestTokenOfHTTPIsNeverGivenInTheClear(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte("s3cret\n"), 0o600))
 	lookup := rowruntest.LookupIn(map[string]string{"TOKEN": "from-env", "SPACED": "a b"})
 	for given, want := range map[string]string{"": "", "env:TOKEN": "from-env", "file:" + path: "s3cret"} {
-		token, err := cli.ResolveToken(given, lookup)
+		token, err := cli.ResolveToken("--http-token", given, lookup)
 		require.NoError(t, err, given)
 		require.Equal(t, want, token)
 	}
 	for _, wrong := range []string{"s3cret", "env:NOWHERE", "file:" + path + "x", "env:SPACED"} {
-		_, err := cli.ResolveToken(wrong, lookup)
+		_, err := cli.ResolveToken("--http-token", wrong, lookup)
 		var usage *cli.UsageError
 		require.ErrorAs(t, err, &usage, wrong)
 		require.NotContains(t, err.Error(), "a b")

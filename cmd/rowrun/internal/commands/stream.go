@@ -65,7 +65,7 @@ func (c *streamConfig) validate(lookup func(string) (string, bool)) error {
 	if c.wants, err = c.Filter.parse(); err != nil {
 		return err
 	}
-	if c.HTTPToken, err = cli.ResolveToken(c.HTTPToken, lookup); err != nil {
+	if c.HTTPToken, err = cli.ResolveToken("--http-token", c.HTTPToken, lookup); err != nil {
 		return err
 	}
 	if c.Replica != "" {

@@ -20,6 +20,7 @@ func (d *doctor) checkReplicas(ctx context.Context) error {
 	var versions, silent []string
 	for _, r := range replicas {
 		switch {
+		case r.Worker: // it promotes nothing, and each of its claims has a lease of its own
 		case r.Live:
 			live++
 			// A program that embeds one may have been built from a source without a version.

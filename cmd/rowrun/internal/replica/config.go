@@ -48,10 +48,12 @@ type Config struct {
 	MaxBatch           int
 	TwoSteps           bool
 
-	HTTPAddr     string // "": no HTTP
-	HTTPToken    string // resolved by Validate; "": none
-	StreamSource string
-	Wake         string
+	HTTPAddr  string // "": no HTTP
+	HTTPToken string // resolved by Validate; "": none
+	// HTTPWorkerToken is resolved by Validate; "": workers are not served.
+	HTTPWorkerToken string
+	StreamSource    string
+	Wake            string
 
 	// WebhookAllow are networks that webhooks may call though they are not public.
 	WebhookAllow []netip.Prefix
@@ -98,6 +100,7 @@ func (c *Config) Register(flags *pflag.FlagSet) {
 	flags.IntVar(&c.StuckLimit, "stuck-limit", 5, "how many executors that ignore their cancel this replica bears; with more, or no slot left, it drains and exits with 1")
 
 	flags.StringVar(&c.HTTPAddr, "http-addr", "127.0.0.1:8484", "`host:port` of /livez, /readyz, /metrics, /status and /events; off: none")
+	flags.StringVar(&c.HTTPWorkerToken, "http-worker-token", "", "bearer token of workers, /api/v1/worker/…; none: they are not served: `env:NAME or file:PATH`")
 	flags.StringVar(&c.HTTPToken, "http-token", "", "bearer token of /status and /events, needed beyond loopback: `env:NAME or file:PATH`")
 	cli.Choice(flags, &c.StreamSource, "stream-source", "auto", "where the stream comes from: the write-ahead log, notifications and rows, or nowhere here; auto is wal where that works and max_slot_wal_keep_size is set", "auto", "wal", "listen", "off")
 	cli.Choice(flags, &c.Wake, "wake", "auto", "how this replica is woken; with wal the replica that writes the stream sees INSERTs in the log, which then notify nobody, and wakes the others; poll: sweeps alone", "auto", "wal", "notify", "poll")
@@ -142,7 +145,10 @@ func (c *Config) Validate(lookup func(string) (string, bool)) error {
 	if c.AppSecret, err = cli.ResolveSecret("--app-secret", c.AppSecret, lookup); err != nil {
 		return err
 	}
-	if c.HTTPToken, err = cli.ResolveToken(c.HTTPToken, lookup); err != nil {
+	if c.HTTPWorkerToken, err = cli.ResolveToken("--http-worker-token", c.HTTPWorkerToken, lookup); err != nil {
+		return err
+	}
+	if c.HTTPToken, err = cli.ResolveToken("--http-token", c.HTTPToken, lookup); err != nil {
 		return err
 	}
 	if c.AppSecret != "" && c.AppURL == "" {

@@ -58,6 +58,7 @@ type replica struct {
 	checks    []server.Check   // of readiness
 	addr      string           // where HTTP is served, "": nowhere
 	manager   *systemd.Manager // nil: no service manager listens
+	server    *server.Server   // nil: there is none
 	support   []part           // outlive the scheduler's drain and the stream
 
 	unsubscribes []func()
@@ -114,6 +115,9 @@ func (r *replica) Run(ctx context.Context) error {
 	defer unbound()
 	untold := context.AfterFunc(work, r.manager.Stopping)
 	defer untold()
+	if r.server != nil {
+		defer context.AfterFunc(work, r.server.Drain)()
+	}
 	around, stopSupport := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopSupport()
 	var support errgroup.Group

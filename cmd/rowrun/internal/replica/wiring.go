@@ -185,6 +185,8 @@ func (r *replica) makeServer() error {
 	if c.HTTPAddr == "" {
 		return nil
 	}
+	available, unsubscribe := r.hub.Subscribe(func(t events.Transition) bool { return t.To == "AVAILABLE" })
+	r.unsubscribes = append(r.unsubscribes, unsubscribe)
 	http, err := server.New(server.Config{
 		Addr:    c.HTTPAddr,
 		Checks:  r.checks,
@@ -193,12 +195,16 @@ func (r *replica) makeServer() error {
 		History: r.history,
 		Follow:  r.follower.Follow,
 		Token:   c.HTTPToken,
-		Log:     r.log,
+		Workers: r.store, WorkerToken: c.HTTPWorkerToken, WorkerWake: available,
+		// Half of what the parts that keep a connection to themselves leave.
+		WorkerSlots: max(1, (c.DatabaseConns-3)/2),
+		Log:         r.log,
 	})
 	if err != nil {
 		return fmt.Errorf("--http-addr: %w", err)
 	}
 	r.addr = http.Addr().String()
+	r.server = http
 	r.support = append(r.support, http, r.follower)
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	stdlog "log"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -44,6 +45,12 @@ type Config struct {
 	Comment time.Duration
 	// Token is asked for by /status and /events; "": none, and they are served on loopback only.
 	Token string
+	// Workers is what workers ask, with WorkerToken; nil: 404. WorkerWake tells that runs may have come for those who wait.
+	// WorkerSlots is how many of their statements run at once. Default 2.
+	Workers     WorkerStore
+	WorkerToken string
+	WorkerWake  <-chan struct{}
+	WorkerSlots int
 	// Log gets one line when the server starts and what goes wrong in it.
 	Log zerolog.Logger
 }
@@ -53,12 +60,19 @@ type Server struct {
 	listener net.Listener
 	http     *http.Server
 	stop     context.CancelFunc // ends the readers of /events
+	drain    context.CancelFunc // ends the claims of workers
 	log      zerolog.Logger
+	hall     *hall
+	wake     <-chan struct{}
+	stopped  context.Context
 }
 
 // New checks the configuration and binds the address, so that a port that is
 // taken is known before anything else has started. Run serves and closes it.
 func New(config Config) (*Server, error) {
+	if config.WorkerSlots == 0 {
+		config.WorkerSlots = 2
+	}
 	if config.Comment == 0 {
 		config.Comment = eventsComment
 	}
@@ -87,9 +101,21 @@ func New(config Config) (*Server, error) {
 			history: config.History, follow: config.Follow, stopped: stopped, comment: config.Comment,
 		}))
 	}
+	draining, drain := context.WithCancel(stopped)
+	hall := newHall()
+	if config.Workers != nil {
+		(&workers{
+			store: config.Workers, hall: hall, draining: draining, slots: make(chan struct{}, max(1, config.WorkerSlots)),
+			log: config.Log,
+		}).register(mux, config.WorkerToken)
+	}
 	return &Server{
 		listener: listener,
 		stop:     stop,
+		drain:    drain,
+		hall:     hall,
+		wake:     config.WorkerWake,
+		stopped:  stopped,
 		log:      config.Log,
 		http: &http.Server{
 			Handler:           mux,
@@ -105,6 +131,10 @@ func New(config Config) (*Server, error) {
 
 // Addr is the address the server is bound to.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
+
+// Drain has claims of workers answered with 503, those that wait at once: they go to another replica. What else workers send
+// is answered until Run ends.
+func (s *Server) Drain() { s.drain() }
 
 // Close gives the address back where Run was never called.
 func (s *Server) Close() error {
@@ -124,10 +154,14 @@ func (s *Server) Run(ctx context.Context) error {
 		defer close(ended)
 		failure = s.http.Serve(s.listener)
 	}()
+	var waking sync.WaitGroup
+	waking.Go(func() { s.hall.run(s.stopped, s.wake) })
+	defer waking.Wait()
 	s.log.Info().Str("addr", s.Addr().String()).Msg("HTTP server started")
 
 	select {
 	case <-ended:
+		s.stop()
 		return fmt.Errorf("serve HTTP: %w", failure)
 	case <-ctx.Done():
 	}

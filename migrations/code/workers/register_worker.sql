@@ -1,0 +1,97 @@
+-- The claim that a worker is given for a run: derived from its request, so that the same request has the same claims.
+CREATE OR REPLACE FUNCTION rowrun.worker_claim_of(request_id uuid, run_id bigint) RETURNS uuid LANGUAGE sql IMMUTABLE
+    RETURN encode(substring(sha256(uuid_send(request_id) || int8send(run_id)) FROM 1 FOR 16), 'hex')::uuid;
+COMMENT ON FUNCTION rowrun.worker_claim_of(uuid, bigint) IS 'Internal: the claim of a request for a run.';
+
+-- The row of a worker, which is a replica to gates, waiting() and whoever looks: a worker that was silent for longer than its
+-- longest lease comes back under another id. Types come in addition, as programs under one name may ask for different ones; a
+-- type that drains is withdrawn, and all are while the worker is paused, as replicas do it.
+-- The row is written once in a tenth of its lease, so that it is not what claims wait for; and where somebody's transaction
+-- holds it, that one is just writing it.
+-- NULL: the worker is paused or drains.
+CREATE OR REPLACE FUNCTION rowrun.register_worker(worker_name text, types text[], most integer, lease interval) RETURNS text LANGUAGE plpgsql
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+DECLARE
+    t timestamptz := clock_timestamp();
+    known record;
+    wanted text[];
+    made text;
+BEGIN
+    LOOP
+        SELECT h.replica_id, h.types, h.state = 'ACTIVE' AND h.paused_at IS NULL AS claims, h.last_heartbeat + h.lease < t AS gone,
+               h.lease >= register_worker.lease AND h.concurrency >= most AND h.last_heartbeat > t - h.lease / 10 AS fresh
+        INTO known FROM replica_heartbeat h WHERE h.worker AND h.state <> 'DEAD' AND h.name = worker_name;
+        IF known.gone THEN
+            PERFORM FROM replica_heartbeat h WHERE h.replica_id = known.replica_id FOR NO KEY UPDATE SKIP LOCKED;
+            IF NOT FOUND THEN
+                RETURN CASE WHEN known.claims THEN known.replica_id END;
+            END IF;
+            UPDATE replica_heartbeat h SET state = 'DEAD'
+            WHERE h.replica_id = known.replica_id AND h.state <> 'DEAD' AND h.last_heartbeat + h.lease < t;
+            CONTINUE;
+        END IF;
+        wanted := CASE WHEN known.claims IS FALSE THEN '{}'
+                       ELSE ARRAY(SELECT DISTINCT x FROM unnest(known.types || register_worker.types) x
+                                  WHERE NOT EXISTS (SELECT FROM task_type d WHERE d.type = x AND d.draining) ORDER BY x) END;
+        IF cardinality(wanted) > 500 THEN
+            RAISE EXCEPTION 'worker % has claimed more than 500 types', worker_name USING ERRCODE = 'RR003', HINT = 'Give programs that run different types names of their own.';
+        END IF;
+        IF known.fresh AND known.types = wanted THEN
+            RETURN CASE WHEN known.claims THEN known.replica_id END;
+        END IF;
+        IF deployment_elsewhere() THEN
+            RAISE EXCEPTION 'this database is a copy of another deployment''s: its runs are run there'
+                USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'rowrun migrate deployment new (a copy) or moved (a restore)';
+        END IF;
+        IF known.replica_id IS NOT NULL THEN
+            UPDATE replica_heartbeat h
+            SET last_heartbeat = greatest(h.last_heartbeat, t), lease = greatest(h.lease, register_worker.lease),
+                concurrency = greatest(h.concurrency, most), types = wanted
+            WHERE h.replica_id = (SELECT o.replica_id FROM replica_heartbeat o
+                                  WHERE o.replica_id = known.replica_id AND o.state <> 'DEAD' FOR NO KEY UPDATE SKIP LOCKED);
+            RETURN CASE WHEN known.claims THEN known.replica_id END;
+        END IF;
+        INSERT INTO replica_heartbeat (replica_id, last_heartbeat, name, lease, queues, types, concurrency, worker)
+        VALUES ('worker-' || gen_random_uuid(), t, worker_name, register_worker.lease, '{}', wanted, most, true)
+        ON CONFLICT (name) WHERE worker AND state <> 'DEAD' DO NOTHING RETURNING replica_id INTO made;
+        IF made IS NOT NULL THEN
+            RETURN made;
+        END IF;
+    END LOOP;
+END $$;
+COMMENT ON FUNCTION rowrun.register_worker(text, text[], integer, interval) IS 'Internal: the id of a worker that may claim.';
+
+-- Refuses what a worker may not ask for.
+CREATE OR REPLACE FUNCTION rowrun.check_worker(worker text, types text[], most integer, lease interval) RETURNS void LANGUAGE plpgsql
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+DECLARE
+    builtin text;
+BEGIN
+    IF coalesce(worker, '') = '' OR octet_length(worker) > 200 THEN
+        RAISE EXCEPTION 'a worker has a name of 1 to 200 bytes' USING ERRCODE = 'RR003', HINT = 'Give what the operator should see, such as reports-1.';
+    END IF;
+    IF coalesce(cardinality(types), 0) NOT BETWEEN 1 AND 100 OR array_position(types, NULL) IS NOT NULL OR octet_length(array_to_string(types, '')) > 10000 THEN
+        RAISE EXCEPTION 'a worker claims 1 to 100 types, none of them NULL' USING ERRCODE = 'RR003', HINT = 'ARRAY[''REPORT'']';
+    END IF;
+    SELECT y INTO builtin FROM unnest(types) y WHERE y IN ('NOOP', 'SQL', 'DATABASE_MIGRATE', 'HTTP', 'COMMAND') LIMIT 1;
+    IF FOUND THEN
+        RAISE EXCEPTION 'type % is run by the sidecar, not by workers', builtin USING ERRCODE = 'RR003', HINT = 'Give the task a type of your own.';
+    END IF;
+    IF coalesce(most, 0) NOT BETWEEN 1 AND 1000 THEN
+        RAISE EXCEPTION 'a worker claims 1 to 1000 runs at once, not %', coalesce(most::text, 'NULL') USING ERRCODE = 'RR003', HINT = 'As many as it has free hands.';
+    END IF;
+    IF lease IS NULL OR lease < interval '1 s' OR lease > interval '1 day' THEN
+        RAISE EXCEPTION 'a lease lasts 1 s to 1 day, not %', coalesce(lease::text, 'NULL')
+            USING ERRCODE = 'RR003', HINT = 'About three times as long as the worker''s heartbeats are apart.';
+    END IF;
+END $$;
+COMMENT ON FUNCTION rowrun.check_worker(text, text[], integer, interval) IS 'Internal: refuses what a worker may not ask for.';
+
+-- A request's id is what its claims are derived from: nobody else may be able to guess it, and two that are equal are one request.
+CREATE OR REPLACE FUNCTION rowrun.check_request(request_id uuid) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
+BEGIN
+    IF request_id IS NULL OR request_id = '00000000-0000-0000-0000-000000000000' THEN
+        RAISE EXCEPTION 'a request has an id' USING ERRCODE = 'RR003', HINT = 'A random uuid, new for each request and the same when it is sent again: gen_random_uuid().';
+    END IF;
+END $$;
+COMMENT ON FUNCTION rowrun.check_request(uuid) IS 'Internal: refuses a request without an id.';
