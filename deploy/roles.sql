@@ -1,6 +1,6 @@
 -- The roles of an installation: run it once with psql, behind `rowrun migrate up`, as the role that migrated.
 -- Rowrun's own roles (rowrun_client, rowrun_author, rowrun_operator, rowrun_viewer, rowrun_replica) have no login; what they
--- may do is said in docs/security.md. Change the names here to yours, leave out what you don't need, and set passwords with
+-- may do is said in docs/roles.md. Change the names here to yours, leave out what you don't need, and set passwords with
 -- psql's \password, so that they stand in no history.
 
 -- The sidecars: what `rowrun serve` needs, and no more. Not the role that migrates, no superuser, not the app's.
