@@ -156,6 +156,7 @@ CREATE TABLE rowrun.replica_heartbeat (
     running integer DEFAULT 0 NOT NULL,
     wake_source text,
     paused_at timestamp with time zone,
+    worker boolean DEFAULT false NOT NULL,
     CONSTRAINT replica_heartbeat_commands_check CHECK ((array_position(commands, NULL::text) IS NULL)),
     CONSTRAINT replica_heartbeat_concurrency_check CHECK ((concurrency >= 0)),
     CONSTRAINT replica_heartbeat_databases_check CHECK ((array_position(databases, NULL::text) IS NULL)),
@@ -292,12 +293,19 @@ COMMENT ON COLUMN rowrun.replica_heartbeat.paused_at IS 'Since when it claims no
 
 
 --
+-- Name: COLUMN replica_heartbeat.worker; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.replica_heartbeat.worker IS 'It claims by functions, from any queue: each of its claims has a lease of its own.';
+
+
+--
 -- Name: takes(rowrun.replica_heartbeat, timestamp with time zone, text, text, text, jsonb); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
 CREATE FUNCTION rowrun.takes(h rowrun.replica_heartbeat, t timestamp with time zone, queue text, type text, database_id text, payload jsonb) RETURNS boolean
     LANGUAGE sql STABLE
-    RETURN (((h).state = 'ACTIVE'::text) AND (((h).last_heartbeat + (h).lease) > t) AND (queue = ANY ((h).queues)) AND (type = ANY ((h).types)) AND rowrun.fits(type, database_id, payload, (h).databases, (h).commands));
+    RETURN (((h).state = 'ACTIVE'::text) AND (((h).last_heartbeat + (h).lease) > t) AND ((queue = ANY ((h).queues)) OR (h).worker) AND (type = ANY ((h).types)) AND rowrun.fits(type, database_id, payload, (h).databases, (h).commands));
 
 
 --
@@ -381,36 +389,36 @@ CREATE TABLE rowrun.task (
     scheduled_at timestamp with time zone,
     schedule_parts bigint[],
     failure_log_level text DEFAULT 'info'::text NOT NULL,
-    CONSTRAINT task_database_id_check CHECK (((database_id <> ''::text) AND (octet_length(database_id) <= 200) AND (database_id !~ '[[:cntrl:]]'::text))),
-    CONSTRAINT task_ends_at_check CHECK (((ends_at >= '1900-01-01 00:00:00+00'::timestamp with time zone) AND (ends_at < '9999-01-01 00:00:00+00'::timestamp with time zone))),
-    CONSTRAINT task_failure_log_level_check CHECK ((failure_log_level = ANY (ARRAY['debug'::text, 'info'::text, 'warn'::text, 'error'::text]))),
-    CONSTRAINT task_id_check CHECK ((id >= 1)),
-    CONSTRAINT task_labels_check CHECK ((jsonb_typeof(labels) = 'object'::text)),
-    CONSTRAINT task_labels_check1 CHECK (((pg_column_size(labels) < 2000) OR ((octet_length((labels)::text) <= 1048576) AND (NOT rowrun.too_deep(labels))))),
-    CONSTRAINT task_max_attempts_check CHECK ((max_attempts >= 1)),
+    CONSTRAINT task_database_id_1_to_200_bytes_no_control CHECK (((database_id <> ''::text) AND (octet_length(database_id) <= 200) AND (database_id !~ '[[:cntrl:]]'::text))),
+    CONSTRAINT task_ends_at_1900_to_9998 CHECK (((ends_at >= '1900-01-01 00:00:00+00'::timestamp with time zone) AND (ends_at < '9999-01-01 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT task_failure_log_level_debug_info_warn_error CHECK ((failure_log_level = ANY (ARRAY['debug'::text, 'info'::text, 'warn'::text, 'error'::text]))),
+    CONSTRAINT task_id_from_1 CHECK ((id >= 1)),
+    CONSTRAINT task_labels_an_object CHECK ((jsonb_typeof(labels) = 'object'::text)),
+    CONSTRAINT task_labels_up_to_1_mib_and_1000_levels CHECK (((pg_column_size(labels) < 2000) OR ((octet_length((labels)::text) <= 1048576) AND (NOT rowrun.too_deep(labels))))),
+    CONSTRAINT task_max_attempts_from_1 CHECK ((max_attempts >= 1)),
     CONSTRAINT task_migrate_needs_target CHECK (((type <> 'DATABASE_MIGRATE'::text) OR ((version IS NOT NULL) AND (database_id IS NOT NULL)))),
-    CONSTRAINT task_misfire_check CHECK ((misfire = ANY (ARRAY['SKIP'::text, 'ONCE'::text, 'ALL'::text]))),
-    CONSTRAINT task_name_check CHECK ((octet_length(name) <= 200)),
-    CONSTRAINT task_on_failure_task_check CHECK (((on_failure_task <> ''::text) AND (octet_length(on_failure_task) <= 200))),
-    CONSTRAINT task_on_stale_check CHECK ((on_stale = ANY (ARRAY['FAIL'::text, 'RETRY'::text, 'CANCEL'::text]))),
+    CONSTRAINT task_misfire_skip_once_or_all CHECK ((misfire = ANY (ARRAY['SKIP'::text, 'ONCE'::text, 'ALL'::text]))),
+    CONSTRAINT task_name_up_to_200_bytes CHECK ((octet_length(name) <= 200)),
+    CONSTRAINT task_on_failure_task_1_to_200_bytes CHECK (((on_failure_task <> ''::text) AND (octet_length(on_failure_task) <= 200))),
+    CONSTRAINT task_on_stale_fail_retry_or_cancel CHECK ((on_stale = ANY (ARRAY['FAIL'::text, 'RETRY'::text, 'CANCEL'::text]))),
     CONSTRAINT task_order_needs_database CHECK (((database_id IS NOT NULL) OR ((version IS NULL) AND (NOT sequential)))),
-    CONSTRAINT task_outcome_check CHECK ((outcome = ANY (ARRAY['DONE'::text, 'FAILED'::text, 'CANCELED'::text]))),
-    CONSTRAINT task_overlap_check CHECK ((overlap = ANY (ARRAY['SKIP'::text, 'QUEUE'::text]))),
-    CONSTRAINT task_payload_check CHECK ((jsonb_typeof(payload) = 'object'::text)),
-    CONSTRAINT task_payload_check1 CHECK (((pg_column_size(payload) < 2000) OR ((octet_length((payload)::text) <= 1048576) AND (NOT rowrun.too_deep(payload))))),
-    CONSTRAINT task_progress_timeout_check CHECK (((progress_timeout > '00:00:00'::interval) AND (progress_timeout <= '100 years'::interval))),
-    CONSTRAINT task_queue_check CHECK (((queue <> ''::text) AND (octet_length(queue) <= 100) AND (queue !~ '[[:cntrl:]]'::text))),
-    CONSTRAINT task_retention_check CHECK (((retention >= '00:00:00'::interval) AND (retention <= '100 years'::interval))),
-    CONSTRAINT task_retry_delay_check CHECK (((retry_delay >= '00:00:00'::interval) AND (retry_delay <= '100 years'::interval))),
-    CONSTRAINT task_schedule_check CHECK ((octet_length(schedule) <= 1000)),
+    CONSTRAINT task_outcome_an_end CHECK ((outcome = ANY (ARRAY['DONE'::text, 'FAILED'::text, 'CANCELED'::text]))),
+    CONSTRAINT task_overlap_skip_or_queue CHECK ((overlap = ANY (ARRAY['SKIP'::text, 'QUEUE'::text]))),
+    CONSTRAINT task_payload_an_object CHECK ((jsonb_typeof(payload) = 'object'::text)),
+    CONSTRAINT task_payload_up_to_1_mib_and_1000_levels CHECK (((pg_column_size(payload) < 2000) OR ((octet_length((payload)::text) <= 1048576) AND (NOT rowrun.too_deep(payload))))),
+    CONSTRAINT task_progress_timeout_above_0_to_100_years CHECK (((progress_timeout > '00:00:00'::interval) AND (progress_timeout <= '100 years'::interval))),
+    CONSTRAINT task_queue_1_to_100_bytes_no_control CHECK (((queue <> ''::text) AND (octet_length(queue) <= 100) AND (queue !~ '[[:cntrl:]]'::text))),
+    CONSTRAINT task_retention_0_to_100_years CHECK (((retention >= '00:00:00'::interval) AND (retention <= '100 years'::interval))),
+    CONSTRAINT task_retry_delay_0_to_100_years CHECK (((retry_delay >= '00:00:00'::interval) AND (retry_delay <= '100 years'::interval))),
+    CONSTRAINT task_schedule_up_to_1000_bytes CHECK ((octet_length(schedule) <= 1000)),
     CONSTRAINT task_schedule_without_plan CHECK (((schedule IS NULL) OR (plan_id IS NULL))),
-    CONSTRAINT task_skip_reason_check CHECK ((octet_length(skip_reason) <= 10000)),
-    CONSTRAINT task_starts_at_check CHECK (((starts_at >= '1900-01-01 00:00:00+00'::timestamp with time zone) AND (starts_at < '9999-01-01 00:00:00+00'::timestamp with time zone))),
-    CONSTRAINT task_state_check CHECK (((pg_column_size(state) < 2000) OR ((octet_length((state)::text) <= 1048576) AND (NOT rowrun.too_deep(state))))),
-    CONSTRAINT task_time_zone_check CHECK ((octet_length(time_zone) <= 100)),
-    CONSTRAINT task_timeout_check CHECK (((timeout >= '00:00:00'::interval) AND (timeout <= '100 years'::interval))),
-    CONSTRAINT task_type_check CHECK (((type <> ''::text) AND (octet_length(type) <= 100) AND (type !~ '[[:cntrl:]]'::text))),
-    CONSTRAINT task_version_check CHECK ((version ~ '^[0-9]{1,20}(\.[0-9]{1,20}){0,9}$'::text))
+    CONSTRAINT task_skip_reason_up_to_10000_bytes CHECK ((octet_length(skip_reason) <= 10000)),
+    CONSTRAINT task_starts_at_1900_to_9998 CHECK (((starts_at >= '1900-01-01 00:00:00+00'::timestamp with time zone) AND (starts_at < '9999-01-01 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT task_state_up_to_1_mib_and_1000_levels CHECK (((pg_column_size(state) < 2000) OR ((octet_length((state)::text) <= 1048576) AND (NOT rowrun.too_deep(state))))),
+    CONSTRAINT task_time_zone_up_to_100_bytes CHECK ((octet_length(time_zone) <= 100)),
+    CONSTRAINT task_timeout_0_to_100_years CHECK (((timeout >= '00:00:00'::interval) AND (timeout <= '100 years'::interval))),
+    CONSTRAINT task_type_1_to_100_bytes_no_control CHECK (((type <> ''::text) AND (octet_length(type) <= 100) AND (type !~ '[[:cntrl:]]'::text))),
+    CONSTRAINT task_version_numbers_and_dots CHECK ((version ~ '^[0-9]{1,20}(\.[0-9]{1,20}){0,9}$'::text))
 )
 WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='500');
 
@@ -1758,6 +1766,237 @@ COMMENT ON FUNCTION rowrun.check_plan(plan_id bigint) IS 'Internal: the plan exi
 
 
 --
+-- Name: check_request(uuid); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.check_request(request_id uuid) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+BEGIN
+    IF request_id IS NULL OR request_id = '00000000-0000-0000-0000-000000000000' THEN
+        RAISE EXCEPTION 'a request has an id' USING ERRCODE = 'RR003', HINT = 'A random uuid, new for each request and the same when it is sent again: gen_random_uuid().';
+    END IF;
+END $$;
+
+
+--
+-- Name: FUNCTION check_request(request_id uuid); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.check_request(request_id uuid) IS 'Internal: refuses a request without an id.';
+
+
+--
+-- Name: check_results(jsonb); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.check_results(results jsonb) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $_$
+DECLARE
+    wrong text;
+BEGIN
+    IF jsonb_typeof(results) IS DISTINCT FROM 'array' OR jsonb_array_length(results) > 1000 THEN
+        RAISE EXCEPTION 'results is an array of at most 1000 objects'
+            USING ERRCODE = 'RR003', HINT = '[{"run_id": 7, "claim": "...", "status": "DONE", "result": {}}]';
+    END IF;
+    SELECT format('entry %s of results: %s', x.n, w.wrong) INTO wrong
+    FROM jsonb_array_elements(results) WITH ORDINALITY x(o, n)
+    CROSS JOIN LATERAL (SELECT nullif(x.o -> 'result', 'null') AS result) r
+    CROSS JOIN LATERAL (SELECT CASE
+        WHEN jsonb_typeof(x.o) <> 'object' THEN 'it is no object'
+        WHEN NOT is_uuid(x.o ->> 'claim') THEN 'claim is no uuid'
+        WHEN coalesce(x.o ->> 'run_id', '1') !~ '^[0-9]{1,18}$' THEN 'run_id is no id'
+        WHEN coalesce(x.o ->> 'status', '') NOT IN ('DONE', 'FAILED') THEN 'status is neither DONE nor FAILED'
+        WHEN jsonb_typeof(r.result) <> 'object' THEN 'result is no object'
+        WHEN jsonb_typeof(coalesce(x.o -> 'detail', 'null')) NOT IN ('string', 'null') THEN 'detail is no text'
+        WHEN pg_column_size(r.result) >= 2000 AND (octet_length(r.result::text) > 1048576 OR too_deep(r.result))
+            THEN 'result is larger than 1 MiB or deeper than 1,000 levels: keep it elsewhere and leave a reference' END AS wrong) w
+    WHERE w.wrong IS NOT NULL
+    ORDER BY x.n LIMIT 1;
+    IF wrong IS NULL AND (SELECT count(*) > count(DISTINCT (o ->> 'claim')::uuid) FROM jsonb_array_elements(results) o) THEN
+        wrong := 'results name a claim twice';
+    END IF;
+    IF wrong IS NOT NULL THEN
+        RAISE EXCEPTION '%', wrong USING ERRCODE = 'RR003', HINT = '[{"run_id": 7, "claim": "...", "status": "DONE", "result": {}}]';
+    END IF;
+END $_$;
+
+
+--
+-- Name: FUNCTION check_results(results jsonb); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.check_results(results jsonb) IS 'Internal: refuses results that finish_runs can''t read.';
+
+
+--
+-- Name: check_task_words(rowrun.task); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.check_task_words(k rowrun.task) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $_$
+DECLARE
+    near text;
+BEGIN
+    IF k.version !~ '^[0-9]{1,20}(\.[0-9]{1,20}){0,9}$' THEN
+        RAISE EXCEPTION 'version "%" of a task is not numbers and dots', left(k.version, 100) USING ERRCODE = 'check_violation', CONSTRAINT = 'task_version_numbers_and_dots',
+            HINT = 'Such as 1.10: versions are compared number by number, so that 1.10 comes after 1.9.';
+    ELSIF k.type = 'DATABASE_MIGRATE' AND num_nonnulls(k.version, k.database_id) < 2 THEN
+        RAISE EXCEPTION 'a DATABASE_MIGRATE task needs version and database_id' USING ERRCODE = 'check_violation', CONSTRAINT = 'task_migrate_needs_target',
+            HINT = 'database_id is a name of --config''s databases, version orders the migrations of it.';
+    ELSIF k.database_id IS NULL AND (k.version IS NOT NULL OR k.sequential) THEN
+        RAISE EXCEPTION 'version and sequential order the runs of a database: the task needs database_id' USING ERRCODE = 'check_violation', CONSTRAINT = 'task_order_needs_database',
+            HINT = 'For types other than SQL and DATABASE_MIGRATE database_id is only a name to order by.';
+    ELSIF k.on_stale NOT IN ('FAIL', 'RETRY', 'CANCEL') THEN
+        RAISE EXCEPTION 'on_stale "%" of a task is none of FAIL, RETRY, CANCEL', left(k.on_stale, 100) USING ERRCODE = 'check_violation', CONSTRAINT = 'task_on_stale_fail_retry_or_cancel',
+            HINT = 'RETRY: the run may begin again where its replica was lost. FAIL, the default: nobody knows how far it came.';
+    ELSIF k.max_attempts < 1 THEN
+        RAISE EXCEPTION 'max_attempts of a task is at least 1, not %', k.max_attempts USING ERRCODE = 'check_violation', CONSTRAINT = 'task_max_attempts_from_1',
+            HINT = '1, the default: no retry.';
+    END IF;
+    IF k.type IN ('NOOP', 'SQL', 'DATABASE_MIGRATE', 'HTTP', 'COMMAND') THEN
+        RETURN;
+    END IF;
+    near := replace(replace(upper(btrim(k.type)), '-', '_'), ' ', '_');
+    IF near NOT IN ('NOOP', 'SQL', 'DATABASE_MIGRATE', 'HTTP', 'COMMAND') THEN
+        SELECT y INTO near FROM replica_heartbeat h CROSS JOIN unnest(h.types) y
+        WHERE h.state <> 'DEAD' AND lower(y) = lower(k.type)
+        ORDER BY y = k.type DESC LIMIT 1;
+        IF near = k.type THEN
+            near := NULL;
+        END IF;
+    END IF;
+    IF near IS NOT NULL THEN
+        RAISE NOTICE 'type "%" is a type of your own, which nobody may run: did you mean %?', left(k.type, 100), left(near, 100)
+            USING HINT = 'Types are told apart by case. Runs of a type that nobody runs wait: SELECT * FROM rowrun.waiting().';
+    END IF;
+END $_$;
+
+
+--
+-- Name: FUNCTION check_task_words(k rowrun.task); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.check_task_words(k rowrun.task) IS 'Internal: says what is wrong with the words of a task, and what was meant.';
+
+
+--
+-- Name: check_worker(text, text[], integer, interval); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.check_worker(worker text, types text[], most integer, lease interval) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+DECLARE
+    builtin text;
+BEGIN
+    IF coalesce(worker, '') = '' OR octet_length(worker) > 200 THEN
+        RAISE EXCEPTION 'a worker has a name of 1 to 200 bytes' USING ERRCODE = 'RR003', HINT = 'Give what the operator should see, such as reports-1.';
+    END IF;
+    IF coalesce(cardinality(types), 0) NOT BETWEEN 1 AND 100 OR array_position(types, NULL) IS NOT NULL OR octet_length(array_to_string(types, '')) > 10000 THEN
+        RAISE EXCEPTION 'a worker claims 1 to 100 types, none of them NULL' USING ERRCODE = 'RR003', HINT = 'ARRAY[''REPORT'']';
+    END IF;
+    SELECT y INTO builtin FROM unnest(types) y WHERE y IN ('NOOP', 'SQL', 'DATABASE_MIGRATE', 'HTTP', 'COMMAND') LIMIT 1;
+    IF FOUND THEN
+        RAISE EXCEPTION 'type % is run by the sidecar, not by workers', builtin USING ERRCODE = 'RR003', HINT = 'Give the task a type of your own.';
+    END IF;
+    IF coalesce(most, 0) NOT BETWEEN 1 AND 1000 THEN
+        RAISE EXCEPTION 'a worker claims 1 to 1000 runs at once, not %', coalesce(most::text, 'NULL') USING ERRCODE = 'RR003', HINT = 'As many as it has free hands.';
+    END IF;
+    IF lease IS NULL OR lease < interval '1 s' OR lease > interval '1 day' THEN
+        RAISE EXCEPTION 'a lease lasts 1 s to 1 day, not %', coalesce(lease::text, 'NULL')
+            USING ERRCODE = 'RR003', HINT = 'About three times as long as the worker''s heartbeats are apart.';
+    END IF;
+END $$;
+
+
+--
+-- Name: FUNCTION check_worker(worker text, types text[], most integer, lease interval); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.check_worker(worker text, types text[], most integer, lease interval) IS 'Internal: refuses what a worker may not ask for.';
+
+
+--
+-- Name: claim_runs(uuid, text, text[], integer, interval); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.claim_runs(request_id uuid, worker text, types text[], max integer DEFAULT 1, lease interval DEFAULT '00:01:00'::interval) RETURNS TABLE(run_id bigint, claim uuid, type text, payload jsonb, attempt integer, root_id bigint, deadline timestamp with time zone)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    hash bytea := sha256(uuid_send(claim_runs.request_id));
+    comes_in boolean;
+    replica text;
+BEGIN
+    PERFORM check_isolation();
+    PERFORM check_worker(worker, types, max, lease);
+    PERFORM check_request(request_id);
+    IF NOT worker_may_find(hash, types) THEN
+        PERFORM register_worker(worker, types, max, lease);
+        RETURN;
+    END IF;
+    INSERT INTO worker_request (request_hash, made_at) VALUES (hash, clock_timestamp()) ON CONFLICT DO NOTHING;
+    comes_in := FOUND;
+    IF NOT comes_in THEN
+        UPDATE worker_request q SET made_at = clock_timestamp()
+        WHERE q.request_hash = hash AND q.results_hash IS NULL AND q.made_at < clock_timestamp() - interval '30 s'
+          AND NOT EXISTS (SELECT FROM claimed_by_request(claim_runs.request_id));
+        comes_in := FOUND;
+    END IF;
+    IF comes_in THEN
+        replica := register_worker(worker, types, max, lease);
+        IF replica IS NULL OR take_for_worker(claim_runs.request_id, replica, types, max, lease) = 0 THEN
+            DELETE FROM worker_request q WHERE q.request_hash = hash;
+        END IF;
+    END IF;
+    RETURN QUERY SELECT * FROM claimed_by_request(claim_runs.request_id);
+END $$;
+
+
+--
+-- Name: FUNCTION claim_runs(request_id uuid, worker text, types text[], max integer, lease interval); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.claim_runs(request_id uuid, worker text, types text[], max integer, lease interval) IS 'Hands AVAILABLE runs to a worker, each with a claim; the same request is given the same ones. A claim holds from the COMMIT.';
+
+
+--
+-- Name: claimed_by_request(uuid); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.claimed_by_request(request_id uuid) RETURNS TABLE(run_id bigint, claim uuid, type text, payload jsonb, attempt integer, root_id bigint, deadline timestamp with time zone)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
+    SELECT r.id, worker_claim_of(claimed_by_request.request_id, r.id), r.type,
+           CASE WHEN k.state IS NULL THEN k.payload || r.input ELSE jsonb_build_object('state', k.state) || k.payload || r.input END,
+           r.attempt, r.root_id, r.deadline
+    FROM worker_claim c JOIN task_run r ON r.id = c.run_id JOIN task k ON k.id = r.task_id
+    WHERE c.request_hash = sha256(uuid_send(claimed_by_request.request_id)) AND coalesce(r.status, '') = 'RUNNING' AND r.claim_hash = c.claim_hash
+    ORDER BY r.priority DESC, r.run_at, r.id;
+END $$;
+
+
+--
+-- Name: FUNCTION claimed_by_request(request_id uuid); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.claimed_by_request(request_id uuid) IS 'Internal: what a worker holds by a request.';
+
+
+--
 -- Name: clock_change(text, timestamp with time zone, timestamp with time zone); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
@@ -1821,11 +2060,11 @@ CREATE TABLE rowrun.plan (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     announced_round integer DEFAULT 0 NOT NULL,
     retry_count integer DEFAULT 0 NOT NULL,
-    CONSTRAINT plan_id_check CHECK ((id >= 1)),
-    CONSTRAINT plan_name_check CHECK ((octet_length(name) <= 200)),
-    CONSTRAINT plan_on_failure_check CHECK ((on_failure = ANY (ARRAY['STOP_DATABASE'::text, 'STOP'::text, 'CONTINUE'::text]))),
-    CONSTRAINT plan_parallel_limit_check CHECK ((parallel_limit >= 1)),
-    CONSTRAINT plan_project_check CHECK (((project <> ''::text) AND (octet_length(project) <= 200)))
+    CONSTRAINT plan_id_from_1 CHECK ((id >= 1)),
+    CONSTRAINT plan_name_up_to_200_bytes CHECK ((octet_length(name) <= 200)),
+    CONSTRAINT plan_on_failure_stop_database_stop_or_continue CHECK ((on_failure = ANY (ARRAY['STOP_DATABASE'::text, 'STOP'::text, 'CONTINUE'::text]))),
+    CONSTRAINT plan_parallel_limit_from_1 CHECK ((parallel_limit >= 1)),
+    CONSTRAINT plan_project_1_to_200_bytes CHECK (((project <> ''::text) AND (octet_length(project) <= 200)))
 );
 
 
@@ -2012,13 +2251,20 @@ CREATE FUNCTION rowrun.complete_run(run_id bigint, claim uuid, result jsonb DEFA
 #variable_conflict use_column
 DECLARE
     ended text;
+    worker boolean;
 BEGIN
     PERFORM check_isolation();
+    -- A worker's claim is locked before all others, as in end_worker_runs.
+    PERFORM FROM worker_claim c WHERE c.run_id = complete_run.run_id AND c.claim_hash = sha256(uuid_send(complete_run.claim)) FOR UPDATE;
+    worker := FOUND;
     SELECT e.status INTO ended FROM end_runs(ARRAY[complete_run.run_id], ARRAY[coalesce(complete_run.claim, gen_random_uuid())],
         ARRAY['DONE'], ARRAY[coalesce(complete_run.result, '{}')], ARRAY['NONE']) e;
     IF ended IS NULL THEN
         RAISE EXCEPTION 'run % is not held by this claim', complete_run.run_id
             USING ERRCODE = 'RR002', HINT = 'The run has ended or was given to another attempt.';
+    END IF;
+    IF worker THEN
+        DELETE FROM worker_claim c WHERE c.run_id = complete_run.run_id;
     END IF;
     RETURN ended;
 END $$;
@@ -2278,31 +2524,52 @@ CREATE FUNCTION rowrun.define_task(name text, type text, payload jsonb DEFAULT '
 #variable_conflict use_column
 DECLARE
     made bigint;
+    replaced text; -- what it had
 BEGIN
     IF coalesce(define_task.name, '') = '' THEN
         RAISE EXCEPTION 'define_task needs a name' USING ERRCODE = 'RR003', HINT = 'The name is how run_task finds it.';
     END IF;
-    INSERT INTO rowrun.task AS k (name, type, payload, queue, database_id, version, sequential, priority, timeout,
-                                  progress_timeout, max_attempts, retry_delay, on_stale, labels)
-    VALUES (define_task.name, define_task.type, define_task.payload, define_task.queue, define_task.database_id,
-            define_task.version, define_task.sequential, define_task.priority, define_task.timeout,
-            define_task.progress_timeout, define_task.max_attempts, define_task.retry_delay, define_task.on_stale,
-            define_task.labels)
-    ON CONFLICT (name) WHERE name <> '' AND plan_id IS NULL DO UPDATE
-    SET type = excluded.type, payload = excluded.payload, queue = excluded.queue, database_id = excluded.database_id,
-        version = excluded.version, sequential = excluded.sequential, priority = excluded.priority,
-        timeout = excluded.timeout, progress_timeout = excluded.progress_timeout, max_attempts = excluded.max_attempts,
-        retry_delay = excluded.retry_delay, on_stale = excluded.on_stale, labels = excluded.labels
-    WHERE (k.type, k.payload, k.queue, k.database_id, k.version, k.sequential, k.priority, k.timeout, k.progress_timeout,
-           k.max_attempts, k.retry_delay, k.on_stale, k.labels)
-          IS DISTINCT FROM
-          (excluded.type, excluded.payload, excluded.queue, excluded.database_id, excluded.version, excluded.sequential,
-           excluded.priority, excluded.timeout, excluded.progress_timeout, excluded.max_attempts, excluded.retry_delay,
-           excluded.on_stale, excluded.labels)
-    RETURNING k.id INTO made;
-    IF made IS NULL THEN
-        SELECT k.id INTO made FROM rowrun.task k WHERE k.name = define_task.name AND k.plan_id IS NULL;
-    END IF;
+    LOOP
+        -- An INSERT first would draw an id at each call.
+        SELECT k.id, concat_ws(', ',
+                   CASE WHEN k.type <> define_task.type THEN 'type ' || k.type END,
+                   CASE WHEN k.payload <> coalesce(define_task.payload, '{}') THEN 'payload' END,
+                   CASE WHEN k.queue <> coalesce(define_task.queue, 'default') THEN 'queue ' || k.queue END,
+                   CASE WHEN k.database_id IS DISTINCT FROM define_task.database_id THEN 'database_id ' || coalesce(k.database_id, 'NULL') END,
+                   CASE WHEN k.version IS DISTINCT FROM define_task.version THEN 'version ' || coalesce(k.version, 'NULL') END,
+                   CASE WHEN k.sequential <> coalesce(define_task.sequential, define_task.type = 'DATABASE_MIGRATE') THEN 'sequential ' || k.sequential END,
+                   CASE WHEN k.priority <> coalesce(define_task.priority, 0) THEN 'priority ' || k.priority END,
+                   CASE WHEN k.timeout IS DISTINCT FROM define_task.timeout THEN 'timeout ' || coalesce(k.timeout::text, 'NULL') END,
+                   CASE WHEN k.progress_timeout IS DISTINCT FROM define_task.progress_timeout THEN 'progress_timeout ' || coalesce(k.progress_timeout::text, 'NULL') END,
+                   CASE WHEN k.max_attempts <> coalesce(define_task.max_attempts, 1) THEN 'max_attempts ' || k.max_attempts END,
+                   CASE WHEN k.retry_delay <> coalesce(define_task.retry_delay, '10 s') THEN 'retry_delay ' || k.retry_delay END,
+                   CASE WHEN k.on_stale <> coalesce(define_task.on_stale, 'FAIL') THEN 'on_stale ' || k.on_stale END,
+                   CASE WHEN k.labels <> coalesce(define_task.labels, '{}') THEN 'labels' END)
+        INTO made, replaced FROM rowrun.task k WHERE k.name = define_task.name AND k.plan_id IS NULL;
+        EXIT WHEN FOUND AND replaced = '';
+        IF FOUND THEN
+            UPDATE rowrun.task k
+            SET type = define_task.type, payload = define_task.payload, queue = define_task.queue, database_id = define_task.database_id,
+                version = define_task.version, sequential = define_task.sequential, priority = define_task.priority,
+                timeout = define_task.timeout, progress_timeout = define_task.progress_timeout, max_attempts = define_task.max_attempts,
+                retry_delay = define_task.retry_delay, on_stale = define_task.on_stale, labels = define_task.labels
+            WHERE k.id = made AND k.name = define_task.name AND k.plan_id IS NULL;
+            IF FOUND THEN
+                RAISE NOTICE 'define_task: task "%" (id %) is brought up to date; it had another: %', define_task.name, made, replaced;
+                EXIT;
+            END IF;
+        ELSE
+            INSERT INTO rowrun.task AS k (name, type, payload, queue, database_id, version, sequential, priority, timeout,
+                                          progress_timeout, max_attempts, retry_delay, on_stale, labels)
+            VALUES (define_task.name, define_task.type, define_task.payload, define_task.queue, define_task.database_id,
+                    define_task.version, define_task.sequential, define_task.priority, define_task.timeout,
+                    define_task.progress_timeout, define_task.max_attempts, define_task.retry_delay, define_task.on_stale,
+                    define_task.labels)
+            ON CONFLICT (name) WHERE name <> '' AND plan_id IS NULL DO NOTHING
+            RETURNING k.id INTO made;
+            EXIT WHEN FOUND;
+        END IF;
+    END LOOP;
     RETURN made;
 END $$;
 
@@ -2560,6 +2827,47 @@ COMMENT ON FUNCTION rowrun.end_runs(run_ids bigint[], claims uuid[], statuses te
 
 
 --
+-- Name: end_worker_runs(uuid[], bigint[], text[], jsonb[], text[]); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.end_worker_runs(claims uuid[], named_ids bigint[], end_statuses text[], results jsonb[], retries text[]) RETURNS TABLE(n integer, run_id bigint, verdict text)
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    mine record;
+    ended_ids bigint[];
+    ended_statuses text[];
+BEGIN
+    PERFORM FROM worker_claim c WHERE c.claim_hash = ANY (ARRAY(SELECT sha256(uuid_send(x)) FROM unnest(claims) x)) ORDER BY c.run_id FOR UPDATE;
+    SELECT array_agg(c.run_id) AS ids, array_agg(i.claim) AS claims, array_agg(i.status) AS statuses, array_agg(i.result) AS results, array_agg(i.retry) AS retries
+    INTO mine
+    FROM (SELECT DISTINCT ON (x.claim) x.claim, x.named, x.status, x.result, x.retry
+          FROM unnest(claims, named_ids, end_statuses, results, retries) WITH ORDINALITY x(claim, named, status, result, retry, n) ORDER BY x.claim, x.n) i
+    JOIN worker_claim c ON c.claim_hash = sha256(uuid_send(i.claim)) AND c.run_id = coalesce(i.named, c.run_id);
+    IF mine.ids IS NOT NULL THEN
+        SELECT array_agg(e.run_id), array_agg(e.status) INTO ended_ids, ended_statuses
+        FROM end_runs(mine.ids, mine.claims, mine.statuses, mine.results, mine.retries) e;
+        DELETE FROM worker_claim c WHERE c.run_id = ANY (mine.ids);
+    END IF;
+    RETURN QUERY
+    SELECT i.n::integer, m.run_id, CASE WHEN e.status IS NULL THEN 'LOST' WHEN e.status = 'CANCELED' AND i.status <> 'CANCELED' THEN 'CANCELED' ELSE 'OK' END
+    FROM unnest(claims, end_statuses) WITH ORDINALITY i(claim, status, n)
+    LEFT JOIN unnest(mine.ids, mine.claims) m(run_id, claim) ON m.claim = i.claim
+    LEFT JOIN unnest(ended_ids, ended_statuses) e(run_id, status) ON e.run_id = m.run_id
+    ORDER BY i.n;
+END $$;
+
+
+--
+-- Name: FUNCTION end_worker_runs(claims uuid[], named_ids bigint[], end_statuses text[], results jsonb[], retries text[]); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.end_worker_runs(claims uuid[], named_ids bigint[], end_statuses text[], results jsonb[], retries text[]) IS 'Internal: ends runs that workers hold.';
+
+
+--
 -- Name: insert_many(bigint, jsonb, text[], text, timestamp with time zone, integer); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
@@ -2579,7 +2887,7 @@ BEGIN
         INSERT INTO rowrun.task_run AS r (task_id, input, run_at, priority, idempotency_key)
         SELECT insert_many.task, e.input, insert_many.run_at, insert_many.priority, idempotency_keys[e.n]
         FROM jsonb_array_elements(inputs) WITH ORDINALITY AS e(input, n) ORDER BY e.n
-        ON CONFLICT (task_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
+        ON CONFLICT (task_id, idempotency_key) DO NOTHING
         RETURNING r.id;
     ELSIF on_conflict = 'FAIL' THEN
         RETURN QUERY
@@ -2747,14 +3055,21 @@ CREATE FUNCTION rowrun.fail_run(run_id bigint, claim uuid, detail text) RETURNS 
 #variable_conflict use_column
 DECLARE
     ended text;
+    worker boolean;
 BEGIN
     PERFORM check_isolation();
+    -- A worker's claim is locked before all others, as in end_worker_runs.
+    PERFORM FROM worker_claim c WHERE c.run_id = fail_run.run_id AND c.claim_hash = sha256(uuid_send(fail_run.claim)) FOR UPDATE;
+    worker := FOUND;
     SELECT e.status INTO ended FROM end_runs(ARRAY[fail_run.run_id], ARRAY[coalesce(fail_run.claim, gen_random_uuid())],
         ARRAY['FAILED'], ARRAY[jsonb_build_object('code', 'ERROR', 'detail', left(coalesce(fail_run.detail, ''), 100000))],
         ARRAY['FAILURE']) e;
     IF ended IS NULL THEN
         RAISE EXCEPTION 'run % is not held by this claim', fail_run.run_id
             USING ERRCODE = 'RR002', HINT = 'The run has ended or was given to another attempt.';
+    END IF;
+    IF worker THEN
+        DELETE FROM worker_claim c WHERE c.run_id = fail_run.run_id;
     END IF;
     RETURN ended;
 END $$;
@@ -2810,6 +3125,63 @@ END;
 --
 
 COMMENT ON FUNCTION rowrun.failed_task(plan_id bigint, database_id text) IS 'Internal: the task that holds others of its plan back by its failure.';
+
+
+--
+-- Name: finish_runs(uuid, text, jsonb, text[], integer, interval); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.finish_runs(request_id uuid, worker text, results jsonb, types text[] DEFAULT NULL::text[], claim_next integer DEFAULT 0, lease interval DEFAULT NULL::interval) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+DECLARE
+    hash bytea := sha256(uuid_send(finish_runs.request_id));
+    replica text;
+    first record;
+    ended jsonb;
+BEGIN
+    PERFORM check_isolation();
+    PERFORM check_request(finish_runs.request_id);
+    PERFORM check_results(results);
+    IF coalesce(claim_next, 0) <> 0 THEN
+        lease := coalesce(lease, interval '1 min');
+        PERFORM check_worker(worker, types, claim_next, lease);
+    END IF;
+    INSERT INTO worker_request (request_hash, made_at, results_hash) VALUES (hash, clock_timestamp(), jsonb_hash_extended(results, 0)) ON CONFLICT DO NOTHING;
+    IF FOUND THEN
+        IF claim_next > 0 THEN
+            replica := register_worker(worker, types, claim_next, lease);
+        END IF;
+        SELECT coalesce(jsonb_agg(jsonb_build_object('run_id', coalesce(e.run_id, a.named[e.n]), 'verdict', e.verdict) ORDER BY e.n), '[]') INTO ended
+        FROM (SELECT array_agg((x.o ->> 'claim')::uuid ORDER BY x.n) AS claims, array_agg((x.o ->> 'run_id')::bigint ORDER BY x.n) AS named,
+                     array_agg(x.o ->> 'status' ORDER BY x.n) AS statuses, array_agg(worker_result(x.o) ORDER BY x.n) AS results,
+                     array_agg('FAILURE'::text) AS retries
+              FROM jsonb_array_elements(finish_runs.results) WITH ORDINALITY x(o, n)) a
+        CROSS JOIN LATERAL end_worker_runs(a.claims, a.named, a.statuses, a.results, a.retries) e
+        WHERE a.claims IS NOT NULL;
+        UPDATE worker_request q SET answer = ended WHERE q.request_hash = hash;
+        IF replica IS NOT NULL THEN
+            PERFORM take_for_worker(finish_runs.request_id, replica, types, claim_next, lease);
+        END IF;
+    ELSE
+        SELECT q.answer, q.results_hash INTO first FROM worker_request q WHERE q.request_hash = hash;
+        IF first.results_hash IS DISTINCT FROM jsonb_hash_extended(results, 0) THEN
+            RAISE EXCEPTION 'this request was sent before, % results', CASE WHEN first.results_hash IS NULL THEN 'without' ELSE 'with other' END
+                USING ERRCODE = 'RR003', HINT = 'Give each request an id of its own; the same only where it is sent again as it was.';
+        END IF;
+        ended := first.answer;
+    END IF;
+    RETURN jsonb_build_object('ended', ended, 'claimed',
+        (SELECT coalesce(jsonb_agg(to_jsonb(c)), '[]') FROM claimed_by_request(finish_runs.request_id) c));
+END $$;
+
+
+--
+-- Name: FUNCTION finish_runs(request_id uuid, worker text, results jsonb, types text[], claim_next integer, lease interval); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.finish_runs(request_id uuid, worker text, results jsonb, types text[], claim_next integer, lease interval) IS 'Records a worker''s results, and claims what comes next; the same request has the same answer.';
 
 
 --
@@ -3032,6 +3404,58 @@ END;
 --
 
 COMMENT ON FUNCTION rowrun.handler_task(named text) IS 'Internal: the task that on_failure_task names, by name or id.';
+
+
+--
+-- Name: heartbeat_worker(text, uuid[]); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.heartbeat_worker(worker text, claims uuid[]) RETURNS TABLE(claim uuid, verdict text)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    t timestamptz;
+    rests boolean;
+BEGIN
+    PERFORM check_isolation();
+    IF cardinality(claims) > 10000 THEN
+        RAISE EXCEPTION 'a heartbeat names at most 10000 claims' USING ERRCODE = 'RR003', HINT = 'Send several.';
+    END IF;
+    -- Where somebody's transaction holds the row, that one is just writing it.
+    UPDATE replica_heartbeat h SET last_heartbeat = clock_timestamp(), running = coalesce(cardinality(claims), 0),
+        types = CASE WHEN h.state = 'ACTIVE' AND h.paused_at IS NULL
+                     THEN ARRAY(SELECT x FROM unnest(h.types) x WHERE NOT EXISTS (SELECT FROM task_type d WHERE d.type = x AND d.draining) ORDER BY x)
+                     ELSE '{}' END
+    WHERE h.replica_id = (
+        SELECT o.replica_id FROM replica_heartbeat o
+        WHERE o.worker AND o.state <> 'DEAD' AND o.name = heartbeat_worker.worker AND o.last_heartbeat + o.lease > clock_timestamp()
+          AND (o.last_heartbeat < clock_timestamp() - o.lease / 10 OR o.running <> coalesce(cardinality(claims), 0))
+        FOR NO KEY UPDATE SKIP LOCKED);
+    SELECT h.state <> 'ACTIVE' OR h.paused_at IS NOT NULL INTO rests
+    FROM replica_heartbeat h WHERE h.worker AND h.state <> 'DEAD' AND h.name = heartbeat_worker.worker;
+    -- Whoever is just ending one of them holds it: what is seen behind the lock is how it was left.
+    PERFORM FROM worker_claim c WHERE c.claim_hash = ANY (ARRAY(SELECT sha256(uuid_send(x)) FROM unnest(claims) x)) ORDER BY c.run_id FOR NO KEY UPDATE;
+    t := clock_timestamp();
+    UPDATE worker_claim c SET until = t + c.lease FROM task_run r
+    WHERE c.claim_hash = ANY (ARRAY(SELECT sha256(uuid_send(x)) FROM unnest(claims) x))
+      AND r.id = c.run_id AND coalesce(r.status, '') = 'RUNNING' AND r.claim_hash = c.claim_hash;
+    RETURN QUERY
+    SELECT i.claim, CASE WHEN r.status = 'RUNNING' AND r.cancel_requested_at IS NULL THEN CASE WHEN rests THEN 'DRAIN' ELSE 'OK' END
+                         WHEN r.status IN ('RUNNING', 'CANCELED') THEN 'CANCELED' ELSE 'LOST' END
+    FROM unnest(claims) WITH ORDINALITY i(claim, n)
+    LEFT JOIN worker_claim c ON c.claim_hash = sha256(uuid_send(i.claim))
+    LEFT JOIN task_run r ON r.id = c.run_id AND r.claim_hash = c.claim_hash
+    ORDER BY i.n;
+END $$;
+
+
+--
+-- Name: FUNCTION heartbeat_worker(worker text, claims uuid[]); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.heartbeat_worker(worker text, claims uuid[]) IS 'Prolongs a worker''s claims; of each OK, CANCELED, DRAIN or LOST.';
 
 
 --
@@ -3263,11 +3687,11 @@ CREATE FUNCTION rowrun.insert_successors(run_ids bigint[], retries text[], succe
 BEGIN
     INSERT INTO rowrun.task_run (id, task_id, retry_of, root_id, attempt, input, priority, creator, round, tick, run_at, failures, recoveries)
     SELECT r.retry_run_id, r.task_id, r.id, r.root_id, least(r.attempt, 2147483646) + 1, r.input, r.priority, r.creator, r.round, r.tick,
-           CASE i.retry WHEN 'STALE' THEN t
+           CASE WHEN i.retry IN ('STALE', 'RELEASED') THEN t
                 ELSE t + least(interval '1 hour', least(k.retry_delay, interval '1 hour')
                                * power(2, least(r.failures, 20)) * (0.8 + 0.4 * random())) END,
-           least(r.failures, 2147483646) + CASE i.retry WHEN 'STALE' THEN 0 ELSE 1 END,
-           CASE i.retry WHEN 'STALE' THEN least(r.recoveries, 2147483646) + 1 ELSE 0 END
+           least(r.failures, 2147483646) + CASE i.retry WHEN 'FAILURE' THEN 1 ELSE 0 END,
+           CASE i.retry WHEN 'STALE' THEN least(r.recoveries, 2147483646) + 1 WHEN 'RELEASED' THEN r.recoveries ELSE 0 END
     FROM unnest(run_ids, retries) AS i(id, retry)
     JOIN rowrun.task_run r ON r.id = i.id
     JOIN rowrun.task k ON k.id = r.task_id
@@ -3441,6 +3865,22 @@ CREATE FUNCTION rowrun.is_scheduling() RETURNS boolean
 --
 
 COMMENT ON FUNCTION rowrun.is_scheduling() IS 'Internal: whether a statement that makes or moves ticks is the schedule''s.';
+
+
+--
+-- Name: is_uuid(text); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.is_uuid(value text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    RETURN COALESCE((value ~* '^\{?[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}\}?$'::text), false);
+
+
+--
+-- Name: FUNCTION is_uuid(value text); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.is_uuid(value text) IS 'Internal: whether a text is a uuid.';
 
 
 --
@@ -3738,7 +4178,7 @@ CREATE FUNCTION rowrun.judge_ends(run_ids bigint[], claims uuid[], statuses text
              ELSE COALESCE(i.result, '{}'::jsonb)
          END AS "coalesce",
      i.retry,
-     ((i.status = 'FAILED'::text) AND (x.cancel_requested_at IS NULL) AND (NOT k.skipped) AND ((k.type = x.type) OR (k.type <> ALL (ARRAY['SQL'::text, 'DATABASE_MIGRATE'::text, 'COMMAND'::text]))) AND (((i.retry = 'FAILURE'::text) AND (x.failures < (k.max_attempts - 1))) OR ((i.retry = 'STALE'::text) AND (k.on_stale = 'RETRY'::text) AND (x.recoveries < 5)))),
+     ((i.status = 'FAILED'::text) AND (x.cancel_requested_at IS NULL) AND (NOT k.skipped) AND ((k.type = x.type) OR (k.type <> ALL (ARRAY['SQL'::text, 'DATABASE_MIGRATE'::text, 'COMMAND'::text]))) AND ((i.retry = 'RELEASED'::text) OR ((i.retry = 'FAILURE'::text) AND (x.failures < (k.max_attempts - 1))) OR ((i.retry = 'STALE'::text) AND (k.on_stale = 'RETRY'::text) AND (x.recoveries < 5)))),
      ((i.status = 'FAILED'::text) AND (k.on_failure_task IS NOT NULL))
     FROM ((UNNEST(judge_ends.run_ids, judge_ends.claims, judge_ends.statuses, judge_ends.results, judge_ends.retries) i(id, claim, status, result, retry)
       JOIN rowrun.task_run x ON ((x.id = i.id)))
@@ -4592,7 +5032,12 @@ BEGIN
     ELSIF (shown - late) AT TIME ZONE 'UTC' AT TIME ZONE zone = shown THEN
         RETURN (shown - late) AT TIME ZONE 'UTC';
     ELSIF early < late THEN
-        RETURN rowrun.clock_change(zone, (shown - late) AT TIME ZONE 'UTC', (shown - early) AT TIME ZONE 'UTC');
+        changed := rowrun.clock_change(zone, (shown - late) AT TIME ZONE 'UTC', (shown - early) AT TIME ZONE 'UTC');
+        since := (changed AT TIME ZONE 'UTC') + late; -- what the clock shows when the gap is over
+        IF fixed OR rowrun.cron_local(parts[1], parts[2], parts[3], parts[4], parts[5], parts[6] = 1, since) = since THEN
+            RETURN changed;
+        END IF;
+        RETURN rowrun.tick_after(parts, zone, changed, grid);
     END IF;
     RETURN guess;
 END $$;
@@ -4866,6 +5311,11 @@ BEGIN
     NEW.name := coalesce(NEW.name, '');
     NEW.on_failure := coalesce(NEW.on_failure, 'STOP_DATABASE');
     NEW.paused := coalesce(NEW.paused, false);
+    IF NEW.on_failure NOT IN ('STOP_DATABASE', 'STOP', 'CONTINUE') THEN
+        RAISE EXCEPTION 'on_failure "%" of a plan is none of STOP_DATABASE, STOP, CONTINUE', left(NEW.on_failure, 100)
+            USING ERRCODE = 'check_violation', CONSTRAINT = 'plan_on_failure_stop_database_stop_or_continue',
+                HINT = 'What a task that failed for good holds back: the later versions on its database, the default; every other run of the plan; nothing.';
+    END IF;
     NEW.round := 1;
     NEW.announced_round := 0;
     NEW.retry_count := 0;
@@ -5458,6 +5908,105 @@ COMMENT ON FUNCTION rowrun.record_orphans(patience interval, every interval) IS 
 
 
 --
+-- Name: register_worker(text, text[], integer, interval); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.register_worker(worker_name text, types text[], most integer, lease interval) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+DECLARE
+    t timestamptz := clock_timestamp();
+    known record;
+    wanted text[];
+    made text;
+BEGIN
+    LOOP
+        SELECT h.replica_id, h.types, h.state = 'ACTIVE' AND h.paused_at IS NULL AS claims, h.last_heartbeat + h.lease < t AS gone,
+               h.lease >= register_worker.lease AND h.concurrency >= most AND h.last_heartbeat > t - h.lease / 10 AS fresh
+        INTO known FROM replica_heartbeat h WHERE h.worker AND h.state <> 'DEAD' AND h.name = worker_name;
+        IF known.gone THEN
+            PERFORM FROM replica_heartbeat h WHERE h.replica_id = known.replica_id FOR NO KEY UPDATE SKIP LOCKED;
+            IF NOT FOUND THEN
+                RETURN CASE WHEN known.claims THEN known.replica_id END;
+            END IF;
+            UPDATE replica_heartbeat h SET state = 'DEAD'
+            WHERE h.replica_id = known.replica_id AND h.state <> 'DEAD' AND h.last_heartbeat + h.lease < t;
+            CONTINUE;
+        END IF;
+        wanted := CASE WHEN known.claims IS FALSE THEN '{}'
+                       ELSE ARRAY(SELECT DISTINCT x FROM unnest(known.types || register_worker.types) x
+                                  WHERE NOT EXISTS (SELECT FROM task_type d WHERE d.type = x AND d.draining) ORDER BY x) END;
+        IF cardinality(wanted) > 500 THEN
+            RAISE EXCEPTION 'worker % has claimed more than 500 types', worker_name USING ERRCODE = 'RR003', HINT = 'Give programs that run different types names of their own.';
+        END IF;
+        IF known.fresh AND known.types = wanted THEN
+            RETURN CASE WHEN known.claims THEN known.replica_id END;
+        END IF;
+        IF deployment_elsewhere() THEN
+            RAISE EXCEPTION 'this database is a copy of another deployment''s: its runs are run there'
+                USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'rowrun migrate deployment new (a copy) or moved (a restore)';
+        END IF;
+        IF known.replica_id IS NOT NULL THEN
+            UPDATE replica_heartbeat h
+            SET last_heartbeat = greatest(h.last_heartbeat, t), lease = greatest(h.lease, register_worker.lease),
+                concurrency = greatest(h.concurrency, most), types = wanted
+            WHERE h.replica_id = (SELECT o.replica_id FROM replica_heartbeat o
+                                  WHERE o.replica_id = known.replica_id AND o.state <> 'DEAD' FOR NO KEY UPDATE SKIP LOCKED);
+            RETURN CASE WHEN known.claims THEN known.replica_id END;
+        END IF;
+        INSERT INTO replica_heartbeat (replica_id, last_heartbeat, name, lease, queues, types, concurrency, worker)
+        VALUES ('worker-' || gen_random_uuid(), t, worker_name, register_worker.lease, '{}', wanted, most, true)
+        ON CONFLICT (name) WHERE worker AND state <> 'DEAD' DO NOTHING RETURNING replica_id INTO made;
+        IF made IS NOT NULL THEN
+            RETURN made;
+        END IF;
+    END LOOP;
+END $$;
+
+
+--
+-- Name: FUNCTION register_worker(worker_name text, types text[], most integer, lease interval); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.register_worker(worker_name text, types text[], most integer, lease interval) IS 'Internal: the id of a worker that may claim.';
+
+
+--
+-- Name: release_runs(uuid[]); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.release_runs(claims uuid[]) RETURNS TABLE(claim uuid, verdict text)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM check_isolation();
+    IF claims IS NULL THEN
+        RETURN;
+    END IF;
+    IF cardinality(claims) > 1000 THEN
+        RAISE EXCEPTION 'at most 1000 runs are released at once' USING ERRCODE = 'RR003', HINT = 'Call it several times.';
+    END IF;
+    RETURN QUERY
+    SELECT i.claim, e.verdict
+    FROM unnest(claims) WITH ORDINALITY i(claim, n)
+    JOIN end_worker_runs(claims, array_fill(NULL::bigint, ARRAY[cardinality(claims)]), array_fill('FAILED'::text, ARRAY[cardinality(claims)]),
+        array_fill('{"code": "RELEASED", "detail": "Task run given back by its worker"}'::jsonb, ARRAY[cardinality(claims)]),
+        array_fill('RELEASED'::text, ARRAY[cardinality(claims)])) e ON e.n = i.n
+    ORDER BY i.n;
+END $$;
+
+
+--
+-- Name: FUNCTION release_runs(claims uuid[]); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.release_runs(claims uuid[]) IS 'Gives a worker''s runs back, each to a successor; of each claim OK, CANCELED or LOST.';
+
+
+--
 -- Name: remove_any_dependency(bigint, bigint); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
@@ -5628,7 +6177,7 @@ BEGIN
     FOR i IN 1..10 LOOP
         INSERT INTO rowrun.task_run AS r (task_id, input, run_at, priority, idempotency_key)
         VALUES (replace_run.task, replace_run.input, replace_run.run_at, replace_run.priority, replace_run.idempotency_key)
-        ON CONFLICT (task_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
+        ON CONFLICT (task_id, idempotency_key) DO NOTHING
         RETURNING r.id INTO made;
         IF made IS NOT NULL THEN
             RETURN made;
@@ -5937,7 +6486,7 @@ BEGIN
     FOR i IN 1..10 LOOP
         INSERT INTO rowrun.task_run AS r (task_id, input, run_at, priority, idempotency_key)
         VALUES (run_task.task, run_task.input, run_task.run_at, run_task.priority, run_task.idempotency_key)
-        ON CONFLICT (task_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
+        ON CONFLICT (task_id, idempotency_key) DO NOTHING
         RETURNING r.id INTO made;
         IF made IS NULL THEN
             SELECT r.id INTO made FROM rowrun.task_run r
@@ -5963,25 +6512,30 @@ COMMENT ON FUNCTION rowrun.run_task(task bigint, input jsonb, run_at timestamp w
 CREATE FUNCTION rowrun.run_task(task text, input jsonb DEFAULT '{}'::jsonb, run_at timestamp with time zone DEFAULT now(), priority integer DEFAULT NULL::integer, idempotency_key text DEFAULT NULL::text) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
-    AS $$
+    AS $_$
 #variable_conflict use_column
 DECLARE
     found_id bigint;
 BEGIN
     SELECT k.id INTO found_id FROM rowrun.task k WHERE k.name = run_task.task AND k.name <> '' AND k.plan_id IS NULL;
+    IF found_id IS NULL AND run_task.task ~ '^[0-9]{1,18}$' THEN -- as drivers send numbers
+        SELECT k.id INTO found_id FROM rowrun.task k WHERE k.id = run_task.task::bigint;
+    END IF;
     IF found_id IS NULL THEN
-        RAISE EXCEPTION 'there is no task named "%"', run_task.task
-            USING ERRCODE = 'no_data_found', HINT = 'Define it: SELECT rowrun.define_task(name, type, payload).';
+        RAISE EXCEPTION 'there is no task named "%"', left(run_task.task, 200)
+            USING ERRCODE = 'no_data_found', HINT = coalesce(
+                'Did you mean ' || (SELECT quote_literal(k.name) FROM rowrun.task k WHERE lower(k.name) = lower(btrim(run_task.task)) AND k.name <> '' AND k.plan_id IS NULL LIMIT 1) || '?',
+                'Define it: SELECT rowrun.define_task(name, type, payload).');
     END IF;
     RETURN rowrun.run_task(found_id, run_task.input, run_task.run_at, run_task.priority, run_task.idempotency_key);
-END $$;
+END $_$;
 
 
 --
 -- Name: FUNCTION run_task(task text, input jsonb, run_at timestamp with time zone, priority integer, idempotency_key text); Type: COMMENT; Schema: rowrun; Owner: -
 --
 
-COMMENT ON FUNCTION rowrun.run_task(task text, input jsonb, run_at timestamp with time zone, priority integer, idempotency_key text) IS 'The same, by the name of a task without a plan.';
+COMMENT ON FUNCTION rowrun.run_task(task text, input jsonb, run_at timestamp with time zone, priority integer, idempotency_key text) IS 'The same, by the name of a task without a plan, or by an id as text.';
 
 
 --
@@ -6541,6 +7095,83 @@ COMMENT ON FUNCTION rowrun.stuck_on_database(database_id text, t timestamp with 
 
 
 --
+-- Name: take_for_worker(uuid, text, text[], integer, interval); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.take_for_worker(request_id uuid, replica text, types text[], most integer, lease interval) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS $$
+DECLARE
+    ids bigint[];
+    items text[];
+    unfit bigint[];
+    details jsonb[];
+BEGIN
+    WITH RECURSIVE queue AS (
+        (SELECT r.queue FROM task_run r WHERE r.status = 'AVAILABLE' ORDER BY r.queue LIMIT 1)
+        UNION ALL
+        SELECT (SELECT r.queue FROM task_run r WHERE r.status = 'AVAILABLE' AND r.queue > q.queue ORDER BY r.queue LIMIT 1) FROM queue q WHERE q.queue IS NOT NULL
+    ), seen AS MATERIALIZED (
+        SELECT c.place FROM queue q
+        CROSS JOIN unnest(take_for_worker.types) y(type)
+        CROSS JOIN LATERAL (
+            SELECT r.ctid AS place, r.priority, r.run_at, r.id
+            FROM task_run r
+            JOIN task k ON k.id = r.task_id
+            LEFT JOIN plan p ON p.id = r.plan_id
+            WHERE r.status = 'AVAILABLE' AND r.queue = q.queue AND r.type = y.type AND NOT k.paused AND p.paused IS NOT TRUE
+            ORDER BY r.priority DESC, r.run_at, r.id LIMIT 2 * most + 20) c
+        WHERE NOT EXISTS (SELECT FROM task_type d WHERE d.type = y.type AND d.draining)
+        ORDER BY c.priority DESC, c.run_at, c.id LIMIT 2 * most + 20
+    ), picked AS MATERIALIZED (
+        SELECT r.ctid AS place, r.cause = 'UNTOLD' AS untold FROM task_run r
+        WHERE r.ctid = ANY (ARRAY(SELECT s.place FROM seen s)) AND coalesce(r.status, '') = 'AVAILABLE'
+        ORDER BY r.priority DESC, r.run_at, r.id LIMIT most FOR NO KEY UPDATE SKIP LOCKED
+    ), taken AS (
+        UPDATE task_run r
+        SET status = 'RUNNING', prev_status = 'AVAILABLE', edited_directly = NULL, cause = NULL, replica_id = replica,
+            claim_hash = sha256(uuid_send(worker_claim_of(request_id, r.id))), started_at = now.t, updated_at = now.t,
+            deadline = CASE WHEN k.timeout > interval '0' THEN now.t + k.timeout END
+        FROM picked i, task k, (SELECT clock_timestamp() AS t) now
+        WHERE k.id = r.task_id AND r.ctid = i.place
+        RETURNING r.id, r.claim_hash, now.t, CASE WHEN i.untold THEN arrival(r) || ',' ELSE '' END || transition(r) AS item,
+            r.type <> k.type AND NOT EXISTS (SELECT FROM task_type a WHERE a.type = r.type AND a.alias_of = k.type) AS unfit,
+            format('task type changed from %s to %s after the run was inserted: insert it again', r.type, k.type) AS detail
+    ), held AS (
+        INSERT INTO worker_claim (run_id, claim_hash, request_hash, lease, until)
+        SELECT x.id, x.claim_hash, sha256(uuid_send(request_id)), take_for_worker.lease, x.t + take_for_worker.lease FROM taken x WHERE NOT x.unfit
+        -- What another run of this id has left, which was deleted.
+        ON CONFLICT (run_id) DO UPDATE SET claim_hash = excluded.claim_hash, request_hash = excluded.request_hash, lease = excluded.lease, until = excluded.until
+    )
+    SELECT array_agg(x.id) FILTER (WHERE NOT x.unfit), array_agg(x.item), array_agg(x.id) FILTER (WHERE x.unfit),
+           array_agg(jsonb_build_object('code', 'BAD_INPUT', 'detail', x.detail)) FILTER (WHERE x.unfit)
+    INTO ids, items, unfit, details FROM taken x;
+    IF items IS NOT NULL THEN
+        PERFORM announce(items);
+    END IF;
+    IF unfit IS NOT NULL THEN
+        PERFORM end_runs(unfit, array_fill(NULL::uuid, ARRAY[cardinality(unfit)]), array_fill('FAILED'::text, ARRAY[cardinality(unfit)]), details,
+            array_fill('NONE'::text, ARRAY[cardinality(unfit)]));
+    END IF;
+    RETURN coalesce(cardinality(ids), 0);
+END $$;
+
+
+--
+-- Name: FUNCTION take_for_worker(request_id uuid, replica text, types text[], most integer, lease interval); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.take_for_worker(request_id uuid, replica text, types text[], most integer, lease interval) IS 'Internal: hands AVAILABLE runs to a worker.';
+
+
+--
 -- Name: take_marks(boolean, integer); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
@@ -6859,6 +7490,7 @@ BEGIN
     NEW.skipped := coalesce(NEW.skipped, false);
     NEW.labels := coalesce(NEW.labels, '{}');
 
+    PERFORM rowrun.check_task_words(NEW);
     IF TG_OP = 'INSERT' THEN
         PERFORM rowrun.check_id(NEW.id, 'rowrun.task_id_seq');
         NEW.created_at := now();
@@ -8610,6 +9242,71 @@ COMMENT ON FUNCTION rowrun.webhook_fill() IS 'Trigger: NULLs get their defaults;
 
 
 --
+-- Name: worker_claim_of(uuid, bigint); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.worker_claim_of(request_id uuid, run_id bigint) RETURNS uuid
+    LANGUAGE sql IMMUTABLE
+    RETURN (encode(SUBSTRING(sha256((uuid_send(request_id) || int8send(run_id))) FROM 1 FOR 16), 'hex'::text))::uuid;
+
+
+--
+-- Name: FUNCTION worker_claim_of(request_id uuid, run_id bigint); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.worker_claim_of(request_id uuid, run_id bigint) IS 'Internal: the claim of a request for a run.';
+
+
+--
+-- Name: worker_may_find(bytea, text[]); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.worker_may_find(request_hash bytea, types text[]) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $$
+BEGIN
+    RETURN (
+        WITH RECURSIVE queue AS (
+            (SELECT r.queue FROM task_run r WHERE r.status = 'AVAILABLE' ORDER BY r.queue LIMIT 1)
+            UNION ALL
+            SELECT (SELECT r.queue FROM task_run r WHERE r.status = 'AVAILABLE' AND r.queue > q.queue ORDER BY r.queue LIMIT 1) FROM queue q WHERE q.queue IS NOT NULL
+        )
+        SELECT EXISTS (SELECT FROM worker_request w WHERE w.request_hash = worker_may_find.request_hash)
+            OR (SELECT true FROM queue q CROSS JOIN unnest(worker_may_find.types) y(type)
+                CROSS JOIN LATERAL (SELECT FROM task_run r WHERE r.status = 'AVAILABLE' AND r.queue = q.queue AND r.type = y.type LIMIT 1) a
+                LIMIT 1) IS TRUE);
+END $$;
+
+
+--
+-- Name: FUNCTION worker_may_find(request_hash bytea, types text[]); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.worker_may_find(request_hash bytea, types text[]) IS 'Internal: whether a worker''s claim could be given anything.';
+
+
+--
+-- Name: worker_result(jsonb); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.worker_result(entry jsonb) RETURNS jsonb
+    LANGUAGE sql STABLE
+    RETURN (COALESCE(NULLIF((entry -> 'result'::text), 'null'::jsonb), '{}'::jsonb) || CASE (entry ->> 'status'::text) WHEN 'DONE'::text THEN '{}'::jsonb ELSE jsonb_build_object('detail', "left"(COALESCE((entry ->> 'detail'::text), (entry #>> '{result,detail}'::text[]), ''::text), 100000), 'code', CASE WHEN ((jsonb_typeof((entry #> '{result,code}'::text[])) <> 'string'::text) OR ((entry #>> '{result,code}'::text[]) = ANY (ARRAY[''::text, 'TIMEOUT'::text, 'PROGRESS_TIMEOUT'::text, 'STALE'::text, 'LOST_CONTACT'::text, 'DRAINED'::text, 'ABANDONED'::text, 'RELEASED'::text, 'SNOOZED'::text, 'CANCELED'::text]))) THEN 'ERROR'::text ELSE COALESCE("left"((entry #>> '{result,code}'::text[]), 100), 'ERROR'::text) END) END);
+
+
+--
+-- Name: FUNCTION worker_result(entry jsonb); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.worker_result(entry jsonb) IS 'Internal: the result of a run as a worker gave it.';
+
+
+--
 -- Name: write_causes(bigint[], text[]); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
@@ -9081,7 +9778,8 @@ CREATE VIEW rowrun.replica_status WITH (security_invoker='true') AS
     (h.replica_id = ( SELECT d.stream_replica_id
            FROM rowrun.deployment d)) AS stream,
     h.wake_source,
-    h.paused_at
+    h.paused_at,
+    h.worker
    FROM rowrun.replica_heartbeat h;
 
 
@@ -9089,7 +9787,7 @@ CREATE VIEW rowrun.replica_status WITH (security_invoker='true') AS
 -- Name: VIEW replica_status; Type: COMMENT; Schema: rowrun; Owner: -
 --
 
-COMMENT ON VIEW rowrun.replica_status IS 'The replicas, whether they are alive and what they run.';
+COMMENT ON VIEW rowrun.replica_status IS 'The replicas and workers, whether they are alive and what they run.';
 
 
 --
@@ -9117,7 +9815,7 @@ CREATE TABLE rowrun.schema_object (
 -- Name: TABLE schema_object; Type: COMMENT; Schema: rowrun; Owner: -
 --
 
-COMMENT ON TABLE rowrun.schema_object IS 'What the schema was made of, for `rowrun doctor`. Migrations: 170d0ff2083a9e9d';
+COMMENT ON TABLE rowrun.schema_object IS 'What the schema was made of, for `rowrun doctor`. Migrations: 14f3532b474f9ae7';
 
 
 --
@@ -9526,7 +10224,7 @@ CREATE TABLE rowrun.task_type (
     mapping jsonb,
     changed_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT task_type_alias_harmless CHECK (((alias_of IS NULL) OR (NOT (ARRAY[type, alias_of] && '{SQL,DATABASE_MIGRATE,COMMAND}'::text[])))),
-    CONSTRAINT task_type_check1 CHECK (((alias_of <> ''::text) AND (octet_length(alias_of) <= 100) AND (alias_of <> type))),
+    CONSTRAINT task_type_check CHECK (((alias_of <> ''::text) AND (octet_length(alias_of) <= 100) AND (alias_of <> type))),
     CONSTRAINT task_type_mapping_check CHECK ((jsonb_typeof(mapping) = 'object'::text)),
     CONSTRAINT task_type_mapping_of_alias CHECK (((mapping IS NULL) OR (alias_of IS NOT NULL))),
     CONSTRAINT task_type_type_check CHECK (((type <> ''::text) AND (octet_length(type) <= 100)))
@@ -9849,284 +10547,406 @@ ALTER TABLE rowrun.webhook ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY 
 
 
 --
+-- Name: worker_claim; Type: TABLE; Schema: rowrun; Owner: -
+--
+
+CREATE TABLE rowrun.worker_claim (
+    run_id bigint NOT NULL,
+    claim_hash bytea NOT NULL,
+    request_hash bytea NOT NULL,
+    lease interval NOT NULL,
+    until timestamp with time zone NOT NULL
+)
+WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='1000');
+
+
+--
+-- Name: TABLE worker_claim; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON TABLE rowrun.worker_claim IS 'The runs that workers hold.';
+
+
+--
+-- Name: COLUMN worker_claim.run_id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.worker_claim.run_id IS 'The run.';
+
+
+--
+-- Name: COLUMN worker_claim.claim_hash; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.worker_claim.claim_hash IS 'SHA-256 of the claim that the worker was given, as in task_run.';
+
+
+--
+-- Name: COLUMN worker_claim.request_hash; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.worker_claim.request_hash IS 'SHA-256 of the request that claimed it.';
+
+
+--
+-- Name: COLUMN worker_claim.lease; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.worker_claim.lease IS 'By how much a heartbeat prolongs it.';
+
+
+--
+-- Name: COLUMN worker_claim.until; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.worker_claim.until IS 'When it is over.';
+
+
+--
+-- Name: worker_request; Type: TABLE; Schema: rowrun; Owner: -
+--
+
+CREATE TABLE rowrun.worker_request (
+    request_hash bytea NOT NULL,
+    made_at timestamp with time zone NOT NULL,
+    results_hash bigint,
+    answer jsonb
+)
+WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='1000');
+
+
+--
+-- Name: TABLE worker_request; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON TABLE rowrun.worker_request IS 'Requests of workers that changed something, for a day: one that is sent again is answered again.';
+
+
+--
+-- Name: COLUMN worker_request.request_hash; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.worker_request.request_hash IS 'SHA-256 of the request''s id: whoever knows the id could derive its claims.';
+
+
+--
+-- Name: COLUMN worker_request.made_at; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.worker_request.made_at IS 'When it came first.';
+
+
+--
+-- Name: COLUMN worker_request.results_hash; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.worker_request.results_hash IS 'Of the results that came with it; NULL: it was a claim.';
+
+
+--
+-- Name: COLUMN worker_request.answer; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.worker_request.answer IS 'What became of the runs that it ended.';
+
+
+--
 -- Data for Name: code_object; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.code_object VALUES ('roles roles/roles', '79164e8c5bd187d3961c61beb569d4a7', 1, NULL);
+INSERT INTO rowrun.code_object VALUES ('roles roles/roles', '004dfab42460dadac18256250aefa0ec', 1, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.is_owner()', '44f7f74ad2c5c7df5cac5e7fc2d0e52d', 2, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.is_trusted()', 'b04fec188d6107458563cfffa6c50803', 3, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.is_authors(text)', 'a81ebcdff6be829d42f4a50d1e7e667c', 4, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.is_author()', 'aec178047038706706d2fd46de414613', 5, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.check_id(bigint, regclass)', '759742502ae54ff97a6adb0a63614d07', 6, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_fill()', '4da022c28453e938eb720dd8cbaa4a36', 7, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_fill()', '4555837a2e4877f8b8aed8f7c58971af', 7, NULL);
 INSERT INTO rowrun.code_object VALUES ('trigger plan_fill ON rowrun.plan', 'efd63ac1b4cc57ff1103421bb334624d', 8, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_fill()', '9bccc67d96d60ccb684df8781de0a153', 9, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_fill ON rowrun.task', 'fdc3d6bcbd557b212b5ff4a6cbbfccc6', 10, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_author_check()', '40f54cecc1162d79380fc061b3f03f6f', 11, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_author_insert ON rowrun.task', '14fb932f8544b34b43748e243567742c', 12, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_author_update ON rowrun.task', '37bcd742a392414b755effa7315d3f31', 13, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_dependency_author()', '891daa2c8cd0fdacfdc583c382d277bd', 14, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_dependency_author ON rowrun.task_dependency', 'af09930db374279be99e02f3948782e7', 15, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_dependency_check()', 'fd341fc45860c6292d2c6792443fb2a7', 16, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_dependency_check ON rowrun.task_dependency', 'feb18f67e9c8009cd89946ee9255f398', 17, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_dependency_acyclic()', 'f683c7786bf30ccc3af1ce012aaebef6', 18, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_dependency_added ON rowrun.task_dependency', '43fb5c61e32bb6e578009824bfdd4217', 19, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_dependency_moved ON rowrun.task_dependency', 'e1742371d92e6c4037def4ce2882d4ae', 20, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_bounds(rowrun.task_run)', '4e6d3a47d67c3056255f5457976b6160', 21, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.is_scheduling()', 'dd0c550cf83f71593a7863d60d699cf5', 22, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.unstarted(rowrun.task_run)', 'be9dfbcd135cbacfa86d0f312c0a765b', 23, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.is_blocked_at_insert(rowrun.task_run, timestamptz, boolean)', 'e692bde5eb05daa13c74dfbcdc966915', 24, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_fill()', 'e791c4788fd52831434509ccd9260f58', 25, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_run_fill ON rowrun.task_run', '318372db143b0572f14f6e0ec43e59a5', 26, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_guard()', '905d029e299d7603333908a336070680', 27, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_run_guard ON rowrun.task_run', '726df5607d3fd6f33d65988ab7609b2a', 28, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_fixed()', '031b904191366c1d31e6bf4248514f3f', 29, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_run_fixed ON rowrun.task_run', 'c7d0bb6195c05e48479a86c417626beb', 30, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_keep()', 'e4b9de20abfc5d5a1fdc3faf615b4780', 31, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_run_keep ON rowrun.task_run', '4864a0f99913f4106ad0d6bd41312628', 32, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.replica_heartbeat_fill()', '4abdf16019eb25d4dffcf2ee10bcb33a', 33, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger replica_heartbeat_fill ON rowrun.replica_heartbeat', 'f6ede88b4cc1520b75b3531c53117c73', 34, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.may_notify()', '8322e4baa842db1870fd3bb954faaab8', 35, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.notify_look()', '2cf278287f1b8c7f7422065c440e7a12', 36, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.is_quiet()', '9621f50582970fff3d0fd96597e428de', 37, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.transition(rowrun.task_run)', '96b3036f7085a9a4173be230bbad48e9', 38, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.arrival(rowrun.task_run)', 'ef4e8a579e594136f06fcaca7fa13208', 39, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.promotion_and_claim(rowrun.task_run)', '617ea207ccec67bbccb6218d70d2aa0d', 40, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.announce_parts(text[])', 'e2dd719b285e056c08274d96752f2dcf', 41, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.announce(text[])', 'e56da283912d3faeb2309670036ae0be', 42, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.announce_one(text)', '62283bf2c6fbc3345a9b0a1dd4ac5c3a', 43, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_stopped(bigint[])', '300d01f03f751a69218e0e8a07af091f', 44, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_ended(bigint[])', 'b81a460bd0381d796fa76ce504812f3d', 45, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_edited(text, boolean)', 'a9592f532ef534804b002316ff0afca0', 46, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_ready(bigint)', 'fbb3f9b8e73cef6d8d3fcf9eb448d0cd', 47, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_blocked(rowrun.task_run)', '3cb03a74a083e53d7e6873986e693166', 48, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_inserted()', '2b7c5913d808f9f1eb76eb7e67ba6d01', 49, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_run_inserted ON rowrun.task_run', 'e151e459624d2077aad791581840d432', 50, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_edited()', '5f77efa0cca06b7ac2c3407aa682b6d0', 51, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_run_edited ON rowrun.task_run', '683769d15c7ffe5239e8e87946e80ad0', 52, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_deleted()', '695e20b4efa5ff32ff2f30cebc5fbfa0', 53, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_run_deleted ON rowrun.task_run', 'a6b45706573e42fe0317c26aee7e57cf', 54, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_outcome_changed()', '70b9dfb99d3fd7797cf28584fbacccd6', 55, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_outcome_changed ON rowrun.task', 'db23a1dd4937703410d837deba25cf4b', 56, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_gate_changed()', 'cb82070cf5478b2f70656d7055e53e5c', 57, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_gate_changed ON rowrun.task', 'ad0fc48746dce79e4bd44218851f27f0', 58, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_left_plan()', '2f5e6837c1783cfd8741d212c9aa2fec', 59, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_deleted ON rowrun.task', 'd8346ca9ff34a9627662d7fb60228b75', 60, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_moved ON rowrun.task', 'bcbce982528fe78c675a4dd0fd27705f', 61, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_gate_changed()', '23b0ccda3d1ced94614c913630e3b6b5', 62, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger plan_gate_changed ON rowrun.plan', 'e8e904bd3210174c2a49e26b66b25d6c', 63, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_dependency_changed()', '3d55a3ed6d618262674f1e4348403803', 64, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_dependency_changed ON rowrun.task_dependency', '2266e877376f12292257ccf647cbe21a', 65, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.replica_changed()', '759996cf3242a37c76182a4faacb8c17', 66, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger replica_came ON rowrun.replica_heartbeat', 'b8c35a02d4527704a3cf79f88e219518', 67, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger replica_changed ON rowrun.replica_heartbeat', '4850fbbb51e3479c44f1d8e029c020c7', 68, NULL);
-INSERT INTO rowrun.code_object VALUES ('view rowrun.unmet_dependency', '41cc553fcaf692030b5b400fa60095a7', 69, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.fits(text, text, jsonb, text[], text[])', '0b40e3a937f3ce1d95c53d00e4ca3c75', 70, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.takes(rowrun.replica_heartbeat, timestamptz, text, text, text, jsonb)', '8c2a0fd5a591337cda725b31f9d1d41d', 71, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.may_take(rowrun.task_run, rowrun.task, text[], text[])', 'e52e496ccdeb7bb79859a7a76843a8db', 72, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.sequential_open(bigint, timestamptz)', '05ca9b28db804f0c5f5304656d46c9d5', 73, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.first_sequential(text, text, timestamptz, text[])', 'f2ab7ddecc9672eb3f87735e93ac0017', 74, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.smallest_version(text)', '71cdf2bdcffaaf6fda790eb2796bef25', 75, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.own_cause(rowrun.task, timestamptz, timestamptz)', 'bd8ccc5796bc2ad5c926486652a837f5', 76, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.closed_gate(rowrun.task_run, boolean, timestamptz)', '58dcc0ea8bb1bcf350f69945b7f50a92', 77, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_room(bigint)', 'ae5ae4183263d956c07f5f337d35c9a6', 78, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.promote_runs(boolean, boolean, integer, rowrun.claim_request)', 'bbd8d7b36e186742bb50a7a44dd7ec13', 79, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.make_available(bigint[], timestamptz)', 'ae841d89947072cfdde9b800cdace6cd', 80, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.make_running(bigint[], timestamptz, rowrun.claim_request)', '55b9e4ebec2477fbad7ce5d16f8b9998', 81, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.let_start(bigint[], timestamptz, rowrun.claim_request)', '411d27bd06e49d51f1c633271253611c', 82, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.let_start_singly(bigint[], timestamptz, rowrun.claim_request)', '1931f8567553ce89dc01dc303cdccdb6', 83, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.write_causes(bigint[], text[])', 'cfc8f9775c859e9e5cb68f9febcf5976', 84, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.promote_ungated(timestamptz, integer, rowrun.claim_request)', '465ff00e8afb2102d615ddfb9a7a03b1', 85, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.asked_for(timestamptz)', 'c6b24ab034e8a5f5a05f73cb993ead9c', 86, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.take_marks(boolean, integer)', '321c2617f816da7de6d6f3809d3eb52c', 87, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.overlooked_databases(text[])', '69cb65c6186a43a5cced13e7d7ee4865', 88, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.overlooked_plans(bigint[])', 'a98630c9324d18c7000c761ced729901', 89, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.candidates(record, boolean, integer)', '52e17326cc632b965a509eaa47c0fe72', 90, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.first_looks(bigint[], timestamptz, integer)', 'cff676e704c0d42ec6deb1c23bf61ce9', 91, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_on_databases(text[])', '89dc8754243718d7230916b68dc557a6', 92, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_of_tasks(bigint[])', 'c57abf92a4a67091d8a2868b68ff69e4', 93, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_for_tasks(bigint[])', '8357d486398e56ea217a2a7a07d95f7e', 94, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_for_mends(jsonb)', '27220f4dbb70076c47fe39451b8543f0', 95, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_of_plans(bigint[], bigint[], integer)', 'd0eca983c6e7fd77bbd135be975b96c9', 96, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_for_replicas(timestamptz)', 'b52043e2064b276bba018fa2f57e3fab', 97, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.judge(bigint[], bigint[], timestamptz, bigint)', '1596df3d0080b8a15664580283bfc4f5', 98, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.verdicts_on(bigint[])', 'fe9cdb3b42f59d8bd71bac2c55817545', 99, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.apply_verdicts(record, rowrun.claim_request)', '097519983c3f7bb7b28233bd33e91135', 100, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_unseen_ends(bigint[], text[])', '8b892e4851d272499c4c1d1182d7bd75', 101, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.leave_marks(record, bigint[], text[])', 'f8aee71c7d19a97eaf3a4909d2d868f7', 102, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.lock_plans_of_ends(bigint[], bigint[], text[])', 'cb8e32fe954a22a9ebf196208ac0bb41', 103, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.judge_ends(bigint[], uuid[], text[], jsonb[], text[])', 'c0e760b672c2c445d3344f31f16544da', 104, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.make_ended(bigint[], uuid[], text[], jsonb[], bigint[], timestamptz)', '0aa0d9058ef60cf2dc9ae81a1268336a', 105, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.insert_successors(bigint[], text[], bigint[], timestamptz)', 'e49d71b4f49afde5e47d7d5b91590685', 106, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.promote_next_version(text[], rowrun.claim_request)', 'e65eac04eb0a2881783fff221a542219', 107, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.next_run_id()', '3f06e2216078e37e55b2dba82ae9b5fa', 108, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.next_log_id()', '67fb5a66b510526e850f0019d2dfad3d', 109, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.end_runs(bigint[], uuid[], text[], jsonb[], text[], bigint[])', '7a200ec54bd4d1b5f75fc9e05cb36f54', 110, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.check_isolation()', 'ccf59a9fda092938222c988f5e2c5d01', 111, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.define_task(text, text, jsonb, text, text, text, boolean, integer, interval, interval, integer, interval, text, jsonb)', 'f17a5f90298f8b210f46bbedab59e27f', 112, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.create_plan(text, jsonb, text, integer, text)', 'eeab80afa760e77e113b313c25352e78', 113, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.run_task(bigint, jsonb, timestamptz, integer, text)', 'a4927d389ebf44103862d37a25977820', 114, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.run_task(text, jsonb, timestamptz, integer, text)', '7d38a47db973e0730e84b15511dfb038', 115, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.run_tasks(bigint[], timestamptz)', '0d5a66f6e62028e6cefe59da993430b0', 116, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_run(bigint, text)', '79dbd2cc9559991597e179ae02c0016d', 117, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.retry_run(bigint)', '82da707a599bb76cff207e203043a38a', 118, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.abandon_run(bigint, text)', '10a76349af99e0ed9098ed660231bcd1', 119, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.report_progress(bigint, uuid, jsonb)', 'a21ec07c01cfe2942da741c9b2c12cdf', 120, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.complete_run(bigint, uuid, jsonb)', '75bb0861c1497a9d2b97c1b154e1deec', 121, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.fail_run(bigint, uuid, text)', '910b73f6afdc921cf1111f8837ea4ca3', 122, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_task(bigint)', '98996e3b8042ddd687a11670ad342d3e', 123, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_any_task(bigint)', '6b9489adf052ce071f2000f71824d0c1', 124, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_task(bigint)', '4f30b660f83234800d15cce9f88f0f2a', 125, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_plan(bigint)', '394269c09ff1632a9f21aae99b4fa56a', 126, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_any_plan(bigint)', '3b73f84acd5cbc58754f420be32afc0d', 127, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_plan(bigint)', '2ca5523f5ae6ab53624961f00989bbd2', 128, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_dependency(bigint, bigint)', '53b356c71f744e847019fbbfa95cdec4', 129, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_any_dependency(bigint, bigint)', '120af16eacbad9af3aef09e98d44c022', 130, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_dependency(bigint, bigint)', 'b891f0490cc5f144ef9d1a4cdff80f51', 131, NULL);
-INSERT INTO rowrun.code_object VALUES ('view rowrun.job', 'ea6aaa36a7ac40e2ece035da85f4fd66', 132, NULL);
-INSERT INTO rowrun.code_object VALUES ('view rowrun.task_status', 'b3f88727cb7754462331b1e450566bde', 133, NULL);
-INSERT INTO rowrun.code_object VALUES ('view rowrun.plan_status', 'fbbfa9cf2dba4f79511dd452249e7157', 134, NULL);
-INSERT INTO rowrun.code_object VALUES ('view rowrun.replica_status', 'f73b7bda9aa94b00f40bf0b6fdca3a83', 135, NULL);
-INSERT INTO rowrun.code_object VALUES ('view rowrun.failed_run', '309de8bca0fbdb2b45b652f94a5f714f', 136, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.ago(interval)', 'e3169506746f5e30d50d06712f33187b', 137, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.able_replicas(rowrun.task_run, timestamptz)', 'cb0dfafdf027d000352bfe2d20d217df', 138, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.database_stands(text)', '0fd98b489c803919e96b5a68cdca6f9f', 139, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.other_versions(text, text)', '40ab0605917a58dd1b693fe3ec93f72b', 140, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.stuck_on_database(text, timestamptz)', '2c47d729863ac416f89b9ca38555f9d4', 141, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.sequential_ahead(text, text, timestamptz)', 'e1a6d875b1a8cca2a63b268c06997e25', 142, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for_database(bigint[], timestamptz)', 'ed5b6ef4a0bfc0af44baad487b0ac7db', 143, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_stands(bigint, timestamptz)', 'e0cfd03619fa13b06cd117ab2ba5d72f', 144, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.failed_task(bigint, text)', '30edb095787d5de972b9289e586a9fe9', 145, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.tasks_ahead(bigint)', '59e6c53b6dd3bdd1a98c1598f4b784aa', 146, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for_plan(bigint[], timestamptz)', '81566fe5f59d40d7ffe31c7cc10d2170', 147, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.kind_stands(text, text, text, jsonb, timestamptz, boolean)', '49609216cb48c6359768e328347798cc', 148, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for_replica(bigint[], timestamptz)', '0d17b36fc66cadcbb2c09b131887a20f', 149, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.passed_by(bigint[], timestamptz)', 'f2ba88c501dd8907c84e8cdfc5b35ad4', 150, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_runs(bigint[])', '5d5f48aba8a5068d2ac2b6da76aa16fc', 151, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_pages()', '1008ba1c44f69a5b5fa97a66eed5c9e6', 152, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for(bigint[])', '36fd0166504319a1551cd021c2909ee1', 153, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting(bigint)', 'f99b53dd0d1f8472c820743cdb239600', 154, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.next_delivery_id()', 'b060dc5d3283d391296e481d16d7eb08', 155, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_fill()', '7600b63f546e82faed4635c3950ef68b', 156, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger webhook_fill ON rowrun.webhook', 'fcf8b5ed257def35f0ad8e80b0a252f8', 157, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_changed()', 'c418df9be2d4c5184a122ea5437f7a04', 158, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger webhook_changed ON rowrun.webhook', '02c179264815b016aa3d3fb6fcbba0d7', 159, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger webhook_delivery_changed ON rowrun.webhook_delivery', '4be76b7afd68c3a7e922abfaeb487a01', 160, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_deleted()', '51f27b2ab46d7cfdcb7498486cc1c022', 161, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger webhook_deleted ON rowrun.webhook', '99865f30fd49ca6d26dd2bb2abc42c78', 162, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_webhook(bigint)', 'dd3b7cb9f9e6d3563fc492b5e6e235a7', 163, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.due_event(rowrun.plan)', '904f100dad7be73f6c33048b398a9259', 164, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_message(rowrun.plan, text)', 'a8b873b7a34fd721b736891df0b9f145', 165, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.announce_plans(bigint[])', '7fbb79be452a49559c7ae347330ccda6', 166, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.begin_round(bigint, integer, boolean)', '7e359607beef09124f26303e701d511b', 167, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.next_rounds(bigint[])', '48763f3d8816c995bd331ed460161eaa', 168, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.begin_rounds(bigint[], boolean)', 'fcee58bb319fd53f1a3b590efbcf9283', 169, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.settle_plans(bigint[], jsonb, boolean)', 'f90449bff5c9bfa3ead900250f8a9d6e', 170, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.check_plan(bigint)', 'e5d5111ec90e7e03cc856f02574d7feb', 171, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.run_plan(bigint)', '7c96fb2708df6ce21ad136da3e605190', 172, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.retry_plan(bigint)', '19c7901d46f481a46dda126b65113499', 173, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_plan(bigint, text)', '8fda9146adc8371e72d72576fc106da7', 174, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.set_skipped(bigint, boolean, text)', '2ff53f25ee1a4593b4c6edc603501ccf', 175, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.skip_task(bigint, text)', '3e7ca83a3336a03e7a9ee7be70cbedbe', 176, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.unskip_task(bigint)', '625284c096d21284ea17d77325186696', 177, NULL);
-INSERT INTO rowrun.code_object VALUES ('publication rowrun_stream', '328c87449a7de51d55c62437631119d1', 178, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.cron_field(text, text, integer, integer, text[])', '845e32d697982e6a20083a5ca240339b', 179, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.go_duration(text)', '64552a711fae61a7dcb7b6272e99ca40', 180, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.cron_local(bigint, bigint, bigint, bigint, bigint, boolean, timestamp)', 'ae4d16c125f6a881471dfb0ea0cba849', 181, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.utc_offset(text, timestamptz)', '3bb3711395543d0e86276f695bf12252', 182, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.clock_change(text, timestamptz, timestamptz)', '67f4248f17f2efbf786ba0bb4b641473', 183, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.parse_schedule(text)', '28b693b8ff67046df0ff60045a90983e', 184, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.tick_after(bigint[], text, timestamptz, timestamptz)', '4c6a5945acf0b4b9c520f9155b9f7987', 185, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.next_tick(text, text, timestamptz, timestamptz)', '8a90a8443e4a6dc3bf36d8b53b5a73e4', 186, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_schedule_fill()', '4c4b9fe6a8197865a2de132e97cec225', 187, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.known_zone(text)', '0ee0bab582c6ad0975f481b665ce958b', 188, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_author_schedule ON rowrun.task', '365ae4bc91892e67018741af642d403c', 189, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_schedule_fill ON rowrun.task', '4f5938b8b2e8253ea27bdf4cdba45536', 190, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_schedule_refill ON rowrun.task', '0f6f7dcc185eaddd8edc6a6014d96a9e', 191, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.tick_that_follows(rowrun.task, rowrun.task_run, timestamptz)', '3071994bc6585d5c210197810006871c', 192, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.missed_at(rowrun.task, timestamptz)', '7d1480ac39498c24837b2a00fa88c0f5', 193, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.pause_schedule(bigint, text)', 'd385019b4096551d4eda8096c3ec3375', 194, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_after(bigint[])', '8d46a2d6d17ad99871fa81a0d170c0bf', 195, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_ended(bigint[], bigint[])', '7d5d59812f872beb87ce91a9ecbbda9a', 196, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_tick(bigint, text)', 'e6622a69b86c580424214302765b06b3', 197, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_task(bigint, boolean, boolean)', 'becc4945ed5529321a2fd31cdd801ca9', 198, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_scheduled()', 'ef00b1d4574b73b37480a1c7db2e1e8a', 199, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_scheduled ON rowrun.task', '525836fd40934262c1fcf108ffc3cd52', 200, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_rescheduled ON rowrun.task', '2d449b18fa8776fdee0da96cb254d9d5', 201, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.skip_missed(bigint[])', 'ae849e2866a9a78b713f3a43bbfe0df3', 202, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_sweep(bigint, integer)', 'c6f11590b17004000506d83ddd09e0a7', 203, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.handler_task(text)', '9defe2985cf50fb6b2d918576fbb37d7', 204, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_recovery_check()', 'f2ad6a20e13c0a1dfc4c73df8b14dd9a', 205, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_recovery_check ON rowrun.task', '2d0593a482fdecc58940dc9d1707407d', 206, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.handle_ended(bigint[])', 'c982aa5f798c3fb2ab75c46015f79717', 207, NULL);
-INSERT INTO rowrun.code_object VALUES ('view rowrun.orphan_task_run', '7eb9167c4f150d8fa7606b4e68457d8b', 208, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.record_orphans(interval, interval)', 'cc5f002bf9074c84a63e4eb09d5ded0a', 209, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.purge_type(text, interval, bigint, integer)', 'a25d07fe214bcbdc49fdaa42657879e4', 210, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.insert_many(bigint, jsonb, text[], text, timestamptz, integer)', '61ce4d4d799a65dd565507ccaaefea46', 211, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_named(text)', 'd816f7d814185b4ef92ae2899a6cfb13', 212, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, jsonb, text[], text, timestamptz, integer)', '42d72b421e647a6b89c1af3f45fe5143', 213, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, jsonb[], text[], text, timestamptz, integer)', '0a2a89e87c009c2f3f4a777f6e8ddc59', 214, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, text, text[], text, timestamptz, integer)', '1d71a934d12febe8865f0fc9d069104e', 215, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, jsonb, text[], text, timestamptz, integer)', 'f5d5e0e76d162ab22218b2e22ef389b7', 216, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, jsonb[], text[], text, timestamptz, integer)', '7aaaa5f5f56c11c540f386ea873716d5', 217, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, text, text[], text, timestamptz, integer)', 'ee4862e986949121b991fcec637ae2be', 218, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.replace_run(bigint, text, jsonb, timestamptz, integer)', '6d9fed2d9e2e1176dd0e6411a7b3b6b2', 219, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.replace_run(text, text, jsonb, timestamptz, integer)', 'e8e840bff8e88db5134a23bdcb4f0796', 220, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.hold_ups()', '1e3ef0e35ff41933bac41ace9aeb55ba', 221, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_operations_fill()', '6742109a71a0805ada7dc2a16891200f', 222, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_author_operations ON rowrun.task', '5f88a95aefcbdda987cf531bd59d14c4', 223, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_operations_fill ON rowrun.task', 'b1ec9fe58768e7f3aa70df95e6853c8d', 224, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.set_replica_paused(text, boolean)', 'f87a64f0e1ba50ff62f5af75aef550c9', 225, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.pause_replica(text)', 'f331e79182826d32aec99688b2a66421', 226, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.resume_replica(text)', 'bca22c761523108e2977183a770ac61d', 227, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.server_identity()', '1098bce595aa3db4dfd84aebae759dd7', 228, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.deployment_elsewhere()', '3fd9728275cfa53d5d02e91890b6eb8c', 229, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.renew_deployment(boolean)', 'f5fc2cc67b13f13240dcd61c7f068b2a', 230, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/tables', '4c4b7dc4432daa90d3eae9eb2bea9a4e', 231, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/functions', 'ff8d297603df9684346d266ba2938262', 232, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/schedules', '8a6866a31d5a62d7591cfe6192a08ff5', 233, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/liveness', 'a1c15cb6f7d8fb2f1d1a4f8162452643', 234, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/operations', 'c24054a0e82fd491acf9fb8e046dbe36', 235, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/excess', '9f6526304a137728c9057e47f58d1aa7', 236, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.check_task_words(rowrun.task)', 'bdeea94ad508e065e91f298ece0bd026', 9, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_fill()', '257599177c8791607e6ecbde47a3a821', 10, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_fill ON rowrun.task', 'fdc3d6bcbd557b212b5ff4a6cbbfccc6', 11, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_author_check()', '40f54cecc1162d79380fc061b3f03f6f', 12, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_author_insert ON rowrun.task', '14fb932f8544b34b43748e243567742c', 13, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_author_update ON rowrun.task', '37bcd742a392414b755effa7315d3f31', 14, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_dependency_author()', '891daa2c8cd0fdacfdc583c382d277bd', 15, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_dependency_author ON rowrun.task_dependency', 'af09930db374279be99e02f3948782e7', 16, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_dependency_check()', 'fd341fc45860c6292d2c6792443fb2a7', 17, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_dependency_check ON rowrun.task_dependency', 'feb18f67e9c8009cd89946ee9255f398', 18, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_dependency_acyclic()', 'f683c7786bf30ccc3af1ce012aaebef6', 19, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_dependency_added ON rowrun.task_dependency', '43fb5c61e32bb6e578009824bfdd4217', 20, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_dependency_moved ON rowrun.task_dependency', 'e1742371d92e6c4037def4ce2882d4ae', 21, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_bounds(rowrun.task_run)', '4e6d3a47d67c3056255f5457976b6160', 22, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.is_scheduling()', 'dd0c550cf83f71593a7863d60d699cf5', 23, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.unstarted(rowrun.task_run)', 'be9dfbcd135cbacfa86d0f312c0a765b', 24, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.is_blocked_at_insert(rowrun.task_run, timestamptz, boolean)', 'e692bde5eb05daa13c74dfbcdc966915', 25, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_fill()', 'e791c4788fd52831434509ccd9260f58', 26, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_run_fill ON rowrun.task_run', '318372db143b0572f14f6e0ec43e59a5', 27, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_guard()', '905d029e299d7603333908a336070680', 28, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_run_guard ON rowrun.task_run', '726df5607d3fd6f33d65988ab7609b2a', 29, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_fixed()', '031b904191366c1d31e6bf4248514f3f', 30, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_run_fixed ON rowrun.task_run', 'c7d0bb6195c05e48479a86c417626beb', 31, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_keep()', 'e4b9de20abfc5d5a1fdc3faf615b4780', 32, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_run_keep ON rowrun.task_run', '4864a0f99913f4106ad0d6bd41312628', 33, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.replica_heartbeat_fill()', '4abdf16019eb25d4dffcf2ee10bcb33a', 34, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger replica_heartbeat_fill ON rowrun.replica_heartbeat', 'f6ede88b4cc1520b75b3531c53117c73', 35, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.may_notify()', '8322e4baa842db1870fd3bb954faaab8', 36, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.notify_look()', '2cf278287f1b8c7f7422065c440e7a12', 37, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.is_quiet()', '9621f50582970fff3d0fd96597e428de', 38, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.transition(rowrun.task_run)', '96b3036f7085a9a4173be230bbad48e9', 39, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.arrival(rowrun.task_run)', 'ef4e8a579e594136f06fcaca7fa13208', 40, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.promotion_and_claim(rowrun.task_run)', '617ea207ccec67bbccb6218d70d2aa0d', 41, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.announce_parts(text[])', 'e2dd719b285e056c08274d96752f2dcf', 42, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.announce(text[])', 'e56da283912d3faeb2309670036ae0be', 43, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.announce_one(text)', '62283bf2c6fbc3345a9b0a1dd4ac5c3a', 44, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_stopped(bigint[])', '300d01f03f751a69218e0e8a07af091f', 45, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_ended(bigint[])', 'b81a460bd0381d796fa76ce504812f3d', 46, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_edited(text, boolean)', 'a9592f532ef534804b002316ff0afca0', 47, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_ready(bigint)', 'fbb3f9b8e73cef6d8d3fcf9eb448d0cd', 48, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_blocked(rowrun.task_run)', '3cb03a74a083e53d7e6873986e693166', 49, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_inserted()', '2b7c5913d808f9f1eb76eb7e67ba6d01', 50, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_run_inserted ON rowrun.task_run', 'e151e459624d2077aad791581840d432', 51, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_edited()', '5f77efa0cca06b7ac2c3407aa682b6d0', 52, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_run_edited ON rowrun.task_run', '683769d15c7ffe5239e8e87946e80ad0', 53, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_deleted()', '695e20b4efa5ff32ff2f30cebc5fbfa0', 54, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_run_deleted ON rowrun.task_run', 'a6b45706573e42fe0317c26aee7e57cf', 55, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_outcome_changed()', '70b9dfb99d3fd7797cf28584fbacccd6', 56, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_outcome_changed ON rowrun.task', 'db23a1dd4937703410d837deba25cf4b', 57, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_gate_changed()', 'cb82070cf5478b2f70656d7055e53e5c', 58, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_gate_changed ON rowrun.task', 'ad0fc48746dce79e4bd44218851f27f0', 59, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_left_plan()', '2f5e6837c1783cfd8741d212c9aa2fec', 60, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_deleted ON rowrun.task', 'd8346ca9ff34a9627662d7fb60228b75', 61, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_moved ON rowrun.task', 'bcbce982528fe78c675a4dd0fd27705f', 62, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_gate_changed()', '23b0ccda3d1ced94614c913630e3b6b5', 63, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger plan_gate_changed ON rowrun.plan', 'e8e904bd3210174c2a49e26b66b25d6c', 64, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_dependency_changed()', '3d55a3ed6d618262674f1e4348403803', 65, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_dependency_changed ON rowrun.task_dependency', '2266e877376f12292257ccf647cbe21a', 66, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.replica_changed()', '759996cf3242a37c76182a4faacb8c17', 67, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger replica_came ON rowrun.replica_heartbeat', 'b8c35a02d4527704a3cf79f88e219518', 68, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger replica_changed ON rowrun.replica_heartbeat', '4850fbbb51e3479c44f1d8e029c020c7', 69, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.unmet_dependency', '41cc553fcaf692030b5b400fa60095a7', 70, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.fits(text, text, jsonb, text[], text[])', '0b40e3a937f3ce1d95c53d00e4ca3c75', 71, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.takes(rowrun.replica_heartbeat, timestamptz, text, text, text, jsonb)', 'd5619fabd2d6a7c2677b5d291a9c1233', 72, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.may_take(rowrun.task_run, rowrun.task, text[], text[])', 'e52e496ccdeb7bb79859a7a76843a8db', 73, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.sequential_open(bigint, timestamptz)', '05ca9b28db804f0c5f5304656d46c9d5', 74, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.first_sequential(text, text, timestamptz, text[])', 'f2ab7ddecc9672eb3f87735e93ac0017', 75, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.smallest_version(text)', '71cdf2bdcffaaf6fda790eb2796bef25', 76, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.own_cause(rowrun.task, timestamptz, timestamptz)', 'bd8ccc5796bc2ad5c926486652a837f5', 77, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.closed_gate(rowrun.task_run, boolean, timestamptz)', '58dcc0ea8bb1bcf350f69945b7f50a92', 78, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_room(bigint)', 'ae5ae4183263d956c07f5f337d35c9a6', 79, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.promote_runs(boolean, boolean, integer, rowrun.claim_request)', 'bbd8d7b36e186742bb50a7a44dd7ec13', 80, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.make_available(bigint[], timestamptz)', 'ae841d89947072cfdde9b800cdace6cd', 81, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.make_running(bigint[], timestamptz, rowrun.claim_request)', '55b9e4ebec2477fbad7ce5d16f8b9998', 82, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.let_start(bigint[], timestamptz, rowrun.claim_request)', '411d27bd06e49d51f1c633271253611c', 83, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.let_start_singly(bigint[], timestamptz, rowrun.claim_request)', '1931f8567553ce89dc01dc303cdccdb6', 84, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.write_causes(bigint[], text[])', 'cfc8f9775c859e9e5cb68f9febcf5976', 85, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.promote_ungated(timestamptz, integer, rowrun.claim_request)', '465ff00e8afb2102d615ddfb9a7a03b1', 86, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.asked_for(timestamptz)', 'c6b24ab034e8a5f5a05f73cb993ead9c', 87, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.take_marks(boolean, integer)', '321c2617f816da7de6d6f3809d3eb52c', 88, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.overlooked_databases(text[])', '69cb65c6186a43a5cced13e7d7ee4865', 89, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.overlooked_plans(bigint[])', 'a98630c9324d18c7000c761ced729901', 90, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.candidates(record, boolean, integer)', '52e17326cc632b965a509eaa47c0fe72', 91, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.first_looks(bigint[], timestamptz, integer)', 'cff676e704c0d42ec6deb1c23bf61ce9', 92, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_on_databases(text[])', '89dc8754243718d7230916b68dc557a6', 93, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_of_tasks(bigint[])', 'c57abf92a4a67091d8a2868b68ff69e4', 94, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_for_tasks(bigint[])', '8357d486398e56ea217a2a7a07d95f7e', 95, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_for_mends(jsonb)', '27220f4dbb70076c47fe39451b8543f0', 96, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_of_plans(bigint[], bigint[], integer)', 'd0eca983c6e7fd77bbd135be975b96c9', 97, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_for_replicas(timestamptz)', 'b52043e2064b276bba018fa2f57e3fab', 98, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.judge(bigint[], bigint[], timestamptz, bigint)', '1596df3d0080b8a15664580283bfc4f5', 99, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.verdicts_on(bigint[])', 'fe9cdb3b42f59d8bd71bac2c55817545', 100, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.apply_verdicts(record, rowrun.claim_request)', '097519983c3f7bb7b28233bd33e91135', 101, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_unseen_ends(bigint[], text[])', '8b892e4851d272499c4c1d1182d7bd75', 102, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.leave_marks(record, bigint[], text[])', 'f8aee71c7d19a97eaf3a4909d2d868f7', 103, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.lock_plans_of_ends(bigint[], bigint[], text[])', 'cb8e32fe954a22a9ebf196208ac0bb41', 104, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.judge_ends(bigint[], uuid[], text[], jsonb[], text[])', '7282ce81fdb28cbe91b205865287356c', 105, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.make_ended(bigint[], uuid[], text[], jsonb[], bigint[], timestamptz)', '0aa0d9058ef60cf2dc9ae81a1268336a', 106, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.insert_successors(bigint[], text[], bigint[], timestamptz)', '0694fd08a049f5b0866d2634da934787', 107, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.promote_next_version(text[], rowrun.claim_request)', 'e65eac04eb0a2881783fff221a542219', 108, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.next_run_id()', '3f06e2216078e37e55b2dba82ae9b5fa', 109, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.next_log_id()', '67fb5a66b510526e850f0019d2dfad3d', 110, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.end_runs(bigint[], uuid[], text[], jsonb[], text[], bigint[])', '7a200ec54bd4d1b5f75fc9e05cb36f54', 111, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.check_isolation()', 'ccf59a9fda092938222c988f5e2c5d01', 112, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.define_task(text, text, jsonb, text, text, text, boolean, integer, interval, interval, integer, interval, text, jsonb)', '84a56ead8a28400f504a190bdbf7f5ad', 113, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.create_plan(text, jsonb, text, integer, text)', 'eeab80afa760e77e113b313c25352e78', 114, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.run_task(bigint, jsonb, timestamptz, integer, text)', 'eba9aaaf1049a7276fb53536587703c2', 115, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.run_task(text, jsonb, timestamptz, integer, text)', 'e3e1da01c9709dd222d629d6260f57a1', 116, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.run_tasks(bigint[], timestamptz)', '0d5a66f6e62028e6cefe59da993430b0', 117, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_run(bigint, text)', '79dbd2cc9559991597e179ae02c0016d', 118, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.retry_run(bigint)', '82da707a599bb76cff207e203043a38a', 119, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.abandon_run(bigint, text)', '10a76349af99e0ed9098ed660231bcd1', 120, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.report_progress(bigint, uuid, jsonb)', 'a21ec07c01cfe2942da741c9b2c12cdf', 121, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.complete_run(bigint, uuid, jsonb)', 'aa551f44d8b40721c00ffc353f9de616', 122, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.fail_run(bigint, uuid, text)', 'c63ebbb139f7db22908d2c184a5e2035', 123, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_task(bigint)', '98996e3b8042ddd687a11670ad342d3e', 124, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_any_task(bigint)', '6b9489adf052ce071f2000f71824d0c1', 125, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_task(bigint)', '4f30b660f83234800d15cce9f88f0f2a', 126, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_plan(bigint)', '394269c09ff1632a9f21aae99b4fa56a', 127, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_any_plan(bigint)', '3b73f84acd5cbc58754f420be32afc0d', 128, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_plan(bigint)', '2ca5523f5ae6ab53624961f00989bbd2', 129, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_dependency(bigint, bigint)', '53b356c71f744e847019fbbfa95cdec4', 130, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_any_dependency(bigint, bigint)', '120af16eacbad9af3aef09e98d44c022', 131, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_dependency(bigint, bigint)', 'b891f0490cc5f144ef9d1a4cdff80f51', 132, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.job', 'ea6aaa36a7ac40e2ece035da85f4fd66', 133, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.task_status', 'b3f88727cb7754462331b1e450566bde', 134, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.plan_status', 'fbbfa9cf2dba4f79511dd452249e7157', 135, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.replica_status', 'f8d34c4686fedf18a445ef77e23bdbd2', 136, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.failed_run', '309de8bca0fbdb2b45b652f94a5f714f', 137, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.ago(interval)', 'e3169506746f5e30d50d06712f33187b', 138, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.able_replicas(rowrun.task_run, timestamptz)', 'cb0dfafdf027d000352bfe2d20d217df', 139, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.database_stands(text)', '0fd98b489c803919e96b5a68cdca6f9f', 140, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.other_versions(text, text)', '40ab0605917a58dd1b693fe3ec93f72b', 141, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.stuck_on_database(text, timestamptz)', '2c47d729863ac416f89b9ca38555f9d4', 142, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.sequential_ahead(text, text, timestamptz)', 'e1a6d875b1a8cca2a63b268c06997e25', 143, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for_database(bigint[], timestamptz)', 'ed5b6ef4a0bfc0af44baad487b0ac7db', 144, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_stands(bigint, timestamptz)', 'e0cfd03619fa13b06cd117ab2ba5d72f', 145, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.failed_task(bigint, text)', '30edb095787d5de972b9289e586a9fe9', 146, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.tasks_ahead(bigint)', '59e6c53b6dd3bdd1a98c1598f4b784aa', 147, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for_plan(bigint[], timestamptz)', '81566fe5f59d40d7ffe31c7cc10d2170', 148, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.kind_stands(text, text, text, jsonb, timestamptz, boolean)', '49609216cb48c6359768e328347798cc', 149, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for_replica(bigint[], timestamptz)', '0d17b36fc66cadcbb2c09b131887a20f', 150, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.passed_by(bigint[], timestamptz)', 'f2ba88c501dd8907c84e8cdfc5b35ad4', 151, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_runs(bigint[])', '5d5f48aba8a5068d2ac2b6da76aa16fc', 152, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_pages()', '1008ba1c44f69a5b5fa97a66eed5c9e6', 153, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for(bigint[])', '36fd0166504319a1551cd021c2909ee1', 154, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting(bigint)', 'f99b53dd0d1f8472c820743cdb239600', 155, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.next_delivery_id()', 'b060dc5d3283d391296e481d16d7eb08', 156, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_fill()', '7600b63f546e82faed4635c3950ef68b', 157, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger webhook_fill ON rowrun.webhook', 'fcf8b5ed257def35f0ad8e80b0a252f8', 158, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_changed()', 'c418df9be2d4c5184a122ea5437f7a04', 159, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger webhook_changed ON rowrun.webhook', '02c179264815b016aa3d3fb6fcbba0d7', 160, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger webhook_delivery_changed ON rowrun.webhook_delivery', '4be76b7afd68c3a7e922abfaeb487a01', 161, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_deleted()', '51f27b2ab46d7cfdcb7498486cc1c022', 162, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger webhook_deleted ON rowrun.webhook', '99865f30fd49ca6d26dd2bb2abc42c78', 163, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_webhook(bigint)', 'dd3b7cb9f9e6d3563fc492b5e6e235a7', 164, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.due_event(rowrun.plan)', '904f100dad7be73f6c33048b398a9259', 165, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_message(rowrun.plan, text)', 'a8b873b7a34fd721b736891df0b9f145', 166, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.announce_plans(bigint[])', '7fbb79be452a49559c7ae347330ccda6', 167, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.begin_round(bigint, integer, boolean)', '7e359607beef09124f26303e701d511b', 168, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.next_rounds(bigint[])', '48763f3d8816c995bd331ed460161eaa', 169, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.begin_rounds(bigint[], boolean)', 'fcee58bb319fd53f1a3b590efbcf9283', 170, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.settle_plans(bigint[], jsonb, boolean)', 'f90449bff5c9bfa3ead900250f8a9d6e', 171, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.check_plan(bigint)', 'e5d5111ec90e7e03cc856f02574d7feb', 172, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.run_plan(bigint)', '7c96fb2708df6ce21ad136da3e605190', 173, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.retry_plan(bigint)', '19c7901d46f481a46dda126b65113499', 174, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_plan(bigint, text)', '8fda9146adc8371e72d72576fc106da7', 175, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.set_skipped(bigint, boolean, text)', '2ff53f25ee1a4593b4c6edc603501ccf', 176, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.skip_task(bigint, text)', '3e7ca83a3336a03e7a9ee7be70cbedbe', 177, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.unskip_task(bigint)', '625284c096d21284ea17d77325186696', 178, NULL);
+INSERT INTO rowrun.code_object VALUES ('publication rowrun_stream', '328c87449a7de51d55c62437631119d1', 179, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.cron_field(text, text, integer, integer, text[])', '845e32d697982e6a20083a5ca240339b', 180, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.go_duration(text)', '64552a711fae61a7dcb7b6272e99ca40', 181, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.cron_local(bigint, bigint, bigint, bigint, bigint, boolean, timestamp)', 'ae4d16c125f6a881471dfb0ea0cba849', 182, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.utc_offset(text, timestamptz)', '3bb3711395543d0e86276f695bf12252', 183, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.clock_change(text, timestamptz, timestamptz)', '67f4248f17f2efbf786ba0bb4b641473', 184, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.parse_schedule(text)', '28b693b8ff67046df0ff60045a90983e', 185, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.tick_after(bigint[], text, timestamptz, timestamptz)', 'ccb3defa3a43e7c45327494ca7310a03', 186, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.next_tick(text, text, timestamptz, timestamptz)', '8a90a8443e4a6dc3bf36d8b53b5a73e4', 187, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_schedule_fill()', '4c4b9fe6a8197865a2de132e97cec225', 188, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.known_zone(text)', '0ee0bab582c6ad0975f481b665ce958b', 189, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_author_schedule ON rowrun.task', '365ae4bc91892e67018741af642d403c', 190, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_schedule_fill ON rowrun.task', '4f5938b8b2e8253ea27bdf4cdba45536', 191, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_schedule_refill ON rowrun.task', '0f6f7dcc185eaddd8edc6a6014d96a9e', 192, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.tick_that_follows(rowrun.task, rowrun.task_run, timestamptz)', '3071994bc6585d5c210197810006871c', 193, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.missed_at(rowrun.task, timestamptz)', '7d1480ac39498c24837b2a00fa88c0f5', 194, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.pause_schedule(bigint, text)', 'd385019b4096551d4eda8096c3ec3375', 195, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_after(bigint[])', '8d46a2d6d17ad99871fa81a0d170c0bf', 196, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_ended(bigint[], bigint[])', '7d5d59812f872beb87ce91a9ecbbda9a', 197, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_tick(bigint, text)', 'e6622a69b86c580424214302765b06b3', 198, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_task(bigint, boolean, boolean)', 'becc4945ed5529321a2fd31cdd801ca9', 199, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_scheduled()', 'ef00b1d4574b73b37480a1c7db2e1e8a', 200, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_scheduled ON rowrun.task', '525836fd40934262c1fcf108ffc3cd52', 201, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_rescheduled ON rowrun.task', '2d449b18fa8776fdee0da96cb254d9d5', 202, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.skip_missed(bigint[])', 'ae849e2866a9a78b713f3a43bbfe0df3', 203, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_sweep(bigint, integer)', 'c6f11590b17004000506d83ddd09e0a7', 204, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.handler_task(text)', '9defe2985cf50fb6b2d918576fbb37d7', 205, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_recovery_check()', 'f2ad6a20e13c0a1dfc4c73df8b14dd9a', 206, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_recovery_check ON rowrun.task', '2d0593a482fdecc58940dc9d1707407d', 207, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.handle_ended(bigint[])', 'c982aa5f798c3fb2ab75c46015f79717', 208, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.orphan_task_run', '7eb9167c4f150d8fa7606b4e68457d8b', 209, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.record_orphans(interval, interval)', 'cc5f002bf9074c84a63e4eb09d5ded0a', 210, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.purge_type(text, interval, bigint, integer)', 'a25d07fe214bcbdc49fdaa42657879e4', 211, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.insert_many(bigint, jsonb, text[], text, timestamptz, integer)', '717df6ed5ae9bd6f42708652604deea2', 212, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_named(text)', 'd816f7d814185b4ef92ae2899a6cfb13', 213, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, jsonb, text[], text, timestamptz, integer)', '42d72b421e647a6b89c1af3f45fe5143', 214, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, jsonb[], text[], text, timestamptz, integer)', '0a2a89e87c009c2f3f4a777f6e8ddc59', 215, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, text, text[], text, timestamptz, integer)', '1d71a934d12febe8865f0fc9d069104e', 216, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, jsonb, text[], text, timestamptz, integer)', 'f5d5e0e76d162ab22218b2e22ef389b7', 217, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, jsonb[], text[], text, timestamptz, integer)', '7aaaa5f5f56c11c540f386ea873716d5', 218, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, text, text[], text, timestamptz, integer)', 'ee4862e986949121b991fcec637ae2be', 219, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.replace_run(bigint, text, jsonb, timestamptz, integer)', '3a65cfabace74c4f6afe2729c573285e', 220, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.replace_run(text, text, jsonb, timestamptz, integer)', 'e8e840bff8e88db5134a23bdcb4f0796', 221, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.worker_claim_of(uuid, bigint)', 'c86df4a5f81c0c6bc56511110fdca8b4', 222, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.register_worker(text, text[], integer, interval)', 'a84733a43af9f86da790189bff26160f', 223, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.check_worker(text, text[], integer, interval)', '4ce7b16c4e5a6d9aba62870343611a3b', 224, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.check_request(uuid)', 'fa58bdeebbd71daf2f51632e0d6f94d6', 225, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.claimed_by_request(uuid)', 'f519234a9d9ad86edbcc553b7e919e2a', 226, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.take_for_worker(uuid, text, text[], integer, interval)', '43c90e7113e5935de1c92ac6a32f47f6', 227, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.worker_may_find(bytea, text[])', 'e06f7a34fc7364634dd1bd734923914f', 228, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.claim_runs(uuid, text, text[], integer, interval)', '90c9eb1bcda0bbdc0c191608e2cf410d', 229, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.heartbeat_worker(text, uuid[])', '785fe900422b678b4a689f10b7081638', 230, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.end_worker_runs(uuid[], bigint[], text[], jsonb[], text[])', 'fe3680dbac00d55b2c44304fa2adba8b', 231, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.check_results(jsonb)', 'bffc4c090f1f06869b4f8c2b8ee92a59', 232, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.is_uuid(text)', '1228c38d6bbac106b7d9c481a14498f3', 233, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.worker_result(jsonb)', '2976f1d1b8168506bc5b44d499bdc104', 234, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.finish_runs(uuid, text, jsonb, text[], integer, interval)', '7c6ecd0dbc02ee4ac0ef47535d4f041e', 235, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.release_runs(uuid[])', '4ed6fffa555d00f0fb16824f8bed84b4', 236, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.hold_ups()', '1e3ef0e35ff41933bac41ace9aeb55ba', 237, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_operations_fill()', '6742109a71a0805ada7dc2a16891200f', 238, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_author_operations ON rowrun.task', '5f88a95aefcbdda987cf531bd59d14c4', 239, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_operations_fill ON rowrun.task', 'b1ec9fe58768e7f3aa70df95e6853c8d', 240, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.set_replica_paused(text, boolean)', 'f87a64f0e1ba50ff62f5af75aef550c9', 241, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.pause_replica(text)', 'f331e79182826d32aec99688b2a66421', 242, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.resume_replica(text)', 'bca22c761523108e2977183a770ac61d', 243, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.server_identity()', '1098bce595aa3db4dfd84aebae759dd7', 244, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.deployment_elsewhere()', '3fd9728275cfa53d5d02e91890b6eb8c', 245, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.renew_deployment(boolean)', 'f5fc2cc67b13f13240dcd61c7f068b2a', 246, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/tables', '7a70e8d3f95dc8b8fc01f80939f811e6', 247, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/functions', 'ff8d297603df9684346d266ba2938262', 248, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/schedules', '8a6866a31d5a62d7591cfe6192a08ff5', 249, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/liveness', 'a1c15cb6f7d8fb2f1d1a4f8162452643', 250, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/operations', 'c24054a0e82fd491acf9fb8e046dbe36', 251, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/workers', '69c050a8cb159c2b316821fa39fdc224', 252, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/excess', '42806fabe1015e1a29b1ff6e58883356', 253, NULL);
 
 
 --
 -- Data for Name: code_version; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.code_version VALUES (true, 1, '4044c00905911b64edf21bcaa89ee52e', '2026-11-23 06:25:19.670921+00');
+INSERT INTO rowrun.code_version VALUES (true, 1, 'f9ea7a5c2f75050ced14ad45957a2f7b', '2026-11-23 07:00:12.831223+00');
 
 
 --
 -- Data for Name: deployment; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.deployment VALUES (true, '127f701c-2c91-4ce2-b4e4-95060db44751', '2026-11-23 06:25:18.903226+00', NULL, NULL, 7711168769571638589, 51086, 1);
+INSERT INTO rowrun.deployment VALUES (true, '0ff6c041-bad5-48a0-82a9-f27ce67aceb6', '2026-11-23 07:00:11.510124+00', NULL, NULL, 7711168769571638589, 52474, 1);
 
 
 --
 -- Data for Name: gate_mark; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (1, 'NO_REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-23 06:25:20.683944+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (2, 'NO_REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-23 06:25:20.685118+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (3, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 06:25:21.023276+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (4, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 06:25:21.024052+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (5, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-23 06:25:21.025403+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (6, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-23 06:25:21.025515+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (7, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 06:25:21.086062+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (8, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-23 06:25:21.100083+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (9, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-23 06:25:21.10541+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (10, 'DEPENDENCY', NULL, NULL, NULL, 11, NULL, NULL, NULL, '2026-11-23 06:25:21.119775+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (11, 'PLAN', NULL, NULL, 1, NULL, NULL, false, NULL, '2026-11-23 06:25:21.12029+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (1, 'NO_REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-23 07:00:14.091528+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (2, 'NO_REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-23 07:00:14.092198+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (3, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 07:00:14.290773+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (4, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 07:00:14.293668+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (5, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-23 07:00:14.29467+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (6, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-23 07:00:14.29475+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (7, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 07:00:14.357635+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (8, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-23 07:00:14.361128+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (9, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-23 07:00:14.365938+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (10, 'DEPENDENCY', NULL, NULL, NULL, 11, NULL, NULL, NULL, '2026-11-23 07:00:14.417034+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (11, 'PLAN', NULL, NULL, 1, NULL, NULL, false, NULL, '2026-11-23 07:00:14.417189+00');
 
 
 --
 -- Data for Name: migration; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.migration VALUES (1, '2026-11-23 06:25:18.903226+00', 'c2f54248f4a949fea6905ac2a22f01ae07c966329a60dd8f28c7e0b69bf1ea59');
-INSERT INTO rowrun.migration VALUES (2, '2026-11-23 06:25:19.510762+00', '8bc882226c70f7766592c9800ed3983cca0db46231ee8244e630f88154458dd1');
+INSERT INTO rowrun.migration VALUES (1, '2026-11-23 07:00:11.510124+00', 'b36626ab3a06481dea4e05a9ece8008e913589a4bad3bca88ef612df7d92a157');
+INSERT INTO rowrun.migration VALUES (2, '2026-11-23 07:00:12.718485+00', '8bc882226c70f7766592c9800ed3983cca0db46231ee8244e630f88154458dd1');
+INSERT INTO rowrun.migration VALUES (3, '2026-11-23 07:00:12.78706+00', 'f6e85758ea7c777169db3e0c9fda485c58e79aaa39adf1aa44052d7ca7ee6776');
 
 
 --
@@ -10139,9 +10959,9 @@ INSERT INTO rowrun.migration VALUES (2, '2026-11-23 06:25:19.510762+00', '8bc882
 -- Data for Name: plan; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.plan VALUES (1, 'default', 'in every state', 3, 'STOP_DATABASE', false, 1, '2026-11-23 06:25:20.702005+00', 0, 0);
-INSERT INTO rowrun.plan VALUES (2, 'default', 'complete', NULL, 'STOP_DATABASE', false, 1, '2026-11-23 06:25:20.702005+00', 0, 0);
-INSERT INTO rowrun.plan VALUES (3, 'default', 'failed', NULL, 'STOP_DATABASE', false, 1, '2026-11-23 06:25:20.702005+00', 0, 0);
+INSERT INTO rowrun.plan VALUES (1, 'default', 'in every state', 3, 'STOP_DATABASE', false, 1, '2026-11-23 07:00:14.127696+00', 0, 0);
+INSERT INTO rowrun.plan VALUES (2, 'default', 'complete', NULL, 'STOP_DATABASE', false, 1, '2026-11-23 07:00:14.127696+00', 0, 0);
+INSERT INTO rowrun.plan VALUES (3, 'default', 'failed', NULL, 'STOP_DATABASE', false, 1, '2026-11-23 07:00:14.127696+00', 0, 0);
 
 
 --
@@ -10155,15 +10975,15 @@ INSERT INTO rowrun.promotion_lock VALUES (1);
 -- Data for Name: replica_heartbeat; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.replica_heartbeat VALUES ('dump-1', '2026-11-23 06:25:20.674826+00', 'alive', '', '', '2026-11-23 06:25:20.674826+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP,SQL,DATABASE_MIGRATE}', '{orders}', '{}', 0, 0, NULL, NULL);
-INSERT INTO rowrun.replica_heartbeat VALUES ('dump-2', '2026-11-22 06:25:20.674826+00', 'gone', '', '', '2026-11-23 06:25:20.674826+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP}', '{}', '{}', 0, 0, NULL, NULL);
+INSERT INTO rowrun.replica_heartbeat VALUES ('dump-1', '2026-11-23 07:00:14.067252+00', 'alive', '', '', '2026-11-23 07:00:14.067252+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP,SQL,DATABASE_MIGRATE}', '{orders}', '{}', 0, 0, NULL, NULL, false);
+INSERT INTO rowrun.replica_heartbeat VALUES ('dump-2', '2026-11-22 07:00:14.067252+00', 'gone', '', '', '2026-11-23 07:00:14.067252+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP}', '{}', '{}', 0, 0, NULL, NULL, false);
 
 
 --
 -- Data for Name: schema_migrations; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.schema_migrations VALUES (2, false);
+INSERT INTO rowrun.schema_migrations VALUES (3, false);
 
 
 --
@@ -10179,40 +10999,40 @@ INSERT INTO rowrun.schema_object VALUES ('constraint', 'deployment_singleton_che
 INSERT INTO rowrun.schema_object VALUES ('constraint', 'deployment_pkey ON rowrun.deployment', '5120ecc0edf4a437ac47dc03e93a22c8');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.version_key(text)', '131eaff6bd92a7dacc5e8ed3e11280f1');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.too_deep(jsonb)', '9b6118db9b79a2779b18cb4988a1615f');
-INSERT INTO rowrun.schema_object VALUES ('constraint', 'plan_id_check ON rowrun.plan', 'eeb7a504d15cdb829243b5d066c5ed30');
-INSERT INTO rowrun.schema_object VALUES ('constraint', 'plan_project_check ON rowrun.plan', 'fd8efbb2f012d4663e0d91bd4b7f04f5');
-INSERT INTO rowrun.schema_object VALUES ('constraint', 'plan_name_check ON rowrun.plan', '93af30f6f95b6fa5cecda780450026fe');
-INSERT INTO rowrun.schema_object VALUES ('constraint', 'plan_parallel_limit_check ON rowrun.plan', 'bb5dca57e6740285e225371d5732cd9d');
-INSERT INTO rowrun.schema_object VALUES ('constraint', 'plan_on_failure_check ON rowrun.plan', '96191a1a809f2f2f9856519916b985cf');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'plan_id_from_1 ON rowrun.plan', 'ddda9897c502e877409d9d3dcb26bda3');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'plan_project_1_to_200_bytes ON rowrun.plan', '0fb5825baa0b262a70b5fd89b70f5ea4');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'plan_name_up_to_200_bytes ON rowrun.plan', 'db2cddbfbe5f4598e6fa7c03ec1c26be');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'plan_parallel_limit_from_1 ON rowrun.plan', '2193bb5a629da190eac2105d45c0be59');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'plan_on_failure_stop_database_stop_or_continue ON rowrun.plan', 'c5a6b307eee51186cce969b04abeffe9');
 INSERT INTO rowrun.schema_object VALUES ('constraint', 'plan_pkey ON rowrun.plan', 'ad5502584dbb5347eaeba307002005ad');
 INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.plan_unannounced', '131aac614572ccb9f388212cfd7f5306');
-INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_id_check ON rowrun.task', 'c78b6d2bc9dae9e330fd5127d2726f7d');
-INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_name_check ON rowrun.task', 'b7c7a49dad839a3482704ebde4f1c302');
-INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_type_check ON rowrun.task', 'fb0b4591a502191ec0bda804b5d04f74');
-INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_queue_check ON rowrun.task', 'bf511ba20a650d96a87a689ee4192254');
-INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_database_id_check ON rowrun.task', 'de5347dfc5764398d1e25c07161cd211');
-INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_version_check ON rowrun.task', '63a2d4d4bd7560cd2f576a02a5d1f0a6');
-INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_payload_check ON rowrun.task', '1ce2e0eb8fa14a7a1f55c55c1a07b26c');
-INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_payload_check1 ON rowrun.task', 'afd21a4eeb0fe874adcf0bd2e2e6ec86');
-INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_timeout_check ON rowrun.task', '879659b8f8f5069005a6ae55d81ac2c8');
-INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_progress_timeout_check ON rowrun.task', 'ac2c0366489da2fbf854d7b27ad387d6');
-INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_max_attempts_check ON rowrun.task', '10925915c94585e52831ba0c7b6973e6');
-INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_retry_delay_check ON rowrun.task', '850fe3005e2b5020ce2d21ffa6df975f');
-INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_on_stale_check ON rowrun.task', 'd635fdbaa3f3c23de93fe71103f927de');
-INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_on_failure_task_check ON rowrun.task', '300d06e8381c31f6e5804213807c2dff');
-INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_skip_reason_check ON rowrun.task', 'ede79f5bd83ffb16d8460b19d38a00be');
-INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_retention_check ON rowrun.task', '00e3ba8740f76944753cdca1cf09fdb7');
-INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_labels_check ON rowrun.task', '434fc18bebbbc655b3fff704e31bbddc');
-INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_labels_check1 ON rowrun.task', '883812c848a78be1fb39aa47df5a5d92');
-INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_outcome_check ON rowrun.task', '57fb98c31abe7b91b43e77c724b2ddcb');
-INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_schedule_check ON rowrun.task', '1a2de6df08223f4e6681dbd4d45d0d89');
-INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_time_zone_check ON rowrun.task', 'f92c4af1d7f5216ccda2196f8cf4a44c');
-INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_misfire_check ON rowrun.task', '524fd3b5f99bbca810b1a6371ddaf8e0');
-INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_starts_at_check ON rowrun.task', 'b95d0a2c56d45c6da43b8dc46c877952');
-INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_ends_at_check ON rowrun.task', '01860f04b61664894c2d25b4c7c877c4');
-INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_overlap_check ON rowrun.task', '613ce1b52c44f281799414653add70d5');
-INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_state_check ON rowrun.task', '9d0d29894320ed39d52013b8ea0c39fd');
-INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_failure_log_level_check ON rowrun.task', '7f477b257e4e0b44f0278e27c303f810');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_id_from_1 ON rowrun.task', '6498ec729321e60dc247869f09b71fbb');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_name_up_to_200_bytes ON rowrun.task', '00448fa7acc1d32468f6183430e552de');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_type_1_to_100_bytes_no_control ON rowrun.task', '2dead955f9df4f36bb2c1559839831ff');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_queue_1_to_100_bytes_no_control ON rowrun.task', '073bb6c6fe82ca27a0a8e4be0dea48f1');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_database_id_1_to_200_bytes_no_control ON rowrun.task', '74820785de82e0679f46e6cf5aab78c8');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_version_numbers_and_dots ON rowrun.task', '90a4bd1fee5a925655a0b9d167ae59c6');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_payload_an_object ON rowrun.task', '6d1482574bd64ca13fb50e000165feaa');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_payload_up_to_1_mib_and_1000_levels ON rowrun.task', 'db319046a725bab8c30699dfb63e0fc5');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_timeout_0_to_100_years ON rowrun.task', 'c26e9df4715710ae1b0ac49315370da0');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_progress_timeout_above_0_to_100_years ON rowrun.task', 'cafa9809a8ef1954a532bf663aec14e4');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_max_attempts_from_1 ON rowrun.task', 'a182316c2003ee94cd57c401356e041c');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_retry_delay_0_to_100_years ON rowrun.task', '6f07179ab02793202c51d0ed5afb9ab8');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_on_stale_fail_retry_or_cancel ON rowrun.task', 'abd500da74bbd9179fb923efd0bf8ff5');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_on_failure_task_1_to_200_bytes ON rowrun.task', '220117b6052b84c012b4bb1e6dd27002');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_skip_reason_up_to_10000_bytes ON rowrun.task', 'dce3b401f4d24335d4ee9306490dda7c');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_retention_0_to_100_years ON rowrun.task', 'a0b5353104b46e288734b94d79e90e80');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_labels_an_object ON rowrun.task', '85f94fffdf09d9fdc28441ab013bdc20');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_labels_up_to_1_mib_and_1000_levels ON rowrun.task', 'b8617efb3eb748c1eeaadcd00b122ba1');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_outcome_an_end ON rowrun.task', '05d72279ea2f51196279247818626719');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_schedule_up_to_1000_bytes ON rowrun.task', '16e6abec67c21e6f5ad772585ded8fda');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_time_zone_up_to_100_bytes ON rowrun.task', '330f2ab30956cf4828599f3c5d055596');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_misfire_skip_once_or_all ON rowrun.task', '6a3f06b4090db3a9efcdecde1a0f0cde');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_starts_at_1900_to_9998 ON rowrun.task', '9fb1d7c8204eba24361dff1b3ffc863e');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_ends_at_1900_to_9998 ON rowrun.task', '2115df1bad946582de25f32f1f474cec');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_overlap_skip_or_queue ON rowrun.task', 'b3639ec58c2a8cf580f8423fdddbd389');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_state_up_to_1_mib_and_1000_levels ON rowrun.task', 'aa6a2e7b618dafefda710c188cf5195f');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_failure_log_level_debug_info_warn_error ON rowrun.task', 'ca197c2d2045711e258e65b8103990ee');
 INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_migrate_needs_target ON rowrun.task', 'afb3f33184b208ca28cf0b602e5be05a');
 INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_order_needs_database ON rowrun.task', '52eb7d9d0bec852e5d406fe53a2342b5');
 INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_schedule_without_plan ON rowrun.task', '04d0503f152f57fa5fddff0a70fc14f0');
@@ -10246,7 +11066,7 @@ INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_newest', 'bd0
 INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_held_plan', 'c0d556c3c43a16752bfbf0a8408a2608');
 INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_held_paused', '65daf5f0a33fc34d547a4537a33b0cf0');
 INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_held_replica', '4e89e7d0d34b61e5e677127b06db31d5');
-INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_idempotency_key', '3c33fd38e82766d9b71050670dabdaa1');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_idempotency_key', '74d6adc53ac207819623675c9630208d');
 INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_retry_of', '24703bade0ab6a9536fff2928580e824');
 INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_chain_end', 'ec63b2535c9c0cf7fb8c80365017d026');
 INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_failed', 'd7709093b3b69e70846a362a5f16d987');
@@ -10290,7 +11110,7 @@ INSERT INTO rowrun.schema_object VALUES ('constraint', 'stream_note_detail_check
 INSERT INTO rowrun.schema_object VALUES ('constraint', 'stream_note_pkey ON rowrun.stream_note', '602ac9d6d3393985c23756a30c300baa');
 INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.stream_note_unprinted', '1951003fa12822868fb975e408f276fe');
 INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_type_type_check ON rowrun.task_type', 'a7dea15e30d48d9b93043dd7eb03323a');
-INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_type_check1 ON rowrun.task_type', '55846129d445d87154ece7e8f5cb4211');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_type_check ON rowrun.task_type', '4595e4bde4fb21acd7c17bbd23e213d3');
 INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_type_mapping_check ON rowrun.task_type', '9e00831b3e172b0c9eca003fc8d2ff41');
 INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_type_alias_harmless ON rowrun.task_type', 'dd462a81770cc8a4af105129e411b798');
 INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_type_mapping_of_alias ON rowrun.task_type', '7b5cf8581f37d11dd96635eb16289a31');
@@ -10313,14 +11133,22 @@ INSERT INTO rowrun.schema_object VALUES ('constraint', 'replica_heartbeat_runnin
 INSERT INTO rowrun.schema_object VALUES ('constraint', 'replica_heartbeat_wake_source_check ON rowrun.replica_heartbeat', 'df19888926519f35c246e35d6c81ce02');
 INSERT INTO rowrun.schema_object VALUES ('constraint', 'replica_heartbeat_pkey ON rowrun.replica_heartbeat', '4a6a7d6fe98e9fa381ffa01085cb9dfa');
 INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_running', '7615342168d546bd737a69bd6af010cd');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.replica_heartbeat_worker', '165fbbff9e9e90b864338a5327ca0f23');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'worker_claim_pkey ON rowrun.worker_claim', '128d0b40128b97657624d19d559cc937');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.worker_claim_hash', '2637b9f89ba50d0de3c49303f5b7426e');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.worker_claim_request', '5e8495da629d83e31bc0facd2d5d4e49');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.worker_claim_until', '29fff38f5bca320edd956cb55c590cd3');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'worker_request_pkey ON rowrun.worker_request', 'a746c785e2e39e41381f2713a20a969d');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.worker_request_made', '93202b9144b32cf6735a4a155c6ec4e4');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.is_owner()', 'c3bf797fed88b6ed1224abb964fc0816');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.is_trusted()', 'c8bdce284dc5a29073bc69a36d4ade44');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.is_authors(text)', '0099b2660f3376f3f9ddc04519e46954');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.is_author()', 'c3ce75cd1f56dd913809592962f4ca9e');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.check_id(bigint,regclass)', '4aa378e6e70a097014c1841d8afea183');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.plan_fill()', '099c771b12465d758d8d797f118d98c8');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.plan_fill()', 'be812ce2365b8a9c1cb35f02323c6159');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'plan_fill ON rowrun.plan', '678d558852610f3749b0eae440d86dc2');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_fill()', 'b97f17a2fb6f8fe2041deb33bce2ac04');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.check_task_words(rowrun.task)', '5511efd7d49cba63b44c11f4651a4bb6');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_fill()', 'ab855c5b03b26c2d042ef846dfb3be43');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_fill ON rowrun.task', '71868d0a0c4f9b8ef4beb53b7045ca0b');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_author_check()', 'c2dba19009042f8494192de76b5e7603');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_author_insert ON rowrun.task', '824abf7941346113f8a6274220269460');
@@ -10382,7 +11210,7 @@ INSERT INTO rowrun.schema_object VALUES ('trigger', 'replica_came ON rowrun.repl
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'replica_changed ON rowrun.replica_heartbeat', '10b18463eeaad085d5ad34b11ff0495e');
 INSERT INTO rowrun.schema_object VALUES ('view', 'rowrun.unmet_dependency', 'ffcf085ca55b1672c5479ed0b297dd5e');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.fits(text,text,jsonb,text[],text[])', '35fcb25fee8503eedf3beed4d4f29531');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.takes(rowrun.replica_heartbeat,timestamp with time zone,text,text,text,jsonb)', '8b5d8e886ba89fa2c91ae3192779212e');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.takes(rowrun.replica_heartbeat,timestamp with time zone,text,text,text,jsonb)', '132eeb3754399d0cc64a99c12801d622');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.may_take(rowrun.task_run,rowrun.task,text[],text[])', '5d40ddb114955d8d3971e81c11aba92e');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.sequential_open(bigint,timestamp with time zone)', '6a18b840f62f2bf3ef10789aee5772f9');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.first_sequential(text,text,timestamp with time zone,text[])', 'f88d13d43f11b92afc7e699c3347372b');
@@ -10415,25 +11243,25 @@ INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.apply_verdicts(reco
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.mark_unseen_ends(bigint[],text[])', 'e37987f5b55b39abeb91b5800b79b429');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.leave_marks(record,bigint[],text[])', '848c830f0672fd4e2d9265e1c27fa8bf');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.lock_plans_of_ends(bigint[],bigint[],text[])', 'f89e673b2738cbf4fa3b454dc75a4192');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.judge_ends(bigint[],uuid[],text[],jsonb[],text[])', 'e09ae0750b14245957c39c87386c04c4');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.judge_ends(bigint[],uuid[],text[],jsonb[],text[])', '927ee1ec4eb7f031115688c3d52219c4');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.make_ended(bigint[],uuid[],text[],jsonb[],bigint[],timestamp with time zone)', '6e83133c53463b72bc75c42b2ffe59e2');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.insert_successors(bigint[],text[],bigint[],timestamp with time zone)', '90cb6ca27fd49a34ffbb17b73810d49b');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.insert_successors(bigint[],text[],bigint[],timestamp with time zone)', '183c6de7a21c13d544be7461b1f07da5');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.promote_next_version(text[],rowrun.claim_request)', '8b0ea3232aeef969ddaf83d7f7a5578e');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.next_run_id()', '9a2a2b4fc40b106dcf26efa7ace46edc');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.next_log_id()', 'ef386a29ead92615c48b72397e8d822c');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.end_runs(bigint[],uuid[],text[],jsonb[],text[],bigint[])', '70f3ed5f7523aedb8893173d59cb665c');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.check_isolation()', '2ed02bd8297be8a7b612137b0c8d26a6');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.define_task(text,text,jsonb,text,text,text,boolean,integer,interval,interval,integer,interval,text,jsonb)', '3eaf55d19f5b1a4f4c8e23063df83998');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.define_task(text,text,jsonb,text,text,text,boolean,integer,interval,interval,integer,interval,text,jsonb)', 'ff0fd3d3d3528208bdb592a383c87aa1');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.create_plan(text,jsonb,text,integer,text)', 'b5205230a0eb9bd2e22de828f396af2f');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.run_task(bigint,jsonb,timestamp with time zone,integer,text)', '6192a47473c4272361114278dfb32624');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.run_task(text,jsonb,timestamp with time zone,integer,text)', '59cf547a71371ea4fdd6c600061c4100');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.run_task(bigint,jsonb,timestamp with time zone,integer,text)', '08ed90e77240c0472b17ceceec1e1f74');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.run_task(text,jsonb,timestamp with time zone,integer,text)', '58c42bbc7387d7f0b1f9fdf58202cd07');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.run_tasks(bigint[],timestamp with time zone)', '97cd9451e15e721c6ab6fbd62d23b891');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.cancel_run(bigint,text)', 'a30ce0d1223cebbf948bd27aa93822f8');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.retry_run(bigint)', '103281aafe99dd80165190846cd093ec');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.abandon_run(bigint,text)', '1e726b1ec5538336092faa0c0f082cd8');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.report_progress(bigint,uuid,jsonb)', 'bc49f4685124c215e331885ce8c04673');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.complete_run(bigint,uuid,jsonb)', '1e204ff03dab5d9b35f94eb594fa1303');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.fail_run(bigint,uuid,text)', '33d789f9a3b748d81b945aeed7ba4726');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.complete_run(bigint,uuid,jsonb)', 'f2afbc6b3b4ed45cc4e00b02b69cd679');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.fail_run(bigint,uuid,text)', 'ec9bf81b8a09875b407bca55a2de8886');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.remove_task(bigint)', 'f7f43b4819010e19fe9f818d72da6a0c');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.remove_any_task(bigint)', 'ae75d8374a85e319373f03b7eb66f68d');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.delete_task(bigint)', '263ad37a4769cabf39510f979c19199b');
@@ -10446,7 +11274,7 @@ INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.delete_dependency(b
 INSERT INTO rowrun.schema_object VALUES ('view', 'rowrun.job', '72f54dd3bae790ac23d7cab552b36ddd');
 INSERT INTO rowrun.schema_object VALUES ('view', 'rowrun.task_status', 'b8a3717cc14dd38a129118f17830e87a');
 INSERT INTO rowrun.schema_object VALUES ('view', 'rowrun.plan_status', '301693b9641386a382705aff82f80357');
-INSERT INTO rowrun.schema_object VALUES ('view', 'rowrun.replica_status', 'f8e7b10230b3528501bc86111b18b9a0');
+INSERT INTO rowrun.schema_object VALUES ('view', 'rowrun.replica_status', '4d19487e702a1c64ef4071af997de2ca');
 INSERT INTO rowrun.schema_object VALUES ('view', 'rowrun.failed_run', '5ec739656e7bff14784ef14a338c7caf');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.ago(interval)', '83eb5903cc44124eabacd1bd2ee0ab4b');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.able_replicas(rowrun.task_run,timestamp with time zone)', '25522d17cb46ed86bf5402759e1533ca');
@@ -10496,7 +11324,7 @@ INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.cron_local(bigint,b
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.utc_offset(text,timestamp with time zone)', '9f7a1860f9ee987402e3694c174c38f6');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.clock_change(text,timestamp with time zone,timestamp with time zone)', '0e86f856782e04fb1d180d467eab60b6');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.parse_schedule(text)', '51b49d7697745cc205a86650aa06dad4');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.tick_after(bigint[],text,timestamp with time zone,timestamp with time zone)', 'c92c79884f5cad3b5dff19e156e7294b');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.tick_after(bigint[],text,timestamp with time zone,timestamp with time zone)', '55bbf95d53cc23a8d67b0000d25b9852');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.next_tick(text,text,timestamp with time zone,timestamp with time zone)', '5ac35f0d671175775bb2e9e897e797de');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_schedule_fill()', 'b86248ebed49b44831689343e7f19b20');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.known_zone(text)', 'b81980f28a22efdc4123a5b4c7539b05');
@@ -10522,7 +11350,7 @@ INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.handle_ended(bigint
 INSERT INTO rowrun.schema_object VALUES ('view', 'rowrun.orphan_task_run', '60eb7d384d6aa0916deccdb84b623ea3');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.record_orphans(interval,interval)', 'd5776850a061aa44fbb1cfb57344ce21');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.purge_type(text,interval,bigint,integer)', '789b4a29d89ad12b4cd11b22365f09c9');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.insert_many(bigint,jsonb,text[],text,timestamp with time zone,integer)', 'bbc6de90c92718b63506610987a11c75');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.insert_many(bigint,jsonb,text[],text,timestamp with time zone,integer)', '6c7150c720496913ebbe0a4399ef36ed');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_named(text)', 'ee0da11ea39682136485c4f4499c9ee8');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.enqueue_many(bigint,jsonb,text[],text,timestamp with time zone,integer)', '4dd0739b411384b6d1f72e60ca351a60');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.enqueue_many(bigint,jsonb[],text[],text,timestamp with time zone,integer)', 'de5de411f496115c143db676b17878f7');
@@ -10530,8 +11358,23 @@ INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.enqueue_many(bigint
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.enqueue_many(text,jsonb,text[],text,timestamp with time zone,integer)', '6688bad38b7aa55b071373a3575f52c5');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.enqueue_many(text,jsonb[],text[],text,timestamp with time zone,integer)', '6bbb462628a49f3e82a4e2fe59a17c96');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.enqueue_many(text,text,text[],text,timestamp with time zone,integer)', 'b9c3b41795a16f215221d6374c0dc3f5');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.replace_run(bigint,text,jsonb,timestamp with time zone,integer)', '1aa13a0d56ba241ff5213f3d1c4db884');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.replace_run(bigint,text,jsonb,timestamp with time zone,integer)', '1505cf60be90d30be885a4bb05dcb011');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.replace_run(text,text,jsonb,timestamp with time zone,integer)', '24bc8671e75e6d44d5d8c62d05543263');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.worker_claim_of(uuid,bigint)', 'f1a8ca477048f12d01a9ada9754d9f2b');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.register_worker(text,text[],integer,interval)', '677b3c20be186565424a05f259885cad');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.check_worker(text,text[],integer,interval)', 'fd94b61048f49a254ad305b2af0ca2c1');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.check_request(uuid)', '207f1529930a8373a35fc5ccaa10d78d');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.claimed_by_request(uuid)', '59a85a293b94a10b01a589d3541b69c2');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.take_for_worker(uuid,text,text[],integer,interval)', '9dbcebbd49165106e61289bd48c2b364');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.worker_may_find(bytea,text[])', '786eea4132a76920df6c3eda1b65c072');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.claim_runs(uuid,text,text[],integer,interval)', '7959e3000d31b1612de39ec5e96b191c');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.heartbeat_worker(text,uuid[])', 'e395254904f1d4958b65cba200138ca1');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.end_worker_runs(uuid[],bigint[],text[],jsonb[],text[])', 'ae8797fee84923ddc06ea698e52b381f');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.check_results(jsonb)', '6b48f960a713b19a57d3fd7d608de04b');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.is_uuid(text)', '83a35151023af6c6c281c23ee6cbbd52');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.worker_result(jsonb)', 'b5549e6dbcf856f169d6fe37c3f5efdf');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.finish_runs(uuid,text,jsonb,text[],integer,interval)', '99e11bdcc1ece078053d9fd8f8cf3699');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.release_runs(uuid[])', '8f39efd4803e474e9d63cf75e0a7e739');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.hold_ups()', '6155bfa24a52d71138aecbf90d232af6');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_operations_fill()', '6a0357375e0a75646af6dd03ff0cbf0a');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_author_operations ON rowrun.task', '4c4eea444cb664d50bb95b5629aa12d2');
@@ -10561,11 +11404,18 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.candidates(r
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.check_id(bigint,regclass)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.check_isolation()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.check_plan(bigint)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.check_request(uuid)', '68b329da9893e34099c7d8ad5cb9c940');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.check_results(jsonb)', '68b329da9893e34099c7d8ad5cb9c940');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.check_task_words(rowrun.task)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.check_worker(text,text[],integer,interval)', '68b329da9893e34099c7d8ad5cb9c940');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.claim_runs(uuid,text,text[],integer,interval)', 'f8f75f935ef23c0b37f57d847ebf8b3c');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.claimed_by_request(uuid)', '68b329da9893e34099c7d8ad5cb9c940');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.clock_change(text,timestamp with time zone,timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.closed_gate(rowrun.task_run,boolean,timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
-INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.complete_run(bigint,uuid,jsonb)', 'c2ba613faa2c6feb14b4a540e486a14a');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.complete_run(bigint,uuid,jsonb)', '3d600d73c049374cc354adde10cd90fa');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.create_plan(text,jsonb,text,integer,text)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.cron_field(text,text,integer,integer,text[])', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.notify_look()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.cron_local(bigint,bigint,bigint,bigint,bigint,boolean,timestamp without time zone)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.database_stands(text)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.define_task(text,text,jsonb,text,text,text,boolean,integer,interval,interval,integer,interval,text,jsonb)', '5f22133af45ac72b7ec32889e080e3bf');
@@ -10576,31 +11426,34 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.delete_webho
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.deployment_elsewhere()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.due_event(rowrun.plan)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.end_runs(bigint[],uuid[],text[],jsonb[],text[],bigint[])', '07758e2f0022ca8da022427e98a73fe9');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.end_worker_runs(uuid[],bigint[],text[],jsonb[],text[])', '68b329da9893e34099c7d8ad5cb9c940');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.enqueue_many(bigint,jsonb,text[],text,timestamp with time zone,integer)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.enqueue_many(bigint,jsonb[],text[],text,timestamp with time zone,integer)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.enqueue_many(bigint,text,text[],text,timestamp with time zone,integer)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.enqueue_many(text,jsonb,text[],text,timestamp with time zone,integer)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.enqueue_many(text,jsonb[],text[],text,timestamp with time zone,integer)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.enqueue_many(text,text,text[],text,timestamp with time zone,integer)', '5f22133af45ac72b7ec32889e080e3bf');
-INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.fail_run(bigint,uuid,text)', 'c2ba613faa2c6feb14b4a540e486a14a');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.fail_run(bigint,uuid,text)', '3d600d73c049374cc354adde10cd90fa');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.failed_task(bigint,text)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.finish_runs(uuid,text,jsonb,text[],integer,interval)', 'f8f75f935ef23c0b37f57d847ebf8b3c');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.first_looks(bigint[],timestamp with time zone,integer)', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.first_sequential(text,text,timestamp with time zone,text[])', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.fits(text,text,jsonb,text[],text[])', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.go_duration(text)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.handle_ended(bigint[])', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.handler_task(text)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.heartbeat_worker(text,uuid[])', 'f8f75f935ef23c0b37f57d847ebf8b3c');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.hold_ups()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.insert_many(bigint,jsonb,text[],text,timestamp with time zone,integer)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.insert_successors(bigint[],text[],bigint[],timestamp with time zone)', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.is_author()', '5f22133af45ac72b7ec32889e080e3bf');
-INSERT INTO rowrun.schema_object VALUES ('grants', 'SCHEMA rowrun', '3785147a0e2ae9129b8c59b4ca59ae39');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.is_authors(text)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.is_blocked_at_insert(rowrun.task_run,timestamp with time zone,boolean)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.is_owner()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.is_quiet()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.is_scheduling()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.is_trusted()', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.is_uuid(text)', '68b329da9893e34099c7d8ad5cb9c940');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.judge(bigint[],bigint[],timestamp with time zone,bigint)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.judge_ends(bigint[],uuid[],text[],jsonb[],text[])', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.kind_stands(text,text,text,jsonb,timestamp with time zone,boolean)', '5f22133af45ac72b7ec32889e080e3bf');
@@ -10626,7 +11479,6 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.next_log_id(
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.next_rounds(bigint[])', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.next_run_id()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.next_tick(text,text,timestamp with time zone,timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
-INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.notify_look()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.other_versions(text,text)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.overlooked_databases(text[])', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.overlooked_plans(bigint[])', '5f22133af45ac72b7ec32889e080e3bf');
@@ -10646,6 +11498,8 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.promote_unga
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.promotion_and_claim(rowrun.task_run)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.purge_type(text,interval,bigint,integer)', '1c1d5e64d63313230348c4c0209f375d');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.record_orphans(interval,interval)', '07758e2f0022ca8da022427e98a73fe9');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.register_worker(text,text[],integer,interval)', '68b329da9893e34099c7d8ad5cb9c940');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.release_runs(uuid[])', 'f8f75f935ef23c0b37f57d847ebf8b3c');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.remove_any_dependency(bigint,bigint)', '1c249f7fb69999681983a93f8c339991');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.remove_any_plan(bigint)', '1c249f7fb69999681983a93f8c339991');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.remove_any_task(bigint)', '1c249f7fb69999681983a93f8c339991');
@@ -10657,7 +11511,7 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.replace_run(
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.replace_run(text,text,jsonb,timestamp with time zone,integer)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.replica_changed()', '68b329da9893e34099c7d8ad5cb9c940');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.replica_heartbeat_fill()', '5f22133af45ac72b7ec32889e080e3bf');
-INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.report_progress(bigint,uuid,jsonb)', 'c2ba613faa2c6feb14b4a540e486a14a');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.report_progress(bigint,uuid,jsonb)', '3d600d73c049374cc354adde10cd90fa');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.resume_replica(text)', '1c1d5e64d63313230348c4c0209f375d');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.retry_plan(bigint)', 'c2ba613faa2c6feb14b4a540e486a14a');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.retry_run(bigint)', 'c2ba613faa2c6feb14b4a540e486a14a');
@@ -10679,6 +11533,7 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.skip_missed(
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.skip_task(bigint,text)', '8678be9ca7860a7358907a6caa0e8ca3');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.smallest_version(text)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.stuck_on_database(text,timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.take_for_worker(uuid,text,text[],integer,interval)', '68b329da9893e34099c7d8ad5cb9c940');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.take_marks(boolean,integer)', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.takes(rowrun.replica_heartbeat,timestamp with time zone,text,text,text,jsonb)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.task_author_check()', '5f22133af45ac72b7ec32889e080e3bf');
@@ -10729,7 +11584,11 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.waits_for_re
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.webhook_changed()', '68b329da9893e34099c7d8ad5cb9c940');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.webhook_deleted()', '68b329da9893e34099c7d8ad5cb9c940');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.webhook_fill()', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.worker_claim_of(uuid,bigint)', '68b329da9893e34099c7d8ad5cb9c940');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.worker_may_find(bytea,text[])', '68b329da9893e34099c7d8ad5cb9c940');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.worker_result(jsonb)', '68b329da9893e34099c7d8ad5cb9c940');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.write_causes(bigint[],text[])', '07758e2f0022ca8da022427e98a73fe9');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'SCHEMA rowrun', '8391cac4d000e6c41921c77774e524b7');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'SEQUENCE rowrun.gate_mark_id_seq', 'c3bcc4b0cdca5f8dfa3ca4329c61b1bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'SEQUENCE rowrun.plan_id_seq', '82c457d319d6c16807c8f7f8487d153e');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'SEQUENCE rowrun.stream_note_id_seq', 'c3bcc4b0cdca5f8dfa3ca4329c61b1bf');
@@ -10759,7 +11618,7 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.stream_note', '
 INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.stream_position', '429b6884ced0b742741602c129698d31');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.task', 'ddf70675dd347d0b3ad69df705d81250');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.task_dependency', 'c9da2bb7227dd97089ff486765a40be5');
-INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.task_run', '60e7f213cb9e64322c48fecee5120e68');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.task_run', '5db28dfbeb6fd726b1a0d449e53ccf81');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.task_run_log', '429b6884ced0b742741602c129698d31');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.task_status', '37eca09cbaaa7a0b90f89f4e359a6d53');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.task_type', '3d0dde5ce7b60776974d075104244411');
@@ -10767,6 +11626,8 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.unmet_dependenc
 INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.webhook', '3feb24455f0dc563e4f0aabb3187ba21');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.webhook_delivery', '423d03a7140d9056b45bf5f49d2fce1a');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.webhook_delivery_log', '37eca09cbaaa7a0b90f89f4e359a6d53');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.worker_claim', 'abc00b8717268b7f22506440ce9d7e31');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.worker_request', 'abc00b8717268b7f22506440ce9d7e31');
 
 
 --
@@ -10779,7 +11640,7 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.webhook_deliver
 -- Data for Name: stream_note; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.stream_note OVERRIDING SYSTEM VALUE VALUES (1, '2026-11-23 06:25:21.147166+00', 'warn', 'task_type.orphaned', 'kept', '{}', NULL);
+INSERT INTO rowrun.stream_note OVERRIDING SYSTEM VALUE VALUES (1, '2026-11-23 07:00:14.479103+00', 'warn', 'task_type.orphaned', 'kept', '{}', NULL);
 
 
 --
@@ -10792,21 +11653,21 @@ INSERT INTO rowrun.stream_note OVERRIDING SYSTEM VALUE VALUES (1, '2026-11-23 06
 -- Data for Name: task; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task VALUES (1, NULL, 'no plan', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 06:25:20.802075+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (2, NULL, 'handler', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 06:25:20.802075+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (3, NULL, 'handled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 3, '00:00:10', 'FAIL', 'handler', false, false, NULL, NULL, '{"team": "a"}', '2026-11-23 06:25:20.817049+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (4, NULL, 'scheduled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 06:25:20.827486+00', DEFAULT, NULL, NULL, NULL, '0 3 * * *', 'Europe/London', 'SKIP', NULL, NULL, 'QUEUE', NULL, NULL, '2026-11-23 06:25:20.828389+00', '{1,8,4294967294,8190,127,0,1}', 'info');
-INSERT INTO rowrun.task VALUES (5, 1, 'available', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 06:25:20.971554+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (8, 1, 'none', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 06:25:20.971554+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (9, 1, 'pending', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 06:25:20.971554+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (10, 1, 'running', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 06:25:20.971554+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (12, 1, 'migrate 1.10', 'DATABASE_MIGRATE', 'default', 'orders', '1.10', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 06:25:20.984315+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (13, 1, 'migrate 1.9', 'DATABASE_MIGRATE', 'default', 'orders', '1.9', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 06:25:20.984315+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (7, 1, 'done', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 06:25:20.971554+00', DEFAULT, 'DONE', NULL, 4, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (14, 2, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 06:25:20.99688+00', DEFAULT, 'DONE', NULL, 9, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (15, 3, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 06:25:20.99688+00', DEFAULT, 'FAILED', 1, 10, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (6, 1, 'canceled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 06:25:20.971554+00', DEFAULT, 'CANCELED', NULL, 3, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (11, 1, 'skipped', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, true, 'not wanted', NULL, '{}', '2026-11-23 06:25:20.971554+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (1, NULL, 'no plan', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:00:14.135997+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (2, NULL, 'handler', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:00:14.135997+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (3, NULL, 'handled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 3, '00:00:10', 'FAIL', 'handler', false, false, NULL, NULL, '{"team": "a"}', '2026-11-23 07:00:14.15889+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (4, NULL, 'scheduled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:00:14.197032+00', DEFAULT, NULL, NULL, NULL, '0 3 * * *', 'Europe/London', 'SKIP', NULL, NULL, 'QUEUE', NULL, NULL, '2026-11-23 07:00:14.19809+00', '{1,8,4294967294,8190,127,0,1}', 'info');
+INSERT INTO rowrun.task VALUES (5, 1, 'available', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:00:14.22765+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (8, 1, 'none', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:00:14.22765+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (9, 1, 'pending', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:00:14.22765+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (10, 1, 'running', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:00:14.22765+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (12, 1, 'migrate 1.10', 'DATABASE_MIGRATE', 'default', 'orders', '1.10', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:00:14.235762+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (13, 1, 'migrate 1.9', 'DATABASE_MIGRATE', 'default', 'orders', '1.9', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:00:14.235762+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (7, 1, 'done', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:00:14.22765+00', DEFAULT, 'DONE', NULL, 4, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (14, 2, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:00:14.24108+00', DEFAULT, 'DONE', NULL, 9, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (15, 3, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:00:14.24108+00', DEFAULT, 'FAILED', 1, 10, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (6, 1, 'canceled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:00:14.22765+00', DEFAULT, 'CANCELED', NULL, 3, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (11, 1, 'skipped', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, true, 'not wanted', NULL, '{}', '2026-11-23 07:00:14.22765+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
 
 
 --
@@ -10820,45 +11681,45 @@ INSERT INTO rowrun.task_dependency VALUES (9, 10);
 -- Data for Name: task_run; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task_run VALUES (1, 4, 0, NULL, 1, 'PENDING', '2026-11-24 03:00:00+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 06:25:20.827486+00', NULL, NULL, NULL, '2026-11-23 06:25:20.827486+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-24 03:00:00+00', 0, 0, NULL, NULL, '2026-11-24 03:00:00+00', '2026-11-24 03:01:00+00', NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (5, 9, 0, NULL, 5, 'PENDING', '2026-11-23 06:25:21.019978+00', '{"of": "pending"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 06:25:21.019978+00', NULL, NULL, NULL, '2026-11-23 06:25:21.019978+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-23 06:25:21.019978+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (7, 12, 0, NULL, 7, 'PENDING', '2026-11-23 06:25:21.019978+00', '{"of": "migrate 1.10"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.10', '2026-11-23 06:25:21.019978+00', NULL, NULL, NULL, '2026-11-23 06:25:21.019978+00', NULL, NULL, NULL, NULL, NULL, '{}', '0110210', true, NULL, NULL, NULL, '2026-11-23 06:25:21.019978+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (8, 13, 0, NULL, 8, 'PENDING', '2026-11-23 06:25:21.019978+00', '{"of": "migrate 1.9"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.9', '2026-11-23 06:25:21.019978+00', NULL, NULL, NULL, '2026-11-23 06:25:21.019978+00', NULL, NULL, NULL, NULL, NULL, '{}', '011019', true, NULL, NULL, NULL, '2026-11-23 06:25:21.019978+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (11, 1, 0, NULL, 11, 'PENDING', '2126-11-23 06:25:21.028738+00', '{}', 0, 'key 1', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 06:25:21.028738+00', NULL, NULL, NULL, '2026-11-23 06:25:21.028738+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2126-11-23 06:25:21.028738+00', 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (2, 5, 0, NULL, 2, 'AVAILABLE', '2026-11-23 06:25:21.019978+00', '{"of": "available"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 06:25:21.019978+00', '2026-11-23 06:25:21.038531+00', NULL, NULL, '2026-11-23 06:25:21.038531+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (12, 1, 0, NULL, 12, 'AVAILABLE', '2126-11-23 06:25:21.028738+00', '{}', 0, 'key 2', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 06:25:21.028738+00', '2026-11-23 06:25:21.042531+00', NULL, NULL, '2026-11-23 06:25:21.042531+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (6, 10, 0, NULL, 6, 'RUNNING', '2026-11-23 06:25:21.019978+00', '{"of": "running"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 06:25:21.019978+00', '2026-11-23 06:25:21.04238+00', '2026-11-23 06:25:21.059783+00', NULL, '2026-11-23 06:25:21.059783+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (13, 1, 0, NULL, 13, 'RUNNING', '2126-11-23 06:25:21.028738+00', '{}', 0, 'key 3', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 06:25:21.028738+00', '2026-11-23 06:25:21.042577+00', '2026-11-23 06:25:21.060157+00', NULL, '2026-11-23 06:25:21.060157+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (4, 7, 0, NULL, 4, 'DONE', '2026-11-23 06:25:21.019978+00', '{"of": "done"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 06:25:21.019978+00', '2026-11-23 06:25:21.042275+00', '2026-11-23 06:25:21.059145+00', '2026-11-23 06:25:21.0824+00', '2026-11-23 06:25:21.0824+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (9, 14, 0, NULL, 9, 'DONE', '2026-11-23 06:25:21.019978+00', '{"of": "only"}', 0, NULL, 'postgres', 2, 'NOOP', 'default', NULL, NULL, '2026-11-23 06:25:21.019978+00', '2026-11-23 06:25:21.042439+00', '2026-11-23 06:25:21.059936+00', '2026-11-23 06:25:21.08306+00', '2026-11-23 06:25:21.08306+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (14, 1, 0, NULL, 14, 'DONE', '2126-11-23 06:25:21.028738+00', '{}', 0, 'key 4', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 06:25:21.028738+00', '2026-11-23 06:25:21.042636+00', '2026-11-23 06:25:21.068967+00', '2026-11-23 06:25:21.08313+00', '2026-11-23 06:25:21.08313+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (10, 15, 0, NULL, 10, 'FAILED', '2026-11-23 06:25:21.019978+00', '{"of": "only"}', 0, NULL, 'postgres', 3, 'NOOP', 'default', NULL, NULL, '2026-11-23 06:25:21.019978+00', '2026-11-23 06:25:21.042484+00', '2026-11-23 06:25:21.060049+00', '2026-11-23 06:25:21.102537+00', '2026-11-23 06:25:21.102537+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (15, 1, 0, NULL, 15, 'FAILED', '2126-11-23 06:25:21.028738+00', '{}', 0, 'key 5', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 06:25:21.028738+00', '2026-11-23 06:25:21.042678+00', '2026-11-23 06:25:21.069188+00', '2026-11-23 06:25:21.10288+00', '2026-11-23 06:25:21.10288+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (16, 1, 0, NULL, 16, 'CANCELED', '2126-11-23 06:25:21.028738+00', '{}', 0, 'key 6', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 06:25:21.028738+00', NULL, NULL, '2026-11-23 06:25:21.106942+00', '2026-11-23 06:25:21.106942+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (3, 6, 0, NULL, 3, 'CANCELED', '2026-11-23 06:25:21.019978+00', '{"of": "canceled"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 06:25:21.019978+00', NULL, NULL, '2026-11-23 06:25:21.107373+00', '2026-11-23 06:25:21.107373+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (17, 3, 0, NULL, 17, 'FAILED', '2126-11-23 06:25:21.031985+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 06:25:21.031985+00', '2026-11-23 06:25:21.04272+00', '2026-11-23 06:25:21.069259+00', '2026-11-23 06:25:21.102943+00', '2026-11-23 06:25:21.102943+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, NULL, true, NULL, NULL, 0, 0, 18, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (18, 3, 1, 17, 17, 'AVAILABLE', '2026-11-23 06:25:21.122784+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 06:25:21.122784+00', '2026-11-23 06:25:21.132494+00', NULL, NULL, '2026-11-23 06:25:21.122784+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, 'UNTOLD', NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (1, 4, 0, NULL, 1, 'PENDING', '2026-11-24 03:00:00+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:00:14.197032+00', NULL, NULL, NULL, '2026-11-23 07:00:14.197032+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-24 03:00:00+00', 0, 0, NULL, NULL, '2026-11-24 03:00:00+00', '2026-11-24 03:01:00+00', NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (5, 9, 0, NULL, 5, 'PENDING', '2026-11-23 07:00:14.289313+00', '{"of": "pending"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:00:14.289313+00', NULL, NULL, NULL, '2026-11-23 07:00:14.289313+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-23 07:00:14.289313+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (7, 12, 0, NULL, 7, 'PENDING', '2026-11-23 07:00:14.289313+00', '{"of": "migrate 1.10"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.10', '2026-11-23 07:00:14.289313+00', NULL, NULL, NULL, '2026-11-23 07:00:14.289313+00', NULL, NULL, NULL, NULL, NULL, '{}', '0110210', true, NULL, NULL, NULL, '2026-11-23 07:00:14.289313+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (8, 13, 0, NULL, 8, 'PENDING', '2026-11-23 07:00:14.289313+00', '{"of": "migrate 1.9"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.9', '2026-11-23 07:00:14.289313+00', NULL, NULL, NULL, '2026-11-23 07:00:14.289313+00', NULL, NULL, NULL, NULL, NULL, '{}', '011019', true, NULL, NULL, NULL, '2026-11-23 07:00:14.289313+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (11, 1, 0, NULL, 11, 'PENDING', '2126-11-23 07:00:14.30524+00', '{}', 0, 'key 1', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:00:14.30524+00', NULL, NULL, NULL, '2026-11-23 07:00:14.30524+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2126-11-23 07:00:14.30524+00', 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (2, 5, 0, NULL, 2, 'AVAILABLE', '2026-11-23 07:00:14.289313+00', '{"of": "available"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:00:14.289313+00', '2026-11-23 07:00:14.315975+00', NULL, NULL, '2026-11-23 07:00:14.315975+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (12, 1, 0, NULL, 12, 'AVAILABLE', '2126-11-23 07:00:14.30524+00', '{}', 0, 'key 2', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:00:14.30524+00', '2026-11-23 07:00:14.316701+00', NULL, NULL, '2026-11-23 07:00:14.316701+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (6, 10, 0, NULL, 6, 'RUNNING', '2026-11-23 07:00:14.289313+00', '{"of": "running"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:00:14.289313+00', '2026-11-23 07:00:14.31659+00', '2026-11-23 07:00:14.328305+00', NULL, '2026-11-23 07:00:14.328305+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (13, 1, 0, NULL, 13, 'RUNNING', '2126-11-23 07:00:14.30524+00', '{}', 0, 'key 3', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:00:14.30524+00', '2026-11-23 07:00:14.316728+00', '2026-11-23 07:00:14.328548+00', NULL, '2026-11-23 07:00:14.328548+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (4, 7, 0, NULL, 4, 'DONE', '2026-11-23 07:00:14.289313+00', '{"of": "done"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:00:14.289313+00', '2026-11-23 07:00:14.316535+00', '2026-11-23 07:00:14.327861+00', '2026-11-23 07:00:14.340652+00', '2026-11-23 07:00:14.340652+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (9, 14, 0, NULL, 9, 'DONE', '2026-11-23 07:00:14.289313+00', '{"of": "only"}', 0, NULL, 'postgres', 2, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:00:14.289313+00', '2026-11-23 07:00:14.316641+00', '2026-11-23 07:00:14.32841+00', '2026-11-23 07:00:14.341031+00', '2026-11-23 07:00:14.341031+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (14, 1, 0, NULL, 14, 'DONE', '2126-11-23 07:00:14.30524+00', '{}', 0, 'key 4', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:00:14.30524+00', '2026-11-23 07:00:14.31675+00', '2026-11-23 07:00:14.328643+00', '2026-11-23 07:00:14.341078+00', '2026-11-23 07:00:14.341078+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (10, 15, 0, NULL, 10, 'FAILED', '2026-11-23 07:00:14.289313+00', '{"of": "only"}', 0, NULL, 'postgres', 3, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:00:14.289313+00', '2026-11-23 07:00:14.31667+00', '2026-11-23 07:00:14.328483+00', '2026-11-23 07:00:14.364073+00', '2026-11-23 07:00:14.364073+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (15, 1, 0, NULL, 15, 'FAILED', '2126-11-23 07:00:14.30524+00', '{}', 0, 'key 5', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:00:14.30524+00', '2026-11-23 07:00:14.316771+00', '2026-11-23 07:00:14.328711+00', '2026-11-23 07:00:14.364284+00', '2026-11-23 07:00:14.364284+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (16, 1, 0, NULL, 16, 'CANCELED', '2126-11-23 07:00:14.30524+00', '{}', 0, 'key 6', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:00:14.30524+00', NULL, NULL, '2026-11-23 07:00:14.399958+00', '2026-11-23 07:00:14.399958+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (3, 6, 0, NULL, 3, 'CANCELED', '2026-11-23 07:00:14.289313+00', '{"of": "canceled"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:00:14.289313+00', NULL, NULL, '2026-11-23 07:00:14.40026+00', '2026-11-23 07:00:14.40026+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (17, 3, 0, NULL, 17, 'FAILED', '2126-11-23 07:00:14.31273+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:00:14.31273+00', '2026-11-23 07:00:14.316793+00', '2026-11-23 07:00:14.328745+00', '2026-11-23 07:00:14.364328+00', '2026-11-23 07:00:14.364328+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, NULL, true, NULL, NULL, 0, 0, 18, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (18, 3, 1, 17, 17, 'AVAILABLE', '2026-11-23 07:00:14.43083+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:00:14.43083+00', '2026-11-23 07:00:14.433236+00', NULL, NULL, '2026-11-23 07:00:14.43083+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, 'UNTOLD', NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
 
 
 --
 -- Data for Name: task_run_log; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task_run_log VALUES (1, 1, '2026-11-23 06:25:21.138166+00', NULL, 'note', '{"text": "kept"}');
+INSERT INTO rowrun.task_run_log VALUES (1, 1, '2026-11-23 07:00:14.455649+00', NULL, 'note', '{"text": "kept"}');
 
 
 --
 -- Data for Name: task_type; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task_type VALUES ('OLD', true, NULL, NULL, '2026-11-23 06:25:21.145746+00');
+INSERT INTO rowrun.task_type VALUES ('OLD', true, NULL, NULL, '2026-11-23 07:00:14.466973+00');
 
 
 --
 -- Data for Name: webhook; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.webhook VALUES (1, 'default', 'hook', 'https://example.com/hook', NULL, '{PIPELINE_FAILED,PIPELINE_COMPLETED}', 'standard', true, '2026-11-23 06:25:20.687985+00');
+INSERT INTO rowrun.webhook VALUES (1, 'default', 'hook', 'https://example.com/hook', NULL, '{PIPELINE_FAILED,PIPELINE_COMPLETED}', 'standard', true, '2026-11-23 07:00:14.112931+00');
 
 
 --
@@ -10869,6 +11730,18 @@ INSERT INTO rowrun.webhook VALUES (1, 'default', 'hook', 'https://example.com/ho
 
 --
 -- Data for Name: webhook_delivery_log; Type: TABLE DATA; Schema: rowrun; Owner: -
+--
+
+
+
+--
+-- Data for Name: worker_claim; Type: TABLE DATA; Schema: rowrun; Owner: -
+--
+
+
+
+--
+-- Data for Name: worker_request; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
 
@@ -11122,10 +11995,33 @@ ALTER TABLE ONLY rowrun.webhook
 
 
 --
+-- Name: worker_claim worker_claim_pkey; Type: CONSTRAINT; Schema: rowrun; Owner: -
+--
+
+ALTER TABLE ONLY rowrun.worker_claim
+    ADD CONSTRAINT worker_claim_pkey PRIMARY KEY (run_id);
+
+
+--
+-- Name: worker_request worker_request_pkey; Type: CONSTRAINT; Schema: rowrun; Owner: -
+--
+
+ALTER TABLE ONLY rowrun.worker_request
+    ADD CONSTRAINT worker_request_pkey PRIMARY KEY (request_hash);
+
+
+--
 -- Name: plan_unannounced; Type: INDEX; Schema: rowrun; Owner: -
 --
 
 CREATE INDEX plan_unannounced ON rowrun.plan USING btree (id) WHERE (announced_round < round);
+
+
+--
+-- Name: replica_heartbeat_worker; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE UNIQUE INDEX replica_heartbeat_worker ON rowrun.replica_heartbeat USING btree (name) WHERE (worker AND (state <> 'DEAD'::text));
 
 
 --
@@ -11272,7 +12168,7 @@ CREATE INDEX task_run_held_replica ON rowrun.task_run USING btree (queue, type, 
 -- Name: task_run_idempotency_key; Type: INDEX; Schema: rowrun; Owner: -
 --
 
-CREATE UNIQUE INDEX task_run_idempotency_key ON rowrun.task_run USING btree (task_id, idempotency_key) WHERE (idempotency_key IS NOT NULL);
+CREATE UNIQUE INDEX task_run_idempotency_key ON rowrun.task_run USING btree (task_id, idempotency_key);
 
 
 --
@@ -11420,6 +12316,34 @@ CREATE INDEX webhook_delivery_waiting ON rowrun.webhook_delivery USING btree (we
 --
 
 CREATE INDEX webhook_project ON rowrun.webhook USING btree (project) WHERE enabled;
+
+
+--
+-- Name: worker_claim_hash; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE UNIQUE INDEX worker_claim_hash ON rowrun.worker_claim USING btree (claim_hash);
+
+
+--
+-- Name: worker_claim_request; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE INDEX worker_claim_request ON rowrun.worker_claim USING btree (request_hash);
+
+
+--
+-- Name: worker_claim_until; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE INDEX worker_claim_until ON rowrun.worker_claim USING btree (until);
+
+
+--
+-- Name: worker_request_made; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE INDEX worker_request_made ON rowrun.worker_request USING btree (made_at);
 
 
 --
@@ -11752,6 +12676,7 @@ GRANT USAGE ON SCHEMA rowrun TO rowrun_author;
 GRANT USAGE ON SCHEMA rowrun TO rowrun_operator;
 GRANT USAGE ON SCHEMA rowrun TO rowrun_viewer;
 GRANT USAGE ON SCHEMA rowrun TO rowrun_replica;
+GRANT USAGE ON SCHEMA rowrun TO rowrun_worker;
 
 
 --
@@ -11980,6 +12905,13 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rowrun.task_run TO rowrun_replica;
 
 
 --
+-- Name: COLUMN task_run.task_id; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(task_id) ON TABLE rowrun.task_run TO rowrun_client;
+
+
+--
 -- Name: COLUMN task_run.run_at; Type: ACL; Schema: rowrun; Owner: -
 --
 
@@ -11998,6 +12930,13 @@ GRANT UPDATE(input) ON TABLE rowrun.task_run TO rowrun_client;
 --
 
 GRANT UPDATE(priority) ON TABLE rowrun.task_run TO rowrun_client;
+
+
+--
+-- Name: COLUMN task_run.idempotency_key; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(idempotency_key) ON TABLE rowrun.task_run TO rowrun_client;
 
 
 --
@@ -12088,6 +13027,43 @@ GRANT ALL ON FUNCTION rowrun.candidates(marks record, due boolean, most integer,
 
 
 --
+-- Name: FUNCTION check_request(request_id uuid); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.check_request(request_id uuid) FROM PUBLIC;
+
+
+--
+-- Name: FUNCTION check_results(results jsonb); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.check_results(results jsonb) FROM PUBLIC;
+
+
+--
+-- Name: FUNCTION check_worker(worker text, types text[], most integer, lease interval); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.check_worker(worker text, types text[], most integer, lease interval) FROM PUBLIC;
+
+
+--
+-- Name: FUNCTION claim_runs(request_id uuid, worker text, types text[], max integer, lease interval); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.claim_runs(request_id uuid, worker text, types text[], max integer, lease interval) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.claim_runs(request_id uuid, worker text, types text[], max integer, lease interval) TO rowrun_worker;
+GRANT ALL ON FUNCTION rowrun.claim_runs(request_id uuid, worker text, types text[], max integer, lease interval) TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION claimed_by_request(request_id uuid); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.claimed_by_request(request_id uuid) FROM PUBLIC;
+
+
+--
 -- Name: TABLE plan; Type: ACL; Schema: rowrun; Owner: -
 --
 
@@ -12156,6 +13132,7 @@ GRANT SELECT ON TABLE rowrun.unmet_dependency TO rowrun_replica;
 REVOKE ALL ON FUNCTION rowrun.complete_run(run_id bigint, claim uuid, result jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION rowrun.complete_run(run_id bigint, claim uuid, result jsonb) TO rowrun_client;
 GRANT ALL ON FUNCTION rowrun.complete_run(run_id bigint, claim uuid, result jsonb) TO rowrun_replica;
+GRANT ALL ON FUNCTION rowrun.complete_run(run_id bigint, claim uuid, result jsonb) TO rowrun_worker;
 
 
 --
@@ -12175,12 +13152,29 @@ GRANT ALL ON FUNCTION rowrun.end_runs(run_ids bigint[], claims uuid[], statuses 
 
 
 --
+-- Name: FUNCTION end_worker_runs(claims uuid[], named_ids bigint[], end_statuses text[], results jsonb[], retries text[]); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.end_worker_runs(claims uuid[], named_ids bigint[], end_statuses text[], results jsonb[], retries text[]) FROM PUBLIC;
+
+
+--
 -- Name: FUNCTION fail_run(run_id bigint, claim uuid, detail text); Type: ACL; Schema: rowrun; Owner: -
 --
 
 REVOKE ALL ON FUNCTION rowrun.fail_run(run_id bigint, claim uuid, detail text) FROM PUBLIC;
 GRANT ALL ON FUNCTION rowrun.fail_run(run_id bigint, claim uuid, detail text) TO rowrun_client;
 GRANT ALL ON FUNCTION rowrun.fail_run(run_id bigint, claim uuid, detail text) TO rowrun_replica;
+GRANT ALL ON FUNCTION rowrun.fail_run(run_id bigint, claim uuid, detail text) TO rowrun_worker;
+
+
+--
+-- Name: FUNCTION finish_runs(request_id uuid, worker text, results jsonb, types text[], claim_next integer, lease interval); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.finish_runs(request_id uuid, worker text, results jsonb, types text[], claim_next integer, lease interval) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.finish_runs(request_id uuid, worker text, results jsonb, types text[], claim_next integer, lease interval) TO rowrun_worker;
+GRANT ALL ON FUNCTION rowrun.finish_runs(request_id uuid, worker text, results jsonb, types text[], claim_next integer, lease interval) TO rowrun_replica;
 
 
 --
@@ -12197,6 +13191,15 @@ GRANT ALL ON FUNCTION rowrun.first_looks(oldest bigint[], t timestamp with time 
 
 REVOKE ALL ON FUNCTION rowrun.handle_ended(ended bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION rowrun.handle_ended(ended bigint[]) TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION heartbeat_worker(worker text, claims uuid[]); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.heartbeat_worker(worker text, claims uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.heartbeat_worker(worker text, claims uuid[]) TO rowrun_worker;
+GRANT ALL ON FUNCTION rowrun.heartbeat_worker(worker text, claims uuid[]) TO rowrun_replica;
 
 
 --
@@ -12237,6 +13240,13 @@ GRANT SELECT,INSERT,UPDATE ON TABLE rowrun.promotion_lock TO rowrun_replica;
 
 REVOKE ALL ON FUNCTION rowrun.insert_successors(run_ids bigint[], retries text[], successors bigint[], t timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION rowrun.insert_successors(run_ids bigint[], retries text[], successors bigint[], t timestamp with time zone) TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION is_uuid(value text); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.is_uuid(value text) FROM PUBLIC;
 
 
 --
@@ -12419,6 +13429,22 @@ GRANT ALL ON FUNCTION rowrun.record_orphans(patience interval, every interval) T
 
 
 --
+-- Name: FUNCTION register_worker(worker_name text, types text[], most integer, lease interval); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.register_worker(worker_name text, types text[], most integer, lease interval) FROM PUBLIC;
+
+
+--
+-- Name: FUNCTION release_runs(claims uuid[]); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.release_runs(claims uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.release_runs(claims uuid[]) TO rowrun_worker;
+GRANT ALL ON FUNCTION rowrun.release_runs(claims uuid[]) TO rowrun_replica;
+
+
+--
 -- Name: FUNCTION remove_any_dependency(task_id bigint, depends_on_id bigint); Type: ACL; Schema: rowrun; Owner: -
 --
 
@@ -12487,6 +13513,7 @@ REVOKE ALL ON FUNCTION rowrun.replica_changed() FROM PUBLIC;
 REVOKE ALL ON FUNCTION rowrun.report_progress(run_id bigint, claim uuid, progress jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION rowrun.report_progress(run_id bigint, claim uuid, progress jsonb) TO rowrun_client;
 GRANT ALL ON FUNCTION rowrun.report_progress(run_id bigint, claim uuid, progress jsonb) TO rowrun_replica;
+GRANT ALL ON FUNCTION rowrun.report_progress(run_id bigint, claim uuid, progress jsonb) TO rowrun_worker;
 
 
 --
@@ -12587,6 +13614,13 @@ GRANT ALL ON FUNCTION rowrun.skip_task(task_id bigint, reason text) TO rowrun_re
 
 
 --
+-- Name: FUNCTION take_for_worker(request_id uuid, replica text, types text[], most integer, lease interval); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.take_for_worker(request_id uuid, replica text, types text[], most integer, lease interval) FROM PUBLIC;
+
+
+--
 -- Name: FUNCTION take_marks(sweep boolean, most integer, OUT runs bigint[], OUT databases text[], OUT plans bigint[], OUT wide bigint[], OUT dependents bigint[], OUT tasks bigint[], OUT paused bigint[], OUT failures jsonb, OUT replicas boolean, OUT more boolean); Type: ACL; Schema: rowrun; Owner: -
 --
 
@@ -12672,6 +13706,27 @@ REVOKE ALL ON FUNCTION rowrun.webhook_changed() FROM PUBLIC;
 --
 
 REVOKE ALL ON FUNCTION rowrun.webhook_deleted() FROM PUBLIC;
+
+
+--
+-- Name: FUNCTION worker_claim_of(request_id uuid, run_id bigint); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.worker_claim_of(request_id uuid, run_id bigint) FROM PUBLIC;
+
+
+--
+-- Name: FUNCTION worker_may_find(request_hash bytea, types text[]); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.worker_may_find(request_hash bytea, types text[]) FROM PUBLIC;
+
+
+--
+-- Name: FUNCTION worker_result(entry jsonb); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.worker_result(entry jsonb) FROM PUBLIC;
 
 
 --
@@ -13054,6 +14109,20 @@ GRANT SELECT ON SEQUENCE rowrun.webhook_delivery_id_seq TO rowrun_replica;
 GRANT SELECT ON SEQUENCE rowrun.webhook_id_seq TO rowrun_viewer;
 GRANT SELECT ON SEQUENCE rowrun.webhook_id_seq TO rowrun_replica;
 GRANT USAGE ON SEQUENCE rowrun.webhook_id_seq TO rowrun_author;
+
+
+--
+-- Name: TABLE worker_claim; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rowrun.worker_claim TO rowrun_replica;
+
+
+--
+-- Name: TABLE worker_request; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rowrun.worker_request TO rowrun_replica;
 
 
 --
