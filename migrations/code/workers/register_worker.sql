@@ -69,7 +69,7 @@ CREATE OR REPLACE FUNCTION rowrun.worker_problem(request_id uuid, worker text, t
             THEN ARRAY['a request has an id', 'A random uuid, new for each request and the same when it is sent again: gen_random_uuid().']
         WHEN coalesce(worker, '') = '' OR octet_length(worker) > 200
             THEN ARRAY['a worker has a name of 1 to 200 bytes', 'Give what the operator should see, such as reports-1.']
-        WHEN coalesce(cardinality(types), 0) NOT BETWEEN 1 AND 100 OR array_position(types, NULL) IS NOT NULL OR octet_length(array_to_string(types, '')) > 10000
+        WHEN coalesce(cardinality(types), 0) < 1 OR cardinality(types) > 100 OR array_position(types, NULL) IS NOT NULL OR octet_length(array_to_string(types, '')) > 10000
             THEN ARRAY['a worker claims 1 to 100 types, none of them NULL', 'ARRAY[''REPORT'']']
         WHEN types && '{NOOP,SQL,DATABASE_MIGRATE,HTTP,COMMAND}'
             THEN ARRAY['the types NOOP, SQL, DATABASE_MIGRATE, HTTP and COMMAND are run by the sidecar, not by workers', 'Give the task a type of your own.']
