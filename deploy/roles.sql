@@ -1,5 +1,5 @@
 -- The roles of an installation: run it once with psql, behind `rowrun migrate up`, as the role that migrated.
--- Rowrun's own roles (rowrun_client, rowrun_author, rowrun_operator, rowrun_viewer, rowrun_replica) have no login; what they
+-- Rowrun's own roles (rowrun_client, rowrun_author, rowrun_operator, rowrun_viewer, rowrun_worker, rowrun_replica) have no login; what they
 -- may do is said in docs/roles.md. Change the names here to yours, leave out what you don't need, and set passwords with
 -- psql's \password, so that they stand in no history.
 
@@ -19,3 +19,6 @@ CREATE ROLE app_deploy LOGIN IN ROLE rowrun_author;
 -- People: operators act, viewers read.
 CREATE ROLE ops LOGIN IN ROLE rowrun_operator;
 CREATE ROLE dashboards LOGIN IN ROLE rowrun_viewer;
+
+-- Programs in any language that run task types of their own: docs/workers.md.
+CREATE ROLE workers LOGIN IN ROLE rowrun_worker;

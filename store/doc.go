@@ -14,7 +14,7 @@
 //
 // # Order of locks
 //
-// Everywhere the same: replica_heartbeat, plan (ids ascending), task (ids ascending), task_run (ids ascending). Where
+// Everywhere the same: replica_heartbeat, worker_claim, plan (ids ascending), task (ids ascending), task_run (ids ascending). Where
 // a transaction picks rows that others may hold, it does so with SKIP LOCKED. 40P01 and 40001 are retried by the
 // caller's next pass; final writes are retried until they are recorded or refused.
 //

@@ -211,7 +211,7 @@ func TestWhatAWorkerMayNotAskFor(t *testing.T) {
 		`claim_runs(NULL, 'w', '{OWN}', 1)`:                                            "a request has an id",
 		`claim_runs(gen_random_uuid(), '', '{OWN}', 1)`:                                "a worker has a name of 1 to 200 bytes",
 		`claim_runs(gen_random_uuid(), 'w', '{}', 1)`:                                  "a worker claims 1 to 100 types, none of them NULL",
-		`claim_runs(gen_random_uuid(), 'w', '{OWN,SQL}', 1)`:                           "type SQL is run by the sidecar, not by workers",
+		`claim_runs(gen_random_uuid(), 'w', '{OWN,SQL}', 1)`:                           "COMMAND are run by the sidecar, not by workers",
 		`claim_runs(gen_random_uuid(), 'w', '{OWN}', 0)`:                               "a worker claims 1 to 1000 runs at once, not 0",
 		`claim_runs(gen_random_uuid(), 'w', '{OWN}', 1, '0 s')`:                        "a lease lasts 1 s to 1 day, not 00:00:00",
 		`finish_runs(gen_random_uuid(), 'w', '{}')`:                                    "results is an array of at most 1000 objects",

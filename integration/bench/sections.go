@@ -28,6 +28,7 @@ func ownSections() []section {
 		{"stream", "from a commit to its line, and what waking costs those who insert", (*bench).stream},
 		{"idle", "a replica without work", (*bench).idle},
 		{"schedules", "recurring tasks that are due in the same second", (*bench).schedules},
+		{"workers", "programs that claim and end by functions", (*bench).workers},
 		{"plans", "what a plan adds to its runs, a look at one, and how soon its end is told", (*bench).plans},
 	}
 }

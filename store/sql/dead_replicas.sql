@@ -10,5 +10,5 @@ UNION
 SELECT r.replica_id FROM rowrun.task_run r
 WHERE r.status = 'RUNNING' AND r.replica_id IS NOT NULL
   AND NOT EXISTS (SELECT FROM rowrun.replica_heartbeat h WHERE h.replica_id = r.replica_id AND h.state <> 'DEAD')
-  AND NOT EXISTS (SELECT FROM rowrun.worker_claim c WHERE c.run_id = r.id)
+  AND NOT EXISTS (SELECT FROM rowrun.worker_claim c WHERE c.claim_hash = r.claim_hash)
   AND NOT (SELECT rowrun.deployment_elsewhere())

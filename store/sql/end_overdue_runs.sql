@@ -15,7 +15,7 @@ WITH overdue AS MATERIALIZED (
     JOIN rowrun.task k ON k.id = r.task_id
     LEFT JOIN LATERAL (
         SELECT w.run_id, CASE WHEN least(w.lease, interval '5 min') <= make_interval(secs => $5) THEN w.until END AS until
-        FROM rowrun.worker_claim w WHERE w.run_id = r.id) c ON true
+        FROM rowrun.worker_claim w WHERE w.claim_hash = r.claim_hash) c ON true
     WHERE r.id = ANY ($1) AND coalesce(r.status, '') = 'RUNNING' AND (r.replica_id IS NULL OR c.run_id IS NOT NULL)
       AND (r.deadline < now.t OR c.until < now.t OR coalesce(r.progress_at, r.started_at) + k.progress_timeout < now.t)
 ), o AS (

@@ -38,7 +38,7 @@ BEGIN
             USING ERRCODE = 'RR002', HINT = 'The run has ended or was given to another attempt.';
     END IF;
     IF worker THEN
-        DELETE FROM worker_claim c WHERE c.run_id = complete_run.run_id;
+        DELETE FROM worker_claim c WHERE c.claim_hash = sha256(uuid_send(complete_run.claim));
     END IF;
     RETURN ended;
 END $$;
@@ -63,7 +63,7 @@ BEGIN
             USING ERRCODE = 'RR002', HINT = 'The run has ended or was given to another attempt.';
     END IF;
     IF worker THEN
-        DELETE FROM worker_claim c WHERE c.run_id = fail_run.run_id;
+        DELETE FROM worker_claim c WHERE c.claim_hash = sha256(uuid_send(fail_run.claim));
     END IF;
     RETURN ended;
 END $$;

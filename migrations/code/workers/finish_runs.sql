@@ -19,7 +19,7 @@ BEGIN
     IF mine.ids IS NOT NULL THEN
         SELECT array_agg(e.run_id), array_agg(e.status) INTO ended_ids, ended_statuses
         FROM end_runs(mine.ids, mine.claims, mine.statuses, mine.results, mine.retries) e;
-        DELETE FROM worker_claim c WHERE c.run_id = ANY (mine.ids);
+        DELETE FROM worker_claim c WHERE c.claim_hash = ANY (ARRAY(SELECT sha256(uuid_send(x)) FROM unnest(mine.claims) x));
     END IF;
     RETURN QUERY
     SELECT i.n::integer, m.run_id, CASE WHEN e.status IS NULL THEN 'LOST' WHEN e.status = 'CANCELED' AND i.status <> 'CANCELED' THEN 'CANCELED' ELSE 'OK' END
@@ -82,22 +82,24 @@ CREATE OR REPLACE FUNCTION rowrun.finish_runs(request_id uuid, worker text, resu
     lease interval DEFAULT NULL) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
+    wrong text[] := CASE WHEN coalesce(claim_next, 0) = 0 THEN worker_problem(request_id, 'none', '{none}', 1, interval '1 min') -- that of its id
+                         ELSE worker_problem(request_id, worker, types, claim_next, coalesce(lease, interval '1 min')) END;
     hash bytea := sha256(uuid_send(finish_runs.request_id));
     replica text;
     first record;
     ended jsonb;
+    claimed jsonb;
 BEGIN
     PERFORM check_isolation();
-    PERFORM check_request(finish_runs.request_id);
-    PERFORM check_results(results);
-    IF coalesce(claim_next, 0) <> 0 THEN
-        lease := coalesce(lease, interval '1 min');
-        PERFORM check_worker(worker, types, claim_next, lease);
+    IF wrong IS NOT NULL THEN
+        RAISE EXCEPTION '%', wrong[1] USING ERRCODE = 'RR003', HINT = wrong[2];
     END IF;
-    INSERT INTO worker_request (request_hash, made_at, results_hash) VALUES (hash, clock_timestamp(), jsonb_hash_extended(results, 0)) ON CONFLICT DO NOTHING;
-    IF FOUND THEN
+    PERFORM check_results(results);
+    PERFORM pg_advisory_xact_lock(request_key(hash));
+    SELECT q.answer, q.results_hash INTO first FROM worker_request q WHERE q.request_hash = hash;
+    IF NOT FOUND THEN
         IF claim_next > 0 THEN
-            replica := register_worker(worker, types, claim_next, lease);
+            replica := register_worker(worker, types, claim_next, coalesce(lease, interval '1 min'));
         END IF;
         SELECT coalesce(jsonb_agg(jsonb_build_object('run_id', coalesce(e.run_id, a.named[e.n]), 'verdict', e.verdict) ORDER BY e.n), '[]') INTO ended
         FROM (SELECT array_agg((x.o ->> 'claim')::uuid ORDER BY x.n) AS claims, array_agg((x.o ->> 'run_id')::bigint ORDER BY x.n) AS named,
@@ -106,20 +108,19 @@ BEGIN
               FROM jsonb_array_elements(finish_runs.results) WITH ORDINALITY x(o, n)) a
         CROSS JOIN LATERAL end_worker_runs(a.claims, a.named, a.statuses, a.results, a.retries) e
         WHERE a.claims IS NOT NULL;
-        UPDATE worker_request q SET answer = ended WHERE q.request_hash = hash;
+        INSERT INTO worker_request (request_hash, made_at, results_hash, answer) VALUES (hash, clock_timestamp(), jsonb_hash_extended(results, 0), ended);
         IF replica IS NOT NULL THEN
-            PERFORM take_for_worker(finish_runs.request_id, replica, types, claim_next, lease);
+            SELECT jsonb_agg(to_jsonb(c)) INTO claimed FROM take_for_worker(finish_runs.request_id, replica, types, claim_next, coalesce(lease, interval '1 min')) c;
         END IF;
     ELSE
-        SELECT q.answer, q.results_hash INTO first FROM worker_request q WHERE q.request_hash = hash;
         IF first.results_hash IS DISTINCT FROM jsonb_hash_extended(results, 0) THEN
             RAISE EXCEPTION 'this request was sent before, % results', CASE WHEN first.results_hash IS NULL THEN 'without' ELSE 'with other' END
                 USING ERRCODE = 'RR003', HINT = 'Give each request an id of its own; the same only where it is sent again as it was.';
         END IF;
         ended := first.answer;
+        SELECT jsonb_agg(to_jsonb(c)) INTO claimed FROM claimed_by_request(finish_runs.request_id) c;
     END IF;
-    RETURN jsonb_build_object('ended', ended, 'claimed',
-        (SELECT coalesce(jsonb_agg(to_jsonb(c)), '[]') FROM claimed_by_request(finish_runs.request_id) c));
+    RETURN jsonb_build_object('ended', ended, 'claimed', coalesce(claimed, '[]'));
 END $$;
 COMMENT ON FUNCTION rowrun.finish_runs(uuid, text, jsonb, text[], integer, interval) IS 'Records a worker''s results, and claims what comes next; the same request has the same answer.';
 

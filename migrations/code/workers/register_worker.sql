@@ -61,37 +61,26 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION rowrun.register_worker(text, text[], integer, interval) IS 'Internal: the id of a worker that may claim.';
 
--- Refuses what a worker may not ask for.
-CREATE OR REPLACE FUNCTION rowrun.check_worker(worker text, types text[], most integer, lease interval) RETURNS void LANGUAGE plpgsql
-    SET search_path = pg_catalog, rowrun, pg_temp AS $$
-DECLARE
-    builtin text;
-BEGIN
-    IF coalesce(worker, '') = '' OR octet_length(worker) > 200 THEN
-        RAISE EXCEPTION 'a worker has a name of 1 to 200 bytes' USING ERRCODE = 'RR003', HINT = 'Give what the operator should see, such as reports-1.';
-    END IF;
-    IF coalesce(cardinality(types), 0) NOT BETWEEN 1 AND 100 OR array_position(types, NULL) IS NOT NULL OR octet_length(array_to_string(types, '')) > 10000 THEN
-        RAISE EXCEPTION 'a worker claims 1 to 100 types, none of them NULL' USING ERRCODE = 'RR003', HINT = 'ARRAY[''REPORT'']';
-    END IF;
-    SELECT y INTO builtin FROM unnest(types) y WHERE y IN ('NOOP', 'SQL', 'DATABASE_MIGRATE', 'HTTP', 'COMMAND') LIMIT 1;
-    IF FOUND THEN
-        RAISE EXCEPTION 'type % is run by the sidecar, not by workers', builtin USING ERRCODE = 'RR003', HINT = 'Give the task a type of your own.';
-    END IF;
-    IF coalesce(most, 0) NOT BETWEEN 1 AND 1000 THEN
-        RAISE EXCEPTION 'a worker claims 1 to 1000 runs at once, not %', coalesce(most::text, 'NULL') USING ERRCODE = 'RR003', HINT = 'As many as it has free hands.';
-    END IF;
-    IF lease IS NULL OR lease < interval '1 s' OR lease > interval '1 day' THEN
-        RAISE EXCEPTION 'a lease lasts 1 s to 1 day, not %', coalesce(lease::text, 'NULL')
-            USING ERRCODE = 'RR003', HINT = 'About three times as long as the worker''s heartbeats are apart.';
-    END IF;
-END $$;
-COMMENT ON FUNCTION rowrun.check_worker(text, text[], integer, interval) IS 'Internal: refuses what a worker may not ask for.';
+-- What is wrong with what a worker asks for, and what to do; NULL: nothing. Inlined where it is called. A request's id is what its
+-- claims are derived from: nobody else may be able to guess it, and two that are equal are one request.
+CREATE OR REPLACE FUNCTION rowrun.worker_problem(request_id uuid, worker text, types text[], most integer, lease interval) RETURNS text[] LANGUAGE sql STABLE
+    RETURN CASE
+        WHEN coalesce(request_id, '00000000-0000-0000-0000-000000000000') = '00000000-0000-0000-0000-000000000000'
+            THEN ARRAY['a request has an id', 'A random uuid, new for each request and the same when it is sent again: gen_random_uuid().']
+        WHEN coalesce(worker, '') = '' OR octet_length(worker) > 200
+            THEN ARRAY['a worker has a name of 1 to 200 bytes', 'Give what the operator should see, such as reports-1.']
+        WHEN coalesce(cardinality(types), 0) < 1 OR cardinality(types) > 100 OR array_position(types, NULL) IS NOT NULL OR octet_length(array_to_string(types, '')) > 10000
+            THEN ARRAY['a worker claims 1 to 100 types, none of them NULL', 'ARRAY[''REPORT'']']
+        WHEN types && '{NOOP,SQL,DATABASE_MIGRATE,HTTP,COMMAND}'
+            THEN ARRAY['the types NOOP, SQL, DATABASE_MIGRATE, HTTP and COMMAND are run by the sidecar, not by workers', 'Give the task a type of your own.']
+        WHEN coalesce(most, 0) NOT BETWEEN 1 AND 1000
+            THEN ARRAY['a worker claims 1 to 1000 runs at once, not ' || coalesce(most::text, 'NULL'), 'As many as it has free hands.']
+        WHEN (lease BETWEEN interval '1 s' AND interval '1 day') IS NOT TRUE
+            THEN ARRAY['a lease lasts 1 s to 1 day, not ' || coalesce(lease::text, 'NULL'), 'About three times as long as the worker''s heartbeats are apart.']
+    END;
+COMMENT ON FUNCTION rowrun.worker_problem(uuid, text, text[], integer, interval) IS 'Internal: what is wrong with what a worker asks for.';
 
--- A request's id is what its claims are derived from: nobody else may be able to guess it, and two that are equal are one request.
-CREATE OR REPLACE FUNCTION rowrun.check_request(request_id uuid) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
-BEGIN
-    IF request_id IS NULL OR request_id = '00000000-0000-0000-0000-000000000000' THEN
-        RAISE EXCEPTION 'a request has an id' USING ERRCODE = 'RR003', HINT = 'A random uuid, new for each request and the same when it is sent again: gen_random_uuid().';
-    END IF;
-END $$;
-COMMENT ON FUNCTION rowrun.check_request(uuid) IS 'Internal: refuses a request without an id.';
+-- The advisory lock under which a request comes in.
+CREATE OR REPLACE FUNCTION rowrun.request_key(request_hash bytea) RETURNS bigint LANGUAGE sql IMMUTABLE
+    RETURN ('x' || encode(substring(request_hash FROM 1 FOR 8), 'hex'))::bit(64)::bigint;
+COMMENT ON FUNCTION rowrun.request_key(bytea) IS 'Internal: the advisory lock of a worker''s request.';
