@@ -34,7 +34,9 @@ func TestPrisma(t *testing.T) {
 	t.Parallel()
 	tryNode(t, "prisma", "node_modules/.bin/prisma", "generate")
 }
+
 func TestDjango(t *testing.T) { t.Parallel(); tryOut(t, "django", "/usr/bin/python3", "example.py") }
+
 func TestSQLAlchemy(t *testing.T) {
 	t.Parallel()
 	tryOut(t, "sqlalchemy", "/usr/bin/python3", "example.py")
