@@ -1766,28 +1766,6 @@ COMMENT ON FUNCTION rowrun.check_plan(plan_id bigint) IS 'Internal: the plan exi
 
 
 --
--- Name: check_request(uuid); Type: FUNCTION; Schema: rowrun; Owner: -
---
-
-CREATE FUNCTION rowrun.check_request(request_id uuid) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
-    AS $$
-BEGIN
-    IF request_id IS NULL OR request_id = '00000000-0000-0000-0000-000000000000' THEN
-        RAISE EXCEPTION 'a request has an id' USING ERRCODE = 'RR003', HINT = 'A random uuid, new for each request and the same when it is sent again: gen_random_uuid().';
-    END IF;
-END $$;
-
-
---
--- Name: FUNCTION check_request(request_id uuid); Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON FUNCTION rowrun.check_request(request_id uuid) IS 'Internal: refuses a request without an id.';
-
-
---
 -- Name: check_results(jsonb); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
@@ -1886,44 +1864,6 @@ COMMENT ON FUNCTION rowrun.check_task_words(k rowrun.task) IS 'Internal: says wh
 
 
 --
--- Name: check_worker(text, text[], integer, interval); Type: FUNCTION; Schema: rowrun; Owner: -
---
-
-CREATE FUNCTION rowrun.check_worker(worker text, types text[], most integer, lease interval) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
-    AS $$
-DECLARE
-    builtin text;
-BEGIN
-    IF coalesce(worker, '') = '' OR octet_length(worker) > 200 THEN
-        RAISE EXCEPTION 'a worker has a name of 1 to 200 bytes' USING ERRCODE = 'RR003', HINT = 'Give what the operator should see, such as reports-1.';
-    END IF;
-    IF coalesce(cardinality(types), 0) NOT BETWEEN 1 AND 100 OR array_position(types, NULL) IS NOT NULL OR octet_length(array_to_string(types, '')) > 10000 THEN
-        RAISE EXCEPTION 'a worker claims 1 to 100 types, none of them NULL' USING ERRCODE = 'RR003', HINT = 'ARRAY[''REPORT'']';
-    END IF;
-    SELECT y INTO builtin FROM unnest(types) y WHERE y IN ('NOOP', 'SQL', 'DATABASE_MIGRATE', 'HTTP', 'COMMAND') LIMIT 1;
-    IF FOUND THEN
-        RAISE EXCEPTION 'type % is run by the sidecar, not by workers', builtin USING ERRCODE = 'RR003', HINT = 'Give the task a type of your own.';
-    END IF;
-    IF coalesce(most, 0) NOT BETWEEN 1 AND 1000 THEN
-        RAISE EXCEPTION 'a worker claims 1 to 1000 runs at once, not %', coalesce(most::text, 'NULL') USING ERRCODE = 'RR003', HINT = 'As many as it has free hands.';
-    END IF;
-    IF lease IS NULL OR lease < interval '1 s' OR lease > interval '1 day' THEN
-        RAISE EXCEPTION 'a lease lasts 1 s to 1 day, not %', coalesce(lease::text, 'NULL')
-            USING ERRCODE = 'RR003', HINT = 'About three times as long as the worker''s heartbeats are apart.';
-    END IF;
-END $$;
-
-
---
--- Name: FUNCTION check_worker(worker text, types text[], most integer, lease interval); Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON FUNCTION rowrun.check_worker(worker text, types text[], most integer, lease interval) IS 'Internal: refuses what a worker may not ask for.';
-
-
---
 -- Name: claim_runs(uuid, text, text[], integer, interval); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
@@ -1933,32 +1873,27 @@ CREATE FUNCTION rowrun.claim_runs(request_id uuid, worker text, types text[], ma
     AS $$
 #variable_conflict use_column
 DECLARE
+    wrong text[] := worker_problem(request_id, worker, types, max, lease);
     hash bytea := sha256(uuid_send(claim_runs.request_id));
-    comes_in boolean;
+    known record;
     replica text;
 BEGIN
     PERFORM check_isolation();
-    PERFORM check_worker(worker, types, max, lease);
-    PERFORM check_request(request_id);
-    IF NOT worker_may_find(hash, types) THEN
-        PERFORM register_worker(worker, types, max, lease);
-        RETURN;
+    IF wrong IS NOT NULL THEN
+        RAISE EXCEPTION '%', wrong[1] USING ERRCODE = 'RR003', HINT = wrong[2];
     END IF;
-    INSERT INTO worker_request (request_hash, made_at) VALUES (hash, clock_timestamp()) ON CONFLICT DO NOTHING;
-    comes_in := FOUND;
-    IF NOT comes_in THEN
-        UPDATE worker_request q SET made_at = clock_timestamp()
-        WHERE q.request_hash = hash AND q.results_hash IS NULL AND q.made_at < clock_timestamp() - interval '30 s'
-          AND NOT EXISTS (SELECT FROM claimed_by_request(claim_runs.request_id));
-        comes_in := FOUND;
-    END IF;
-    IF comes_in THEN
-        replica := register_worker(worker, types, max, lease);
-        IF replica IS NULL OR take_for_worker(claim_runs.request_id, replica, types, max, lease) = 0 THEN
-            DELETE FROM worker_request q WHERE q.request_hash = hash;
+    PERFORM pg_advisory_xact_lock(request_key(hash));
+    SELECT q.results_hash IS NULL AND q.made_at < clock_timestamp() - interval '30 s' AS old INTO known FROM worker_request q WHERE q.request_hash = hash;
+    IF FOUND THEN
+        RETURN QUERY SELECT * FROM claimed_by_request(claim_runs.request_id);
+        IF FOUND OR NOT known.old THEN
+            RETURN;
         END IF;
     END IF;
-    RETURN QUERY SELECT * FROM claimed_by_request(claim_runs.request_id);
+    replica := register_worker(worker, types, max, lease);
+    IF replica IS NOT NULL THEN
+        RETURN QUERY SELECT * FROM take_for_worker(claim_runs.request_id, replica, types, max, lease);
+    END IF;
 END $$;
 
 
@@ -1980,11 +1915,11 @@ CREATE FUNCTION rowrun.claimed_by_request(request_id uuid) RETURNS TABLE(run_id 
 #variable_conflict use_column
 BEGIN
     RETURN QUERY
-    SELECT r.id, worker_claim_of(claimed_by_request.request_id, r.id), r.type,
-           CASE WHEN k.state IS NULL THEN k.payload || r.input ELSE jsonb_build_object('state', k.state) || k.payload || r.input END,
-           r.attempt, r.root_id, r.deadline
-    FROM worker_claim c JOIN task_run r ON r.id = c.run_id JOIN task k ON k.id = r.task_id
-    WHERE c.request_hash = sha256(uuid_send(claimed_by_request.request_id)) AND coalesce(r.status, '') = 'RUNNING' AND r.claim_hash = c.claim_hash
+    SELECT r.id, worker_claim_of(claimed_by_request.request_id, r.id), r.type, worker_payload(k, r), r.attempt, r.root_id, r.deadline
+    FROM worker_request q CROSS JOIN LATERAL unnest(q.run_ids) i(id)
+    JOIN worker_claim c ON c.run_id = i.id AND c.claim_hash = sha256(uuid_send(worker_claim_of(claimed_by_request.request_id, i.id)))
+    JOIN task_run r ON r.id = i.id JOIN task k ON k.id = r.task_id
+    WHERE q.request_hash = sha256(uuid_send(claimed_by_request.request_id)) AND coalesce(r.status, '') = 'RUNNING' AND r.claim_hash = c.claim_hash
     ORDER BY r.priority DESC, r.run_at, r.id;
 END $$;
 
@@ -2264,7 +2199,7 @@ BEGIN
             USING ERRCODE = 'RR002', HINT = 'The run has ended or was given to another attempt.';
     END IF;
     IF worker THEN
-        DELETE FROM worker_claim c WHERE c.run_id = complete_run.run_id;
+        DELETE FROM worker_claim c WHERE c.claim_hash = sha256(uuid_send(complete_run.claim));
     END IF;
     RETURN ended;
 END $$;
@@ -2849,7 +2784,7 @@ BEGIN
     IF mine.ids IS NOT NULL THEN
         SELECT array_agg(e.run_id), array_agg(e.status) INTO ended_ids, ended_statuses
         FROM end_runs(mine.ids, mine.claims, mine.statuses, mine.results, mine.retries) e;
-        DELETE FROM worker_claim c WHERE c.run_id = ANY (mine.ids);
+        DELETE FROM worker_claim c WHERE c.claim_hash = ANY (ARRAY(SELECT sha256(uuid_send(x)) FROM unnest(mine.claims) x));
     END IF;
     RETURN QUERY
     SELECT i.n::integer, m.run_id, CASE WHEN e.status IS NULL THEN 'LOST' WHEN e.status = 'CANCELED' AND i.status <> 'CANCELED' THEN 'CANCELED' ELSE 'OK' END
@@ -3069,7 +3004,7 @@ BEGIN
             USING ERRCODE = 'RR002', HINT = 'The run has ended or was given to another attempt.';
     END IF;
     IF worker THEN
-        DELETE FROM worker_claim c WHERE c.run_id = fail_run.run_id;
+        DELETE FROM worker_claim c WHERE c.claim_hash = sha256(uuid_send(fail_run.claim));
     END IF;
     RETURN ended;
 END $$;
@@ -3136,22 +3071,24 @@ CREATE FUNCTION rowrun.finish_runs(request_id uuid, worker text, results jsonb, 
     SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
     AS $$
 DECLARE
+    wrong text[] := CASE WHEN coalesce(claim_next, 0) = 0 THEN worker_problem(request_id, 'none', '{none}', 1, interval '1 min') -- that of its id
+                         ELSE worker_problem(request_id, worker, types, claim_next, coalesce(lease, interval '1 min')) END;
     hash bytea := sha256(uuid_send(finish_runs.request_id));
     replica text;
     first record;
     ended jsonb;
+    claimed jsonb;
 BEGIN
     PERFORM check_isolation();
-    PERFORM check_request(finish_runs.request_id);
-    PERFORM check_results(results);
-    IF coalesce(claim_next, 0) <> 0 THEN
-        lease := coalesce(lease, interval '1 min');
-        PERFORM check_worker(worker, types, claim_next, lease);
+    IF wrong IS NOT NULL THEN
+        RAISE EXCEPTION '%', wrong[1] USING ERRCODE = 'RR003', HINT = wrong[2];
     END IF;
-    INSERT INTO worker_request (request_hash, made_at, results_hash) VALUES (hash, clock_timestamp(), jsonb_hash_extended(results, 0)) ON CONFLICT DO NOTHING;
-    IF FOUND THEN
+    PERFORM check_results(results);
+    PERFORM pg_advisory_xact_lock(request_key(hash));
+    SELECT q.answer, q.results_hash INTO first FROM worker_request q WHERE q.request_hash = hash;
+    IF NOT FOUND THEN
         IF claim_next > 0 THEN
-            replica := register_worker(worker, types, claim_next, lease);
+            replica := register_worker(worker, types, claim_next, coalesce(lease, interval '1 min'));
         END IF;
         SELECT coalesce(jsonb_agg(jsonb_build_object('run_id', coalesce(e.run_id, a.named[e.n]), 'verdict', e.verdict) ORDER BY e.n), '[]') INTO ended
         FROM (SELECT array_agg((x.o ->> 'claim')::uuid ORDER BY x.n) AS claims, array_agg((x.o ->> 'run_id')::bigint ORDER BY x.n) AS named,
@@ -3160,20 +3097,19 @@ BEGIN
               FROM jsonb_array_elements(finish_runs.results) WITH ORDINALITY x(o, n)) a
         CROSS JOIN LATERAL end_worker_runs(a.claims, a.named, a.statuses, a.results, a.retries) e
         WHERE a.claims IS NOT NULL;
-        UPDATE worker_request q SET answer = ended WHERE q.request_hash = hash;
+        INSERT INTO worker_request (request_hash, made_at, results_hash, answer) VALUES (hash, clock_timestamp(), jsonb_hash_extended(results, 0), ended);
         IF replica IS NOT NULL THEN
-            PERFORM take_for_worker(finish_runs.request_id, replica, types, claim_next, lease);
+            SELECT jsonb_agg(to_jsonb(c)) INTO claimed FROM take_for_worker(finish_runs.request_id, replica, types, claim_next, coalesce(lease, interval '1 min')) c;
         END IF;
     ELSE
-        SELECT q.answer, q.results_hash INTO first FROM worker_request q WHERE q.request_hash = hash;
         IF first.results_hash IS DISTINCT FROM jsonb_hash_extended(results, 0) THEN
             RAISE EXCEPTION 'this request was sent before, % results', CASE WHEN first.results_hash IS NULL THEN 'without' ELSE 'with other' END
                 USING ERRCODE = 'RR003', HINT = 'Give each request an id of its own; the same only where it is sent again as it was.';
         END IF;
         ended := first.answer;
+        SELECT jsonb_agg(to_jsonb(c)) INTO claimed FROM claimed_by_request(finish_runs.request_id) c;
     END IF;
-    RETURN jsonb_build_object('ended', ended, 'claimed',
-        (SELECT coalesce(jsonb_agg(to_jsonb(c)), '[]') FROM claimed_by_request(finish_runs.request_id) c));
+    RETURN jsonb_build_object('ended', ended, 'claimed', coalesce(claimed, '[]'));
 END $$;
 
 
@@ -6321,6 +6257,22 @@ COMMENT ON FUNCTION rowrun.report_progress(run_id bigint, claim uuid, progress j
 
 
 --
+-- Name: request_key(bytea); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.request_key(request_hash bytea) RETURNS bigint
+    LANGUAGE sql IMMUTABLE
+    RETURN ((('x'::text || encode(SUBSTRING(request_hash FROM 1 FOR 8), 'hex'::text)))::bit(64))::bigint;
+
+
+--
+-- Name: FUNCTION request_key(request_hash bytea); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.request_key(request_hash bytea) IS 'Internal: the advisory lock of a worker''s request.';
+
+
+--
 -- Name: resume_replica(text); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
@@ -7098,7 +7050,7 @@ COMMENT ON FUNCTION rowrun.stuck_on_database(database_id text, t timestamp with 
 -- Name: take_for_worker(uuid, text, text[], integer, interval); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
-CREATE FUNCTION rowrun.take_for_worker(request_id uuid, replica text, types text[], most integer, lease interval) RETURNS integer
+CREATE FUNCTION rowrun.take_for_worker(request_id uuid, replica text, types text[], most integer, lease interval) RETURNS TABLE(run_id bigint, claim uuid, type text, payload jsonb, attempt integer, root_id bigint, deadline timestamp with time zone)
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -7108,59 +7060,74 @@ CREATE FUNCTION rowrun.take_for_worker(request_id uuid, replica text, types text
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     AS $$
+#variable_conflict use_column
 DECLARE
-    ids bigint[];
-    items text[];
-    unfit bigint[];
-    details jsonb[];
+    look integer := most;
+    given integer := 0;
+    seen integer;
+    rows integer;
 BEGIN
-    WITH RECURSIVE queue AS (
-        (SELECT r.queue FROM task_run r WHERE r.status = 'AVAILABLE' ORDER BY r.queue LIMIT 1)
-        UNION ALL
-        SELECT (SELECT r.queue FROM task_run r WHERE r.status = 'AVAILABLE' AND r.queue > q.queue ORDER BY r.queue LIMIT 1) FROM queue q WHERE q.queue IS NOT NULL
-    ), seen AS MATERIALIZED (
-        SELECT c.place FROM queue q
-        CROSS JOIN unnest(take_for_worker.types) y(type)
-        CROSS JOIN LATERAL (
-            SELECT r.ctid AS place, r.priority, r.run_at, r.id
-            FROM task_run r
-            JOIN task k ON k.id = r.task_id
-            LEFT JOIN plan p ON p.id = r.plan_id
-            WHERE r.status = 'AVAILABLE' AND r.queue = q.queue AND r.type = y.type AND NOT k.paused AND p.paused IS NOT TRUE
-            ORDER BY r.priority DESC, r.run_at, r.id LIMIT 2 * most + 20) c
-        WHERE NOT EXISTS (SELECT FROM task_type d WHERE d.type = y.type AND d.draining)
-        ORDER BY c.priority DESC, c.run_at, c.id LIMIT 2 * most + 20
-    ), picked AS MATERIALIZED (
-        SELECT r.ctid AS place, r.cause = 'UNTOLD' AS untold FROM task_run r
-        WHERE r.ctid = ANY (ARRAY(SELECT s.place FROM seen s)) AND coalesce(r.status, '') = 'AVAILABLE'
-        ORDER BY r.priority DESC, r.run_at, r.id LIMIT most FOR NO KEY UPDATE SKIP LOCKED
-    ), taken AS (
-        UPDATE task_run r
-        SET status = 'RUNNING', prev_status = 'AVAILABLE', edited_directly = NULL, cause = NULL, replica_id = replica,
-            claim_hash = sha256(uuid_send(worker_claim_of(request_id, r.id))), started_at = now.t, updated_at = now.t,
-            deadline = CASE WHEN k.timeout > interval '0' THEN now.t + k.timeout END
-        FROM picked i, task k, (SELECT clock_timestamp() AS t) now
-        WHERE k.id = r.task_id AND r.ctid = i.place
-        RETURNING r.id, r.claim_hash, now.t, CASE WHEN i.untold THEN arrival(r) || ',' ELSE '' END || transition(r) AS item,
-            r.type <> k.type AND NOT EXISTS (SELECT FROM task_type a WHERE a.type = r.type AND a.alias_of = k.type) AS unfit,
-            format('task type changed from %s to %s after the run was inserted: insert it again', r.type, k.type) AS detail
-    ), held AS (
-        INSERT INTO worker_claim (run_id, claim_hash, request_hash, lease, until)
-        SELECT x.id, x.claim_hash, sha256(uuid_send(request_id)), take_for_worker.lease, x.t + take_for_worker.lease FROM taken x WHERE NOT x.unfit
-        -- What another run of this id has left, which was deleted.
-        ON CONFLICT (run_id) DO UPDATE SET claim_hash = excluded.claim_hash, request_hash = excluded.request_hash, lease = excluded.lease, until = excluded.until
-    )
-    SELECT array_agg(x.id) FILTER (WHERE NOT x.unfit), array_agg(x.item), array_agg(x.id) FILTER (WHERE x.unfit),
-           array_agg(jsonb_build_object('code', 'BAD_INPUT', 'detail', x.detail)) FILTER (WHERE x.unfit)
-    INTO ids, items, unfit, details FROM taken x;
-    IF items IS NOT NULL THEN
-        PERFORM announce(items);
-    END IF;
-    IF unfit IS NOT NULL THEN
-        PERFORM end_runs(unfit, array_fill(NULL::uuid, ARRAY[cardinality(unfit)]), array_fill('FAILED'::text, ARRAY[cardinality(unfit)]), details,
-            array_fill('NONE'::text, ARRAY[cardinality(unfit)]));
-    END IF;
-    RETURN coalesce(cardinality(ids), 0);
+    LOOP
+        RETURN QUERY
+        WITH RECURSIVE queue AS (
+            (SELECT r.queue FROM task_run r WHERE r.status = 'AVAILABLE' ORDER BY r.queue LIMIT 1)
+            UNION ALL
+            SELECT (SELECT r.queue FROM task_run r WHERE r.status = 'AVAILABLE' AND r.queue > q.queue ORDER BY r.queue LIMIT 1) FROM queue q WHERE q.queue IS NOT NULL
+        ), seen AS MATERIALIZED (
+            SELECT c.place FROM queue q
+            CROSS JOIN unnest(take_for_worker.types) y(type)
+            CROSS JOIN LATERAL (
+                SELECT r.ctid AS place, r.priority, r.run_at, r.id
+                FROM task_run r
+                JOIN task k ON k.id = r.task_id
+                LEFT JOIN plan p ON p.id = r.plan_id
+                WHERE r.status = 'AVAILABLE' AND r.queue = q.queue AND r.type = y.type AND NOT k.paused AND p.paused IS NOT TRUE
+                ORDER BY r.priority DESC, r.run_at, r.id LIMIT look) c
+            WHERE NOT EXISTS (SELECT FROM task_type d WHERE d.type = y.type AND d.draining)
+            ORDER BY c.priority DESC, c.run_at, c.id LIMIT look
+        ), picked AS MATERIALIZED (
+            SELECT r.ctid AS place, r.cause = 'UNTOLD' AS untold, worker_claim_of(take_for_worker.request_id, r.id) AS claim FROM task_run r
+            WHERE r.ctid = ANY (ARRAY(SELECT s.place FROM seen s)) AND coalesce(r.status, '') = 'AVAILABLE'
+            ORDER BY r.priority DESC, r.run_at, r.id LIMIT most - given FOR NO KEY UPDATE SKIP LOCKED
+        ), taken AS (
+            UPDATE task_run r
+            SET status = 'RUNNING', prev_status = 'AVAILABLE', edited_directly = NULL, cause = NULL, replica_id = replica,
+                claim_hash = sha256(uuid_send(i.claim)), started_at = now.t, updated_at = now.t,
+                deadline = CASE WHEN k.timeout > interval '0' THEN now.t + k.timeout END
+            FROM picked i, task k, (SELECT clock_timestamp() AS t) now
+            WHERE k.id = r.task_id AND r.ctid = i.place
+            RETURNING r.id, i.claim, r.type, worker_payload(k, r) AS payload, r.attempt, r.root_id, r.deadline, r.claim_hash, now.t,
+                CASE WHEN i.untold THEN arrival(r) || ',' ELSE '' END || transition(r) AS item, k.type AS task_type,
+                r.type <> k.type AND NOT EXISTS (SELECT FROM task_type a WHERE a.type = r.type AND a.alias_of = k.type) AS unfit
+        ), held AS (
+            INSERT INTO worker_claim (claim_hash, run_id, lease, until)
+            SELECT x.claim_hash, x.id, take_for_worker.lease, x.t + take_for_worker.lease FROM taken x WHERE NOT x.unfit
+        ), noted AS (
+            INSERT INTO worker_request AS q (request_hash, made_at, run_ids)
+            SELECT sha256(uuid_send(take_for_worker.request_id)), clock_timestamp(), x.ids
+            FROM (SELECT array_agg(x.id) AS ids FROM taken x WHERE NOT x.unfit) x WHERE x.ids IS NOT NULL
+            ON CONFLICT (request_hash) DO UPDATE SET made_at = excluded.made_at, run_ids = q.run_ids || excluded.run_ids
+        ), said AS (
+            SELECT announce(array_agg(x.item)) IS NULL AS x,
+                   set_config('rowrun.unfit', coalesce(string_agg(x.id::text, ',') FILTER (WHERE x.unfit), ''), true) AS unfit,
+                   set_config('rowrun.claimed', (SELECT count(*) FROM seen)::text, true) AS seen
+            FROM taken x
+        )
+        SELECT x.id, x.claim, x.type, x.payload, x.attempt, x.root_id, x.deadline
+        -- What is said is not left out where nobody is given anything.
+        FROM (SELECT s.x, s.unfit, s.seen FROM said s OFFSET 0) s
+        CROSS JOIN LATERAL (SELECT * FROM taken x WHERE NOT x.unfit AND s.unfit IS NOT NULL) x;
+        GET DIAGNOSTICS rows = ROW_COUNT;
+        given := given + rows;
+        seen := current_setting('rowrun.claimed')::integer;
+        IF current_setting('rowrun.unfit') <> '' THEN
+            PERFORM end_runs(array_agg(r.id), array_agg(NULL::uuid), array_agg('FAILED'::text), array_agg(jsonb_build_object('code', 'BAD_INPUT', 'detail',
+                format('task type changed from %s to %s after the run was inserted: insert it again', r.type, k.type))), array_agg('NONE'::text))
+            FROM task_run r JOIN task k ON k.id = r.task_id WHERE r.id = ANY (string_to_array(current_setting('rowrun.unfit'), ',')::bigint[]);
+        END IF;
+        EXIT WHEN given = most OR seen < look OR look > most;
+        look := 4 * most + 100;
+    END LOOP;
 END $$;
 
 
@@ -9258,36 +9225,35 @@ COMMENT ON FUNCTION rowrun.worker_claim_of(request_id uuid, run_id bigint) IS 'I
 
 
 --
--- Name: worker_may_find(bytea, text[]); Type: FUNCTION; Schema: rowrun; Owner: -
+-- Name: worker_payload(rowrun.task, rowrun.task_run); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
-CREATE FUNCTION rowrun.worker_may_find(request_hash bytea, types text[]) RETURNS boolean
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
-    SET plan_cache_mode TO 'force_generic_plan'
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
-    SET enable_bitmapscan TO 'off'
-    AS $$
-BEGIN
-    RETURN (
-        WITH RECURSIVE queue AS (
-            (SELECT r.queue FROM task_run r WHERE r.status = 'AVAILABLE' ORDER BY r.queue LIMIT 1)
-            UNION ALL
-            SELECT (SELECT r.queue FROM task_run r WHERE r.status = 'AVAILABLE' AND r.queue > q.queue ORDER BY r.queue LIMIT 1) FROM queue q WHERE q.queue IS NOT NULL
-        )
-        SELECT EXISTS (SELECT FROM worker_request w WHERE w.request_hash = worker_may_find.request_hash)
-            OR (SELECT true FROM queue q CROSS JOIN unnest(worker_may_find.types) y(type)
-                CROSS JOIN LATERAL (SELECT FROM task_run r WHERE r.status = 'AVAILABLE' AND r.queue = q.queue AND r.type = y.type LIMIT 1) a
-                LIMIT 1) IS TRUE);
-END $$;
+CREATE FUNCTION rowrun.worker_payload(k rowrun.task, r rowrun.task_run) RETURNS jsonb
+    LANGUAGE sql STABLE
+    RETURN CASE WHEN ((k).state IS NULL) THEN ((k).payload || (r).input) ELSE ((jsonb_build_object('state', (k).state) || (k).payload) || (r).input) END;
 
 
 --
--- Name: FUNCTION worker_may_find(request_hash bytea, types text[]); Type: COMMENT; Schema: rowrun; Owner: -
+-- Name: FUNCTION worker_payload(k rowrun.task, r rowrun.task_run); Type: COMMENT; Schema: rowrun; Owner: -
 --
 
-COMMENT ON FUNCTION rowrun.worker_may_find(request_hash bytea, types text[]) IS 'Internal: whether a worker''s claim could be given anything.';
+COMMENT ON FUNCTION rowrun.worker_payload(k rowrun.task, r rowrun.task_run) IS 'Internal: what a worker gets of a run.';
+
+
+--
+-- Name: worker_problem(uuid, text, text[], integer, interval); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.worker_problem(request_id uuid, worker text, types text[], most integer, lease interval) RETURNS text[]
+    LANGUAGE sql STABLE
+    RETURN CASE WHEN (COALESCE(request_id, '00000000-0000-0000-0000-000000000000'::uuid) = '00000000-0000-0000-0000-000000000000'::uuid) THEN ARRAY['a request has an id'::text, 'A random uuid, new for each request and the same when it is sent again: gen_random_uuid().'::text] WHEN ((COALESCE(worker, ''::text) = ''::text) OR (octet_length(worker) > 200)) THEN ARRAY['a worker has a name of 1 to 200 bytes'::text, 'Give what the operator should see, such as reports-1.'::text] WHEN ((COALESCE(cardinality(types), 0) < 1) OR (cardinality(types) > 100) OR (array_position(types, NULL::text) IS NOT NULL) OR (octet_length(array_to_string(types, ''::text)) > 10000)) THEN ARRAY['a worker claims 1 to 100 types, none of them NULL'::text, 'ARRAY[''REPORT'']'::text] WHEN (types && '{NOOP,SQL,DATABASE_MIGRATE,HTTP,COMMAND}'::text[]) THEN ARRAY['the types NOOP, SQL, DATABASE_MIGRATE, HTTP and COMMAND are run by the sidecar, not by workers'::text, 'Give the task a type of your own.'::text] WHEN ((COALESCE(most, 0) < 1) OR (COALESCE(most, 0) > 1000)) THEN ARRAY[('a worker claims 1 to 1000 runs at once, not '::text || COALESCE((most)::text, 'NULL'::text)), 'As many as it has free hands.'::text] WHEN (((lease >= '00:00:01'::interval) AND (lease <= '1 day'::interval)) IS NOT TRUE) THEN ARRAY[('a lease lasts 1 s to 1 day, not '::text || COALESCE((lease)::text, 'NULL'::text)), 'About three times as long as the worker''s heartbeats are apart.'::text] ELSE NULL::text[] END;
+
+
+--
+-- Name: FUNCTION worker_problem(request_id uuid, worker text, types text[], most integer, lease interval); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.worker_problem(request_id uuid, worker text, types text[], most integer, lease interval) IS 'Internal: what is wrong with what a worker asks for.';
 
 
 --
@@ -9815,7 +9781,7 @@ CREATE TABLE rowrun.schema_object (
 -- Name: TABLE schema_object; Type: COMMENT; Schema: rowrun; Owner: -
 --
 
-COMMENT ON TABLE rowrun.schema_object IS 'What the schema was made of, for `rowrun doctor`. Migrations: 14f3532b474f9ae7';
+COMMENT ON TABLE rowrun.schema_object IS 'What the schema was made of, for `rowrun doctor`. Migrations: d7a8e579c4b84e90';
 
 
 --
@@ -10551,9 +10517,8 @@ ALTER TABLE rowrun.webhook ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY 
 --
 
 CREATE TABLE rowrun.worker_claim (
-    run_id bigint NOT NULL,
     claim_hash bytea NOT NULL,
-    request_hash bytea NOT NULL,
+    run_id bigint NOT NULL,
     lease interval NOT NULL,
     until timestamp with time zone NOT NULL
 )
@@ -10564,14 +10529,7 @@ WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_
 -- Name: TABLE worker_claim; Type: COMMENT; Schema: rowrun; Owner: -
 --
 
-COMMENT ON TABLE rowrun.worker_claim IS 'The runs that workers hold.';
-
-
---
--- Name: COLUMN worker_claim.run_id; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.worker_claim.run_id IS 'The run.';
+COMMENT ON TABLE rowrun.worker_claim IS 'The runs that workers hold. One index: it is written with each claim, and task_run.claim_hash leads here.';
 
 
 --
@@ -10582,10 +10540,10 @@ COMMENT ON COLUMN rowrun.worker_claim.claim_hash IS 'SHA-256 of the claim that t
 
 
 --
--- Name: COLUMN worker_claim.request_hash; Type: COMMENT; Schema: rowrun; Owner: -
+-- Name: COLUMN worker_claim.run_id; Type: COMMENT; Schema: rowrun; Owner: -
 --
 
-COMMENT ON COLUMN rowrun.worker_claim.request_hash IS 'SHA-256 of the request that claimed it.';
+COMMENT ON COLUMN rowrun.worker_claim.run_id IS 'The run.';
 
 
 --
@@ -10609,10 +10567,11 @@ COMMENT ON COLUMN rowrun.worker_claim.until IS 'When it is over.';
 CREATE TABLE rowrun.worker_request (
     request_hash bytea NOT NULL,
     made_at timestamp with time zone NOT NULL,
+    run_ids bigint[],
     results_hash bigint,
     answer jsonb
 )
-WITH (autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='1000');
+WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='1000');
 
 
 --
@@ -10634,6 +10593,13 @@ COMMENT ON COLUMN rowrun.worker_request.request_hash IS 'SHA-256 of the request'
 --
 
 COMMENT ON COLUMN rowrun.worker_request.made_at IS 'When it came first.';
+
+
+--
+-- Name: COLUMN worker_request.run_ids; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.worker_request.run_ids IS 'The runs that it was given.';
 
 
 --
@@ -10775,8 +10741,8 @@ INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_run(bigint, text)
 INSERT INTO rowrun.code_object VALUES ('function rowrun.retry_run(bigint)', '82da707a599bb76cff207e203043a38a', 119, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.abandon_run(bigint, text)', '10a76349af99e0ed9098ed660231bcd1', 120, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.report_progress(bigint, uuid, jsonb)', 'a21ec07c01cfe2942da741c9b2c12cdf', 121, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.complete_run(bigint, uuid, jsonb)', 'aa551f44d8b40721c00ffc353f9de616', 122, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.fail_run(bigint, uuid, text)', 'c63ebbb139f7db22908d2c184a5e2035', 123, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.complete_run(bigint, uuid, jsonb)', '560a9449bb9824f03a21eac0cfd9b249', 122, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.fail_run(bigint, uuid, text)', '7a52b0063982600a745add81b2fd4c32', 123, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_task(bigint)', '98996e3b8042ddd687a11670ad342d3e', 124, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_any_task(bigint)', '6b9489adf052ce071f2000f71824d0c1', 125, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_task(bigint)', '4f30b660f83234800d15cce9f88f0f2a', 126, NULL);
@@ -10877,18 +10843,18 @@ INSERT INTO rowrun.code_object VALUES ('function rowrun.replace_run(bigint, text
 INSERT INTO rowrun.code_object VALUES ('function rowrun.replace_run(text, text, jsonb, timestamptz, integer)', 'e8e840bff8e88db5134a23bdcb4f0796', 221, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.worker_claim_of(uuid, bigint)', 'c86df4a5f81c0c6bc56511110fdca8b4', 222, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.register_worker(text, text[], integer, interval)', 'a84733a43af9f86da790189bff26160f', 223, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.check_worker(text, text[], integer, interval)', '4ce7b16c4e5a6d9aba62870343611a3b', 224, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.check_request(uuid)', 'fa58bdeebbd71daf2f51632e0d6f94d6', 225, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.claimed_by_request(uuid)', 'f519234a9d9ad86edbcc553b7e919e2a', 226, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.take_for_worker(uuid, text, text[], integer, interval)', '43c90e7113e5935de1c92ac6a32f47f6', 227, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.worker_may_find(bytea, text[])', 'e06f7a34fc7364634dd1bd734923914f', 228, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.claim_runs(uuid, text, text[], integer, interval)', '90c9eb1bcda0bbdc0c191608e2cf410d', 229, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.worker_problem(uuid, text, text[], integer, interval)', '5aca706f0da991812571b01f0fb69822', 224, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.request_key(bytea)', '649a932c34dc189718a5eac9b24fba8c', 225, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.worker_payload(rowrun.task, rowrun.task_run)', 'c5f18d97705dcdfe391c27ac7c7fa54c', 226, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.claimed_by_request(uuid)', '261019ca160c43c1c65f575a78a69052', 227, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.take_for_worker(uuid, text, text[], integer, interval)', '98c9ed27008a699982d9dba0747d79f8', 228, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.claim_runs(uuid, text, text[], integer, interval)', '1ea5091c576928d6be2e95ba404ae566', 229, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.heartbeat_worker(text, uuid[])', '785fe900422b678b4a689f10b7081638', 230, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.end_worker_runs(uuid[], bigint[], text[], jsonb[], text[])', 'fe3680dbac00d55b2c44304fa2adba8b', 231, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.end_worker_runs(uuid[], bigint[], text[], jsonb[], text[])', '736af709168fbc2fa961239836f9c4cd', 231, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.check_results(jsonb)', 'bffc4c090f1f06869b4f8c2b8ee92a59', 232, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.is_uuid(text)', '1228c38d6bbac106b7d9c481a14498f3', 233, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.worker_result(jsonb)', '2976f1d1b8168506bc5b44d499bdc104', 234, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.finish_runs(uuid, text, jsonb, text[], integer, interval)', '7c6ecd0dbc02ee4ac0ef47535d4f041e', 235, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.finish_runs(uuid, text, jsonb, text[], integer, interval)', '9d277a57f526914ea2426321e1b90ed3', 235, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.release_runs(uuid[])', '4ed6fffa555d00f0fb16824f8bed84b4', 236, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.hold_ups()', '1e3ef0e35ff41933bac41ace9aeb55ba', 237, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.task_operations_fill()', '6742109a71a0805ada7dc2a16891200f', 238, NULL);
@@ -10905,7 +10871,7 @@ INSERT INTO rowrun.code_object VALUES ('grants grants/functions', 'ff8d297603df9
 INSERT INTO rowrun.code_object VALUES ('grants grants/schedules', '8a6866a31d5a62d7591cfe6192a08ff5', 249, NULL);
 INSERT INTO rowrun.code_object VALUES ('grants grants/liveness', 'a1c15cb6f7d8fb2f1d1a4f8162452643', 250, NULL);
 INSERT INTO rowrun.code_object VALUES ('grants grants/operations', 'c24054a0e82fd491acf9fb8e046dbe36', 251, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/workers', '69c050a8cb159c2b316821fa39fdc224', 252, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/workers', 'faee09a09ac4e825d70d80eb4515b4b7', 252, NULL);
 INSERT INTO rowrun.code_object VALUES ('grants grants/excess', '42806fabe1015e1a29b1ff6e58883356', 253, NULL);
 
 
@@ -10913,40 +10879,40 @@ INSERT INTO rowrun.code_object VALUES ('grants grants/excess', '42806fabe1015e1a
 -- Data for Name: code_version; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.code_version VALUES (true, 1, 'f9ea7a5c2f75050ced14ad45957a2f7b', '2026-11-23 07:00:12.831223+00');
+INSERT INTO rowrun.code_version VALUES (true, 1, 'bc8cc2bc49fa2c2ecb95fea37b8e6cb8', '2026-11-23 07:16:20.008811+00');
 
 
 --
 -- Data for Name: deployment; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.deployment VALUES (true, '0ff6c041-bad5-48a0-82a9-f27ce67aceb6', '2026-11-23 07:00:11.510124+00', NULL, NULL, 7711168769571638589, 52474, 1);
+INSERT INTO rowrun.deployment VALUES (true, '09814661-3c44-433d-a865-13c86b7fcf45', '2026-11-23 07:16:19.908545+00', NULL, NULL, 7711168769571638589, 53212, 1);
 
 
 --
 -- Data for Name: gate_mark; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (1, 'NO_REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-23 07:00:14.091528+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (2, 'NO_REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-23 07:00:14.092198+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (3, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 07:00:14.290773+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (4, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 07:00:14.293668+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (5, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-23 07:00:14.29467+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (6, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-23 07:00:14.29475+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (7, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 07:00:14.357635+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (8, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-23 07:00:14.361128+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (9, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-23 07:00:14.365938+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (10, 'DEPENDENCY', NULL, NULL, NULL, 11, NULL, NULL, NULL, '2026-11-23 07:00:14.417034+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (11, 'PLAN', NULL, NULL, 1, NULL, NULL, false, NULL, '2026-11-23 07:00:14.417189+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (1, 'NO_REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-23 07:16:20.408517+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (2, 'NO_REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-23 07:16:20.409007+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (3, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 07:16:20.441162+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (4, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 07:16:20.441943+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (5, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-23 07:16:20.44308+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (6, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-23 07:16:20.443166+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (7, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 07:16:20.457213+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (8, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-23 07:16:20.458479+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (9, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-23 07:16:20.461924+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (10, 'DEPENDENCY', NULL, NULL, NULL, 11, NULL, NULL, NULL, '2026-11-23 07:16:20.467382+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (11, 'PLAN', NULL, NULL, 1, NULL, NULL, false, NULL, '2026-11-23 07:16:20.467558+00');
 
 
 --
 -- Data for Name: migration; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.migration VALUES (1, '2026-11-23 07:00:11.510124+00', 'b36626ab3a06481dea4e05a9ece8008e913589a4bad3bca88ef612df7d92a157');
-INSERT INTO rowrun.migration VALUES (2, '2026-11-23 07:00:12.718485+00', '8bc882226c70f7766592c9800ed3983cca0db46231ee8244e630f88154458dd1');
-INSERT INTO rowrun.migration VALUES (3, '2026-11-23 07:00:12.78706+00', 'f6e85758ea7c777169db3e0c9fda485c58e79aaa39adf1aa44052d7ca7ee6776');
+INSERT INTO rowrun.migration VALUES (1, '2026-11-23 07:16:19.908545+00', 'b36626ab3a06481dea4e05a9ece8008e913589a4bad3bca88ef612df7d92a157');
+INSERT INTO rowrun.migration VALUES (2, '2026-11-23 07:16:19.985013+00', '8bc882226c70f7766592c9800ed3983cca0db46231ee8244e630f88154458dd1');
+INSERT INTO rowrun.migration VALUES (3, '2026-11-23 07:16:19.99886+00', '375cfd27ffa9510958576b0a9f6843b5058811141a6483b28d2cc676624ab2e7');
 
 
 --
@@ -10959,9 +10925,9 @@ INSERT INTO rowrun.migration VALUES (3, '2026-11-23 07:00:12.78706+00', 'f6e8575
 -- Data for Name: plan; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.plan VALUES (1, 'default', 'in every state', 3, 'STOP_DATABASE', false, 1, '2026-11-23 07:00:14.127696+00', 0, 0);
-INSERT INTO rowrun.plan VALUES (2, 'default', 'complete', NULL, 'STOP_DATABASE', false, 1, '2026-11-23 07:00:14.127696+00', 0, 0);
-INSERT INTO rowrun.plan VALUES (3, 'default', 'failed', NULL, 'STOP_DATABASE', false, 1, '2026-11-23 07:00:14.127696+00', 0, 0);
+INSERT INTO rowrun.plan VALUES (1, 'default', 'in every state', 3, 'STOP_DATABASE', false, 1, '2026-11-23 07:16:20.412469+00', 0, 0);
+INSERT INTO rowrun.plan VALUES (2, 'default', 'complete', NULL, 'STOP_DATABASE', false, 1, '2026-11-23 07:16:20.412469+00', 0, 0);
+INSERT INTO rowrun.plan VALUES (3, 'default', 'failed', NULL, 'STOP_DATABASE', false, 1, '2026-11-23 07:16:20.412469+00', 0, 0);
 
 
 --
@@ -10975,8 +10941,8 @@ INSERT INTO rowrun.promotion_lock VALUES (1);
 -- Data for Name: replica_heartbeat; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.replica_heartbeat VALUES ('dump-1', '2026-11-23 07:00:14.067252+00', 'alive', '', '', '2026-11-23 07:00:14.067252+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP,SQL,DATABASE_MIGRATE}', '{orders}', '{}', 0, 0, NULL, NULL, false);
-INSERT INTO rowrun.replica_heartbeat VALUES ('dump-2', '2026-11-22 07:00:14.067252+00', 'gone', '', '', '2026-11-23 07:00:14.067252+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP}', '{}', '{}', 0, 0, NULL, NULL, false);
+INSERT INTO rowrun.replica_heartbeat VALUES ('dump-1', '2026-11-23 07:16:20.40465+00', 'alive', '', '', '2026-11-23 07:16:20.40465+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP,SQL,DATABASE_MIGRATE}', '{orders}', '{}', 0, 0, NULL, NULL, false);
+INSERT INTO rowrun.replica_heartbeat VALUES ('dump-2', '2026-11-22 07:16:20.40465+00', 'gone', '', '', '2026-11-23 07:16:20.40465+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP}', '{}', '{}', 0, 0, NULL, NULL, false);
 
 
 --
@@ -11134,10 +11100,7 @@ INSERT INTO rowrun.schema_object VALUES ('constraint', 'replica_heartbeat_wake_s
 INSERT INTO rowrun.schema_object VALUES ('constraint', 'replica_heartbeat_pkey ON rowrun.replica_heartbeat', '4a6a7d6fe98e9fa381ffa01085cb9dfa');
 INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_running', '7615342168d546bd737a69bd6af010cd');
 INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.replica_heartbeat_worker', '165fbbff9e9e90b864338a5327ca0f23');
-INSERT INTO rowrun.schema_object VALUES ('constraint', 'worker_claim_pkey ON rowrun.worker_claim', '128d0b40128b97657624d19d559cc937');
-INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.worker_claim_hash', '2637b9f89ba50d0de3c49303f5b7426e');
-INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.worker_claim_request', '5e8495da629d83e31bc0facd2d5d4e49');
-INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.worker_claim_until', '29fff38f5bca320edd956cb55c590cd3');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'worker_claim_pkey ON rowrun.worker_claim', 'e34fbf004c3bf6e1972f36fe6ec89b55');
 INSERT INTO rowrun.schema_object VALUES ('constraint', 'worker_request_pkey ON rowrun.worker_request', 'a746c785e2e39e41381f2713a20a969d');
 INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.worker_request_made', '93202b9144b32cf6735a4a155c6ec4e4');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.is_owner()', 'c3bf797fed88b6ed1224abb964fc0816');
@@ -11260,8 +11223,8 @@ INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.cancel_run(bigint,t
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.retry_run(bigint)', '103281aafe99dd80165190846cd093ec');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.abandon_run(bigint,text)', '1e726b1ec5538336092faa0c0f082cd8');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.report_progress(bigint,uuid,jsonb)', 'bc49f4685124c215e331885ce8c04673');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.complete_run(bigint,uuid,jsonb)', 'f2afbc6b3b4ed45cc4e00b02b69cd679');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.fail_run(bigint,uuid,text)', 'ec9bf81b8a09875b407bca55a2de8886');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.complete_run(bigint,uuid,jsonb)', 'aaa65719ab1f58087cdc272025333089');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.fail_run(bigint,uuid,text)', 'a24468703202a5984d9e8e247989ffe9');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.remove_task(bigint)', 'f7f43b4819010e19fe9f818d72da6a0c');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.remove_any_task(bigint)', 'ae75d8374a85e319373f03b7eb66f68d');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.delete_task(bigint)', '263ad37a4769cabf39510f979c19199b');
@@ -11362,18 +11325,18 @@ INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.replace_run(bigint,
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.replace_run(text,text,jsonb,timestamp with time zone,integer)', '24bc8671e75e6d44d5d8c62d05543263');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.worker_claim_of(uuid,bigint)', 'f1a8ca477048f12d01a9ada9754d9f2b');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.register_worker(text,text[],integer,interval)', '677b3c20be186565424a05f259885cad');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.check_worker(text,text[],integer,interval)', 'fd94b61048f49a254ad305b2af0ca2c1');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.check_request(uuid)', '207f1529930a8373a35fc5ccaa10d78d');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.claimed_by_request(uuid)', '59a85a293b94a10b01a589d3541b69c2');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.take_for_worker(uuid,text,text[],integer,interval)', '9dbcebbd49165106e61289bd48c2b364');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.worker_may_find(bytea,text[])', '786eea4132a76920df6c3eda1b65c072');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.claim_runs(uuid,text,text[],integer,interval)', '7959e3000d31b1612de39ec5e96b191c');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.worker_problem(uuid,text,text[],integer,interval)', '3d5cfac921b4e8d22a19f81865f340c4');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.request_key(bytea)', '66add9a704b0f8d56d286d869d5fdc33');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.worker_payload(rowrun.task,rowrun.task_run)', 'ad43c17808653f51b5d916b57280f52c');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.claimed_by_request(uuid)', '1d767d568df90512f34d5beb0a42d2dd');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.take_for_worker(uuid,text,text[],integer,interval)', '385a2ddfa591351abb8a06a086bee0dc');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.claim_runs(uuid,text,text[],integer,interval)', '322ad5e5ee6a3716712c07239e7b3a9f');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.heartbeat_worker(text,uuid[])', 'e395254904f1d4958b65cba200138ca1');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.end_worker_runs(uuid[],bigint[],text[],jsonb[],text[])', 'ae8797fee84923ddc06ea698e52b381f');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.end_worker_runs(uuid[],bigint[],text[],jsonb[],text[])', '62bdb99e7b2eb8470ebd1252bf57f6f9');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.check_results(jsonb)', '6b48f960a713b19a57d3fd7d608de04b');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.is_uuid(text)', '83a35151023af6c6c281c23ee6cbbd52');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.worker_result(jsonb)', 'b5549e6dbcf856f169d6fe37c3f5efdf');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.finish_runs(uuid,text,jsonb,text[],integer,interval)', '99e11bdcc1ece078053d9fd8f8cf3699');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.finish_runs(uuid,text,jsonb,text[],integer,interval)', '448858d4196a64741fac56108b8b1f8c');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.release_runs(uuid[])', '8f39efd4803e474e9d63cf75e0a7e739');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.hold_ups()', '6155bfa24a52d71138aecbf90d232af6');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_operations_fill()', '6a0357375e0a75646af6dd03ff0cbf0a');
@@ -11404,10 +11367,8 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.candidates(r
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.check_id(bigint,regclass)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.check_isolation()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.check_plan(bigint)', '5f22133af45ac72b7ec32889e080e3bf');
-INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.check_request(uuid)', '68b329da9893e34099c7d8ad5cb9c940');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.check_results(jsonb)', '68b329da9893e34099c7d8ad5cb9c940');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.check_task_words(rowrun.task)', '5f22133af45ac72b7ec32889e080e3bf');
-INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.check_worker(text,text[],integer,interval)', '68b329da9893e34099c7d8ad5cb9c940');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.claim_runs(uuid,text,text[],integer,interval)', 'f8f75f935ef23c0b37f57d847ebf8b3c');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.claimed_by_request(uuid)', '68b329da9893e34099c7d8ad5cb9c940');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.clock_change(text,timestamp with time zone,timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
@@ -11415,7 +11376,6 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.closed_gate(
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.complete_run(bigint,uuid,jsonb)', '3d600d73c049374cc354adde10cd90fa');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.create_plan(text,jsonb,text,integer,text)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.cron_field(text,text,integer,integer,text[])', '5f22133af45ac72b7ec32889e080e3bf');
-INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.notify_look()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.cron_local(bigint,bigint,bigint,bigint,bigint,boolean,timestamp without time zone)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.database_stands(text)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.define_task(text,text,jsonb,text,text,text,boolean,integer,interval,interval,integer,interval,text,jsonb)', '5f22133af45ac72b7ec32889e080e3bf');
@@ -11479,9 +11439,11 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.next_log_id(
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.next_rounds(bigint[])', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.next_run_id()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.next_tick(text,text,timestamp with time zone,timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.notify_look()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.other_versions(text,text)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.overlooked_databases(text[])', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.overlooked_plans(bigint[])', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.unmet_dependency', '37eca09cbaaa7a0b90f89f4e359a6d53');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.own_cause(rowrun.task,timestamp with time zone,timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.parse_schedule(text)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.passed_by(bigint[],timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
@@ -11512,6 +11474,7 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.replace_run(
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.replica_changed()', '68b329da9893e34099c7d8ad5cb9c940');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.replica_heartbeat_fill()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.report_progress(bigint,uuid,jsonb)', '3d600d73c049374cc354adde10cd90fa');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.request_key(bytea)', '68b329da9893e34099c7d8ad5cb9c940');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.resume_replica(text)', '1c1d5e64d63313230348c4c0209f375d');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.retry_plan(bigint)', 'c2ba613faa2c6feb14b4a540e486a14a');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.retry_run(bigint)', 'c2ba613faa2c6feb14b4a540e486a14a');
@@ -11585,7 +11548,8 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.webhook_chan
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.webhook_deleted()', '68b329da9893e34099c7d8ad5cb9c940');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.webhook_fill()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.worker_claim_of(uuid,bigint)', '68b329da9893e34099c7d8ad5cb9c940');
-INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.worker_may_find(bytea,text[])', '68b329da9893e34099c7d8ad5cb9c940');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.worker_payload(rowrun.task,rowrun.task_run)', '68b329da9893e34099c7d8ad5cb9c940');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.worker_problem(uuid,text,text[],integer,interval)', '68b329da9893e34099c7d8ad5cb9c940');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.worker_result(jsonb)', '68b329da9893e34099c7d8ad5cb9c940');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.write_causes(bigint[],text[])', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'SCHEMA rowrun', '8391cac4d000e6c41921c77774e524b7');
@@ -11622,7 +11586,6 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.task_run', '5db
 INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.task_run_log', '429b6884ced0b742741602c129698d31');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.task_status', '37eca09cbaaa7a0b90f89f4e359a6d53');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.task_type', '3d0dde5ce7b60776974d075104244411');
-INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.unmet_dependency', '37eca09cbaaa7a0b90f89f4e359a6d53');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.webhook', '3feb24455f0dc563e4f0aabb3187ba21');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.webhook_delivery', '423d03a7140d9056b45bf5f49d2fce1a');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.webhook_delivery_log', '37eca09cbaaa7a0b90f89f4e359a6d53');
@@ -11640,7 +11603,7 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.worker_request'
 -- Data for Name: stream_note; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.stream_note OVERRIDING SYSTEM VALUE VALUES (1, '2026-11-23 07:00:14.479103+00', 'warn', 'task_type.orphaned', 'kept', '{}', NULL);
+INSERT INTO rowrun.stream_note OVERRIDING SYSTEM VALUE VALUES (1, '2026-11-23 07:16:20.473442+00', 'warn', 'task_type.orphaned', 'kept', '{}', NULL);
 
 
 --
@@ -11653,21 +11616,21 @@ INSERT INTO rowrun.stream_note OVERRIDING SYSTEM VALUE VALUES (1, '2026-11-23 07
 -- Data for Name: task; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task VALUES (1, NULL, 'no plan', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:00:14.135997+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (2, NULL, 'handler', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:00:14.135997+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (3, NULL, 'handled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 3, '00:00:10', 'FAIL', 'handler', false, false, NULL, NULL, '{"team": "a"}', '2026-11-23 07:00:14.15889+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (4, NULL, 'scheduled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:00:14.197032+00', DEFAULT, NULL, NULL, NULL, '0 3 * * *', 'Europe/London', 'SKIP', NULL, NULL, 'QUEUE', NULL, NULL, '2026-11-23 07:00:14.19809+00', '{1,8,4294967294,8190,127,0,1}', 'info');
-INSERT INTO rowrun.task VALUES (5, 1, 'available', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:00:14.22765+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (8, 1, 'none', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:00:14.22765+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (9, 1, 'pending', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:00:14.22765+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (10, 1, 'running', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:00:14.22765+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (12, 1, 'migrate 1.10', 'DATABASE_MIGRATE', 'default', 'orders', '1.10', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:00:14.235762+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (13, 1, 'migrate 1.9', 'DATABASE_MIGRATE', 'default', 'orders', '1.9', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:00:14.235762+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (7, 1, 'done', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:00:14.22765+00', DEFAULT, 'DONE', NULL, 4, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (14, 2, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:00:14.24108+00', DEFAULT, 'DONE', NULL, 9, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (15, 3, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:00:14.24108+00', DEFAULT, 'FAILED', 1, 10, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (6, 1, 'canceled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:00:14.22765+00', DEFAULT, 'CANCELED', NULL, 3, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (11, 1, 'skipped', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, true, 'not wanted', NULL, '{}', '2026-11-23 07:00:14.22765+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (1, NULL, 'no plan', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:16:20.413669+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (2, NULL, 'handler', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:16:20.413669+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (3, NULL, 'handled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 3, '00:00:10', 'FAIL', 'handler', false, false, NULL, NULL, '{"team": "a"}', '2026-11-23 07:16:20.416849+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (4, NULL, 'scheduled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:16:20.418753+00', DEFAULT, NULL, NULL, NULL, '0 3 * * *', 'Europe/London', 'SKIP', NULL, NULL, 'QUEUE', NULL, NULL, '2026-11-23 07:16:20.419439+00', '{1,8,4294967294,8190,127,0,1}', 'info');
+INSERT INTO rowrun.task VALUES (5, 1, 'available', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:16:20.430438+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (8, 1, 'none', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:16:20.430438+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (9, 1, 'pending', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:16:20.430438+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (10, 1, 'running', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:16:20.430438+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (12, 1, 'migrate 1.10', 'DATABASE_MIGRATE', 'default', 'orders', '1.10', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:16:20.432457+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (13, 1, 'migrate 1.9', 'DATABASE_MIGRATE', 'default', 'orders', '1.9', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:16:20.432457+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (7, 1, 'done', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:16:20.430438+00', DEFAULT, 'DONE', NULL, 4, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (14, 2, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:16:20.434204+00', DEFAULT, 'DONE', NULL, 9, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (15, 3, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:16:20.434204+00', DEFAULT, 'FAILED', 1, 10, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (6, 1, 'canceled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:16:20.430438+00', DEFAULT, 'CANCELED', NULL, 3, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (11, 1, 'skipped', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, true, 'not wanted', NULL, '{}', '2026-11-23 07:16:20.430438+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
 
 
 --
@@ -11681,45 +11644,45 @@ INSERT INTO rowrun.task_dependency VALUES (9, 10);
 -- Data for Name: task_run; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task_run VALUES (1, 4, 0, NULL, 1, 'PENDING', '2026-11-24 03:00:00+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:00:14.197032+00', NULL, NULL, NULL, '2026-11-23 07:00:14.197032+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-24 03:00:00+00', 0, 0, NULL, NULL, '2026-11-24 03:00:00+00', '2026-11-24 03:01:00+00', NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (5, 9, 0, NULL, 5, 'PENDING', '2026-11-23 07:00:14.289313+00', '{"of": "pending"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:00:14.289313+00', NULL, NULL, NULL, '2026-11-23 07:00:14.289313+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-23 07:00:14.289313+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (7, 12, 0, NULL, 7, 'PENDING', '2026-11-23 07:00:14.289313+00', '{"of": "migrate 1.10"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.10', '2026-11-23 07:00:14.289313+00', NULL, NULL, NULL, '2026-11-23 07:00:14.289313+00', NULL, NULL, NULL, NULL, NULL, '{}', '0110210', true, NULL, NULL, NULL, '2026-11-23 07:00:14.289313+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (8, 13, 0, NULL, 8, 'PENDING', '2026-11-23 07:00:14.289313+00', '{"of": "migrate 1.9"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.9', '2026-11-23 07:00:14.289313+00', NULL, NULL, NULL, '2026-11-23 07:00:14.289313+00', NULL, NULL, NULL, NULL, NULL, '{}', '011019', true, NULL, NULL, NULL, '2026-11-23 07:00:14.289313+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (11, 1, 0, NULL, 11, 'PENDING', '2126-11-23 07:00:14.30524+00', '{}', 0, 'key 1', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:00:14.30524+00', NULL, NULL, NULL, '2026-11-23 07:00:14.30524+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2126-11-23 07:00:14.30524+00', 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (2, 5, 0, NULL, 2, 'AVAILABLE', '2026-11-23 07:00:14.289313+00', '{"of": "available"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:00:14.289313+00', '2026-11-23 07:00:14.315975+00', NULL, NULL, '2026-11-23 07:00:14.315975+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (12, 1, 0, NULL, 12, 'AVAILABLE', '2126-11-23 07:00:14.30524+00', '{}', 0, 'key 2', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:00:14.30524+00', '2026-11-23 07:00:14.316701+00', NULL, NULL, '2026-11-23 07:00:14.316701+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (6, 10, 0, NULL, 6, 'RUNNING', '2026-11-23 07:00:14.289313+00', '{"of": "running"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:00:14.289313+00', '2026-11-23 07:00:14.31659+00', '2026-11-23 07:00:14.328305+00', NULL, '2026-11-23 07:00:14.328305+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (13, 1, 0, NULL, 13, 'RUNNING', '2126-11-23 07:00:14.30524+00', '{}', 0, 'key 3', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:00:14.30524+00', '2026-11-23 07:00:14.316728+00', '2026-11-23 07:00:14.328548+00', NULL, '2026-11-23 07:00:14.328548+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (4, 7, 0, NULL, 4, 'DONE', '2026-11-23 07:00:14.289313+00', '{"of": "done"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:00:14.289313+00', '2026-11-23 07:00:14.316535+00', '2026-11-23 07:00:14.327861+00', '2026-11-23 07:00:14.340652+00', '2026-11-23 07:00:14.340652+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (9, 14, 0, NULL, 9, 'DONE', '2026-11-23 07:00:14.289313+00', '{"of": "only"}', 0, NULL, 'postgres', 2, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:00:14.289313+00', '2026-11-23 07:00:14.316641+00', '2026-11-23 07:00:14.32841+00', '2026-11-23 07:00:14.341031+00', '2026-11-23 07:00:14.341031+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (14, 1, 0, NULL, 14, 'DONE', '2126-11-23 07:00:14.30524+00', '{}', 0, 'key 4', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:00:14.30524+00', '2026-11-23 07:00:14.31675+00', '2026-11-23 07:00:14.328643+00', '2026-11-23 07:00:14.341078+00', '2026-11-23 07:00:14.341078+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (10, 15, 0, NULL, 10, 'FAILED', '2026-11-23 07:00:14.289313+00', '{"of": "only"}', 0, NULL, 'postgres', 3, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:00:14.289313+00', '2026-11-23 07:00:14.31667+00', '2026-11-23 07:00:14.328483+00', '2026-11-23 07:00:14.364073+00', '2026-11-23 07:00:14.364073+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (15, 1, 0, NULL, 15, 'FAILED', '2126-11-23 07:00:14.30524+00', '{}', 0, 'key 5', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:00:14.30524+00', '2026-11-23 07:00:14.316771+00', '2026-11-23 07:00:14.328711+00', '2026-11-23 07:00:14.364284+00', '2026-11-23 07:00:14.364284+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (16, 1, 0, NULL, 16, 'CANCELED', '2126-11-23 07:00:14.30524+00', '{}', 0, 'key 6', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:00:14.30524+00', NULL, NULL, '2026-11-23 07:00:14.399958+00', '2026-11-23 07:00:14.399958+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (3, 6, 0, NULL, 3, 'CANCELED', '2026-11-23 07:00:14.289313+00', '{"of": "canceled"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:00:14.289313+00', NULL, NULL, '2026-11-23 07:00:14.40026+00', '2026-11-23 07:00:14.40026+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (17, 3, 0, NULL, 17, 'FAILED', '2126-11-23 07:00:14.31273+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:00:14.31273+00', '2026-11-23 07:00:14.316793+00', '2026-11-23 07:00:14.328745+00', '2026-11-23 07:00:14.364328+00', '2026-11-23 07:00:14.364328+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, NULL, true, NULL, NULL, 0, 0, 18, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (18, 3, 1, 17, 17, 'AVAILABLE', '2026-11-23 07:00:14.43083+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:00:14.43083+00', '2026-11-23 07:00:14.433236+00', NULL, NULL, '2026-11-23 07:00:14.43083+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, 'UNTOLD', NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (1, 4, 0, NULL, 1, 'PENDING', '2026-11-24 03:00:00+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:16:20.418753+00', NULL, NULL, NULL, '2026-11-23 07:16:20.418753+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-24 03:00:00+00', 0, 0, NULL, NULL, '2026-11-24 03:00:00+00', '2026-11-24 03:01:00+00', NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (5, 9, 0, NULL, 5, 'PENDING', '2026-11-23 07:16:20.439285+00', '{"of": "pending"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:16:20.439285+00', NULL, NULL, NULL, '2026-11-23 07:16:20.439285+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-23 07:16:20.439285+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (7, 12, 0, NULL, 7, 'PENDING', '2026-11-23 07:16:20.439285+00', '{"of": "migrate 1.10"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.10', '2026-11-23 07:16:20.439285+00', NULL, NULL, NULL, '2026-11-23 07:16:20.439285+00', NULL, NULL, NULL, NULL, NULL, '{}', '0110210', true, NULL, NULL, NULL, '2026-11-23 07:16:20.439285+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (8, 13, 0, NULL, 8, 'PENDING', '2026-11-23 07:16:20.439285+00', '{"of": "migrate 1.9"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.9', '2026-11-23 07:16:20.439285+00', NULL, NULL, NULL, '2026-11-23 07:16:20.439285+00', NULL, NULL, NULL, NULL, NULL, '{}', '011019', true, NULL, NULL, NULL, '2026-11-23 07:16:20.439285+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (11, 1, 0, NULL, 11, 'PENDING', '2126-11-23 07:16:20.443996+00', '{}', 0, 'key 1', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:16:20.443996+00', NULL, NULL, NULL, '2026-11-23 07:16:20.443996+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2126-11-23 07:16:20.443996+00', 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (2, 5, 0, NULL, 2, 'AVAILABLE', '2026-11-23 07:16:20.439285+00', '{"of": "available"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:16:20.439285+00', '2026-11-23 07:16:20.447389+00', NULL, NULL, '2026-11-23 07:16:20.447389+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (12, 1, 0, NULL, 12, 'AVAILABLE', '2126-11-23 07:16:20.443996+00', '{}', 0, 'key 2', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:16:20.443996+00', '2026-11-23 07:16:20.448181+00', NULL, NULL, '2026-11-23 07:16:20.448181+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (6, 10, 0, NULL, 6, 'RUNNING', '2026-11-23 07:16:20.439285+00', '{"of": "running"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:16:20.439285+00', '2026-11-23 07:16:20.448081+00', '2026-11-23 07:16:20.45206+00', NULL, '2026-11-23 07:16:20.45206+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (13, 1, 0, NULL, 13, 'RUNNING', '2126-11-23 07:16:20.443996+00', '{}', 0, 'key 3', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:16:20.443996+00', '2026-11-23 07:16:20.448212+00', '2026-11-23 07:16:20.452508+00', NULL, '2026-11-23 07:16:20.452508+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (4, 7, 0, NULL, 4, 'DONE', '2026-11-23 07:16:20.439285+00', '{"of": "done"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:16:20.439285+00', '2026-11-23 07:16:20.448021+00', '2026-11-23 07:16:20.451388+00', '2026-11-23 07:16:20.454565+00', '2026-11-23 07:16:20.454565+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (9, 14, 0, NULL, 9, 'DONE', '2026-11-23 07:16:20.439285+00', '{"of": "only"}', 0, NULL, 'postgres', 2, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:16:20.439285+00', '2026-11-23 07:16:20.448119+00', '2026-11-23 07:16:20.452262+00', '2026-11-23 07:16:20.454939+00', '2026-11-23 07:16:20.454939+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (14, 1, 0, NULL, 14, 'DONE', '2126-11-23 07:16:20.443996+00', '{}', 0, 'key 4', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:16:20.443996+00', '2026-11-23 07:16:20.448237+00', '2026-11-23 07:16:20.452615+00', '2026-11-23 07:16:20.454991+00', '2026-11-23 07:16:20.454991+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (10, 15, 0, NULL, 10, 'FAILED', '2026-11-23 07:16:20.439285+00', '{"of": "only"}', 0, NULL, 'postgres', 3, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:16:20.439285+00', '2026-11-23 07:16:20.44815+00', '2026-11-23 07:16:20.452393+00', '2026-11-23 07:16:20.459724+00', '2026-11-23 07:16:20.459724+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (15, 1, 0, NULL, 15, 'FAILED', '2126-11-23 07:16:20.443996+00', '{}', 0, 'key 5', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:16:20.443996+00', '2026-11-23 07:16:20.44826+00', '2026-11-23 07:16:20.45272+00', '2026-11-23 07:16:20.45997+00', '2026-11-23 07:16:20.45997+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (16, 1, 0, NULL, 16, 'CANCELED', '2126-11-23 07:16:20.443996+00', '{}', 0, 'key 6', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:16:20.443996+00', NULL, NULL, '2026-11-23 07:16:20.463275+00', '2026-11-23 07:16:20.463275+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (3, 6, 0, NULL, 3, 'CANCELED', '2026-11-23 07:16:20.439285+00', '{"of": "canceled"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:16:20.439285+00', NULL, NULL, '2026-11-23 07:16:20.463618+00', '2026-11-23 07:16:20.463618+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (17, 3, 0, NULL, 17, 'FAILED', '2126-11-23 07:16:20.445714+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:16:20.445714+00', '2026-11-23 07:16:20.448285+00', '2026-11-23 07:16:20.452777+00', '2026-11-23 07:16:20.46002+00', '2026-11-23 07:16:20.46002+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, NULL, true, NULL, NULL, 0, 0, 18, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (18, 3, 1, 17, 17, 'AVAILABLE', '2026-11-23 07:16:20.468048+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:16:20.468048+00', '2026-11-23 07:16:20.470487+00', NULL, NULL, '2026-11-23 07:16:20.468048+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, 'UNTOLD', NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
 
 
 --
 -- Data for Name: task_run_log; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task_run_log VALUES (1, 1, '2026-11-23 07:00:14.455649+00', NULL, 'note', '{"text": "kept"}');
+INSERT INTO rowrun.task_run_log VALUES (1, 1, '2026-11-23 07:16:20.472265+00', NULL, 'note', '{"text": "kept"}');
 
 
 --
 -- Data for Name: task_type; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task_type VALUES ('OLD', true, NULL, NULL, '2026-11-23 07:00:14.466973+00');
+INSERT INTO rowrun.task_type VALUES ('OLD', true, NULL, NULL, '2026-11-23 07:16:20.472859+00');
 
 
 --
 -- Data for Name: webhook; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.webhook VALUES (1, 'default', 'hook', 'https://example.com/hook', NULL, '{PIPELINE_FAILED,PIPELINE_COMPLETED}', 'standard', true, '2026-11-23 07:00:14.112931+00');
+INSERT INTO rowrun.webhook VALUES (1, 'default', 'hook', 'https://example.com/hook', NULL, '{PIPELINE_FAILED,PIPELINE_COMPLETED}', 'standard', true, '2026-11-23 07:16:20.409687+00');
 
 
 --
@@ -11999,7 +11962,7 @@ ALTER TABLE ONLY rowrun.webhook
 --
 
 ALTER TABLE ONLY rowrun.worker_claim
-    ADD CONSTRAINT worker_claim_pkey PRIMARY KEY (run_id);
+    ADD CONSTRAINT worker_claim_pkey PRIMARY KEY (claim_hash);
 
 
 --
@@ -12316,27 +12279,6 @@ CREATE INDEX webhook_delivery_waiting ON rowrun.webhook_delivery USING btree (we
 --
 
 CREATE INDEX webhook_project ON rowrun.webhook USING btree (project) WHERE enabled;
-
-
---
--- Name: worker_claim_hash; Type: INDEX; Schema: rowrun; Owner: -
---
-
-CREATE UNIQUE INDEX worker_claim_hash ON rowrun.worker_claim USING btree (claim_hash);
-
-
---
--- Name: worker_claim_request; Type: INDEX; Schema: rowrun; Owner: -
---
-
-CREATE INDEX worker_claim_request ON rowrun.worker_claim USING btree (request_hash);
-
-
---
--- Name: worker_claim_until; Type: INDEX; Schema: rowrun; Owner: -
---
-
-CREATE INDEX worker_claim_until ON rowrun.worker_claim USING btree (until);
 
 
 --
@@ -13027,24 +12969,10 @@ GRANT ALL ON FUNCTION rowrun.candidates(marks record, due boolean, most integer,
 
 
 --
--- Name: FUNCTION check_request(request_id uuid); Type: ACL; Schema: rowrun; Owner: -
---
-
-REVOKE ALL ON FUNCTION rowrun.check_request(request_id uuid) FROM PUBLIC;
-
-
---
 -- Name: FUNCTION check_results(results jsonb); Type: ACL; Schema: rowrun; Owner: -
 --
 
 REVOKE ALL ON FUNCTION rowrun.check_results(results jsonb) FROM PUBLIC;
-
-
---
--- Name: FUNCTION check_worker(worker text, types text[], most integer, lease interval); Type: ACL; Schema: rowrun; Owner: -
---
-
-REVOKE ALL ON FUNCTION rowrun.check_worker(worker text, types text[], most integer, lease interval) FROM PUBLIC;
 
 
 --
@@ -13517,6 +13445,13 @@ GRANT ALL ON FUNCTION rowrun.report_progress(run_id bigint, claim uuid, progress
 
 
 --
+-- Name: FUNCTION request_key(request_hash bytea); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.request_key(request_hash bytea) FROM PUBLIC;
+
+
+--
 -- Name: FUNCTION resume_replica(replica text); Type: ACL; Schema: rowrun; Owner: -
 --
 
@@ -13716,10 +13651,17 @@ REVOKE ALL ON FUNCTION rowrun.worker_claim_of(request_id uuid, run_id bigint) FR
 
 
 --
--- Name: FUNCTION worker_may_find(request_hash bytea, types text[]); Type: ACL; Schema: rowrun; Owner: -
+-- Name: FUNCTION worker_payload(k rowrun.task, r rowrun.task_run); Type: ACL; Schema: rowrun; Owner: -
 --
 
-REVOKE ALL ON FUNCTION rowrun.worker_may_find(request_hash bytea, types text[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION rowrun.worker_payload(k rowrun.task, r rowrun.task_run) FROM PUBLIC;
+
+
+--
+-- Name: FUNCTION worker_problem(request_id uuid, worker text, types text[], most integer, lease interval); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.worker_problem(request_id uuid, worker text, types text[], most integer, lease interval) FROM PUBLIC;
 
 
 --
