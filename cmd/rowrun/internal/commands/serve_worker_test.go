@@ -70,7 +70,9 @@ func TestWorkersOverHTTP(t *testing.T) {
 	s.awaitReady(t)
 	conn := rowruntest.Connect(t, url)
 	rowruntest.Change(t, conn, `INSERT INTO rowrun.task (id, type, payload) VALUES (700, 'OWN', '{"a": 1}')`)
-	insert := func() { rowruntest.Change(t, conn, `INSERT INTO rowrun.task_run (task_id, input) VALUES (700, '{"b": 2}')`) }
+	insert := func() {
+		rowruntest.Change(t, conn, `INSERT INTO rowrun.task_run (task_id, input) VALUES (700, '{"b": 2}')`)
+	}
 
 	require.Empty(t, told[[]held](t, s, "claim", claimBody("1", "0")))
 	waiting := make(chan workerAnswer, 1)
