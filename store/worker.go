@@ -68,21 +68,21 @@ func (c *WorkerClaim) request() *string {
 
 // HeartbeatForWorker prolongs a worker's claims.
 func (s *Store) HeartbeatForWorker(ctx context.Context, worker string, claims []string) (json.RawMessage, error) {
-	return s.askForWorker(ctx, "heartbeat of a worker", "worker_heartbeat", worker, claims)
+	return s.askForWorker(ctx, "heartbeat of a worker", statement("worker_heartbeat"), worker, claims)
 }
 
 // FinishForWorker records a worker's results, and claims what comes next where that is asked for.
 func (s *Store) FinishForWorker(ctx context.Context, results json.RawMessage, next WorkerClaim) (json.RawMessage, error) {
-	return s.askForWorker(ctx, "finish for a worker", "worker_finish", next.request(), next.Worker, results, next.Types, next.Max, next.Lease)
+	return s.askForWorker(ctx, "finish for a worker", statement("worker_finish"), next.request(), next.Worker, results, next.Types, next.Max, next.Lease)
 }
 
 // ReleaseForWorker gives a worker's runs back.
 func (s *Store) ReleaseForWorker(ctx context.Context, claims []string) (json.RawMessage, error) {
-	return s.askForWorker(ctx, "release for a worker", "worker_release", claims)
+	return s.askForWorker(ctx, "release for a worker", statement("worker_release"), claims)
 }
 
-func (s *Store) askForWorker(ctx context.Context, what, name string, args ...any) (answer json.RawMessage, err error) {
-	if err := s.pool.QueryRow(ctx, statement(name), args...).Scan(&answer); err != nil {
+func (s *Store) askForWorker(ctx context.Context, what, statement string, args ...any) (answer json.RawMessage, err error) {
+	if err := s.pool.QueryRow(ctx, statement, args...).Scan(&answer); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	return answer, nil

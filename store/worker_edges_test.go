@@ -182,8 +182,10 @@ func TestAWorkerAmongItsOwnTemporaryObjects(t *testing.T) {
 	exec(t, conn, `CREATE TEMP TABLE task_run (id bigint, status text); CREATE TEMP TABLE worker_claim (run_id bigint); CREATE TEMP TABLE worker_request (request_hash bytea)`)
 	exec(t, conn, `CREATE FUNCTION pg_temp.sha256(bytea) RETURNS bytea LANGUAGE sql AS 'SELECT $1'`)
 	exec(t, conn, `CREATE FUNCTION pg_temp.announce(text[]) RETURNS boolean LANGUAGE plpgsql AS $$BEGIN RAISE 'planted'; END$$`)
-	for _, setting := range []string{`search_path = pg_temp, public`, `"rowrun.claimed" = '7'`, `transform_null_equals = on`, `DateStyle = 'German'`,
-		`IntervalStyle = 'sql_standard'`, `bytea_output = 'escape'`, `standard_conforming_strings = off`, `escape_string_warning = off`, `enable_indexscan = off`} {
+	for _, setting := range []string{
+		`search_path = pg_temp, public`, `"rowrun.claimed" = '7'`, `transform_null_equals = on`, `DateStyle = 'German'`,
+		`IntervalStyle = 'sql_standard'`, `bytea_output = 'escape'`, `standard_conforming_strings = off`, `escape_string_warning = off`, `enable_indexscan = off`,
+	} {
 		exec(t, conn, `SET `+setting)
 	}
 	held := claimForW(t, conn, "1", 2, "1 min")

@@ -11,10 +11,12 @@ SELECT r.id FROM (
        AND (r.deadline < clock_timestamp() OR coalesce(r.progress_at, r.started_at) + k.progress_timeout < clock_timestamp())
      ORDER BY r.id LIMIT $2)
     UNION
-    (SELECT r.id FROM rowrun.worker_claim c JOIN rowrun.task_run r ON r.id = c.run_id AND r.claim_hash = c.claim_hash JOIN rowrun.task k ON k.id = r.task_id
-     WHERE c.run_id > $1 AND coalesce(r.status, '') = 'RUNNING'
-       AND (c.until < clock_timestamp() AND least(c.lease, interval '5 min') <= make_interval(secs => $3) OR r.deadline < clock_timestamp()
-            OR coalesce(r.progress_at, r.started_at) + k.progress_timeout < clock_timestamp())
-     ORDER BY r.id LIMIT $2)
+    (SELECT r.id FROM rowrun.worker_claim c CROSS JOIN LATERAL ( -- from the few that workers hold, whatever statistics say
+         SELECT r.id FROM rowrun.task_run r JOIN rowrun.task k ON k.id = r.task_id
+         WHERE r.id = c.run_id AND r.claim_hash = c.claim_hash AND coalesce(r.status, '') = 'RUNNING'
+           AND (c.until < clock_timestamp() AND least(c.lease, interval '5 min') <= make_interval(secs => $3) OR r.deadline < clock_timestamp()
+                OR coalesce(r.progress_at, r.started_at) + k.progress_timeout < clock_timestamp())
+         OFFSET 0) r
+     WHERE c.run_id > $1 ORDER BY r.id LIMIT $2)
 ) r
 ORDER BY r.id LIMIT $2

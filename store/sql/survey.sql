@@ -40,9 +40,11 @@ SELECT EXISTS (SELECT FROM me),
        (SELECT true FROM rowrun.task_run r JOIN rowrun.task k ON k.id = r.task_id
         WHERE r.status = 'RUNNING' AND r.replica_id IS NULL
           AND (r.deadline < now.t OR coalesce(r.progress_at, r.started_at) + k.progress_timeout < now.t) LIMIT 1) IS TRUE
-       OR (SELECT true FROM rowrun.worker_claim c JOIN rowrun.task_run r ON r.id = c.run_id AND r.claim_hash = c.claim_hash JOIN rowrun.task k ON k.id = r.task_id
-           WHERE coalesce(r.status, '') = 'RUNNING'
-             AND (c.until < now.t OR r.deadline < now.t OR coalesce(r.progress_at, r.started_at) + k.progress_timeout < now.t) LIMIT 1) IS TRUE,
+       OR (SELECT true FROM rowrun.worker_claim c CROSS JOIN LATERAL (
+               SELECT FROM rowrun.task_run r JOIN rowrun.task k ON k.id = r.task_id
+               WHERE r.id = c.run_id AND r.claim_hash = c.claim_hash AND coalesce(r.status, '') = 'RUNNING'
+                 AND (c.until < now.t OR r.deadline < now.t OR coalesce(r.progress_at, r.started_at) + k.progress_timeout < now.t) OFFSET 0) r
+           LIMIT 1) IS TRUE,
        (SELECT true FROM rowrun.webhook_delivery d WHERE d.status = 'PENDING' AND d.next_attempt_at <= now.t
         ORDER BY d.next_attempt_at LIMIT 1) IS TRUE,
        (SELECT true FROM rowrun.stream_note n WHERE n.printed_at IS NULL ORDER BY n.id LIMIT 1) IS TRUE,

@@ -137,7 +137,7 @@ func TestWorkersAreToldWhatIsWrongWithARequest(t *testing.T) {
 	for body, message := range map[string]string{
 		`{`:                    "the body can't be read",
 		`[]`:                   "the body can't be read",
-		`{"wrok": 1}`:          "unknown field",
+		`{"unheard_of": 1}`:    "unknown field",
 		`{} {}`:                "more than one JSON object",
 		`{"request_id": "x"}`:  "request_id is no uuid",
 		`{"claims": ["x"]}`:    "claim 1 of claims is no uuid",
