@@ -34,7 +34,7 @@ SELECT setval('rowrun.plan_id_seq', 1), setval('rowrun.task_id_seq', 12), setval
 	runsBefore, tasksBefore := ask[[]string](t, conn, others), ask[[]string](t, conn, tasks)
 	require.Len(t, runsBefore, 10)
 
-	_, err = migrations.UpTo(t.Context(), config, 2) // the newest: the code comes with it
+	_, err = migrations.Up(t.Context(), config) // the code comes with the newest
 	require.NoError(t, err)
 	require.Equal(t, runsBefore, ask[[]string](t, conn, others))
 	require.Equal(t, tasksBefore, ask[[]string](t, conn, tasks))

@@ -42,3 +42,11 @@ func (s *Store) DeleteWebhook(ctx context.Context, id int64) error {
 	}
 	return nil
 }
+
+// SampleMessage is a message of type TEST in the format of a webhook, and what its body is.
+func (s *Store) SampleMessage(ctx context.Context, id int64, messageID string) (body, contentType string, err error) {
+	if err := s.pool.QueryRow(ctx, statement("sample_message"), id, messageID).Scan(&body, &contentType); err != nil {
+		return "", "", fmt.Errorf("make a sample for webhook %d: %w", id, err)
+	}
+	return body, contentType, nil
+}

@@ -17,7 +17,9 @@ import (
 // webhookEvents and webhookFormats are what the database takes; a test holds them against it.
 func webhookEvents() []string { return []string{"PIPELINE_FAILED", "PIPELINE_COMPLETED"} }
 
-func webhookFormats() []string { return []string{"standard", "slack"} }
+func webhookFormats() []string {
+	return []string{"standard", "slack", "teams", "discord", "cloudevents"}
+}
 
 // webhookFlags are the columns of a webhook as flags.
 type webhookFlags struct {

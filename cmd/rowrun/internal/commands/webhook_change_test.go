@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"sync"
 	"testing"
@@ -141,7 +142,7 @@ func TestWebhookListenVerifiesAndPrints(t *testing.T) {
 	text := out.String()
 	require.Regexp(t, `(?m)^\d\d:\d\d:\d\d msg_\w+ VERIFIED, answered 204\n  \{\n    "type": "TEST",$`, text)
 	require.Regexp(t, `(?m)^\S+ msg_\w+ REFUSED: no signature fits, answered 401$`, text)
-	require.Regexp(t, `(?m)^\S+ msg_\w+ REFUSED: it is not signed, answered 401\n  \{\n    "text": "Test message from Rowrun"$`, text)
+	require.Regexp(t, `(?m)^\S+ msg_\w+ REFUSED: it is not signed, answered 401\n  \{\n    "text": "Test message from Rowrun",?$`, text)
 	require.NotContains(t, text, "\x1b")
 	require.NotContains(t, text, "\a")
 }
@@ -184,3 +185,34 @@ func (d *discarding) Header() http.Header {
 }
 func (d *discarding) Write(p []byte) (int, error) { return len(p), nil }
 func (d *discarding) WriteHeader(int)             {}
+
+// A sample is made as events are: in the webhook's format, and with the header that belongs to it.
+func TestWebhookTestIsInTheFormat(t *testing.T) {
+	t.Parallel()
+	type sent struct {
+		kind string
+		body []byte
+	}
+	got := make(chan sent, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got <- sent{r.Header.Get("Content-Type"), body}
+	}))
+	t.Cleanup(server.Close)
+	url := storetest.New(t)
+	conn, variables := rowruntest.Connect(t, url), map[string]string{"DATABASE_URL": url, "ROWRUN_WEBHOOK_ALLOW_CIDR": "127.0.0.0/8"}
+	for format, key := range map[string]string{"standard": "data", "slack": "blocks", "teams": "attachments", "discord": "embeds", "cloudevents": "specversion"} {
+		out := rowrun(t.Context(), t, variables, "webhook", "test", asText(insertWebhook(t, conn, server.URL, "", format)))
+		require.Equal(t, cli.ExitDone, out.Code, out.Stderr)
+		r := <-got
+		want := "application/json"
+		if format == "cloudevents" {
+			want = "application/cloudevents+json; charset=utf-8"
+		}
+		require.Equal(t, want, r.kind)
+		var body map[string]json.RawMessage
+		require.NoError(t, json.Unmarshal(r.body, &body))
+		require.Contains(t, body, key)
+		require.Contains(t, string(r.body), "Test message from Rowrun")
+	}
+}

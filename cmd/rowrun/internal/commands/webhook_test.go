@@ -165,7 +165,7 @@ func TestWebhookTestSendsASignedSample(t *testing.T) {
 	out = rowrun(t.Context(), t, variables, "webhook", "test", asText(slack), "-o", "json")
 	require.Equal(t, cli.ExitFailed, out.Code)
 	require.Equal(t, "rowrun: webhook 2 answered with HTTP 418 I'm a teapot\n", out.Stderr)
-	require.JSONEq(t, `{"text":"Test message from Rowrun"}`, (<-got).body)
+	require.Contains(t, (<-got).body, `"text": "Test message from Rowrun"`)
 	var shown struct {
 		Signed bool `json:"signed"`
 		Status int  `json:"status"`
