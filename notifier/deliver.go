@@ -13,7 +13,7 @@ import (
 func (n *Notifier) deliver(ctx context.Context, d store.Delivery) {
 	defer n.done(d)
 	CrashPoint("before-send")
-	answer := n.cfg.Send(ctx, Message{ID: d.MessageID, Body: d.Payload, URL: d.URL, SecretRef: d.SecretRef})
+	answer := n.cfg.Send(ctx, Message{ID: d.MessageID, Body: d.Payload, ContentType: d.ContentType, URL: d.URL, SecretRef: d.SecretRef})
 	CrashPoint("after-send")
 	switch {
 	case answer.Problem != "" && ctx.Err() != nil:

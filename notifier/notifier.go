@@ -25,6 +25,8 @@ const (
 type Message struct {
 	// ID and Body are the same at every try.
 	ID, Body string
+	// ContentType is what the body is; "": application/json.
+	ContentType string
 	// URL is an http or https URL, env:NAME or file:PATH; SecretRef env:NAME, file:PATH or "" for unsigned.
 	URL, SecretRef string
 }

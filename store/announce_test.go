@@ -200,8 +200,8 @@ func TestWebhooksGetWhatTheyWant(t *testing.T) {
 	run := began(t, conn, tasks[0])
 	end(t, conn, run, "FAILED")
 	require.Equal(t, ",slack", query[string](t, conn, `SELECT string_agg(w.name, ',' ORDER BY w.id) FROM rowrun.webhook_delivery d JOIN rowrun.webhook w ON w.id = d.webhook_id`))
-	require.Equal(t, fmt.Sprintf(`{"text":"Pipeline failed - Task a &lt;b&gt; &amp; c failed (release, plan %d)"}`, plan),
-		query[string](t, conn, `SELECT d.payload FROM rowrun.webhook_delivery d JOIN rowrun.webhook w ON w.id = d.webhook_id WHERE w.format = 'slack'`))
+	require.Equal(t, fmt.Sprintf("Pipeline failed - Task a &lt;b&gt; &amp; c failed (release, plan %d)", plan),
+		query[string](t, conn, `SELECT d.payload::jsonb ->> 'text' FROM rowrun.webhook_delivery d JOIN rowrun.webhook w ON w.id = d.webhook_id WHERE w.format = 'slack'`))
 	require.Equal(t, 2, query[int](t, conn, `SELECT count(DISTINCT message_id) FROM rowrun.webhook_delivery WHERE message_id ~ '^msg_[0-9a-f]{32}$'`))
 
 	var body struct {

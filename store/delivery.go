@@ -21,6 +21,8 @@ type Delivery struct {
 	// MessageID and Payload are the same at every try.
 	MessageID string
 	Payload   string
+	// ContentType is what the payload is, for the header of that name.
+	ContentType string
 	// Attempts is how many tries were recorded before this one.
 	Attempts int
 	// URL and SecretRef are the webhook's, unresolved. SecretRef is "" where it has none.
@@ -53,7 +55,7 @@ func (s *Store) ClaimDeliveries(ctx context.Context, w DeliveryWants) (claimed [
 	var d Delivery
 	_, err = pgx.ForEachRow(rows, []any{
 		&due, &d.ID, &d.WebhookID, &d.PlanID, &d.EventType, &d.MessageID, &d.Payload, &d.Attempts,
-		&d.URL, &d.SecretRef, &d.Token,
+		&d.URL, &d.SecretRef, &d.Token, &d.ContentType,
 	}, func() error {
 		if d.MessageID != "" { // otherwise there is none
 			claimed = append(claimed, d)

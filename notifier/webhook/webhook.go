@@ -17,6 +17,7 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -98,7 +99,7 @@ func (s *Sender) Send(ctx context.Context, m notifier.Message) notifier.Answer {
 	if err := sign(req.Header, m, signers, time.Now()); err != nil {
 		return notifier.Answer{Unready: true, Problem: err.Error()}
 	}
-	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Content-Type", cmp.Or(m.ContentType, "application/json"))
 	req.Header.Set("User-Agent", "rowrun")
 	resp, err := client.Do(req)
 	if err != nil {

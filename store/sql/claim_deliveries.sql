@@ -38,7 +38,7 @@ WITH now AS MATERIALIZED (
     FROM rowrun.webhook w, now
     WHERE d.id = ANY (ARRAY(SELECT id FROM picked)) AND w.id = d.webhook_id
     RETURNING d.id, d.webhook_id, d.plan_id, d.event_type, d.message_id, d.payload, d.attempts,
-        w.url, coalesce(w.secret_ref, '') AS secret_ref, d.lease_token::text AS token, d.next_attempt_at
+        w.url, coalesce(w.secret_ref, '') AS secret_ref, d.lease_token::text AS token, d.next_attempt_at, d.content_type
 )
 SELECT extract(epoch FROM least(
            (SELECT d.next_attempt_at FROM rowrun.webhook_delivery d
@@ -47,6 +47,7 @@ SELECT extract(epoch FROM least(
            (SELECT d.leased_until FROM rowrun.webhook_delivery d
             WHERE d.status = 'PENDING' AND d.leased_until > now.t ORDER BY d.leased_until LIMIT 1)) - now.t)::float8,
        coalesce(k.id, 0), coalesce(k.webhook_id, 0), coalesce(k.plan_id, 0), coalesce(k.event_type, ''), coalesce(k.message_id, ''),
-       coalesce(k.payload, ''), coalesce(k.attempts, 0), coalesce(k.url, ''), coalesce(k.secret_ref, ''), coalesce(k.token, '')
+       coalesce(k.payload, ''), coalesce(k.attempts, 0), coalesce(k.url, ''), coalesce(k.secret_ref, ''), coalesce(k.token, ''),
+       coalesce(k.content_type, '')
 FROM now LEFT JOIN taken k ON true
 ORDER BY k.next_attempt_at, k.id

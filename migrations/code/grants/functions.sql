@@ -15,11 +15,17 @@ REVOKE ALL ON FUNCTION rowrun.cancel_run(bigint, text), rowrun.retry_run(bigint)
     rowrun.settle_plans(bigint[], jsonb, boolean), rowrun.set_skipped(bigint, boolean, text), rowrun.webhook_changed(), rowrun.webhook_deleted(),
     rowrun.retry_plan(bigint), rowrun.cancel_plan(bigint, text), rowrun.skip_task(bigint, text), rowrun.unskip_task(bigint),
     rowrun.remove_task(bigint), rowrun.remove_any_task(bigint), rowrun.remove_plan(bigint), rowrun.remove_any_plan(bigint),
-    rowrun.remove_dependency(bigint, bigint), rowrun.remove_any_dependency(bigint, bigint), rowrun.delete_webhook(bigint)
+    rowrun.remove_dependency(bigint, bigint), rowrun.remove_any_dependency(bigint, bigint), rowrun.delete_webhook(bigint),
+    rowrun.address_event(bigint[], text, bigint, integer, text), rowrun.webhook_body(text, text, text, text), rowrun.webhook_content_type(text), rowrun.chat_message(jsonb), rowrun.chat_line(text),
+    rowrun.slack_body(text, text, text[], text), rowrun.slack_text(text), rowrun.teams_body(text, text, text[], text), rowrun.teams_text(text, jsonb),
+    rowrun.discord_body(text, text, text[], text, text), rowrun.discord_text(text)
     FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION rowrun.remove_task(bigint), rowrun.remove_plan(bigint), rowrun.remove_dependency(bigint, bigint) TO rowrun_client;
 GRANT EXECUTE ON FUNCTION rowrun.remove_any_task(bigint), rowrun.remove_any_plan(bigint), rowrun.remove_any_dependency(bigint, bigint),
     rowrun.delete_webhook(bigint) TO rowrun_author;
+GRANT EXECUTE ON FUNCTION rowrun.webhook_body(text, text, text, text), rowrun.webhook_content_type(text), rowrun.chat_message(jsonb), rowrun.chat_line(text),
+    rowrun.slack_body(text, text, text[], text), rowrun.slack_text(text), rowrun.teams_body(text, text, text[], text), rowrun.teams_text(text, jsonb),
+    rowrun.discord_body(text, text, text[], text, text), rowrun.discord_text(text) TO rowrun_author, rowrun_replica;
 GRANT EXECUTE ON FUNCTION rowrun.announce_plans(bigint[]), rowrun.begin_round(bigint, integer, boolean),
     rowrun.begin_rounds(bigint[], boolean), rowrun.settle_plans(bigint[], jsonb, boolean) TO rowrun_replica;
 GRANT EXECUTE ON FUNCTION rowrun.retry_plan(bigint), rowrun.cancel_plan(bigint, text) TO rowrun_client, rowrun_replica;

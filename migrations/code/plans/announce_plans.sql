@@ -8,6 +8,7 @@ DECLARE
     p rowrun.plan;
     what text;
     said record;
+    wanted bigint[];
     made integer := 0;
     outbox boolean := false;
 BEGIN
@@ -27,14 +28,10 @@ BEGIN
             CONTINUE;
         END IF;
         made := made + 1;
-        IF EXISTS (SELECT FROM webhook w WHERE w.project = p.project AND w.enabled AND what = ANY (w.events)) THEN
+        SELECT array_agg(w.id) INTO wanted FROM webhook w WHERE w.project = p.project AND w.enabled AND what = ANY (w.events);
+        IF wanted IS NOT NULL THEN
             SELECT * INTO said FROM plan_message(p, what);
-            INSERT INTO webhook_delivery (id, webhook_id, plan_id, round, event_type, message_id, payload)
-            SELECT next_delivery_id(), w.id, p.id, p.round, what, 'msg_' || replace(gen_random_uuid()::text, '-', ''),
-                   CASE w.format WHEN 'slack' THEN said.slack ELSE said.standard END
-            FROM webhook w WHERE w.project = p.project AND w.enabled AND what = ANY (w.events) ORDER BY w.id
-            ON CONFLICT (webhook_id, plan_id, round) DO NOTHING;
-            outbox := outbox OR FOUND;
+            outbox := address_event(wanted, what, p.id, p.round, said.standard) OR outbox;
         END IF;
     END LOOP;
     IF outbox THEN

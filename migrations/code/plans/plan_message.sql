@@ -1,6 +1,6 @@
--- What is said of an event: the text, and the body in each of the two formats. failed_tasks is cut so that a body stays
+-- What is said of an event: the text, and the standard body, of which the other formats are made. failed_tasks is cut so that a body stays
 -- below 20,000 bytes; failed_task_count isn't. Its failures are those of this round.
-CREATE OR REPLACE FUNCTION rowrun.plan_message(p rowrun.plan, event text, OUT message text, OUT standard text, OUT slack text)
+CREATE OR REPLACE FUNCTION rowrun.plan_message(p rowrun.plan, event text, OUT message text, OUT standard text)
     LANGUAGE plpgsql STABLE
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
@@ -47,8 +47,5 @@ BEGIN
         kept := kept || CASE kept WHEN '' THEN '' ELSE ',' END || item;
     END LOOP;
     standard := head || tail || CASE event WHEN 'PIPELINE_FAILED' THEN kept || ']' ELSE '' END || '}}';
-    slack := '{"text":' || to_json(replace(replace(replace(
-        message || ' (' || CASE p.name WHEN '' THEN '' ELSE p.name || ', ' END || 'plan ' || p.id || ')',
-        '&', '&amp;'), '<', '&lt;'), '>', '&gt;')) || '}';
 END $$;
 COMMENT ON FUNCTION rowrun.plan_message(rowrun.plan, text) IS 'Internal: what is said of an event.';

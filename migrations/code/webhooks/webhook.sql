@@ -40,8 +40,8 @@ BEGIN
         RAISE EXCEPTION 'events of a webhook are PIPELINE_FAILED, PIPELINE_COMPLETED or both%', coalesce(', not "' || left(unknown, 100) || '"', '')
             USING ERRCODE = 'check_violation', HINT = 'For none of them set enabled to false.';
     END IF;
-    IF NEW.format NOT IN ('standard', 'slack') THEN
-        RAISE EXCEPTION 'format of a webhook is standard or slack, not "%"', left(NEW.format, 100) USING ERRCODE = 'check_violation';
+    IF NEW.format NOT IN ('standard', 'slack', 'teams', 'discord', 'cloudevents') THEN
+        RAISE EXCEPTION 'format of a webhook is standard, slack, teams, discord or cloudevents, not "%"', left(NEW.format, 100) USING ERRCODE = 'check_violation';
     END IF;
     RETURN NEW;
 END $$;

@@ -18,10 +18,10 @@ func newWebhook(env cli.Environment) *cobra.Command {
 	w := webhookCommand{newClient(env)}
 	cmd := cli.Group(&cobra.Command{
 		Use:   "webhook",
-		Short: "List webhooks and their deliveries, try one, deliver once more",
+		Short: "Make, change and list webhooks and their deliveries, try one, receive on this machine, deliver once more",
 	})
 	w.register(cmd.PersistentFlags())
-	cmd.AddCommand(w.list(), w.test(), w.deliveries(), w.redeliver())
+	cmd.AddCommand(w.create(), w.list(), w.update(), w.remove(), w.test(), w.listen(), w.deliveries(), w.redeliver())
 	return cmd
 }
 

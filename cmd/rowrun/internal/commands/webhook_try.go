@@ -2,7 +2,6 @@ package commands
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -59,7 +58,7 @@ func (w *webhookCommand) test() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return w.try(ctx, cmd, sender, found)
+			return w.try(ctx, cmd, s, sender, found)
 		})
 	}
 	replica.RegisterWebhookAllow(cmd.Flags(), &allow)
@@ -68,14 +67,14 @@ func (w *webhookCommand) test() *cobra.Command {
 }
 
 // try sends the sample. Anything but a 2xx is a failure of the command too.
-func (w *webhookCommand) try(ctx context.Context, cmd *cobra.Command, sender *webhook.Sender, to store.Webhook) error {
-	body, err := sampleMessage(to, time.Now())
+func (w *webhookCommand) try(ctx context.Context, cmd *cobra.Command, s *store.Store, sender *webhook.Sender, to store.Webhook) error {
+	id := "msg_" + strings.ReplaceAll(uuid.NewString(), "-", "")
+	body, contentType, err := s.SampleMessage(ctx, to.ID, id)
 	if err != nil {
 		return err
 	}
-	id := "msg_" + strings.ReplaceAll(uuid.NewString(), "-", "")
 	begun := time.Now()
-	answer := sender.Send(ctx, notifier.Message{ID: id, Body: body, URL: text(to.URL), SecretRef: text(to.SecretRef)})
+	answer := sender.Send(ctx, notifier.Message{ID: id, Body: body, ContentType: contentType, URL: text(to.URL), SecretRef: text(to.SecretRef)})
 	took := time.Since(begun)
 	if answer.Unready {
 		return fmt.Errorf("nothing was sent to webhook %d: %s", to.ID, strings.ReplaceAll(answer.Problem, "this replica", "this environment"))
@@ -104,28 +103,4 @@ func (w *webhookCommand) try(ctx context.Context, cmd *cobra.Command, sender *we
 		err = fmt.Errorf("webhook %d %s", to.ID, answer.Problem)
 	}
 	return err
-}
-
-// sampleMessage is in the webhook's format, and no event.
-func sampleMessage(to store.Webhook, at time.Time) (string, error) {
-	const message = "Test message from Rowrun"
-	type data struct {
-		Project string `json:"project"`
-		Message string `json:"message"`
-	}
-	var document any = struct {
-		Type      string    `json:"type"`
-		Timestamp time.Time `json:"timestamp"`
-		Data      data      `json:"data"`
-	}{"TEST", at.UTC().Truncate(time.Microsecond), data{to.Project, message}}
-	if to.Format == "slack" {
-		document = struct {
-			Text string `json:"text"`
-		}{message}
-	}
-	body, err := json.Marshal(document)
-	if err != nil {
-		return "", fmt.Errorf("make the sample: %w", err)
-	}
-	return string(body), nil
 }

@@ -1,0 +1,20 @@
+-- Writes the message of an event for each of these webhooks, in its format; whether there was one to write.
+CREATE OR REPLACE FUNCTION rowrun.address_event(webhooks bigint[], event text, plan_id bigint, round integer, standard text) RETURNS boolean LANGUAGE plpgsql
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    base  text := 'urn:uuid:' || (SELECT d.id FROM deployment d);
+    w     record;
+    named text;
+    made  boolean := false;
+BEGIN
+    FOR w IN SELECT h.id, h.format FROM webhook h WHERE h.id = ANY (webhooks) ORDER BY h.id LOOP
+        named := 'msg_' || replace(gen_random_uuid()::text, '-', '');
+        INSERT INTO webhook_delivery AS d (id, webhook_id, plan_id, round, event_type, message_id, payload, content_type)
+        VALUES (next_delivery_id(), w.id, plan_id, round, event, named, webhook_body(w.format, named, standard, base), webhook_content_type(w.format))
+        ON CONFLICT ON CONSTRAINT webhook_delivery_once DO NOTHING;
+        made := made OR FOUND;
+    END LOOP;
+    RETURN made;
+END $$;
+COMMENT ON FUNCTION rowrun.address_event(bigint[], text, bigint, integer, text) IS 'Internal: the messages of an event.';
