@@ -1073,6 +1073,39 @@ COMMENT ON FUNCTION rowrun.able_replicas(r rowrun.task_run, t timestamp with tim
 
 
 --
+-- Name: address_event(bigint[], text, bigint, integer, text); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.address_event(webhooks bigint[], event text, plan_id bigint, round integer, standard text) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+#variable_conflict use_variable
+DECLARE
+    base  text := 'urn:uuid:' || (SELECT d.id FROM deployment d);
+    w     record;
+    named text;
+    made  boolean := false;
+BEGIN
+    FOR w IN SELECT h.id, h.format FROM webhook h WHERE h.id = ANY (webhooks) ORDER BY h.id LOOP
+        named := 'msg_' || replace(gen_random_uuid()::text, '-', '');
+        INSERT INTO webhook_delivery AS d (id, webhook_id, plan_id, round, event_type, message_id, payload, content_type)
+        VALUES (next_delivery_id(), w.id, plan_id, round, event, named, webhook_body(w.format, named, standard, base), webhook_content_type(w.format))
+        ON CONFLICT ON CONSTRAINT webhook_delivery_once DO NOTHING;
+        made := made OR FOUND;
+    END LOOP;
+    RETURN made;
+END $$;
+
+
+--
+-- Name: FUNCTION address_event(webhooks bigint[], event text, plan_id bigint, round integer, standard text); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.address_event(webhooks bigint[], event text, plan_id bigint, round integer, standard text) IS 'Internal: the messages of an event.';
+
+
+--
 -- Name: ago(interval); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
@@ -1192,6 +1225,7 @@ DECLARE
     p rowrun.plan;
     what text;
     said record;
+    wanted bigint[];
     made integer := 0;
     outbox boolean := false;
 BEGIN
@@ -1211,14 +1245,10 @@ BEGIN
             CONTINUE;
         END IF;
         made := made + 1;
-        IF EXISTS (SELECT FROM webhook w WHERE w.project = p.project AND w.enabled AND what = ANY (w.events)) THEN
+        SELECT array_agg(w.id) INTO wanted FROM webhook w WHERE w.project = p.project AND w.enabled AND what = ANY (w.events);
+        IF wanted IS NOT NULL THEN
             SELECT * INTO said FROM plan_message(p, what);
-            INSERT INTO webhook_delivery (id, webhook_id, plan_id, round, event_type, message_id, payload)
-            SELECT next_delivery_id(), w.id, p.id, p.round, what, 'msg_' || replace(gen_random_uuid()::text, '-', ''),
-                   CASE w.format WHEN 'slack' THEN said.slack ELSE said.standard END
-            FROM webhook w WHERE w.project = p.project AND w.enabled AND what = ANY (w.events) ORDER BY w.id
-            ON CONFLICT (webhook_id, plan_id, round) DO NOTHING;
-            outbox := outbox OR FOUND;
+            outbox := address_event(wanted, what, p.id, p.round, said.standard) OR outbox;
         END IF;
     END LOOP;
     IF outbox THEN
@@ -1690,6 +1720,59 @@ END $$;
 --
 
 COMMENT ON FUNCTION rowrun.candidates(marks record, due boolean, most integer, OUT ids bigint[], OUT of_plans bigint[], OUT cut_off text[], OUT more boolean) IS 'Internal: the runs that a pass judges.';
+
+
+--
+-- Name: chat_line(text); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.chat_line(line text) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    RETURN regexp_replace(COALESCE(line, ''::text), '[[:cntrl:][:space:]]+'::text, ' '::text, 'g'::text);
+
+
+--
+-- Name: FUNCTION chat_line(line text); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.chat_line(line text) IS 'Internal: a text on one line.';
+
+
+--
+-- Name: chat_message(jsonb); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.chat_message(message jsonb, OUT title text, OUT subject text, OUT lines text[]) RETURNS record
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+DECLARE
+    d    jsonb := message -> 'data';
+    more bigint;
+BEGIN
+    title := left(chat_line(coalesce(d ->> 'message', message ->> 'type')), 120);
+    subject := left(chat_line(concat_ws(', ', nullif(d ->> 'plan', ''), 'plan ' || (d ->> 'plan_id'), 'run ' || (d ->> 'run_id'),
+        'task ' || (d ->> 'task_id'), 'type ' || (d ->> 'type'), 'project ' || nullif(d ->> 'project', 'default'))), 200);
+    IF d ? 'failed_tasks' THEN
+        SELECT array_agg(left(chat_line(coalesce(nullif(f ->> 'name', ''), 'Task ' || (f ->> 'task_id'))), 100)
+                         || ': ' || left(chat_line(f ->> 'detail'), 290) ORDER BY n)
+        INTO lines FROM jsonb_array_elements(d -> 'failed_tasks') WITH ORDINALITY AS x(f, n) WHERE n <= 5;
+        more := (d ->> 'failed_task_count')::bigint - 5;
+        IF more > 0 THEN
+            lines := lines[1:4] || ('and ' || more + 1 || ' more');
+        END IF;
+    ELSIF d ->> 'detail' <> '' THEN
+        lines := ARRAY[left(chat_line(d ->> 'detail'), 390)];
+    END IF;
+    lines := coalesce(lines, '{}');
+END $$;
+
+
+--
+-- Name: FUNCTION chat_message(message jsonb, OUT title text, OUT subject text, OUT lines text[]); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.chat_message(message jsonb, OUT title text, OUT subject text, OUT lines text[]) IS 'Internal: what is said of a message in a chat.';
 
 
 --
@@ -2659,6 +2742,40 @@ CREATE FUNCTION rowrun.deployment_elsewhere() RETURNS boolean
 --
 
 COMMENT ON FUNCTION rowrun.deployment_elsewhere() IS 'Whether the deployment belongs to another server or database, of which this one is a copy.';
+
+
+--
+-- Name: discord_text(text); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.discord_text(said text) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    RETURN regexp_replace(said, '([][\\*_~`|>#()<@:!+.{}&-])'::text, '\\\1'::text, 'g'::text);
+
+
+--
+-- Name: FUNCTION discord_text(said text); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.discord_text(said text) IS 'Internal: a text without Discord''s markup.';
+
+
+--
+-- Name: discord_body(text, text, text[], text, text); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.discord_body(title text, subject text, lines text[], link text, event text) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    RETURN (jsonb_build_object('allowed_mentions', '{"parse": []}'::jsonb, 'embeds', jsonb_build_array((jsonb_build_object('title', rowrun.discord_text(title), 'description', array_to_string(ARRAY(SELECT rowrun.discord_text(x.l) AS discord_text FROM unnest((array_remove(ARRAY[discord_body.subject], ''::text) || discord_body.lines)) WITH ORDINALITY x(l, n) ORDER BY x.n), '
+'::text), 'color', CASE event WHEN 'PIPELINE_COMPLETED'::text THEN 3066993 WHEN 'TEST'::text THEN 3447003 ELSE 15158332 END) || CASE WHEN (link IS NULL) THEN '{}'::jsonb ELSE jsonb_build_object('url', link) END))))::text;
+
+
+--
+-- Name: FUNCTION discord_body(title text, subject text, lines text[], link text, event text); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.discord_body(title text, subject text, lines text[], link text, event text) IS 'Internal: a message for Discord.';
 
 
 --
@@ -5313,7 +5430,7 @@ COMMENT ON FUNCTION rowrun.plan_gate_changed() IS 'Trigger: pause, limit or on_f
 -- Name: plan_message(rowrun.plan, text); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
-CREATE FUNCTION rowrun.plan_message(p rowrun.plan, event text, OUT message text, OUT standard text, OUT slack text) RETURNS record
+CREATE FUNCTION rowrun.plan_message(p rowrun.plan, event text, OUT message text, OUT standard text) RETURNS record
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
     AS $$
@@ -5361,17 +5478,14 @@ BEGIN
         kept := kept || CASE kept WHEN '' THEN '' ELSE ',' END || item;
     END LOOP;
     standard := head || tail || CASE event WHEN 'PIPELINE_FAILED' THEN kept || ']' ELSE '' END || '}}';
-    slack := '{"text":' || to_json(replace(replace(replace(
-        message || ' (' || CASE p.name WHEN '' THEN '' ELSE p.name || ', ' END || 'plan ' || p.id || ')',
-        '&', '&amp;'), '<', '&lt;'), '>', '&gt;')) || '}';
 END $$;
 
 
 --
--- Name: FUNCTION plan_message(p rowrun.plan, event text, OUT message text, OUT standard text, OUT slack text); Type: COMMENT; Schema: rowrun; Owner: -
+-- Name: FUNCTION plan_message(p rowrun.plan, event text, OUT message text, OUT standard text); Type: COMMENT; Schema: rowrun; Owner: -
 --
 
-COMMENT ON FUNCTION rowrun.plan_message(p rowrun.plan, event text, OUT message text, OUT standard text, OUT slack text) IS 'Internal: what is said of an event.';
+COMMENT ON FUNCTION rowrun.plan_message(p rowrun.plan, event text, OUT message text, OUT standard text) IS 'Internal: what is said of an event.';
 
 
 --
@@ -6977,6 +7091,39 @@ COMMENT ON FUNCTION rowrun.skip_task(task_id bigint, reason text) IS 'The task c
 
 
 --
+-- Name: slack_text(text); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.slack_text(said text) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    RETURN replace(replace(replace(said, '&'::text, '&amp;'::text), '<'::text, '&lt;'::text), '>'::text, '&gt;'::text);
+
+
+--
+-- Name: FUNCTION slack_text(said text); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.slack_text(said text) IS 'Internal: a text with Slack''s escapes.';
+
+
+--
+-- Name: slack_body(text, text, text[], text); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.slack_body(title text, subject text, lines text[], link text) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    RETURN replace((jsonb_build_object('text', rowrun.slack_text((title || COALESCE(((' ('::text || NULLIF(subject, ''::text)) || ')'::text), ''::text))), 'blocks', (((jsonb_build_array(jsonb_build_object('type', 'section', 'text', jsonb_build_object('type', 'plain_text', 'emoji', false, 'text', rowrun.slack_text(title)))) || CASE subject WHEN ''::text THEN '[]'::jsonb ELSE jsonb_build_array(jsonb_build_object('type', 'context', 'elements', jsonb_build_array(jsonb_build_object('type', 'plain_text', 'emoji', false, 'text', rowrun.slack_text(subject))))) END) || COALESCE((SELECT jsonb_agg(jsonb_build_object('type', 'section', 'text', jsonb_build_object('type', 'plain_text', 'emoji', false, 'text', rowrun.slack_text(x.l))) ORDER BY x.n) AS jsonb_agg FROM unnest(slack_body.lines) WITH ORDINALITY x(l, n) WHERE (x.l <> ''::text)), '[]'::jsonb)) || CASE WHEN (link IS NULL) THEN '[]'::jsonb ELSE jsonb_build_array(jsonb_build_object('type', 'section', 'text', jsonb_build_object('type', 'mrkdwn', 'text', (('<'::text || link) || '|Open in Rowrun>'::text)))) END)))::text, '@'::text, '@\u200b'::text);
+
+
+--
+-- Name: FUNCTION slack_body(title text, subject text, lines text[], link text); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.slack_body(title text, subject text, lines text[], link text) IS 'Internal: a message for Slack.';
+
+
+--
 -- Name: stuck_on_database(text, timestamp with time zone); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
@@ -8244,6 +8391,39 @@ COMMENT ON FUNCTION rowrun.tasks_ahead(task_id bigint) IS 'Internal: the tasks t
 
 
 --
+-- Name: teams_text(text, jsonb); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.teams_text(said text, looks jsonb) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE
+    RETURN jsonb_build_object('type', 'RichTextBlock', 'inlines', jsonb_build_array((looks || jsonb_build_object('type', 'TextRun', 'text', replace(said, '{{'::text, '{ {'::text)))));
+
+
+--
+-- Name: FUNCTION teams_text(said text, looks jsonb); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.teams_text(said text, looks jsonb) IS 'Internal: a text of a card.';
+
+
+--
+-- Name: teams_body(text, text, text[], text); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.teams_body(title text, subject text, lines text[], link text) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    RETURN (jsonb_build_object('type', 'message', 'attachments', jsonb_build_array(jsonb_build_object('contentType', 'application/vnd.microsoft.card.adaptive', 'contentUrl', NULL::unknown, 'content', (jsonb_build_object('$schema', 'http://adaptivecards.io/schemas/adaptive-card.json', 'type', 'AdaptiveCard', 'version', '1.4', 'body', ((jsonb_build_array(rowrun.teams_text(title, '{"size": "Medium", "weight": "Bolder"}'::jsonb)) || CASE subject WHEN ''::text THEN '[]'::jsonb ELSE jsonb_build_array(rowrun.teams_text(subject, '{"isSubtle": true}'::jsonb)) END) || COALESCE((SELECT jsonb_agg(rowrun.teams_text(x.l, '{}'::jsonb) ORDER BY x.n) AS jsonb_agg FROM unnest(teams_body.lines) WITH ORDINALITY x(l, n) WHERE (x.l <> ''::text)), '[]'::jsonb))) || CASE WHEN (link IS NULL) THEN '{}'::jsonb ELSE jsonb_build_object('actions', jsonb_build_array(jsonb_build_object('type', 'Action.OpenUrl', 'title', 'Open in Rowrun', 'url', link))) END)))))::text;
+
+
+--
+-- Name: FUNCTION teams_body(title text, subject text, lines text[], link text); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.teams_body(title text, subject text, lines text[], link text) IS 'Internal: a message for Teams.';
+
+
+--
 -- Name: tick_that_follows(rowrun.task, rowrun.task_run, timestamp with time zone); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
@@ -9105,6 +9285,48 @@ COMMENT ON FUNCTION rowrun.waits_for_replica(ids bigint[], t timestamp with time
 
 
 --
+-- Name: webhook_body(text, text, text, text); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.webhook_body(format text, message_id text, standard text, base text) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+DECLARE
+    whole jsonb;
+    path  text;
+    said  record;
+BEGIN
+    IF format = 'standard' THEN
+        RETURN standard;
+    END IF;
+    whole := standard::jsonb;
+    path := CASE WHEN whole -> 'data' ? 'plan_id' THEN 'plans/' || (whole #>> '{data,plan_id}')
+                 WHEN whole -> 'data' ? 'run_id' THEN 'runs/' || (whole #>> '{data,run_id}')
+                 WHEN whole -> 'data' ? 'task_id' THEN 'tasks/' || (whole #>> '{data,task_id}') END;
+    IF format = 'cloudevents' THEN
+        RETURN '{"specversion":"1.0","id":' || to_json(message_id) || ',"source":' || to_json(base)
+            || ',"type":' || to_json('com.github.rowrun.' || (whole ->> 'type')) || coalesce(',"subject":' || to_json(path), '')
+            || ',"time":' || (whole -> 'timestamp') || ',"datacontenttype":"application/json","data":' || (standard::json -> 'data') || '}';
+    END IF;
+    SELECT s.title, s.subject, s.lines INTO said FROM chat_message(whole) s;
+    path := CASE WHEN base ~ '^https?://' THEN base || '/' || path END;
+    RETURN CASE format
+        WHEN 'slack' THEN slack_body(said.title, said.subject, said.lines, path)
+        WHEN 'teams' THEN teams_body(said.title, said.subject, said.lines, path)
+        WHEN 'discord' THEN discord_body(said.title, said.subject, said.lines, path, whole ->> 'type')
+    END;
+END $$;
+
+
+--
+-- Name: FUNCTION webhook_body(format text, message_id text, standard text, base text); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.webhook_body(format text, message_id text, standard text, base text) IS 'Internal: a message in the format of a webhook.';
+
+
+--
 -- Name: webhook_changed(); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
@@ -9123,6 +9345,22 @@ END $$;
 --
 
 COMMENT ON FUNCTION rowrun.webhook_changed() IS 'Trigger: deliveries that waited may be sent.';
+
+
+--
+-- Name: webhook_content_type(text); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.webhook_content_type(format text) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    RETURN CASE format WHEN 'cloudevents'::text THEN 'application/cloudevents+json; charset=utf-8'::text ELSE 'application/json'::text END;
+
+
+--
+-- Name: FUNCTION webhook_content_type(format text); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.webhook_content_type(format text) IS 'Internal: what the body of a format is.';
 
 
 --
@@ -9194,8 +9432,8 @@ BEGIN
         RAISE EXCEPTION 'events of a webhook are PIPELINE_FAILED, PIPELINE_COMPLETED or both%', coalesce(', not "' || left(unknown, 100) || '"', '')
             USING ERRCODE = 'check_violation', HINT = 'For none of them set enabled to false.';
     END IF;
-    IF NEW.format NOT IN ('standard', 'slack') THEN
-        RAISE EXCEPTION 'format of a webhook is standard or slack, not "%"', left(NEW.format, 100) USING ERRCODE = 'check_violation';
+    IF NEW.format NOT IN ('standard', 'slack', 'teams', 'discord', 'cloudevents') THEN
+        RAISE EXCEPTION 'format of a webhook is standard, slack, teams, discord or cloudevents, not "%"', left(NEW.format, 100) USING ERRCODE = 'check_violation';
     END IF;
     RETURN NEW;
 END $_$;
@@ -9781,7 +10019,7 @@ CREATE TABLE rowrun.schema_object (
 -- Name: TABLE schema_object; Type: COMMENT; Schema: rowrun; Owner: -
 --
 
-COMMENT ON TABLE rowrun.schema_object IS 'What the schema was made of, for `rowrun doctor`. Migrations: d7a8e579c4b84e90';
+COMMENT ON TABLE rowrun.schema_object IS 'What the schema was made of, for `rowrun doctor`. Migrations: 8f36535737f4d918';
 
 
 --
@@ -10309,7 +10547,7 @@ COMMENT ON COLUMN rowrun.webhook.events IS 'Of PIPELINE_FAILED and PIPELINE_COMP
 -- Name: COLUMN webhook.format; Type: COMMENT; Schema: rowrun; Owner: -
 --
 
-COMMENT ON COLUMN rowrun.webhook.format IS 'standard (Standard Webhooks) or slack.';
+COMMENT ON COLUMN rowrun.webhook.format IS 'standard (Standard Webhooks), slack, teams, discord or cloudevents.';
 
 
 --
@@ -10348,6 +10586,7 @@ CREATE TABLE rowrun.webhook_delivery (
     leased_until timestamp with time zone,
     lease_token uuid,
     unready_since timestamp with time zone,
+    content_type text DEFAULT 'application/json'::text NOT NULL,
     CONSTRAINT webhook_delivery_attempts_check CHECK ((attempts >= 0)),
     CONSTRAINT webhook_delivery_delivered_at_check CHECK (((delivered_at >= '1900-01-01 00:00:00+00'::timestamp with time zone) AND (delivered_at < '9999-01-01 00:00:00+00'::timestamp with time zone))),
     CONSTRAINT webhook_delivery_event_type_check CHECK ((event_type = ANY (ARRAY['PIPELINE_FAILED'::text, 'PIPELINE_COMPLETED'::text]))),
@@ -10482,6 +10721,13 @@ COMMENT ON COLUMN rowrun.webhook_delivery.lease_token IS 'Internal: which sender
 --
 
 COMMENT ON COLUMN rowrun.webhook_delivery.unready_since IS 'Internal: since when whoever tried it had no URL or secret for it.';
+
+
+--
+-- Name: COLUMN webhook_delivery.content_type; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook_delivery.content_type IS 'What the body is, for the header of that name.';
 
 
 --
@@ -10776,143 +11022,155 @@ INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_pages()', '1008b
 INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for(bigint[])', '36fd0166504319a1551cd021c2909ee1', 154, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting(bigint)', 'f99b53dd0d1f8472c820743cdb239600', 155, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.next_delivery_id()', 'b060dc5d3283d391296e481d16d7eb08', 156, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_fill()', '7600b63f546e82faed4635c3950ef68b', 157, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_fill()', '0b8e6011780264cd05daaf07174a3067', 157, NULL);
 INSERT INTO rowrun.code_object VALUES ('trigger webhook_fill ON rowrun.webhook', 'fcf8b5ed257def35f0ad8e80b0a252f8', 158, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_changed()', 'c418df9be2d4c5184a122ea5437f7a04', 159, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger webhook_changed ON rowrun.webhook', '02c179264815b016aa3d3fb6fcbba0d7', 160, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger webhook_delivery_changed ON rowrun.webhook_delivery', '4be76b7afd68c3a7e922abfaeb487a01', 161, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_deleted()', '51f27b2ab46d7cfdcb7498486cc1c022', 162, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger webhook_deleted ON rowrun.webhook', '99865f30fd49ca6d26dd2bb2abc42c78', 163, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_webhook(bigint)', 'dd3b7cb9f9e6d3563fc492b5e6e235a7', 164, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.due_event(rowrun.plan)', '904f100dad7be73f6c33048b398a9259', 165, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_message(rowrun.plan, text)', 'a8b873b7a34fd721b736891df0b9f145', 166, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.announce_plans(bigint[])', '7fbb79be452a49559c7ae347330ccda6', 167, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.begin_round(bigint, integer, boolean)', '7e359607beef09124f26303e701d511b', 168, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.next_rounds(bigint[])', '48763f3d8816c995bd331ed460161eaa', 169, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.begin_rounds(bigint[], boolean)', 'fcee58bb319fd53f1a3b590efbcf9283', 170, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.settle_plans(bigint[], jsonb, boolean)', 'f90449bff5c9bfa3ead900250f8a9d6e', 171, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.check_plan(bigint)', 'e5d5111ec90e7e03cc856f02574d7feb', 172, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.run_plan(bigint)', '7c96fb2708df6ce21ad136da3e605190', 173, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.retry_plan(bigint)', '19c7901d46f481a46dda126b65113499', 174, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_plan(bigint, text)', '8fda9146adc8371e72d72576fc106da7', 175, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.set_skipped(bigint, boolean, text)', '2ff53f25ee1a4593b4c6edc603501ccf', 176, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.skip_task(bigint, text)', '3e7ca83a3336a03e7a9ee7be70cbedbe', 177, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.unskip_task(bigint)', '625284c096d21284ea17d77325186696', 178, NULL);
-INSERT INTO rowrun.code_object VALUES ('publication rowrun_stream', '328c87449a7de51d55c62437631119d1', 179, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.cron_field(text, text, integer, integer, text[])', '845e32d697982e6a20083a5ca240339b', 180, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.go_duration(text)', '64552a711fae61a7dcb7b6272e99ca40', 181, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.cron_local(bigint, bigint, bigint, bigint, bigint, boolean, timestamp)', 'ae4d16c125f6a881471dfb0ea0cba849', 182, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.utc_offset(text, timestamptz)', '3bb3711395543d0e86276f695bf12252', 183, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.clock_change(text, timestamptz, timestamptz)', '67f4248f17f2efbf786ba0bb4b641473', 184, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.parse_schedule(text)', '28b693b8ff67046df0ff60045a90983e', 185, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.tick_after(bigint[], text, timestamptz, timestamptz)', 'ccb3defa3a43e7c45327494ca7310a03', 186, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.next_tick(text, text, timestamptz, timestamptz)', '8a90a8443e4a6dc3bf36d8b53b5a73e4', 187, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_schedule_fill()', '4c4b9fe6a8197865a2de132e97cec225', 188, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.known_zone(text)', '0ee0bab582c6ad0975f481b665ce958b', 189, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_author_schedule ON rowrun.task', '365ae4bc91892e67018741af642d403c', 190, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_schedule_fill ON rowrun.task', '4f5938b8b2e8253ea27bdf4cdba45536', 191, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_schedule_refill ON rowrun.task', '0f6f7dcc185eaddd8edc6a6014d96a9e', 192, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.tick_that_follows(rowrun.task, rowrun.task_run, timestamptz)', '3071994bc6585d5c210197810006871c', 193, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.missed_at(rowrun.task, timestamptz)', '7d1480ac39498c24837b2a00fa88c0f5', 194, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.pause_schedule(bigint, text)', 'd385019b4096551d4eda8096c3ec3375', 195, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_after(bigint[])', '8d46a2d6d17ad99871fa81a0d170c0bf', 196, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_ended(bigint[], bigint[])', '7d5d59812f872beb87ce91a9ecbbda9a', 197, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_tick(bigint, text)', 'e6622a69b86c580424214302765b06b3', 198, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_task(bigint, boolean, boolean)', 'becc4945ed5529321a2fd31cdd801ca9', 199, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_scheduled()', 'ef00b1d4574b73b37480a1c7db2e1e8a', 200, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_scheduled ON rowrun.task', '525836fd40934262c1fcf108ffc3cd52', 201, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_rescheduled ON rowrun.task', '2d449b18fa8776fdee0da96cb254d9d5', 202, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.skip_missed(bigint[])', 'ae849e2866a9a78b713f3a43bbfe0df3', 203, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_sweep(bigint, integer)', 'c6f11590b17004000506d83ddd09e0a7', 204, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.handler_task(text)', '9defe2985cf50fb6b2d918576fbb37d7', 205, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_recovery_check()', 'f2ad6a20e13c0a1dfc4c73df8b14dd9a', 206, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_recovery_check ON rowrun.task', '2d0593a482fdecc58940dc9d1707407d', 207, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.handle_ended(bigint[])', 'c982aa5f798c3fb2ab75c46015f79717', 208, NULL);
-INSERT INTO rowrun.code_object VALUES ('view rowrun.orphan_task_run', '7eb9167c4f150d8fa7606b4e68457d8b', 209, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.record_orphans(interval, interval)', 'cc5f002bf9074c84a63e4eb09d5ded0a', 210, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.purge_type(text, interval, bigint, integer)', 'a25d07fe214bcbdc49fdaa42657879e4', 211, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.insert_many(bigint, jsonb, text[], text, timestamptz, integer)', '717df6ed5ae9bd6f42708652604deea2', 212, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_named(text)', 'd816f7d814185b4ef92ae2899a6cfb13', 213, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, jsonb, text[], text, timestamptz, integer)', '42d72b421e647a6b89c1af3f45fe5143', 214, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, jsonb[], text[], text, timestamptz, integer)', '0a2a89e87c009c2f3f4a777f6e8ddc59', 215, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, text, text[], text, timestamptz, integer)', '1d71a934d12febe8865f0fc9d069104e', 216, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, jsonb, text[], text, timestamptz, integer)', 'f5d5e0e76d162ab22218b2e22ef389b7', 217, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, jsonb[], text[], text, timestamptz, integer)', '7aaaa5f5f56c11c540f386ea873716d5', 218, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, text, text[], text, timestamptz, integer)', 'ee4862e986949121b991fcec637ae2be', 219, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.replace_run(bigint, text, jsonb, timestamptz, integer)', '3a65cfabace74c4f6afe2729c573285e', 220, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.replace_run(text, text, jsonb, timestamptz, integer)', 'e8e840bff8e88db5134a23bdcb4f0796', 221, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.worker_claim_of(uuid, bigint)', 'c86df4a5f81c0c6bc56511110fdca8b4', 222, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.register_worker(text, text[], integer, interval)', 'a84733a43af9f86da790189bff26160f', 223, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.worker_problem(uuid, text, text[], integer, interval)', '5aca706f0da991812571b01f0fb69822', 224, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.request_key(bytea)', '649a932c34dc189718a5eac9b24fba8c', 225, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.worker_payload(rowrun.task, rowrun.task_run)', 'c5f18d97705dcdfe391c27ac7c7fa54c', 226, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.claimed_by_request(uuid)', '261019ca160c43c1c65f575a78a69052', 227, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.take_for_worker(uuid, text, text[], integer, interval)', '98c9ed27008a699982d9dba0747d79f8', 228, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.claim_runs(uuid, text, text[], integer, interval)', '1ea5091c576928d6be2e95ba404ae566', 229, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.heartbeat_worker(text, uuid[])', '785fe900422b678b4a689f10b7081638', 230, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.end_worker_runs(uuid[], bigint[], text[], jsonb[], text[])', '736af709168fbc2fa961239836f9c4cd', 231, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.check_results(jsonb)', 'bffc4c090f1f06869b4f8c2b8ee92a59', 232, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.is_uuid(text)', '1228c38d6bbac106b7d9c481a14498f3', 233, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.worker_result(jsonb)', '2976f1d1b8168506bc5b44d499bdc104', 234, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.finish_runs(uuid, text, jsonb, text[], integer, interval)', '9d277a57f526914ea2426321e1b90ed3', 235, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.release_runs(uuid[])', '4ed6fffa555d00f0fb16824f8bed84b4', 236, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.hold_ups()', '1e3ef0e35ff41933bac41ace9aeb55ba', 237, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_operations_fill()', '6742109a71a0805ada7dc2a16891200f', 238, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_author_operations ON rowrun.task', '5f88a95aefcbdda987cf531bd59d14c4', 239, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_operations_fill ON rowrun.task', 'b1ec9fe58768e7f3aa70df95e6853c8d', 240, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.set_replica_paused(text, boolean)', 'f87a64f0e1ba50ff62f5af75aef550c9', 241, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.pause_replica(text)', 'f331e79182826d32aec99688b2a66421', 242, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.resume_replica(text)', 'bca22c761523108e2977183a770ac61d', 243, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.server_identity()', '1098bce595aa3db4dfd84aebae759dd7', 244, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.deployment_elsewhere()', '3fd9728275cfa53d5d02e91890b6eb8c', 245, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.renew_deployment(boolean)', 'f5fc2cc67b13f13240dcd61c7f068b2a', 246, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/tables', '7a70e8d3f95dc8b8fc01f80939f811e6', 247, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/functions', 'ff8d297603df9684346d266ba2938262', 248, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/schedules', '8a6866a31d5a62d7591cfe6192a08ff5', 249, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/liveness', 'a1c15cb6f7d8fb2f1d1a4f8162452643', 250, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/operations', 'c24054a0e82fd491acf9fb8e046dbe36', 251, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/workers', 'faee09a09ac4e825d70d80eb4515b4b7', 252, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/excess', '42806fabe1015e1a29b1ff6e58883356', 253, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.chat_message(jsonb)', 'f02042a8626d4094f1ce7d78fb212cf0', 159, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.chat_line(text)', '63b39ba471019f09c06ed87a59a342b5', 160, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.slack_text(text)', '69d41a0a31e783069696716f05337592', 161, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.slack_body(text, text, text[], text)', '0ee0754f7f3c04dd6805cffd05cd2ad8', 162, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.teams_text(text, jsonb)', '792ff2104d1b16e786c6a3f9c2eb79c7', 163, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.teams_body(text, text, text[], text)', '97661a68ec21dac526e7533176b1437d', 164, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.discord_text(text)', 'f605f3c3a11e2aab806ebf920492a2a3', 165, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.discord_body(text, text, text[], text, text)', '315130f735fa35a0147a8888fdb93199', 166, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_body(text, text, text, text)', '775935cafcd1a03a382789c1c9e1f533', 167, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_content_type(text)', '71681d28c37b4dbb99bd5ee09376fc56', 168, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.address_event(bigint[], text, bigint, integer, text)', '61c19370b11fd4401b33fba68e5f871d', 169, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_changed()', 'c418df9be2d4c5184a122ea5437f7a04', 170, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger webhook_changed ON rowrun.webhook', '02c179264815b016aa3d3fb6fcbba0d7', 171, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger webhook_delivery_changed ON rowrun.webhook_delivery', '4be76b7afd68c3a7e922abfaeb487a01', 172, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_deleted()', '51f27b2ab46d7cfdcb7498486cc1c022', 173, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger webhook_deleted ON rowrun.webhook', '99865f30fd49ca6d26dd2bb2abc42c78', 174, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_webhook(bigint)', 'dd3b7cb9f9e6d3563fc492b5e6e235a7', 175, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.due_event(rowrun.plan)', '904f100dad7be73f6c33048b398a9259', 176, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_message(rowrun.plan, text)', '109479d041a15c2f4053f924a01edd14', 177, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.announce_plans(bigint[])', '10846e54b6622c66cf82574e9e596856', 178, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.begin_round(bigint, integer, boolean)', '7e359607beef09124f26303e701d511b', 179, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.next_rounds(bigint[])', '48763f3d8816c995bd331ed460161eaa', 180, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.begin_rounds(bigint[], boolean)', 'fcee58bb319fd53f1a3b590efbcf9283', 181, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.settle_plans(bigint[], jsonb, boolean)', 'f90449bff5c9bfa3ead900250f8a9d6e', 182, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.check_plan(bigint)', 'e5d5111ec90e7e03cc856f02574d7feb', 183, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.run_plan(bigint)', '7c96fb2708df6ce21ad136da3e605190', 184, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.retry_plan(bigint)', '19c7901d46f481a46dda126b65113499', 185, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_plan(bigint, text)', '8fda9146adc8371e72d72576fc106da7', 186, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.set_skipped(bigint, boolean, text)', '2ff53f25ee1a4593b4c6edc603501ccf', 187, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.skip_task(bigint, text)', '3e7ca83a3336a03e7a9ee7be70cbedbe', 188, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.unskip_task(bigint)', '625284c096d21284ea17d77325186696', 189, NULL);
+INSERT INTO rowrun.code_object VALUES ('publication rowrun_stream', '328c87449a7de51d55c62437631119d1', 190, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.cron_field(text, text, integer, integer, text[])', '845e32d697982e6a20083a5ca240339b', 191, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.go_duration(text)', '64552a711fae61a7dcb7b6272e99ca40', 192, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.cron_local(bigint, bigint, bigint, bigint, bigint, boolean, timestamp)', 'ae4d16c125f6a881471dfb0ea0cba849', 193, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.utc_offset(text, timestamptz)', '3bb3711395543d0e86276f695bf12252', 194, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.clock_change(text, timestamptz, timestamptz)', '67f4248f17f2efbf786ba0bb4b641473', 195, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.parse_schedule(text)', '28b693b8ff67046df0ff60045a90983e', 196, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.tick_after(bigint[], text, timestamptz, timestamptz)', 'ccb3defa3a43e7c45327494ca7310a03', 197, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.next_tick(text, text, timestamptz, timestamptz)', '8a90a8443e4a6dc3bf36d8b53b5a73e4', 198, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_schedule_fill()', '4c4b9fe6a8197865a2de132e97cec225', 199, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.known_zone(text)', '0ee0bab582c6ad0975f481b665ce958b', 200, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_author_schedule ON rowrun.task', '365ae4bc91892e67018741af642d403c', 201, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_schedule_fill ON rowrun.task', '4f5938b8b2e8253ea27bdf4cdba45536', 202, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_schedule_refill ON rowrun.task', '0f6f7dcc185eaddd8edc6a6014d96a9e', 203, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.tick_that_follows(rowrun.task, rowrun.task_run, timestamptz)', '3071994bc6585d5c210197810006871c', 204, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.missed_at(rowrun.task, timestamptz)', '7d1480ac39498c24837b2a00fa88c0f5', 205, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.pause_schedule(bigint, text)', 'd385019b4096551d4eda8096c3ec3375', 206, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_after(bigint[])', '8d46a2d6d17ad99871fa81a0d170c0bf', 207, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_ended(bigint[], bigint[])', '7d5d59812f872beb87ce91a9ecbbda9a', 208, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_tick(bigint, text)', 'e6622a69b86c580424214302765b06b3', 209, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_task(bigint, boolean, boolean)', 'becc4945ed5529321a2fd31cdd801ca9', 210, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_scheduled()', 'ef00b1d4574b73b37480a1c7db2e1e8a', 211, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_scheduled ON rowrun.task', '525836fd40934262c1fcf108ffc3cd52', 212, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_rescheduled ON rowrun.task', '2d449b18fa8776fdee0da96cb254d9d5', 213, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.skip_missed(bigint[])', 'ae849e2866a9a78b713f3a43bbfe0df3', 214, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_sweep(bigint, integer)', 'c6f11590b17004000506d83ddd09e0a7', 215, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.handler_task(text)', '9defe2985cf50fb6b2d918576fbb37d7', 216, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_recovery_check()', 'f2ad6a20e13c0a1dfc4c73df8b14dd9a', 217, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_recovery_check ON rowrun.task', '2d0593a482fdecc58940dc9d1707407d', 218, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.handle_ended(bigint[])', 'c982aa5f798c3fb2ab75c46015f79717', 219, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.orphan_task_run', '7eb9167c4f150d8fa7606b4e68457d8b', 220, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.record_orphans(interval, interval)', 'cc5f002bf9074c84a63e4eb09d5ded0a', 221, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.purge_type(text, interval, bigint, integer)', 'a25d07fe214bcbdc49fdaa42657879e4', 222, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.insert_many(bigint, jsonb, text[], text, timestamptz, integer)', '717df6ed5ae9bd6f42708652604deea2', 223, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_named(text)', 'd816f7d814185b4ef92ae2899a6cfb13', 224, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, jsonb, text[], text, timestamptz, integer)', '42d72b421e647a6b89c1af3f45fe5143', 225, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, jsonb[], text[], text, timestamptz, integer)', '0a2a89e87c009c2f3f4a777f6e8ddc59', 226, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, text, text[], text, timestamptz, integer)', '1d71a934d12febe8865f0fc9d069104e', 227, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, jsonb, text[], text, timestamptz, integer)', 'f5d5e0e76d162ab22218b2e22ef389b7', 228, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, jsonb[], text[], text, timestamptz, integer)', '7aaaa5f5f56c11c540f386ea873716d5', 229, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, text, text[], text, timestamptz, integer)', 'ee4862e986949121b991fcec637ae2be', 230, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.replace_run(bigint, text, jsonb, timestamptz, integer)', '3a65cfabace74c4f6afe2729c573285e', 231, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.replace_run(text, text, jsonb, timestamptz, integer)', 'e8e840bff8e88db5134a23bdcb4f0796', 232, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.worker_claim_of(uuid, bigint)', 'c86df4a5f81c0c6bc56511110fdca8b4', 233, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.register_worker(text, text[], integer, interval)', 'a84733a43af9f86da790189bff26160f', 234, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.worker_problem(uuid, text, text[], integer, interval)', '5aca706f0da991812571b01f0fb69822', 235, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.request_key(bytea)', '649a932c34dc189718a5eac9b24fba8c', 236, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.worker_payload(rowrun.task, rowrun.task_run)', 'c5f18d97705dcdfe391c27ac7c7fa54c', 237, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.claimed_by_request(uuid)', '261019ca160c43c1c65f575a78a69052', 238, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.take_for_worker(uuid, text, text[], integer, interval)', '98c9ed27008a699982d9dba0747d79f8', 239, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.claim_runs(uuid, text, text[], integer, interval)', '1ea5091c576928d6be2e95ba404ae566', 240, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.heartbeat_worker(text, uuid[])', '785fe900422b678b4a689f10b7081638', 241, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.end_worker_runs(uuid[], bigint[], text[], jsonb[], text[])', '736af709168fbc2fa961239836f9c4cd', 242, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.check_results(jsonb)', 'bffc4c090f1f06869b4f8c2b8ee92a59', 243, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.is_uuid(text)', '1228c38d6bbac106b7d9c481a14498f3', 244, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.worker_result(jsonb)', '2976f1d1b8168506bc5b44d499bdc104', 245, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.finish_runs(uuid, text, jsonb, text[], integer, interval)', '9d277a57f526914ea2426321e1b90ed3', 246, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.release_runs(uuid[])', '4ed6fffa555d00f0fb16824f8bed84b4', 247, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.hold_ups()', '1e3ef0e35ff41933bac41ace9aeb55ba', 248, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_operations_fill()', '6742109a71a0805ada7dc2a16891200f', 249, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_author_operations ON rowrun.task', '5f88a95aefcbdda987cf531bd59d14c4', 250, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_operations_fill ON rowrun.task', 'b1ec9fe58768e7f3aa70df95e6853c8d', 251, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.set_replica_paused(text, boolean)', 'f87a64f0e1ba50ff62f5af75aef550c9', 252, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.pause_replica(text)', 'f331e79182826d32aec99688b2a66421', 253, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.resume_replica(text)', 'bca22c761523108e2977183a770ac61d', 254, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.server_identity()', '1098bce595aa3db4dfd84aebae759dd7', 255, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.deployment_elsewhere()', '3fd9728275cfa53d5d02e91890b6eb8c', 256, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.renew_deployment(boolean)', 'f5fc2cc67b13f13240dcd61c7f068b2a', 257, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/tables', '7a70e8d3f95dc8b8fc01f80939f811e6', 258, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/functions', '841fbe95edc20460bddf84b0aed7eb92', 259, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/schedules', '8a6866a31d5a62d7591cfe6192a08ff5', 260, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/liveness', 'a1c15cb6f7d8fb2f1d1a4f8162452643', 261, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/operations', 'c24054a0e82fd491acf9fb8e046dbe36', 262, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/workers', 'faee09a09ac4e825d70d80eb4515b4b7', 263, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/excess', '42806fabe1015e1a29b1ff6e58883356', 264, NULL);
 
 
 --
 -- Data for Name: code_version; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.code_version VALUES (true, 1, 'bc8cc2bc49fa2c2ecb95fea37b8e6cb8', '2026-11-23 07:16:20.008811+00');
+INSERT INTO rowrun.code_version VALUES (true, 1, '5521e07dff190ed002c58b5886f6a35a', '2026-11-23 07:44:19.257558+00');
 
 
 --
 -- Data for Name: deployment; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.deployment VALUES (true, '09814661-3c44-433d-a865-13c86b7fcf45', '2026-11-23 07:16:19.908545+00', NULL, NULL, 7711168769571638589, 53212, 1);
+INSERT INTO rowrun.deployment VALUES (true, 'fa47e9f5-ba7e-4c98-84fc-6fafae30c254', '2026-11-23 07:44:19.147535+00', NULL, NULL, 7711168769571638589, 53949, 1);
 
 
 --
 -- Data for Name: gate_mark; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (1, 'NO_REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-23 07:16:20.408517+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (2, 'NO_REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-23 07:16:20.409007+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (3, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 07:16:20.441162+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (4, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 07:16:20.441943+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (5, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-23 07:16:20.44308+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (6, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-23 07:16:20.443166+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (7, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 07:16:20.457213+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (8, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-23 07:16:20.458479+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (9, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-23 07:16:20.461924+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (10, 'DEPENDENCY', NULL, NULL, NULL, 11, NULL, NULL, NULL, '2026-11-23 07:16:20.467382+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (11, 'PLAN', NULL, NULL, 1, NULL, NULL, false, NULL, '2026-11-23 07:16:20.467558+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (1, 'NO_REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-23 07:44:19.75578+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (2, 'NO_REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-23 07:44:19.756441+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (3, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 07:44:19.820175+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (4, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 07:44:19.82107+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (5, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-23 07:44:19.822655+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (6, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-23 07:44:19.822862+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (7, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 07:44:19.857936+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (8, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-23 07:44:19.864367+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (9, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-23 07:44:19.869944+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (10, 'DEPENDENCY', NULL, NULL, NULL, 11, NULL, NULL, NULL, '2026-11-23 07:44:19.878868+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (11, 'PLAN', NULL, NULL, 1, NULL, NULL, false, NULL, '2026-11-23 07:44:19.880786+00');
 
 
 --
 -- Data for Name: migration; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.migration VALUES (1, '2026-11-23 07:16:19.908545+00', 'b36626ab3a06481dea4e05a9ece8008e913589a4bad3bca88ef612df7d92a157');
-INSERT INTO rowrun.migration VALUES (2, '2026-11-23 07:16:19.985013+00', '8bc882226c70f7766592c9800ed3983cca0db46231ee8244e630f88154458dd1');
-INSERT INTO rowrun.migration VALUES (3, '2026-11-23 07:16:19.99886+00', '375cfd27ffa9510958576b0a9f6843b5058811141a6483b28d2cc676624ab2e7');
+INSERT INTO rowrun.migration VALUES (1, '2026-11-23 07:44:19.147535+00', 'b36626ab3a06481dea4e05a9ece8008e913589a4bad3bca88ef612df7d92a157');
+INSERT INTO rowrun.migration VALUES (2, '2026-11-23 07:44:19.225023+00', '8bc882226c70f7766592c9800ed3983cca0db46231ee8244e630f88154458dd1');
+INSERT INTO rowrun.migration VALUES (3, '2026-11-23 07:44:19.240104+00', '375cfd27ffa9510958576b0a9f6843b5058811141a6483b28d2cc676624ab2e7');
+INSERT INTO rowrun.migration VALUES (4, '2026-11-23 07:44:19.252211+00', '6808320d466e9fc1f608c3f3c15ec7fe9272c6f5c74536344b3716888f2594d8');
 
 
 --
@@ -10925,9 +11183,9 @@ INSERT INTO rowrun.migration VALUES (3, '2026-11-23 07:16:19.99886+00', '375cfd2
 -- Data for Name: plan; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.plan VALUES (1, 'default', 'in every state', 3, 'STOP_DATABASE', false, 1, '2026-11-23 07:16:20.412469+00', 0, 0);
-INSERT INTO rowrun.plan VALUES (2, 'default', 'complete', NULL, 'STOP_DATABASE', false, 1, '2026-11-23 07:16:20.412469+00', 0, 0);
-INSERT INTO rowrun.plan VALUES (3, 'default', 'failed', NULL, 'STOP_DATABASE', false, 1, '2026-11-23 07:16:20.412469+00', 0, 0);
+INSERT INTO rowrun.plan VALUES (1, 'default', 'in every state', 3, 'STOP_DATABASE', false, 1, '2026-11-23 07:44:19.761239+00', 0, 0);
+INSERT INTO rowrun.plan VALUES (2, 'default', 'complete', NULL, 'STOP_DATABASE', false, 1, '2026-11-23 07:44:19.761239+00', 0, 0);
+INSERT INTO rowrun.plan VALUES (3, 'default', 'failed', NULL, 'STOP_DATABASE', false, 1, '2026-11-23 07:44:19.761239+00', 0, 0);
 
 
 --
@@ -10941,15 +11199,15 @@ INSERT INTO rowrun.promotion_lock VALUES (1);
 -- Data for Name: replica_heartbeat; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.replica_heartbeat VALUES ('dump-1', '2026-11-23 07:16:20.40465+00', 'alive', '', '', '2026-11-23 07:16:20.40465+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP,SQL,DATABASE_MIGRATE}', '{orders}', '{}', 0, 0, NULL, NULL, false);
-INSERT INTO rowrun.replica_heartbeat VALUES ('dump-2', '2026-11-22 07:16:20.40465+00', 'gone', '', '', '2026-11-23 07:16:20.40465+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP}', '{}', '{}', 0, 0, NULL, NULL, false);
+INSERT INTO rowrun.replica_heartbeat VALUES ('dump-1', '2026-11-23 07:44:19.750766+00', 'alive', '', '', '2026-11-23 07:44:19.750766+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP,SQL,DATABASE_MIGRATE}', '{orders}', '{}', 0, 0, NULL, NULL, false);
+INSERT INTO rowrun.replica_heartbeat VALUES ('dump-2', '2026-11-22 07:44:19.750766+00', 'gone', '', '', '2026-11-23 07:44:19.750766+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP}', '{}', '{}', 0, 0, NULL, NULL, false);
 
 
 --
 -- Data for Name: schema_migrations; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.schema_migrations VALUES (3, false);
+INSERT INTO rowrun.schema_migrations VALUES (4, false);
 
 
 --
@@ -11258,8 +11516,19 @@ INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.waiting_pages()', '
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.waits_for(bigint[])', '0d40439be865232da51c668027d4b28e');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.waiting(bigint)', '91b04816d2b60e6c9e62fbe58f6ea0d6');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.next_delivery_id()', '755091312183296cbc5e101392d38a04');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.webhook_fill()', '9545fdc118746a63bfa3800cc58da659');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.webhook_fill()', '50d56cb09b19e1a9353b969606e304da');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'webhook_fill ON rowrun.webhook', '16b3d2ddc6ed944cfc052b3388d5e1d6');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.chat_message(jsonb)', '0f985e268fb58e9b1d7a1c2c3bab0bc6');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.chat_line(text)', '46ccd5d305b4505aafb496ca06a16047');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.slack_text(text)', '01d22d3b3e3b546bcd6d4a23b9c9bbc6');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.slack_body(text,text,text[],text)', '3520703d14bb8db07066f4d7d5782804');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.teams_text(text,jsonb)', '7d52a66acffb32736ca0d7f9472a116c');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.teams_body(text,text,text[],text)', '7c8e9ba1ab4ffb441a8c7fe13815c233');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.discord_text(text)', '19ea43d3853bc9e4511e12a3522fb4a8');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.discord_body(text,text,text[],text,text)', '44b2ac140a93a6626633b90ebf801ad3');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.webhook_body(text,text,text,text)', '2fa07b46e741e7e8c58a495b7be9f503');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.webhook_content_type(text)', 'ed44d677358b774666a1c52e8f24dda8');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.address_event(bigint[],text,bigint,integer,text)', 'b7c4c5417c0cc7ecbff24595bcdc942d');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.webhook_changed()', 'a73b176961465eb1065a694950b89ca1');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'webhook_changed ON rowrun.webhook', '83cf14e12abb98b9afde3edbdc5c8e41');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'webhook_delivery_changed ON rowrun.webhook_delivery', 'b9cb35aa30eeee0f3f62e8af6cf66d3c');
@@ -11267,8 +11536,8 @@ INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.webhook_deleted()',
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'webhook_deleted ON rowrun.webhook', '5cf57db4277573a88678be3e519e35ee');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.delete_webhook(bigint)', 'af2d77af35966705c16e28f37cd601f4');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.due_event(rowrun.plan)', '1d4478a5fc35fc883eca6196d18d779f');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.plan_message(rowrun.plan,text)', 'b44c48189ce502f857daf05c964ac078');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.announce_plans(bigint[])', '6a63499bbfad65a0d35ca61fff56233c');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.plan_message(rowrun.plan,text)', '0e3bacb9c0b99b2ed0073cc696285a5a');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.announce_plans(bigint[])', '6809d4ed440a16237ae0b857ea4fbc19');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.begin_round(bigint,integer,boolean)', 'd7eb3fddb35307c21dab07cd436f4405');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.next_rounds(bigint[])', 'cddcda6dd363bb235cdfacbe4b10801e');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.begin_rounds(bigint[],boolean)', 'b75cb2698337d73bd5fdd26dfd5cfdda');
@@ -11350,6 +11619,7 @@ INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.deployment_elsewher
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.renew_deployment(boolean)', '49e3e133626be3e53437be17a695a47b');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.abandon_run(bigint,text)', '8678be9ca7860a7358907a6caa0e8ca3');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.able_replicas(rowrun.task_run,timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.address_event(bigint[],text,bigint,integer,text)', '68b329da9893e34099c7d8ad5cb9c940');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.ago(interval)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.announce(text[])', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.announce_one(text)', '5f22133af45ac72b7ec32889e080e3bf');
@@ -11364,6 +11634,8 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.cancel_plan(
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.cancel_run(bigint,text)', 'c2ba613faa2c6feb14b4a540e486a14a');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.cancel_tick(bigint,text)', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.candidates(record,boolean,integer)', '07758e2f0022ca8da022427e98a73fe9');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.chat_line(text)', '8c3b1c22e20fce344c4faaa9e90c0eef');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.chat_message(jsonb)', '8c3b1c22e20fce344c4faaa9e90c0eef');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.check_id(bigint,regclass)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.check_isolation()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.check_plan(bigint)', '5f22133af45ac72b7ec32889e080e3bf');
@@ -11384,6 +11656,8 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.delete_plan(
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.delete_task(bigint)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.delete_webhook(bigint)', '1c249f7fb69999681983a93f8c339991');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.deployment_elsewhere()', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.discord_body(text,text,text[],text,text)', '8c3b1c22e20fce344c4faaa9e90c0eef');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.discord_text(text)', '8c3b1c22e20fce344c4faaa9e90c0eef');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.due_event(rowrun.plan)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.end_runs(bigint[],uuid[],text[],jsonb[],text[],bigint[])', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.end_worker_runs(uuid[],bigint[],text[],jsonb[],text[])', '68b329da9893e34099c7d8ad5cb9c940');
@@ -11443,7 +11717,6 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.notify_look(
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.other_versions(text,text)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.overlooked_databases(text[])', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.overlooked_plans(bigint[])', '5f22133af45ac72b7ec32889e080e3bf');
-INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.unmet_dependency', '37eca09cbaaa7a0b90f89f4e359a6d53');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.own_cause(rowrun.task,timestamp with time zone,timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.parse_schedule(text)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.passed_by(bigint[],timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
@@ -11494,6 +11767,8 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.set_skipped(
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.settle_plans(bigint[],jsonb,boolean)', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.skip_missed(bigint[])', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.skip_task(bigint,text)', '8678be9ca7860a7358907a6caa0e8ca3');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.slack_body(text,text,text[],text)', '8c3b1c22e20fce344c4faaa9e90c0eef');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.slack_text(text)', '8c3b1c22e20fce344c4faaa9e90c0eef');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.smallest_version(text)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.stuck_on_database(text,timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.take_for_worker(uuid,text,text[],integer,interval)', '68b329da9893e34099c7d8ad5cb9c940');
@@ -11522,6 +11797,8 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.task_run_kee
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.task_schedule_fill()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.task_scheduled()', '68b329da9893e34099c7d8ad5cb9c940');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.tasks_ahead(bigint)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.teams_body(text,text,text[],text)', '8c3b1c22e20fce344c4faaa9e90c0eef');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.teams_text(text,jsonb)', '8c3b1c22e20fce344c4faaa9e90c0eef');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.tick_after(bigint[],text,timestamp with time zone,timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.tick_that_follows(rowrun.task,rowrun.task_run,timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.too_deep(jsonb)', '5f22133af45ac72b7ec32889e080e3bf');
@@ -11544,7 +11821,9 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.waits_for(bi
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.waits_for_database(bigint[],timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.waits_for_plan(bigint[],timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.waits_for_replica(bigint[],timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.webhook_body(text,text,text,text)', '8c3b1c22e20fce344c4faaa9e90c0eef');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.webhook_changed()', '68b329da9893e34099c7d8ad5cb9c940');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.webhook_content_type(text)', '8c3b1c22e20fce344c4faaa9e90c0eef');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.webhook_deleted()', '68b329da9893e34099c7d8ad5cb9c940');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.webhook_fill()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.worker_claim_of(uuid,bigint)', '68b329da9893e34099c7d8ad5cb9c940');
@@ -11586,6 +11865,7 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.task_run', '5db
 INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.task_run_log', '429b6884ced0b742741602c129698d31');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.task_status', '37eca09cbaaa7a0b90f89f4e359a6d53');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.task_type', '3d0dde5ce7b60776974d075104244411');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.unmet_dependency', '37eca09cbaaa7a0b90f89f4e359a6d53');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.webhook', '3feb24455f0dc563e4f0aabb3187ba21');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.webhook_delivery', '423d03a7140d9056b45bf5f49d2fce1a');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.webhook_delivery_log', '37eca09cbaaa7a0b90f89f4e359a6d53');
@@ -11603,7 +11883,7 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.worker_request'
 -- Data for Name: stream_note; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.stream_note OVERRIDING SYSTEM VALUE VALUES (1, '2026-11-23 07:16:20.473442+00', 'warn', 'task_type.orphaned', 'kept', '{}', NULL);
+INSERT INTO rowrun.stream_note OVERRIDING SYSTEM VALUE VALUES (1, '2026-11-23 07:44:19.891641+00', 'warn', 'task_type.orphaned', 'kept', '{}', NULL);
 
 
 --
@@ -11616,21 +11896,21 @@ INSERT INTO rowrun.stream_note OVERRIDING SYSTEM VALUE VALUES (1, '2026-11-23 07
 -- Data for Name: task; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task VALUES (1, NULL, 'no plan', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:16:20.413669+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (2, NULL, 'handler', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:16:20.413669+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (3, NULL, 'handled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 3, '00:00:10', 'FAIL', 'handler', false, false, NULL, NULL, '{"team": "a"}', '2026-11-23 07:16:20.416849+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (4, NULL, 'scheduled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:16:20.418753+00', DEFAULT, NULL, NULL, NULL, '0 3 * * *', 'Europe/London', 'SKIP', NULL, NULL, 'QUEUE', NULL, NULL, '2026-11-23 07:16:20.419439+00', '{1,8,4294967294,8190,127,0,1}', 'info');
-INSERT INTO rowrun.task VALUES (5, 1, 'available', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:16:20.430438+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (8, 1, 'none', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:16:20.430438+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (9, 1, 'pending', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:16:20.430438+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (10, 1, 'running', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:16:20.430438+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (12, 1, 'migrate 1.10', 'DATABASE_MIGRATE', 'default', 'orders', '1.10', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:16:20.432457+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (13, 1, 'migrate 1.9', 'DATABASE_MIGRATE', 'default', 'orders', '1.9', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:16:20.432457+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (7, 1, 'done', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:16:20.430438+00', DEFAULT, 'DONE', NULL, 4, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (14, 2, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:16:20.434204+00', DEFAULT, 'DONE', NULL, 9, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (15, 3, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:16:20.434204+00', DEFAULT, 'FAILED', 1, 10, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (6, 1, 'canceled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:16:20.430438+00', DEFAULT, 'CANCELED', NULL, 3, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (11, 1, 'skipped', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, true, 'not wanted', NULL, '{}', '2026-11-23 07:16:20.430438+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (1, NULL, 'no plan', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:44:19.765188+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (2, NULL, 'handler', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:44:19.765188+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (3, NULL, 'handled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 3, '00:00:10', 'FAIL', 'handler', false, false, NULL, NULL, '{"team": "a"}', '2026-11-23 07:44:19.771969+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (4, NULL, 'scheduled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:44:19.777298+00', DEFAULT, NULL, NULL, NULL, '0 3 * * *', 'Europe/London', 'SKIP', NULL, NULL, 'QUEUE', NULL, NULL, '2026-11-23 07:44:19.778364+00', '{1,8,4294967294,8190,127,0,1}', 'info');
+INSERT INTO rowrun.task VALUES (5, 1, 'available', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:44:19.79698+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (8, 1, 'none', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:44:19.79698+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (9, 1, 'pending', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:44:19.79698+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (10, 1, 'running', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:44:19.79698+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (12, 1, 'migrate 1.10', 'DATABASE_MIGRATE', 'default', 'orders', '1.10', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:44:19.801431+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (13, 1, 'migrate 1.9', 'DATABASE_MIGRATE', 'default', 'orders', '1.9', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:44:19.801431+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (7, 1, 'done', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:44:19.79698+00', DEFAULT, 'DONE', NULL, 4, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (14, 2, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:44:19.805054+00', DEFAULT, 'DONE', NULL, 9, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (15, 3, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:44:19.805054+00', DEFAULT, 'FAILED', 1, 10, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (6, 1, 'canceled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 07:44:19.79698+00', DEFAULT, 'CANCELED', NULL, 3, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (11, 1, 'skipped', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, true, 'not wanted', NULL, '{}', '2026-11-23 07:44:19.79698+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
 
 
 --
@@ -11644,45 +11924,45 @@ INSERT INTO rowrun.task_dependency VALUES (9, 10);
 -- Data for Name: task_run; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task_run VALUES (1, 4, 0, NULL, 1, 'PENDING', '2026-11-24 03:00:00+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:16:20.418753+00', NULL, NULL, NULL, '2026-11-23 07:16:20.418753+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-24 03:00:00+00', 0, 0, NULL, NULL, '2026-11-24 03:00:00+00', '2026-11-24 03:01:00+00', NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (5, 9, 0, NULL, 5, 'PENDING', '2026-11-23 07:16:20.439285+00', '{"of": "pending"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:16:20.439285+00', NULL, NULL, NULL, '2026-11-23 07:16:20.439285+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-23 07:16:20.439285+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (7, 12, 0, NULL, 7, 'PENDING', '2026-11-23 07:16:20.439285+00', '{"of": "migrate 1.10"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.10', '2026-11-23 07:16:20.439285+00', NULL, NULL, NULL, '2026-11-23 07:16:20.439285+00', NULL, NULL, NULL, NULL, NULL, '{}', '0110210', true, NULL, NULL, NULL, '2026-11-23 07:16:20.439285+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (8, 13, 0, NULL, 8, 'PENDING', '2026-11-23 07:16:20.439285+00', '{"of": "migrate 1.9"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.9', '2026-11-23 07:16:20.439285+00', NULL, NULL, NULL, '2026-11-23 07:16:20.439285+00', NULL, NULL, NULL, NULL, NULL, '{}', '011019', true, NULL, NULL, NULL, '2026-11-23 07:16:20.439285+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (11, 1, 0, NULL, 11, 'PENDING', '2126-11-23 07:16:20.443996+00', '{}', 0, 'key 1', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:16:20.443996+00', NULL, NULL, NULL, '2026-11-23 07:16:20.443996+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2126-11-23 07:16:20.443996+00', 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (2, 5, 0, NULL, 2, 'AVAILABLE', '2026-11-23 07:16:20.439285+00', '{"of": "available"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:16:20.439285+00', '2026-11-23 07:16:20.447389+00', NULL, NULL, '2026-11-23 07:16:20.447389+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (12, 1, 0, NULL, 12, 'AVAILABLE', '2126-11-23 07:16:20.443996+00', '{}', 0, 'key 2', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:16:20.443996+00', '2026-11-23 07:16:20.448181+00', NULL, NULL, '2026-11-23 07:16:20.448181+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (6, 10, 0, NULL, 6, 'RUNNING', '2026-11-23 07:16:20.439285+00', '{"of": "running"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:16:20.439285+00', '2026-11-23 07:16:20.448081+00', '2026-11-23 07:16:20.45206+00', NULL, '2026-11-23 07:16:20.45206+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (13, 1, 0, NULL, 13, 'RUNNING', '2126-11-23 07:16:20.443996+00', '{}', 0, 'key 3', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:16:20.443996+00', '2026-11-23 07:16:20.448212+00', '2026-11-23 07:16:20.452508+00', NULL, '2026-11-23 07:16:20.452508+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (4, 7, 0, NULL, 4, 'DONE', '2026-11-23 07:16:20.439285+00', '{"of": "done"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:16:20.439285+00', '2026-11-23 07:16:20.448021+00', '2026-11-23 07:16:20.451388+00', '2026-11-23 07:16:20.454565+00', '2026-11-23 07:16:20.454565+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (9, 14, 0, NULL, 9, 'DONE', '2026-11-23 07:16:20.439285+00', '{"of": "only"}', 0, NULL, 'postgres', 2, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:16:20.439285+00', '2026-11-23 07:16:20.448119+00', '2026-11-23 07:16:20.452262+00', '2026-11-23 07:16:20.454939+00', '2026-11-23 07:16:20.454939+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (14, 1, 0, NULL, 14, 'DONE', '2126-11-23 07:16:20.443996+00', '{}', 0, 'key 4', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:16:20.443996+00', '2026-11-23 07:16:20.448237+00', '2026-11-23 07:16:20.452615+00', '2026-11-23 07:16:20.454991+00', '2026-11-23 07:16:20.454991+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (10, 15, 0, NULL, 10, 'FAILED', '2026-11-23 07:16:20.439285+00', '{"of": "only"}', 0, NULL, 'postgres', 3, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:16:20.439285+00', '2026-11-23 07:16:20.44815+00', '2026-11-23 07:16:20.452393+00', '2026-11-23 07:16:20.459724+00', '2026-11-23 07:16:20.459724+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (15, 1, 0, NULL, 15, 'FAILED', '2126-11-23 07:16:20.443996+00', '{}', 0, 'key 5', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:16:20.443996+00', '2026-11-23 07:16:20.44826+00', '2026-11-23 07:16:20.45272+00', '2026-11-23 07:16:20.45997+00', '2026-11-23 07:16:20.45997+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (16, 1, 0, NULL, 16, 'CANCELED', '2126-11-23 07:16:20.443996+00', '{}', 0, 'key 6', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:16:20.443996+00', NULL, NULL, '2026-11-23 07:16:20.463275+00', '2026-11-23 07:16:20.463275+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (3, 6, 0, NULL, 3, 'CANCELED', '2026-11-23 07:16:20.439285+00', '{"of": "canceled"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:16:20.439285+00', NULL, NULL, '2026-11-23 07:16:20.463618+00', '2026-11-23 07:16:20.463618+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (17, 3, 0, NULL, 17, 'FAILED', '2126-11-23 07:16:20.445714+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:16:20.445714+00', '2026-11-23 07:16:20.448285+00', '2026-11-23 07:16:20.452777+00', '2026-11-23 07:16:20.46002+00', '2026-11-23 07:16:20.46002+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, NULL, true, NULL, NULL, 0, 0, 18, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (18, 3, 1, 17, 17, 'AVAILABLE', '2026-11-23 07:16:20.468048+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:16:20.468048+00', '2026-11-23 07:16:20.470487+00', NULL, NULL, '2026-11-23 07:16:20.468048+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, 'UNTOLD', NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (1, 4, 0, NULL, 1, 'PENDING', '2026-11-24 03:00:00+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:44:19.777298+00', NULL, NULL, NULL, '2026-11-23 07:44:19.777298+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-24 03:00:00+00', 0, 0, NULL, NULL, '2026-11-24 03:00:00+00', '2026-11-24 03:01:00+00', NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (5, 9, 0, NULL, 5, 'PENDING', '2026-11-23 07:44:19.818158+00', '{"of": "pending"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:44:19.818158+00', NULL, NULL, NULL, '2026-11-23 07:44:19.818158+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-23 07:44:19.818158+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (7, 12, 0, NULL, 7, 'PENDING', '2026-11-23 07:44:19.818158+00', '{"of": "migrate 1.10"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.10', '2026-11-23 07:44:19.818158+00', NULL, NULL, NULL, '2026-11-23 07:44:19.818158+00', NULL, NULL, NULL, NULL, NULL, '{}', '0110210', true, NULL, NULL, NULL, '2026-11-23 07:44:19.818158+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (8, 13, 0, NULL, 8, 'PENDING', '2026-11-23 07:44:19.818158+00', '{"of": "migrate 1.9"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.9', '2026-11-23 07:44:19.818158+00', NULL, NULL, NULL, '2026-11-23 07:44:19.818158+00', NULL, NULL, NULL, NULL, NULL, '{}', '011019', true, NULL, NULL, NULL, '2026-11-23 07:44:19.818158+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (11, 1, 0, NULL, 11, 'PENDING', '2126-11-23 07:44:19.825414+00', '{}', 0, 'key 1', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:44:19.825414+00', NULL, NULL, NULL, '2026-11-23 07:44:19.825414+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2126-11-23 07:44:19.825414+00', 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (2, 5, 0, NULL, 2, 'AVAILABLE', '2026-11-23 07:44:19.818158+00', '{"of": "available"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:44:19.818158+00', '2026-11-23 07:44:19.836106+00', NULL, NULL, '2026-11-23 07:44:19.836106+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (12, 1, 0, NULL, 12, 'AVAILABLE', '2126-11-23 07:44:19.825414+00', '{}', 0, 'key 2', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:44:19.825414+00', '2026-11-23 07:44:19.8374+00', NULL, NULL, '2026-11-23 07:44:19.8374+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (6, 10, 0, NULL, 6, 'RUNNING', '2026-11-23 07:44:19.818158+00', '{"of": "running"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:44:19.818158+00', '2026-11-23 07:44:19.837217+00', '2026-11-23 07:44:19.845065+00', NULL, '2026-11-23 07:44:19.845065+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (13, 1, 0, NULL, 13, 'RUNNING', '2126-11-23 07:44:19.825414+00', '{}', 0, 'key 3', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:44:19.825414+00', '2026-11-23 07:44:19.837454+00', '2026-11-23 07:44:19.845563+00', NULL, '2026-11-23 07:44:19.845563+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (4, 7, 0, NULL, 4, 'DONE', '2026-11-23 07:44:19.818158+00', '{"of": "done"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:44:19.818158+00', '2026-11-23 07:44:19.837116+00', '2026-11-23 07:44:19.844217+00', '2026-11-23 07:44:19.851866+00', '2026-11-23 07:44:19.851866+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (9, 14, 0, NULL, 9, 'DONE', '2026-11-23 07:44:19.818158+00', '{"of": "only"}', 0, NULL, 'postgres', 2, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:44:19.818158+00', '2026-11-23 07:44:19.837286+00', '2026-11-23 07:44:19.845281+00', '2026-11-23 07:44:19.852399+00', '2026-11-23 07:44:19.852399+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (14, 1, 0, NULL, 14, 'DONE', '2126-11-23 07:44:19.825414+00', '{}', 0, 'key 4', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:44:19.825414+00', '2026-11-23 07:44:19.837499+00', '2026-11-23 07:44:19.845719+00', '2026-11-23 07:44:19.853479+00', '2026-11-23 07:44:19.853479+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (10, 15, 0, NULL, 10, 'FAILED', '2026-11-23 07:44:19.818158+00', '{"of": "only"}', 0, NULL, 'postgres', 3, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:44:19.818158+00', '2026-11-23 07:44:19.837342+00', '2026-11-23 07:44:19.845425+00', '2026-11-23 07:44:19.866567+00', '2026-11-23 07:44:19.866567+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (15, 1, 0, NULL, 15, 'FAILED', '2126-11-23 07:44:19.825414+00', '{}', 0, 'key 5', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:44:19.825414+00', '2026-11-23 07:44:19.837542+00', '2026-11-23 07:44:19.845859+00', '2026-11-23 07:44:19.866998+00', '2026-11-23 07:44:19.866998+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (16, 1, 0, NULL, 16, 'CANCELED', '2126-11-23 07:44:19.825414+00', '{}', 0, 'key 6', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:44:19.825414+00', NULL, NULL, '2026-11-23 07:44:19.871942+00', '2026-11-23 07:44:19.871942+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (3, 6, 0, NULL, 3, 'CANCELED', '2026-11-23 07:44:19.818158+00', '{"of": "canceled"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:44:19.818158+00', NULL, NULL, '2026-11-23 07:44:19.872428+00', '2026-11-23 07:44:19.872428+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (17, 3, 0, NULL, 17, 'FAILED', '2126-11-23 07:44:19.830168+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:44:19.830168+00', '2026-11-23 07:44:19.837589+00', '2026-11-23 07:44:19.845924+00', '2026-11-23 07:44:19.867083+00', '2026-11-23 07:44:19.867083+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, NULL, true, NULL, NULL, 0, 0, 18, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (18, 3, 1, 17, 17, 'AVAILABLE', '2026-11-23 07:44:19.881778+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 07:44:19.881778+00', '2026-11-23 07:44:19.886445+00', NULL, NULL, '2026-11-23 07:44:19.881778+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, 'UNTOLD', NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
 
 
 --
 -- Data for Name: task_run_log; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task_run_log VALUES (1, 1, '2026-11-23 07:16:20.472265+00', NULL, 'note', '{"text": "kept"}');
+INSERT INTO rowrun.task_run_log VALUES (1, 1, '2026-11-23 07:44:19.889351+00', NULL, 'note', '{"text": "kept"}');
 
 
 --
 -- Data for Name: task_type; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task_type VALUES ('OLD', true, NULL, NULL, '2026-11-23 07:16:20.472859+00');
+INSERT INTO rowrun.task_type VALUES ('OLD', true, NULL, NULL, '2026-11-23 07:44:19.89041+00');
 
 
 --
 -- Data for Name: webhook; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.webhook VALUES (1, 'default', 'hook', 'https://example.com/hook', NULL, '{PIPELINE_FAILED,PIPELINE_COMPLETED}', 'standard', true, '2026-11-23 07:16:20.409687+00');
+INSERT INTO rowrun.webhook VALUES (1, 'default', 'hook', 'https://example.com/hook', NULL, '{PIPELINE_FAILED,PIPELINE_COMPLETED}', 'standard', true, '2026-11-23 07:44:19.757302+00');
 
 
 --
@@ -12896,6 +13176,13 @@ GRANT UPDATE(cancel_reason) ON TABLE rowrun.task_run TO rowrun_client;
 
 
 --
+-- Name: FUNCTION address_event(webhooks bigint[], event text, plan_id bigint, round integer, standard text); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.address_event(webhooks bigint[], event text, plan_id bigint, round integer, standard text) FROM PUBLIC;
+
+
+--
 -- Name: FUNCTION announce_plans(plan_ids bigint[]); Type: ACL; Schema: rowrun; Owner: -
 --
 
@@ -12966,6 +13253,24 @@ GRANT ALL ON FUNCTION rowrun.cancel_tick(run_id bigint, reason text) TO rowrun_r
 
 REVOKE ALL ON FUNCTION rowrun.candidates(marks record, due boolean, most integer, OUT ids bigint[], OUT of_plans bigint[], OUT cut_off text[], OUT more boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION rowrun.candidates(marks record, due boolean, most integer, OUT ids bigint[], OUT of_plans bigint[], OUT cut_off text[], OUT more boolean) TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION chat_line(line text); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.chat_line(line text) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.chat_line(line text) TO rowrun_author;
+GRANT ALL ON FUNCTION rowrun.chat_line(line text) TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION chat_message(message jsonb, OUT title text, OUT subject text, OUT lines text[]); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.chat_message(message jsonb, OUT title text, OUT subject text, OUT lines text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.chat_message(message jsonb, OUT title text, OUT subject text, OUT lines text[]) TO rowrun_author;
+GRANT ALL ON FUNCTION rowrun.chat_message(message jsonb, OUT title text, OUT subject text, OUT lines text[]) TO rowrun_replica;
 
 
 --
@@ -13069,6 +13374,24 @@ GRANT ALL ON FUNCTION rowrun.complete_run(run_id bigint, claim uuid, result json
 
 REVOKE ALL ON FUNCTION rowrun.delete_webhook(webhook_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION rowrun.delete_webhook(webhook_id bigint) TO rowrun_author;
+
+
+--
+-- Name: FUNCTION discord_text(said text); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.discord_text(said text) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.discord_text(said text) TO rowrun_author;
+GRANT ALL ON FUNCTION rowrun.discord_text(said text) TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION discord_body(title text, subject text, lines text[], link text, event text); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.discord_body(title text, subject text, lines text[], link text, event text) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.discord_body(title text, subject text, lines text[], link text, event text) TO rowrun_author;
+GRANT ALL ON FUNCTION rowrun.discord_body(title text, subject text, lines text[], link text, event text) TO rowrun_replica;
 
 
 --
@@ -13549,6 +13872,24 @@ GRANT ALL ON FUNCTION rowrun.skip_task(task_id bigint, reason text) TO rowrun_re
 
 
 --
+-- Name: FUNCTION slack_text(said text); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.slack_text(said text) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.slack_text(said text) TO rowrun_author;
+GRANT ALL ON FUNCTION rowrun.slack_text(said text) TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION slack_body(title text, subject text, lines text[], link text); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.slack_body(title text, subject text, lines text[], link text) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.slack_body(title text, subject text, lines text[], link text) TO rowrun_author;
+GRANT ALL ON FUNCTION rowrun.slack_body(title text, subject text, lines text[], link text) TO rowrun_replica;
+
+
+--
 -- Name: FUNCTION take_for_worker(request_id uuid, replica text, types text[], most integer, lease interval); Type: ACL; Schema: rowrun; Owner: -
 --
 
@@ -13613,6 +13954,24 @@ REVOKE ALL ON FUNCTION rowrun.task_scheduled() FROM PUBLIC;
 
 
 --
+-- Name: FUNCTION teams_text(said text, looks jsonb); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.teams_text(said text, looks jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.teams_text(said text, looks jsonb) TO rowrun_author;
+GRANT ALL ON FUNCTION rowrun.teams_text(said text, looks jsonb) TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION teams_body(title text, subject text, lines text[], link text); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.teams_body(title text, subject text, lines text[], link text) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.teams_body(title text, subject text, lines text[], link text) TO rowrun_author;
+GRANT ALL ON FUNCTION rowrun.teams_body(title text, subject text, lines text[], link text) TO rowrun_replica;
+
+
+--
 -- Name: FUNCTION unskip_task(task_id bigint); Type: ACL; Schema: rowrun; Owner: -
 --
 
@@ -13630,10 +13989,28 @@ GRANT ALL ON FUNCTION rowrun.verdicts_on(run_ids bigint[], OUT ids bigint[], OUT
 
 
 --
+-- Name: FUNCTION webhook_body(format text, message_id text, standard text, base text); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.webhook_body(format text, message_id text, standard text, base text) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.webhook_body(format text, message_id text, standard text, base text) TO rowrun_author;
+GRANT ALL ON FUNCTION rowrun.webhook_body(format text, message_id text, standard text, base text) TO rowrun_replica;
+
+
+--
 -- Name: FUNCTION webhook_changed(); Type: ACL; Schema: rowrun; Owner: -
 --
 
 REVOKE ALL ON FUNCTION rowrun.webhook_changed() FROM PUBLIC;
+
+
+--
+-- Name: FUNCTION webhook_content_type(format text); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.webhook_content_type(format text) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.webhook_content_type(format text) TO rowrun_author;
+GRANT ALL ON FUNCTION rowrun.webhook_content_type(format text) TO rowrun_replica;
 
 
 --

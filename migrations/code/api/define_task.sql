@@ -5,6 +5,7 @@ CREATE OR REPLACE FUNCTION rowrun.define_task(name text, type text, payload json
     RETURNS bigint LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
+    known bigint;
     made bigint;
     replaced text; -- what it had
 BEGIN
@@ -12,7 +13,8 @@ BEGIN
         RAISE EXCEPTION 'define_task needs a name' USING ERRCODE = 'RR003', HINT = 'The name is how run_task finds it.';
     END IF;
     LOOP
-        -- An INSERT first would draw an id at each call.
+        -- A look first: the INSERT of a task that exists would draw an id at each call. INSERT and UPDATE both run even where
+        -- nothing is to be changed, so that the answer of rights is the same whatever stands in the table.
         SELECT k.id, concat_ws(', ',
                    CASE WHEN k.type <> define_task.type THEN 'type ' || k.type END,
                    CASE WHEN k.payload <> coalesce(define_task.payload, '{}') THEN 'payload' END,
@@ -27,30 +29,27 @@ BEGIN
                    CASE WHEN k.retry_delay <> coalesce(define_task.retry_delay, '10 s') THEN 'retry_delay ' || k.retry_delay END,
                    CASE WHEN k.on_stale <> coalesce(define_task.on_stale, 'FAIL') THEN 'on_stale ' || k.on_stale END,
                    CASE WHEN k.labels <> coalesce(define_task.labels, '{}') THEN 'labels' END)
-        INTO made, replaced FROM rowrun.task k WHERE k.name = define_task.name AND k.plan_id IS NULL;
-        EXIT WHEN FOUND AND replaced = '';
-        IF FOUND THEN
-            UPDATE rowrun.task k
-            SET type = define_task.type, payload = define_task.payload, queue = define_task.queue, database_id = define_task.database_id,
-                version = define_task.version, sequential = define_task.sequential, priority = define_task.priority,
-                timeout = define_task.timeout, progress_timeout = define_task.progress_timeout, max_attempts = define_task.max_attempts,
-                retry_delay = define_task.retry_delay, on_stale = define_task.on_stale, labels = define_task.labels
-            WHERE k.id = made AND k.name = define_task.name AND k.plan_id IS NULL;
-            IF FOUND THEN
-                RAISE NOTICE 'define_task: task "%" (id %) is brought up to date; it had another: %', define_task.name, made, replaced;
-                EXIT;
-            END IF;
-        ELSE
-            INSERT INTO rowrun.task AS k (name, type, payload, queue, database_id, version, sequential, priority, timeout,
-                                          progress_timeout, max_attempts, retry_delay, on_stale, labels)
-            VALUES (define_task.name, define_task.type, define_task.payload, define_task.queue, define_task.database_id,
-                    define_task.version, define_task.sequential, define_task.priority, define_task.timeout,
-                    define_task.progress_timeout, define_task.max_attempts, define_task.retry_delay, define_task.on_stale,
-                    define_task.labels)
-            ON CONFLICT (name) WHERE name <> '' AND plan_id IS NULL DO NOTHING
-            RETURNING k.id INTO made;
-            EXIT WHEN FOUND;
+        INTO known, replaced FROM rowrun.task k WHERE k.name = define_task.name AND k.plan_id IS NULL;
+        INSERT INTO rowrun.task AS k (name, type, payload, queue, database_id, version, sequential, priority, timeout,
+                                      progress_timeout, max_attempts, retry_delay, on_stale, labels)
+        SELECT define_task.name, define_task.type, define_task.payload, define_task.queue, define_task.database_id,
+               define_task.version, define_task.sequential, define_task.priority, define_task.timeout,
+               define_task.progress_timeout, define_task.max_attempts, define_task.retry_delay, define_task.on_stale, define_task.labels
+        WHERE known IS NULL
+        ON CONFLICT (name) WHERE name <> '' AND plan_id IS NULL DO NOTHING
+        RETURNING k.id INTO made;
+        EXIT WHEN FOUND;
+        UPDATE rowrun.task k
+        SET type = define_task.type, payload = define_task.payload, queue = define_task.queue, database_id = define_task.database_id,
+            version = define_task.version, sequential = define_task.sequential, priority = define_task.priority,
+            timeout = define_task.timeout, progress_timeout = define_task.progress_timeout, max_attempts = define_task.max_attempts,
+            retry_delay = define_task.retry_delay, on_stale = define_task.on_stale, labels = define_task.labels
+        WHERE k.id = known AND k.name = define_task.name AND k.plan_id IS NULL
+        RETURNING k.id INTO made;
+        IF FOUND AND replaced <> '' THEN
+            RAISE NOTICE 'define_task: task "%" (id %) is brought up to date; it had another: %', define_task.name, made, replaced;
         END IF;
+        EXIT WHEN made IS NOT NULL;
     END LOOP;
     RETURN made;
 END $$;
