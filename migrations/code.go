@@ -32,8 +32,19 @@ type codeFiles struct {
 	text    string    // of all files, for edition
 }
 
-// readCode reads what the manifest names; nil where there is no manifest.
-func readCode(fsys fs.FS) (*codeFiles, error) {
+// manifest is what names the files of the code, in the order in which they are applied.
+type manifest struct {
+	release int
+	files   []string
+	line    []int // of each file
+}
+
+func (m *manifest) fail(line int, format string, args ...any) error {
+	return &sourceError{manifestFile, line, fmt.Sprintf(format, args...)}
+}
+
+// readManifest is nil where there is none.
+func readManifest(fsys fs.FS) (*manifest, error) {
 	text, err := fs.ReadFile(fsys, manifestFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil //nolint:nilnil // tables alone
@@ -41,31 +52,42 @@ func readCode(fsys fs.FS) (*codeFiles, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the manifest: %w", err)
 	}
-	c := &codeFiles{}
-	named := map[string]bool{}
-	byKey := map[string]*source{}
+	m := &manifest{}
 	lines := bufio.NewScanner(strings.NewReader(string(text)))
 	for n := 1; lines.Scan(); n++ {
 		line := strings.TrimSpace(lines.Text())
-		fail := func(format string, args ...any) error {
-			return &sourceError{manifestFile, n, fmt.Sprintf(format, args...)}
-		}
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
 		if number, ok := strings.CutPrefix(line, "release "); ok {
-			if c.release, err = strconv.Atoi(number); err != nil || c.release < 1 {
-				return nil, fail("%q is no number of a release", number)
+			if m.release, err = strconv.Atoi(number); err != nil || m.release < 1 {
+				return nil, m.fail(n, "%q is no number of a release", number)
 			}
 			continue
 		}
-		if named[line] {
-			return nil, fail("%s stands here twice", line)
+		if slices.Contains(m.files, line) {
+			return nil, m.fail(n, "%s stands here twice", line)
 		}
-		named[line] = true
+		m.files, m.line = append(m.files, line), append(m.line, n)
+	}
+	if m.release == 0 {
+		return nil, m.fail(1, "it doesn't say which release this is")
+	}
+	return m, nil
+}
+
+// readCode reads what the manifest names; nil where there is no manifest.
+func readCode(fsys fs.FS) (*codeFiles, error) {
+	m, err := readManifest(fsys)
+	if m == nil {
+		return nil, err
+	}
+	c := &codeFiles{release: m.release}
+	byKey := map[string]*source{}
+	for i, line := range m.files {
 		data, err := fs.ReadFile(fsys, path.Join("code", line))
 		if err != nil {
-			return nil, fail("there is no file code/%s", line)
+			return nil, m.fail(m.line[i], "there is no file code/%s", line)
 		}
 		objects, err := sources(line, string(data))
 		if err != nil {
@@ -80,11 +102,8 @@ func readCode(fsys fs.FS) (*codeFiles, error) {
 		c.objects = append(c.objects, objects...)
 		c.text += string(data)
 	}
-	if c.release == 0 {
-		return nil, &sourceError{manifestFile, 1, "it doesn't say which release this is"}
-	}
 	return c, fs.WalkDir(fsys, "code", func(file string, entry fs.DirEntry, err error) error {
-		if err == nil && !entry.IsDir() && file != manifestFile && !named[strings.TrimPrefix(file, "code/")] {
+		if err == nil && !entry.IsDir() && file != manifestFile && !slices.Contains(m.files, strings.TrimPrefix(file, "code/")) {
 			return &sourceError{file, 1, "the manifest doesn't name this file"}
 		}
 		return err

@@ -26,6 +26,16 @@ type files struct {
 }
 
 func readFiles(fsys fs.FS) (*files, error) {
+	read, err := readTables(fsys)
+	if err != nil {
+		return nil, err
+	}
+	read.code, err = readCode(fsys)
+	return read, err
+}
+
+// readTables leaves the code out.
+func readTables(fsys fs.FS) (*files, error) {
 	driver, err := iofs.New(fsys, "tables")
 	if err != nil {
 		return nil, fmt.Errorf("read migrations: %w", err)
@@ -46,8 +56,7 @@ func readFiles(fsys fs.FS) (*files, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read migrations: %w", err)
 	}
-	read.code, err = readCode(fsys)
-	return read, err
+	return read, nil
 }
 
 // path is the file that a step is applied from.

@@ -50,6 +50,7 @@ type Store struct {
 	passSize, retentionSize, staleSize Batch
 	// encoding is how the database stores text, a string; nothing before the first connection.
 	encoding atomic.Value
+	standby  atomic.Bool
 	keys     keyring
 }
 
@@ -75,7 +76,9 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if c.Lease > 0 {
 		pc.MaxConns = int32(max(2, c.MaxConns-3))
 	}
-	pc.MinConns = 1
+	if c.Lease > 0 {
+		pc.MinConns = 1 // a command asks once: one connection kept ready beside its own would only be opened
+	}
 	pc.MaxConnIdleTime = 5 * time.Minute
 	pc.HealthCheckPeriod = time.Minute
 	pc.ShouldPing = mustPing
@@ -105,6 +108,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	pc.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
 		useBoundedTimes(conn.TypeMap())
 		s.encoding.Store(conn.PgConn().ParameterStatus("server_encoding"))
+		s.standby.Store(conn.PgConn().ParameterStatus("in_hot_standby") == "on")
 		if !c.Pooled {
 			s.sessions.Store(conn.PgConn().PID(), true)
 		}
@@ -195,6 +199,9 @@ func (s *Store) SchemaCode(ctx context.Context) (release int, hash string, err e
 	}
 	return release, hash, nil
 }
+
+// Standby tells whether the server that a connection was last made to is a standby, as the server reports of itself.
+func (s *Store) Standby() bool { return s.standby.Load() }
 
 // Deployment is the identity of this deployment, a uuid.
 func (s *Store) Deployment(ctx context.Context) (string, error) {

@@ -38,9 +38,9 @@ func CheckSchema(ctx context.Context, s *store.Store) error {
 			version, latest)
 	case release == 0:
 		return errors.New("the schema has tables but no functions, as after a migration that was interrupted: run `rowrun migrate up`, or serve with --migrate")
-	case release < migrations.OwnCode().Release:
+	case release < migrations.Release():
 		return fmt.Errorf("the schema's code is of release %d and this program needs %d: run `rowrun migrate up`, or serve with --migrate",
-			release, migrations.OwnCode().Release)
+			release, migrations.Release())
 	}
 	return nil
 }

@@ -53,10 +53,24 @@ func (c *client) open(cmd *cobra.Command) (*store.Store, error) {
 	if err := c.resolve(); err != nil {
 		return nil, err
 	}
+	// All is well most of the time, and one connection tells so. Only where it isn't, it is found out why, or waited.
 	ctx, log := cmd.Context(), c.log.ForPerson(cmd)
+	try, cancel := context.WithTimeout(ctx, time.Second)
+	s, err := c.connected(try)
+	cancel()
+	if err == nil && !s.Standby() {
+		return s, nil
+	} else if err == nil {
+		s.Close()
+	}
 	if err := connect.Wait(ctx, c.database.DirectURL, c.database.Source, c.patience, log); err != nil {
 		return nil, err
 	}
+	return c.connected(ctx)
+}
+
+// connected has a connection to a database with the schema.
+func (c *client) connected(ctx context.Context) (*store.Store, error) {
 	s, err := store.Open(ctx, store.Config{URL: c.database.DirectURL, MaxConns: 2})
 	if err != nil {
 		return nil, err

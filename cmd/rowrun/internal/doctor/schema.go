@@ -47,7 +47,7 @@ func (d *doctor) checkSchema(ctx context.Context) error {
 // codeMissing says that the schema lacks its functions, or has those of an earlier release.
 func (d *doctor) codeMissing(ctx context.Context) bool {
 	release, _, err := d.store.SchemaCode(ctx)
-	switch own := migrations.OwnCode().Release; {
+	switch own := migrations.Release(); {
 	case err != nil || release >= own:
 		return false // who may not read that is told of its privileges
 	case release == 0:
