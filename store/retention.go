@@ -24,9 +24,11 @@ const retentionWindow = 5000
 // a plan's task earlier runs but never the last, and plans as a whole once every task is skipped or has only ended
 // runs, all before that, and nothing is still to be told of them; deliveries once they are settled. A task's own
 // retention goes before keep, but a plan as a whole is never removed before keep. It walks the runs by id in small
-// transactions, so that it holds nothing up.
-func (s *Store) RemoveOld(ctx context.Context, keep time.Duration) (Removed, error) {
-	var gone Removed
+// transactions, so that it holds nothing up, and tells watch (may be nil) after each how much has gone so far.
+func (s *Store) RemoveOld(ctx context.Context, keep time.Duration, watch func(Removed)) (gone Removed, err error) {
+	if watch == nil {
+		watch = func(Removed) {}
+	}
 	after := int64(math.MinInt64)
 	for {
 		var upTo int64
@@ -53,6 +55,7 @@ func (s *Store) RemoveOld(ctx context.Context, keep time.Duration) (Removed, err
 			return gone, fmt.Errorf("remove old runs: %w", err)
 		}
 		after = upTo
+		watch(gone)
 	}
 	early, err := s.removeEarly(ctx, keep)
 	gone.Runs += early
@@ -70,6 +73,7 @@ func (s *Store) RemoveOld(ctx context.Context, keep time.Duration) (Removed, err
 			return gone, fmt.Errorf("remove old plans: %w", err)
 		}
 		gone.Plans += tag.RowsAffected()
+		watch(gone)
 		if tag.RowsAffected() < 100 {
 			break
 		}
@@ -80,6 +84,7 @@ func (s *Store) RemoveOld(ctx context.Context, keep time.Duration) (Removed, err
 			return gone, fmt.Errorf("remove old deliveries: %w", err)
 		}
 		gone.Deliveries += tag.RowsAffected()
+		watch(gone)
 		if tag.RowsAffected() < 1000 {
 			return gone, nil
 		}

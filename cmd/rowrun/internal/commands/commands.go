@@ -35,6 +35,7 @@ func All(env cli.Environment) []*cobra.Command {
 		newWebhook(env),
 		newRun(env),
 		newStatus(env),
+		newCleanup(env),
 		newDoctor(env),
 		newHealthcheck(env),
 		newDrain(env),
