@@ -139,7 +139,7 @@ INSERT INTO rowrun.task (id, name, type, queue, plan_id, database_id) VALUES
 (700, 'mine', 'MINE', 'far', 900, 'orders'), (701, 'other', 'NOOP', 'default', NULL, NULL);
 INSERT INTO rowrun.task_run (id, task_id) VALUES (500, 700), (501, 701), (502, 701)`)
 	for _, args := range [][]string{
-		{"--plan", "900"}, {"--task", "mine"}, {"--task", "700"}, {"--run", "500"}, {"--type", "MINE,SQL"}, {"--queue", "far"}, {"--database", "orders"},
+		{"--plan", "900"}, {"--plan", "a"}, {"--task", "mine"}, {"--task", "700"}, {"--run", "500"}, {"--type", "MINE,SQL"}, {"--queue", "far"}, {"--database", "orders"},
 	} {
 		for _, format := range []string{"json", "text"} {
 			reader, writer := io.Pipe()
@@ -155,11 +155,14 @@ INSERT INTO rowrun.task_run (id, task_id) VALUES (500, 700), (501, 701), (502, 7
 	require.Equal(t, cli.ExitDone, got.Code, got.Stderr)
 	require.Equal(t, 2, strings.Count(got.Stdout, "\n"), got.Stdout)
 	require.Equal(t, 2, strings.Count(got.Stdout, `"to":"CANCELED"`), got.Stdout)
-	for _, wrong := range [][]string{{"--plan", "x"}, {"--run", "0"}, {"--status", "OPEN"}} {
+	for _, wrong := range [][]string{{"--plan", "x", "--replica", "http://127.0.0.1:1"}, {"--run", "0"}, {"--status", "OPEN"}} {
 		got = rowrun(t.Context(), t, map[string]string{"DATABASE_URL": url}, append([]string{"stream"}, wrong...)...)
 		require.Equal(t, cli.ExitUsage, got.Code)
 		require.Contains(t, got.Stderr, wrong[0]+": ")
 	}
+	got = rowrun(t.Context(), t, map[string]string{"DATABASE_URL": url}, "stream", "--plan", "x")
+	require.Equal(t, cli.ExitFailed, got.Code)
+	require.Contains(t, got.Stderr, `no plan named "x"`)
 }
 
 // A replica's own history answers from any of its lines on, and again after the connection was lost.

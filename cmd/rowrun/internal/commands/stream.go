@@ -62,7 +62,11 @@ func (c *streamConfig) validate(lookup func(string) (string, bool)) error {
 		}
 	}
 	var err error
-	if c.wants, err = c.Filter.parse(); err != nil {
+	unknown := int64(0)
+	if c.Replica == "" && c.Filter.planName() != "" {
+		unknown = 1 // found later, by its name
+	}
+	if c.wants, err = c.Filter.parse(unknown); err != nil {
 		return err
 	}
 	if c.HTTPToken, err = cli.ResolveToken("--http-token", c.HTTPToken, lookup); err != nil {
@@ -120,6 +124,16 @@ func showStream(ctx context.Context, c *streamConfig, out io.Writer, log zerolog
 		return cli.Stopped(ctx, err)
 	}
 	defer opened.Close()
+	if name := c.Filter.planName(); name != "" {
+		found, err := opened.PlansNamed(ctx, name, maxNamed)
+		plan, err := theOne(ctx, opened, planRow, name, found, err)
+		if err != nil {
+			return cli.Stopped(ctx, err)
+		}
+		if c.wants, err = c.Filter.parse(plan); err != nil {
+			return err
+		}
+	}
 	printer, err := stream.NewPrinter(stream.PrinterConfig{Out: out, Text: c.Format == "text", Color: cli.InColor(out), Wants: c.wants})
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package commands
 
 import (
 	"net/url"
+	"strconv"
 
 	"github.com/spf13/pflag"
 
@@ -15,7 +16,7 @@ type lineFilter struct{ given []pflag.Flag }
 
 func (f *lineFilter) register(flags *pflag.FlagSet) {
 	for _, flag := range [][2]string{
-		{"plan", "only runs of the plan with this `id`"},
+		{"plan", "only runs of the plan with this `id` or, but with --replica, name"},
 		{"task", "only runs of the task with this `id` or name"},
 		{"run", "only the run with this `id`, or, of the first of a chain, all of the chain"},
 		{"type", "only runs of these `types`, separated by commas"},
@@ -39,9 +40,21 @@ func (f *lineFilter) query() url.Values {
 	return query
 }
 
-// parse says what is wanted; nil: everything.
-func (f *lineFilter) parse() (func(line []byte) bool, error) {
+// planName is what --plan says, where that is no id.
+func (f *lineFilter) planName() string {
+	name := f.query().Get("plan")
+	if _, err := strconv.ParseInt(name, 10, 64); err == nil {
+		return ""
+	}
+	return name
+}
+
+// parse says what is wanted, of the plan with this id where --plan names it; nil: everything.
+func (f *lineFilter) parse(plan int64) (func(line []byte) bool, error) {
 	query := f.query()
+	if plan != 0 {
+		query.Set("plan", strconv.FormatInt(plan, 10))
+	}
 	if len(query) == 0 {
 		return nil, nil
 	}
