@@ -11,7 +11,12 @@ import (
 // written in the trip that promotes and claims them. Others are written at once, and beside the claims, which uses both sides of
 // a machine; where each is written by itself, dispatch takes its part. r.mu is held.
 func (r *recorder) carried(e *ending) bool {
-	if !r.carrying || !e.plain() {
+	switch {
+	case !r.carrying:
+		return false
+	case e.refills():
+		return !r.awaited()
+	case !e.plain():
 		return false
 	}
 	return r.busy && r.s.cfg.MaxBatch == 1 || e.store.Database != "" && !r.awaited()

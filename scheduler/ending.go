@@ -13,15 +13,21 @@ type ending struct {
 	plan     *int64
 	replica  string
 	handOver bool
+	fresh    bool          // the run was claimed as soon as it might start
 	byItself bool          // a trip that also claimed could not write it
 	loud     zerolog.Level // of the line that says that it FAILED
 	refusals int           // how often the database refused this very row
 }
 
-// plain says whether the run ended well and belongs to no plan: its end may share a transaction with claims. An end of one round
-// of a plan and the start of the next stay two commits.
+// plain says whether the run ended well and belongs to no plan: its end may share a transaction with claims.
 func (e *ending) plain() bool {
 	return !e.store.Failed && e.plan == nil && !e.handOver && !e.byItself
+}
+
+// refills says whether the run ended well and others of its plan most likely wait for its slot: its end may share a transaction with
+// their claims, which begin no round of the plan. An end of one round and the start of the next stay two commits.
+func (e *ending) refills() bool {
+	return !e.store.Failed && e.plan != nil && e.fresh && e.store.Database == "" && !e.handOver && !e.byItself
 }
 
 // lighten takes out of an ending what the database may have refused it for: its result, or the successor that it asks

@@ -200,7 +200,7 @@ func (r *running) watchProgress(done <-chan struct{}) {
 func (r *running) end(out Result, err error) {
 	r.settle.Do(func() {
 		s, c := r.incarnation.s, &r.claim
-		e := ending{store: store.Ending{ID: c.ID, Claim: c.Claim, Database: c.DatabaseID}, kind: c.Type, plan: c.PlanID, replica: r.incarnation.id, loud: failureLevel(c)}
+		e := ending{store: store.Ending{ID: c.ID, Claim: c.Claim, Database: c.DatabaseID}, kind: c.Type, plan: c.PlanID, replica: r.incarnation.id, fresh: c.Fresh, loud: failureLevel(c)}
 		if c.PlanID != nil {
 			e.store.PlanTask = c.TaskID
 		}

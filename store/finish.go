@@ -88,7 +88,10 @@ func endRunsAsTheyAre(ctx context.Context, pool *pool, endings []Ending, lockTim
 	if err != nil {
 		return nil, Opened{}, err
 	}
-	left := unended(endings, r.ended)
+	var left []Ending
+	if len(r.ended) < len(endings) {
+		left = unended(endings, r.ended)
+	}
 	if len(left) == 0 {
 		return r.ended, r.opened, nil
 	}
@@ -103,6 +106,9 @@ type recorded struct {
 	// handing claims what the ends let start, for a replica; nil: nothing is claimed.
 	handing   *handing
 	replicaID string
+	// filling claims what takes the slots that come free in plans; nil: plans get marks.
+	filling *handing
+	most    int // how many runs of a plan it takes on
 }
 
 // sendEndings writes endings by one of two ways, in a transaction of its own.
@@ -123,8 +129,17 @@ func sendEndings(ctx context.Context, pool *pool, endings []Ending, lockTimeout 
 // queueEndings puts endings in the order of ids, and the statements that write them into a batch.
 func queueEndings(b *pgx.Batch, endings []Ending, r *recorded) {
 	slices.SortFunc(endings, func(a, b Ending) int { return cmp.Compare(a.ID, b.ID) })
+	if r.filling != nil {
+		var planned []Ending
+		planned, endings = byPlan(endings)
+		queueEndRuns(b, planned, r)
+		queueFilling(b, planned, r)
+	}
 	if !allPlain(endings) {
 		queueEndRuns(b, endings, r)
+		return
+	}
+	if len(endings) == 0 {
 		return
 	}
 	databases := databasesOf(endings)
@@ -136,7 +151,7 @@ func queueEndings(b *pgx.Batch, endings []Ending, r *recorded) {
 	if h := r.handing; h != nil {
 		b.Queue(statement("promote_next_and_claim"), append([]any{databases, r.replicaID}, h.args...)...).Query(func(rows pgx.Rows) error {
 			err := h.collect(rows, &r.opened.Promoted, &marked)
-			r.opened.Marked = marked > 0
+			r.opened.Marked = r.opened.Marked || marked > 0
 			return err
 		})
 		return
@@ -146,6 +161,30 @@ func queueEndings(b *pgx.Batch, endings []Ending, r *recorded) {
 		r.opened.Marked = marked > 0
 		return err
 	})
+}
+
+// queueFilling queues the statement that fills the slots of plans whose runs end before it.
+func queueFilling(b *pgx.Batch, planned []Ending, r *recorded) {
+	args := append([]any{planTasksOf(planned), r.replicaID}, append(slices.Clone(r.filling.args), r.most)...)
+	b.Queue(statement("promote_next_of_plans"), args...).Query(func(rows pgx.Rows) error {
+		promoted, marked := 0, 0
+		err := r.filling.collect(rows, &promoted, &marked)
+		r.opened.Promoted += promoted
+		r.opened.Marked = r.opened.Marked || marked > 0
+		return err
+	})
+}
+
+// byPlan tells endings of plans' runs from others.
+func byPlan(endings []Ending) (planned, others []Ending) {
+	for _, e := range endings {
+		if e.PlanTask != 0 {
+			planned = append(planned, e)
+		} else {
+			others = append(others, e)
+		}
+	}
+	return planned, others
 }
 
 // queuePlainEnds queues the statement that ends plain runs, which for one is a simple UPDATE.
@@ -196,13 +235,21 @@ func opensDatabases(endings []Ending) int {
 	return len(databasesOf(endings))
 }
 
+// fillable says whether the ends of plans' runs are of those whose slots are filled in their own transaction: they went well, so
+// that no round ends with a failure and no plan is stopped, and open nothing on a database.
+func fillable(endings []Ending) bool {
+	planned, others := byPlan(endings)
+	return len(planned) > 0 && allPlain(others) &&
+		!slices.ContainsFunc(planned, func(e Ending) bool { return e.Failed || e.Claim == "" || e.Database != "" })
+}
+
 func allPlain(endings []Ending) bool {
 	return !slices.ContainsFunc(endings, func(e Ending) bool { return !e.plain() })
 }
 
 // unended are the endings that the statement for plain runs left to the function.
 func unended(endings []Ending, ended []Ended) []Ending {
-	if len(ended) == len(endings) || !allPlain(endings) {
+	if !allPlain(endings) {
 		return nil
 	}
 	done := make(map[int64]bool, len(ended))
@@ -212,8 +259,18 @@ func unended(endings []Ending, ended []Ended) []Ending {
 	return slices.DeleteFunc(slices.Clone(endings), func(e Ending) bool { return done[e.ID] })
 }
 
+// planTasksOf are the tasks of plans of which runs end.
+func planTasksOf(endings []Ending) []int64 {
+	tasks := []int64{}
+	for _, e := range endings {
+		if e.PlanTask != 0 {
+			tasks = append(tasks, e.PlanTask)
+		}
+	}
+	return tasks
+}
+
 func queueEndRuns(b *pgx.Batch, endings []Ending, r *recorded) {
-	planTasks := []int64{}
 	ids := make([]int64, len(endings))
 	claims := make([]*string, len(endings))
 	statuses := make([]string, len(endings))
@@ -221,9 +278,6 @@ func queueEndRuns(b *pgx.Batch, endings []Ending, r *recorded) {
 	retries := make([]string, len(endings))
 	for i, e := range endings {
 		ids[i] = e.ID
-		if e.PlanTask != 0 {
-			planTasks = append(planTasks, e.PlanTask)
-		}
 		if e.Claim != "" {
 			claims[i] = &endings[i].Claim
 		}
@@ -232,13 +286,17 @@ func queueEndRuns(b *pgx.Batch, endings []Ending, r *recorded) {
 			statuses[i] = "FAILED"
 		}
 		results[i] = e.result()
-		r.opened.Marked = r.opened.Marked || e.PlanTask != 0 || e.Database != ""
+		r.opened.Marked = r.opened.Marked || r.filling == nil && (e.PlanTask != 0 || e.Database != "")
 		retries[i] = string(RetryNone)
 		if e.Retry != "" {
 			retries[i] = string(e.Retry)
 		}
 	}
-	b.Queue(statement("end_runs"), ids, claims, statuses, results, retries, planTasks).Query(func(rows pgx.Rows) error {
+	name := "end_runs"
+	if r.filling != nil {
+		name = "end_batch"
+	}
+	b.Queue(statement(name), ids, claims, statuses, results, retries, planTasksOf(endings)).Query(func(rows pgx.Rows) error {
 		all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Ended])
 		r.ended = append(r.ended, all...)
 		return err

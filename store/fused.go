@@ -24,6 +24,9 @@ func freshArgs(w Capabilities, hashes []byte) []any {
 // collect reads an answer whose rows begin with columns of the statement's own.
 func (h *handing) collect(rows pgx.Rows, before ...any) (err error) {
 	h.claims, h.used, _, _, err = collectClaims(rows, h.keys, before...)
+	for i := range h.claims {
+		h.claims[i].Fresh = true
+	}
 	return err
 }
 

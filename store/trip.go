@@ -86,6 +86,7 @@ type work struct {
 	round   Round
 
 	ends     recorded
+	fills    bool // the ends of plans' runs promote what takes their slots
 	alive    bool // the replica may claim
 	ended    bool // as far as the ends asked
 	seen     int  // candidates
@@ -101,8 +102,9 @@ type work struct {
 
 func (s *Store) newWork(t *Trip) *work {
 	w := &work{s: s, trip: t, promote: t.Promote, want: t.Want, look: t.Want}
-	if t.Promote == PromoteNothing && !allPlain(t.Endings) {
-		w.promote = PromoteDue // plain ones promote by themselves, and say whether there is more
+	w.fills = fillable(t.Endings) && !s.passSize.Hopeless()
+	if t.Promote == PromoteNothing && !allPlain(t.Endings) && !w.fills {
+		w.promote = PromoteDue // the others promote by themselves, and say whether there is more
 	}
 	switch {
 	case t.Want <= 0:
@@ -167,11 +169,21 @@ func (w *work) pool() *pool {
 func (w *work) queueEndings() {
 	t := w.trip
 	w.batch.Queue(statement("begin_round"), t.Replica, milliseconds(t.LockTimeout)).QueryRow(func(row pgx.Row) error { return row.Scan(nil, &w.ended) })
+	planned, others := []Ending(nil), t.Endings
+	if w.fills {
+		planned, others = byPlan(t.Endings)
+		w.ends.most, w.ends.filling = w.most, &handing{args: freshArgs(t.Capabilities, nil)}
+	}
+	w.ends.replicaID = t.Replica
 	if w.claim == ClaimFresh {
-		// Of each database at most one run is promoted by the end of another. What these don't take is not left to the pass:
-		// its statement is sent before theirs is answered.
-		if n := min(w.want, opensDatabases(t.Endings)); n > 0 {
-			w.ends.replicaID, w.ends.handing = t.Replica, w.s.hand(t.Capabilities, n)
+		// Of each database at most one run is promoted by the end of another, and of plans most often as many as have ended. What
+		// these don't take is not left to the pass: its statement is sent before theirs is answered.
+		if n := min(w.want, opensDatabases(others)); n > 0 {
+			w.ends.handing = w.s.hand(t.Capabilities, n)
+			w.want -= n
+		}
+		if n := min(w.want, len(planned)); n > 0 {
+			w.ends.filling = w.s.hand(t.Capabilities, n)
 			w.want -= n
 		}
 		if w.want == 0 {
@@ -270,8 +282,13 @@ func (w *work) account() {
 	left := 0
 	if len(w.trip.Endings) > 0 {
 		r.Ended = w.ends.ended
-		r.Left = unended(w.trip.Endings, r.Ended)
-		opened := w.s.handed(w.ends.handing)
+		if plain := w.trip.Endings; len(r.Ended) < len(plain) {
+			if w.fills {
+				_, plain = byPlan(plain)
+			}
+			r.Left = unended(plain, r.Ended)
+		}
+		opened := append(w.s.handed(w.ends.handing), w.s.handed(w.ends.filling)...)
 		r.Claims = append(opened, r.Claims...)
 		r.Promoted += w.ends.opened.Promoted
 		left = w.ends.opened.Promoted - len(opened)

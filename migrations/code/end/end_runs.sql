@@ -2,9 +2,10 @@
 -- the triggers what hangs on it. claims[i] NULL asks for no claim. statuses[i] is DONE or FAILED; a run of which a
 -- cancel was asked for ends CANCELED instead of FAILED. retries[i]: FAILURE (counts against max_attempts), STALE
 -- (on_stale decides), RELEASED (a successor that counts against nothing), NONE. The rows are locked before they are judged, so that nothing changes in between. Rows that are returned were recorded; the others had ended or belong to somebody else.
--- plan_tasks names the tasks of those runs that belong to plans; NULL: it is looked up.
-CREATE OR REPLACE FUNCTION rowrun.end_runs(run_ids bigint[], claims uuid[], statuses text[], results jsonb[], retries text[],
-    plan_tasks bigint[] DEFAULT NULL)
+-- plan_tasks names the tasks of those runs that belong to plans; NULL: it is looked up. marks_plans: a mark for each of their plans, as
+-- slots have come free; false where the caller fills them (rowrun.promote_next_of_plans).
+CREATE OR REPLACE FUNCTION rowrun.end_batch(run_ids bigint[], claims uuid[], statuses text[], results jsonb[], retries text[],
+    plan_tasks bigint[], marks_plans boolean)
     RETURNS TABLE (run_id bigint, status text, retry_run_id bigint)
     LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp
@@ -33,7 +34,7 @@ BEGIN
     END IF;
     ended := rowrun.make_ended(run_ids, claims, statuses, results, successors, t);
     IF ended.of_plans THEN
-        PERFORM rowrun.mark_ended(ended.ids);
+        PERFORM rowrun.mark_ended(ended.ids, marks_plans);
     ELSIF ended.databases IS NOT NULL THEN -- all that mark_ended would do, without a look at the rows
         INSERT INTO rowrun.gate_mark (kind, database_id) SELECT 'DATABASE', unnest(ended.databases);
     END IF;
@@ -51,4 +52,16 @@ BEGIN
     END IF;
     RETURN QUERY SELECT e.id, e.status, e.successor FROM unnest(ended.ids, ended.statuses, ended.successors) AS e(id, status, successor);
 END $$;
-COMMENT ON FUNCTION rowrun.end_runs(bigint[], uuid[], text[], jsonb[], text[], bigint[]) IS 'Internal: ends RUNNING runs and makes their successors.';
+COMMENT ON FUNCTION rowrun.end_batch(bigint[], uuid[], text[], jsonb[], text[], bigint[], boolean) IS 'Internal: ends RUNNING runs and makes their successors.';
+
+-- The same, with a mark for each of their plans.
+CREATE OR REPLACE FUNCTION rowrun.end_runs(run_ids bigint[], claims uuid[], statuses text[], results jsonb[], retries text[],
+    plan_tasks bigint[] DEFAULT NULL)
+    RETURNS TABLE (run_id bigint, status text, retry_run_id bigint)
+    LANGUAGE plpgsql
+    SET search_path = pg_catalog, rowrun, pg_temp
+AS $$
+BEGIN
+    RETURN QUERY SELECT e.run_id, e.status, e.retry_run_id FROM end_batch(run_ids, claims, statuses, results, retries, plan_tasks, true) e;
+END $$;
+COMMENT ON FUNCTION rowrun.end_runs(bigint[], uuid[], text[], jsonb[], text[], bigint[]) IS 'Internal: ends RUNNING runs, whatever they are.';

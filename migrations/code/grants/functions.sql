@@ -2,14 +2,15 @@
 REVOKE ALL ON FUNCTION rowrun.cancel_run(bigint, text), rowrun.retry_run(bigint), rowrun.abandon_run(bigint, text),
     rowrun.report_progress(bigint, uuid, jsonb), rowrun.complete_run(bigint, uuid, jsonb), rowrun.fail_run(bigint, uuid, text),
     rowrun.end_runs(bigint[], uuid[], text[], jsonb[], text[], bigint[]), rowrun.promote_runs(boolean, boolean, integer, rowrun.claim_request),
-    rowrun.promote_next_version(text[], rowrun.claim_request),
+    rowrun.promote_next_version(text[], rowrun.claim_request), rowrun.end_batch(bigint[], uuid[], text[], jsonb[], text[], bigint[], boolean),
+    rowrun.promote_next_of_plans(bigint[], integer, rowrun.claim_request), rowrun.lock_promotion(),
     rowrun.make_available(bigint[], timestamptz), rowrun.make_running(bigint[], timestamptz, rowrun.claim_request),
     rowrun.let_start(bigint[], timestamptz, rowrun.claim_request), rowrun.let_start_singly(bigint[], timestamptz, rowrun.claim_request), rowrun.write_causes(bigint[], text[]),
     rowrun.promote_ungated(timestamptz, integer, rowrun.claim_request), rowrun.take_marks(boolean, integer), rowrun.candidates(record, boolean, integer), rowrun.first_looks(bigint[], timestamptz, integer),
     rowrun.lock_plans_of_ends(bigint[], bigint[], text[]), rowrun.make_ended(bigint[], uuid[], text[], jsonb[], bigint[], timestamptz),
     rowrun.insert_successors(bigint[], text[], bigint[], timestamptz),
     rowrun.verdicts_on(bigint[]), rowrun.apply_verdicts(record, rowrun.claim_request), rowrun.mark_unseen_ends(bigint[], text[]), rowrun.leave_marks(record, bigint[], text[]),
-    rowrun.mark_ended(bigint[]), rowrun.mark_stopped(bigint[]), rowrun.task_run_edited(), rowrun.task_outcome_changed(), rowrun.task_run_deleted(),
+    rowrun.mark_ended(bigint[], boolean), rowrun.mark_stopped(bigint[]), rowrun.task_run_edited(), rowrun.task_outcome_changed(), rowrun.task_run_deleted(),
     rowrun.task_gate_changed(), rowrun.task_left_plan(), rowrun.plan_gate_changed(), rowrun.task_dependency_changed(), rowrun.replica_changed(), rowrun.mark_edited(text, boolean), rowrun.mark_ready(bigint), rowrun.mark_blocked(rowrun.task_run),
     rowrun.announce_plans(bigint[]), rowrun.begin_round(bigint, integer, boolean), rowrun.begin_rounds(bigint[], boolean),
     rowrun.settle_plans(bigint[], jsonb, boolean), rowrun.set_skipped(bigint, boolean, text), rowrun.webhook_changed(), rowrun.webhook_deleted(),
@@ -35,11 +36,12 @@ GRANT EXECUTE ON FUNCTION rowrun.cancel_run(bigint, text), rowrun.retry_run(bigi
     rowrun.complete_run(bigint, uuid, jsonb), rowrun.fail_run(bigint, uuid, text) TO rowrun_client, rowrun_replica;
 GRANT EXECUTE ON FUNCTION rowrun.abandon_run(bigint, text) TO rowrun_operator, rowrun_replica;
 GRANT EXECUTE ON FUNCTION rowrun.end_runs(bigint[], uuid[], text[], jsonb[], text[], bigint[]), rowrun.promote_runs(boolean, boolean, integer, rowrun.claim_request),
-    rowrun.promote_next_version(text[], rowrun.claim_request),
+    rowrun.promote_next_version(text[], rowrun.claim_request), rowrun.end_batch(bigint[], uuid[], text[], jsonb[], text[], bigint[], boolean),
+    rowrun.promote_next_of_plans(bigint[], integer, rowrun.claim_request), rowrun.lock_promotion(),
     rowrun.make_available(bigint[], timestamptz), rowrun.make_running(bigint[], timestamptz, rowrun.claim_request),
     rowrun.let_start(bigint[], timestamptz, rowrun.claim_request), rowrun.let_start_singly(bigint[], timestamptz, rowrun.claim_request), rowrun.write_causes(bigint[], text[]),
     rowrun.promote_ungated(timestamptz, integer, rowrun.claim_request), rowrun.take_marks(boolean, integer), rowrun.candidates(record, boolean, integer), rowrun.first_looks(bigint[], timestamptz, integer),
     rowrun.lock_plans_of_ends(bigint[], bigint[], text[]), rowrun.make_ended(bigint[], uuid[], text[], jsonb[], bigint[], timestamptz),
     rowrun.insert_successors(bigint[], text[], bigint[], timestamptz),
     rowrun.verdicts_on(bigint[]), rowrun.apply_verdicts(record, rowrun.claim_request), rowrun.mark_unseen_ends(bigint[], text[]), rowrun.leave_marks(record, bigint[], text[]),
-    rowrun.mark_ended(bigint[]), rowrun.mark_stopped(bigint[]) TO rowrun_replica;
+    rowrun.mark_ended(bigint[], boolean), rowrun.mark_stopped(bigint[]) TO rowrun_replica;

@@ -14,26 +14,14 @@ DECLARE
     firsts record;
     step record;
     ids bigint[] := '{}';
-    patience text := current_setting('lock_timeout');
 BEGIN
     promoted := 0;
     marked := 0;
     claims := '{}';
-    PERFORM FROM rowrun.promotion_lock l WHERE l.id = 1 FOR UPDATE SKIP LOCKED;
-    IF NOT FOUND THEN
-        -- Marks would need another pass, which would hold the lock when the next ends come.
-        BEGIN
-            PERFORM set_config('lock_timeout', '20ms', true);
-            PERFORM FROM rowrun.promotion_lock l WHERE l.id = 1 FOR UPDATE;
-            IF NOT FOUND THEN -- no row, no lock: the next sweep puts it back
-                RAISE EXCEPTION USING ERRCODE = 'lock_not_available';
-            END IF;
-            PERFORM set_config('lock_timeout', patience, true);
-        EXCEPTION WHEN lock_not_available THEN
-            INSERT INTO rowrun.gate_mark (kind, database_id) SELECT 'DATABASE', unnest(databases);
-            marked := cardinality(databases);
-            RETURN;
-        END;
+    IF NOT rowrun.lock_promotion() THEN
+        INSERT INTO rowrun.gate_mark (kind, database_id) SELECT 'DATABASE', unnest(databases);
+        marked := cardinality(databases);
+        RETURN;
     END IF;
     last_mark := coalesce(pg_sequence_last_value('rowrun.gate_mark_id_seq'), 0);
     t := clock_timestamp(); -- as in promote_runs

@@ -10,8 +10,9 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION rowrun.mark_stopped(bigint[]) IS 'Internal: marks of what may start where a failure stops plans.';
 
--- What hangs on the end of runs with a plan or a database: the outcome of the plan's task, and marks for what may start.
-CREATE OR REPLACE FUNCTION rowrun.mark_ended(run_ids bigint[]) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
+-- What hangs on the end of runs with a plan or a database: the outcome of the plan's task, and marks for what may start; those
+-- of plans unless the caller fills the slots that have come free (of_plans false).
+CREATE OR REPLACE FUNCTION rowrun.mark_ended(run_ids bigint[], of_plans boolean) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     failed_plans bigint[];
 BEGIN
@@ -33,7 +34,7 @@ BEGIN
     FROM rowrun.task_run c
     CROSS JOIN LATERAL (VALUES
         ('DATABASE', c.database_id, NULL::bigint, NULL::bigint),
-        ('PLAN', NULL, CASE WHEN c.prev_status <> 'PENDING' THEN c.plan_id END, NULL),
+        ('PLAN', NULL, CASE WHEN of_plans AND c.prev_status <> 'PENDING' THEN c.plan_id END, NULL),
         -- Its task is locked by now (above, or before the call): a pass that holds a run back for it either finds it
         -- locked, and leaves a mark of its own, or is over before this statement, which then sees the dependency.
         ('DEPENDENCY', NULL, NULL, CASE WHEN c.plan_id IS NOT NULL AND c.status = 'DONE'
@@ -43,7 +44,7 @@ BEGIN
     WHERE c.id = ANY (run_ids) AND coalesce(c.status, '') IN ('DONE', 'FAILED', 'CANCELED')
       AND (m.database_id IS NOT NULL OR m.plan_id IS NOT NULL OR m.task_id IS NOT NULL);
 END $$;
-COMMENT ON FUNCTION rowrun.mark_ended(bigint[]) IS 'Internal: outcome of tasks and marks of what may start, after the end of runs.';
+COMMENT ON FUNCTION rowrun.mark_ended(bigint[], boolean) IS 'Internal: outcome of tasks and marks of what may start, after the end of runs.';
 
 -- A PENDING run that was moved or got another place in the order, a cancel asked of a RUNNING one.
 CREATE OR REPLACE FUNCTION rowrun.mark_edited(database_id text, look boolean) RETURNS void LANGUAGE plpgsql SECURITY DEFINER

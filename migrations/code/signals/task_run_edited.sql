@@ -14,7 +14,7 @@ BEGIN
         SELECT 'PLAN', p.id, NEW.round, true FROM plan p WHERE p.id = NEW.plan_id AND NEW.round > p.round;
     END IF;
     IF (NEW.plan_id IS NOT NULL OR NEW.database_id IS NOT NULL) AND NEW.status IN ('DONE', 'FAILED', 'CANCELED') THEN
-        PERFORM mark_ended(ARRAY[NEW.id]);
+        PERFORM mark_ended(ARRAY[NEW.id], true);
     END IF;
     IF NEW.tick IS NOT NULL AND NEW.status IN ('DONE', 'FAILED', 'CANCELED') THEN
         PERFORM schedule_after(ARRAY[NEW.id]);

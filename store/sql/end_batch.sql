@@ -1,0 +1,10 @@
+-- end_batch
+-- Ends RUNNING runs, whatever they are, where promote_next_of_plans follows in the transaction: plans get no mark.
+-- $1 bigint[]: runs
+-- $2 uuid[]: their claims; NULL asks for none
+-- $3 text[]: DONE or FAILED
+-- $4 jsonb[]: results, objects
+-- $5 text[]: what may follow a failure: NONE, FAILURE or STALE
+-- $6 bigint[]: the tasks of those that belong to a plan
+-- Returns: run, its status, its successor (NULL: none); no row for one that had ended or is somebody else's
+SELECT run_id, status, retry_run_id FROM rowrun.end_batch($1, $2, $3, $4, $5, $6, false)
