@@ -6,7 +6,7 @@ MAKEFLAGS += --no-print-directory
 
 # The newest tag and what came after it. Without tags: the newest release of the CHANGELOG, and the commit where there is one.
 CHANGES := $(shell sed -n 's/^## \[\([0-9][^]]*\)\].*/v\1/p' CHANGELOG.md | sed 1q)
-VERSION ?= $(or $(shell git describe --tags --dirty --match 'v[0-9]*' 2>/dev/null),$(CHANGES)$(addprefix +,$(shell git describe --always --dirty 2>/dev/null)))
+VERSION ?= $(or $(shell git describe --tags --dirty --match 'v[0-9]*' 2>/dev/null),$(or $(CHANGES),dev)$(addprefix +,$(shell git describe --always --dirty 2>/dev/null)))
 
 # Packages tested at once. Each brings a PostgreSQL of its own.
 TEST_JOBS  ?= 2

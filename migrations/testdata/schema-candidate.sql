@@ -2819,10 +2819,10 @@ COMMENT ON FUNCTION rowrun.due_event(p rowrun.plan) IS 'Internal: the event that
 
 
 --
--- Name: end_runs(bigint[], uuid[], text[], jsonb[], text[], bigint[]); Type: FUNCTION; Schema: rowrun; Owner: -
+-- Name: end_batch(bigint[], uuid[], text[], jsonb[], text[], bigint[], boolean); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
-CREATE FUNCTION rowrun.end_runs(run_ids bigint[], claims uuid[], statuses text[], results jsonb[], retries text[], plan_tasks bigint[] DEFAULT NULL::bigint[]) RETURNS TABLE(run_id bigint, status text, retry_run_id bigint)
+CREATE FUNCTION rowrun.end_batch(run_ids bigint[], claims uuid[], statuses text[], results jsonb[], retries text[], plan_tasks bigint[], marks_plans boolean) RETURNS TABLE(run_id bigint, status text, retry_run_id bigint)
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
     AS $$
@@ -2850,7 +2850,7 @@ BEGIN
     END IF;
     ended := rowrun.make_ended(run_ids, claims, statuses, results, successors, t);
     IF ended.of_plans THEN
-        PERFORM rowrun.mark_ended(ended.ids);
+        PERFORM rowrun.mark_ended(ended.ids, marks_plans);
     ELSIF ended.databases IS NOT NULL THEN -- all that mark_ended would do, without a look at the rows
         INSERT INTO rowrun.gate_mark (kind, database_id) SELECT 'DATABASE', unnest(ended.databases);
     END IF;
@@ -2871,10 +2871,30 @@ END $$;
 
 
 --
+-- Name: FUNCTION end_batch(run_ids bigint[], claims uuid[], statuses text[], results jsonb[], retries text[], plan_tasks bigint[], marks_plans boolean); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.end_batch(run_ids bigint[], claims uuid[], statuses text[], results jsonb[], retries text[], plan_tasks bigint[], marks_plans boolean) IS 'Internal: ends RUNNING runs and makes their successors.';
+
+
+--
+-- Name: end_runs(bigint[], uuid[], text[], jsonb[], text[], bigint[]); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.end_runs(run_ids bigint[], claims uuid[], statuses text[], results jsonb[], retries text[], plan_tasks bigint[] DEFAULT NULL::bigint[]) RETURNS TABLE(run_id bigint, status text, retry_run_id bigint)
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN QUERY SELECT e.run_id, e.status, e.retry_run_id FROM end_batch(run_ids, claims, statuses, results, retries, plan_tasks, true) e;
+END $$;
+
+
+--
 -- Name: FUNCTION end_runs(run_ids bigint[], claims uuid[], statuses text[], results jsonb[], retries text[], plan_tasks bigint[]); Type: COMMENT; Schema: rowrun; Owner: -
 --
 
-COMMENT ON FUNCTION rowrun.end_runs(run_ids bigint[], claims uuid[], statuses text[], results jsonb[], retries text[], plan_tasks bigint[]) IS 'Internal: ends RUNNING runs and makes their successors.';
+COMMENT ON FUNCTION rowrun.end_runs(run_ids bigint[], claims uuid[], statuses text[], results jsonb[], retries text[], plan_tasks bigint[]) IS 'Internal: ends RUNNING runs, whatever they are.';
 
 
 --
@@ -4473,6 +4493,42 @@ COMMENT ON FUNCTION rowrun.lock_plans_of_ends(plan_tasks bigint[], run_ids bigin
 
 
 --
+-- Name: lock_promotion(); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.lock_promotion() RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+DECLARE
+    patience text := current_setting('lock_timeout');
+BEGIN
+    PERFORM FROM rowrun.promotion_lock l WHERE l.id = 1 FOR UPDATE SKIP LOCKED;
+    IF FOUND THEN
+        RETURN true;
+    END IF;
+    BEGIN
+        PERFORM set_config('lock_timeout', '20ms', true);
+        PERFORM FROM rowrun.promotion_lock l WHERE l.id = 1 FOR UPDATE;
+        IF NOT FOUND THEN -- no row, no lock: the next sweep puts it back
+            RAISE EXCEPTION USING ERRCODE = 'lock_not_available';
+        END IF;
+        PERFORM set_config('lock_timeout', patience, true);
+        RETURN true;
+    EXCEPTION WHEN lock_not_available THEN
+        RETURN false;
+    END;
+END $$;
+
+
+--
+-- Name: FUNCTION lock_promotion(); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.lock_promotion() IS 'Internal: takes the lock of the passes, unless somebody holds it for long.';
+
+
+--
 -- Name: make_available(bigint[], timestamp with time zone); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
@@ -4653,10 +4709,10 @@ COMMENT ON FUNCTION rowrun.mark_edited(database_id text, look boolean) IS 'Inter
 
 
 --
--- Name: mark_ended(bigint[]); Type: FUNCTION; Schema: rowrun; Owner: -
+-- Name: mark_ended(bigint[], boolean); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
-CREATE FUNCTION rowrun.mark_ended(run_ids bigint[]) RETURNS void
+CREATE FUNCTION rowrun.mark_ended(run_ids bigint[], of_plans boolean) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
     AS $$
@@ -4681,7 +4737,7 @@ BEGIN
     FROM rowrun.task_run c
     CROSS JOIN LATERAL (VALUES
         ('DATABASE', c.database_id, NULL::bigint, NULL::bigint),
-        ('PLAN', NULL, CASE WHEN c.prev_status <> 'PENDING' THEN c.plan_id END, NULL),
+        ('PLAN', NULL, CASE WHEN of_plans AND c.prev_status <> 'PENDING' THEN c.plan_id END, NULL),
         -- Its task is locked by now (above, or before the call): a pass that holds a run back for it either finds it
         -- locked, and leaves a mark of its own, or is over before this statement, which then sees the dependency.
         ('DEPENDENCY', NULL, NULL, CASE WHEN c.plan_id IS NOT NULL AND c.status = 'DONE'
@@ -4694,10 +4750,10 @@ END $$;
 
 
 --
--- Name: FUNCTION mark_ended(run_ids bigint[]); Type: COMMENT; Schema: rowrun; Owner: -
+-- Name: FUNCTION mark_ended(run_ids bigint[], of_plans boolean); Type: COMMENT; Schema: rowrun; Owner: -
 --
 
-COMMENT ON FUNCTION rowrun.mark_ended(run_ids bigint[]) IS 'Internal: outcome of tasks and marks of what may start, after the end of runs.';
+COMMENT ON FUNCTION rowrun.mark_ended(run_ids bigint[], of_plans boolean) IS 'Internal: outcome of tasks and marks of what may start, after the end of runs.';
 
 
 --
@@ -5626,6 +5682,87 @@ COMMENT ON FUNCTION rowrun.plan_stands(plan_id bigint, t timestamp with time zon
 
 
 --
+-- Name: promote_next_of_plans(bigint[], integer, rowrun.claim_request); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.promote_next_of_plans(plan_tasks bigint[], most integer, request rowrun.claim_request DEFAULT NULL::rowrun.claim_request, OUT promoted integer, OUT marked integer, OUT claims rowrun.claim[]) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+DECLARE
+    last_mark bigint;
+    t timestamptz;
+    plans bigint[] := ARRAY(SELECT DISTINCT k.plan_id FROM rowrun.task k WHERE k.id = ANY (plan_tasks) AND k.plan_id IS NOT NULL);
+    firsts record;
+    step record;
+BEGIN
+    promoted := 0;
+    marked := 1;
+    claims := '{}';
+    IF NOT rowrun.lock_promotion() THEN
+        INSERT INTO rowrun.gate_mark (kind, plan_id) SELECT 'PLAN', unnest(plans);
+        RETURN;
+    END IF;
+    last_mark := coalesce(pg_sequence_last_value('rowrun.gate_mark_id_seq'), 0);
+    t := clock_timestamp(); -- as in verdicts_on
+    WITH rival AS MATERIALIZED (
+        -- Plans of which a mark may bring others, who would come before those that have waited.
+        SELECT m.kind, coalesce((SELECT k.plan_id FROM rowrun.task k WHERE k.id = m.task_id),
+                                (SELECT r.plan_id FROM rowrun.task_run r WHERE r.id = m.run_id), m.plan_id) AS plan_id
+        FROM rowrun.gate_mark m WHERE m.kind NOT IN ('DATABASE', 'PLAN', 'PLAN_FAILED')
+    ), candidate AS MATERIALIZED (
+        SELECT l.id AS plan_id, c.id, c.simple AND l.round > l.announced_round AND coalesce(l.round >= c.round, true) AS simple, room.slots
+        FROM unnest(plans) p(id)
+        CROSS JOIN LATERAL (SELECT l.id, l.round, l.announced_round FROM rowrun.plan l WHERE l.id = p.id AND l.parallel_limit IS NOT NULL OFFSET 0) l
+        CROSS JOIN LATERAL rowrun.plan_room(l.id) room
+        CROSS JOIN LATERAL (
+            SELECT r.id, r.round, r.database_id IS NULL AND g.cause IS NULL AS simple
+            FROM (SELECT r.* FROM rowrun.task_run r WHERE r.plan_id = l.id AND r.status = 'PENDING' AND r.cause = 'PLAN'
+                  ORDER BY r.priority DESC, r.run_at, r.id LIMIT least(room.slots, most)) r
+            CROSS JOIN LATERAL rowrun.closed_gate(r, true, t) g) c
+        WHERE room.open AND room.slots > 0
+    ), locked AS MATERIALIZED (
+        SELECT r.id, r.plan_id FROM rowrun.task_run r
+        WHERE r.id = ANY (ARRAY(SELECT c.id FROM candidate c WHERE c.simple))
+          AND coalesce(r.status, '') = 'PENDING' AND r.cause = 'PLAN' -- then it is due as well
+        FOR NO KEY UPDATE SKIP LOCKED
+    ), served AS MATERIALIZED (
+        SELECT c.plan_id FROM candidate c LEFT JOIN locked l ON l.id = c.id GROUP BY c.plan_id
+        HAVING bool_and(l.id IS NOT NULL) AND max(c.slots) <= most
+           AND NOT EXISTS (SELECT FROM rival m WHERE m.plan_id = c.plan_id OR m.kind = 'NO_REPLICA')
+           -- So may one that has become due.
+           AND NOT EXISTS (SELECT FROM rowrun.task_run r
+                           WHERE r.judge_at IS NOT NULL AND (r.plan_id IS NOT NULL OR r.database_id IS NOT NULL)
+                             AND (coalesce(r.database_id, ''), coalesce(r.plan_id, 0), r.judge_at) >= ('', c.plan_id, timestamptz '-infinity')
+                             AND (coalesce(r.database_id, ''), coalesce(r.plan_id, 0), r.judge_at) <= ('', c.plan_id, t))
+           -- These may hold others back on their databases, or no more.
+           AND (SELECT true FROM rowrun.task_run r WHERE r.plan_id = c.plan_id AND r.status = 'PENDING' AND r.cause = 'PLAN'
+                AND r.sequential AND r.database_id > '' LIMIT 1) IS NULL
+    )
+    SELECT ARRAY(SELECT l.id FROM locked l JOIN served s ON s.plan_id = l.plan_id) AS ids,
+           ARRAY(SELECT s.plan_id FROM served s) AS served, greatest(t, (SELECT max(m.at) FROM rowrun.gate_mark m WHERE m.id > last_mark)) AS t
+    INTO firsts;
+    IF cardinality(firsts.ids) > 0 THEN
+        step := rowrun.let_start(firsts.ids, firsts.t, request);
+        promoted := cardinality(step.ids);
+        claims := step.claims;
+    END IF;
+    IF cardinality(firsts.served) < cardinality(plans) OR promoted < cardinality(firsts.ids) THEN
+        INSERT INTO rowrun.gate_mark (kind, plan_id)
+        SELECT 'PLAN', p.id FROM unnest(plans) p(id) WHERE promoted < cardinality(firsts.ids) OR p.id <> ALL (firsts.served);
+    END IF;
+    marked := EXISTS (SELECT FROM rowrun.gate_mark)::integer;
+END $$;
+
+
+--
+-- Name: FUNCTION promote_next_of_plans(plan_tasks bigint[], most integer, request rowrun.claim_request, OUT promoted integer, OUT marked integer, OUT claims rowrun.claim[]); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.promote_next_of_plans(plan_tasks bigint[], most integer, request rowrun.claim_request, OUT promoted integer, OUT marked integer, OUT claims rowrun.claim[]) IS 'Internal: promotes what takes the slots that have come free in plans, or leaves a mark.';
+
+
+--
 -- Name: promote_next_version(text[], rowrun.claim_request); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
@@ -5639,26 +5776,14 @@ DECLARE
     firsts record;
     step record;
     ids bigint[] := '{}';
-    patience text := current_setting('lock_timeout');
 BEGIN
     promoted := 0;
     marked := 0;
     claims := '{}';
-    PERFORM FROM rowrun.promotion_lock l WHERE l.id = 1 FOR UPDATE SKIP LOCKED;
-    IF NOT FOUND THEN
-        -- Marks would need another pass, which would hold the lock when the next ends come.
-        BEGIN
-            PERFORM set_config('lock_timeout', '20ms', true);
-            PERFORM FROM rowrun.promotion_lock l WHERE l.id = 1 FOR UPDATE;
-            IF NOT FOUND THEN -- no row, no lock: the next sweep puts it back
-                RAISE EXCEPTION USING ERRCODE = 'lock_not_available';
-            END IF;
-            PERFORM set_config('lock_timeout', patience, true);
-        EXCEPTION WHEN lock_not_available THEN
-            INSERT INTO rowrun.gate_mark (kind, database_id) SELECT 'DATABASE', unnest(databases);
-            marked := cardinality(databases);
-            RETURN;
-        END;
+    IF NOT rowrun.lock_promotion() THEN
+        INSERT INTO rowrun.gate_mark (kind, database_id) SELECT 'DATABASE', unnest(databases);
+        marked := cardinality(databases);
+        RETURN;
     END IF;
     last_mark := coalesce(pg_sequence_last_value('rowrun.gate_mark_id_seq'), 0);
     t := clock_timestamp(); -- as in promote_runs
@@ -7921,7 +8046,7 @@ BEGIN
         SELECT 'PLAN', p.id, NEW.round, true FROM plan p WHERE p.id = NEW.plan_id AND NEW.round > p.round;
     END IF;
     IF (NEW.plan_id IS NOT NULL OR NEW.database_id IS NOT NULL) AND NEW.status IN ('DONE', 'FAILED', 'CANCELED') THEN
-        PERFORM mark_ended(ARRAY[NEW.id]);
+        PERFORM mark_ended(ARRAY[NEW.id], true);
     END IF;
     IF NEW.tick IS NOT NULL AND NEW.status IN ('DONE', 'FAILED', 'CANCELED') THEN
         PERFORM schedule_after(ARRAY[NEW.id]);
@@ -10018,7 +10143,7 @@ CREATE TABLE rowrun.schema_object (
 -- Name: TABLE schema_object; Type: COMMENT; Schema: rowrun; Owner: -
 --
 
-COMMENT ON TABLE rowrun.schema_object IS 'What the schema was made of, for `rowrun doctor`. Migrations: d72f11edac58f5f3';
+COMMENT ON TABLE rowrun.schema_object IS 'What the schema was made of, for `rowrun doctor`. Migrations: 5dc6c672802c6be1';
 
 
 --
@@ -10910,13 +11035,13 @@ INSERT INTO rowrun.code_object VALUES ('function rowrun.announce_parts(text[])',
 INSERT INTO rowrun.code_object VALUES ('function rowrun.announce(text[])', 'e56da283912d3faeb2309670036ae0be', 43, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.announce_one(text)', '62283bf2c6fbc3345a9b0a1dd4ac5c3a', 44, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_stopped(bigint[])', '300d01f03f751a69218e0e8a07af091f', 45, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_ended(bigint[])', 'b81a460bd0381d796fa76ce504812f3d', 46, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_ended(bigint[], boolean)', 'c17bd543b9e16dd4ad45938253af586d', 46, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_edited(text, boolean)', 'a9592f532ef534804b002316ff0afca0', 47, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_ready(bigint)', 'fbb3f9b8e73cef6d8d3fcf9eb448d0cd', 48, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_blocked(rowrun.task_run)', '3cb03a74a083e53d7e6873986e693166', 49, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_inserted()', '2b7c5913d808f9f1eb76eb7e67ba6d01', 50, NULL);
 INSERT INTO rowrun.code_object VALUES ('trigger task_run_inserted ON rowrun.task_run', 'e151e459624d2077aad791581840d432', 51, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_edited()', '5f77efa0cca06b7ac2c3407aa682b6d0', 52, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_edited()', '7927a77817ca8ecebe7b23ab2bbf8a70', 52, NULL);
 INSERT INTO rowrun.code_object VALUES ('trigger task_run_edited ON rowrun.task_run', '683769d15c7ffe5239e8e87946e80ad0', 53, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_deleted()', '695e20b4efa5ff32ff2f30cebc5fbfa0', 54, NULL);
 INSERT INTO rowrun.code_object VALUES ('trigger task_run_deleted ON rowrun.task_run', 'a6b45706573e42fe0317c26aee7e57cf', 55, NULL);
@@ -10972,204 +11097,207 @@ INSERT INTO rowrun.code_object VALUES ('function rowrun.lock_plans_of_ends(bigin
 INSERT INTO rowrun.code_object VALUES ('function rowrun.judge_ends(bigint[], uuid[], text[], jsonb[], text[])', '7282ce81fdb28cbe91b205865287356c', 105, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.make_ended(bigint[], uuid[], text[], jsonb[], bigint[], timestamptz)', '0aa0d9058ef60cf2dc9ae81a1268336a', 106, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.insert_successors(bigint[], text[], bigint[], timestamptz)', '0694fd08a049f5b0866d2634da934787', 107, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.promote_next_version(text[], rowrun.claim_request)', 'e65eac04eb0a2881783fff221a542219', 108, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.next_run_id()', '3f06e2216078e37e55b2dba82ae9b5fa', 109, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.next_log_id()', '67fb5a66b510526e850f0019d2dfad3d', 110, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.end_runs(bigint[], uuid[], text[], jsonb[], text[], bigint[])', '7a200ec54bd4d1b5f75fc9e05cb36f54', 111, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.check_isolation()', 'ccf59a9fda092938222c988f5e2c5d01', 112, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.define_task(text, text, jsonb, text, text, text, boolean, integer, interval, interval, integer, interval, text, jsonb)', '8b17fa17b3c659b70c50701b573dd638', 113, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.create_plan(text, jsonb, text, integer, text)', 'eeab80afa760e77e113b313c25352e78', 114, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.run_task(bigint, jsonb, timestamptz, integer, text)', 'eba9aaaf1049a7276fb53536587703c2', 115, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.run_task(text, jsonb, timestamptz, integer, text)', 'e3e1da01c9709dd222d629d6260f57a1', 116, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.run_tasks(bigint[], timestamptz)', '0d5a66f6e62028e6cefe59da993430b0', 117, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_run(bigint, text)', '79dbd2cc9559991597e179ae02c0016d', 118, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.retry_run(bigint)', '82da707a599bb76cff207e203043a38a', 119, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.abandon_run(bigint, text)', '10a76349af99e0ed9098ed660231bcd1', 120, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.report_progress(bigint, uuid, jsonb)', 'a21ec07c01cfe2942da741c9b2c12cdf', 121, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.complete_run(bigint, uuid, jsonb)', '560a9449bb9824f03a21eac0cfd9b249', 122, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.fail_run(bigint, uuid, text)', '7a52b0063982600a745add81b2fd4c32', 123, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_task(bigint)', '98996e3b8042ddd687a11670ad342d3e', 124, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_any_task(bigint)', '6b9489adf052ce071f2000f71824d0c1', 125, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_task(bigint)', '4f30b660f83234800d15cce9f88f0f2a', 126, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_plan(bigint)', '394269c09ff1632a9f21aae99b4fa56a', 127, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_any_plan(bigint)', '3b73f84acd5cbc58754f420be32afc0d', 128, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_plan(bigint)', '2ca5523f5ae6ab53624961f00989bbd2', 129, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_dependency(bigint, bigint)', '53b356c71f744e847019fbbfa95cdec4', 130, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_any_dependency(bigint, bigint)', '120af16eacbad9af3aef09e98d44c022', 131, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_dependency(bigint, bigint)', 'b891f0490cc5f144ef9d1a4cdff80f51', 132, NULL);
-INSERT INTO rowrun.code_object VALUES ('view rowrun.job', 'ea6aaa36a7ac40e2ece035da85f4fd66', 133, NULL);
-INSERT INTO rowrun.code_object VALUES ('view rowrun.task_status', 'b3f88727cb7754462331b1e450566bde', 134, NULL);
-INSERT INTO rowrun.code_object VALUES ('view rowrun.plan_status', 'fbbfa9cf2dba4f79511dd452249e7157', 135, NULL);
-INSERT INTO rowrun.code_object VALUES ('view rowrun.replica_status', 'f8d34c4686fedf18a445ef77e23bdbd2', 136, NULL);
-INSERT INTO rowrun.code_object VALUES ('view rowrun.failed_run', '309de8bca0fbdb2b45b652f94a5f714f', 137, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.ago(interval)', 'e3169506746f5e30d50d06712f33187b', 138, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.able_replicas(rowrun.task_run, timestamptz)', 'cb0dfafdf027d000352bfe2d20d217df', 139, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.database_stands(text)', '0fd98b489c803919e96b5a68cdca6f9f', 140, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.other_versions(text, text)', '40ab0605917a58dd1b693fe3ec93f72b', 141, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.stuck_on_database(text, timestamptz)', '2c47d729863ac416f89b9ca38555f9d4', 142, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.sequential_ahead(text, text, timestamptz)', 'e1a6d875b1a8cca2a63b268c06997e25', 143, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for_database(bigint[], timestamptz)', 'ed5b6ef4a0bfc0af44baad487b0ac7db', 144, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_stands(bigint, timestamptz)', 'e0cfd03619fa13b06cd117ab2ba5d72f', 145, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.failed_task(bigint, text)', '30edb095787d5de972b9289e586a9fe9', 146, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.tasks_ahead(bigint)', '59e6c53b6dd3bdd1a98c1598f4b784aa', 147, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for_plan(bigint[], timestamptz)', '81566fe5f59d40d7ffe31c7cc10d2170', 148, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.kind_stands(text, text, text, jsonb, timestamptz, boolean)', '49609216cb48c6359768e328347798cc', 149, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for_replica(bigint[], timestamptz)', '0d17b36fc66cadcbb2c09b131887a20f', 150, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.passed_by(bigint[], timestamptz)', 'f2ba88c501dd8907c84e8cdfc5b35ad4', 151, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_runs(bigint[])', '5d5f48aba8a5068d2ac2b6da76aa16fc', 152, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_pages()', '1008ba1c44f69a5b5fa97a66eed5c9e6', 153, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for(bigint[])', '36fd0166504319a1551cd021c2909ee1', 154, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting(bigint)', 'f99b53dd0d1f8472c820743cdb239600', 155, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.next_delivery_id()', 'b060dc5d3283d391296e481d16d7eb08', 156, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_fill()', '0b8e6011780264cd05daaf07174a3067', 157, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger webhook_fill ON rowrun.webhook', 'fcf8b5ed257def35f0ad8e80b0a252f8', 158, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.chat_message(jsonb)', 'f02042a8626d4094f1ce7d78fb212cf0', 159, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.chat_line(text)', '63b39ba471019f09c06ed87a59a342b5', 160, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.slack_text(text)', '69d41a0a31e783069696716f05337592', 161, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.slack_body(text, text, text[], text)', '0ee0754f7f3c04dd6805cffd05cd2ad8', 162, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.teams_text(text, jsonb)', '792ff2104d1b16e786c6a3f9c2eb79c7', 163, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.teams_body(text, text, text[], text)', '97661a68ec21dac526e7533176b1437d', 164, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.discord_text(text)', 'f605f3c3a11e2aab806ebf920492a2a3', 165, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.discord_body(text, text, text[], text, text)', '315130f735fa35a0147a8888fdb93199', 166, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_body(text, text, text, text)', '775935cafcd1a03a382789c1c9e1f533', 167, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_content_type(text)', '71681d28c37b4dbb99bd5ee09376fc56', 168, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.address_event(bigint[], text, bigint, integer, text)', '61c19370b11fd4401b33fba68e5f871d', 169, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_changed()', 'c418df9be2d4c5184a122ea5437f7a04', 170, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger webhook_changed ON rowrun.webhook', '02c179264815b016aa3d3fb6fcbba0d7', 171, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger webhook_delivery_changed ON rowrun.webhook_delivery', '4be76b7afd68c3a7e922abfaeb487a01', 172, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_deleted()', '51f27b2ab46d7cfdcb7498486cc1c022', 173, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger webhook_deleted ON rowrun.webhook', '99865f30fd49ca6d26dd2bb2abc42c78', 174, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_webhook(bigint)', 'dd3b7cb9f9e6d3563fc492b5e6e235a7', 175, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.due_event(rowrun.plan)', '904f100dad7be73f6c33048b398a9259', 176, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_message(rowrun.plan, text)', '109479d041a15c2f4053f924a01edd14', 177, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.announce_plans(bigint[])', '10846e54b6622c66cf82574e9e596856', 178, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.begin_round(bigint, integer, boolean)', '7e359607beef09124f26303e701d511b', 179, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.next_rounds(bigint[])', '48763f3d8816c995bd331ed460161eaa', 180, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.begin_rounds(bigint[], boolean)', 'fcee58bb319fd53f1a3b590efbcf9283', 181, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.settle_plans(bigint[], jsonb, boolean)', 'f90449bff5c9bfa3ead900250f8a9d6e', 182, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.check_plan(bigint)', 'e5d5111ec90e7e03cc856f02574d7feb', 183, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.run_plan(bigint)', '7c96fb2708df6ce21ad136da3e605190', 184, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.retry_plan(bigint)', '19c7901d46f481a46dda126b65113499', 185, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_plan(bigint, text)', '8fda9146adc8371e72d72576fc106da7', 186, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.set_skipped(bigint, boolean, text)', '2ff53f25ee1a4593b4c6edc603501ccf', 187, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.skip_task(bigint, text)', '3e7ca83a3336a03e7a9ee7be70cbedbe', 188, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.unskip_task(bigint)', '625284c096d21284ea17d77325186696', 189, NULL);
-INSERT INTO rowrun.code_object VALUES ('publication rowrun_stream', '328c87449a7de51d55c62437631119d1', 190, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.cron_field(text, text, integer, integer, text[])', '845e32d697982e6a20083a5ca240339b', 191, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.go_duration(text)', '64552a711fae61a7dcb7b6272e99ca40', 192, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.cron_local(bigint, bigint, bigint, bigint, bigint, boolean, timestamp)', 'ae4d16c125f6a881471dfb0ea0cba849', 193, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.utc_offset(text, timestamptz)', '3bb3711395543d0e86276f695bf12252', 194, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.clock_change(text, timestamptz, timestamptz)', '67f4248f17f2efbf786ba0bb4b641473', 195, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.parse_schedule(text)', '28b693b8ff67046df0ff60045a90983e', 196, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.tick_after(bigint[], text, timestamptz, timestamptz)', 'ccb3defa3a43e7c45327494ca7310a03', 197, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.next_tick(text, text, timestamptz, timestamptz)', '8a90a8443e4a6dc3bf36d8b53b5a73e4', 198, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_schedule_fill()', '4c4b9fe6a8197865a2de132e97cec225', 199, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.known_zone(text)', '0ee0bab582c6ad0975f481b665ce958b', 200, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_author_schedule ON rowrun.task', '365ae4bc91892e67018741af642d403c', 201, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_schedule_fill ON rowrun.task', '4f5938b8b2e8253ea27bdf4cdba45536', 202, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_schedule_refill ON rowrun.task', '0f6f7dcc185eaddd8edc6a6014d96a9e', 203, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.tick_that_follows(rowrun.task, rowrun.task_run, timestamptz)', '3071994bc6585d5c210197810006871c', 204, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.missed_at(rowrun.task, timestamptz)', '7d1480ac39498c24837b2a00fa88c0f5', 205, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.pause_schedule(bigint, text)', 'd385019b4096551d4eda8096c3ec3375', 206, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_after(bigint[])', '8d46a2d6d17ad99871fa81a0d170c0bf', 207, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_ended(bigint[], bigint[])', '7d5d59812f872beb87ce91a9ecbbda9a', 208, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_tick(bigint, text)', 'e6622a69b86c580424214302765b06b3', 209, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_task(bigint, boolean, boolean)', 'becc4945ed5529321a2fd31cdd801ca9', 210, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_scheduled()', 'ef00b1d4574b73b37480a1c7db2e1e8a', 211, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_scheduled ON rowrun.task', '525836fd40934262c1fcf108ffc3cd52', 212, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_rescheduled ON rowrun.task', '2d449b18fa8776fdee0da96cb254d9d5', 213, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.skip_missed(bigint[])', 'ae849e2866a9a78b713f3a43bbfe0df3', 214, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_sweep(bigint, integer)', 'c6f11590b17004000506d83ddd09e0a7', 215, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.handler_task(text)', '9defe2985cf50fb6b2d918576fbb37d7', 216, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_recovery_check()', 'f2ad6a20e13c0a1dfc4c73df8b14dd9a', 217, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_recovery_check ON rowrun.task', '2d0593a482fdecc58940dc9d1707407d', 218, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.handle_ended(bigint[])', 'c982aa5f798c3fb2ab75c46015f79717', 219, NULL);
-INSERT INTO rowrun.code_object VALUES ('view rowrun.orphan_task_run', '7eb9167c4f150d8fa7606b4e68457d8b', 220, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.record_orphans(interval, interval)', 'cc5f002bf9074c84a63e4eb09d5ded0a', 221, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.purge_type(text, interval, bigint, integer)', 'a25d07fe214bcbdc49fdaa42657879e4', 222, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.insert_many(bigint, jsonb, text[], text, timestamptz, integer)', '717df6ed5ae9bd6f42708652604deea2', 223, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_named(text)', 'd816f7d814185b4ef92ae2899a6cfb13', 224, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, jsonb, text[], text, timestamptz, integer)', '42d72b421e647a6b89c1af3f45fe5143', 225, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, jsonb[], text[], text, timestamptz, integer)', '0a2a89e87c009c2f3f4a777f6e8ddc59', 226, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, text, text[], text, timestamptz, integer)', '1d71a934d12febe8865f0fc9d069104e', 227, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, jsonb, text[], text, timestamptz, integer)', 'f5d5e0e76d162ab22218b2e22ef389b7', 228, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, jsonb[], text[], text, timestamptz, integer)', '7aaaa5f5f56c11c540f386ea873716d5', 229, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, text, text[], text, timestamptz, integer)', 'ee4862e986949121b991fcec637ae2be', 230, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.replace_run(bigint, text, jsonb, timestamptz, integer)', '3a65cfabace74c4f6afe2729c573285e', 231, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.replace_run(text, text, jsonb, timestamptz, integer)', 'e8e840bff8e88db5134a23bdcb4f0796', 232, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.worker_claim_of(uuid, bigint)', 'c86df4a5f81c0c6bc56511110fdca8b4', 233, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.register_worker(text, text[], integer, interval)', 'a84733a43af9f86da790189bff26160f', 234, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.worker_problem(uuid, text, text[], integer, interval)', '5aca706f0da991812571b01f0fb69822', 235, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.request_key(bytea)', '649a932c34dc189718a5eac9b24fba8c', 236, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.worker_payload(rowrun.task, rowrun.task_run)', 'c5f18d97705dcdfe391c27ac7c7fa54c', 237, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.claimed_by_request(uuid)', '261019ca160c43c1c65f575a78a69052', 238, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.take_for_worker(uuid, text, text[], integer, interval)', '98c9ed27008a699982d9dba0747d79f8', 239, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.claim_runs(uuid, text, text[], integer, interval)', '1ea5091c576928d6be2e95ba404ae566', 240, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.heartbeat_worker(text, uuid[])', '785fe900422b678b4a689f10b7081638', 241, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.end_worker_runs(uuid[], bigint[], text[], jsonb[], text[])', '736af709168fbc2fa961239836f9c4cd', 242, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.check_results(jsonb)', 'bffc4c090f1f06869b4f8c2b8ee92a59', 243, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.is_uuid(text)', '1228c38d6bbac106b7d9c481a14498f3', 244, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.worker_result(jsonb)', '2976f1d1b8168506bc5b44d499bdc104', 245, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.finish_runs(uuid, text, jsonb, text[], integer, interval)', '9d277a57f526914ea2426321e1b90ed3', 246, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.release_runs(uuid[])', '4ed6fffa555d00f0fb16824f8bed84b4', 247, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.hold_ups()', '1e3ef0e35ff41933bac41ace9aeb55ba', 248, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_operations_fill()', '6742109a71a0805ada7dc2a16891200f', 249, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_author_operations ON rowrun.task', '5f88a95aefcbdda987cf531bd59d14c4', 250, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_operations_fill ON rowrun.task', 'b1ec9fe58768e7f3aa70df95e6853c8d', 251, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.set_replica_paused(text, boolean)', 'f87a64f0e1ba50ff62f5af75aef550c9', 252, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.pause_replica(text)', 'f331e79182826d32aec99688b2a66421', 253, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.resume_replica(text)', 'bca22c761523108e2977183a770ac61d', 254, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.server_identity()', '1098bce595aa3db4dfd84aebae759dd7', 255, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.deployment_elsewhere()', '3fd9728275cfa53d5d02e91890b6eb8c', 256, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.renew_deployment(boolean)', 'f5fc2cc67b13f13240dcd61c7f068b2a', 257, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/tables', '7a70e8d3f95dc8b8fc01f80939f811e6', 258, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/functions', '841fbe95edc20460bddf84b0aed7eb92', 259, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/schedules', '8a6866a31d5a62d7591cfe6192a08ff5', 260, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/liveness', 'a1c15cb6f7d8fb2f1d1a4f8162452643', 261, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/operations', 'c24054a0e82fd491acf9fb8e046dbe36', 262, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/workers', 'faee09a09ac4e825d70d80eb4515b4b7', 263, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/excess', '42806fabe1015e1a29b1ff6e58883356', 264, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.lock_promotion()', '38d9dd901eaebdcf39faaccbb53f6766', 108, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.promote_next_version(text[], rowrun.claim_request)', '872e5781a1c4eee6ed4e0a5debbb8744', 109, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.promote_next_of_plans(bigint[], integer, rowrun.claim_request)', '89eb6f3e564fe25ac5d40f6a55496da6', 110, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.next_run_id()', '3f06e2216078e37e55b2dba82ae9b5fa', 111, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.next_log_id()', '67fb5a66b510526e850f0019d2dfad3d', 112, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.end_batch(bigint[], uuid[], text[], jsonb[], text[], bigint[], boolean)', '0082836a17d1a1df9d0f9b4d8e817dfb', 113, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.end_runs(bigint[], uuid[], text[], jsonb[], text[], bigint[])', '4d244a38d277e4409edd39e557618a8f', 114, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.check_isolation()', 'ccf59a9fda092938222c988f5e2c5d01', 115, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.define_task(text, text, jsonb, text, text, text, boolean, integer, interval, interval, integer, interval, text, jsonb)', '8b17fa17b3c659b70c50701b573dd638', 116, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.create_plan(text, jsonb, text, integer, text)', 'eeab80afa760e77e113b313c25352e78', 117, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.run_task(bigint, jsonb, timestamptz, integer, text)', 'eba9aaaf1049a7276fb53536587703c2', 118, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.run_task(text, jsonb, timestamptz, integer, text)', 'e3e1da01c9709dd222d629d6260f57a1', 119, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.run_tasks(bigint[], timestamptz)', '0d5a66f6e62028e6cefe59da993430b0', 120, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_run(bigint, text)', '79dbd2cc9559991597e179ae02c0016d', 121, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.retry_run(bigint)', '82da707a599bb76cff207e203043a38a', 122, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.abandon_run(bigint, text)', '10a76349af99e0ed9098ed660231bcd1', 123, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.report_progress(bigint, uuid, jsonb)', 'a21ec07c01cfe2942da741c9b2c12cdf', 124, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.complete_run(bigint, uuid, jsonb)', '560a9449bb9824f03a21eac0cfd9b249', 125, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.fail_run(bigint, uuid, text)', '7a52b0063982600a745add81b2fd4c32', 126, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_task(bigint)', '98996e3b8042ddd687a11670ad342d3e', 127, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_any_task(bigint)', '6b9489adf052ce071f2000f71824d0c1', 128, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_task(bigint)', '4f30b660f83234800d15cce9f88f0f2a', 129, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_plan(bigint)', '394269c09ff1632a9f21aae99b4fa56a', 130, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_any_plan(bigint)', '3b73f84acd5cbc58754f420be32afc0d', 131, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_plan(bigint)', '2ca5523f5ae6ab53624961f00989bbd2', 132, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_dependency(bigint, bigint)', '53b356c71f744e847019fbbfa95cdec4', 133, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_any_dependency(bigint, bigint)', '120af16eacbad9af3aef09e98d44c022', 134, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_dependency(bigint, bigint)', 'b891f0490cc5f144ef9d1a4cdff80f51', 135, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.job', 'ea6aaa36a7ac40e2ece035da85f4fd66', 136, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.task_status', 'b3f88727cb7754462331b1e450566bde', 137, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.plan_status', 'fbbfa9cf2dba4f79511dd452249e7157', 138, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.replica_status', 'f8d34c4686fedf18a445ef77e23bdbd2', 139, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.failed_run', '309de8bca0fbdb2b45b652f94a5f714f', 140, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.ago(interval)', 'e3169506746f5e30d50d06712f33187b', 141, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.able_replicas(rowrun.task_run, timestamptz)', 'cb0dfafdf027d000352bfe2d20d217df', 142, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.database_stands(text)', '0fd98b489c803919e96b5a68cdca6f9f', 143, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.other_versions(text, text)', '40ab0605917a58dd1b693fe3ec93f72b', 144, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.stuck_on_database(text, timestamptz)', '2c47d729863ac416f89b9ca38555f9d4', 145, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.sequential_ahead(text, text, timestamptz)', 'e1a6d875b1a8cca2a63b268c06997e25', 146, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for_database(bigint[], timestamptz)', 'ed5b6ef4a0bfc0af44baad487b0ac7db', 147, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_stands(bigint, timestamptz)', 'e0cfd03619fa13b06cd117ab2ba5d72f', 148, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.failed_task(bigint, text)', '30edb095787d5de972b9289e586a9fe9', 149, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.tasks_ahead(bigint)', '59e6c53b6dd3bdd1a98c1598f4b784aa', 150, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for_plan(bigint[], timestamptz)', '81566fe5f59d40d7ffe31c7cc10d2170', 151, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.kind_stands(text, text, text, jsonb, timestamptz, boolean)', '49609216cb48c6359768e328347798cc', 152, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for_replica(bigint[], timestamptz)', '0d17b36fc66cadcbb2c09b131887a20f', 153, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.passed_by(bigint[], timestamptz)', 'f2ba88c501dd8907c84e8cdfc5b35ad4', 154, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_runs(bigint[])', '5d5f48aba8a5068d2ac2b6da76aa16fc', 155, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_pages()', '1008ba1c44f69a5b5fa97a66eed5c9e6', 156, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for(bigint[])', '36fd0166504319a1551cd021c2909ee1', 157, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting(bigint)', 'f99b53dd0d1f8472c820743cdb239600', 158, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.next_delivery_id()', 'b060dc5d3283d391296e481d16d7eb08', 159, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_fill()', '0b8e6011780264cd05daaf07174a3067', 160, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger webhook_fill ON rowrun.webhook', 'fcf8b5ed257def35f0ad8e80b0a252f8', 161, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.chat_message(jsonb)', 'f02042a8626d4094f1ce7d78fb212cf0', 162, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.chat_line(text)', '63b39ba471019f09c06ed87a59a342b5', 163, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.slack_text(text)', '69d41a0a31e783069696716f05337592', 164, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.slack_body(text, text, text[], text)', '0ee0754f7f3c04dd6805cffd05cd2ad8', 165, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.teams_text(text, jsonb)', '792ff2104d1b16e786c6a3f9c2eb79c7', 166, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.teams_body(text, text, text[], text)', '97661a68ec21dac526e7533176b1437d', 167, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.discord_text(text)', 'f605f3c3a11e2aab806ebf920492a2a3', 168, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.discord_body(text, text, text[], text, text)', '315130f735fa35a0147a8888fdb93199', 169, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_body(text, text, text, text)', '775935cafcd1a03a382789c1c9e1f533', 170, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_content_type(text)', '71681d28c37b4dbb99bd5ee09376fc56', 171, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.address_event(bigint[], text, bigint, integer, text)', '61c19370b11fd4401b33fba68e5f871d', 172, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_changed()', 'c418df9be2d4c5184a122ea5437f7a04', 173, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger webhook_changed ON rowrun.webhook', '02c179264815b016aa3d3fb6fcbba0d7', 174, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger webhook_delivery_changed ON rowrun.webhook_delivery', '4be76b7afd68c3a7e922abfaeb487a01', 175, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_deleted()', '51f27b2ab46d7cfdcb7498486cc1c022', 176, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger webhook_deleted ON rowrun.webhook', '99865f30fd49ca6d26dd2bb2abc42c78', 177, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_webhook(bigint)', 'dd3b7cb9f9e6d3563fc492b5e6e235a7', 178, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.due_event(rowrun.plan)', '904f100dad7be73f6c33048b398a9259', 179, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_message(rowrun.plan, text)', '109479d041a15c2f4053f924a01edd14', 180, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.announce_plans(bigint[])', '10846e54b6622c66cf82574e9e596856', 181, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.begin_round(bigint, integer, boolean)', '7e359607beef09124f26303e701d511b', 182, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.next_rounds(bigint[])', '48763f3d8816c995bd331ed460161eaa', 183, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.begin_rounds(bigint[], boolean)', 'fcee58bb319fd53f1a3b590efbcf9283', 184, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.settle_plans(bigint[], jsonb, boolean)', 'f90449bff5c9bfa3ead900250f8a9d6e', 185, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.check_plan(bigint)', 'e5d5111ec90e7e03cc856f02574d7feb', 186, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.run_plan(bigint)', '7c96fb2708df6ce21ad136da3e605190', 187, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.retry_plan(bigint)', '19c7901d46f481a46dda126b65113499', 188, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_plan(bigint, text)', '8fda9146adc8371e72d72576fc106da7', 189, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.set_skipped(bigint, boolean, text)', '2ff53f25ee1a4593b4c6edc603501ccf', 190, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.skip_task(bigint, text)', '3e7ca83a3336a03e7a9ee7be70cbedbe', 191, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.unskip_task(bigint)', '625284c096d21284ea17d77325186696', 192, NULL);
+INSERT INTO rowrun.code_object VALUES ('publication rowrun_stream', '328c87449a7de51d55c62437631119d1', 193, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.cron_field(text, text, integer, integer, text[])', '845e32d697982e6a20083a5ca240339b', 194, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.go_duration(text)', '64552a711fae61a7dcb7b6272e99ca40', 195, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.cron_local(bigint, bigint, bigint, bigint, bigint, boolean, timestamp)', 'ae4d16c125f6a881471dfb0ea0cba849', 196, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.utc_offset(text, timestamptz)', '3bb3711395543d0e86276f695bf12252', 197, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.clock_change(text, timestamptz, timestamptz)', '67f4248f17f2efbf786ba0bb4b641473', 198, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.parse_schedule(text)', '28b693b8ff67046df0ff60045a90983e', 199, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.tick_after(bigint[], text, timestamptz, timestamptz)', 'ccb3defa3a43e7c45327494ca7310a03', 200, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.next_tick(text, text, timestamptz, timestamptz)', '8a90a8443e4a6dc3bf36d8b53b5a73e4', 201, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_schedule_fill()', '4c4b9fe6a8197865a2de132e97cec225', 202, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.known_zone(text)', '0ee0bab582c6ad0975f481b665ce958b', 203, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_author_schedule ON rowrun.task', '365ae4bc91892e67018741af642d403c', 204, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_schedule_fill ON rowrun.task', '4f5938b8b2e8253ea27bdf4cdba45536', 205, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_schedule_refill ON rowrun.task', '0f6f7dcc185eaddd8edc6a6014d96a9e', 206, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.tick_that_follows(rowrun.task, rowrun.task_run, timestamptz)', '3071994bc6585d5c210197810006871c', 207, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.missed_at(rowrun.task, timestamptz)', '7d1480ac39498c24837b2a00fa88c0f5', 208, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.pause_schedule(bigint, text)', 'd385019b4096551d4eda8096c3ec3375', 209, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_after(bigint[])', '8d46a2d6d17ad99871fa81a0d170c0bf', 210, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_ended(bigint[], bigint[])', '7d5d59812f872beb87ce91a9ecbbda9a', 211, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_tick(bigint, text)', 'e6622a69b86c580424214302765b06b3', 212, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_task(bigint, boolean, boolean)', 'becc4945ed5529321a2fd31cdd801ca9', 213, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_scheduled()', 'ef00b1d4574b73b37480a1c7db2e1e8a', 214, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_scheduled ON rowrun.task', '525836fd40934262c1fcf108ffc3cd52', 215, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_rescheduled ON rowrun.task', '2d449b18fa8776fdee0da96cb254d9d5', 216, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.skip_missed(bigint[])', 'ae849e2866a9a78b713f3a43bbfe0df3', 217, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_sweep(bigint, integer)', 'c6f11590b17004000506d83ddd09e0a7', 218, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.handler_task(text)', '9defe2985cf50fb6b2d918576fbb37d7', 219, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_recovery_check()', 'f2ad6a20e13c0a1dfc4c73df8b14dd9a', 220, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_recovery_check ON rowrun.task', '2d0593a482fdecc58940dc9d1707407d', 221, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.handle_ended(bigint[])', 'c982aa5f798c3fb2ab75c46015f79717', 222, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.orphan_task_run', '7eb9167c4f150d8fa7606b4e68457d8b', 223, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.record_orphans(interval, interval)', 'cc5f002bf9074c84a63e4eb09d5ded0a', 224, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.purge_type(text, interval, bigint, integer)', 'a25d07fe214bcbdc49fdaa42657879e4', 225, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.insert_many(bigint, jsonb, text[], text, timestamptz, integer)', '717df6ed5ae9bd6f42708652604deea2', 226, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_named(text)', 'd816f7d814185b4ef92ae2899a6cfb13', 227, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, jsonb, text[], text, timestamptz, integer)', '42d72b421e647a6b89c1af3f45fe5143', 228, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, jsonb[], text[], text, timestamptz, integer)', '0a2a89e87c009c2f3f4a777f6e8ddc59', 229, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, text, text[], text, timestamptz, integer)', '1d71a934d12febe8865f0fc9d069104e', 230, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, jsonb, text[], text, timestamptz, integer)', 'f5d5e0e76d162ab22218b2e22ef389b7', 231, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, jsonb[], text[], text, timestamptz, integer)', '7aaaa5f5f56c11c540f386ea873716d5', 232, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, text, text[], text, timestamptz, integer)', 'ee4862e986949121b991fcec637ae2be', 233, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.replace_run(bigint, text, jsonb, timestamptz, integer)', '3a65cfabace74c4f6afe2729c573285e', 234, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.replace_run(text, text, jsonb, timestamptz, integer)', 'e8e840bff8e88db5134a23bdcb4f0796', 235, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.worker_claim_of(uuid, bigint)', 'c86df4a5f81c0c6bc56511110fdca8b4', 236, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.register_worker(text, text[], integer, interval)', 'a84733a43af9f86da790189bff26160f', 237, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.worker_problem(uuid, text, text[], integer, interval)', '5aca706f0da991812571b01f0fb69822', 238, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.request_key(bytea)', '649a932c34dc189718a5eac9b24fba8c', 239, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.worker_payload(rowrun.task, rowrun.task_run)', 'c5f18d97705dcdfe391c27ac7c7fa54c', 240, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.claimed_by_request(uuid)', '261019ca160c43c1c65f575a78a69052', 241, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.take_for_worker(uuid, text, text[], integer, interval)', '98c9ed27008a699982d9dba0747d79f8', 242, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.claim_runs(uuid, text, text[], integer, interval)', '1ea5091c576928d6be2e95ba404ae566', 243, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.heartbeat_worker(text, uuid[])', '785fe900422b678b4a689f10b7081638', 244, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.end_worker_runs(uuid[], bigint[], text[], jsonb[], text[])', '736af709168fbc2fa961239836f9c4cd', 245, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.check_results(jsonb)', 'bffc4c090f1f06869b4f8c2b8ee92a59', 246, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.is_uuid(text)', '1228c38d6bbac106b7d9c481a14498f3', 247, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.worker_result(jsonb)', '2976f1d1b8168506bc5b44d499bdc104', 248, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.finish_runs(uuid, text, jsonb, text[], integer, interval)', '9d277a57f526914ea2426321e1b90ed3', 249, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.release_runs(uuid[])', '4ed6fffa555d00f0fb16824f8bed84b4', 250, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.hold_ups()', '1e3ef0e35ff41933bac41ace9aeb55ba', 251, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_operations_fill()', '6742109a71a0805ada7dc2a16891200f', 252, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_author_operations ON rowrun.task', '5f88a95aefcbdda987cf531bd59d14c4', 253, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_operations_fill ON rowrun.task', 'b1ec9fe58768e7f3aa70df95e6853c8d', 254, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.set_replica_paused(text, boolean)', 'f87a64f0e1ba50ff62f5af75aef550c9', 255, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.pause_replica(text)', 'f331e79182826d32aec99688b2a66421', 256, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.resume_replica(text)', 'bca22c761523108e2977183a770ac61d', 257, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.server_identity()', '1098bce595aa3db4dfd84aebae759dd7', 258, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.deployment_elsewhere()', '3fd9728275cfa53d5d02e91890b6eb8c', 259, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.renew_deployment(boolean)', 'f5fc2cc67b13f13240dcd61c7f068b2a', 260, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/tables', '7a70e8d3f95dc8b8fc01f80939f811e6', 261, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/functions', 'c7a50e920c6edea77676c6b1cb13d44a', 262, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/schedules', '8a6866a31d5a62d7591cfe6192a08ff5', 263, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/liveness', 'a1c15cb6f7d8fb2f1d1a4f8162452643', 264, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/operations', 'c24054a0e82fd491acf9fb8e046dbe36', 265, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/workers', 'faee09a09ac4e825d70d80eb4515b4b7', 266, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/excess', '42806fabe1015e1a29b1ff6e58883356', 267, NULL);
 
 
 --
 -- Data for Name: code_version; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.code_version VALUES (true, 1, '1106b32df87d00482478926e03f1e2ea', '2026-11-23 08:04:05.61012+00');
+INSERT INTO rowrun.code_version VALUES (true, 1, '27a00e70fef88b54442b0e563d2bff2e', '2026-11-23 09:28:26.155753+00');
 
 
 --
 -- Data for Name: deployment; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.deployment VALUES (true, '871fda96-e56e-4d53-b09a-50016412facd', '2026-11-23 08:04:05.389425+00', NULL, NULL, 7711168769571638589, 54715, 1);
+INSERT INTO rowrun.deployment VALUES (true, '406bd1c2-555a-4808-b304-19c1f2e1a026', '2026-11-23 09:28:25.303991+00', NULL, NULL, 7711168769571638589, 60225, 1);
 
 
 --
 -- Data for Name: gate_mark; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (1, 'NO_REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-23 08:04:06.181351+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (2, 'NO_REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-23 08:04:06.181972+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (3, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 08:04:06.277621+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (4, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 08:04:06.27842+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (5, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-23 08:04:06.280137+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (6, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-23 08:04:06.280271+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (7, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 08:04:06.305384+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (8, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-23 08:04:06.307562+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (9, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-23 08:04:06.314848+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (10, 'DEPENDENCY', NULL, NULL, NULL, 11, NULL, NULL, NULL, '2026-11-23 08:04:06.32409+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (11, 'PLAN', NULL, NULL, 1, NULL, NULL, false, NULL, '2026-11-23 08:04:06.324375+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (1, 'NO_REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-23 09:28:29.171183+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (2, 'NO_REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-23 09:28:29.179216+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (3, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 09:28:29.486132+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (4, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 09:28:29.501567+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (5, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-23 09:28:29.510593+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (6, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-23 09:28:29.510774+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (7, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 09:28:29.667936+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (8, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-23 09:28:29.671571+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (9, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-23 09:28:29.697002+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (10, 'DEPENDENCY', NULL, NULL, NULL, 11, NULL, NULL, NULL, '2026-11-23 09:28:29.742735+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (11, 'PLAN', NULL, NULL, 1, NULL, NULL, false, NULL, '2026-11-23 09:28:29.749707+00');
 
 
 --
 -- Data for Name: migration; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.migration VALUES (1, '2026-11-23 08:04:05.389425+00', 'b36626ab3a06481dea4e05a9ece8008e913589a4bad3bca88ef612df7d92a157');
-INSERT INTO rowrun.migration VALUES (2, '2026-11-23 08:04:05.566223+00', '8bc882226c70f7766592c9800ed3983cca0db46231ee8244e630f88154458dd1');
-INSERT INTO rowrun.migration VALUES (3, '2026-11-23 08:04:05.587119+00', '375cfd27ffa9510958576b0a9f6843b5058811141a6483b28d2cc676624ab2e7');
-INSERT INTO rowrun.migration VALUES (4, '2026-11-23 08:04:05.603173+00', '6808320d466e9fc1f608c3f3c15ec7fe9272c6f5c74536344b3716888f2594d8');
+INSERT INTO rowrun.migration VALUES (1, '2026-11-23 09:28:25.303991+00', 'b36626ab3a06481dea4e05a9ece8008e913589a4bad3bca88ef612df7d92a157');
+INSERT INTO rowrun.migration VALUES (2, '2026-11-23 09:28:25.99583+00', '8bc882226c70f7766592c9800ed3983cca0db46231ee8244e630f88154458dd1');
+INSERT INTO rowrun.migration VALUES (3, '2026-11-23 09:28:26.070764+00', '375cfd27ffa9510958576b0a9f6843b5058811141a6483b28d2cc676624ab2e7');
+INSERT INTO rowrun.migration VALUES (4, '2026-11-23 09:28:26.132483+00', '6808320d466e9fc1f608c3f3c15ec7fe9272c6f5c74536344b3716888f2594d8');
 
 
 --
@@ -11182,9 +11310,9 @@ INSERT INTO rowrun.migration VALUES (4, '2026-11-23 08:04:05.603173+00', '680832
 -- Data for Name: plan; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.plan VALUES (1, 'default', 'in every state', 3, 'STOP_DATABASE', false, 1, '2026-11-23 08:04:06.187797+00', 0, 0);
-INSERT INTO rowrun.plan VALUES (2, 'default', 'complete', NULL, 'STOP_DATABASE', false, 1, '2026-11-23 08:04:06.187797+00', 0, 0);
-INSERT INTO rowrun.plan VALUES (3, 'default', 'failed', NULL, 'STOP_DATABASE', false, 1, '2026-11-23 08:04:06.187797+00', 0, 0);
+INSERT INTO rowrun.plan VALUES (1, 'default', 'in every state', 3, 'STOP_DATABASE', false, 1, '2026-11-23 09:28:29.209461+00', 0, 0);
+INSERT INTO rowrun.plan VALUES (2, 'default', 'complete', NULL, 'STOP_DATABASE', false, 1, '2026-11-23 09:28:29.209461+00', 0, 0);
+INSERT INTO rowrun.plan VALUES (3, 'default', 'failed', NULL, 'STOP_DATABASE', false, 1, '2026-11-23 09:28:29.209461+00', 0, 0);
 
 
 --
@@ -11198,8 +11326,8 @@ INSERT INTO rowrun.promotion_lock VALUES (1);
 -- Data for Name: replica_heartbeat; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.replica_heartbeat VALUES ('dump-1', '2026-11-23 08:04:06.173994+00', 'alive', '', '', '2026-11-23 08:04:06.173994+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP,SQL,DATABASE_MIGRATE}', '{orders}', '{}', 0, 0, NULL, NULL, false);
-INSERT INTO rowrun.replica_heartbeat VALUES ('dump-2', '2026-11-22 08:04:06.173994+00', 'gone', '', '', '2026-11-23 08:04:06.173994+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP}', '{}', '{}', 0, 0, NULL, NULL, false);
+INSERT INTO rowrun.replica_heartbeat VALUES ('dump-1', '2026-11-23 09:28:29.149643+00', 'alive', '', '', '2026-11-23 09:28:29.149643+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP,SQL,DATABASE_MIGRATE}', '{orders}', '{}', 0, 0, NULL, NULL, false);
+INSERT INTO rowrun.replica_heartbeat VALUES ('dump-2', '2026-11-22 09:28:29.149643+00', 'gone', '', '', '2026-11-23 09:28:29.149643+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP}', '{}', '{}', 0, 0, NULL, NULL, false);
 
 
 --
@@ -11404,13 +11532,13 @@ INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.announce_parts(text
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.announce(text[])', '827321a9b69d25a84c19781f441c4cde');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.announce_one(text)', 'a98e6db6f61891ed80348ddae90984a7');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.mark_stopped(bigint[])', 'c1a168769422e947046914b009970486');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.mark_ended(bigint[])', '8fca0a75e8dc59e081902a78800a2ae4');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.mark_ended(bigint[],boolean)', '54120338ed9b774852452fe30400ce33');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.mark_edited(text,boolean)', '6c4ad1ae400729bd5324fdd2bf178086');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.mark_ready(bigint)', 'd70f55844bcfaec132f8e6fd0804d73d');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.mark_blocked(rowrun.task_run)', 'bf8c1f6dd914d507c98049ad1f99d305');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_inserted()', '1746a375d70d0558808c4acc05c14434');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_run_inserted ON rowrun.task_run', '4e11b7dd8d2eda92d7d7c9fe1d07871c');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_edited()', 'b1857e152bbdc7650c84cafdcf65b378');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_edited()', 'dc090fee37262fcab88fd22b136ecf96');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_run_edited ON rowrun.task_run', '89b47e0bfb734a69c1f65166fa60586b');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_deleted()', '1ccf3bef446d443bb6ad7ef5ec002995');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_run_deleted ON rowrun.task_run', 'dd6d4b221c6a2285782a292c561f84cd');
@@ -11466,10 +11594,13 @@ INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.lock_plans_of_ends(
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.judge_ends(bigint[],uuid[],text[],jsonb[],text[])', '927ee1ec4eb7f031115688c3d52219c4');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.make_ended(bigint[],uuid[],text[],jsonb[],bigint[],timestamp with time zone)', '6e83133c53463b72bc75c42b2ffe59e2');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.insert_successors(bigint[],text[],bigint[],timestamp with time zone)', '183c6de7a21c13d544be7461b1f07da5');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.promote_next_version(text[],rowrun.claim_request)', '8b0ea3232aeef969ddaf83d7f7a5578e');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.lock_promotion()', '3fd00a979edb1f960ac924ea71fa30a8');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.promote_next_version(text[],rowrun.claim_request)', '5adc87e1454799fbdd42b641013918ed');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.promote_next_of_plans(bigint[],integer,rowrun.claim_request)', '43d122ecabc55b239346daae92f111ff');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.next_run_id()', '9a2a2b4fc40b106dcf26efa7ace46edc');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.next_log_id()', 'ef386a29ead92615c48b72397e8d822c');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.end_runs(bigint[],uuid[],text[],jsonb[],text[],bigint[])', '70f3ed5f7523aedb8893173d59cb665c');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.end_batch(bigint[],uuid[],text[],jsonb[],text[],bigint[],boolean)', '2dc81924da35d5ecceff30e10c2dba02');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.end_runs(bigint[],uuid[],text[],jsonb[],text[],bigint[])', 'dbb6b968e857e4134ad803a7b93047eb');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.check_isolation()', '2ed02bd8297be8a7b612137b0c8d26a6');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.define_task(text,text,jsonb,text,text,text,boolean,integer,interval,interval,integer,interval,text,jsonb)', '1cd017db16c59a521fc3ddb97ce4b4ff');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.create_plan(text,jsonb,text,integer,text)', 'b5205230a0eb9bd2e22de828f396af2f');
@@ -11658,6 +11789,7 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.deployment_e
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.discord_body(text,text,text[],text,text)', '8c3b1c22e20fce344c4faaa9e90c0eef');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.discord_text(text)', '8c3b1c22e20fce344c4faaa9e90c0eef');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.due_event(rowrun.plan)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.end_batch(bigint[],uuid[],text[],jsonb[],text[],bigint[],boolean)', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.end_runs(bigint[],uuid[],text[],jsonb[],text[],bigint[])', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.end_worker_runs(uuid[],bigint[],text[],jsonb[],text[])', '68b329da9893e34099c7d8ad5cb9c940');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.enqueue_many(bigint,jsonb,text[],text,timestamp with time zone,integer)', '5f22133af45ac72b7ec32889e080e3bf');
@@ -11695,12 +11827,13 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.leave_marks(
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.let_start(bigint[],timestamp with time zone,rowrun.claim_request)', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.let_start_singly(bigint[],timestamp with time zone,rowrun.claim_request)', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.lock_plans_of_ends(bigint[],bigint[],text[])', '07758e2f0022ca8da022427e98a73fe9');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.lock_promotion()', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.make_available(bigint[],timestamp with time zone)', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.make_ended(bigint[],uuid[],text[],jsonb[],bigint[],timestamp with time zone)', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.make_running(bigint[],timestamp with time zone,rowrun.claim_request)', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.mark_blocked(rowrun.task_run)', 'c2ba613faa2c6feb14b4a540e486a14a');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.mark_edited(text,boolean)', 'c2ba613faa2c6feb14b4a540e486a14a');
-INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.mark_ended(bigint[])', '07758e2f0022ca8da022427e98a73fe9');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.mark_ended(bigint[],boolean)', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.mark_ready(bigint)', 'c2ba613faa2c6feb14b4a540e486a14a');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.mark_stopped(bigint[])', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.mark_unseen_ends(bigint[],text[])', '07758e2f0022ca8da022427e98a73fe9');
@@ -11726,6 +11859,7 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.plan_gate_ch
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.plan_message(rowrun.plan,text)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.plan_room(bigint)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.plan_stands(bigint,timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.promote_next_of_plans(bigint[],integer,rowrun.claim_request)', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.promote_next_version(text[],rowrun.claim_request)', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.promote_runs(boolean,boolean,integer,rowrun.claim_request)', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.promote_ungated(timestamp with time zone,integer,rowrun.claim_request)', '07758e2f0022ca8da022427e98a73fe9');
@@ -11882,7 +12016,7 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.worker_request'
 -- Data for Name: stream_note; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.stream_note OVERRIDING SYSTEM VALUE VALUES (1, '2026-11-23 08:04:06.336337+00', 'warn', 'task_type.orphaned', 'kept', '{}', NULL);
+INSERT INTO rowrun.stream_note OVERRIDING SYSTEM VALUE VALUES (1, '2026-11-23 09:28:29.798505+00', 'warn', 'task_type.orphaned', 'kept', '{}', NULL);
 
 
 --
@@ -11895,21 +12029,21 @@ INSERT INTO rowrun.stream_note OVERRIDING SYSTEM VALUE VALUES (1, '2026-11-23 08
 -- Data for Name: task; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task VALUES (1, NULL, 'no plan', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 08:04:06.190931+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (2, NULL, 'handler', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 08:04:06.190931+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (3, NULL, 'handled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 3, '00:00:10', 'FAIL', 'handler', false, false, NULL, NULL, '{"team": "a"}', '2026-11-23 08:04:06.197684+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (4, NULL, 'scheduled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 08:04:06.205171+00', DEFAULT, NULL, NULL, NULL, '0 3 * * *', 'Europe/London', 'SKIP', NULL, NULL, 'QUEUE', NULL, NULL, '2026-11-23 08:04:06.207083+00', '{1,8,4294967294,8190,127,0,1}', 'info');
-INSERT INTO rowrun.task VALUES (5, 1, 'available', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 08:04:06.23427+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (8, 1, 'none', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 08:04:06.23427+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (9, 1, 'pending', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 08:04:06.23427+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (10, 1, 'running', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 08:04:06.23427+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (12, 1, 'migrate 1.10', 'DATABASE_MIGRATE', 'default', 'orders', '1.10', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 08:04:06.259157+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (13, 1, 'migrate 1.9', 'DATABASE_MIGRATE', 'default', 'orders', '1.9', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 08:04:06.259157+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (7, 1, 'done', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 08:04:06.23427+00', DEFAULT, 'DONE', NULL, 4, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (14, 2, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 08:04:06.266872+00', DEFAULT, 'DONE', NULL, 9, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (15, 3, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 08:04:06.266872+00', DEFAULT, 'FAILED', 1, 10, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (6, 1, 'canceled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 08:04:06.23427+00', DEFAULT, 'CANCELED', NULL, 3, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (11, 1, 'skipped', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, true, 'not wanted', NULL, '{}', '2026-11-23 08:04:06.23427+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (1, NULL, 'no plan', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 09:28:29.234298+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (2, NULL, 'handler', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 09:28:29.234298+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (3, NULL, 'handled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 3, '00:00:10', 'FAIL', 'handler', false, false, NULL, NULL, '{"team": "a"}', '2026-11-23 09:28:29.258348+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (4, NULL, 'scheduled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 09:28:29.267712+00', DEFAULT, NULL, NULL, NULL, '0 3 * * *', 'Europe/London', 'SKIP', NULL, NULL, 'QUEUE', NULL, NULL, '2026-11-23 09:28:29.279347+00', '{1,8,4294967294,8190,127,0,1}', 'info');
+INSERT INTO rowrun.task VALUES (5, 1, 'available', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 09:28:29.377476+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (8, 1, 'none', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 09:28:29.377476+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (9, 1, 'pending', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 09:28:29.377476+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (10, 1, 'running', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 09:28:29.377476+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (12, 1, 'migrate 1.10', 'DATABASE_MIGRATE', 'default', 'orders', '1.10', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 09:28:29.399048+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (13, 1, 'migrate 1.9', 'DATABASE_MIGRATE', 'default', 'orders', '1.9', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 09:28:29.399048+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (7, 1, 'done', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 09:28:29.377476+00', DEFAULT, 'DONE', NULL, 4, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (14, 2, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 09:28:29.439162+00', DEFAULT, 'DONE', NULL, 9, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (15, 3, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 09:28:29.439162+00', DEFAULT, 'FAILED', 1, 10, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (6, 1, 'canceled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 09:28:29.377476+00', DEFAULT, 'CANCELED', NULL, 3, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (11, 1, 'skipped', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, true, 'not wanted', NULL, '{}', '2026-11-23 09:28:29.377476+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
 
 
 --
@@ -11923,45 +12057,45 @@ INSERT INTO rowrun.task_dependency VALUES (9, 10);
 -- Data for Name: task_run; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task_run VALUES (1, 4, 0, NULL, 1, 'PENDING', '2026-11-24 03:00:00+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 08:04:06.205171+00', NULL, NULL, NULL, '2026-11-23 08:04:06.205171+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-24 03:00:00+00', 0, 0, NULL, NULL, '2026-11-24 03:00:00+00', '2026-11-24 03:01:00+00', NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (5, 9, 0, NULL, 5, 'PENDING', '2026-11-23 08:04:06.275646+00', '{"of": "pending"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 08:04:06.275646+00', NULL, NULL, NULL, '2026-11-23 08:04:06.275646+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-23 08:04:06.275646+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (7, 12, 0, NULL, 7, 'PENDING', '2026-11-23 08:04:06.275646+00', '{"of": "migrate 1.10"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.10', '2026-11-23 08:04:06.275646+00', NULL, NULL, NULL, '2026-11-23 08:04:06.275646+00', NULL, NULL, NULL, NULL, NULL, '{}', '0110210', true, NULL, NULL, NULL, '2026-11-23 08:04:06.275646+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (8, 13, 0, NULL, 8, 'PENDING', '2026-11-23 08:04:06.275646+00', '{"of": "migrate 1.9"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.9', '2026-11-23 08:04:06.275646+00', NULL, NULL, NULL, '2026-11-23 08:04:06.275646+00', NULL, NULL, NULL, NULL, NULL, '{}', '011019', true, NULL, NULL, NULL, '2026-11-23 08:04:06.275646+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (11, 1, 0, NULL, 11, 'PENDING', '2126-11-23 08:04:06.281721+00', '{}', 0, 'key 1', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 08:04:06.281721+00', NULL, NULL, NULL, '2026-11-23 08:04:06.281721+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2126-11-23 08:04:06.281721+00', 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (2, 5, 0, NULL, 2, 'AVAILABLE', '2026-11-23 08:04:06.275646+00', '{"of": "available"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 08:04:06.275646+00', '2026-11-23 08:04:06.288898+00', NULL, NULL, '2026-11-23 08:04:06.288898+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (12, 1, 0, NULL, 12, 'AVAILABLE', '2126-11-23 08:04:06.281721+00', '{}', 0, 'key 2', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 08:04:06.281721+00', '2026-11-23 08:04:06.290311+00', NULL, NULL, '2026-11-23 08:04:06.290311+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (6, 10, 0, NULL, 6, 'RUNNING', '2026-11-23 08:04:06.275646+00', '{"of": "running"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 08:04:06.275646+00', '2026-11-23 08:04:06.290122+00', '2026-11-23 08:04:06.296923+00', NULL, '2026-11-23 08:04:06.296923+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (13, 1, 0, NULL, 13, 'RUNNING', '2126-11-23 08:04:06.281721+00', '{}', 0, 'key 3', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 08:04:06.281721+00', '2026-11-23 08:04:06.290365+00', '2026-11-23 08:04:06.297431+00', NULL, '2026-11-23 08:04:06.297431+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (4, 7, 0, NULL, 4, 'DONE', '2026-11-23 08:04:06.275646+00', '{"of": "done"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 08:04:06.275646+00', '2026-11-23 08:04:06.290002+00', '2026-11-23 08:04:06.296188+00', '2026-11-23 08:04:06.301046+00', '2026-11-23 08:04:06.301046+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (9, 14, 0, NULL, 9, 'DONE', '2026-11-23 08:04:06.275646+00', '{"of": "only"}', 0, NULL, 'postgres', 2, 'NOOP', 'default', NULL, NULL, '2026-11-23 08:04:06.275646+00', '2026-11-23 08:04:06.290193+00', '2026-11-23 08:04:06.297158+00', '2026-11-23 08:04:06.301578+00', '2026-11-23 08:04:06.301578+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (14, 1, 0, NULL, 14, 'DONE', '2126-11-23 08:04:06.281721+00', '{}', 0, 'key 4', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 08:04:06.281721+00', '2026-11-23 08:04:06.290409+00', '2026-11-23 08:04:06.297555+00', '2026-11-23 08:04:06.301661+00', '2026-11-23 08:04:06.301661+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (10, 15, 0, NULL, 10, 'FAILED', '2026-11-23 08:04:06.275646+00', '{"of": "only"}', 0, NULL, 'postgres', 3, 'NOOP', 'default', NULL, NULL, '2026-11-23 08:04:06.275646+00', '2026-11-23 08:04:06.290251+00', '2026-11-23 08:04:06.297299+00', '2026-11-23 08:04:06.31123+00', '2026-11-23 08:04:06.31123+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (15, 1, 0, NULL, 15, 'FAILED', '2126-11-23 08:04:06.281721+00', '{}', 0, 'key 5', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 08:04:06.281721+00', '2026-11-23 08:04:06.290454+00', '2026-11-23 08:04:06.297688+00', '2026-11-23 08:04:06.311639+00', '2026-11-23 08:04:06.311639+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (16, 1, 0, NULL, 16, 'CANCELED', '2126-11-23 08:04:06.281721+00', '{}', 0, 'key 6', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 08:04:06.281721+00', NULL, NULL, '2026-11-23 08:04:06.317189+00', '2026-11-23 08:04:06.317189+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (3, 6, 0, NULL, 3, 'CANCELED', '2026-11-23 08:04:06.275646+00', '{"of": "canceled"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 08:04:06.275646+00', NULL, NULL, '2026-11-23 08:04:06.31766+00', '2026-11-23 08:04:06.31766+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (17, 3, 0, NULL, 17, 'FAILED', '2126-11-23 08:04:06.28526+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 08:04:06.28526+00', '2026-11-23 08:04:06.290501+00', '2026-11-23 08:04:06.297752+00', '2026-11-23 08:04:06.311719+00', '2026-11-23 08:04:06.311719+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, NULL, true, NULL, NULL, 0, 0, 18, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (18, 3, 1, 17, 17, 'AVAILABLE', '2026-11-23 08:04:06.325455+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 08:04:06.325455+00', '2026-11-23 08:04:06.330207+00', NULL, NULL, '2026-11-23 08:04:06.325455+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, 'UNTOLD', NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (1, 4, 0, NULL, 1, 'PENDING', '2026-11-24 03:00:00+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:28:29.267712+00', NULL, NULL, NULL, '2026-11-23 09:28:29.267712+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-24 03:00:00+00', 0, 0, NULL, NULL, '2026-11-24 03:00:00+00', '2026-11-24 03:01:00+00', NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (5, 9, 0, NULL, 5, 'PENDING', '2026-11-23 09:28:29.474878+00', '{"of": "pending"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:28:29.474878+00', NULL, NULL, NULL, '2026-11-23 09:28:29.474878+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-23 09:28:29.474878+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (7, 12, 0, NULL, 7, 'PENDING', '2026-11-23 09:28:29.474878+00', '{"of": "migrate 1.10"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.10', '2026-11-23 09:28:29.474878+00', NULL, NULL, NULL, '2026-11-23 09:28:29.474878+00', NULL, NULL, NULL, NULL, NULL, '{}', '0110210', true, NULL, NULL, NULL, '2026-11-23 09:28:29.474878+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (8, 13, 0, NULL, 8, 'PENDING', '2026-11-23 09:28:29.474878+00', '{"of": "migrate 1.9"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.9', '2026-11-23 09:28:29.474878+00', NULL, NULL, NULL, '2026-11-23 09:28:29.474878+00', NULL, NULL, NULL, NULL, NULL, '{}', '011019', true, NULL, NULL, NULL, '2026-11-23 09:28:29.474878+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (11, 1, 0, NULL, 11, 'PENDING', '2126-11-23 09:28:29.521947+00', '{}', 0, 'key 1', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:28:29.521947+00', NULL, NULL, NULL, '2026-11-23 09:28:29.521947+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2126-11-23 09:28:29.521947+00', 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (2, 5, 0, NULL, 2, 'AVAILABLE', '2026-11-23 09:28:29.474878+00', '{"of": "available"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:28:29.474878+00', '2026-11-23 09:28:29.551804+00', NULL, NULL, '2026-11-23 09:28:29.551804+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (12, 1, 0, NULL, 12, 'AVAILABLE', '2126-11-23 09:28:29.521947+00', '{}', 0, 'key 2', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:28:29.521947+00', '2026-11-23 09:28:29.553594+00', NULL, NULL, '2026-11-23 09:28:29.553594+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (6, 10, 0, NULL, 6, 'RUNNING', '2026-11-23 09:28:29.474878+00', '{"of": "running"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:28:29.474878+00', '2026-11-23 09:28:29.553399+00', '2026-11-23 09:28:29.611173+00', NULL, '2026-11-23 09:28:29.611173+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (13, 1, 0, NULL, 13, 'RUNNING', '2126-11-23 09:28:29.521947+00', '{}', 0, 'key 3', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:28:29.521947+00', '2026-11-23 09:28:29.553652+00', '2026-11-23 09:28:29.612007+00', NULL, '2026-11-23 09:28:29.612007+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (4, 7, 0, NULL, 4, 'DONE', '2026-11-23 09:28:29.474878+00', '{"of": "done"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:28:29.474878+00', '2026-11-23 09:28:29.553258+00', '2026-11-23 09:28:29.598101+00', '2026-11-23 09:28:29.623261+00', '2026-11-23 09:28:29.623261+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (9, 14, 0, NULL, 9, 'DONE', '2026-11-23 09:28:29.474878+00', '{"of": "only"}', 0, NULL, 'postgres', 2, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:28:29.474878+00', '2026-11-23 09:28:29.553472+00', '2026-11-23 09:28:29.611661+00', '2026-11-23 09:28:29.624884+00', '2026-11-23 09:28:29.624884+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (14, 1, 0, NULL, 14, 'DONE', '2126-11-23 09:28:29.521947+00', '{}', 0, 'key 4', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:28:29.521947+00', '2026-11-23 09:28:29.553701+00', '2026-11-23 09:28:29.612202+00', '2026-11-23 09:28:29.625175+00', '2026-11-23 09:28:29.625175+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (10, 15, 0, NULL, 10, 'FAILED', '2026-11-23 09:28:29.474878+00', '{"of": "only"}', 0, NULL, 'postgres', 3, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:28:29.474878+00', '2026-11-23 09:28:29.553533+00', '2026-11-23 09:28:29.611848+00', '2026-11-23 09:28:29.680548+00', '2026-11-23 09:28:29.680548+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (15, 1, 0, NULL, 15, 'FAILED', '2126-11-23 09:28:29.521947+00', '{}', 0, 'key 5', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:28:29.521947+00', '2026-11-23 09:28:29.553747+00', '2026-11-23 09:28:29.612353+00', '2026-11-23 09:28:29.681131+00', '2026-11-23 09:28:29.681131+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (16, 1, 0, NULL, 16, 'CANCELED', '2126-11-23 09:28:29.521947+00', '{}', 0, 'key 6', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:28:29.521947+00', NULL, NULL, '2026-11-23 09:28:29.708932+00', '2026-11-23 09:28:29.708932+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (3, 6, 0, NULL, 3, 'CANCELED', '2026-11-23 09:28:29.474878+00', '{"of": "canceled"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:28:29.474878+00', NULL, NULL, '2026-11-23 09:28:29.709496+00', '2026-11-23 09:28:29.709496+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (17, 3, 0, NULL, 17, 'FAILED', '2126-11-23 09:28:29.534051+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:28:29.534051+00', '2026-11-23 09:28:29.573752+00', '2026-11-23 09:28:29.612441+00', '2026-11-23 09:28:29.681275+00', '2026-11-23 09:28:29.681275+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, NULL, true, NULL, NULL, 0, 0, 18, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (18, 3, 1, 17, 17, 'AVAILABLE', '2026-11-23 09:28:29.753689+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:28:29.753689+00', '2026-11-23 09:28:29.772508+00', NULL, NULL, '2026-11-23 09:28:29.753689+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, 'UNTOLD', NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
 
 
 --
 -- Data for Name: task_run_log; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task_run_log VALUES (1, 1, '2026-11-23 08:04:06.333446+00', NULL, 'note', '{"text": "kept"}');
+INSERT INTO rowrun.task_run_log VALUES (1, 1, '2026-11-23 09:28:29.785205+00', NULL, 'note', '{"text": "kept"}');
 
 
 --
 -- Data for Name: task_type; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task_type VALUES ('OLD', true, NULL, NULL, '2026-11-23 08:04:06.33474+00');
+INSERT INTO rowrun.task_type VALUES ('OLD', true, NULL, NULL, '2026-11-23 09:28:29.796682+00');
 
 
 --
 -- Data for Name: webhook; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.webhook VALUES (1, 'default', 'hook', 'https://example.com/hook', NULL, '{PIPELINE_FAILED,PIPELINE_COMPLETED}', 'standard', true, '2026-11-23 08:04:06.183164+00');
+INSERT INTO rowrun.webhook VALUES (1, 'default', 'hook', 'https://example.com/hook', NULL, '{PIPELINE_FAILED,PIPELINE_COMPLETED}', 'standard', true, '2026-11-23 09:28:29.182102+00');
 
 
 --
@@ -13394,6 +13528,14 @@ GRANT ALL ON FUNCTION rowrun.discord_body(title text, subject text, lines text[]
 
 
 --
+-- Name: FUNCTION end_batch(run_ids bigint[], claims uuid[], statuses text[], results jsonb[], retries text[], plan_tasks bigint[], marks_plans boolean); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.end_batch(run_ids bigint[], claims uuid[], statuses text[], results jsonb[], retries text[], plan_tasks bigint[], marks_plans boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.end_batch(run_ids bigint[], claims uuid[], statuses text[], results jsonb[], retries text[], plan_tasks bigint[], marks_plans boolean) TO rowrun_replica;
+
+
+--
 -- Name: FUNCTION end_runs(run_ids bigint[], claims uuid[], statuses text[], results jsonb[], retries text[], plan_tasks bigint[]); Type: ACL; Schema: rowrun; Owner: -
 --
 
@@ -13532,6 +13674,14 @@ GRANT ALL ON FUNCTION rowrun.lock_plans_of_ends(plan_tasks bigint[], run_ids big
 
 
 --
+-- Name: FUNCTION lock_promotion(); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.lock_promotion() FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.lock_promotion() TO rowrun_replica;
+
+
+--
 -- Name: FUNCTION make_available(run_ids bigint[], t timestamp with time zone); Type: ACL; Schema: rowrun; Owner: -
 --
 
@@ -13574,11 +13724,11 @@ GRANT ALL ON FUNCTION rowrun.mark_edited(database_id text, look boolean) TO rowr
 
 
 --
--- Name: FUNCTION mark_ended(run_ids bigint[]); Type: ACL; Schema: rowrun; Owner: -
+-- Name: FUNCTION mark_ended(run_ids bigint[], of_plans boolean); Type: ACL; Schema: rowrun; Owner: -
 --
 
-REVOKE ALL ON FUNCTION rowrun.mark_ended(run_ids bigint[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION rowrun.mark_ended(run_ids bigint[]) TO rowrun_replica;
+REVOKE ALL ON FUNCTION rowrun.mark_ended(run_ids bigint[], of_plans boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.mark_ended(run_ids bigint[], of_plans boolean) TO rowrun_replica;
 
 
 --
@@ -13636,6 +13786,14 @@ GRANT ALL ON FUNCTION rowrun.pause_schedule(task_id bigint, reason text) TO rowr
 --
 
 REVOKE ALL ON FUNCTION rowrun.plan_gate_changed() FROM PUBLIC;
+
+
+--
+-- Name: FUNCTION promote_next_of_plans(plan_tasks bigint[], most integer, request rowrun.claim_request, OUT promoted integer, OUT marked integer, OUT claims rowrun.claim[]); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.promote_next_of_plans(plan_tasks bigint[], most integer, request rowrun.claim_request, OUT promoted integer, OUT marked integer, OUT claims rowrun.claim[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.promote_next_of_plans(plan_tasks bigint[], most integer, request rowrun.claim_request, OUT promoted integer, OUT marked integer, OUT claims rowrun.claim[]) TO rowrun_replica;
 
 
 --
