@@ -35,10 +35,12 @@ func TestAnEndFillsItsPlan(t *testing.T) {
 		"a paused task":            {insert: `(3), (4)`, last: `UPDATE rowrun.task SET paused = true WHERE id = 3; DELETE FROM rowrun.gate_mark`, marked: true},
 		"one that was just unpaused": {insert: `(3)`, last: `UPDATE rowrun.task SET paused = true WHERE id = 4; INSERT INTO rowrun.task_run (task_id) VALUES (4);
 			SELECT rowrun.promote_runs(); UPDATE rowrun.task SET paused = false WHERE id = 4`, marked: true},
-		"one with a database":        {insert: `(6), (3)`, marked: true},
-		"one that waits for another": {insert: `(7), (3)`, want: 1, next: 3},
-		"of a type that nobody runs": {insert: `(3)`, last: `UPDATE rowrun.replica_heartbeat SET types = '{HTTP}'; DELETE FROM rowrun.gate_mark`, marked: true},
-		"a round that is over":       {insert: `(3)`, last: `UPDATE rowrun.plan SET announced_round = round WHERE id = 1`, marked: true},
+		"one with a database":                   {insert: `(6), (3)`, marked: true},
+		"beside a sequential one of a database": {insert: `(5), (6)`, marked: true},
+		"one that shares a database":            {insert: `(10)`, marked: true},
+		"one that waits for another":            {insert: `(7), (3)`, want: 1, next: 3},
+		"of a type that nobody runs":            {insert: `(3)`, last: `UPDATE rowrun.replica_heartbeat SET types = '{HTTP}'; DELETE FROM rowrun.gate_mark`, marked: true},
+		"a round that is over":                  {insert: `(3)`, last: `UPDATE rowrun.plan SET announced_round = round WHERE id = 1`, marked: true},
 		"one that has become due": {insert: `(3)`, last: `SET session_replication_role = replica; UPDATE rowrun.task_run SET cause = NULL, judge_at = now() WHERE task_id = 3;
 			RESET session_replication_role; INSERT INTO rowrun.task_run (task_id) VALUES (4); DELETE FROM rowrun.gate_mark`, marked: true},
 	} {
@@ -49,7 +51,7 @@ func TestAnEndFillsItsPlan(t *testing.T) {
 			addReplica(t, conn, "r")
 			exec(t, conn, `INSERT INTO rowrun.plan (id, parallel_limit, on_failure) VALUES (1, 2, 'CONTINUE'), (2, 2, 'STOP');
 INSERT INTO rowrun.task (id, plan_id, type, database_id, sequential, priority) SELECT n, 1, 'NOOP', CASE n WHEN 6 THEN 'a' END, n = 6, CASE n WHEN 5 THEN 1 ELSE 0 END FROM generate_series(1, 8) n;
-INSERT INTO rowrun.task (id, plan_id, type) VALUES (9, 2, 'NOOP');
+INSERT INTO rowrun.task (id, plan_id, type, database_id) VALUES (9, 2, 'NOOP', NULL), (10, 1, 'NOOP', 'a');
 INSERT INTO rowrun.task_dependency (task_id, depends_on_id) VALUES (7, 8);
 INSERT INTO rowrun.task_run (task_id) VALUES (1), (2)`)
 			pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteSweep, Want: 10})
