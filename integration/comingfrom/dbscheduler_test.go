@@ -55,10 +55,15 @@ func TestDBScheduler(t *testing.T) {
 	}, d.runs())
 	require.Equal(t, []string{"", "locked", "never", "order-1", "order-5", "recurring", "taken", "x"}, d.lines(`SELECT CASE WHEN length(task_instance) > 500 THEN 'x' ELSE task_instance END FROM scheduled_tasks ORDER BY 1`))
 
+	// As a role that may what its page says, and no more.
+	d.exec(`CREATE ROLE mover IN ROLE rowrun_client`)
+	t.Cleanup(func() { d.exec(`DROP OWNED BY mover`, `DROP ROLE mover`) })
+	d.role = "mover"
 	// Today's table, with priorities and executions that are deactivated; by another name.
 	d.exec(addedColumns, `CREATE SCHEMA jobs`, `ALTER TABLE scheduled_tasks SET SCHEMA jobs`, `ALTER TABLE jobs.scheduled_tasks RENAME TO "the tasks"`,
 		`DELETE FROM jobs."the tasks"`, `INSERT INTO jobs."the tasks" (task_name, task_instance, execution_time, picked, version, priority, state) VALUES
 			('mail', 'order-6', now(), false, 1, 100, NULL), ('mail', 'order-7', NULL, false, 1, 0, 'FAILED')`)
+	d.exec(`GRANT USAGE ON SCHEMA jobs TO mover`, `GRANT SELECT, UPDATE, DELETE ON jobs."the tasks" TO mover`)
 	require.Equal(t, []string{"mail | moved |  | 1"}, d.moved("db-scheduler.sql", "schema=jobs", "table=the tasks"))
 	require.Contains(t, d.runs(), `mail | AVAILABLE | {"instance": "order-6"} | 100 | order-6 | due`)
 	require.Equal(t, []string{"order-7"}, d.lines(`SELECT task_instance FROM jobs."the tasks"`))

@@ -26,6 +26,7 @@ type database struct {
 	*testing.T
 	url  string
 	conn *pgx.Conn
+	role string // that scripts are executed as; "": the superuser
 }
 
 func newDatabase(t *testing.T) *database {
@@ -34,7 +35,7 @@ func newDatabase(t *testing.T) *database {
 	conn, err := pgx.Connect(t.Context(), url)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) })
-	return &database{t, url, conn}
+	return &database{T: t, url: url, conn: conn}
 }
 
 // newSession is another session of the same database.
@@ -43,13 +44,13 @@ func newSession(d *database) *database {
 	conn, err := pgx.Connect(d.Context(), d.url)
 	require.NoError(d, err)
 	d.Cleanup(func() { _ = conn.Close(context.WithoutCancel(d.Context())) })
-	return &database{d.T, d.url, conn}
+	return &database{T: d.T, url: d.url, conn: conn}
 }
 
 func (d *database) exec(statements ...string) {
 	d.Helper()
 	for _, statement := range statements {
-		_, err := d.conn.Exec(d.Context(), statement)
+		_, err := d.conn.Exec(context.WithoutCancel(d.Context()), statement)
 		require.NoError(d, err, statement)
 	}
 }
@@ -95,7 +96,11 @@ func (d *database) move(script string, variables ...string) []string {
 	for _, variable := range variables {
 		args = append(args, "-v", variable)
 	}
-	said, err := exec.CommandContext(ctx, "psql", append(args, "-f", filepath.Join("..", "..", "deploy", "coming-from", script))...).CombinedOutput()
+	psql := exec.CommandContext(ctx, "psql", append(args, "-f", filepath.Join("..", "..", "deploy", "coming-from", script))...)
+	if d.role != "" {
+		psql.Env = append(os.Environ(), "PGOPTIONS=-c role="+d.role)
+	}
+	said, err := psql.CombinedOutput()
 	require.NoError(d, err, string(said))
 	return strings.Split(strings.TrimSpace(string(said)), "\n")
 }
