@@ -113,7 +113,7 @@ func TestWhatCanNotRunIsLeft(t *testing.T) {
 	url := storetest.New(t)
 	conn := connect(t, url)
 	exec(t, conn, `SELECT rowrun.define_task('paused', 'MAIL'), rowrun.define_task('nightly', 'MAIL'), rowrun.define_task('handed over', 'HAND')`,
-		`UPDATE rowrun.task SET paused = true WHERE name = 'paused'`, `UPDATE rowrun.task SET schedule = '30 2 * * *' WHERE name = 'nightly'`,
+		`UPDATE rowrun.task SET paused = true WHERE name = 'paused'`, `UPDATE rowrun.task SET schedule = '@after 1h' WHERE name = 'nightly'`,
 		`SELECT rowrun.run_plan(rowrun.create_plan('p', '[{"name": "a", "type": "FAIL"}, {"name": "b", "type": "MAIL", "depends_on": ["a"]}]'))`)
 	enqueue(t, conn, client.Job{Task: "paused"}, client.Job{Task: "handed over"})
 	executors := map[string]replica.Executor{
@@ -123,7 +123,7 @@ func TestWhatCanNotRunIsLeft(t *testing.T) {
 			return replica.Result{HandedOver: true}, nil
 		}),
 	}
-	rowruntest.Work(t, url, rowruntest.Config{Executors: executors, Until: time.Now().Add(1000 * time.Hour)})
+	rowruntest.Work(t, url, rowruntest.Config{Executors: executors, Until: time.Now().Add(1000 * time.Hour), Patience: 10 * time.Second})
 	stand := map[string]string{}
 	for _, job := range rowruntest.In(t, conn).All(rowruntest.Want{}) {
 		stand[job.Task] = job.Status
