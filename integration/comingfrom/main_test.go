@@ -97,9 +97,11 @@ func (d *database) move(script string, variables ...string) []string {
 		args = append(args, "-v", variable)
 	}
 	psql := exec.CommandContext(ctx, "psql", append(args, "-f", filepath.Join("..", "..", "deploy", "coming-from", script))...)
+	options := "-c lock_timeout=20s" // nobody's lock is waited for
 	if d.role != "" {
-		psql.Env = append(os.Environ(), "PGOPTIONS=-c role="+d.role)
+		options += " -c role=" + d.role
 	}
+	psql.Env = append(os.Environ(), "PGOPTIONS="+options)
 	said, err := psql.CombinedOutput()
 	require.NoError(d, err, string(said))
 	return strings.Split(strings.TrimSpace(string(said)), "\n")

@@ -70,8 +70,9 @@ func TestRiver(t *testing.T) {
 	require.NoError(t, err)
 	d.exec(`SELECT rowrun.define_task('mail', 'MAIL', priority => 9), rowrun.define_task('call', 'HTTP', '{"path": "/call"}')`)
 
-	letGo := make(chan struct{})
-	s := &sender{blocked: make(chan struct{}), letGo: letGo, sent: make(chan int, 100)}
+	letGo, release := context.WithCancel(context.WithoutCancel(ctx))
+	t.Cleanup(release)
+	s := &sender{blocked: make(chan struct{}), letGo: letGo.Done(), sent: make(chan int, 100)}
 	workers := river.NewWorkers()
 	river.AddWorker(workers, s)
 	client, err := river.NewClient(driver, &river.Config{
@@ -88,6 +89,10 @@ func TestRiver(t *testing.T) {
 	insert(mail{N: 2, Does: "block"}, &river.InsertOpts{Queue: "fast"})
 	insert(mail{N: 3, Does: "fail"}, &river.InsertOpts{Queue: "fast"})
 	require.NoError(t, client.Start(ctx))
+	t.Cleanup(func() {
+		release()
+		_ = client.Stop(context.WithoutCancel(ctx)) // where the test has failed
+	})
 	<-s.blocked
 	require.Equal(t, 1, <-s.sent)
 	d.becomes("1 completed, 1 retryable, 1 running", `SELECT string_agg(n || ' ' || state, ', ' ORDER BY state) FROM (
@@ -104,6 +109,7 @@ func TestRiver(t *testing.T) {
 
 	taken, err := pool.Begin(ctx)
 	require.NoError(t, err)
+	t.Cleanup(func() { _ = taken.Rollback(context.WithoutCancel(ctx)) })
 	_, err = taken.Exec(ctx, `SELECT FROM "River_1".river_job WHERE args ->> 'n' = '9' FOR UPDATE`)
 	require.NoError(t, err)
 	require.Equal(t, []string{"call | moved |  | 1", "mail | moved |  | 5", "stranger | stays | no task of this name: rowrun.define_task | 1"},
@@ -124,7 +130,7 @@ func TestRiver(t *testing.T) {
 		`SELECT count(*) || ' ' || state::text FROM "River_1".river_job GROUP BY state ORDER BY array_position('{cancelled,completed,pending,running,available}', state::text)`))
 	require.Equal(t, []string{"7"}, d.lines(`SELECT count(*)::text FROM "River_1".river_job j JOIN rowrun.task_run r ON r.id = (j.metadata ->> 'rowrun_run_id')::bigint
 		JOIN rowrun.task k ON k.id = r.task_id AND k.name = j.kind WHERE j.state = 'cancelled'`))
-	close(letGo)
+	release()
 	require.Equal(t, 2, <-s.sent)
 	require.NoError(t, client.Stop(ctx))
 	require.Empty(t, s.sent)
