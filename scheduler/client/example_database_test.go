@@ -3,27 +3,26 @@ package client_test
 import (
 	"context"
 	"log"
+	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/rowrun/rowrun/migrations"
-	"github.com/rowrun/rowrun/store/embeddedpg"
+	"github.com/rowrun/rowrun/store/storetest"
 )
 
-// startShop is a server with Rowrun's schema, a task and a table of the program's: an example has no test whose end would
-// take one down.
-func startShop() (url string, stop func()) {
+// example is what storetest needs of a test: an example has none.
+type example struct{ testing.TB }
+
+func (example) Helper() {}
+
+func (example) Fatalf(format string, args ...any) { log.Panicf(format, args...) }
+
+// startShop is a database with Rowrun's schema, a task and a table of the program's.
+func startShop() (url string) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	cluster, err := embeddedpg.Start(ctx, embeddedpg.Config{Ephemeral: true})
-	if err != nil {
-		log.Panic(err)
-	}
-	url = cluster.SocketURL("postgres")
-	if _, err := migrations.Up(ctx, migrations.Config{URL: url}); err != nil {
-		log.Panic(err)
-	}
+	url = storetest.On(example{}, storetest.Cluster(example{}))
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
 		log.Panic(err)
@@ -37,11 +36,5 @@ func startShop() (url string, stop func()) {
 			log.Panic(err)
 		}
 	}
-	return url, func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		if err := cluster.Stop(ctx); err != nil {
-			log.Panic(err)
-		}
-	}
+	return url
 }

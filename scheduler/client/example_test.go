@@ -37,8 +37,7 @@ func order(ctx context.Context, db *pgxpool.Pool, total float64) (job int64, err
 
 // The order and its job are one transaction.
 func ExampleEnqueue() {
-	url, stop := startShop() // in place of your database
-	defer stop()
+	url := startShop() // in place of your database
 	ctx := context.Background()
 	db, err := pgxpool.New(ctx, url)
 	if err != nil {
@@ -65,8 +64,7 @@ func ExampleEnqueue() {
 
 // Many runs are one statement.
 func ExampleEnqueueMany() {
-	url, stop := startShop()
-	defer stop()
+	url := startShop()
 	ctx := context.Background()
 	db, err := pgx.Connect(ctx, url)
 	if err != nil {
@@ -89,8 +87,7 @@ func ExampleEnqueueMany() {
 
 // With database/sql, and whatever driver it has.
 func ExampleEnqueueSQL() {
-	url, stop := startShop()
-	defer stop()
+	url := startShop()
 	ctx := context.Background()
 	db, err := sql.Open("pgx", url)
 	if err != nil {
