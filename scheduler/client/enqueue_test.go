@@ -175,7 +175,8 @@ func TestNameThatLeadsNowhereInsertsNothing(t *testing.T) {
 		for _, task := range []string{"Mail", "of a plan", "999999", "12345678901234567890"} {
 			_, err := by.enqueue(client.Job{Task: task})
 			require.ErrorIs(t, err, client.ErrNoTask, name)
-			require.ErrorContains(t, err, task)
+			require.ErrorContains(t, err, `"`+task+`"; define it: SELECT rowrun.define_task(`)
+			require.ErrorContains(t, err, "P0002")
 			_, err = by.many(client.Job{Task: "mail"}, client.Job{Task: "print", IdempotencyKey: "a key"}, client.Job{Task: task})
 			require.ErrorIs(t, err, client.ErrNoTask, name)
 			require.ErrorContains(t, err, `"`+task+`"; define it: SELECT rowrun.define_task(`)

@@ -87,8 +87,9 @@ func explained(task string, err error) error {
 
 // noTask is the error of a name that leads nowhere; said is the database's word, where it was asked for one.
 func noTask(task string, said error) error {
+	err := fmt.Errorf("client: %w: %q; define it: SELECT rowrun.define_task(name, type, payload)", ErrNoTask, task)
 	if said != nil {
-		return fmt.Errorf("client: %w: %q: %w", ErrNoTask, task, said)
+		err = fmt.Errorf("%w: %w", err, said)
 	}
-	return fmt.Errorf("client: %w: %q; define it: SELECT rowrun.define_task(name, type, payload)", ErrNoTask, task)
+	return err
 }
