@@ -21,11 +21,12 @@ FUZZTIME   ?= 30s
 # full: the full sizes; BENCH_ONLY: one section or several, separated by commas.
 BENCH      ?=
 BENCH_ONLY ?=
-# test-clients: tests of integration/clients, without their Test; none: all.
+# test-clients: tests of integration/clients, without their Test; none: all. test-coming-from: the same of integration/comingfrom.
 CLIENTS    ?=
+PEERS      ?=
 GOTEST     := CGO_ENABLED=1 go test -race -shuffle=on
 
-.PHONY: help build run test test-unbatched test-two-steps test-node test-clients test-matrix soak race lint fuzz bench bench-peers bench-tools schema-dump release test-release test-release-native ci
+.PHONY: help build run test test-unbatched test-two-steps test-node test-clients test-coming-from test-matrix soak race lint fuzz bench bench-peers bench-tools schema-dump release test-release test-release-native ci
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -60,6 +61,11 @@ test-clients: ## the programs of docs/app.md, each with its library (wants Node.
 	@.ci/ensure postgres $(if $(filter Pgx|GORM,$(CLIENTS)),,node python java)
 	cd integration/clients && go test -count=1 -timeout 20m -run '^Test($(or $(CLIENTS),.*))$$' .
 
+test-coming-from: ## the scripts of deploy/coming-from on the schemas of other queues (two of them want Node.js); PEERS='River|DBScheduler' for some
+	@.ci/ensure postgres $(if $(filter River|DBScheduler,$(PEERS)),,node)
+	@cd integration/comingfrom && { [ '$(PEERS)' = 'River|DBScheduler' ] || [ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --ignore-scripts; }
+	cd integration/comingfrom && go test -count=1 -timeout 10m -run '^Test($(or $(PEERS),.*))$$' .
+
 test-matrix: ## all tests on PostgreSQL 15, 16, 17 and 18
 	@.ci/matrix
 
@@ -74,6 +80,7 @@ race: ## scheduler and store again and again, in random order
 lint: ## golangci-lint, in the version that .ci/tools.mod pins
 	go tool -modfile=.ci/tools.mod golangci-lint run --timeout 10m ./...
 	cd integration/clients && go tool -modfile=../../.ci/tools.mod golangci-lint run --timeout 10m ./...
+	cd integration/comingfrom && go tool -modfile=../../.ci/tools.mod golangci-lint run --timeout 10m ./...
 	cd cmd/rowrun/release && go tool -modfile=../../../.ci/tools.mod golangci-lint run --timeout 10m ./...
 
 fuzz: ## each fuzz target for FUZZTIME

@@ -1,6 +1,6 @@
 // Package replica makes a Go program a replica: Run claims and executes the runs of the task types that the program has
 // executors for, until its context ends. It is the package for programs that embed Rowrun, and what it exports is what they
-// are promised; of other packages only what it names.
+// are promised; of other packages only what it names. Programs that insert runs have package client, their tests rowruntest.
 //
 // # What a replica does
 //

@@ -68,6 +68,7 @@ func (r *release) contents(dir, binary string) (files.Contents, error) {
 		"deploy/roles.sql":               "usr/share/doc/rowrun/roles.sql",
 		"deploy/prometheus":              "usr/share/doc/rowrun/prometheus",
 		"deploy/grafana":                 "usr/share/doc/rowrun/grafana",
+		"deploy/coming-from":             "usr/share/doc/rowrun/coming-from",
 		"README.md":                      "usr/share/doc/rowrun/README.md",
 		"CHANGELOG.md":                   "usr/share/doc/rowrun/CHANGELOG.md",
 		"docs":                           "usr/share/doc/rowrun/docs",
