@@ -6,7 +6,7 @@ GRANT rowrun_client TO rowrun_author;
 GRANT rowrun_author TO rowrun_operator;
 
 GRANT SELECT ON rowrun.deployment, rowrun.plan, rowrun.task, rowrun.task_dependency, rowrun.task_run, rowrun.task_run_log,
-    rowrun.replica_heartbeat, rowrun.job, rowrun.task_status, rowrun.plan_status, rowrun.replica_status, rowrun.failed_run,
+    rowrun.replica_heartbeat, rowrun.job, rowrun.task_status, rowrun.plan_status, rowrun.replica_status, rowrun.failed_run, rowrun.health,
     rowrun.webhook_delivery_log, rowrun.webhook_delivery, rowrun.migration
     TO rowrun_client, rowrun_viewer, rowrun_replica;
 GRANT SELECT ON rowrun.unmet_dependency TO rowrun_client, rowrun_viewer, rowrun_replica; -- waiting() asks it

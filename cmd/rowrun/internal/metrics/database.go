@@ -18,7 +18,7 @@ const fresh = 15 * time.Second
 type database struct {
 	config                                                      Config
 	up, runs, oldest, overdue, overdueFor, replicas, queue, lag *prometheus.Desc
-	orphanTypes, orphans, deliveries, stopped                   *prometheus.Desc
+	orphanTypes, orphans, deliveries, stopped, missed, stale    *prometheus.Desc
 
 	mu     sync.Mutex // held while asking: scrapes share the answer
 	at     time.Time
@@ -40,13 +40,15 @@ func newDatabase(config Config) *database {
 		orphans:     desc("store_orphan_runs", "Such runs, as far as the last look counted them."),
 		deliveries:  desc("store_oldest_pending_delivery_seconds", "How long the oldest PENDING webhook delivery has waited, by what for: url or secret that the replica at it lacks (unready), another try (refused), its webhook to be enabled (disabled), a replica (due). 0: none.", "reason"),
 		stopped:     desc("store_stopped_schedules", "Tasks whose schedule was paused by itself, as it can't be followed any more."),
+		missed:      desc("store_missed_schedules", "Schedules with a tick that should have started over a minute ago, and whose run is overdue or AVAILABLE."),
+		stale:       desc("store_stale_runs", "RUNNING runs of replicas and workers whose lease is over, up to 10,000."),
 		lag:         desc("store_slot_lag_bytes", "How far the deployment's replication slot is behind. Missing where there is none."),
 	}
 }
 
 // Describe implements prometheus.Collector.
 func (d *database) Describe(ch chan<- *prometheus.Desc) {
-	for _, one := range []*prometheus.Desc{d.up, d.runs, d.oldest, d.overdue, d.overdueFor, d.replicas, d.queue, d.lag, d.orphanTypes, d.orphans, d.deliveries, d.stopped} {
+	for _, one := range []*prometheus.Desc{d.up, d.runs, d.oldest, d.overdue, d.overdueFor, d.replicas, d.queue, d.lag, d.orphanTypes, d.orphans, d.deliveries, d.stopped, d.missed, d.stale} {
 		ch <- one
 	}
 }
@@ -81,6 +83,8 @@ func (d *database) Collect(ch chan<- prometheus.Metric) {
 		gauge(ch, d.deliveries, age.Seconds(), reason)
 	}
 	gauge(ch, d.stopped, float64(health.StoppedSchedules))
+	gauge(ch, d.missed, float64(health.MissedSchedules))
+	gauge(ch, d.stale, float64(health.Stale))
 	if health.SlotLag != nil {
 		gauge(ch, d.lag, float64(*health.SlotLag))
 	}
