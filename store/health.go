@@ -39,8 +39,10 @@ type Health struct {
 	// they were due; OverdueFor is for how long the oldest was.
 	Overdue    int64
 	OverdueFor time.Duration
-	// LiveReplicas are those whose lease is in force.
+	// LiveReplicas are those that claim and whose lease is in force.
 	LiveReplicas int64
+	// LiveAdmins are such that claim nothing; they are not among LiveReplicas.
+	LiveAdmins int64
 	// Stale counts, up to maxWaitingCount, the RUNNING runs of replicas and workers whose lease is over.
 	Stale int64
 	// NotifyQueue is how full the server's notification queue is, 0 to 1.
@@ -70,7 +72,7 @@ func (s *Store) Health(ctx context.Context) (Health, error) {
 	b.Queue(statement("health_gauges")).QueryRow(func(row pgx.Row) error {
 		var available, overdue float64
 		var oldest []float64
-		err := row.Scan(&h.LiveReplicas, &available, &h.Overdue, &overdue, &h.Stale, &h.OrphanTypes, &h.Orphans,
+		err := row.Scan(&h.LiveReplicas, &h.LiveAdmins, &available, &h.Overdue, &overdue, &h.Stale, &h.OrphanTypes, &h.Orphans,
 			&h.FailingWebhooks, &oldest, &h.MissedSchedules, &h.StoppedSchedules, &h.NotifyQueue, &h.SlotLag)
 		h.OldestAvailable, h.OverdueFor = fromSeconds(&available), fromSeconds(&overdue)
 		h.Overdue = min(h.Overdue, maxWaitingCount)
@@ -158,7 +160,8 @@ type ReplicaSeen struct {
 	Paused        bool   // it claims nothing, because an operator said so
 	Running       int64
 	LastHeartbeat time.Time
-	Worker        bool // a program that claims by functions
+	Worker        bool   // a program that claims by functions
+	Role          string // RoleWorker or RoleAdmin
 }
 
 // Replicas lists the replicas and workers whose row is there, the oldest first, up to 1,000.

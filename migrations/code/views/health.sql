@@ -30,7 +30,7 @@ WITH overdue AS MATERIALIZED (
         WHERE d.webhook_id = w.id AND d.status = 'PENDING' ORDER BY d.created_at LIMIT 1) o
 )
 SELECT (SELECT count(*) FROM rowrun.replica_heartbeat h
-        WHERE h.state <> 'DEAD' AND NOT h.worker AND h.last_heartbeat + h.lease > clock_timestamp()) AS live_replicas,
+        WHERE h.state <> 'DEAD' AND NOT h.worker AND h.role = 'worker' AND h.last_heartbeat + h.lease > clock_timestamp()) AS live_replicas,
        (SELECT CASE WHEN isfinite(min(a.available_at)) THEN clock_timestamp() - min(a.available_at) END FROM available a) AS oldest_available,
        (SELECT count(*) FROM overdue) AS overdue_pending,
        (SELECT CASE WHEN isfinite(min(o.due)) THEN clock_timestamp() - min(o.due) END FROM overdue o) AS overdue_for,
@@ -55,5 +55,7 @@ SELECT (SELECT count(*) FROM rowrun.replica_heartbeat h
        pg_notification_queue_usage() AS notify_queue,
        (SELECT CASE WHEN NOT pg_is_in_recovery() THEN pg_wal_lsn_diff(pg_current_wal_lsn(), s.confirmed_flush_lsn)::bigint END
         FROM pg_replication_slots s
-        WHERE s.slot_name = (SELECT 'rowrun_stream_' || left(d.id::text, 8) FROM rowrun.deployment d)) AS slot_lag;
-COMMENT ON VIEW rowrun.health IS 'How the deployment stands, in one row. Counts of runs end at 10,000 (overdue_pending: 30,000), and what is oldest is so among these. Durations are NULL where there is nothing. orphan_types and orphan_runs are what a replica has counted last; missed_schedules have a tick that should have started over a minute ago; stale_runs are RUNNING under a replica or worker whose lease is over; slot_lag is in bytes.';
+        WHERE s.slot_name = (SELECT 'rowrun_stream_' || left(d.id::text, 8) FROM rowrun.deployment d)) AS slot_lag,
+       (SELECT count(*) FROM rowrun.replica_heartbeat h
+        WHERE h.state <> 'DEAD' AND h.role = 'admin' AND h.last_heartbeat + h.lease > clock_timestamp()) AS live_admins;
+COMMENT ON VIEW rowrun.health IS 'How the deployment stands, in one row. live_replicas are those that claim: no admin, and no program that claims by functions. Counts of runs end at 10,000 (overdue_pending: 30,000), and what is oldest is so among these. Durations are NULL where there is nothing. orphan_types and orphan_runs are what a replica has counted last; missed_schedules have a tick that should have started over a minute ago; stale_runs are RUNNING under a replica or worker whose lease is over; slot_lag is in bytes.';

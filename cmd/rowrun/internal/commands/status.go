@@ -130,6 +130,9 @@ func replicaTable(replicas []store.ReplicaStatus) cli.Table {
 	}
 	for _, r := range replicas {
 		state := r.State
+		if r.Role == store.RoleAdmin {
+			state += ", admin"
+		}
 		if r.PausedAt != nil && state == "ACTIVE" {
 			state += ", paused"
 		}

@@ -105,6 +105,7 @@ func (r *replica) makeScheduler() (err error) {
 	c, x := r.config, r.executors
 	config := scheduler.Config{
 		Store:              r.store,
+		Admin:              c.Admin(),
 		Executors:          x.byType,
 		Databases:          x.databases,
 		Commands:           x.commands,
