@@ -66,7 +66,7 @@ func TestRolesPageIsTrue(t *testing.T) {
 	_, err := migrations.Up(t.Context(), migrations.Config{URL: url})
 	require.NoError(t, err)
 	for _, sql := range []string{
-		"INSERT INTO rowrun.replica_heartbeat (replica_id, last_heartbeat) VALUES ('here', now())",
+		"INSERT INTO rowrun.replica_heartbeat (replica_id, last_heartbeat, lease) VALUES ('here', now(), '1 hour')",
 		"INSERT INTO rowrun.plan (id) VALUES (1001)",
 		`INSERT INTO rowrun.task (id, plan_id, type, payload, database_id, name) VALUES (1001, 1001, 'NOOP', '{}', NULL, 'a'), (1002, 1001, 'NOOP', '{}', NULL, 'b'),
 			(1003, NULL, 'SQL', '{"sql": "SELECT 1"}', 'orders', 'report'), (1004, NULL, 'NOOP', '{}', NULL, 'echo')`,

@@ -47,6 +47,8 @@ type Config struct {
 	SweepInterval time.Duration
 	// CleanupInterval (default 1 h) and Retention (default 720 h): how often old rows are removed, and how old they are.
 	CleanupInterval, Retention time.Duration
+	// RetentionFailed is how old FAILED runs are when they are removed; 0: as Retention.
+	RetentionFailed time.Duration
 	// TaskTimeout is for runs whose task has none; 0: no limit.
 	TaskTimeout time.Duration
 	// DrainTimeout (default 30 s) bounds a stop, all in all.
@@ -133,6 +135,7 @@ func (c *Config) Check() error {
 		{"sweep interval", c.SweepInterval},
 		{"cleanup interval", c.CleanupInterval},
 		{"retention", c.Retention},
+		{"retention of failed runs", c.RetentionFailed},
 		{"drain timeout", c.DrainTimeout},
 		{"cancel grace", c.CancelGrace},
 	} {

@@ -44,6 +44,7 @@ type Config struct {
 	SweepInterval      time.Duration
 	CleanupInterval    time.Duration
 	Retention          time.Duration
+	RetentionFailed    time.Duration // 0: as Retention
 	TaskTimeout        time.Duration // 0: none
 	DrainTimeout       time.Duration
 	StuckLimit         int
@@ -96,6 +97,7 @@ func (c *Config) Register(flags *pflag.FlagSet) {
 	flags.DurationVar(&c.SweepInterval, "sweep-interval", 5*time.Second, "how often to look for work that no notification announced")
 	flags.DurationVar(&c.CleanupInterval, "cleanup-interval", time.Hour, "how often to remove what is older than --retention")
 	flags.DurationVar(&c.Retention, "retention", 720*time.Hour, "how long ended runs are kept")
+	flags.DurationVar(&c.RetentionFailed, "retention-failed", 0, "how long ended runs are kept that are FAILED; 0: as --retention")
 	flags.DurationVar(&c.TaskTimeout, "task-timeout", time.Hour, "timeout of tasks that have none of their own; 0: none")
 	flags.DurationVar(&c.DrainTimeout, "drain-timeout", 30*time.Second, "how long running work may go on after SIGTERM")
 	flags.IntVar(&c.MaxBatch, "max-batch", 1000, "most runs that one statement claims or ends; 1: each by itself, for measurements")
@@ -237,6 +239,9 @@ func (c *Config) validateIntervals() error {
 		if interval.value < minInterval {
 			return cli.Usagef("--%s: %s is not accepted; accepted: a duration of at least %s", interval.flag, interval.value, minInterval)
 		}
+	}
+	if c.RetentionFailed != 0 && c.RetentionFailed < minInterval {
+		return cli.Usagef("--retention-failed: %s is not accepted; accepted: a duration of at least %s, or 0 for that of --retention", c.RetentionFailed, minInterval)
 	}
 	if c.TaskTimeout < 0 {
 		return cli.Usagef("--task-timeout: %s is not accepted; accepted: a duration, or 0 for none", c.TaskTimeout)

@@ -121,6 +121,7 @@ func (r *replica) makeScheduler() (err error) {
 		SweepInterval:      c.SweepInterval,
 		CleanupInterval:    c.CleanupInterval,
 		Retention:          c.Retention,
+		RetentionFailed:    c.RetentionFailed,
 		TaskTimeout:        c.TaskTimeout,
 		DrainTimeout:       c.DrainTimeout,
 		StuckLimit:         c.StuckLimit,
