@@ -32,24 +32,40 @@ func figures() []figure {
 		return func(h store.Health) float64 { return of(h).Truncate(time.Second).Seconds() }
 	}
 	return []figure{
-		{"min-replicas", "live replicas", "1", "replicas", "", "%s live replicas", true,
-			func(h store.Health) float64 { return float64(h.LiveReplicas) }},
-		{"max-oldest-available", "how long the oldest AVAILABLE run has waited for a replica", "1m,5m", "oldest_age", "s", "a run has been AVAILABLE for %s", false,
-			seconds(func(h store.Health) time.Duration { return h.OldestAvailable })},
-		{"max-overdue", "for how long a PENDING run has been due that no replica has looked at", "1m,5m", "overdue_age", "s", "a run has been due for %s, and nobody has looked at it", false,
-			seconds(func(h store.Health) time.Duration { return h.OverdueFor })},
-		{"max-stale", "RUNNING runs of replicas and workers whose lease is over", "0,", "stale", "", "%s RUNNING runs belong to replicas that are gone", false,
-			func(h store.Health) float64 { return float64(h.Stale) }},
-		{"max-orphans", "runs that no live replica could run, as last counted by one", "0,", "orphans", "", "%s runs wait that no live replica can run", false,
-			func(h store.Health) float64 { return float64(h.Orphans) }},
-		{"max-delivery-age", "how long a webhook's delivery has waited, those of disabled webhooks aside", "15m,", "delivery_age", "s", "a webhook's delivery has waited for %s", false,
+		{
+			"min-replicas", "live replicas", "1", "replicas", "", "%s live replicas", true,
+			func(h store.Health) float64 { return float64(h.LiveReplicas) },
+		},
+		{
+			"max-oldest-available", "how long the oldest AVAILABLE run has waited for a replica", "1m,5m", "oldest_age", "s", "a run has been AVAILABLE for %s", false,
+			seconds(func(h store.Health) time.Duration { return h.OldestAvailable }),
+		},
+		{
+			"max-overdue", "for how long a PENDING run has been due that no replica has looked at", "1m,5m", "overdue_age", "s", "a run has been due for %s, and nobody has looked at it", false,
+			seconds(func(h store.Health) time.Duration { return h.OverdueFor }),
+		},
+		{
+			"max-stale", "RUNNING runs of replicas and workers whose lease is over", "0,", "stale", "", "%s RUNNING runs belong to replicas that are gone", false,
+			func(h store.Health) float64 { return float64(h.Stale) },
+		},
+		{
+			"max-orphans", "runs that no live replica could run, as last counted by one", "0,", "orphans", "", "%s runs wait that no live replica can run", false,
+			func(h store.Health) float64 { return float64(h.Orphans) },
+		},
+		{
+			"max-delivery-age", "how long a webhook's delivery has waited, those of disabled webhooks aside", "15m,", "delivery_age", "s", "a webhook's delivery has waited for %s", false,
 			seconds(func(h store.Health) time.Duration {
 				return max(h.OldestDelivery["due"], h.OldestDelivery["refused"], h.OldestDelivery["unready"])
-			})},
-		{"max-missed-schedules", "schedules with a tick that should have started over a minute ago", "0,", "missed_schedules", "", "%s schedules missed their time", false,
-			func(h store.Health) float64 { return float64(h.MissedSchedules) }},
-		{"max-stopped-schedules", "schedules that have paused themselves", "0,", "stopped_schedules", "", "%s schedules have paused themselves", false,
-			func(h store.Health) float64 { return float64(h.StoppedSchedules) }},
+			}),
+		},
+		{
+			"max-missed-schedules", "schedules with a tick that should have started over a minute ago", "0,", "missed_schedules", "", "%s schedules missed their time", false,
+			func(h store.Health) float64 { return float64(h.MissedSchedules) },
+		},
+		{
+			"max-stopped-schedules", "schedules that have paused themselves", "0,", "stopped_schedules", "", "%s schedules have paused themselves", false,
+			func(h store.Health) float64 { return float64(h.StoppedSchedules) },
+		},
 	}
 }
 

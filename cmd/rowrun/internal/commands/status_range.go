@@ -24,7 +24,7 @@ func parseSpan(text string, ages, least bool) (span, error) {
 	text, s.inside = strings.CutPrefix(text, "@")
 	from, to, both := strings.Cut(text, ":")
 	if !both && least {
-		from, to, both = text, "", true
+		from, to = text, ""
 	} else if !both {
 		from, to = "", text
 	}
