@@ -64,7 +64,7 @@ func reads() []string {
 	var statements []string
 	for _, table := range []string{
 		"plan", "task", "task_dependency", "task_run", "task_run_log", "replica_heartbeat",
-		"job", "task_status", "plan_status", "replica_status", "failed_run", "waiting()",
+		"job", "task_status", "plan_status", "replica_status", "failed_run", "health", "waiting()",
 	} {
 		statements = append(statements, "SELECT * FROM rowrun."+table)
 	}

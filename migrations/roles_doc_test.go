@@ -24,8 +24,8 @@ type act struct{ what, sql string }
 // Runs of the same numbers: 1001 and 1003 wait, 1002 is RUNNING, 1004 FAILED.
 func acts() []act {
 	return []act{
-		{"read plans, tasks, runs, logs, replicas; ask `waiting()`", `SELECT FROM rowrun.plan, rowrun.task, rowrun.task_run, rowrun.task_run_log,
-			rowrun.replica_heartbeat, rowrun.job, rowrun.failed_run, rowrun.plan_status, rowrun.task_status, rowrun.waiting()`},
+		{"read plans, tasks, runs, logs, replicas, `health`; ask `waiting()`", `SELECT FROM rowrun.plan, rowrun.task, rowrun.task_run, rowrun.task_run_log,
+			rowrun.replica_heartbeat, rowrun.job, rowrun.failed_run, rowrun.plan_status, rowrun.task_status, rowrun.health, rowrun.waiting()`},
 		{"read webhooks but for `url` and `secret_ref`, and their deliveries", "SELECT w.name, d.status FROM rowrun.webhook w, rowrun.webhook_delivery d"},
 		{"read `url` and `secret_ref` of webhooks", "SELECT url, secret_ref FROM rowrun.webhook"},
 		{"define a task: NOOP, HTTP, a type of your own", "SELECT rowrun.define_task('theirs', 'HTTP', '{\"path\": \"/x\"}')"},
@@ -66,7 +66,7 @@ func TestRolesPageIsTrue(t *testing.T) {
 	_, err := migrations.Up(t.Context(), migrations.Config{URL: url})
 	require.NoError(t, err)
 	for _, sql := range []string{
-		"INSERT INTO rowrun.replica_heartbeat (replica_id, last_heartbeat) VALUES ('here', now())",
+		"INSERT INTO rowrun.replica_heartbeat (replica_id, last_heartbeat, lease) VALUES ('here', now(), '1 hour')",
 		"INSERT INTO rowrun.plan (id) VALUES (1001)",
 		`INSERT INTO rowrun.task (id, plan_id, type, payload, database_id, name) VALUES (1001, 1001, 'NOOP', '{}', NULL, 'a'), (1002, 1001, 'NOOP', '{}', NULL, 'b'),
 			(1003, NULL, 'SQL', '{"sql": "SELECT 1"}', 'orders', 'report'), (1004, NULL, 'NOOP', '{}', NULL, 'echo')`,

@@ -73,10 +73,14 @@ func (t *incarnation) register(ctx context.Context) error {
 	}
 	t.rules.Store(t.s.rulesOf(rules, false))
 	sent := time.Since(t.began)
-	err = c.Store.Register(ctx, store.Replica{
-		ID: t.id, Name: c.Name, Hostname: host, Version: c.Version, Lease: c.StaleAfter,
+	own := store.Replica{
+		ID: t.id, Name: c.Name, Hostname: host, Version: c.Version, Lease: c.StaleAfter, Role: c.role(),
 		Queues: c.Queues, Types: t.rules.Load().capabilities.Types, Databases: c.Databases, Commands: c.Commands, Concurrency: c.Concurrency,
-	})
+	}
+	if c.Admin {
+		own.Queues, own.Concurrency = nil, 0
+	}
+	err = c.Store.Register(ctx, own)
 	if err != nil {
 		return err
 	}

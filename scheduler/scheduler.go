@@ -20,7 +20,9 @@ import (
 type Config struct {
 	// Store is the database. Required; opened with Lease = StaleAfter.
 	Store *store.Store
-	// Executors by task type. Required, at least one.
+	// Admin has this replica claim nothing: it promotes, sweeps and settles, and announces no types, so that no gate counts on it.
+	Admin bool
+	// Executors by task type. Required, at least one; an admin has none.
 	Executors map[string]Executor
 	// Databases are the targets that the SQL executors reach, Commands those that COMMAND knows.
 	Databases, Commands []string
@@ -45,6 +47,8 @@ type Config struct {
 	SweepInterval time.Duration
 	// CleanupInterval (default 1 h) and Retention (default 720 h): how often old rows are removed, and how old they are.
 	CleanupInterval, Retention time.Duration
+	// RetentionFailed is how old FAILED runs are when they are removed; 0: as Retention.
+	RetentionFailed time.Duration
 	// TaskTimeout is for runs whose task has none; 0: no limit.
 	TaskTimeout time.Duration
 	// DrainTimeout (default 30 s) bounds a stop, all in all.
@@ -114,7 +118,10 @@ type Scheduler struct {
 
 // Check fills in defaults and refuses what can't work. Store, and what hangs on it, may still be missing.
 func (c *Config) Check() error {
-	if len(c.Executors) == 0 {
+	switch {
+	case c.Admin && len(c.Executors) > 0:
+		return errors.New("an admin runs nothing: executors are not for it")
+	case !c.Admin && len(c.Executors) == 0:
 		return errors.New("at least one executor is required")
 	}
 	c.setDefaults()
@@ -128,6 +135,7 @@ func (c *Config) Check() error {
 		{"sweep interval", c.SweepInterval},
 		{"cleanup interval", c.CleanupInterval},
 		{"retention", c.Retention},
+		{"retention of failed runs", c.RetentionFailed},
 		{"drain timeout", c.DrainTimeout},
 		{"cancel grace", c.CancelGrace},
 	} {
@@ -142,6 +150,13 @@ func (c *Config) Check() error {
 		return errors.New("concurrency, max batch, task timeout and stuck limit may not be negative")
 	}
 	return c.checkNames()
+}
+
+func (c *Config) role() string {
+	if c.Admin {
+		return store.RoleAdmin
+	}
+	return store.RoleWorker
 }
 
 func (c *Config) setDefaults() {
@@ -197,7 +212,8 @@ type Status struct {
 	ReplicaID string // "" before the first heartbeat and between incarnations
 	Name      string
 	Draining  bool
-	Paused    bool // it claims nothing, because an operator said so
+	Paused    bool   // it claims nothing, because an operator said so
+	Role      string // store.RoleWorker or store.RoleAdmin
 	Executing int
 	Completed int64 // runs that ended DONE here, since the process started
 	Failed    int64
@@ -222,7 +238,7 @@ type Status struct {
 // Status never asks the database.
 func (s *Scheduler) Status() Status {
 	st := Status{
-		Name: s.cfg.Name, Draining: s.draining.Load(), Executing: int(s.executing.Load()),
+		Name: s.cfg.Name, Role: s.cfg.role(), Draining: s.draining.Load(), Executing: int(s.executing.Load()),
 		Completed: s.completed.Load(), Failed: s.failed.Load(),
 		HeartbeatFailures: s.missed.Load(), Stalled: s.stalled.Load(), Stuck: s.stuck.Load(),
 		HoldUps: s.holdUps.all(), NotifyQueue: math.Float64frombits(s.notifyQueue.Load()),
@@ -232,7 +248,7 @@ func (s *Scheduler) Status() Status {
 	if t := s.current.Load(); t != nil {
 		st.ReplicaID = t.id
 		st.Silent = time.Since(t.lastBeat())
-		st.Paused = t.rules.Load().paused
+		st.Paused = t.rules.Load().paused && !s.cfg.Admin
 	}
 	return st
 }

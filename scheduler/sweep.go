@@ -115,7 +115,7 @@ func (t *incarnation) cleanup(ctx context.Context) {
 			if err := c.Store.RemoveOldWorkerRequests(pass); err != nil {
 				return err
 			}
-			gone, err := c.Store.RemoveOld(pass, c.Retention, nil)
+			gone, err := c.Store.RemoveOld(pass, store.Retention{Runs: c.Retention, Failed: c.RetentionFailed}, nil)
 			if gone.Runs+gone.Plans+gone.Deliveries > 0 {
 				c.Log.Info().Int64("runs", gone.Runs).Int64("plans", gone.Plans).Int64("deliveries", gone.Deliveries).Msg("old runs removed")
 			}

@@ -14,7 +14,7 @@ import (
 type typeRules struct {
 	capabilities store.Capabilities
 	aliases      map[string]alias // by the type of the run
-	paused       bool             // nothing is claimed
+	paused       bool             // nothing is claimed: by an operator's word, or as this is an admin
 }
 
 // alias has another type's executor run a run.
@@ -25,6 +25,7 @@ type alias struct {
 
 // rulesOf applies rules to the types that this process has executors for; paused: it is to claim none of them.
 func (s *Scheduler) rulesOf(rules []store.TypeRule, paused bool) *typeRules {
+	paused = paused || s.cfg.Admin
 	claims := map[string]bool{}
 	for _, name := range s.types {
 		claims[name] = true

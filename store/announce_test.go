@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rowrun/rowrun/store"
 	"github.com/rowrun/rowrun/store/storetest"
 )
 
@@ -318,7 +319,7 @@ func TestDeletedWebhooksHoldNothingUp(t *testing.T) {
 	require.Empty(t, told(t, conn, first))
 	require.Len(t, told(t, conn, plan), 1, "nobody will get it")
 	exec(t, conn, `UPDATE rowrun.webhook_delivery SET created_at = now() - interval '2 days'`)
-	gone, err := s.RemoveOld(t.Context(), 24*time.Hour, nil)
+	gone, err := s.RemoveOld(t.Context(), store.Retention{Runs: 24 * time.Hour}, nil)
 	require.NoError(t, err)
 	require.Equal(t, int64(1), gone.Deliveries)
 }
@@ -373,7 +374,7 @@ func TestRolesOfPlansAndWebhooks(t *testing.T) {
 	}, told(t, conn, plan))
 	_, err := s.Pool().Exec(t.Context(), `SET ROLE rowrun_replica`)
 	require.NoError(t, err)
-	gone, err := s.RemoveOld(t.Context(), 24*time.Hour, nil)
+	gone, err := s.RemoveOld(t.Context(), store.Retention{Runs: 24 * time.Hour}, nil)
 	require.NoError(t, err)
 	require.Equal(t, int64(2), gone.Deliveries)
 }

@@ -70,7 +70,7 @@ func aRound(t *testing.T, log *storetest.Log, url string, ended, blocked int) *e
 		require.True(t, seen.Work, "versions wait for a database")
 	})
 	e.check(t, "retention", 25_000, func() { // a window of 5,000, and the look at the next
-		gone, err := s.RemoveOld(t.Context(), 720*time.Hour, nil)
+		gone, err := s.RemoveOld(t.Context(), store.Retention{Runs: 720 * time.Hour}, nil)
 		require.NoError(t, err)
 		require.Equal(t, int64(1003), gone.Runs)
 	})

@@ -33,14 +33,18 @@ type WaitingRuns struct {
 type Health struct {
 	// Waiting counts PENDING and AVAILABLE runs by type, up to maxWaitingCount of each status.
 	Waiting []WaitingRuns
-	// OldestAvailable is for how long the oldest of the AVAILABLE runs that were counted has waited, 0: there is none.
+	// OldestAvailable is for how long the oldest of the AVAILABLE runs, of up to maxWaitingCount, has waited, 0: there is none.
 	OldestAvailable time.Duration
 	// Overdue counts, up to maxWaitingCount, the PENDING runs that nobody has looked at for more than ten seconds after
 	// they were due; OverdueFor is for how long the oldest was.
 	Overdue    int64
 	OverdueFor time.Duration
-	// LiveReplicas are those whose lease is in force.
+	// LiveReplicas are those that claim and whose lease is in force.
 	LiveReplicas int64
+	// LiveAdmins are such that claim nothing; they are not among LiveReplicas.
+	LiveAdmins int64
+	// Stale counts, up to maxWaitingCount, the RUNNING runs of replicas and workers whose lease is over.
+	Stale int64
 	// NotifyQueue is how full the server's notification queue is, 0 to 1.
 	NotifyQueue float64
 	// OrphanTypes counts the task types of which runs wait that no live replica could run, Orphans these runs, as the
@@ -49,23 +53,29 @@ type Health struct {
 	// OldestDelivery is, for each reason of deliveryReasons, for how long the oldest delivery has been PENDING that waits for
 	// it; 0: none does.
 	OldestDelivery map[string]time.Duration
+	// FailingWebhooks counts the webhooks whose oldest PENDING delivery was refused, or lacks its URL or secret.
+	FailingWebhooks int64
+	// MissedSchedules counts, among the runs that are overdue or AVAILABLE, the tasks with a tick that should have started over
+	// a minute ago.
+	MissedSchedules int64
 	// StoppedSchedules counts the tasks whose schedule was paused by itself, as it can't be followed any more.
 	StoppedSchedules int64
 	// SlotLag is how many bytes the deployment's replication slot is behind; nil: there is no such slot.
 	SlotLag *int64
 }
 
-// Health asks the database how it stands. What it reads is bounded, whatever the tables hold.
+// Health asks the database how it stands: the view rowrun.health, and what waits by type. What it reads is bounded, whatever the tables hold.
 func (s *Store) Health(ctx context.Context) (Health, error) {
 	var h Health
 	b := &pgx.Batch{}
 	reasons := deliveryReasons()
-	b.Queue(statement("health_gauges"), reasons).QueryRow(func(row pgx.Row) error {
-		var overdue float64
+	b.Queue(statement("health_gauges")).QueryRow(func(row pgx.Row) error {
+		var available, overdue float64
 		var oldest []float64
-		err := row.Scan(&h.Overdue, &overdue, &h.LiveReplicas, &h.NotifyQueue, &oldest, &h.StoppedSchedules, &h.OrphanTypes, &h.Orphans, &h.SlotLag)
+		err := row.Scan(&h.LiveReplicas, &h.LiveAdmins, &available, &h.Overdue, &overdue, &h.Stale, &h.OrphanTypes, &h.Orphans,
+			&h.FailingWebhooks, &oldest, &h.MissedSchedules, &h.StoppedSchedules, &h.NotifyQueue, &h.SlotLag)
+		h.OldestAvailable, h.OverdueFor = fromSeconds(&available), fromSeconds(&overdue)
 		h.Overdue = min(h.Overdue, maxWaitingCount)
-		h.OverdueFor = fromSeconds(&overdue)
 		h.OldestDelivery = make(map[string]time.Duration, len(reasons))
 		for i, age := range oldest {
 			h.OldestDelivery[reasons[i]] = fromSeconds(&age)
@@ -74,10 +84,8 @@ func (s *Store) Health(ctx context.Context) (Health, error) {
 	})
 	b.Queue(statement("health_waiting")).Query(func(rows pgx.Rows) error {
 		var w WaitingRuns
-		var oldest float64
-		_, err := pgx.ForEachRow(rows, []any{&w.Status, &w.Type, &w.Runs, &oldest}, func() error {
+		_, err := pgx.ForEachRow(rows, []any{&w.Status, &w.Type, &w.Runs}, func() error {
 			h.Waiting = append(h.Waiting, w)
-			h.OldestAvailable = max(h.OldestAvailable, fromSeconds(&oldest))
 			return nil
 		})
 		return err
@@ -126,6 +134,22 @@ func (s *Store) Writable(ctx context.Context) error {
 	return nil
 }
 
+// TakesWrites asks whether the database takes writes from others, for one who only reads: ErrStandby, ErrReadOnly. A role or
+// session that is read only by itself says nothing about that.
+func (s *Store) TakesWrites(ctx context.Context) error {
+	var standby, readOnly bool
+	if err := s.pool.QueryRow(ctx, statement("takes_writes")).Scan(&standby, &readOnly); err != nil {
+		return fmt.Errorf("ask whether the database takes writes: %w", err)
+	}
+	switch {
+	case standby:
+		return ErrStandby
+	case readOnly:
+		return ErrReadOnly
+	}
+	return nil
+}
+
 // ReplicaSeen is a replica as its row tells.
 type ReplicaSeen struct {
 	ReplicaID     string
@@ -136,7 +160,8 @@ type ReplicaSeen struct {
 	Paused        bool   // it claims nothing, because an operator said so
 	Running       int64
 	LastHeartbeat time.Time
-	Worker        bool // a program that claims by functions
+	Worker        bool   // a program that claims by functions
+	Role          string // RoleWorker or RoleAdmin
 }
 
 // Replicas lists the replicas and workers whose row is there, the oldest first, up to 1,000.

@@ -43,6 +43,7 @@ SET session_replication_role = origin`)
 	require.InDelta(t, time.Minute.Seconds(), h.OverdueFor.Seconds(), 30)
 	require.EqualValues(t, 1, h.LiveReplicas)
 	require.Nil(t, h.SlotLag)
+	require.Zero(t, h.Stale+h.MissedSchedules+h.FailingWebhooks)
 
 	exec(t, conn, `SELECT pg_create_logical_replication_slot('rowrun_stream_' || left(id::text, 8), 'pgoutput') FROM rowrun.deployment`)
 	exec(t, conn, `INSERT INTO rowrun.plan DEFAULT VALUES`)
@@ -50,6 +51,74 @@ SET session_replication_role = origin`)
 	require.NoError(t, err)
 	require.NotNil(t, h.SlotLag)
 	require.Positive(t, *h.SlotLag)
+}
+
+// Stale are runs of replicas that are gone, and of nobody; those of the app have no replica.
+func TestHealthCountsRunsThatAreLost(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	conn, s := connect(t, url), openStore(t, url)
+	addReplica(t, conn, "one")
+	exec(t, conn, `INSERT INTO rowrun.replica_heartbeat (replica_id, last_heartbeat, lease, types, state, worker, name) VALUES
+    ('gone', now() - interval '1 hour', '30 s', '{NOOP}', 'ACTIVE', false, 'gone'),
+    ('declared', now(), '30 s', '{NOOP}', 'DEAD', false, 'declared'),
+    ('worker', now(), '30 s', '{MINE}', 'ACTIVE', true, 'worker'),
+    ('worker came back', now() - interval '1 hour', '30 s', '{MINE}', 'DEAD', true, 'worker'),
+    ('worker gone', now() - interval '1 hour', '30 s', '{MINE}', 'ACTIVE', true, 'worker gone');
+INSERT INTO rowrun.task (type) VALUES ('NOOP');
+SET session_replication_role = replica;
+INSERT INTO rowrun.task_run (id, task_id, root_id, status, priority, creator, type, queue, sequential, replica_id, started_at)
+SELECT n, k.id, n, 'RUNNING', 0, 'x', 'NOOP', 'default', false, r.id, now()
+FROM rowrun.task k, unnest(ARRAY['one', 'gone', 'declared', 'worker', 'worker came back', 'worker gone', 'nobody', NULL]) WITH ORDINALITY r(id, n);
+SET session_replication_role = origin`)
+	h, err := s.Health(t.Context())
+	require.NoError(t, err)
+	require.EqualValues(t, 4, h.Stale, "of gone, declared, worker gone, nobody")
+	require.EqualValues(t, 1, h.LiveReplicas, "a worker is none")
+}
+
+// A schedule has missed where its tick was to start over a minute ago, whether or not it has been promoted; one that is paused
+// has not.
+func TestHealthCountsSchedulesThatMissed(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	conn, s := connect(t, url), openStore(t, url)
+	exec(t, conn, `INSERT INTO rowrun.task (name, type, schedule, misfire, paused) VALUES
+    ('soon', 'NOOP', '@hourly', 'ALL', false), ('due', 'NOOP', '@hourly', 'ALL', false), ('ready', 'NOOP', '@hourly', 'ALL', false), ('paused', 'NOOP', '@hourly', 'ALL', true)`)
+	require.Equal(t, 4, query[int](t, conn, `SELECT count(*)::int FROM rowrun.task_run WHERE tick IS NOT NULL`))
+	late := `UPDATE rowrun.task_run r SET tick = now() - interval '2 min', run_at = now() - interval '2 min', created_at = now() - interval '1 hour',
+    judge_at = CASE WHEN judge_at IS NOT NULL THEN now() - interval '2 min' END FROM rowrun.task k WHERE k.id = r.task_id AND k.name = ANY ($1)`
+	exec(t, conn, `SET session_replication_role = replica`)
+	exec(t, conn, late, []string{"ready", "paused"})
+	exec(t, conn, `SET session_replication_role = origin; SELECT * FROM rowrun.promote_runs(true)`)
+	exec(t, conn, `SET session_replication_role = replica`)
+	exec(t, conn, late, []string{"due"})
+	exec(t, conn, `SET session_replication_role = origin`)
+	require.Equal(t, "due PENDING, paused PENDING, ready AVAILABLE, soon PENDING", query[string](t, conn,
+		`SELECT string_agg(k.name || ' ' || r.status, ', ' ORDER BY k.name) FROM rowrun.task_run r JOIN rowrun.task k ON k.id = r.task_id`))
+	h, err := s.Health(t.Context())
+	require.NoError(t, err)
+	require.EqualValues(t, 2, h.MissedSchedules)
+}
+
+// The view's columns are those of the documentation and of metrics: the values agree.
+func TestHealthIsARowForWhoeverLooks(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	conn, s := connect(t, url), openStore(t, url)
+	exec(t, conn, `INSERT INTO rowrun.plan (project) VALUES ('a');
+INSERT INTO rowrun.webhook (project, name, url, events) SELECT 'a', n, 'https://app.example/' || n, '{PIPELINE_FAILED}' FROM unnest('{refused,unready,due}'::text[]) n;
+SET session_replication_role = replica;
+INSERT INTO rowrun.webhook_delivery (webhook_id, plan_id, round, event_type, message_id, payload, created_at, attempts, unready_since)
+SELECT w.id, p.id, 1, 'PIPELINE_FAILED', w.name, '{}', now() - interval '1 hour', CASE w.name WHEN 'refused' THEN 3 ELSE 0 END,
+    CASE w.name WHEN 'unready' THEN now() END FROM rowrun.webhook w, rowrun.plan p;
+SET session_replication_role = origin; SET ROLE rowrun_viewer`)
+	require.Equal(t, "0 2 01 01 01 t", query[string](t, conn, `SELECT concat_ws(' ', live_replicas, failing_webhooks,
+    to_char(delivery_due_for, 'HH24'), to_char(delivery_refused_for, 'HH24'), to_char(delivery_unready_for, 'HH24'),
+    delivery_disabled_for IS NULL AND oldest_available IS NULL AND overdue_for IS NULL) FROM rowrun.health`))
+	h, err := s.Health(t.Context())
+	require.NoError(t, err)
+	require.EqualValues(t, 2, h.FailingWebhooks)
 }
 
 // However many runs wait, only so many are read.

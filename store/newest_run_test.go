@@ -66,7 +66,7 @@ func TestNewestRunIsTheOneUnfinishedLast(t *testing.T) {
 			}
 
 			age(t, conn)
-			_, err = s.RemoveOld(t.Context(), 24*time.Hour, nil)
+			_, err = s.RemoveOld(t.Context(), store.Retention{Runs: 24 * time.Hour}, nil)
 			require.NoError(t, err)
 			require.Equal(t, []int64{newest, later}, left(t, conn), "retention keeps the last")
 			require.Equal(t, ends.newest, query[string](t, conn, `SELECT outcome FROM rowrun.task WHERE id = $1`, first))

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,12 +22,19 @@ type Replica struct {
 	Databases   []string
 	Commands    []string
 	Concurrency int
+	Role        string // RoleWorker or RoleAdmin
 }
+
+// Roles of replicas.
+const (
+	RoleWorker = "worker"
+	RoleAdmin  = "admin" // it claims nothing
+)
 
 // Register writes a replica's row, its first heartbeat. It comes before the first claim.
 func (s *Store) Register(ctx context.Context, r Replica) error {
 	_, err := s.pool.Exec(ctx, statement("register_replica"), r.ID, r.Name, r.Hostname, r.Version, seconds(r.Lease),
-		list(r.Queues), list(r.Types), list(r.Databases), list(r.Commands), r.Concurrency)
+		list(r.Queues), list(r.Types), list(r.Databases), list(r.Commands), r.Concurrency, cmp.Or(r.Role, RoleWorker))
 	if err != nil {
 		return fmt.Errorf("register replica: %w", err)
 	}

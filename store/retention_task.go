@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"time"
 )
 
 // earlyBatch is how many runs (beside the earlier ones of their chains) are removed by one statement.
@@ -11,7 +10,7 @@ const earlyBatch = 1000
 
 // removeEarly removes runs of tasks whose own retention is shorter than keep; how many. It goes from task to task by
 // an index that holds only runs which were inserted while their task had a retention: others wait for keep.
-func (s *Store) removeEarly(ctx context.Context, keep time.Duration) (int64, error) {
+func (s *Store) removeEarly(ctx context.Context, keep Retention) (int64, error) {
 	var sum int64
 	for after := int64(0); ; {
 		var upTo int64
@@ -22,7 +21,7 @@ func (s *Store) removeEarly(ctx context.Context, keep time.Duration) (int64, err
 			return sum, nil
 		}
 		for {
-			tag, err := s.pool.Exec(ctx, statement("remove_early_runs"), after, upTo, seconds(keep), earlyBatch)
+			tag, err := s.pool.Exec(ctx, statement("remove_early_runs"), after, upTo, seconds(keep.Runs), seconds(keep.failed()), earlyBatch)
 			if err != nil {
 				return sum, fmt.Errorf("remove runs by their task's retention: %w", err)
 			}

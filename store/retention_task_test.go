@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rowrun/rowrun/store"
 	"github.com/rowrun/rowrun/store/storetest"
 )
 
@@ -38,7 +39,7 @@ func TestRetentionOfATask(t *testing.T) {
 	for retention, n := range map[string]int{"NULL": 2, "'1 hour'": 1, "'10 days'": 3, "'0'": 4} {
 		want = append(want, kept[retention][:n]...)
 	}
-	gone, err := s.RemoveOld(t.Context(), 24*time.Hour, nil)
+	gone, err := s.RemoveOld(t.Context(), store.Retention{Runs: 24 * time.Hour}, nil)
 	require.NoError(t, err)
 	require.Equal(t, int64(6), gone.Runs)
 	require.ElementsMatch(t, want, left(t, conn))
@@ -47,7 +48,7 @@ func TestRetentionOfATask(t *testing.T) {
 	// the sidecar's.
 	exec(t, conn, `UPDATE rowrun.task SET retention = CASE WHEN retention IS NULL THEN interval '1 hour' WHEN retention = '10 days' THEN interval '0' END
 		WHERE retention IS DISTINCT FROM '0'`)
-	gone, err = s.RemoveOld(t.Context(), time.Minute, nil)
+	gone, err = s.RemoveOld(t.Context(), store.Retention{Runs: time.Minute}, nil)
 	require.NoError(t, err)
 	require.Equal(t, int64(1+1), gone.Runs, "that of 2 hours whose task keeps 1, that of 10 min whose task has none any more")
 	require.ElementsMatch(t, append(append([]int64{kept["NULL"][0]}, kept["'10 days'"][:3]...), kept["'0'"]...), left(t, conn))
@@ -73,7 +74,7 @@ func TestRetentionOfATaskRemovesWholeChains(t *testing.T) {
 		COMMIT`)
 	age(t, conn)
 
-	gone, err := s.RemoveOld(t.Context(), 240*time.Hour, nil)
+	gone, err := s.RemoveOld(t.Context(), store.Retention{Runs: 240 * time.Hour}, nil)
 	require.NoError(t, err)
 	require.Equal(t, int64(2503), gone.Runs)
 	require.Equal(t, []int64{open, pending}, left(t, conn))
@@ -96,14 +97,14 @@ func TestRetentionOfATaskNeverChangesAPlan(t *testing.T) {
 	}
 	age(t, conn)
 	before := query[string](t, conn, `SELECT string_agg(plan_id || status, ' ' ORDER BY plan_id) FROM rowrun.plan_status`)
-	gone, err := s.RemoveOld(t.Context(), 5*24*time.Hour, nil)
+	gone, err := s.RemoveOld(t.Context(), store.Retention{Runs: 5 * 24 * time.Hour}, nil)
 	require.NoError(t, err)
 	require.Equal(t, int64(1), gone.Runs, "the earlier run of the task that keeps an hour")
 	require.Zero(t, gone.Plans)
 	require.Subset(t, left(t, conn), last)
 	require.Equal(t, before, query[string](t, conn, `SELECT string_agg(plan_id || status, ' ' ORDER BY plan_id) FROM rowrun.plan_status`))
 
-	gone, err = s.RemoveOld(t.Context(), 24*time.Hour, nil)
+	gone, err = s.RemoveOld(t.Context(), store.Retention{Runs: 24 * time.Hour}, nil)
 	require.NoError(t, err)
 	require.Equal(t, int64(1), gone.Plans)
 	require.Equal(t, []int64{plans["'10 days'"], plans["'0'"]}, query[[]int64](t, conn, `SELECT array_agg(id ORDER BY id) FROM rowrun.plan`))

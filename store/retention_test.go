@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rowrun/rowrun/store"
 	"github.com/rowrun/rowrun/store/storetest"
 )
 
@@ -56,7 +57,7 @@ func TestRetentionRemovesWholeChains(t *testing.T) {
 	fresh := newRun(t, conn, task)
 	finish(t, conn, fresh, "CANCELED")
 
-	gone, err := s.RemoveOld(t.Context(), 24*time.Hour, nil)
+	gone, err := s.RemoveOld(t.Context(), store.Retention{Runs: 24 * time.Hour}, nil)
 	require.NoError(t, err)
 	require.Equal(t, int64(3), gone.Runs)
 	require.Equal(t, []int64{mixed, waits, again, fresh}, left(t, conn))
@@ -86,14 +87,14 @@ func TestRetentionKeepsTheLastRunOfAPlansTask(t *testing.T) {
 	before := query[string](t, conn, `SELECT string_agg(project || status, ' ' ORDER BY project) FROM rowrun.plan_status WHERE project IN ('empty', 'partly')`)
 	l := newListener(t, url)
 
-	gone, err := s.RemoveOld(t.Context(), 24*time.Hour, nil)
+	gone, err := s.RemoveOld(t.Context(), store.Retention{Runs: 24 * time.Hour}, nil)
 	require.NoError(t, err)
 	require.Equal(t, int64(2), gone.Plans, "over and skipped")
 	require.Equal(t, []int64{second}, left(t, conn), "task 2 of that plan never ran: the plan stays, with the last run")
 	require.Equal(t, before, query[string](t, conn, `SELECT string_agg(project || status, ' ' ORDER BY project) FROM rowrun.plan_status`))
 	require.Empty(t, l.heard(t))
 
-	gone, err = s.RemoveOld(t.Context(), 24*time.Hour, nil)
+	gone, err = s.RemoveOld(t.Context(), store.Retention{Runs: 24 * time.Hour}, nil)
 	require.NoError(t, err)
 	require.Zero(t, gone.Runs+gone.Plans, "a second time there is nothing left to remove")
 }

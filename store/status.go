@@ -49,6 +49,7 @@ type ReplicaStatus struct {
 	Stream bool `json:"stream"`
 	// PausedAt is since when it claims nothing because an operator said so; nil: it isn't paused.
 	PausedAt *time.Time `json:"paused_at"`
+	Role     string     `json:"role"` // RoleWorker or RoleAdmin
 }
 
 // Status reads how the deployment stands. It reads no run that ended before the last day.

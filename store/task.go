@@ -37,7 +37,8 @@ type TaskDetails struct {
 	MaxAttempts       int             `json:"max_attempts"`
 	RetryDelayMS      float64         `json:"retry_delay_ms"`
 	OnStale           string          `json:"on_stale"`
-	RetentionMS       *float64        `json:"retention_ms"` // nil: the sidecar's; 0: kept for ever
+	RetentionMS       *float64        `json:"retention_ms"`        // nil: the sidecar's; 0: kept for ever
+	RetentionByStatus json.RawMessage `json:"retention_by_status"` // goes before it; nil: nothing does
 	FailureLogLevel   string          `json:"failure_log_level"`
 	DependsOn         []int64         `json:"depends_on"` // tasks of its plan
 	NeededBy          []int64         `json:"needed_by"`  // tasks of its plan that depend on it

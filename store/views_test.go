@@ -18,7 +18,7 @@ func TestViewsRunWithTheirReadersRights(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, storetest.New(t))
 	views := all[string](t, conn, ourViews)
-	require.Subset(t, views, []string{"failed_run", "job", "orphan_task_run", "plan_status", "replica_status", "task_status", "unmet_dependency"})
+	require.Subset(t, views, []string{"failed_run", "health", "job", "orphan_task_run", "plan_status", "replica_status", "task_status", "unmet_dependency"})
 	exec(t, conn, `INSERT INTO rowrun.plan (id) OVERRIDING SYSTEM VALUE VALUES (nextval('rowrun.plan_id_seq'));
 INSERT INTO rowrun.task (name, type, plan_id) SELECT 'of a plan', 'NOOP', id FROM rowrun.plan;
 INSERT INTO rowrun.task (name, type) VALUES ('work', 'NOOP'), ('orphan', 'COMMAND');

@@ -37,6 +37,8 @@ type Config struct {
 	SweepInterval time.Duration
 	// Retention (default 720 h) is how long ended runs of the whole deployment are kept: the same on all replicas.
 	Retention time.Duration
+	// RetentionFailed (default: Retention) is that of runs that are FAILED.
+	RetentionFailed time.Duration
 	// DirectURL leads to the same database without a pooler, where Run's URL leads through one in transaction mode: on it
 	// notifications are heard. Without it sweeps find everything, later.
 	DirectURL string
@@ -103,7 +105,7 @@ func (c *Config) scheduler() (scheduler.Config, error) {
 	s := scheduler.Config{
 		Executors: maps.Clone(c.Executors), Name: c.Name, Version: moduleVersion(), Queues: slices.Clone(c.Queues), Concurrency: c.Concurrency,
 		HeartbeatInterval: c.StaleAfter / heartbeats, StaleAfter: c.StaleAfter, SweepInterval: c.SweepInterval,
-		Retention: c.Retention, TaskTimeout: max(c.TaskTimeout, 0), DrainTimeout: c.DrainTimeout,
+		Retention: c.Retention, RetentionFailed: c.RetentionFailed, TaskTimeout: max(c.TaskTimeout, 0), DrainTimeout: c.DrainTimeout,
 		LogRuns: func() bool { return true }, // it never writes the stream
 		Log:     c.Log,
 	}

@@ -2,7 +2,7 @@
 -- How many runs wait, by status and type, up to 10,000 of each status.
 -- No index covers all runs that are PENDING; each part has one of its own, so that nothing here reads the runs that have
 -- ended. What has neither a mark nor a reason is found by the next sweep, which gives it one.
--- Returns: status, type, runs, for how many seconds the oldest AVAILABLE one has waited
+-- Returns: status, type, runs
 WITH pending AS (
     SELECT p.type FROM rowrun.task_run p
     WHERE p.status = 'PENDING' AND p.database_id IS NOT NULL
@@ -23,8 +23,8 @@ WITH pending AS (
     WHERE p.status = 'PENDING' AND p.judge_at IS NOT NULL AND p.plan_id IS NULL AND p.database_id IS NULL
       AND coalesce(p.cause, '') NOT IN ('PLAN', 'PAUSED', 'NO_REPLICA')
 )
-SELECT 'PENDING', p.type, count(*), 0::float8
+SELECT 'PENDING', p.type, count(*)
 FROM (SELECT w.type FROM pending w LIMIT 10000) p GROUP BY p.type
 UNION ALL
-SELECT 'AVAILABLE', a.type, count(*), coalesce(extract(epoch FROM CASE WHEN isfinite(min(a.available_at)) THEN clock_timestamp() - min(a.available_at) END), 0)::float8
-FROM (SELECT r.type, r.available_at FROM rowrun.task_run r WHERE r.status = 'AVAILABLE' LIMIT 10000) a GROUP BY a.type
+SELECT 'AVAILABLE', a.type, count(*)
+FROM (SELECT r.type FROM rowrun.task_run r WHERE r.status = 'AVAILABLE' LIMIT 10000) a GROUP BY a.type

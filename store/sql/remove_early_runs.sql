@@ -4,14 +4,17 @@
 -- $1 bigint: tasks from behind this one
 -- $2 bigint: up to this one
 -- $3 float8: retentions below so many seconds
--- $4 bigint: how many runs at most, beside the earlier ones of their chains
+-- $4 float8: those of FAILED runs below so many
+-- $5 bigint: how many runs at most, beside the earlier ones of their chains
 -- Returns: no row; it changes as many as are removed
 WITH RECURSIVE due AS (
     SELECT x.id, x.retry_of
-    FROM rowrun.task t CROSS JOIN LATERAL (
+    FROM rowrun.task t
+    CROSS JOIN (VALUES ('DONE', $3::float8), ('FAILED', $4::float8), ('CANCELED', $3::float8)) s(status, others)
+    CROSS JOIN LATERAL (
         SELECT r.id, r.retry_of FROM rowrun.task_run r
-        WHERE r.task_id = t.id AND r.own_retention AND r.status IN ('DONE', 'FAILED', 'CANCELED')
-          AND r.finished_at < clock_timestamp() - t.retention
+        WHERE r.task_id = t.id AND r.own_retention AND r.status IN ('DONE', 'FAILED', 'CANCELED') AND r.status = s.status
+          AND r.finished_at < clock_timestamp() - rowrun.keeps(t, s.status)
           -- The last run of its chain; of a plan's task one that doesn't tell how the task stands.
           AND CASE WHEN r.plan_id IS NULL THEN r.retry_run_id IS NULL ELSE r.plan_id IS NOT NULL
                AND (EXISTS (SELECT FROM rowrun.task_run u WHERE u.task_id = r.task_id AND u.plan_id IS NOT NULL
@@ -19,9 +22,10 @@ WITH RECURSIVE due AS (
                     OR r.id <> (SELECT coalesce(k.outcome_run_id, (SELECT n.id FROM rowrun.task_run n
                                                                    WHERE n.task_id = k.id AND n.plan_id IS NOT NULL ORDER BY n.id DESC LIMIT 1))
                                 FROM rowrun.task k WHERE k.id = r.task_id)) END
-        ORDER BY r.finished_at LIMIT $4) x
-    WHERE t.id > $1 AND t.id <= $2 AND t.retention > interval '0' AND t.retention < make_interval(secs => $3)
-    LIMIT $4
+        ORDER BY r.finished_at LIMIT $5) x
+    WHERE t.id > $1 AND t.id <= $2 AND (t.retention IS NOT NULL OR t.retention_by_status IS NOT NULL)
+      AND rowrun.keeps(t, s.status) > interval '0' AND rowrun.keeps(t, s.status) < make_interval(secs => s.others)
+    LIMIT $5
 ), chain AS (
     SELECT id, retry_of FROM due
     UNION

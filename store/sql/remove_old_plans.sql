@@ -1,6 +1,7 @@
 -- remove_old_plans
 -- Removes plans of which every task is skipped or has only ended runs, and of which nothing is to be told, at most 100.
 -- $1 float8: how many seconds ago all that was
+-- $2 float8: how many seconds ago FAILED runs ended
 -- Returns: no row; it changes as many as are removed
 DELETE FROM rowrun.plan WHERE id = ANY (ARRAY(
     SELECT p.id FROM rowrun.plan p
@@ -11,8 +12,9 @@ DELETE FROM rowrun.plan WHERE id = ANY (ARRAY(
           SELECT FROM rowrun.task k
           LEFT JOIN LATERAL (SELECT count(*) AS runs,
                                     bool_and(r.status IN ('DONE', 'FAILED', 'CANCELED')
-                                             AND r.finished_at < clock_timestamp() - greatest(k.retention, make_interval(secs => $1))
-                                             AND k.retention IS DISTINCT FROM interval '0') AS old
+                                             AND r.finished_at < clock_timestamp() - greatest(rowrun.keeps(k, r.status),
+                                                 make_interval(secs => CASE r.status WHEN 'FAILED' THEN $2::float8 ELSE $1::float8 END))
+                                             AND rowrun.keeps(k, r.status) IS DISTINCT FROM interval '0') AS old
                              FROM rowrun.task_run r WHERE r.task_id = k.id AND r.plan_id IS NOT NULL) x ON true
           WHERE k.plan_id = p.id AND NOT ((k.skipped AND x.runs = 0) OR (x.runs > 0 AND x.old)))
     LIMIT 100))

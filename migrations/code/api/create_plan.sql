@@ -1,5 +1,6 @@
 -- A plan with its tasks and their dependencies, by name, in one call, with the rights of the caller. tasks is an array of objects
--- with the names of task's columns, and depends_on: an array of names. Times are texts or numbers of seconds. What is left out
+-- with the names of task's columns, and depends_on: an array of names. Times are texts or numbers of seconds; retention may also be
+-- an object of them by status. What is left out
 -- has its default. Nothing runs before run_plan.
 CREATE OR REPLACE FUNCTION rowrun.create_plan(name text, tasks jsonb, project text DEFAULT NULL, parallel_limit integer DEFAULT NULL,
     on_failure text DEFAULT NULL) RETURNS bigint LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
@@ -30,13 +31,15 @@ BEGIN
     INSERT INTO plan (name, project, parallel_limit, on_failure)
     VALUES (create_plan.name, create_plan.project, create_plan.parallel_limit, create_plan.on_failure) RETURNING id INTO made;
     INSERT INTO task (plan_id, name, type, queue, database_id, version, sequential, payload, priority, timeout, progress_timeout, max_attempts,
-                      retry_delay, on_stale, on_failure_task, paused, skipped, skip_reason, retention, labels)
+                      retry_delay, on_stale, on_failure_task, paused, skipped, skip_reason, retention, retention_by_status, labels)
     SELECT made, t.name, t.type, t.queue, t.database_id, t.version, t.sequential, t.payload, t.priority, t.timeout, t.progress_timeout, t.max_attempts,
-           t.retry_delay, t.on_stale, t.on_failure_task, t.paused, t.skipped, t.skip_reason, t.retention, t.labels
+           t.retry_delay, t.on_stale, t.on_failure_task, t.paused, t.skipped, t.skip_reason,
+           CASE WHEN jsonb_typeof(t.retention) <> 'object' THEN (t.retention #>> '{}')::interval END,
+           CASE WHEN jsonb_typeof(t.retention) = 'object' THEN t.retention END, t.labels
     FROM jsonb_array_elements(create_plan.tasks) WITH ORDINALITY x(t, n)
     CROSS JOIN LATERAL jsonb_to_record(x.t) AS t(name text, type text, queue text, database_id text, version text, sequential boolean, payload jsonb,
         priority integer, timeout interval, progress_timeout interval, max_attempts integer, retry_delay interval, on_stale text,
-        on_failure_task text, paused boolean, skipped boolean, skip_reason text, retention interval, labels jsonb)
+        on_failure_task text, paused boolean, skipped boolean, skip_reason text, retention jsonb, labels jsonb)
     ORDER BY x.n;
     SELECT format('create_plan: task %s depends on %s, which is none of this plan', coalesce(quote_literal(x.t ->> 'name'), 'without a name'), coalesce(quote_literal(d.name), 'NULL')) INTO wrong
     FROM jsonb_array_elements(create_plan.tasks) WITH ORDINALITY x(t, n)

@@ -6,7 +6,7 @@ GRANT rowrun_client TO rowrun_author;
 GRANT rowrun_author TO rowrun_operator;
 
 GRANT SELECT ON rowrun.deployment, rowrun.plan, rowrun.task, rowrun.task_dependency, rowrun.task_run, rowrun.task_run_log,
-    rowrun.replica_heartbeat, rowrun.job, rowrun.task_status, rowrun.plan_status, rowrun.replica_status, rowrun.failed_run,
+    rowrun.replica_heartbeat, rowrun.job, rowrun.task_status, rowrun.plan_status, rowrun.replica_status, rowrun.failed_run, rowrun.health,
     rowrun.webhook_delivery_log, rowrun.webhook_delivery, rowrun.migration
     TO rowrun_client, rowrun_viewer, rowrun_replica;
 GRANT SELECT ON rowrun.unmet_dependency TO rowrun_client, rowrun_viewer, rowrun_replica; -- waiting() asks it
@@ -19,7 +19,7 @@ REVOKE UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER ON ALL TABLES IN SCHEMA row
     FROM PUBLIC, rowrun_client, rowrun_author, rowrun_operator, rowrun_viewer;
 GRANT INSERT ON rowrun.plan, rowrun.task, rowrun.task_dependency, rowrun.task_run TO rowrun_client;
 GRANT UPDATE (name, type, queue, database_id, version, sequential, payload, priority, timeout, progress_timeout,
-    max_attempts, retry_delay, on_stale, on_failure_task, labels, retention, failure_log_level,
+    max_attempts, retry_delay, on_stale, on_failure_task, labels, retention, retention_by_status, failure_log_level,
     schedule, time_zone, misfire, starts_at, ends_at, overlap, state) ON rowrun.task TO rowrun_client;
 GRANT UPDATE (name, project) ON rowrun.plan TO rowrun_client;
 -- An upsert sets task_id and idempotency_key too, to what they are; anything else is refused.

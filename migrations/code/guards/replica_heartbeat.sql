@@ -12,6 +12,7 @@ BEGIN
     NEW.commands := coalesce(NEW.commands, '{}');
     NEW.concurrency := coalesce(NEW.concurrency, 0);
     NEW.running := coalesce(NEW.running, 0);
+    NEW.role := coalesce(NEW.role, 'worker');
     RETURN NEW;
 END $$;
 COMMENT ON FUNCTION rowrun.replica_heartbeat_fill() IS 'Trigger: NULLs get their defaults.';

@@ -92,7 +92,7 @@ DECLARE
     marked boolean;
 BEGIN
     SELECT k.type, k.queue, k.database_id, k.version, k.version_key, k.sequential, k.priority, k.plan_id,
-           nullif(k.retention IS NOT NULL, false) AS own_retention, k.paused OR k.skipped AS stopped
+           nullif(k.retention IS NOT NULL OR k.retention_by_status IS NOT NULL, false) AS own_retention, k.paused OR k.skipped AS stopped
     INTO t FROM rowrun.task k WHERE k.id = NEW.task_id;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'task % does not exist', coalesce(NEW.task_id::text, 'NULL')

@@ -36,7 +36,11 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, env Enviro
 	root.SetErr(env.Stderr)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagError(cmd, err) })
 	root.SetArgs(args)
-	return exitCode(ctx, root.ExecuteContext(ctx), env.Stderr)
+	cmd, err := root.ExecuteContextC(ctx)
+	if isPlugIn(cmd, args) {
+		return plugInCode(err, env.Stdout)
+	}
+	return exitCode(ctx, err, env.Stderr)
 }
 
 // exitCode tells what a command's error means to whoever called it.

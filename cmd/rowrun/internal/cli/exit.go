@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Exit codes of every command.
+// Exit codes of every command but for monitoring plug-ins.
 const (
 	ExitDone   = 0
 	ExitFailed = 1
@@ -62,6 +62,8 @@ func badValue(source string, flag *pflag.Flag, value string) error {
 // accepted says in words what a flag takes.
 func accepted(flag *pflag.Flag) string {
 	switch v := flag.Value.(type) {
+	case interface{ Accepted() string }:
+		return v.Accepted()
 	case *choiceValue:
 		return v.form()
 	case *listValue:

@@ -14,7 +14,7 @@ import (
 // newCleanup is what a replica does each --cleanup-interval, by hand: before an upgrade, or when the disk is full.
 func newCleanup(env cli.Environment) *cobra.Command {
 	c := newClient(env)
-	var keep time.Duration
+	var keep store.Retention
 	cmd := &cobra.Command{
 		Use:   "cleanup",
 		Short: "Remove what ended longer ago than --retention, as replicas do each hour",
@@ -23,8 +23,11 @@ func newCleanup(env cli.Environment) *cobra.Command {
 			"in small transactions beside running replicas, and can be stopped and begun again.",
 		Args: cli.Arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if keep <= 0 {
-				return cli.Usagef("--retention: %s is not accepted; accepted: a duration above 0", keep)
+			if keep.Runs <= 0 {
+				return cli.Usagef("--retention: %s is not accepted; accepted: a duration above 0", keep.Runs)
+			}
+			if keep.Failed < 0 {
+				return cli.Usagef("--retention-failed: %s is not accepted; accepted: a duration above 0, or 0 for that of --retention", keep.Failed)
 			}
 			s, err := c.open(cmd)
 			if err != nil {
@@ -42,7 +45,8 @@ func newCleanup(env cli.Environment) *cobra.Command {
 		},
 	}
 	c.register(cmd.Flags())
-	cmd.Flags().DurationVar(&keep, "retention", 720*time.Hour, "how long ended runs are kept")
+	cmd.Flags().DurationVar(&keep.Runs, "retention", 720*time.Hour, "how long ended runs are kept")
+	cmd.Flags().DurationVar(&keep.Failed, "retention-failed", 0, "how long ended runs are kept that are FAILED; 0: as --retention")
 	return cmd
 }
 

@@ -26,7 +26,10 @@ func TestCleanupRemovesWhatEndedLongAgo(t *testing.T) {
 	var left []int64
 	require.NoError(t, conn.QueryRow(t.Context(), `SELECT array_agg(id ORDER BY id) FROM rowrun.task_run`).Scan(&left))
 	require.Equal(t, []int64{2, 3}, left)
-	got = rowrun(t.Context(), t, map[string]string{"DATABASE_URL": url}, "cleanup", "--retention", "1us", "-o", "json")
+	rowruntest.Change(t, conn, `UPDATE rowrun.task_run SET status = 'AVAILABLE' WHERE id = 3 AND status = 'PENDING'`)
+	rowruntest.Change(t, conn, `UPDATE rowrun.task_run SET status = 'RUNNING', replica_id = 'nobody' WHERE id = 3`)
+	rowruntest.Change(t, conn, `UPDATE rowrun.task_run SET status = 'FAILED' WHERE id = 3`)
+	got = rowrun(t.Context(), t, map[string]string{"DATABASE_URL": url}, "cleanup", "--retention", "1us", "--retention-failed", "1h", "-o", "json")
 	require.Equal(t, cli.ExitDone, got.Code, got.Stderr)
 	require.JSONEq(t, `{"runs": 1, "plans": 0, "deliveries": 0}`, got.Stdout)
 }

@@ -38,6 +38,7 @@ func All(env cli.Environment) []*cobra.Command {
 		newCleanup(env),
 		newDoctor(env),
 		newHealthcheck(env),
+		newExporter(env),
 		newDrain(env),
 		newBench(env),
 		newCompletion(),

@@ -37,6 +37,12 @@ func startServing(t *testing.T, url string, args ...string) *serving {
 // startServingWith is startServing with these variables in its environment.
 func startServingWith(t *testing.T, url string, variables map[string]string, args ...string) *serving {
 	t.Helper()
+	return startCommand(t, url, variables, append([]string{"serve", "--http-addr", "127.0.0.1:0", "--sweep-interval", "10m"}, args...)...)
+}
+
+// startCommand runs a command that serves HTTP until the test ends or stop is called.
+func startCommand(t *testing.T, url string, variables map[string]string, args ...string) *serving {
+	t.Helper()
 	env := map[string]string{"DATABASE_URL": url}
 	maps.Copy(env, variables)
 	ctx, stop := context.WithCancel(context.Background())
@@ -52,7 +58,6 @@ func startServingWith(t *testing.T, url string, variables map[string]string, arg
 			}
 		}
 	}()
-	args = append([]string{"serve", "--http-addr", "127.0.0.1:0", "--sweep-interval", "10m"}, args...)
 	go func() {
 		code := run(ctx, args, cli.Environment{
 			Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: stderr,

@@ -104,6 +104,7 @@ func (n *situation) judge(schema int64, status store.Status, health store.Health
 	live := 0
 	for _, r := range status.Replicas {
 		switch {
+		case r.Live && r.Role == store.RoleAdmin:
 		case r.Live:
 			live++
 		case r.State != "DEAD":

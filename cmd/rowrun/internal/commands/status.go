@@ -17,13 +17,27 @@ import (
 
 func newStatus(env cli.Environment) *cobra.Command {
 	c := newClient(env)
+	var check checkup
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show on one screen whether all is well, what runs, what waits and why, and what failed last",
-		Args:  cli.Arguments(),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return c.ask(cmd, c.standing(cmd)) },
+		Long: "Shows on one screen whether all is well, what runs, what waits and why, and what failed last.\n\n" +
+			"With --check it is a plug-in for Nagios, Icinga, Zabbix and their kin: one line with performance data, and exit code 0 (OK),\n" +
+			"1 (WARNING), 2 (CRITICAL; also where the database can't be reached or takes no writes) or 3 (UNKNOWN; also for wrong use and\n" +
+			"for a schema of another version). It asks the database alone, as a member of rowrun_viewer: no replica needs to live.\n" +
+			"Thresholds are ranges of monitoring plug-ins, [@][start:][end], one (critical) or two (warning,critical); of --min-replicas\n" +
+			"a number alone is the least, elsewhere the most.",
+		Args: cli.Arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if check.on {
+				return check.run(cmd, &c)
+			}
+			return c.ask(cmd, c.standing(cmd))
+		},
 	}
 	c.registerPatience(cmd.Flags(), quickPatience)
+	check.register(cmd.Flags())
+	cli.PlugIn(cmd, "check")
 	return c.watched(cmd)
 }
 
@@ -116,6 +130,9 @@ func replicaTable(replicas []store.ReplicaStatus) cli.Table {
 	}
 	for _, r := range replicas {
 		state := r.State
+		if r.Role == store.RoleAdmin {
+			state += ", admin"
+		}
 		if r.PausedAt != nil && state == "ACTIVE" {
 			state += ", paused"
 		}

@@ -22,7 +22,9 @@ func (d *doctor) checkReplicas(ctx context.Context) error {
 		switch {
 		case r.Worker: // it promotes nothing, and each of its claims has a lease of its own
 		case r.Live:
-			live++
+			if r.Role == store.RoleWorker {
+				live++
+			}
 			// A program that embeds one may have been built from a source without a version.
 			if r.Version != "" && !slices.Contains(versions, r.Version) {
 				versions = append(versions, r.Version)

@@ -18,6 +18,9 @@ func count(ch chan<- prometheus.Metric, d *prometheus.Desc, value float64, label
 	ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, value, labels...)
 }
 
+// buildInfo is the help of a metric that each process has.
+const buildInfo = "Always 1; which version runs."
+
 func truth(b bool) float64 {
 	if b {
 		return 1
@@ -28,7 +31,7 @@ func truth(b bool) float64 {
 // replica tells what this process knows of itself at the moment of a scrape.
 type replica struct {
 	config                                              Config
-	info, age, slots, used, draining                    *prometheus.Desc
+	info, role, age, slots, used, draining              *prometheus.Desc
 	missed, stalled, stuck                              *prometheus.Desc
 	source, connected, reconnects, undecodable, skipped *prometheus.Desc
 	writing, lines, gaps, lastGap                       *prometheus.Desc
@@ -38,7 +41,8 @@ type replica struct {
 func newReplica(config Config) *replica {
 	return &replica{
 		config:         config,
-		info:           desc("build_info", "Always 1; which version runs.", "version"),
+		info:           desc("build_info", buildInfo, "version"),
+		role:           desc("scheduler_role", "1 for the role of this replica: worker, or admin, which claims nothing.", "role"),
 		age:            desc("scheduler_heartbeat_age_seconds", "For how long this replica has written no heartbeat. Missing before the first one and after a fence."),
 		slots:          desc("scheduler_slots", "How many runs this replica executes at once, at most."),
 		used:           desc("scheduler_slots_used", "How many runs this replica executes."),
@@ -63,7 +67,7 @@ func newReplica(config Config) *replica {
 // Describe implements prometheus.Collector.
 func (r *replica) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		r.info, r.age, r.slots, r.used, r.draining, r.missed, r.stalled, r.stuck, r.source, r.connected, r.reconnects, r.undecodable, r.skipped,
+		r.info, r.role, r.age, r.slots, r.used, r.draining, r.missed, r.stalled, r.stuck, r.source, r.connected, r.reconnects, r.undecodable, r.skipped,
 		r.writing, r.lines, r.gaps, r.lastGap, r.readers, r.droppedReaders,
 	} {
 		ch <- d
@@ -74,6 +78,9 @@ func (r *replica) Describe(ch chan<- *prometheus.Desc) {
 func (r *replica) Collect(ch chan<- prometheus.Metric) {
 	gauge(ch, r.info, 1, r.config.Version)
 	status := r.config.Replica()
+	for _, role := range []string{store.RoleWorker, store.RoleAdmin} {
+		gauge(ch, r.role, truth(status.Role == role), role)
+	}
 	if status.ReplicaID != "" {
 		gauge(ch, r.age, status.Silent.Seconds())
 	}

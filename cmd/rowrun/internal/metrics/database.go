@@ -18,7 +18,8 @@ const fresh = 15 * time.Second
 type database struct {
 	config                                                      Config
 	up, runs, oldest, overdue, overdueFor, replicas, queue, lag *prometheus.Desc
-	orphanTypes, orphans, deliveries, stopped                   *prometheus.Desc
+	admins                                                      *prometheus.Desc
+	orphanTypes, orphans, deliveries, stopped, missed, stale    *prometheus.Desc
 
 	mu     sync.Mutex // held while asking: scrapes share the answer
 	at     time.Time
@@ -34,19 +35,22 @@ func newDatabase(config Config) *database {
 		oldest:      desc("store_oldest_available_seconds", "How long the oldest AVAILABLE run has waited; of the 10,000 that were counted."),
 		overdue:     desc("store_overdue_pending_runs", "PENDING runs that have been due for more than ten seconds and that no replica has looked at, up to 10,000."),
 		overdueFor:  desc("store_overdue_pending_seconds", "How long the oldest of them has been overdue."),
-		replicas:    desc("store_live_replicas", "Replicas of the deployment whose lease is in force."),
+		replicas:    desc("store_live_replicas", "Replicas of the deployment that claim runs and whose lease is in force."),
+		admins:      desc("store_live_admins", "Replicas of the deployment with the role admin whose lease is in force."),
 		queue:       desc("store_notify_queue_usage_ratio", "How full the server's notification queue is, 0 to 1."),
 		orphanTypes: desc("store_orphan_types", "Task types of which runs wait that no live replica could run."),
 		orphans:     desc("store_orphan_runs", "Such runs, as far as the last look counted them."),
 		deliveries:  desc("store_oldest_pending_delivery_seconds", "How long the oldest PENDING webhook delivery has waited, by what for: url or secret that the replica at it lacks (unready), another try (refused), its webhook to be enabled (disabled), a replica (due). 0: none.", "reason"),
 		stopped:     desc("store_stopped_schedules", "Tasks whose schedule was paused by itself, as it can't be followed any more."),
+		missed:      desc("store_missed_schedules", "Schedules with a tick that should have started over a minute ago, and whose run is overdue or AVAILABLE."),
+		stale:       desc("store_stale_runs", "RUNNING runs of replicas and workers whose lease is over, up to 10,000."),
 		lag:         desc("store_slot_lag_bytes", "How far the deployment's replication slot is behind. Missing where there is none."),
 	}
 }
 
 // Describe implements prometheus.Collector.
 func (d *database) Describe(ch chan<- *prometheus.Desc) {
-	for _, one := range []*prometheus.Desc{d.up, d.runs, d.oldest, d.overdue, d.overdueFor, d.replicas, d.queue, d.lag, d.orphanTypes, d.orphans, d.deliveries, d.stopped} {
+	for _, one := range []*prometheus.Desc{d.up, d.runs, d.oldest, d.overdue, d.overdueFor, d.replicas, d.queue, d.lag, d.orphanTypes, d.orphans, d.deliveries, d.stopped, d.missed, d.stale, d.admins} {
 		ch <- one
 	}
 }
@@ -74,6 +78,7 @@ func (d *database) Collect(ch chan<- prometheus.Metric) {
 	gauge(ch, d.overdue, float64(health.Overdue))
 	gauge(ch, d.overdueFor, health.OverdueFor.Seconds())
 	gauge(ch, d.replicas, float64(health.LiveReplicas))
+	gauge(ch, d.admins, float64(health.LiveAdmins))
 	gauge(ch, d.queue, health.NotifyQueue)
 	gauge(ch, d.orphanTypes, float64(health.OrphanTypes))
 	gauge(ch, d.orphans, float64(health.Orphans))
@@ -81,6 +86,8 @@ func (d *database) Collect(ch chan<- prometheus.Metric) {
 		gauge(ch, d.deliveries, age.Seconds(), reason)
 	}
 	gauge(ch, d.stopped, float64(health.StoppedSchedules))
+	gauge(ch, d.missed, float64(health.MissedSchedules))
+	gauge(ch, d.stale, float64(health.Stale))
 	if health.SlotLag != nil {
 		gauge(ch, d.lag, float64(*health.SlotLag))
 	}

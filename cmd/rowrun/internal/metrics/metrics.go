@@ -10,7 +10,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/rs/zerolog"
 
 	"github.com/rowrun/rowrun/notifier"
@@ -25,7 +24,7 @@ type Config struct {
 	// Deployment is the identity of the deployment, a uuid: its first eight hexadecimal digits stand on every series, as
 	// they do in the name of its replication slot. Required.
 	Deployment string
-	// Types are those that this replica runs: the label's values. Required.
+	// Types are those that this replica runs: the label's values. An admin has none.
 	Types []string
 	// Concurrency is how many runs execute here at once.
 	Concurrency int
@@ -97,8 +96,8 @@ func sizes() []float64 { return []float64{1, 2, 5, 10, 20, 50, 100, 200, 500, 10
 
 // New checks a configuration and registers everything.
 func New(config Config) (*Metrics, error) {
-	if config.Store == nil || config.Deployment == "" || len(config.Types) == 0 || config.Replica == nil || config.Wake == nil {
-		return nil, errors.New("metrics: a store, its deployment, types, a replica and its wake source are required")
+	if config.Store == nil || config.Deployment == "" || config.Replica == nil || config.Wake == nil {
+		return nil, errors.New("metrics: a store, its deployment, a replica and its wake source are required")
 	}
 	m := &Metrics{config: config, registry: prometheus.NewRegistry(), wake: make(chan struct{}, 1)}
 	m.make()
@@ -218,5 +217,5 @@ func (m *Metrics) Webhook(outcome notifier.Outcome) {
 
 // Handler answers scrapes.
 func (m *Metrics) Handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: 5 * time.Second})
+	return handler(m.registry)
 }

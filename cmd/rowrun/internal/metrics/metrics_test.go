@@ -33,7 +33,7 @@ func newMetrics(t *testing.T, url string) *metrics.Metrics {
 	m, err := metrics.New(metrics.Config{
 		Store: s, Deployment: deployment, Types: []string{"NOOP", "SQL"}, Concurrency: 20, Version: "v1",
 		Replica: func() scheduler.Status {
-			return scheduler.Status{ReplicaID: "one-1", Executing: 3, Silent: time.Second}
+			return scheduler.Status{ReplicaID: "one-1", Role: "worker", Executing: 3, Silent: time.Second}
 		},
 		Wake: func() metrics.Wake { return metrics.Wake{Source: "notify", Connected: true, Reconnects: 2} },
 		Stream: func() metrics.Stream {

@@ -14,6 +14,7 @@ import (
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/database"
 	"github.com/rowrun/rowrun/scheduler"
+	"github.com/rowrun/rowrun/store"
 )
 
 // Config is everything that one replica is told. Validate has checked it
@@ -23,10 +24,11 @@ type Config struct {
 	Log      cli.LogConfig
 
 	Version     string // of the program; shown for this replica
+	Role        string // store.RoleWorker or store.RoleAdmin
 	ReplicaName string
 	Concurrency int
 	Queues      []string
-	// Types is never empty after Validate: the types that are configured, or some of them.
+	// Types is never empty after Validate but for an admin: the types that are configured, or some of them.
 	Types     []string
 	AppURL    string
 	AppSecret string
@@ -42,6 +44,7 @@ type Config struct {
 	SweepInterval      time.Duration
 	CleanupInterval    time.Duration
 	Retention          time.Duration
+	RetentionFailed    time.Duration // 0: as Retention
 	TaskTimeout        time.Duration // 0: none
 	DrainTimeout       time.Duration
 	StuckLimit         int
@@ -77,6 +80,7 @@ func (c *Config) Register(flags *pflag.FlagSet) {
 	c.Database.Register(flags)
 	c.Log.Register(flags)
 	flags.StringVar(&c.ReplicaName, "replica-name", "", "`name` shown for this replica (default POD_NAME, HOSTNAME, the host's name)")
+	cli.Choice(flags, &c.Role, "role", store.RoleWorker, "worker, or admin: claims nothing, and sweeps, settles what is lost, writes the stream and delivers webhooks", store.RoleWorker, store.RoleAdmin)
 	flags.IntVar(&c.Concurrency, "concurrency", 20, "most runs at once in this replica")
 	cli.List(flags, &c.Queues, "queues", []string{"default"}, "queues that this replica serves, separated by commas")
 	cli.List(flags, &c.Types, "types", nil, "task types that this replica runs (default: all that are configured)")
@@ -93,6 +97,7 @@ func (c *Config) Register(flags *pflag.FlagSet) {
 	flags.DurationVar(&c.SweepInterval, "sweep-interval", 5*time.Second, "how often to look for work that no notification announced")
 	flags.DurationVar(&c.CleanupInterval, "cleanup-interval", time.Hour, "how often to remove what is older than --retention")
 	flags.DurationVar(&c.Retention, "retention", 720*time.Hour, "how long ended runs are kept")
+	flags.DurationVar(&c.RetentionFailed, "retention-failed", 0, "how long ended runs are kept that are FAILED; 0: as --retention")
 	flags.DurationVar(&c.TaskTimeout, "task-timeout", time.Hour, "timeout of tasks that have none of their own; 0: none")
 	flags.DurationVar(&c.DrainTimeout, "drain-timeout", 30*time.Second, "how long running work may go on after SIGTERM")
 	flags.IntVar(&c.MaxBatch, "max-batch", 1000, "most runs that one statement claims or ends; 1: each by itself, for measurements")
@@ -186,6 +191,17 @@ func (c *Config) validateNumbers() error {
 	return nil
 }
 
+// Admin says that this replica claims nothing.
+func (c *Config) Admin() bool { return c.Role == store.RoleAdmin }
+
+// slots are how many runs this replica executes at once, at most.
+func (c *Config) slots() int {
+	if c.Admin() {
+		return 0
+	}
+	return c.Concurrency
+}
+
 // validateMissed turns a number of heartbeats into a duration.
 func (c *Config) validateMissed() error {
 	if c.flags == nil || !c.flags.Changed("missed-heartbeat-limit") {
@@ -224,6 +240,9 @@ func (c *Config) validateIntervals() error {
 			return cli.Usagef("--%s: %s is not accepted; accepted: a duration of at least %s", interval.flag, interval.value, minInterval)
 		}
 	}
+	if c.RetentionFailed != 0 && c.RetentionFailed < minInterval {
+		return cli.Usagef("--retention-failed: %s is not accepted; accepted: a duration of at least %s, or 0 for that of --retention", c.RetentionFailed, minInterval)
+	}
 	if c.TaskTimeout < 0 {
 		return cli.Usagef("--task-timeout: %s is not accepted; accepted: a duration, or 0 for none", c.TaskTimeout)
 	}
@@ -254,6 +273,12 @@ func (c *Config) validateNames() error {
 
 // ValidateTypes holds what was asked for against what is configured.
 func (c *Config) ValidateTypes() error {
+	if c.Admin() {
+		if len(c.Types) > 0 {
+			return cli.Usagef("--types: is not accepted with --role admin, which runs nothing")
+		}
+		return nil
+	}
 	needs := []struct {
 		name, needs string
 		configured  bool
@@ -289,14 +314,26 @@ func (c *Config) validateHTTP() error {
 		c.HTTPAddr = ""
 		return nil
 	}
-	_, port, err := net.SplitHostPort(c.HTTPAddr)
-	if err == nil {
-		_, err = strconv.ParseUint(port, 10, 16)
-	}
-	if err != nil {
+	if !listenable(c.HTTPAddr) {
 		return cli.Usagef("--http-addr: %q is not accepted; accepted: host:port such as 127.0.0.1:8484, or off", c.HTTPAddr)
 	}
 	return nil
+}
+
+// CheckHTTPAddr refuses what isn't host:port.
+func CheckHTTPAddr(addr string) error {
+	if !listenable(addr) {
+		return cli.Usagef("--http-addr: %q is not accepted; accepted: host:port such as 127.0.0.1:8484", addr)
+	}
+	return nil
+}
+
+func listenable(addr string) bool {
+	_, port, err := net.SplitHostPort(addr)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	return err == nil
 }
 
 // replicaName gives the name that people know this replica by. Only a name

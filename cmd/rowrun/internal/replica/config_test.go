@@ -42,13 +42,31 @@ func TestDefaultsAreTheContracts(t *testing.T) {
 			URL: rowruntest.SomeURL, DirectURL: rowruntest.SomeURL, Source: "--database-url", DirectSource: "--direct-url",
 		}},
 		Log:         cli.LogConfig{Level: "info", Format: "json"},
-		ReplicaName: "one", Concurrency: 20, Queues: []string{"default"}, Types: []string{"NOOP"},
+		ReplicaName: "one", Role: "worker", Concurrency: 20, Queues: []string{"default"}, Types: []string{"NOOP"},
 		DatabaseConns:     10,
 		HeartbeatInterval: 10 * time.Second, StaleAfter: time.Minute, StaleSweepInterval: 30 * time.Second,
 		SweepInterval: 5 * time.Second, CleanupInterval: time.Hour, Retention: 720 * time.Hour,
 		TaskTimeout: time.Hour, DrainTimeout: 30 * time.Second, StuckLimit: 5, MaxBatch: 1000,
 		HTTPAddr: "127.0.0.1:8484", StreamSource: "auto", Wake: "auto",
 	}, c)
+}
+
+// An admin runs nothing, whatever else the environment of all replicas says.
+func TestAdminTakesNoTypes(t *testing.T) {
+	t.Parallel()
+	c, err := parse(map[string]string{"ROWRUN_ROLE": "admin", "ROWRUN_APP_URL": "http://127.0.0.1:8080"}, "--database-url", rowruntest.SomeURL)
+	require.NoError(t, err)
+	require.True(t, c.Admin())
+	require.Empty(t, c.Types)
+	require.Zero(t, c.slots())
+	x, err := newExecutors(&c)
+	require.NoError(t, err)
+	defer x.close()
+	require.Empty(t, x.byType)
+	_, err = parse(nil, "--database-url", rowruntest.SomeURL, "--role", "admin", "--types", "NOOP")
+	require.ErrorContains(t, err, "--types: is not accepted with --role admin")
+	_, err = parse(nil, "--database-url", rowruntest.SomeURL, "--role", "leader")
+	require.Error(t, err)
 }
 
 func TestEveryFlagHasAVariable(t *testing.T) {

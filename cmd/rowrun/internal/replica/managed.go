@@ -8,6 +8,7 @@ import (
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/health"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/systemd"
 	"github.com/rowrun/rowrun/scheduler"
+	"github.com/rowrun/rowrun/store"
 )
 
 // makeManager makes what tells the service manager how this replica is, where one listens.
@@ -19,7 +20,7 @@ func (r *replica) makeManager() (err error) {
 		Lookup: r.config.lookup,
 		Ready:  r.ready,
 		Alive:  r.alive,
-		Status: func() string { return inWords(r.scheduler.Status(), r.config.Concurrency, r.config.StaleAfter) },
+		Status: func() string { return inWords(r.scheduler.Status(), r.config.slots(), r.config.StaleAfter) },
 		Log:    r.log,
 	})
 	if r.manager != nil {
@@ -78,6 +79,8 @@ func inWords(s scheduler.Status, slots int, lease time.Duration) string {
 		return "not ready: the database is out of reach; " + doing
 	case s.Unable >= unablePatience:
 		return "not ready: " + unable(s).Error()
+	case s.Role == store.RoleAdmin:
+		return "ready: an admin, which claims nothing"
 	case s.Paused:
 		return "paused: " + doing
 	}

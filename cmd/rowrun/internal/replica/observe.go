@@ -27,7 +27,7 @@ func (r *replica) makeMetrics() (err error) {
 		Store:       r.store,
 		Deployment:  r.deployment,
 		Types:       types,
-		Concurrency: r.config.Concurrency,
+		Concurrency: r.config.slots(),
 		Version:     r.config.Version,
 		Polls:       r.config.Wake == "poll",
 		Replica:     func() scheduler.Status { return r.scheduler.Status() },
@@ -126,8 +126,11 @@ func unable(s scheduler.Status) error {
 	return fmt.Errorf("nothing could be claimed for %s: %s", s.Unable.Round(time.Second), s.UnableWhy)
 }
 
-// claims says that a replica is paused, "": it isn't. It is ready all the same: restarting it would undo the pause.
+// claims says that a replica is paused or an admin, "": it isn't. It is ready all the same: restarting it would undo the pause.
 func claims(s scheduler.Status) string {
+	if s.Role == store.RoleAdmin {
+		return "an admin: nothing is claimed"
+	}
 	if s.Paused {
 		return "paused: nothing new is claimed"
 	}
@@ -167,7 +170,7 @@ func statusOf(s *store.Store, replica *scheduler.Scheduler) func(ctx context.Con
 		own := replica.Status()
 		status := server.Status{
 			Status: "running", ReplicaName: own.Name, Running: own.Executing, Completed: own.Completed, Failed: own.Failed,
-			HeartbeatFailures: own.HeartbeatFailures, Stalled: own.Stalled, Stuck: own.Stuck, Paused: own.Paused,
+			HeartbeatFailures: own.HeartbeatFailures, Stalled: own.Stalled, Stuck: own.Stuck, Paused: own.Paused, Role: own.Role,
 		}
 		if own.Draining {
 			status.Status = "draining"
@@ -182,7 +185,7 @@ func statusOf(s *store.Store, replica *scheduler.Scheduler) func(ctx context.Con
 		status.Replicas = []server.Replica{}
 		for _, row := range rows {
 			status.Replicas = append(status.Replicas, server.Replica{
-				ReplicaID: row.ReplicaID, ReplicaName: row.Name, State: row.State, Live: row.Live, Paused: row.Paused,
+				ReplicaID: row.ReplicaID, ReplicaName: row.Name, State: row.State, Live: row.Live, Paused: row.Paused, Role: row.Role,
 				Running: row.Running, LastSeen: row.LastHeartbeat.UTC(),
 			})
 		}

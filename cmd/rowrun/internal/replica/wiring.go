@@ -105,6 +105,7 @@ func (r *replica) makeScheduler() (err error) {
 	c, x := r.config, r.executors
 	config := scheduler.Config{
 		Store:              r.store,
+		Admin:              c.Admin(),
 		Executors:          x.byType,
 		Databases:          x.databases,
 		Commands:           x.commands,
@@ -120,6 +121,7 @@ func (r *replica) makeScheduler() (err error) {
 		SweepInterval:      c.SweepInterval,
 		CleanupInterval:    c.CleanupInterval,
 		Retention:          c.Retention,
+		RetentionFailed:    c.RetentionFailed,
 		TaskTimeout:        c.TaskTimeout,
 		DrainTimeout:       c.DrainTimeout,
 		StuckLimit:         c.StuckLimit,

@@ -286,12 +286,12 @@ func TestStatusIsAskedOncePerMoment(t *testing.T) {
 	id := "one-1"
 	base, _ := serve(t, server.Config{Status: func(context.Context) server.Status {
 		asked.Add(1)
-		return server.Status{Status: "running", ReplicaName: "one", ReplicaID: &id, Completed: 3, Replicas: []server.Replica{{ReplicaID: id, Running: 2}}}
+		return server.Status{Status: "running", Role: "worker", ReplicaName: "one", ReplicaID: &id, Completed: 3, Replicas: []server.Replica{{ReplicaID: id, Role: "admin", Running: 2}}}
 	}})
 	status, body := get(t, base+"/status")
 	require.Equal(t, http.StatusOK, status)
-	require.JSONEq(t, `{"status":"running","paused":false,"replica_name":"one","replica_id":"one-1","running":0,"completed":3,"failed":0,
-"heartbeat_failures":0,"stalled":0,"stuck":0,"replicas":[{"replica_id":"one-1","replica_name":"","state":"","live":false,"paused":false,"running":2,"last_seen":"0001-01-01T00:00:00Z"}]}`, body)
+	require.JSONEq(t, `{"status":"running","role":"worker","paused":false,"replica_name":"one","replica_id":"one-1","running":0,"completed":3,"failed":0,
+"heartbeat_failures":0,"stalled":0,"stuck":0,"replicas":[{"replica_id":"one-1","replica_name":"","state":"","live":false,"role":"admin","paused":false,"running":2,"last_seen":"0001-01-01T00:00:00Z"}]}`, body)
 	begun := time.Now()
 	for range 20 {
 		get(t, base+"/status")

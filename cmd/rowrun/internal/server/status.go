@@ -14,6 +14,7 @@ const statusTimeout = 2 * time.Second
 // Status is what /status tells.
 type Status struct {
 	Status      string `json:"status"` // running or draining
+	Role        string `json:"role"`   // worker or admin, which claims nothing
 	Paused      bool   `json:"paused"` // it claims nothing, because an operator said so
 	ReplicaName string `json:"replica_name"`
 	// ReplicaID is null before the first heartbeat and after a fence.
@@ -35,6 +36,7 @@ type Replica struct {
 	ReplicaName string    `json:"replica_name"`
 	State       string    `json:"state"` // ACTIVE, DRAINING or DEAD
 	Live        bool      `json:"live"`  // its lease is in force
+	Role        string    `json:"role"`
 	Paused      bool      `json:"paused"`
 	Running     int64     `json:"running"`
 	LastSeen    time.Time `json:"last_seen"`

@@ -1,0 +1,1 @@
+ALTER TABLE rowrun.task DROP COLUMN retention_by_status;
