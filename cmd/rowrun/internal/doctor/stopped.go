@@ -38,7 +38,7 @@ func (d *doctor) checkBacklog(b *store.DeliveryBacklog) {
 		why = ""
 	}
 	try := fmt.Sprintf("rowrun webhook test %d  # ", b.WebhookID)
-	enable := fmt.Sprintf("UPDATE rowrun.webhook SET enabled = true WHERE id = %d;", b.WebhookID)
+	enable := fmt.Sprintf("rowrun webhook update %d --enabled=true", b.WebhookID)
 	again := fmt.Sprintf("rowrun webhook redeliver %d  # and the others of rowrun webhook deliveries --webhook %d", b.Last, b.WebhookID)
 	switch b.Reason {
 	case "unready":
@@ -52,7 +52,7 @@ func (d *doctor) checkBacklog(b *store.DeliveryBacklog) {
 	case "exhausted":
 		d.add("webhooks", Warning, which+" did not take messages until their tries were used up"+why+"; "+given, again)
 	case "gone":
-		d.add("webhooks", Warning, which+" was switched off, as its endpoint said that it is gone"+why+"; "+given, enable+" -- then "+again)
+		d.add("webhooks", Warning, which+" was switched off, as its endpoint said that it is gone"+why+"; "+given, enable+"  # then "+again)
 	default:
 		if d.now().Sub(b.Since) >= duePatience {
 			d.add("webhooks", Warning, "no replica comes to what "+which+" is to get; "+held, "rowrun serve")
