@@ -87,15 +87,7 @@ func unknownVariables(cmd *cobra.Command, environ []string) []unknownVariable {
 // flagVariables are those of every flag of every command.
 func flagVariables(root *cobra.Command) []string {
 	var known []string
-	var visit func(c *cobra.Command)
-	visit = func(c *cobra.Command) {
-		add := func(flag *pflag.Flag) { known = append(known, variable(flag.Name)) }
-		c.LocalFlags().VisitAll(add)
-		for _, sub := range c.Commands() {
-			visit(sub)
-		}
-	}
-	visit(root)
+	VisitVariables(root, func(name string, _ *cobra.Command, _ *pflag.Flag) { known = append(known, name) })
 	return known
 }
 

@@ -158,7 +158,7 @@ func fromDatabase(env cli.Environment, read completing, one bool) cobra.Completi
 
 // completionStore opens the database that the flags before the cursor, or the variables, name.
 func completionStore(ctx context.Context, cmd *cobra.Command, env cli.Environment) (*store.Store, error) {
-	if err := cli.ApplyEnvironment(cmd.Flags(), env.Lookup); err != nil {
+	if err := cli.ApplyEnvironment(cmd, env.Lookup); err != nil {
 		return nil, err
 	}
 	c := newClient(env)

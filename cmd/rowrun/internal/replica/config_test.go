@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
@@ -20,13 +20,13 @@ import (
 // parse reads a serve configuration as the command does.
 func parse(variables map[string]string, args ...string) (Config, error) {
 	var config Config
-	flags := pflag.NewFlagSet("serve", pflag.ContinueOnError)
-	config.Register(flags)
-	if err := flags.Parse(args); err != nil {
+	serve := &cobra.Command{Use: "serve"}
+	config.Register(serve.Flags())
+	if err := serve.ParseFlags(args); err != nil {
 		return config, err
 	}
 	lookup := rowruntest.LookupIn(variables)
-	if err := cli.ApplyEnvironment(flags, lookup); err != nil {
+	if err := cli.ApplyEnvironment(serve, lookup); err != nil {
 		return config, err
 	}
 	return config, config.Validate(lookup)
