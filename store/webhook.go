@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -18,6 +19,7 @@ type Webhook struct {
 	URL       *string
 	SecretRef *string
 	Events    []string
+	Filter    json.RawMessage // a JSON object; nil: none
 	Format    string
 	Enabled   bool
 	// Pending counts the deliveries that are still to be made.
@@ -61,8 +63,12 @@ func (s *Store) WebhookEnabled(ctx context.Context, id int64) (bool, error) {
 type ShownDelivery struct {
 	ID           int64      `json:"id"`
 	WebhookID    int64      `json:"webhook_id"`
-	PlanID       int64      `json:"plan_id"`
-	Round        int        `json:"round"`
+	PlanID       *int64     `json:"plan_id"` // nil: it is of no plan
+	Round        *int64     `json:"round"`
+	RunID        *int64     `json:"run_id"`
+	RootID       *int64     `json:"root_id"`
+	TaskID       *int64     `json:"task_id"`
+	TaskType     *string    `json:"task_type"`
 	EventType    string     `json:"event_type"`
 	MessageID    string     `json:"message_id"`
 	Status       string     `json:"status"`

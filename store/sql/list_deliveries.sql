@@ -5,7 +5,7 @@
 -- $3 text[]: statuses; '{}': any
 -- $4 bigint: how many at most
 -- Returns: rows by name store.ShownDelivery
-SELECT d.id, d.webhook_id, d.plan_id, d.round, d.event_type, d.message_id, d.status, d.attempts,
+SELECT d.id, d.webhook_id, d.plan_id, d.round, d.run_id, d.root_id, d.task_id, d.task_type, d.event_type, d.message_id, d.status, d.attempts,
     CASE WHEN d.status = 'PENDING' THEN d.next_attempt_at END AS next_attempt, d.response_code, d.last_error, d.created_at, d.delivered_at
 FROM rowrun.webhook_delivery d
 WHERE ($1::bigint IS NULL OR d.webhook_id = $1) AND ($2::bigint IS NULL OR d.plan_id = $2)

@@ -63,7 +63,7 @@ func checkDeliveryFilter(filter *store.DeliveryFilter) error {
 func deliveryTable(all []store.ShownDelivery, now time.Time) cli.Table {
 	t := cli.Table{
 		Columns: []cli.Column{
-			cli.Whole("DELIVERY"), cli.Whole("STATUS"), cli.Free("EVENT"), cli.Whole("PLAN"), cli.Whole("ROUND").Spare(), cli.Whole("WEBHOOK"),
+			cli.Whole("DELIVERY"), cli.Whole("STATUS"), cli.Free("EVENT"), cli.Free("ABOUT"), cli.Whole("ROUND").Spare(), cli.Whole("WEBHOOK"),
 			cli.Whole("ATTEMPTS").Spare(), cli.Whole("NEXT"), cli.Whole("CODE"), cli.Free("PROBLEM"), cli.Whole("CREATED"), cli.Free("MESSAGE").Wide(),
 		},
 		None: "no delivery",
@@ -74,9 +74,24 @@ func deliveryTable(all []store.ShownDelivery, now time.Time) cli.Table {
 			code = strconv.Itoa(*d.ResponseCode)
 		}
 		t.Rows = append(t.Rows, []string{
-			strconv.FormatInt(d.ID, 10), d.Status, d.EventType, strconv.FormatInt(d.PlanID, 10), strconv.Itoa(d.Round), strconv.FormatInt(d.WebhookID, 10),
+			strconv.FormatInt(d.ID, 10), d.Status, d.EventType, deliveryOf(&d), number(d.Round), strconv.FormatInt(d.WebhookID, 10),
 			strconv.Itoa(d.Attempts), cli.Age(now, d.NextAttempt), code, text(d.LastError), cli.Age(now, &d.CreatedAt), d.MessageID,
 		})
 	}
 	return t
+}
+
+// deliveryOf says what an event is about.
+func deliveryOf(d *store.ShownDelivery) string {
+	switch {
+	case d.PlanID != nil:
+		return "plan " + number(d.PlanID)
+	case d.RunID != nil:
+		return "run " + number(d.RunID)
+	case d.TaskID != nil:
+		return "task " + number(d.TaskID)
+	case d.TaskType != nil:
+		return "type " + *d.TaskType
+	}
+	return ""
 }

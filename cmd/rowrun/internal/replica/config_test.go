@@ -56,7 +56,7 @@ func TestEveryFlagHasAVariable(t *testing.T) {
 	c, err := parse(map[string]string{
 		"ROWRUN_DATABASE_URL": rowruntest.SomeURL, "ROWRUN_CONCURRENCY": "3", "ROWRUN_QUEUES": "a, b,a",
 		"ROWRUN_STALE_AFTER": "45s", "ROWRUN_MIGRATE": "true", "ROWRUN_HTTP_ADDR": "off",
-		"ROWRUN_STREAM_SOURCE": "off", "ROWRUN_LOG_LEVEL": "debug", "ROWRUN_WEBHOOK_ALLOW_CIDR": "10.0.0.0/8, fd00::/8",
+		"ROWRUN_STREAM_SOURCE": "off", "ROWRUN_LOG_LEVEL": "debug", "ROWRUN_WEBHOOK_ALLOW_CIDR": "10.0.0.0/8, fd00::/8", "ROWRUN_PUBLIC_URL": "https://rowrun.example:8443/jobs/",
 	}, "--concurrency", "4")
 	require.NoError(t, err)
 	require.Equal(t, 4, c.Concurrency, "the flag wins")
@@ -67,6 +67,7 @@ func TestEveryFlagHasAVariable(t *testing.T) {
 	require.Equal(t, "off", c.StreamSource)
 	require.Equal(t, "debug", c.Log.Level)
 	require.Equal(t, []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}, c.WebhookAllow)
+	require.Equal(t, "https://rowrun.example:8443/jobs", c.PublicURL)
 }
 
 func TestDatabaseIsFoundInTheOrderOfTheContract(t *testing.T) {
