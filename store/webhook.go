@@ -84,13 +84,14 @@ type ShownDelivery struct {
 type DeliveryFilter struct {
 	WebhookID *int64
 	PlanID    *int64
+	RunID     *int64 // of whose chain they are
 	Statuses  []string
 	Limit     int // required
 }
 
 // ListDeliveries reads deliveries, the newest first.
 func (s *Store) ListDeliveries(ctx context.Context, f DeliveryFilter) ([]ShownDelivery, error) {
-	return collect(ctx, s, "list deliveries", statement("list_deliveries"), pgx.RowToStructByName[ShownDelivery], f.WebhookID, f.PlanID, list(f.Statuses), f.Limit)
+	return collect(ctx, s, "list deliveries", statement("list_deliveries"), pgx.RowToStructByName[ShownDelivery], f.WebhookID, f.PlanID, list(f.Statuses), f.Limit, f.RunID)
 }
 
 // FindDelivery reads one. ErrNotFound.

@@ -23,7 +23,7 @@ ALTER TABLE rowrun.webhook_delivery
         WHEN 'SCHEDULE_PAUSED' THEN task_id IS NOT NULL
         WHEN 'TYPE_ORPHANED' THEN task_type IS NOT NULL
         ELSE num_nulls(plan_id, round) = 0 END);
-CREATE UNIQUE INDEX webhook_delivery_chain_once ON rowrun.webhook_delivery (webhook_id, root_id) WHERE root_id IS NOT NULL;
+CREATE UNIQUE INDEX webhook_delivery_chain_once ON rowrun.webhook_delivery (root_id, webhook_id) WHERE root_id IS NOT NULL;
 COMMENT ON COLUMN rowrun.webhook_delivery.plan_id IS 'Of which plan; it may be gone. NULL: of a task without one.';
 COMMENT ON COLUMN rowrun.webhook_delivery.event_type IS 'PIPELINE_FAILED, PIPELINE_COMPLETED, RUN_FAILED, SCHEDULE_PAUSED or TYPE_ORPHANED.';
 COMMENT ON COLUMN rowrun.webhook_delivery.payload IS 'The exact body, from the first try on: with it some formats get the URL of the dashboard.';

@@ -81,6 +81,8 @@ func completeFlag(env cli.Environment, cmd *cobra.Command, flag *pflag.Flag) {
 		complete = cobra.FixedCompletions(choices, cobra.ShellCompDirectiveNoFileComp)
 	case flag.Name == "status":
 		complete = statusWords(cmd)
+	case flag.Name == "events":
+		complete = cobra.FixedCompletions(webhookEvents(), cobra.ShellCompDirectiveNoFileComp)
 	case flag.Name == "plan":
 		complete = fromDatabase(env, planWords, false)
 	case flag.Name == "task":

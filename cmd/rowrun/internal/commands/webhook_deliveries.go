@@ -13,7 +13,7 @@ import (
 
 func (w *webhookCommand) deliveries() *cobra.Command {
 	var filter store.DeliveryFilter
-	var webhook string
+	var webhook, run string
 	var plan planFlag
 	cmd := &cobra.Command{
 		Use:   "deliveries",
@@ -27,6 +27,13 @@ func (w *webhookCommand) deliveries() *cobra.Command {
 				var err error
 				if filter.PlanID, err = plan.id(ctx, cmd, s); err != nil {
 					return err
+				}
+				if run != "" {
+					id, err := resolve(ctx, cmd, s, runRow, run)
+					if err != nil {
+						return err
+					}
+					filter.RunID = &id
 				}
 				if webhook != "" {
 					id, err := resolve(ctx, cmd, s, webhookRow, webhook)
@@ -46,6 +53,7 @@ func (w *webhookCommand) deliveries() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&webhook, "webhook", "", "`id or name` of a webhook")
 	plan.register(cmd)
+	flags.StringVar(&run, "run", "", "`id` of a run of the chain, or the name of its task")
 	cli.List(flags, &filter.Statuses, "status", nil, "statuses, separated by commas: PENDING, DELIVERED, EXHAUSTED, DISABLED")
 	flags.IntVar(&filter.Limit, "limit", 50, "most deliveries to list")
 	return w.watched(cmd)

@@ -74,6 +74,11 @@ func TestWebhooksForTasksWithoutAPlan(t *testing.T) {
 	got = rowrun(t.Context(), t, variables, "webhook", "deliveries", "-o", "json")
 	require.Contains(t, got.Stdout, `"plan_id": null`)
 	require.Contains(t, got.Stdout, `"root_id": 1`)
+	got = rowrun(t.Context(), t, variables, "webhook", "deliveries", "--run", "nightly", "-o", "name")
+	require.Equal(t, "1\n", got.Stdout, got.Stderr)
+	rowruntest.Change(t, conn, `SELECT rowrun.run_task('nightly')`)
+	got = rowrun(t.Context(), t, variables, "webhook", "deliveries", "--run", "2", "-o", "name")
+	require.Empty(t, got.Stdout)
 }
 
 // A sample links to where people reach the dashboard, as messages do.
