@@ -42,7 +42,8 @@ BEGIN
     END IF;
     FOR named IN
         SELECT n FROM jsonb_path_query(NEW.filter, '$.task[*]') x(j) CROSS JOIN LATERAL (SELECT j #>> '{}') y(n)
-        WHERE NOT EXISTS (SELECT FROM task k WHERE k.plan_id IS NULL AND (k.name = n OR k.id::text = n))
+        WHERE NOT EXISTS (SELECT FROM task k WHERE k.plan_id IS NULL AND k.name <> '' AND k.name = n)
+          AND NOT EXISTS (SELECT FROM task k WHERE k.plan_id IS NULL AND k.id = CASE WHEN n ~ '^[0-9]{1,18}$' THEN n::bigint END)
     LOOP
         RAISE NOTICE 'filter of a webhook: there is no task "%" without a plan yet', left(named, 200);
     END LOOP;

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/doctor"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/rowruntest"
 	"github.com/rowrun/rowrun/store/storetest"
 )
@@ -79,6 +80,27 @@ func TestWebhooksForTasksWithoutAPlan(t *testing.T) {
 	rowruntest.Change(t, conn, `SELECT rowrun.run_task('nightly')`)
 	got = rowrun(t.Context(), t, variables, "webhook", "deliveries", "--run", "2", "-o", "name")
 	require.Empty(t, got.Stdout)
+}
+
+// Who renames a task isn't told that a filter names it; doctor tells until there is one again.
+func TestDoctorNamesFiltersOfTasksThatAreNotThere(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	conn := rowruntest.Connect(t, url)
+	rowruntest.Change(t, conn, `SELECT rowrun.define_task('a', 'NOOP');
+		INSERT INTO rowrun.webhook (name, url, events, filter) VALUES ('core', 'https://hooks.example', '{RUN_FAILED}', '{"task": ["a", "1"]}')`)
+	_, findings := diagnosis(t, url)
+	require.Empty(t, of(findings, "webhooks"))
+	rowruntest.Change(t, conn, `UPDATE rowrun.task SET name = 'b'`)
+	_, findings = diagnosis(t, url)
+	f := one(t, findings, "webhooks", doctor.Warning)
+	require.Contains(t, f.Text, `the filter of webhook 1 (core) names the task "a"`)
+	got := mend(t, url, f, nil)
+	require.Equal(t, cli.ExitDone, got.Code, got.Stderr)
+	got = rowrun(t.Context(), t, map[string]string{"DATABASE_URL": url}, "webhook", "update", "core", "--filter", "task=b")
+	require.Equal(t, cli.ExitDone, got.Code, got.Stderr)
+	_, findings = diagnosis(t, url)
+	require.Empty(t, of(findings, "webhooks"))
 }
 
 // A sample links to where people reach the dashboard, as messages do.

@@ -20,17 +20,29 @@ func (d *doctor) checkWebhooks(ctx context.Context) error {
 	for i := range backlogs {
 		d.checkBacklog(&backlogs[i])
 	}
+	unmet, err := d.store.UnmetFilters(ctx)
+	if err != nil {
+		return err
+	}
+	for _, u := range unmet {
+		d.add("webhooks", Warning, fmt.Sprintf("the filter of %s names the task %q, and there is none without a plan: nothing is told of it", webhookCalled(u.WebhookID, u.Name), u.Task),
+			fmt.Sprintf("rowrun task list --definitions  # and the right name: rowrun webhook update %d --filter task=NAME", u.WebhookID))
+	}
 	if len(d.findings) == before {
 		d.add("webhooks", Fine, "no delivery is held up", "")
 	}
 	return nil
 }
 
-func (d *doctor) checkBacklog(b *store.DeliveryBacklog) {
-	which := fmt.Sprintf("webhook %d", b.WebhookID)
-	if b.Name != "" {
-		which += " (" + b.Name + ")"
+func webhookCalled(id int64, name string) string {
+	if name == "" {
+		return fmt.Sprintf("webhook %d", id)
 	}
+	return fmt.Sprintf("webhook %d (%s)", id, name)
+}
+
+func (d *doctor) checkBacklog(b *store.DeliveryBacklog) {
+	which := webhookCalled(b.WebhookID, b.Name)
 	held := fmt.Sprintf("%d deliveries wait, the oldest since %s", b.Deliveries, b.Since.UTC().Format(time.RFC3339))
 	given := fmt.Sprintf("%d deliveries were given up, the oldest of %s", b.Deliveries, b.Since.UTC().Format(time.RFC3339))
 	why := ": " + b.Error
