@@ -68,7 +68,15 @@ func (n *Notifier) settle(ctx context.Context, d store.Delivery, answer Answer) 
 	if try.Problem != "" {
 		log = log.Str("problem", try.Problem)
 	}
-	log.Int64("delivery_id", d.ID).Int64("plan_id", d.PlanID).Int64("webhook_id", d.WebhookID).Str("event", d.EventType).Int("attempt", d.Attempts+1).Msg(text)
+	for _, of := range []struct {
+		name string
+		id   int64
+	}{{"plan_id", d.PlanID}, {"run_id", d.RunID}, {"task_id", d.TaskID}} {
+		if of.id != 0 {
+			log = log.Int64(of.name, of.id)
+		}
+	}
+	log.Int64("delivery_id", d.ID).Int64("webhook_id", d.WebhookID).Str("event", d.EventType).Int("attempt", d.Attempts+1).Msg(text)
 }
 
 // record writes until it is written (true) or refused; a database that is away is waited for. What is not recorded when

@@ -1,5 +1,6 @@
 // Package notifier carries announcements out of Rowrun: what happened to a plan
-// goes to the webhooks of its project.
+// goes to the webhooks of its project, what went wrong outside plans to those that
+// want it.
 //
 // What is to be sent stands in rows that the transaction which decided the event
 // has written; this package only delivers them, and sends through a function that

@@ -57,6 +57,8 @@ type Config struct {
 	SweepInterval time.Duration
 	// DrainTimeout (default 30 s) bounds how long tries under way may take after a stop was asked for.
 	DrainTimeout time.Duration
+	// PublicURL is that of the dashboard, to which messages link; "": they don't.
+	PublicURL string
 	// Wake says that something may be due: "look again", no more. nil: only sweeps.
 	Wake <-chan struct{}
 	// Looked, where not nil, tells of somebody else's looks at the database: whether a delivery was due. As long as they
@@ -246,7 +248,7 @@ func (n *Notifier) wants() store.DeliveryWants {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	w := store.DeliveryWants{
-		Most: n.cfg.Workers - n.underWay, PerWebhook: n.cfg.PerWebhook, Lease: lease,
+		Most: n.cfg.Workers - n.underWay, PerWebhook: n.cfg.PerWebhook, Lease: lease, PublicURL: n.cfg.PublicURL,
 		Busy: make(map[int64]int, len(n.busy)+len(n.unready)),
 	}
 	for id, count := range n.busy {

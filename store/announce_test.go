@@ -285,7 +285,7 @@ func TestWebhooksAreChecked(t *testing.T) {
 		`secret_ref = 'whsec_hunter2'`:              "secret_ref of a webhook names where",
 		`secret_ref = ''`:                           "secret_ref of a webhook names where",
 		`events = '{PIPELINE_STARTED}'`:             `not "PIPELINE_STARTED"`,
-		`events = '{}'`:                             "PIPELINE_FAILED, PIPELINE_COMPLETED or both",
+		`events = '{}'`:                             "events of a webhook are of PIPELINE_FAILED",
 		`format = 'xml'`:                            `not "xml"`,
 	} {
 		exec(t, conn, `DELETE FROM rowrun.webhook; INSERT INTO rowrun.webhook (url) VALUES ('https://example.com:8443/hook?a=b@c')`)

@@ -16,8 +16,9 @@ var ErrStale = errors.New("it belongs to somebody else by now")
 type Delivery struct {
 	ID        int64
 	WebhookID int64
-	PlanID    int64
-	EventType string
+	// PlanID, RunID and TaskID are 0 where the event is of none.
+	PlanID, RunID, TaskID int64
+	EventType             string
 	// MessageID and Payload are the same at every try.
 	MessageID string
 	Payload   string
@@ -39,6 +40,8 @@ type DeliveryWants struct {
 	Busy             map[int64]int
 	// Lease is for how long nobody else takes them.
 	Lease time.Duration
+	// PublicURL is that of the dashboard, "": none is known. Bodies that are tried for the first time link to it.
+	PublicURL string
 }
 
 // ClaimDeliveries hands out deliveries that are due, and says in how long the next one will be; 0: none is known.
@@ -47,7 +50,7 @@ func (s *Store) ClaimDeliveries(ctx context.Context, w DeliveryWants) (claimed [
 	for id, n := range w.Busy {
 		ids, counts = append(ids, id), append(counts, n)
 	}
-	rows, err := s.pool.Query(ctx, statement("claim_deliveries"), w.Most, w.PerWebhook, ids, counts, seconds(w.Lease))
+	rows, err := s.pool.Query(ctx, statement("claim_deliveries"), w.Most, w.PerWebhook, ids, counts, seconds(w.Lease), w.PublicURL)
 	if err != nil {
 		return nil, 0, fmt.Errorf("claim deliveries: %w", err)
 	}
@@ -55,7 +58,7 @@ func (s *Store) ClaimDeliveries(ctx context.Context, w DeliveryWants) (claimed [
 	var d Delivery
 	_, err = pgx.ForEachRow(rows, []any{
 		&due, &d.ID, &d.WebhookID, &d.PlanID, &d.EventType, &d.MessageID, &d.Payload, &d.Attempts,
-		&d.URL, &d.SecretRef, &d.Token, &d.ContentType,
+		&d.URL, &d.SecretRef, &d.Token, &d.ContentType, &d.RunID, &d.TaskID,
 	}, func() error {
 		if d.MessageID != "" { // otherwise there is none
 			claimed = append(claimed, d)

@@ -32,3 +32,15 @@ type DeliveryBacklog struct {
 func (s *Store) DeliveryBacklogs(ctx context.Context) ([]DeliveryBacklog, error) {
 	return collect(ctx, s, "read the backlog of webhooks", statement("delivery_backlogs"), pgx.RowToStructByPos[DeliveryBacklog])
 }
+
+// UnmetFilter is a task that the filter of a webhook names and that isn't there.
+type UnmetFilter struct {
+	WebhookID int64
+	Name      string // of the webhook
+	Task      string // name or id
+}
+
+// UnmetFilters are up to 100 of them, of webhooks that are enabled.
+func (s *Store) UnmetFilters(ctx context.Context) ([]UnmetFilter, error) {
+	return collect(ctx, s, "read the filters of webhooks", statement("doctor_filters"), pgx.RowToStructByPos[UnmetFilter])
+}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -18,6 +19,7 @@ type Webhook struct {
 	URL       *string
 	SecretRef *string
 	Events    []string
+	Filter    json.RawMessage // a JSON object; nil: none
 	Format    string
 	Enabled   bool
 	// Pending counts the deliveries that are still to be made.
@@ -61,8 +63,12 @@ func (s *Store) WebhookEnabled(ctx context.Context, id int64) (bool, error) {
 type ShownDelivery struct {
 	ID           int64      `json:"id"`
 	WebhookID    int64      `json:"webhook_id"`
-	PlanID       int64      `json:"plan_id"`
-	Round        int        `json:"round"`
+	PlanID       *int64     `json:"plan_id"` // nil: it is of no plan
+	Round        *int64     `json:"round"`
+	RunID        *int64     `json:"run_id"`
+	RootID       *int64     `json:"root_id"`
+	TaskID       *int64     `json:"task_id"`
+	TaskType     *string    `json:"task_type"`
 	EventType    string     `json:"event_type"`
 	MessageID    string     `json:"message_id"`
 	Status       string     `json:"status"`
@@ -78,13 +84,14 @@ type ShownDelivery struct {
 type DeliveryFilter struct {
 	WebhookID *int64
 	PlanID    *int64
+	RunID     *int64 // of whose chain they are
 	Statuses  []string
 	Limit     int // required
 }
 
 // ListDeliveries reads deliveries, the newest first.
 func (s *Store) ListDeliveries(ctx context.Context, f DeliveryFilter) ([]ShownDelivery, error) {
-	return collect(ctx, s, "list deliveries", statement("list_deliveries"), pgx.RowToStructByName[ShownDelivery], f.WebhookID, f.PlanID, list(f.Statuses), f.Limit)
+	return collect(ctx, s, "list deliveries", statement("list_deliveries"), pgx.RowToStructByName[ShownDelivery], f.WebhookID, f.PlanID, list(f.Statuses), f.Limit, f.RunID)
 }
 
 // FindDelivery reads one. ErrNotFound.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 )
 
@@ -14,13 +15,15 @@ type WebhookChange struct {
 	// SecretRef names the signing secrets; "": unsigned.
 	SecretRef *string
 	Events    []string
-	Format    *string
-	Enabled   *bool
+	// Filter is a JSON object; {}: none.
+	Filter  json.RawMessage
+	Format  *string
+	Enabled *bool
 }
 
 // CreateWebhook makes a webhook; its id.
 func (s *Store) CreateWebhook(ctx context.Context, w WebhookChange) (id int64, err error) {
-	err = s.pool.QueryRow(ctx, statement("create_webhook"), w.Project, w.Name, w.URL, w.SecretRef, w.Events, w.Format, w.Enabled).Scan(&id)
+	err = s.pool.QueryRow(ctx, statement("create_webhook"), w.Project, w.Name, w.URL, w.SecretRef, w.Events, w.Format, w.Enabled, w.Filter).Scan(&id)
 	if err != nil {
 		return 0, fmt.Errorf("create webhook: %w", err)
 	}
@@ -29,7 +32,7 @@ func (s *Store) CreateWebhook(ctx context.Context, w WebhookChange) (id int64, e
 
 // ChangeWebhook changes a webhook. ErrNotFound.
 func (s *Store) ChangeWebhook(ctx context.Context, id int64, w WebhookChange) error {
-	return s.changeOne(ctx, statement("change_webhook"), id, w.Project, w.Name, w.URL, w.SecretRef, w.Events, w.Format, w.Enabled)
+	return s.changeOne(ctx, statement("change_webhook"), id, w.Project, w.Name, w.URL, w.SecretRef, w.Events, w.Format, w.Enabled, w.Filter)
 }
 
 // DeleteWebhook removes a webhook with what is addressed to it. ErrNotFound.
@@ -43,9 +46,10 @@ func (s *Store) DeleteWebhook(ctx context.Context, id int64) error {
 	return nil
 }
 
-// SampleMessage is a message of type TEST in the format of a webhook, and what its body is.
-func (s *Store) SampleMessage(ctx context.Context, id int64, messageID string) (body, contentType string, err error) {
-	if err := s.pool.QueryRow(ctx, statement("sample_message"), id, messageID).Scan(&body, &contentType); err != nil {
+// SampleMessage is a message of type TEST in the format of a webhook, and what its body is. publicURL is that of the
+// dashboard, "": none.
+func (s *Store) SampleMessage(ctx context.Context, id int64, messageID, publicURL string) (body, contentType string, err error) {
+	if err := s.pool.QueryRow(ctx, statement("sample_message"), id, messageID, publicURL).Scan(&body, &contentType); err != nil {
 		return "", "", fmt.Errorf("make a sample for webhook %d: %w", id, err)
 	}
 	return body, contentType, nil

@@ -7,9 +7,11 @@
 -- $6 text[]: events
 -- $7 text: format
 -- $8 boolean: whether it is switched on
+-- $9 jsonb: filter; {}: none
 -- Returns: no row; it changes one where the webhook is there
 UPDATE rowrun.webhook
 SET project = coalesce($2, project), name = coalesce($3, name), url = coalesce($4, url),
     secret_ref = CASE WHEN $5::text IS NULL THEN secret_ref ELSE nullif($5, '') END,
-    events = coalesce($6, events), format = coalesce($7, format), enabled = coalesce($8, enabled)
+    events = coalesce($6, events), format = coalesce($7, format), enabled = coalesce($8, enabled),
+    filter = CASE WHEN $9::jsonb IS NULL THEN filter ELSE nullif($9, '{}') END
 WHERE id = $1

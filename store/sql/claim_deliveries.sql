@@ -7,6 +7,7 @@
 -- $3 bigint[]: webhooks of which the sender has deliveries in its hands
 -- $4 integer[]: how many, for each of these
 -- $5 float8: for how many seconds nobody else takes them
+-- $6 text: URL of the dashboard, for bodies that link to it and were never tried; '': none
 -- Returns: in how many seconds the next one is due (NULL: none is known), in each row; one row without a message where none
 --   is handed out
 WITH now AS MATERIALIZED (
@@ -34,11 +35,13 @@ WITH now AS MATERIALIZED (
     FOR NO KEY UPDATE OF d SKIP LOCKED
 ), taken AS (
     UPDATE rowrun.webhook_delivery d
-    SET leased_until = now.t + make_interval(secs => $5), lease_token = gen_random_uuid()
+    SET leased_until = now.t + make_interval(secs => $5), lease_token = gen_random_uuid(), standard = NULL,
+        payload = CASE WHEN $6 <> '' AND d.standard IS NOT NULL AND d.attempts = 0 THEN rowrun.webhook_body(d.format, d.message_id, d.standard, $6)
+                       ELSE d.payload END
     FROM rowrun.webhook w, now
     WHERE d.id = ANY (ARRAY(SELECT id FROM picked)) AND w.id = d.webhook_id
     RETURNING d.id, d.webhook_id, d.plan_id, d.event_type, d.message_id, d.payload, d.attempts,
-        w.url, coalesce(w.secret_ref, '') AS secret_ref, d.lease_token::text AS token, d.next_attempt_at, d.content_type
+        w.url, coalesce(w.secret_ref, '') AS secret_ref, d.lease_token::text AS token, d.next_attempt_at, d.content_type, coalesce(d.run_id, 0) AS run_id, coalesce(d.task_id, 0) AS task_id
 )
 SELECT extract(epoch FROM least(
            (SELECT d.next_attempt_at FROM rowrun.webhook_delivery d
@@ -48,6 +51,6 @@ SELECT extract(epoch FROM least(
             WHERE d.status = 'PENDING' AND d.leased_until > now.t ORDER BY d.leased_until LIMIT 1)) - now.t)::float8,
        coalesce(k.id, 0), coalesce(k.webhook_id, 0), coalesce(k.plan_id, 0), coalesce(k.event_type, ''), coalesce(k.message_id, ''),
        coalesce(k.payload, ''), coalesce(k.attempts, 0), coalesce(k.url, ''), coalesce(k.secret_ref, ''), coalesce(k.token, ''),
-       coalesce(k.content_type, '')
+       coalesce(k.content_type, ''), coalesce(k.run_id, 0), coalesce(k.task_id, 0)
 FROM now LEFT JOIN taken k ON true
 ORDER BY k.next_attempt_at, k.id

@@ -6,6 +6,7 @@
 -- $5 text[]: events
 -- $6 text: format
 -- $7 boolean: whether it is switched on
+-- $8 jsonb: filter; NULL: none
 -- Returns: its id
-INSERT INTO rowrun.webhook (project, name, url, secret_ref, events, format, enabled)
-VALUES ($1, $2, $3, nullif($4, ''), $5, $6, $7) RETURNING id
+INSERT INTO rowrun.webhook (project, name, url, secret_ref, events, format, enabled, filter)
+VALUES ($1, $2, $3, nullif($4, ''), $5, $6, $7, $8) RETURNING id

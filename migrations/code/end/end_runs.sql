@@ -15,7 +15,7 @@ DECLARE
     t timestamptz := clock_timestamp();
     plans bigint[] := '{}';
     successors bigint[];
-    handled boolean;
+    handled boolean; -- NULL: all ended well
     ended record;
 BEGIN
     IF plan_tasks IS NULL THEN
@@ -41,8 +41,15 @@ BEGIN
     IF array_remove(ended.successors, NULL) <> '{}' THEN
         PERFORM rowrun.insert_successors(run_ids, retries, ended.successors, t);
     END IF;
-    IF handled THEN
-        PERFORM rowrun.handle_ended(ended.ids);
+    IF handled IS NOT NULL THEN
+        IF handled THEN
+            PERFORM rowrun.handle_ended(ended.ids);
+        END IF;
+        IF array_position(ended.successors, NULL) > 0 THEN -- one look at an index, for who wants to know of failures
+            IF EXISTS (SELECT FROM rowrun.webhook w WHERE w.enabled AND 'RUN_FAILED' = ANY (w.events)) THEN
+                PERFORM rowrun.announce_failures(ended.ids);
+            END IF;
+        END IF;
     END IF;
     IF ended.kept IS NOT NULL OR ended.ticked IS NOT NULL THEN
         PERFORM rowrun.schedule_ended(ended.kept, ended.ticked);

@@ -11,7 +11,7 @@ GRANT SELECT ON rowrun.deployment, rowrun.plan, rowrun.task, rowrun.task_depende
     TO rowrun_client, rowrun_viewer, rowrun_replica;
 GRANT SELECT ON rowrun.unmet_dependency TO rowrun_client, rowrun_viewer, rowrun_replica; -- waiting() asks it
 -- Where messages go, and what signs them, is for those who write it and for the sidecar.
-GRANT SELECT (id, project, name, events, format, enabled, created_at) ON rowrun.webhook TO rowrun_client, rowrun_viewer;
+GRANT SELECT (id, project, name, events, filter, format, enabled, created_at) ON rowrun.webhook TO rowrun_client, rowrun_viewer;
 
 -- Nobody but the owner and replicas updates or deletes in a whole table: who may can LOCK it as well. What an older version
 -- granted there is taken back.
@@ -29,7 +29,7 @@ GRANT USAGE ON SEQUENCE rowrun.plan_id_seq, rowrun.task_id_seq, rowrun.task_run_
 GRANT USAGE ON SEQUENCE rowrun.task_run_log_id_seq TO rowrun_replica; -- next_log_id() asks for it by name
 GRANT SELECT ON ALL SEQUENCES IN SCHEMA rowrun TO rowrun_viewer, rowrun_replica; -- doctor compares them with their tables
 
-GRANT SELECT, INSERT, UPDATE (project, name, url, secret_ref, events, format, enabled) ON rowrun.webhook TO rowrun_author;
+GRANT SELECT, INSERT, UPDATE (project, name, url, secret_ref, events, filter, format, enabled) ON rowrun.webhook TO rowrun_author;
 GRANT UPDATE (status, attempts, next_attempt_at, delivered_at, leased_until, lease_token) ON rowrun.webhook_delivery TO rowrun_author;
 GRANT USAGE ON SEQUENCE rowrun.webhook_id_seq TO rowrun_author;
 

@@ -14,9 +14,9 @@ WHERE NOT EXISTS (
     WHERE rowrun.takes(h, clock_timestamp(), o.queue, o.type, o.database_id, jsonb_build_object('command', o.command)));
 COMMENT ON VIEW rowrun.orphan_task_run IS 'Runs that wait and that no live replica could run: by queue, type, target database and command. Reads every run that waits.';
 
--- Looks for orphans and has the stream say what changed, and once a day what is still so. A type must have been one for
--- that long: between two replicas of a rolling restart nobody runs it for a moment. However many replicas ask, it
--- looks once in "every". What is read is bounded: of each queue and type 500 AVAILABLE runs, and of PENDING ones 2,000
+-- Looks for orphans and has the stream say what changed, and once a day what is still so; webhooks are told once, when the
+-- stream is for the first time. A type must have been one for that long: between two replicas of a rolling restart nobody
+-- runs it for a moment. However many replicas ask, it looks once in "every". What is read is bounded: of each queue and type 500 AVAILABLE runs, and of PENDING ones 2,000
 -- that wait for a replica and 2,000 that are due first.
 CREATE OR REPLACE FUNCTION rowrun.record_orphans(patience interval, every interval) RETURNS integer LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
@@ -24,6 +24,7 @@ CREATE OR REPLACE FUNCTION rowrun.record_orphans(patience interval, every interv
 DECLARE
     t     timestamptz := clock_timestamp();
     noted integer;
+    begun text[];
 BEGIN
     PERFORM FROM rowrun.deployment FOR NO KEY UPDATE SKIP LOCKED;
     IF NOT FOUND THEN
@@ -62,6 +63,8 @@ BEGIN
             SELECT FROM rowrun.replica_heartbeat h
             WHERE rowrun.takes(h, t, o.queue, o.type, o.database_id, jsonb_build_object('command', o.command)))
         GROUP BY o.type
+    ), told AS MATERIALIZED (
+        SELECT x.type FROM rowrun.orphan_type x WHERE x.announced_at IS NOT NULL
     ), seen AS (
         INSERT INTO rowrun.orphan_type AS x (type, first_seen, pending, available)
         SELECT o.type, t, o.pending, o.available FROM orphan o
@@ -82,7 +85,11 @@ BEGIN
         FROM gone g WHERE g.announced_at IS NOT NULL
         RETURNING 1
     )
-    SELECT count(*) INTO noted FROM said;
+    SELECT (SELECT count(*) FROM said), (SELECT array_agg(s.type) FROM seen s WHERE s.announced_at = t AND s.type NOT IN (SELECT told.type FROM told))
+    INTO noted, begun;
+    IF begun IS NOT NULL THEN
+        PERFORM rowrun.announce_orphans(begun);
+    END IF;
     RETURN noted;
 END $$;
 COMMENT ON FUNCTION rowrun.record_orphans(interval, interval) IS 'Internal: looks for runs that no live replica could run, and has the stream say what changed.';

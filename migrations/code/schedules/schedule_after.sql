@@ -2,11 +2,16 @@
 CREATE OR REPLACE FUNCTION rowrun.pause_schedule(task_id bigint, reason text) RETURNS void LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 BEGIN
-    UPDATE rowrun.task k SET paused = true, schedule_error = left(pause_schedule.reason, 1000) WHERE k.id = pause_schedule.task_id;
+    UPDATE rowrun.task k SET paused = true, schedule_error = left(pause_schedule.reason, 1000)
+    WHERE k.id = pause_schedule.task_id AND k.schedule_error IS NULL;
+    IF NOT FOUND THEN
+        RETURN; -- it was, and that was said
+    END IF;
     INSERT INTO rowrun.stream_note (level, event, message, detail)
     SELECT 'warn', 'task.schedule_paused', 'schedule paused: it can''t be followed any more',
            jsonb_build_object('task_id', k.id, 'task', k.name, 'schedule', k.schedule, 'time_zone', k.time_zone, 'detail', k.schedule_error)
     FROM rowrun.task k WHERE k.id = pause_schedule.task_id;
+    PERFORM rowrun.announce_pause(pause_schedule.task_id);
 END $$;
 COMMENT ON FUNCTION rowrun.pause_schedule(bigint, text) IS 'Internal: pauses a task whose schedule can''t be followed.';
 

@@ -16,6 +16,9 @@ BEGIN
     IF (NEW.plan_id IS NOT NULL OR NEW.database_id IS NOT NULL) AND NEW.status IN ('DONE', 'FAILED', 'CANCELED') THEN
         PERFORM mark_ended(ARRAY[NEW.id], true);
     END IF;
+    IF NEW.status = 'FAILED' AND NEW.plan_id IS NULL THEN
+        PERFORM announce_failures(ARRAY[NEW.id]);
+    END IF;
     IF NEW.tick IS NOT NULL AND NEW.status IN ('DONE', 'FAILED', 'CANCELED') THEN
         PERFORM schedule_after(ARRAY[NEW.id]);
     END IF;

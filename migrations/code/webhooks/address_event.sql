@@ -1,4 +1,5 @@
--- Writes the message of an event for each of these webhooks, in its format; whether there was one to write.
+-- Writes the message of an event for each of these webhooks, in its format; whether there was one to write. The standard
+-- body stays beside it until the first try: who makes that may know the URL of the dashboard, and then it is a link.
 CREATE OR REPLACE FUNCTION rowrun.address_event(webhooks bigint[], event text, plan_id bigint, round integer, standard text) RETURNS boolean LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 #variable_conflict use_variable
@@ -10,8 +11,9 @@ DECLARE
 BEGIN
     FOR w IN SELECT h.id, h.format FROM webhook h WHERE h.id = ANY (webhooks) ORDER BY h.id LOOP
         named := 'msg_' || replace(gen_random_uuid()::text, '-', '');
-        INSERT INTO webhook_delivery AS d (id, webhook_id, plan_id, round, event_type, message_id, payload, content_type)
-        VALUES (next_delivery_id(), w.id, plan_id, round, event, named, webhook_body(w.format, named, standard, base), webhook_content_type(w.format))
+        INSERT INTO webhook_delivery AS d (id, webhook_id, plan_id, round, event_type, message_id, payload, content_type, format, standard)
+        VALUES (next_delivery_id(), w.id, plan_id, round, event, named, webhook_body(w.format, named, standard, base), webhook_content_type(w.format),
+            w.format, CASE WHEN w.format <> 'standard' THEN standard END)
         ON CONFLICT ON CONSTRAINT webhook_delivery_once DO NOTHING;
         made := made OR FOUND;
     END LOOP;

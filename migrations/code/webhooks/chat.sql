@@ -79,6 +79,6 @@ CREATE OR REPLACE FUNCTION rowrun.discord_body(title text, subject text, lines t
     RETURN jsonb_build_object('allowed_mentions', '{"parse": []}'::jsonb, 'embeds', jsonb_build_array(
         jsonb_build_object('title', rowrun.discord_text(title), 'description', array_to_string(ARRAY(
                 SELECT rowrun.discord_text(l) FROM unnest(array_remove(ARRAY[subject], '') || lines) WITH ORDINALITY AS x(l, n) ORDER BY n), E'\n'),
-            'color', CASE event WHEN 'PIPELINE_COMPLETED' THEN 3066993 WHEN 'TEST' THEN 3447003 ELSE 15158332 END)
+            'color', CASE event WHEN 'PIPELINE_COMPLETED' THEN 3066993 WHEN 'TEST' THEN 3447003 WHEN 'SCHEDULE_PAUSED' THEN 15105570 WHEN 'TYPE_ORPHANED' THEN 15105570 ELSE 15158332 END)
         || CASE WHEN link IS NULL THEN '{}' ELSE jsonb_build_object('url', link) END))::text;
 COMMENT ON FUNCTION rowrun.discord_body(text, text, text[], text, text) IS 'Internal: a message for Discord.';

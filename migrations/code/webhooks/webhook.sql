@@ -35,9 +35,9 @@ BEGIN
         RAISE EXCEPTION 'secret_ref of a webhook names where its secret is: env:NAME or file:PATH'
             USING ERRCODE = 'check_violation', HINT = 'The secret itself never stands in the table; for none use NULL.';
     END IF;
-    SELECT e INTO unknown FROM unnest(NEW.events) e WHERE e IS NULL OR e NOT IN ('PIPELINE_FAILED', 'PIPELINE_COMPLETED') LIMIT 1;
+    SELECT e INTO unknown FROM unnest(NEW.events) e WHERE e IS NULL OR e NOT IN ('PIPELINE_FAILED', 'PIPELINE_COMPLETED', 'RUN_FAILED', 'SCHEDULE_PAUSED', 'TYPE_ORPHANED') LIMIT 1;
     IF FOUND OR cardinality(NEW.events) = 0 THEN
-        RAISE EXCEPTION 'events of a webhook are PIPELINE_FAILED, PIPELINE_COMPLETED or both%', coalesce(', not "' || left(unknown, 100) || '"', '')
+        RAISE EXCEPTION 'events of a webhook are of PIPELINE_FAILED, PIPELINE_COMPLETED, RUN_FAILED, SCHEDULE_PAUSED and TYPE_ORPHANED%', coalesce(', not "' || left(unknown, 100) || '"', '')
             USING ERRCODE = 'check_violation', HINT = 'For none of them set enabled to false.';
     END IF;
     IF NEW.format NOT IN ('standard', 'slack', 'teams', 'discord', 'cloudevents') THEN

@@ -17,11 +17,11 @@ BEGIN
                  WHEN whole -> 'data' ? 'task_id' THEN 'tasks/' || (whole #>> '{data,task_id}') END;
     IF format = 'cloudevents' THEN
         RETURN '{"specversion":"1.0","id":' || to_json(message_id) || ',"source":' || to_json(base)
-            || ',"type":' || to_json('com.github.rowrun.' || (whole ->> 'type')) || coalesce(',"subject":' || to_json(path), '')
+            || ',"type":' || to_json('com.github.rowrun.' || (whole ->> 'type')) || coalesce(',"subject":' || to_json(coalesce(path, 'types/' || (whole #>> '{data,type}'))), '')
             || ',"time":' || (whole -> 'timestamp') || ',"datacontenttype":"application/json","data":' || (standard::json -> 'data') || '}';
     END IF;
     SELECT s.title, s.subject, s.lines INTO said FROM chat_message(whole) s;
-    path := CASE WHEN base ~ '^https?://' THEN base || '/' || path END;
+    path := CASE WHEN base ~ '^https?://' THEN base || '/' || coalesce(path, '') END;
     RETURN CASE format
         WHEN 'slack' THEN slack_body(said.title, said.subject, said.lines, path)
         WHEN 'teams' THEN teams_body(said.title, said.subject, said.lines, path)

@@ -24,7 +24,7 @@ type Environment struct {
 func Execute(ctx context.Context, root *cobra.Command, args []string, env Environment) int {
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
-		if err := ApplyEnvironment(cmd.Flags(), env.Lookup); err != nil {
+		if err := ApplyEnvironment(cmd, env.Lookup); err != nil {
 			return err
 		}
 		warnOfVariables(cmd, env)

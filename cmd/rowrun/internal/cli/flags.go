@@ -8,31 +8,6 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// ApplyEnvironment sets each flag that the command line left alone from its
-// variable: ROWRUN_ and the flag's name in capitals. An empty variable counts
-// as not set, as orchestrators often can't leave one out.
-func ApplyEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) error {
-	var failed error
-	flags.VisitAll(func(flag *pflag.Flag) {
-		if failed != nil || flag.Changed || flag.Name == "help" || flag.Name == "version" {
-			return
-		}
-		name := variable(flag.Name)
-		value, ok := lookup(name)
-		if !ok || value == "" {
-			return
-		}
-		if err := flags.Set(flag.Name, value); err != nil {
-			failed = badValue(name, flag, value)
-		}
-	})
-	return failed
-}
-
-func variable(flag string) string {
-	return "ROWRUN_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
-}
-
 // choiceValue is a flag that takes one of a few words.
 type choiceValue struct {
 	value   *string

@@ -14,12 +14,12 @@ import (
 // maxConfigBytes is how much of a file of --config is looked at for names of variables.
 const maxConfigBytes = 1 << 20
 
-// otherVariables are those of this program that no flag stands for: of `rowrun dev`, of commands that a replica runs, and of
-// tests.
+// otherVariables are those that no flag stands for: of `rowrun dev`, of commands that a replica runs, of the worker in
+// deploy/workers, and of tests.
 func otherVariables() []string {
 	return []string{
 		"ROWRUN_PG_BIN", "ROWRUN_SAMPLE_WEBHOOK_URL", "ROWRUN_SAMPLE_WEBHOOK_SECRET",
-		"ROWRUN_RUN_ID", "ROWRUN_ROOT_ID", "ROWRUN_ATTEMPT", "ROWRUN_SOAK", "ROWRUN_SEED",
+		"ROWRUN_RUN_ID", "ROWRUN_ROOT_ID", "ROWRUN_ATTEMPT", "ROWRUN_URL", "ROWRUN_WORKER_TOKEN", "ROWRUN_SOAK", "ROWRUN_SEED",
 	}
 }
 
@@ -87,15 +87,7 @@ func unknownVariables(cmd *cobra.Command, environ []string) []unknownVariable {
 // flagVariables are those of every flag of every command.
 func flagVariables(root *cobra.Command) []string {
 	var known []string
-	var visit func(c *cobra.Command)
-	visit = func(c *cobra.Command) {
-		add := func(flag *pflag.Flag) { known = append(known, variable(flag.Name)) }
-		c.LocalFlags().VisitAll(add)
-		for _, sub := range c.Commands() {
-			visit(sub)
-		}
-	}
-	visit(root)
+	VisitVariables(root, func(name string, _ *cobra.Command, _ *pflag.Flag) { known = append(known, name) })
 	return known
 }
 

@@ -12,8 +12,9 @@ func Root(env cli.Environment) *cobra.Command {
 		Use:   "rowrun",
 		Short: "Rowrun runs the rows of rowrun.task_run: a sidecar for PostgreSQL",
 		Long: "Rowrun is a sidecar for PostgreSQL: insert a row into rowrun.task_run, and one healthy replica runs it.\n\n" +
-			"Every flag has an environment variable: --stale-after is ROWRUN_STALE_AFTER. A flag wins over its\n" +
-			"variable, a variable over the default; an empty variable counts as not set.",
+			"Every flag has an environment variable: --stale-after is ROWRUN_STALE_AFTER. Of a command of two words it has\n" +
+			"these in it, as in ROWRUN_RUN_LIST_STATUS, unless the flag is a setting that other commands share, such as\n" +
+			"--output. A flag wins over its variable, a variable over the default; an empty variable counts as not set.",
 		Version: env.Version,
 	})
 	root.AddCommand(All(env)...)

@@ -81,6 +81,8 @@ func completeFlag(env cli.Environment, cmd *cobra.Command, flag *pflag.Flag) {
 		complete = cobra.FixedCompletions(choices, cobra.ShellCompDirectiveNoFileComp)
 	case flag.Name == "status":
 		complete = statusWords(cmd)
+	case flag.Name == "events":
+		complete = cobra.FixedCompletions(webhookEvents(), cobra.ShellCompDirectiveNoFileComp)
 	case flag.Name == "plan":
 		complete = fromDatabase(env, planWords, false)
 	case flag.Name == "task":
@@ -158,7 +160,7 @@ func fromDatabase(env cli.Environment, read completing, one bool) cobra.Completi
 
 // completionStore opens the database that the flags before the cursor, or the variables, name.
 func completionStore(ctx context.Context, cmd *cobra.Command, env cli.Environment) (*store.Store, error) {
-	if err := cli.ApplyEnvironment(cmd.Flags(), env.Lookup); err != nil {
+	if err := cli.ApplyEnvironment(cmd, env.Lookup); err != nil {
 		return nil, err
 	}
 	c := newClient(env)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/rowruntest"
+	"github.com/rowrun/rowrun/migrations"
 	"github.com/rowrun/rowrun/store"
 )
 
@@ -48,6 +50,8 @@ func TestStatusIsOneScreen(t *testing.T) {
 				if !well {
 					fits(t, int(columns), text)
 				}
+				// One step of the tables more is no other screen.
+				text = strings.Replace(text, "version 2 of "+strconv.Itoa(migrations.Version()), "version 2 of 4", 1)
 				golden(t, name+"-"+map[uint16]string{80: "80", 120: "120", 200: "200"}[columns]+"-"+kind, text)
 			}
 		}

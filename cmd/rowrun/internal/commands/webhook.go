@@ -2,6 +2,7 @@ package commands
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -38,9 +39,11 @@ type shownWebhook struct {
 	// SecretRef is the reference; null where there is none, or the role may not read it.
 	SecretRef *string  `json:"secret_ref"`
 	Events    []string `json:"events"`
-	Format    string   `json:"format"`
-	Enabled   bool     `json:"enabled"`
-	Pending   int64    `json:"pending"`
+	// Filter is of tasks without a plan; null: none.
+	Filter  json.RawMessage `json:"filter"`
+	Format  string          `json:"format"`
+	Enabled bool            `json:"enabled"`
+	Pending int64           `json:"pending"`
 }
 
 func (w *webhookCommand) list() *cobra.Command {
@@ -60,7 +63,7 @@ func (w *webhookCommand) list() *cobra.Command {
 				shown := make([]shownWebhook, len(all))
 				t := cli.Table{
 					Columns: []cli.Column{
-						cli.Whole("WEBHOOK"), cli.Free("PROJECT"), cli.Free("NAME"), cli.Free("URL"), cli.Free("SECRET"), cli.Free("EVENTS").Spare(),
+						cli.Whole("WEBHOOK"), cli.Free("PROJECT"), cli.Free("NAME"), cli.Free("URL"), cli.Free("SECRET"), cli.Free("EVENTS").Spare(), cli.Free("FILTER"),
 						cli.Whole("FORMAT").Spare(), cli.Whole("ENABLED"), cli.Whole("PENDING"),
 					},
 					None: "no webhook",
@@ -69,7 +72,7 @@ func (w *webhookCommand) list() *cobra.Command {
 					v := veil(webhook)
 					shown[i] = v
 					t.Rows = append(t.Rows, []string{
-						strconv.FormatInt(v.ID, 10), v.Project, v.Name, text(v.URL), text(v.SecretRef), strings.Join(v.Events, ","),
+						strconv.FormatInt(v.ID, 10), v.Project, v.Name, text(v.URL), text(v.SecretRef), strings.Join(v.Events, ","), string(v.Filter),
 						v.Format, strconv.FormatBool(v.Enabled), strconv.FormatInt(v.Pending, 10),
 					})
 				}
@@ -84,7 +87,7 @@ func (w *webhookCommand) list() *cobra.Command {
 func veil(w store.Webhook) shownWebhook {
 	v := shownWebhook{
 		ID: w.ID, Project: w.Project, Name: w.Name, SecretRef: w.SecretRef,
-		Events: w.Events, Format: w.Format, Enabled: w.Enabled, Pending: w.Pending,
+		Events: w.Events, Filter: w.Filter, Format: w.Format, Enabled: w.Enabled, Pending: w.Pending,
 	}
 	if w.URL != nil {
 		veiled := veilURL(*w.URL)

@@ -9,13 +9,16 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
 	"github.com/rowrun/rowrun/store"
 )
 
 // webhookEvents and webhookFormats are what the database takes; a test holds them against it.
-func webhookEvents() []string { return []string{"PIPELINE_FAILED", "PIPELINE_COMPLETED"} }
+func webhookEvents() []string {
+	return []string{"PIPELINE_FAILED", "PIPELINE_COMPLETED", "RUN_FAILED", "SCHEDULE_PAUSED", "TYPE_ORPHANED"}
+}
 
 func webhookFormats() []string {
 	return []string{"standard", "slack", "teams", "discord", "cloudevents"}
@@ -23,9 +26,9 @@ func webhookFormats() []string {
 
 // webhookFlags are the columns of a webhook as flags.
 type webhookFlags struct {
-	project, name, url, secretRef, format string
-	events                                []string
-	enabled                               bool
+	project, name, url, secretRef, format, filter string
+	events                                        []string
+	enabled                                       bool
 }
 
 func (f *webhookFlags) register(cmd *cobra.Command) {
@@ -34,6 +37,13 @@ func (f *webhookFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.name, "name", "", "`name` for people, and for commands that take one")
 	flags.StringVar(&f.secretRef, "secret-ref", "", "env:NAME or file:PATH where sidecars find the signing secret; empty: unsigned")
 	cli.List(flags, &f.events, "events", nil, "events, separated by commas: "+strings.Join(webhookEvents(), ", ")+" (default: the two of plans)")
+	flags.StringVar(&f.filter, "filter", "", "of which tasks without a plan: a `filter` such as task=NAME,type=TYPE,queue=QUEUE,label=KEY:VALUE; empty: of all")
+	flags.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if name == "event" { // one is most that many want
+			name = "events"
+		}
+		return pflag.NormalizedName(name)
+	})
 	cli.Choice(flags, &f.format, "format", "standard", "what the receiver understands", webhookFormats()...)
 	flags.BoolVar(&f.enabled, "enabled", true, "send to it; while false what is addressed to it waits")
 }
@@ -52,6 +62,12 @@ func (f *webhookFlags) change(cmd *cobra.Command) (store.WebhookChange, error) {
 	}
 	if cmd.Flags().Changed("enabled") {
 		change.Enabled = &f.enabled
+	}
+	if cmd.Flags().Changed("filter") {
+		var err error
+		if change.Filter, err = webhookFilter(f.filter); err != nil {
+			return change, err
+		}
 	}
 	if cmd.Flags().Changed("events") {
 		for i, event := range f.events {
@@ -76,7 +92,8 @@ func (w *webhookCommand) create() *cobra.Command {
 			"are, leave it to the sidecars: env:NAME or file:PATH, which webhook_secrets of their --config lists. As - it is\n" +
 			"read from standard input, so that no list of processes shows it. `rowrun webhook test ID` tries it.",
 		Example: "  rowrun webhook create env:ONCALL_URL --name on-call --secret-ref env:ONCALL_SECRET\n" +
-			"  rowrun webhook create env:SLACK_URL --name releases --format slack --events PIPELINE_FAILED",
+			"  rowrun webhook create env:SLACK_URL --name releases --format slack --events PIPELINE_FAILED\n" +
+			"  rowrun webhook create env:SLACK_URL --name reports --format slack --events RUN_FAILED,TYPE_ORPHANED --filter type=report",
 		Args: cli.Arguments("URL"),
 	}
 	f.register(cmd)
@@ -140,7 +157,7 @@ func (w *webhookCommand) update() *cobra.Command {
 				return err
 			}
 		}
-		if change.Project == nil && change.Name == nil && change.URL == nil && change.SecretRef == nil && change.Events == nil && change.Format == nil && change.Enabled == nil {
+		if change.Project == nil && change.Name == nil && change.URL == nil && change.SecretRef == nil && change.Events == nil && change.Filter == nil && change.Format == nil && change.Enabled == nil {
 			return cli.Usagef("%s: nothing to change is given; see %s --help", cmd.CommandPath(), cmd.CommandPath())
 		}
 		return w.ask(cmd, func(ctx context.Context, s *store.Store) error {
@@ -180,6 +197,7 @@ func (w *webhookCommand) updates(ctx context.Context, cmd *cobra.Command, s *sto
 		{"url", text(was.URL) == text(is.URL)},
 		{"secret_ref", text(was.SecretRef) == text(is.SecretRef)},
 		{"events", slices.Equal(was.Events, is.Events)},
+		{"filter", string(was.Filter) == string(is.Filter)},
 		{"format", was.Format == is.Format},
 		{"enabled", was.Enabled == is.Enabled},
 	} {

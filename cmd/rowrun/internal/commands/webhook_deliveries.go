@@ -13,7 +13,7 @@ import (
 
 func (w *webhookCommand) deliveries() *cobra.Command {
 	var filter store.DeliveryFilter
-	var webhook string
+	var webhook, run string
 	var plan planFlag
 	cmd := &cobra.Command{
 		Use:   "deliveries",
@@ -27,6 +27,13 @@ func (w *webhookCommand) deliveries() *cobra.Command {
 				var err error
 				if filter.PlanID, err = plan.id(ctx, cmd, s); err != nil {
 					return err
+				}
+				if run != "" {
+					id, err := resolve(ctx, cmd, s, runRow, run)
+					if err != nil {
+						return err
+					}
+					filter.RunID = &id
 				}
 				if webhook != "" {
 					id, err := resolve(ctx, cmd, s, webhookRow, webhook)
@@ -46,6 +53,7 @@ func (w *webhookCommand) deliveries() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&webhook, "webhook", "", "`id or name` of a webhook")
 	plan.register(cmd)
+	flags.StringVar(&run, "run", "", "`id` of a run of the chain, or the name of its task")
 	cli.List(flags, &filter.Statuses, "status", nil, "statuses, separated by commas: PENDING, DELIVERED, EXHAUSTED, DISABLED")
 	flags.IntVar(&filter.Limit, "limit", 50, "most deliveries to list")
 	return w.watched(cmd)
@@ -63,7 +71,7 @@ func checkDeliveryFilter(filter *store.DeliveryFilter) error {
 func deliveryTable(all []store.ShownDelivery, now time.Time) cli.Table {
 	t := cli.Table{
 		Columns: []cli.Column{
-			cli.Whole("DELIVERY"), cli.Whole("STATUS"), cli.Free("EVENT"), cli.Whole("PLAN"), cli.Whole("ROUND").Spare(), cli.Whole("WEBHOOK"),
+			cli.Whole("DELIVERY"), cli.Whole("STATUS"), cli.Free("EVENT"), cli.Free("ABOUT"), cli.Whole("ROUND").Spare(), cli.Whole("WEBHOOK"),
 			cli.Whole("ATTEMPTS").Spare(), cli.Whole("NEXT"), cli.Whole("CODE"), cli.Free("PROBLEM"), cli.Whole("CREATED"), cli.Free("MESSAGE").Wide(),
 		},
 		None: "no delivery",
@@ -74,9 +82,24 @@ func deliveryTable(all []store.ShownDelivery, now time.Time) cli.Table {
 			code = strconv.Itoa(*d.ResponseCode)
 		}
 		t.Rows = append(t.Rows, []string{
-			strconv.FormatInt(d.ID, 10), d.Status, d.EventType, strconv.FormatInt(d.PlanID, 10), strconv.Itoa(d.Round), strconv.FormatInt(d.WebhookID, 10),
+			strconv.FormatInt(d.ID, 10), d.Status, d.EventType, deliveryOf(&d), number(d.Round), strconv.FormatInt(d.WebhookID, 10),
 			strconv.Itoa(d.Attempts), cli.Age(now, d.NextAttempt), code, text(d.LastError), cli.Age(now, &d.CreatedAt), d.MessageID,
 		})
 	}
 	return t
+}
+
+// deliveryOf says what an event is about.
+func deliveryOf(d *store.ShownDelivery) string {
+	switch {
+	case d.PlanID != nil:
+		return "plan " + number(d.PlanID)
+	case d.RunID != nil:
+		return "run " + number(d.RunID)
+	case d.TaskID != nil:
+		return "task " + number(d.TaskID)
+	case d.TaskType != nil:
+		return "type " + *d.TaskType
+	}
+	return ""
 }

@@ -102,7 +102,7 @@ func TestWebhookDeliveriesAreListedAndDeliveredAgain(t *testing.T) {
 
 	got := rowrun(t.Context(), t, variables, "webhook", "deliveries", "--limit", "1", "-o", "wide")
 	require.Equal(t, cli.ExitDone, got.Code, got.Stderr)
-	require.Regexp(t, `(?m)^2 +EXHAUSTED +PIPELINE_FAILED +8 +1 +1 +3 +500 +answered with HTTP 500 +\S.* msg_8$`, got.Stdout)
+	require.Regexp(t, `(?m)^2 +EXHAUSTED +PIPELINE_FAILED +plan 8 +1 +1 +3 +500 +answered with HTTP 500 +\S.* msg_8$`, got.Stdout)
 
 	got = rowrun(t.Context(), t, variables, "webhook", "redeliver", asText(pending))
 	require.Equal(t, cli.ExitFailed, got.Code)

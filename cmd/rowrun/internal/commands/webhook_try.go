@@ -20,7 +20,7 @@ import (
 
 func (w *webhookCommand) test() *cobra.Command {
 	var allow []string
-	var configPath string
+	var configPath, publicURL string
 	cmd := &cobra.Command{
 		Use:   "test ID|NAME",
 		Short: "Send a signed sample to a webhook and show what came back",
@@ -42,6 +42,9 @@ func (w *webhookCommand) test() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if publicURL, err = replica.ParsePublicURL(publicURL); err != nil {
+			return err
+		}
 		sender, err := webhook.New(webhook.Config{Lookup: w.lookup, References: file.WebhookSecrets, Allow: prefixes})
 		if err != nil {
 			return err
@@ -58,18 +61,19 @@ func (w *webhookCommand) test() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return w.try(ctx, cmd, s, sender, found)
+			return w.try(ctx, cmd, s, sender, found, publicURL)
 		})
 	}
 	replica.RegisterWebhookAllow(cmd.Flags(), &allow)
+	replica.RegisterPublicURL(cmd.Flags(), &publicURL)
 	cmd.Flags().StringVar(&configPath, "config", "", "YAML `file` whose webhook_secrets lists the env: and file: that may be read")
 	return cmd
 }
 
 // try sends the sample. Anything but a 2xx is a failure of the command too.
-func (w *webhookCommand) try(ctx context.Context, cmd *cobra.Command, s *store.Store, sender *webhook.Sender, to store.Webhook) error {
+func (w *webhookCommand) try(ctx context.Context, cmd *cobra.Command, s *store.Store, sender *webhook.Sender, to store.Webhook, publicURL string) error {
 	id := "msg_" + strings.ReplaceAll(uuid.NewString(), "-", "")
-	body, contentType, err := s.SampleMessage(ctx, to.ID, id)
+	body, contentType, err := s.SampleMessage(ctx, to.ID, id, publicURL)
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ func (d *doctor) checks() (first, ofSchema []check) {
 		{"replicas", d.checkReplicas, []string{"replicas"}},
 		{"orphans", d.checkOrphans, []string{"doctor_orphans"}},
 		{"locks", d.checkLocks, []string{"hold_ups"}},
-		{"webhooks", d.checkWebhooks, []string{"delivery_backlogs"}},
+		{"webhooks", d.checkWebhooks, []string{"delivery_backlogs", "doctor_filters"}},
 		{"schedules", d.checkSchedules, []string{"stopped_schedules"}},
 	}
 	return first, ofSchema

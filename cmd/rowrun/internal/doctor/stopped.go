@@ -20,17 +20,29 @@ func (d *doctor) checkWebhooks(ctx context.Context) error {
 	for i := range backlogs {
 		d.checkBacklog(&backlogs[i])
 	}
+	unmet, err := d.store.UnmetFilters(ctx)
+	if err != nil {
+		return err
+	}
+	for _, u := range unmet {
+		d.add("webhooks", Warning, fmt.Sprintf("the filter of %s names the task %q, and there is none without a plan: nothing is told of it", webhookCalled(u.WebhookID, u.Name), u.Task),
+			fmt.Sprintf("rowrun task list --definitions  # and the right name: rowrun webhook update %d --filter task=NAME", u.WebhookID))
+	}
 	if len(d.findings) == before {
 		d.add("webhooks", Fine, "no delivery is held up", "")
 	}
 	return nil
 }
 
-func (d *doctor) checkBacklog(b *store.DeliveryBacklog) {
-	which := fmt.Sprintf("webhook %d", b.WebhookID)
-	if b.Name != "" {
-		which += " (" + b.Name + ")"
+func webhookCalled(id int64, name string) string {
+	if name == "" {
+		return fmt.Sprintf("webhook %d", id)
 	}
+	return fmt.Sprintf("webhook %d (%s)", id, name)
+}
+
+func (d *doctor) checkBacklog(b *store.DeliveryBacklog) {
+	which := webhookCalled(b.WebhookID, b.Name)
 	held := fmt.Sprintf("%d deliveries wait, the oldest since %s", b.Deliveries, b.Since.UTC().Format(time.RFC3339))
 	given := fmt.Sprintf("%d deliveries were given up, the oldest of %s", b.Deliveries, b.Since.UTC().Format(time.RFC3339))
 	why := ": " + b.Error
@@ -38,7 +50,7 @@ func (d *doctor) checkBacklog(b *store.DeliveryBacklog) {
 		why = ""
 	}
 	try := fmt.Sprintf("rowrun webhook test %d  # ", b.WebhookID)
-	enable := fmt.Sprintf("UPDATE rowrun.webhook SET enabled = true WHERE id = %d;", b.WebhookID)
+	enable := fmt.Sprintf("rowrun webhook update %d --enabled=true", b.WebhookID)
 	again := fmt.Sprintf("rowrun webhook redeliver %d  # and the others of rowrun webhook deliveries --webhook %d", b.Last, b.WebhookID)
 	switch b.Reason {
 	case "unready":
@@ -52,7 +64,7 @@ func (d *doctor) checkBacklog(b *store.DeliveryBacklog) {
 	case "exhausted":
 		d.add("webhooks", Warning, which+" did not take messages until their tries were used up"+why+"; "+given, again)
 	case "gone":
-		d.add("webhooks", Warning, which+" was switched off, as its endpoint said that it is gone"+why+"; "+given, enable+" -- then "+again)
+		d.add("webhooks", Warning, which+" was switched off, as its endpoint said that it is gone"+why+"; "+given, enable+"  # then "+again)
 	default:
 		if d.now().Sub(b.Since) >= duePatience {
 			d.add("webhooks", Warning, "no replica comes to what "+which+" is to get; "+held, "rowrun serve")

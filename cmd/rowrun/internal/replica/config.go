@@ -60,6 +60,8 @@ type Config struct {
 
 	// WebhookAllow are networks that webhooks may call though they are not public.
 	WebhookAllow []netip.Prefix
+	// PublicURL is where people reach the dashboard, without a slash at its end; "": not known.
+	PublicURL string
 
 	flags        *pflag.FlagSet // nil in tests that make a configuration by hand
 	ConfigPath   string
@@ -110,6 +112,7 @@ func (c *Config) Register(flags *pflag.FlagSet) {
 	cli.Choice(flags, &c.StreamSource, "stream-source", "auto", "where the stream comes from: the write-ahead log, notifications and rows, or nowhere here; auto is wal where that works and max_slot_wal_keep_size is set", "auto", "wal", "listen", "off")
 	cli.Choice(flags, &c.Wake, "wake", "auto", "how this replica is woken; with wal the replica that writes the stream sees INSERTs in the log, which then notify nobody, and wakes the others; poll: sweeps alone", "auto", "wal", "notify", "poll")
 	RegisterWebhookAllow(flags, &c.webhookAllow)
+	RegisterPublicURL(flags, &c.PublicURL)
 }
 
 // RegisterWebhookAllow adds --webhook-allow-cidr.
@@ -168,6 +171,9 @@ func (c *Config) Validate(lookup func(string) (string, bool)) error {
 		return cli.Usagef("--wake: wal needs a stream from the log; accepted with --stream-source auto or wal")
 	}
 	if c.WebhookAllow, err = ParseWebhookAllow(c.webhookAllow); err != nil {
+		return err
+	}
+	if c.PublicURL, err = ParsePublicURL(c.PublicURL); err != nil {
 		return err
 	}
 	c.lookup = lookup

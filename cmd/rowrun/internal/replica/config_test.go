@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
@@ -20,13 +20,13 @@ import (
 // parse reads a serve configuration as the command does.
 func parse(variables map[string]string, args ...string) (Config, error) {
 	var config Config
-	flags := pflag.NewFlagSet("serve", pflag.ContinueOnError)
-	config.Register(flags)
-	if err := flags.Parse(args); err != nil {
+	serve := &cobra.Command{Use: "serve"}
+	config.Register(serve.Flags())
+	if err := serve.ParseFlags(args); err != nil {
 		return config, err
 	}
 	lookup := rowruntest.LookupIn(variables)
-	if err := cli.ApplyEnvironment(flags, lookup); err != nil {
+	if err := cli.ApplyEnvironment(serve, lookup); err != nil {
 		return config, err
 	}
 	return config, config.Validate(lookup)
@@ -74,7 +74,7 @@ func TestEveryFlagHasAVariable(t *testing.T) {
 	c, err := parse(map[string]string{
 		"ROWRUN_DATABASE_URL": rowruntest.SomeURL, "ROWRUN_CONCURRENCY": "3", "ROWRUN_QUEUES": "a, b,a",
 		"ROWRUN_STALE_AFTER": "45s", "ROWRUN_MIGRATE": "true", "ROWRUN_HTTP_ADDR": "off",
-		"ROWRUN_STREAM_SOURCE": "off", "ROWRUN_LOG_LEVEL": "debug", "ROWRUN_WEBHOOK_ALLOW_CIDR": "10.0.0.0/8, fd00::/8",
+		"ROWRUN_STREAM_SOURCE": "off", "ROWRUN_LOG_LEVEL": "debug", "ROWRUN_WEBHOOK_ALLOW_CIDR": "10.0.0.0/8, fd00::/8", "ROWRUN_PUBLIC_URL": "https://rowrun.example:8443/jobs/",
 	}, "--concurrency", "4")
 	require.NoError(t, err)
 	require.Equal(t, 4, c.Concurrency, "the flag wins")
@@ -85,6 +85,7 @@ func TestEveryFlagHasAVariable(t *testing.T) {
 	require.Equal(t, "off", c.StreamSource)
 	require.Equal(t, "debug", c.Log.Level)
 	require.Equal(t, []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}, c.WebhookAllow)
+	require.Equal(t, "https://rowrun.example:8443/jobs", c.PublicURL)
 }
 
 func TestDatabaseIsFoundInTheOrderOfTheContract(t *testing.T) {

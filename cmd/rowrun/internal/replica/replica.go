@@ -78,15 +78,16 @@ func (r *replica) writing() bool { return r.stream != nil && r.stream.Holding() 
 // id is the name under which the scheduler claims, "" while it has none.
 func (r *replica) id() string { return r.scheduler.Status().ReplicaID }
 
-// mayBeAnnounced: the end of a plan's run, whoever brought it about, may have decided an event.
+// mayBeAnnounced: the end of a plan's run, whoever brought it about, may have decided an event. What a run without a plan
+// decides, which is rare, is announced by itself.
 func (r *replica) mayBeAnnounced(t events.Transition) bool {
-	if !wake.Ends(t) || t.PlanID == nil {
+	if !wake.Ends(t) || t.PlanID == nil && t.To != "FAILED" {
 		return false
 	}
 	if wake.Own(r.scheduler, t) {
 		notifier.CrashPoint("after-end-commit")
 	}
-	return true
+	return t.PlanID != nil
 }
 
 // wakeSource is how this replica is woken now.

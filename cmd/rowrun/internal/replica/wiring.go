@@ -165,7 +165,7 @@ func (r *replica) makeNotifier() error {
 	r.unsubscribes = append(r.unsubscribes, unsubscribe)
 	r.notifier, err = notifier.New(notifier.Config{
 		Store: r.store, Send: sender.Send, SweepInterval: c.SweepInterval, DrainTimeout: max(c.DrainTimeout, time.Millisecond),
-		Wake: announced, Looked: r.due, Tried: r.metrics.Webhook, Log: r.log,
+		PublicURL: c.PublicURL, Wake: announced, Looked: r.due, Tried: r.metrics.Webhook, Log: r.log,
 	})
 	return err
 }
