@@ -157,6 +157,7 @@ CREATE TABLE rowrun.replica_heartbeat (
     wake_source text,
     paused_at timestamp with time zone,
     worker boolean DEFAULT false NOT NULL,
+    role text DEFAULT 'worker'::text NOT NULL,
     CONSTRAINT replica_heartbeat_commands_check CHECK ((array_position(commands, NULL::text) IS NULL)),
     CONSTRAINT replica_heartbeat_concurrency_check CHECK ((concurrency >= 0)),
     CONSTRAINT replica_heartbeat_databases_check CHECK ((array_position(databases, NULL::text) IS NULL)),
@@ -165,6 +166,7 @@ CREATE TABLE rowrun.replica_heartbeat (
     CONSTRAINT replica_heartbeat_name_check CHECK ((octet_length(name) <= 200)),
     CONSTRAINT replica_heartbeat_queues_check CHECK ((array_position(queues, NULL::text) IS NULL)),
     CONSTRAINT replica_heartbeat_replica_id_check CHECK (((replica_id <> ''::text) AND (octet_length(replica_id) <= 100))),
+    CONSTRAINT replica_heartbeat_role_worker_or_admin CHECK ((role = ANY (ARRAY['worker'::text, 'admin'::text]))),
     CONSTRAINT replica_heartbeat_running_check CHECK ((running >= 0)),
     CONSTRAINT replica_heartbeat_state_check CHECK ((state = ANY (ARRAY['ACTIVE'::text, 'DRAINING'::text, 'DEAD'::text]))),
     CONSTRAINT replica_heartbeat_types_check CHECK ((array_position(types, NULL::text) IS NULL)),
@@ -300,6 +302,13 @@ COMMENT ON COLUMN rowrun.replica_heartbeat.worker IS 'It claims by functions, fr
 
 
 --
+-- Name: COLUMN replica_heartbeat.role; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.replica_heartbeat.role IS 'worker: it claims runs; admin: it never does, and only looks after the deployment.';
+
+
+--
 -- Name: takes(rowrun.replica_heartbeat, timestamp with time zone, text, text, text, jsonb); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
@@ -389,6 +398,7 @@ CREATE TABLE rowrun.task (
     scheduled_at timestamp with time zone,
     schedule_parts bigint[],
     failure_log_level text DEFAULT 'info'::text NOT NULL,
+    retention_by_status jsonb,
     CONSTRAINT task_database_id_1_to_200_bytes_no_control CHECK (((database_id <> ''::text) AND (octet_length(database_id) <= 200) AND (database_id !~ '[[:cntrl:]]'::text))),
     CONSTRAINT task_ends_at_1900_to_9998 CHECK (((ends_at >= '1900-01-01 00:00:00+00'::timestamp with time zone) AND (ends_at < '9999-01-01 00:00:00+00'::timestamp with time zone))),
     CONSTRAINT task_failure_log_level_debug_info_warn_error CHECK ((failure_log_level = ANY (ARRAY['debug'::text, 'info'::text, 'warn'::text, 'error'::text]))),
@@ -409,6 +419,12 @@ CREATE TABLE rowrun.task (
     CONSTRAINT task_progress_timeout_above_0_to_100_years CHECK (((progress_timeout > '00:00:00'::interval) AND (progress_timeout <= '100 years'::interval))),
     CONSTRAINT task_queue_1_to_100_bytes_no_control CHECK (((queue <> ''::text) AND (octet_length(queue) <= 100) AND (queue !~ '[[:cntrl:]]'::text))),
     CONSTRAINT task_retention_0_to_100_years CHECK (((retention >= '00:00:00'::interval) AND (retention <= '100 years'::interval))),
+    CONSTRAINT task_retention_by_status_0_to_100_years CHECK (((jsonb_typeof(retention_by_status) <> 'object'::text) OR (COALESCE(((((retention_by_status ->> 'DONE'::text))::interval >= '00:00:00'::interval) AND (((retention_by_status ->> 'DONE'::text))::interval <= '100 years'::interval)), true) AND COALESCE(((((retention_by_status ->> 'FAILED'::text))::interval >= '00:00:00'::interval) AND (((retention_by_status ->> 'FAILED'::text))::interval <= '100 years'::interval)), true) AND COALESCE(((((retention_by_status ->> 'CANCELED'::text))::interval >= '00:00:00'::interval) AND (((retention_by_status ->> 'CANCELED'::text))::interval <= '100 years'::interval)), true)))),
+    CONSTRAINT task_retention_by_status_done_failed_canceled CHECK (
+CASE
+    WHEN (jsonb_typeof(retention_by_status) = 'object'::text) THEN ((retention_by_status - '{DONE,FAILED,CANCELED}'::text[]) = '{}'::jsonb)
+    ELSE (retention_by_status IS NULL)
+END),
     CONSTRAINT task_retry_delay_0_to_100_years CHECK (((retry_delay >= '00:00:00'::interval) AND (retry_delay <= '100 years'::interval))),
     CONSTRAINT task_schedule_up_to_1000_bytes CHECK ((octet_length(schedule) <= 1000)),
     CONSTRAINT task_schedule_without_plan CHECK (((schedule IS NULL) OR (plan_id IS NULL))),
@@ -687,6 +703,13 @@ COMMENT ON COLUMN rowrun.task.schedule_parts IS 'Internal: the schedule as numbe
 --
 
 COMMENT ON COLUMN rowrun.task.failure_log_level IS 'The level of the lines that say that a run of it FAILED: debug, info, warn or error.';
+
+
+--
+-- Name: COLUMN task.retention_by_status; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.task.retention_by_status IS 'How long its ended runs are kept, by status: {"DONE": "1 day", "FAILED": "90 days"}. A status that isn''t named is kept as retention says; 0: never removed.';
 
 
 --
@@ -1089,8 +1112,9 @@ DECLARE
 BEGIN
     FOR w IN SELECT h.id, h.format FROM webhook h WHERE h.id = ANY (webhooks) ORDER BY h.id LOOP
         named := 'msg_' || replace(gen_random_uuid()::text, '-', '');
-        INSERT INTO webhook_delivery AS d (id, webhook_id, plan_id, round, event_type, message_id, payload, content_type)
-        VALUES (next_delivery_id(), w.id, plan_id, round, event, named, webhook_body(w.format, named, standard, base), webhook_content_type(w.format))
+        INSERT INTO webhook_delivery AS d (id, webhook_id, plan_id, round, event_type, message_id, payload, content_type, format, standard)
+        VALUES (next_delivery_id(), w.id, plan_id, round, event, named, webhook_body(w.format, named, standard, base), webhook_content_type(w.format),
+            w.format, CASE WHEN w.format <> 'standard' THEN standard END)
         ON CONFLICT ON CONSTRAINT webhook_delivery_once DO NOTHING;
         made := made OR FOUND;
     END LOOP;
@@ -1103,6 +1127,42 @@ END $$;
 --
 
 COMMENT ON FUNCTION rowrun.address_event(webhooks bigint[], event text, plan_id bigint, round integer, standard text) IS 'Internal: the messages of an event.';
+
+
+--
+-- Name: address_task_event(bigint[], text, bigint, bigint, bigint, text, text); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.address_task_event(webhooks bigint[], event text, run_id bigint, root_id bigint, task_id bigint, task_type text, data text) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+#variable_conflict use_variable
+DECLARE
+    base  text := 'urn:uuid:' || (SELECT d.id FROM deployment d);
+    plain text := '{"type":' || to_json(event) || ',"timestamp":"' || to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
+        || '","data":' || data || '}';
+    w     record;
+    named text;
+    made  boolean := false;
+BEGIN
+    FOR w IN SELECT h.id, h.format FROM webhook h WHERE h.id = ANY (webhooks) ORDER BY h.id LOOP
+        named := 'msg_' || replace(gen_random_uuid()::text, '-', '');
+        INSERT INTO webhook_delivery AS d (id, webhook_id, run_id, root_id, task_id, task_type, event_type, message_id, payload, content_type, format, standard)
+        VALUES (next_delivery_id(), w.id, run_id, root_id, task_id, task_type, event, named, webhook_body(w.format, named, plain, base),
+            webhook_content_type(w.format), w.format, CASE WHEN w.format <> 'standard' THEN plain END)
+        ON CONFLICT DO NOTHING;
+        made := made OR FOUND;
+    END LOOP;
+    RETURN made;
+END $$;
+
+
+--
+-- Name: FUNCTION address_task_event(webhooks bigint[], event text, run_id bigint, root_id bigint, task_id bigint, task_type text, data text); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.address_task_event(webhooks bigint[], event text, run_id bigint, root_id bigint, task_id bigint, task_type text, data text) IS 'Internal: the messages of an event outside plans.';
 
 
 --
@@ -1196,6 +1256,48 @@ COMMENT ON FUNCTION rowrun.announce(transitions text[]) IS 'Internal: notifies t
 
 
 --
+-- Name: announce_failures(bigint[]); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.announce_failures(run_ids bigint[]) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+DECLARE
+    failed record;
+    made boolean := false;
+BEGIN
+    FOR failed IN
+        SELECT r.id, r.root_id, r.task_id, r.type, wanted.ids AS webhooks, row_to_json(d)::text AS data
+        FROM task_run r
+        JOIN task k ON k.id = r.task_id
+        CROSS JOIN LATERAL (
+            SELECT array_agg(w.id) AS ids FROM webhook w
+            WHERE w.enabled AND 'RUN_FAILED' = ANY (w.events) AND filter_fits(w.filter, k.id, k.name, r.type, r.queue, k.labels)) wanted
+        CROSS JOIN LATERAL (
+            SELECT r.id AS run_id, r.root_id, r.task_id, k.name AS task, r.type, r.queue, r.database_id, r.attempt,
+                   left(r.result ->> 'code', 100) AS code, left(coalesce(r.result ->> 'detail', ''), 2000) AS detail,
+                   'Run failed - ' || task_called(k.id, k.name) || ' failed' AS message) d
+        WHERE r.id = ANY (run_ids) AND r.plan_id IS NULL AND r.status = 'FAILED' AND r.retry_run_id IS NULL
+          AND (r.result ->> 'code' IN ('RELEASED', 'SNOOZED')) IS NOT TRUE AND wanted.ids IS NOT NULL
+        ORDER BY r.id
+    LOOP
+        made := address_task_event(failed.webhooks, 'RUN_FAILED', failed.id, failed.root_id, failed.task_id, failed.type, failed.data) OR made;
+    END LOOP;
+    IF made THEN
+        PERFORM notify_look();
+    END IF;
+END $$;
+
+
+--
+-- Name: FUNCTION announce_failures(run_ids bigint[]); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.announce_failures(run_ids bigint[]) IS 'Internal: decides RUN_FAILED of runs that have just ended.';
+
+
+--
 -- Name: announce_one(text); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
@@ -1209,6 +1311,78 @@ CREATE FUNCTION rowrun.announce_one(transitions text) RETURNS boolean
 --
 
 COMMENT ON FUNCTION rowrun.announce_one(transitions text) IS 'Internal: notifies the transitions of one run.';
+
+
+--
+-- Name: announce_orphans(text[]); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.announce_orphans(types text[]) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+DECLARE
+    orphan record;
+    made boolean := false;
+BEGIN
+    FOR orphan IN
+        SELECT o.type, wanted.ids AS webhooks, row_to_json(d)::text AS data
+        FROM orphan_type o
+        CROSS JOIN LATERAL (
+            SELECT array_agg(w.id) AS ids FROM webhook w
+            WHERE w.enabled AND 'TYPE_ORPHANED' = ANY (w.events) AND filter_fits(w.filter, NULL, NULL, o.type, NULL, NULL)) wanted
+        CROSS JOIN LATERAL (
+            SELECT o.type, o.pending, o.available, to_char(o.first_seen AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS since,
+                   'Type orphaned - ' || (o.pending + o.available) || CASE o.pending + o.available WHEN 1 THEN ' run' ELSE ' runs' END || ' of ' || o.type
+                   || ' wait, and no live replica runs them' AS message) d
+        WHERE o.type = ANY (types) AND wanted.ids IS NOT NULL ORDER BY o.type
+    LOOP
+        made := address_task_event(orphan.webhooks, 'TYPE_ORPHANED', NULL, NULL, NULL, orphan.type, orphan.data) OR made;
+    END LOOP;
+    IF made THEN
+        PERFORM notify_look();
+    END IF;
+END $$;
+
+
+--
+-- Name: FUNCTION announce_orphans(types text[]); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.announce_orphans(types text[]) IS 'Internal: decides TYPE_ORPHANED of types that nobody has begun to run.';
+
+
+--
+-- Name: announce_pause(bigint); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.announce_pause(task_id bigint) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+DECLARE
+    stopped record;
+BEGIN
+    SELECT k.id, k.type, wanted.ids AS webhooks, row_to_json(d)::text AS data INTO stopped
+    FROM task k
+    CROSS JOIN LATERAL (
+        SELECT array_agg(w.id) AS ids FROM webhook w
+        WHERE w.enabled AND 'SCHEDULE_PAUSED' = ANY (w.events) AND filter_fits(w.filter, k.id, k.name, k.type, k.queue, k.labels)) wanted
+    CROSS JOIN LATERAL (
+        SELECT k.id AS task_id, k.name AS task, k.type, k.queue, k.schedule, k.time_zone, k.schedule_error AS detail,
+               'Schedule paused - ' || task_called(k.id, k.name) || ' runs no more' AS message) d
+    WHERE k.id = announce_pause.task_id AND k.schedule_error IS NOT NULL AND wanted.ids IS NOT NULL;
+    IF FOUND AND address_task_event(stopped.webhooks, 'SCHEDULE_PAUSED', NULL, NULL, stopped.id, stopped.type, stopped.data) THEN
+        PERFORM notify_look();
+    END IF;
+END $$;
+
+
+--
+-- Name: FUNCTION announce_pause(task_id bigint); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.announce_pause(task_id bigint) IS 'Internal: decides SCHEDULE_PAUSED of a task that has just paused itself.';
 
 
 --
@@ -2330,13 +2504,15 @@ BEGIN
     INSERT INTO plan (name, project, parallel_limit, on_failure)
     VALUES (create_plan.name, create_plan.project, create_plan.parallel_limit, create_plan.on_failure) RETURNING id INTO made;
     INSERT INTO task (plan_id, name, type, queue, database_id, version, sequential, payload, priority, timeout, progress_timeout, max_attempts,
-                      retry_delay, on_stale, on_failure_task, paused, skipped, skip_reason, retention, labels)
+                      retry_delay, on_stale, on_failure_task, paused, skipped, skip_reason, retention, retention_by_status, labels)
     SELECT made, t.name, t.type, t.queue, t.database_id, t.version, t.sequential, t.payload, t.priority, t.timeout, t.progress_timeout, t.max_attempts,
-           t.retry_delay, t.on_stale, t.on_failure_task, t.paused, t.skipped, t.skip_reason, t.retention, t.labels
+           t.retry_delay, t.on_stale, t.on_failure_task, t.paused, t.skipped, t.skip_reason,
+           CASE WHEN jsonb_typeof(t.retention) <> 'object' THEN (t.retention #>> '{}')::interval END,
+           CASE WHEN jsonb_typeof(t.retention) = 'object' THEN t.retention END, t.labels
     FROM jsonb_array_elements(create_plan.tasks) WITH ORDINALITY x(t, n)
     CROSS JOIN LATERAL jsonb_to_record(x.t) AS t(name text, type text, queue text, database_id text, version text, sequential boolean, payload jsonb,
         priority integer, timeout interval, progress_timeout interval, max_attempts integer, retry_delay interval, on_stale text,
-        on_failure_task text, paused boolean, skipped boolean, skip_reason text, retention interval, labels jsonb)
+        on_failure_task text, paused boolean, skipped boolean, skip_reason text, retention jsonb, labels jsonb)
     ORDER BY x.n;
     SELECT format('create_plan: task %s depends on %s, which is none of this plan', coalesce(quote_literal(x.t ->> 'name'), 'without a name'), coalesce(quote_literal(d.name), 'NULL')) INTO wrong
     FROM jsonb_array_elements(create_plan.tasks) WITH ORDINALITY x(t, n)
@@ -2767,7 +2943,7 @@ CREATE FUNCTION rowrun.discord_body(title text, subject text, lines text[], link
     LANGUAGE sql IMMUTABLE
     SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
     RETURN (jsonb_build_object('allowed_mentions', '{"parse": []}'::jsonb, 'embeds', jsonb_build_array((jsonb_build_object('title', rowrun.discord_text(title), 'description', array_to_string(ARRAY(SELECT rowrun.discord_text(x.l) AS discord_text FROM unnest((array_remove(ARRAY[discord_body.subject], ''::text) || discord_body.lines)) WITH ORDINALITY x(l, n) ORDER BY x.n), '
-'::text), 'color', CASE event WHEN 'PIPELINE_COMPLETED'::text THEN 3066993 WHEN 'TEST'::text THEN 3447003 ELSE 15158332 END) || CASE WHEN (link IS NULL) THEN '{}'::jsonb ELSE jsonb_build_object('url', link) END))))::text;
+'::text), 'color', CASE event WHEN 'PIPELINE_COMPLETED'::text THEN 3066993 WHEN 'TEST'::text THEN 3447003 WHEN 'SCHEDULE_PAUSED'::text THEN 15105570 WHEN 'TYPE_ORPHANED'::text THEN 15105570 ELSE 15158332 END) || CASE WHEN (link IS NULL) THEN '{}'::jsonb ELSE jsonb_build_object('url', link) END))))::text;
 
 
 --
@@ -2831,7 +3007,7 @@ DECLARE
     t timestamptz := clock_timestamp();
     plans bigint[] := '{}';
     successors bigint[];
-    handled boolean;
+    handled boolean; -- NULL: all ended well
     ended record;
 BEGIN
     IF plan_tasks IS NULL THEN
@@ -2857,8 +3033,15 @@ BEGIN
     IF array_remove(ended.successors, NULL) <> '{}' THEN
         PERFORM rowrun.insert_successors(run_ids, retries, ended.successors, t);
     END IF;
-    IF handled THEN
-        PERFORM rowrun.handle_ended(ended.ids);
+    IF handled IS NOT NULL THEN
+        IF handled THEN
+            PERFORM rowrun.handle_ended(ended.ids);
+        END IF;
+        IF array_position(ended.successors, NULL) > 0 THEN -- one look at an index, for who wants to know of failures
+            IF EXISTS (SELECT FROM rowrun.webhook w WHERE w.enabled AND 'RUN_FAILED' = ANY (w.events)) THEN
+                PERFORM rowrun.announce_failures(ended.ids);
+            END IF;
+        END IF;
     END IF;
     IF ended.kept IS NOT NULL OR ended.ticked IS NOT NULL THEN
         PERFORM rowrun.schedule_ended(ended.kept, ended.ticked);
@@ -3196,6 +3379,26 @@ END;
 --
 
 COMMENT ON FUNCTION rowrun.failed_task(plan_id bigint, database_id text) IS 'Internal: the task that holds others of its plan back by its failure.';
+
+
+--
+-- Name: filter_fits(jsonb, bigint, text, text, text, jsonb); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.filter_fits(filter jsonb, task_id bigint, task_name text, type text, queue text, labels jsonb) RETURNS boolean
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT ((filter IS NULL) OR (((NOT (filter ? 'task'::text)) OR ((filter -> 'task'::text) ? task_name) OR ((filter -> 'task'::text) ? (task_id)::text)) AND ((NOT (filter ? 'type'::text)) OR ((filter -> 'type'::text) ? type)) AND ((NOT (filter ? 'queue'::text)) OR ((filter -> 'queue'::text) ? queue)) AND (NOT (EXISTS ( SELECT
+            FROM jsonb_each_text((filter_fits.filter -> 'label'::text)) l(key, value)
+           WHERE ((filter_fits.labels ->> l.key) IS DISTINCT FROM l.value))))));
+END;
+
+
+--
+-- Name: FUNCTION filter_fits(filter jsonb, task_id bigint, task_name text, type text, queue text, labels jsonb); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.filter_fits(filter jsonb, task_id bigint, task_name text, type text, queue text, labels jsonb) IS 'Internal: whether a webhook''s filter lets an event pass.';
 
 
 --
@@ -4264,6 +4467,22 @@ END;
 --
 
 COMMENT ON FUNCTION rowrun.judge_ends(run_ids bigint[], claims uuid[], statuses text[], results jsonb[], retries text[]) IS 'Internal: how runs end of which some failed.';
+
+
+--
+-- Name: keeps(rowrun.task, text); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.keeps(k rowrun.task, status text) RETURNS interval
+    LANGUAGE sql STABLE
+    RETURN COALESCE((((k).retention_by_status ->> status))::interval, (k).retention);
+
+
+--
+-- Name: FUNCTION keeps(k rowrun.task, status text); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.keeps(k rowrun.task, status text) IS 'Internal: how long a task keeps its runs of a status; NULL: as long as the sidecars say.';
 
 
 --
@@ -5389,11 +5608,16 @@ CREATE FUNCTION rowrun.pause_schedule(task_id bigint, reason text) RETURNS void
     SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
     AS $$
 BEGIN
-    UPDATE rowrun.task k SET paused = true, schedule_error = left(pause_schedule.reason, 1000) WHERE k.id = pause_schedule.task_id;
+    UPDATE rowrun.task k SET paused = true, schedule_error = left(pause_schedule.reason, 1000)
+    WHERE k.id = pause_schedule.task_id AND k.schedule_error IS NULL;
+    IF NOT FOUND THEN
+        RETURN; -- it was, and that was said
+    END IF;
     INSERT INTO rowrun.stream_note (level, event, message, detail)
     SELECT 'warn', 'task.schedule_paused', 'schedule paused: it can''t be followed any more',
            jsonb_build_object('task_id', k.id, 'task', k.name, 'schedule', k.schedule, 'time_zone', k.time_zone, 'detail', k.schedule_error)
     FROM rowrun.task k WHERE k.id = pause_schedule.task_id;
+    PERFORM rowrun.announce_pause(pause_schedule.task_id);
 END $$;
 
 
@@ -6011,6 +6235,7 @@ CREATE FUNCTION rowrun.record_orphans(patience interval, every interval) RETURNS
 DECLARE
     t     timestamptz := clock_timestamp();
     noted integer;
+    begun text[];
 BEGIN
     PERFORM FROM rowrun.deployment FOR NO KEY UPDATE SKIP LOCKED;
     IF NOT FOUND THEN
@@ -6049,6 +6274,8 @@ BEGIN
             SELECT FROM rowrun.replica_heartbeat h
             WHERE rowrun.takes(h, t, o.queue, o.type, o.database_id, jsonb_build_object('command', o.command)))
         GROUP BY o.type
+    ), told AS MATERIALIZED (
+        SELECT x.type FROM rowrun.orphan_type x WHERE x.announced_at IS NOT NULL
     ), seen AS (
         INSERT INTO rowrun.orphan_type AS x (type, first_seen, pending, available)
         SELECT o.type, t, o.pending, o.available FROM orphan o
@@ -6069,7 +6296,11 @@ BEGIN
         FROM gone g WHERE g.announced_at IS NOT NULL
         RETURNING 1
     )
-    SELECT count(*) INTO noted FROM said;
+    SELECT (SELECT count(*) FROM said), (SELECT array_agg(s.type) FROM seen s WHERE s.announced_at = t AND s.type NOT IN (SELECT told.type FROM told))
+    INTO noted, begun;
+    IF begun IS NOT NULL THEN
+        PERFORM rowrun.announce_orphans(begun);
+    END IF;
     RETURN noted;
 END $$;
 
@@ -6448,6 +6679,7 @@ BEGIN
     NEW.commands := coalesce(NEW.commands, '{}');
     NEW.concurrency := coalesce(NEW.concurrency, 0);
     NEW.running := coalesce(NEW.running, 0);
+    NEW.role := coalesce(NEW.role, 'worker');
     RETURN NEW;
 END $$;
 
@@ -7494,6 +7726,22 @@ COMMENT ON FUNCTION rowrun.task_author_check() IS 'Trigger: tasks of SQL, DATABA
 
 
 --
+-- Name: task_called(bigint, text); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.task_called(task_id bigint, name text) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    RETURN CASE WHEN (name = ''::text) THEN ('Task '::text || task_id) WHEN (name ~~* 'task %'::text) THEN name ELSE ('Task '::text || name) END;
+
+
+--
+-- Name: FUNCTION task_called(task_id bigint, name text); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.task_called(task_id bigint, name text) IS 'Internal: how a task is called in a message.';
+
+
+--
 -- Name: task_dependency_acyclic(); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
@@ -8048,6 +8296,9 @@ BEGIN
     IF (NEW.plan_id IS NOT NULL OR NEW.database_id IS NOT NULL) AND NEW.status IN ('DONE', 'FAILED', 'CANCELED') THEN
         PERFORM mark_ended(ARRAY[NEW.id], true);
     END IF;
+    IF NEW.status = 'FAILED' AND NEW.plan_id IS NULL THEN
+        PERFORM announce_failures(ARRAY[NEW.id]);
+    END IF;
     IF NEW.tick IS NOT NULL AND NEW.status IN ('DONE', 'FAILED', 'CANCELED') THEN
         PERFORM schedule_after(ARRAY[NEW.id]);
     END IF;
@@ -8080,7 +8331,7 @@ DECLARE
     marked boolean;
 BEGIN
     SELECT k.type, k.queue, k.database_id, k.version, k.version_key, k.sequential, k.priority, k.plan_id,
-           nullif(k.retention IS NOT NULL, false) AS own_retention, k.paused OR k.skipped AS stopped
+           nullif(k.retention IS NOT NULL OR k.retention_by_status IS NOT NULL, false) AS own_retention, k.paused OR k.skipped AS stopped
     INTO t FROM rowrun.task k WHERE k.id = NEW.task_id;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'task % does not exist', coalesce(NEW.task_id::text, 'NULL')
@@ -9430,11 +9681,11 @@ BEGIN
                  WHEN whole -> 'data' ? 'task_id' THEN 'tasks/' || (whole #>> '{data,task_id}') END;
     IF format = 'cloudevents' THEN
         RETURN '{"specversion":"1.0","id":' || to_json(message_id) || ',"source":' || to_json(base)
-            || ',"type":' || to_json('com.github.rowrun.' || (whole ->> 'type')) || coalesce(',"subject":' || to_json(path), '')
+            || ',"type":' || to_json('com.github.rowrun.' || (whole ->> 'type')) || coalesce(',"subject":' || to_json(coalesce(path, 'types/' || (whole #>> '{data,type}'))), '')
             || ',"time":' || (whole -> 'timestamp') || ',"datacontenttype":"application/json","data":' || (standard::json -> 'data') || '}';
     END IF;
     SELECT s.title, s.subject, s.lines INTO said FROM chat_message(whole) s;
-    path := CASE WHEN base ~ '^https?://' THEN base || '/' || path END;
+    path := CASE WHEN base ~ '^https?://' THEN base || '/' || coalesce(path, '') END;
     RETURN CASE format
         WHEN 'slack' THEN slack_body(said.title, said.subject, said.lines, path)
         WHEN 'teams' THEN teams_body(said.title, said.subject, said.lines, path)
@@ -9551,9 +9802,9 @@ BEGIN
         RAISE EXCEPTION 'secret_ref of a webhook names where its secret is: env:NAME or file:PATH'
             USING ERRCODE = 'check_violation', HINT = 'The secret itself never stands in the table; for none use NULL.';
     END IF;
-    SELECT e INTO unknown FROM unnest(NEW.events) e WHERE e IS NULL OR e NOT IN ('PIPELINE_FAILED', 'PIPELINE_COMPLETED') LIMIT 1;
+    SELECT e INTO unknown FROM unnest(NEW.events) e WHERE e IS NULL OR e NOT IN ('PIPELINE_FAILED', 'PIPELINE_COMPLETED', 'RUN_FAILED', 'SCHEDULE_PAUSED', 'TYPE_ORPHANED') LIMIT 1;
     IF FOUND OR cardinality(NEW.events) = 0 THEN
-        RAISE EXCEPTION 'events of a webhook are PIPELINE_FAILED, PIPELINE_COMPLETED or both%', coalesce(', not "' || left(unknown, 100) || '"', '')
+        RAISE EXCEPTION 'events of a webhook are of PIPELINE_FAILED, PIPELINE_COMPLETED, RUN_FAILED, SCHEDULE_PAUSED and TYPE_ORPHANED%', coalesce(', not "' || left(unknown, 100) || '"', '')
             USING ERRCODE = 'check_violation', HINT = 'For none of them set enabled to false.';
     END IF;
     IF NEW.format NOT IN ('standard', 'slack', 'teams', 'discord', 'cloudevents') THEN
@@ -9568,6 +9819,71 @@ END $_$;
 --
 
 COMMENT ON FUNCTION rowrun.webhook_fill() IS 'Trigger: NULLs get their defaults; what no webhook can be is refused.';
+
+
+--
+-- Name: webhook_filter(); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.webhook_filter() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $_$
+DECLARE
+    key   text;
+    value jsonb;
+    named text;
+BEGIN
+    IF jsonb_typeof(NEW.filter) <> 'object' OR octet_length(NEW.filter::text) > 10000 THEN
+        RAISE EXCEPTION 'filter of a webhook is a JSON object of at most 10,000 bytes'
+            USING ERRCODE = 'check_violation', HINT = 'Such as {"type": ["HTTP", "report"], "label": {"team": "core"}}; NULL: none.';
+    ELSIF NEW.filter = '{}' THEN
+        NEW.filter := NULL;
+        RETURN NEW;
+    END IF;
+    FOR key, value IN SELECT f.key, f.value FROM jsonb_each(NEW.filter) f LOOP
+        IF key NOT IN ('task', 'type', 'queue', 'label') THEN
+            RAISE EXCEPTION 'filter of a webhook has no "%"', left(key, 100)
+                USING ERRCODE = 'check_violation', HINT = 'It may have task (names or ids), type, queue, and label with keys and values.';
+        ELSIF key = 'label' THEN
+            IF (CASE jsonb_typeof(value) WHEN 'object' THEN value = '{}' OR EXISTS (
+                   SELECT FROM jsonb_each(value) l WHERE jsonb_typeof(l.value) NOT IN ('string', 'number', 'boolean')) ELSE true END) THEN
+                RAISE EXCEPTION 'label in the filter of a webhook is an object of keys and plain values'
+                    USING ERRCODE = 'check_violation', HINT = 'Such as {"label": {"team": "core"}}: tasks that have all of them fit.';
+            END IF;
+        ELSIF (CASE jsonb_typeof(value) WHEN 'string' THEN value = '""' WHEN 'array' THEN value = '[]' OR EXISTS (
+                  SELECT FROM jsonb_array_elements(value) e WHERE jsonb_typeof(e) <> 'string' OR e = '""') ELSE true END) THEN
+            RAISE EXCEPTION '% in the filter of a webhook is a text or a list of texts, of which one must fit', key
+                USING ERRCODE = 'check_violation', HINT = format('Such as {"%s": ["one", "another"]}.', key);
+        END IF;
+    END LOOP;
+    SELECT e INTO named FROM unnest(NEW.events) e WHERE e IN ('PIPELINE_FAILED', 'PIPELINE_COMPLETED') LIMIT 1;
+    IF FOUND THEN
+        RAISE EXCEPTION 'filter of a webhook means nothing for %, which is of a plan as a whole', named
+            USING ERRCODE = 'check_violation', HINT = 'Give it the events RUN_FAILED, SCHEDULE_PAUSED or TYPE_ORPHANED alone; plans are told of to another webhook, by project.';
+    ELSIF 'TYPE_ORPHANED' = ANY (NEW.events) AND NEW.filter - 'type' <> '{}' THEN
+        RAISE EXCEPTION 'filter of a webhook for TYPE_ORPHANED is by type alone'
+            USING ERRCODE = 'check_violation', HINT = 'An outage is that of a type, whatever its tasks: make another webhook for this event.';
+    END IF;
+    IF TG_OP = 'UPDATE' AND NEW.filter IS NOT DISTINCT FROM OLD.filter THEN
+        RETURN NEW;
+    END IF;
+    FOR named IN
+        SELECT n FROM jsonb_path_query(NEW.filter, '$.task[*]') x(j) CROSS JOIN LATERAL (SELECT j #>> '{}') y(n)
+        WHERE NOT EXISTS (SELECT FROM task k WHERE k.plan_id IS NULL AND k.name <> '' AND k.name = n)
+          AND NOT EXISTS (SELECT FROM task k WHERE k.plan_id IS NULL AND k.id = CASE WHEN n ~ '^[0-9]{1,18}$' THEN n::bigint END)
+    LOOP
+        RAISE NOTICE 'filter of a webhook: there is no task "%" without a plan yet', left(named, 200);
+    END LOOP;
+    RETURN NEW;
+END $_$;
+
+
+--
+-- Name: FUNCTION webhook_filter(); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.webhook_filter() IS 'Trigger: the filter of a webhook means something for its events.';
 
 
 --
@@ -9812,6 +10128,530 @@ ALTER TABLE rowrun.gate_mark ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
 
 
 --
+-- Name: orphan_type; Type: TABLE; Schema: rowrun; Owner: -
+--
+
+CREATE TABLE rowrun.orphan_type (
+    type text NOT NULL,
+    first_seen timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    announced_at timestamp with time zone,
+    pending bigint NOT NULL,
+    available bigint NOT NULL
+);
+
+
+--
+-- Name: TABLE orphan_type; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON TABLE rowrun.orphan_type IS 'Types of orphan_task_run as the last look found them, counted as far as that went.';
+
+
+--
+-- Name: COLUMN orphan_type.type; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.orphan_type.type IS 'Key.';
+
+
+--
+-- Name: COLUMN orphan_type.first_seen; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.orphan_type.first_seen IS 'Since when.';
+
+
+--
+-- Name: COLUMN orphan_type.announced_at; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.orphan_type.announced_at IS 'When the stream last said so.';
+
+
+--
+-- Name: COLUMN orphan_type.pending; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.orphan_type.pending IS 'How many are PENDING.';
+
+
+--
+-- Name: COLUMN orphan_type.available; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.orphan_type.available IS 'How many are AVAILABLE.';
+
+
+--
+-- Name: webhook; Type: TABLE; Schema: rowrun; Owner: -
+--
+
+CREATE TABLE rowrun.webhook (
+    id bigint NOT NULL,
+    project text DEFAULT 'default'::text NOT NULL,
+    name text DEFAULT ''::text NOT NULL,
+    url text NOT NULL,
+    secret_ref text,
+    events text[] DEFAULT '{PIPELINE_FAILED,PIPELINE_COMPLETED}'::text[] NOT NULL,
+    format text DEFAULT 'standard'::text NOT NULL,
+    enabled boolean DEFAULT true NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    filter jsonb
+);
+
+
+--
+-- Name: TABLE webhook; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON TABLE rowrun.webhook IS 'Who is told when a plan of its project fails or completes, and what goes wrong outside plans.';
+
+
+--
+-- Name: COLUMN webhook.id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook.id IS 'Key.';
+
+
+--
+-- Name: COLUMN webhook.project; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook.project IS 'Plans of this project; tasks without a plan belong to none.';
+
+
+--
+-- Name: COLUMN webhook.name; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook.name IS 'Free text for people.';
+
+
+--
+-- Name: COLUMN webhook.url; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook.url IS 'http or https without credentials, or where the sidecar finds it: env:NAME, file:PATH.';
+
+
+--
+-- Name: COLUMN webhook.secret_ref; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook.secret_ref IS 'Where the sidecar finds the signing secrets: env:NAME, file:PATH; NULL: unsigned.';
+
+
+--
+-- Name: COLUMN webhook.events; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook.events IS 'Of PIPELINE_FAILED, PIPELINE_COMPLETED, RUN_FAILED, SCHEDULE_PAUSED and TYPE_ORPHANED those that are wanted.';
+
+
+--
+-- Name: COLUMN webhook.format; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook.format IS 'standard (Standard Webhooks), slack, teams, discord or cloudevents.';
+
+
+--
+-- Name: COLUMN webhook.enabled; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook.enabled IS 'While false nothing is sent: what is PENDING waits, new events are not addressed to it.';
+
+
+--
+-- Name: COLUMN webhook.created_at; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook.created_at IS 'When it was inserted.';
+
+
+--
+-- Name: COLUMN webhook.filter; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook.filter IS 'Of which tasks without a plan: {"task": names or ids, "type": ..., "queue": ..., "label": {...}}, all of which must fit; NULL: of all.';
+
+
+--
+-- Name: webhook_delivery; Type: TABLE; Schema: rowrun; Owner: -
+--
+
+CREATE TABLE rowrun.webhook_delivery (
+    id bigint NOT NULL,
+    webhook_id bigint NOT NULL,
+    plan_id bigint,
+    round integer,
+    event_type text NOT NULL,
+    message_id text NOT NULL,
+    payload text NOT NULL,
+    status text DEFAULT 'PENDING'::text NOT NULL,
+    attempts integer DEFAULT 0 NOT NULL,
+    next_attempt_at timestamp with time zone DEFAULT now(),
+    response_code integer,
+    last_error text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    delivered_at timestamp with time zone,
+    leased_until timestamp with time zone,
+    lease_token uuid,
+    unready_since timestamp with time zone,
+    content_type text DEFAULT 'application/json'::text NOT NULL,
+    run_id bigint,
+    root_id bigint,
+    task_id bigint,
+    task_type text,
+    format text,
+    standard text,
+    CONSTRAINT webhook_delivery_attempts_check CHECK ((attempts >= 0)),
+    CONSTRAINT webhook_delivery_delivered_at_check CHECK (((delivered_at >= '1900-01-01 00:00:00+00'::timestamp with time zone) AND (delivered_at < '9999-01-01 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT webhook_delivery_event_type_check CHECK ((event_type = ANY (ARRAY['PIPELINE_FAILED'::text, 'PIPELINE_COMPLETED'::text, 'RUN_FAILED'::text, 'SCHEDULE_PAUSED'::text, 'TYPE_ORPHANED'::text]))),
+    CONSTRAINT webhook_delivery_has_time CHECK (((status <> 'PENDING'::text) OR (next_attempt_at IS NOT NULL))),
+    CONSTRAINT webhook_delivery_leased_until_check CHECK (((leased_until >= '1900-01-01 00:00:00+00'::timestamp with time zone) AND (leased_until < '9999-01-01 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT webhook_delivery_next_attempt_at_check CHECK (((next_attempt_at >= '1900-01-01 00:00:00+00'::timestamp with time zone) AND (next_attempt_at < '9999-01-01 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT webhook_delivery_says_of_what CHECK (
+CASE event_type
+    WHEN 'RUN_FAILED'::text THEN (num_nulls(run_id, root_id, task_id) = 0)
+    WHEN 'SCHEDULE_PAUSED'::text THEN (task_id IS NOT NULL)
+    WHEN 'TYPE_ORPHANED'::text THEN (task_type IS NOT NULL)
+    ELSE (num_nulls(plan_id, round) = 0)
+END),
+    CONSTRAINT webhook_delivery_status_check CHECK ((status = ANY (ARRAY['PENDING'::text, 'DELIVERED'::text, 'EXHAUSTED'::text, 'DISABLED'::text])))
+);
+
+
+--
+-- Name: TABLE webhook_delivery; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON TABLE rowrun.webhook_delivery IS 'One message to one webhook, kept until it is delivered or given up.';
+
+
+--
+-- Name: COLUMN webhook_delivery.id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook_delivery.id IS 'Key.';
+
+
+--
+-- Name: COLUMN webhook_delivery.webhook_id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook_delivery.webhook_id IS 'To whom.';
+
+
+--
+-- Name: COLUMN webhook_delivery.plan_id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook_delivery.plan_id IS 'Of which plan; it may be gone. NULL: of a task without one.';
+
+
+--
+-- Name: COLUMN webhook_delivery.round; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook_delivery.round IS 'Of which of its rounds.';
+
+
+--
+-- Name: COLUMN webhook_delivery.event_type; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook_delivery.event_type IS 'PIPELINE_FAILED, PIPELINE_COMPLETED, RUN_FAILED, SCHEDULE_PAUSED or TYPE_ORPHANED.';
+
+
+--
+-- Name: COLUMN webhook_delivery.message_id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook_delivery.message_id IS 'The same over all tries: receivers drop what they have seen.';
+
+
+--
+-- Name: COLUMN webhook_delivery.payload; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook_delivery.payload IS 'The exact body, from the first try on: with it some formats get the URL of the dashboard.';
+
+
+--
+-- Name: COLUMN webhook_delivery.status; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook_delivery.status IS 'PENDING, DELIVERED, EXHAUSTED (every try failed) or DISABLED (the receiver said 410).';
+
+
+--
+-- Name: COLUMN webhook_delivery.attempts; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook_delivery.attempts IS 'How many tries there were.';
+
+
+--
+-- Name: COLUMN webhook_delivery.next_attempt_at; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook_delivery.next_attempt_at IS 'When a PENDING one is tried next.';
+
+
+--
+-- Name: COLUMN webhook_delivery.response_code; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook_delivery.response_code IS 'HTTP status of the last answer.';
+
+
+--
+-- Name: COLUMN webhook_delivery.last_error; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook_delivery.last_error IS 'Why the last try failed.';
+
+
+--
+-- Name: COLUMN webhook_delivery.created_at; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook_delivery.created_at IS 'When the event was decided.';
+
+
+--
+-- Name: COLUMN webhook_delivery.delivered_at; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook_delivery.delivered_at IS 'When a receiver took it.';
+
+
+--
+-- Name: COLUMN webhook_delivery.leased_until; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook_delivery.leased_until IS 'Internal: until when its sender is trusted to be at it.';
+
+
+--
+-- Name: COLUMN webhook_delivery.lease_token; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook_delivery.lease_token IS 'Internal: which sender that is.';
+
+
+--
+-- Name: COLUMN webhook_delivery.unready_since; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook_delivery.unready_since IS 'Internal: since when whoever tried it had no URL or secret for it.';
+
+
+--
+-- Name: COLUMN webhook_delivery.content_type; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook_delivery.content_type IS 'What the body is, for the header of that name.';
+
+
+--
+-- Name: COLUMN webhook_delivery.run_id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook_delivery.run_id IS 'Of RUN_FAILED: the run; it may be gone.';
+
+
+--
+-- Name: COLUMN webhook_delivery.root_id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook_delivery.root_id IS 'Of RUN_FAILED: the first run of its chain.';
+
+
+--
+-- Name: COLUMN webhook_delivery.task_id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook_delivery.task_id IS 'Of RUN_FAILED and SCHEDULE_PAUSED: the task; it may be gone.';
+
+
+--
+-- Name: COLUMN webhook_delivery.task_type; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook_delivery.task_type IS 'Of events outside plans: the type of task.';
+
+
+--
+-- Name: COLUMN webhook_delivery.format; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook_delivery.format IS 'The webhook''s, when the event was decided; NULL: it was decided by release 0.1.';
+
+
+--
+-- Name: COLUMN webhook_delivery.standard; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.webhook_delivery.standard IS 'Internal: the standard body, until the first try; NULL: payload is final.';
+
+
+--
+-- Name: health; Type: VIEW; Schema: rowrun; Owner: -
+--
+
+CREATE VIEW rowrun.health WITH (security_invoker='true') AS
+ WITH overdue AS MATERIALIZED (
+        ( SELECT r.judge_at AS due,
+            r.task_id,
+            r.tick
+           FROM rowrun.task_run r
+          WHERE ((r.judge_at < (now() - '00:00:10'::interval)) AND (r.plan_id IS NULL) AND (r.database_id IS NULL))
+          ORDER BY r.judge_at
+         LIMIT 10000)
+        UNION ALL
+        ( SELECT r.judge_at,
+            r.task_id,
+            r.tick
+           FROM rowrun.task_run r
+          WHERE ((r.judge_at < (now() - '00:00:10'::interval)) AND ((r.plan_id IS NOT NULL) OR (r.database_id IS NOT NULL)))
+          ORDER BY r.judge_at
+         LIMIT 10000)
+        UNION ALL
+         SELECT f.due,
+            f.task_id,
+            f.tick
+           FROM ( SELECT GREATEST(r.run_at, r.created_at) AS due,
+                    r.task_id,
+                    r.tick
+                   FROM rowrun.task_run r
+                  WHERE ((r.status = 'PENDING'::text) AND (r.cause = 'PLAN'::text) AND (r.plan_id IS NULL))
+                  ORDER BY r.plan_id, r.priority DESC, r.run_at, r.id
+                 LIMIT 10000) f
+          WHERE (f.due < (now() - '00:00:10'::interval))
+        ), available AS MATERIALIZED (
+         SELECT r.available_at,
+            r.task_id,
+            r.tick
+           FROM rowrun.task_run r
+          WHERE (r.status = 'AVAILABLE'::text)
+         LIMIT 10000
+        ), backlog AS MATERIALIZED (
+         SELECT o.created_at AS since,
+                CASE
+                    WHEN (NOT w.enabled) THEN 'disabled'::text
+                    WHEN (o.unready_since IS NOT NULL) THEN 'unready'::text
+                    WHEN (o.attempts > 0) THEN 'refused'::text
+                    ELSE 'due'::text
+                END AS reason
+           FROM (rowrun.webhook w
+             CROSS JOIN LATERAL ( SELECT d.created_at,
+                    d.unready_since,
+                    d.attempts
+                   FROM rowrun.webhook_delivery d
+                  WHERE ((d.webhook_id = w.id) AND (d.status = 'PENDING'::text))
+                  ORDER BY d.created_at
+                 LIMIT 1) o)
+        )
+ SELECT ( SELECT count(*) AS count
+           FROM rowrun.replica_heartbeat h
+          WHERE ((h.state <> 'DEAD'::text) AND (NOT h.worker) AND (h.role = 'worker'::text) AND ((h.last_heartbeat + h.lease) > clock_timestamp()))) AS live_replicas,
+    ( SELECT
+                CASE
+                    WHEN isfinite(min(a.available_at)) THEN (clock_timestamp() - min(a.available_at))
+                    ELSE NULL::interval
+                END AS "case"
+           FROM available a) AS oldest_available,
+    ( SELECT count(*) AS count
+           FROM overdue) AS overdue_pending,
+    ( SELECT
+                CASE
+                    WHEN isfinite(min(o.due)) THEN (clock_timestamp() - min(o.due))
+                    ELSE NULL::interval
+                END AS "case"
+           FROM overdue o) AS overdue_for,
+    ( SELECT count(*) AS count
+           FROM ( SELECT
+                   FROM rowrun.task_run r
+                  WHERE ((r.status = 'RUNNING'::text) AND (r.replica_id IS NOT NULL) AND (NOT (EXISTS ( SELECT
+                           FROM rowrun.replica_heartbeat h
+                          WHERE ((h.replica_id = r.replica_id) AND
+                                CASE h.state
+                                    WHEN 'DEAD'::text THEN h.worker
+                                    ELSE ((h.last_heartbeat + h.lease) > clock_timestamp())
+                                END)))))
+                 LIMIT 10000) s) AS stale_runs,
+    ( SELECT count(*) AS count
+           FROM rowrun.orphan_type) AS orphan_types,
+    ( SELECT (COALESCE(sum((o.pending + o.available)), (0)::numeric))::bigint AS "coalesce"
+           FROM rowrun.orphan_type o) AS orphan_runs,
+    ( SELECT count(*) AS count
+           FROM backlog b
+          WHERE (b.reason = ANY (ARRAY['refused'::text, 'unready'::text]))) AS failing_webhooks,
+    ( SELECT
+                CASE
+                    WHEN isfinite(min(b.since)) THEN (clock_timestamp() - min(b.since))
+                    ELSE NULL::interval
+                END AS "case"
+           FROM backlog b
+          WHERE (b.reason = 'disabled'::text)) AS delivery_disabled_for,
+    ( SELECT
+                CASE
+                    WHEN isfinite(min(b.since)) THEN (clock_timestamp() - min(b.since))
+                    ELSE NULL::interval
+                END AS "case"
+           FROM backlog b
+          WHERE (b.reason = 'due'::text)) AS delivery_due_for,
+    ( SELECT
+                CASE
+                    WHEN isfinite(min(b.since)) THEN (clock_timestamp() - min(b.since))
+                    ELSE NULL::interval
+                END AS "case"
+           FROM backlog b
+          WHERE (b.reason = 'refused'::text)) AS delivery_refused_for,
+    ( SELECT
+                CASE
+                    WHEN isfinite(min(b.since)) THEN (clock_timestamp() - min(b.since))
+                    ELSE NULL::interval
+                END AS "case"
+           FROM backlog b
+          WHERE (b.reason = 'unready'::text)) AS delivery_unready_for,
+    ( SELECT count(DISTINCT x.task_id) AS count
+           FROM ( SELECT o.task_id,
+                    o.tick
+                   FROM overdue o
+                UNION ALL
+                 SELECT a.task_id,
+                    a.tick
+                   FROM available a) x
+          WHERE (x.tick < (clock_timestamp() - '00:01:00'::interval))) AS missed_schedules,
+    ( SELECT count(*) AS count
+           FROM rowrun.task k
+          WHERE (k.schedule_error IS NOT NULL)) AS stopped_schedules,
+    pg_notification_queue_usage() AS notify_queue,
+    ( SELECT
+                CASE
+                    WHEN (NOT pg_is_in_recovery()) THEN (pg_wal_lsn_diff(pg_current_wal_lsn(), s.confirmed_flush_lsn))::bigint
+                    ELSE NULL::bigint
+                END AS "case"
+           FROM pg_replication_slots s
+          WHERE (s.slot_name = ( SELECT ('rowrun_stream_'::text || "left"((d.id)::text, 8))
+                   FROM rowrun.deployment d))) AS slot_lag,
+    ( SELECT count(*) AS count
+           FROM rowrun.replica_heartbeat h
+          WHERE ((h.state <> 'DEAD'::text) AND (h.role = 'admin'::text) AND ((h.last_heartbeat + h.lease) > clock_timestamp()))) AS live_admins;
+
+
+--
+-- Name: VIEW health; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON VIEW rowrun.health IS 'How the deployment stands, in one row. live_replicas are those that claim: no admin, and no program that claims by functions. Counts of runs end at 10,000 (overdue_pending: 30,000), and what is oldest is so among these. Durations are NULL where there is nothing. orphan_types and orphan_runs are what a replica has counted last; missed_schedules have a tick that should have started over a minute ago; stale_runs are RUNNING under a replica or worker whose lease is over; slot_lag is in bytes.';
+
+
+--
 -- Name: job; Type: VIEW; Schema: rowrun; Owner: -
 --
 
@@ -9943,61 +10783,6 @@ COMMENT ON VIEW rowrun.orphan_task_run IS 'Runs that wait and that no live repli
 
 
 --
--- Name: orphan_type; Type: TABLE; Schema: rowrun; Owner: -
---
-
-CREATE TABLE rowrun.orphan_type (
-    type text NOT NULL,
-    first_seen timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    announced_at timestamp with time zone,
-    pending bigint NOT NULL,
-    available bigint NOT NULL
-);
-
-
---
--- Name: TABLE orphan_type; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON TABLE rowrun.orphan_type IS 'Types of orphan_task_run as the last look found them, counted as far as that went.';
-
-
---
--- Name: COLUMN orphan_type.type; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.orphan_type.type IS 'Key.';
-
-
---
--- Name: COLUMN orphan_type.first_seen; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.orphan_type.first_seen IS 'Since when.';
-
-
---
--- Name: COLUMN orphan_type.announced_at; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.orphan_type.announced_at IS 'When the stream last said so.';
-
-
---
--- Name: COLUMN orphan_type.pending; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.orphan_type.pending IS 'How many are PENDING.';
-
-
---
--- Name: COLUMN orphan_type.available; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.orphan_type.available IS 'How many are AVAILABLE.';
-
-
---
 -- Name: plan_id_seq; Type: SEQUENCE; Schema: rowrun; Owner: -
 --
 
@@ -10107,7 +10892,8 @@ CREATE VIEW rowrun.replica_status WITH (security_invoker='true') AS
            FROM rowrun.deployment d)) AS stream,
     h.wake_source,
     h.paused_at,
-    h.worker
+    h.worker,
+    h.role
    FROM rowrun.replica_heartbeat h;
 
 
@@ -10143,7 +10929,7 @@ CREATE TABLE rowrun.schema_object (
 -- Name: TABLE schema_object; Type: COMMENT; Schema: rowrun; Owner: -
 --
 
-COMMENT ON TABLE rowrun.schema_object IS 'What the schema was made of, for `rowrun doctor`. Migrations: 5dc6c672802c6be1';
+COMMENT ON TABLE rowrun.schema_object IS 'What the schema was made of, for `rowrun doctor`. Migrations: c12762aeaca7d03e';
 
 
 --
@@ -10602,259 +11388,6 @@ COMMENT ON COLUMN rowrun.task_type.changed_at IS 'When it last changed.';
 
 
 --
--- Name: webhook; Type: TABLE; Schema: rowrun; Owner: -
---
-
-CREATE TABLE rowrun.webhook (
-    id bigint NOT NULL,
-    project text DEFAULT 'default'::text NOT NULL,
-    name text DEFAULT ''::text NOT NULL,
-    url text NOT NULL,
-    secret_ref text,
-    events text[] DEFAULT '{PIPELINE_FAILED,PIPELINE_COMPLETED}'::text[] NOT NULL,
-    format text DEFAULT 'standard'::text NOT NULL,
-    enabled boolean DEFAULT true NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL
-);
-
-
---
--- Name: TABLE webhook; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON TABLE rowrun.webhook IS 'Who is told when a plan of its project fails or completes.';
-
-
---
--- Name: COLUMN webhook.id; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.webhook.id IS 'Key.';
-
-
---
--- Name: COLUMN webhook.project; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.webhook.project IS 'Plans of this project.';
-
-
---
--- Name: COLUMN webhook.name; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.webhook.name IS 'Free text for people.';
-
-
---
--- Name: COLUMN webhook.url; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.webhook.url IS 'http or https without credentials, or where the sidecar finds it: env:NAME, file:PATH.';
-
-
---
--- Name: COLUMN webhook.secret_ref; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.webhook.secret_ref IS 'Where the sidecar finds the signing secrets: env:NAME, file:PATH; NULL: unsigned.';
-
-
---
--- Name: COLUMN webhook.events; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.webhook.events IS 'Of PIPELINE_FAILED and PIPELINE_COMPLETED those that are wanted.';
-
-
---
--- Name: COLUMN webhook.format; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.webhook.format IS 'standard (Standard Webhooks), slack, teams, discord or cloudevents.';
-
-
---
--- Name: COLUMN webhook.enabled; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.webhook.enabled IS 'While false nothing is sent: what is PENDING waits, new events are not addressed to it.';
-
-
---
--- Name: COLUMN webhook.created_at; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.webhook.created_at IS 'When it was inserted.';
-
-
---
--- Name: webhook_delivery; Type: TABLE; Schema: rowrun; Owner: -
---
-
-CREATE TABLE rowrun.webhook_delivery (
-    id bigint NOT NULL,
-    webhook_id bigint NOT NULL,
-    plan_id bigint NOT NULL,
-    round integer NOT NULL,
-    event_type text NOT NULL,
-    message_id text NOT NULL,
-    payload text NOT NULL,
-    status text DEFAULT 'PENDING'::text NOT NULL,
-    attempts integer DEFAULT 0 NOT NULL,
-    next_attempt_at timestamp with time zone DEFAULT now(),
-    response_code integer,
-    last_error text,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    delivered_at timestamp with time zone,
-    leased_until timestamp with time zone,
-    lease_token uuid,
-    unready_since timestamp with time zone,
-    content_type text DEFAULT 'application/json'::text NOT NULL,
-    CONSTRAINT webhook_delivery_attempts_check CHECK ((attempts >= 0)),
-    CONSTRAINT webhook_delivery_delivered_at_check CHECK (((delivered_at >= '1900-01-01 00:00:00+00'::timestamp with time zone) AND (delivered_at < '9999-01-01 00:00:00+00'::timestamp with time zone))),
-    CONSTRAINT webhook_delivery_event_type_check CHECK ((event_type = ANY (ARRAY['PIPELINE_FAILED'::text, 'PIPELINE_COMPLETED'::text]))),
-    CONSTRAINT webhook_delivery_has_time CHECK (((status <> 'PENDING'::text) OR (next_attempt_at IS NOT NULL))),
-    CONSTRAINT webhook_delivery_leased_until_check CHECK (((leased_until >= '1900-01-01 00:00:00+00'::timestamp with time zone) AND (leased_until < '9999-01-01 00:00:00+00'::timestamp with time zone))),
-    CONSTRAINT webhook_delivery_next_attempt_at_check CHECK (((next_attempt_at >= '1900-01-01 00:00:00+00'::timestamp with time zone) AND (next_attempt_at < '9999-01-01 00:00:00+00'::timestamp with time zone))),
-    CONSTRAINT webhook_delivery_status_check CHECK ((status = ANY (ARRAY['PENDING'::text, 'DELIVERED'::text, 'EXHAUSTED'::text, 'DISABLED'::text])))
-);
-
-
---
--- Name: TABLE webhook_delivery; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON TABLE rowrun.webhook_delivery IS 'One message to one webhook, kept until it is delivered or given up.';
-
-
---
--- Name: COLUMN webhook_delivery.id; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.webhook_delivery.id IS 'Key.';
-
-
---
--- Name: COLUMN webhook_delivery.webhook_id; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.webhook_delivery.webhook_id IS 'To whom.';
-
-
---
--- Name: COLUMN webhook_delivery.plan_id; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.webhook_delivery.plan_id IS 'Of which plan; it may be gone.';
-
-
---
--- Name: COLUMN webhook_delivery.round; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.webhook_delivery.round IS 'Of which of its rounds.';
-
-
---
--- Name: COLUMN webhook_delivery.event_type; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.webhook_delivery.event_type IS 'PIPELINE_FAILED or PIPELINE_COMPLETED.';
-
-
---
--- Name: COLUMN webhook_delivery.message_id; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.webhook_delivery.message_id IS 'The same over all tries: receivers drop what they have seen.';
-
-
---
--- Name: COLUMN webhook_delivery.payload; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.webhook_delivery.payload IS 'The exact body.';
-
-
---
--- Name: COLUMN webhook_delivery.status; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.webhook_delivery.status IS 'PENDING, DELIVERED, EXHAUSTED (every try failed) or DISABLED (the receiver said 410).';
-
-
---
--- Name: COLUMN webhook_delivery.attempts; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.webhook_delivery.attempts IS 'How many tries there were.';
-
-
---
--- Name: COLUMN webhook_delivery.next_attempt_at; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.webhook_delivery.next_attempt_at IS 'When a PENDING one is tried next.';
-
-
---
--- Name: COLUMN webhook_delivery.response_code; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.webhook_delivery.response_code IS 'HTTP status of the last answer.';
-
-
---
--- Name: COLUMN webhook_delivery.last_error; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.webhook_delivery.last_error IS 'Why the last try failed.';
-
-
---
--- Name: COLUMN webhook_delivery.created_at; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.webhook_delivery.created_at IS 'When the event was decided.';
-
-
---
--- Name: COLUMN webhook_delivery.delivered_at; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.webhook_delivery.delivered_at IS 'When a receiver took it.';
-
-
---
--- Name: COLUMN webhook_delivery.leased_until; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.webhook_delivery.leased_until IS 'Internal: until when its sender is trusted to be at it.';
-
-
---
--- Name: COLUMN webhook_delivery.lease_token; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.webhook_delivery.lease_token IS 'Internal: which sender that is.';
-
-
---
--- Name: COLUMN webhook_delivery.unready_since; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.webhook_delivery.unready_since IS 'Internal: since when whoever tried it had no URL or secret for it.';
-
-
---
--- Name: COLUMN webhook_delivery.content_type; Type: COMMENT; Schema: rowrun; Owner: -
---
-
-COMMENT ON COLUMN rowrun.webhook_delivery.content_type IS 'What the body is, for the header of that name.';
-
-
---
 -- Name: webhook_delivery_id_seq; Type: SEQUENCE; Schema: rowrun; Owner: -
 --
 
@@ -11015,7 +11548,7 @@ INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_bounds(rowrun.t
 INSERT INTO rowrun.code_object VALUES ('function rowrun.is_scheduling()', 'dd0c550cf83f71593a7863d60d699cf5', 23, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.unstarted(rowrun.task_run)', 'be9dfbcd135cbacfa86d0f312c0a765b', 24, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.is_blocked_at_insert(rowrun.task_run, timestamptz, boolean)', 'e692bde5eb05daa13c74dfbcdc966915', 25, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_fill()', 'e791c4788fd52831434509ccd9260f58', 26, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_fill()', '9c1e5d5868c7d7d35b0c486712b98a0e', 26, NULL);
 INSERT INTO rowrun.code_object VALUES ('trigger task_run_fill ON rowrun.task_run', '318372db143b0572f14f6e0ec43e59a5', 27, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_guard()', '905d029e299d7603333908a336070680', 28, NULL);
 INSERT INTO rowrun.code_object VALUES ('trigger task_run_guard ON rowrun.task_run', '726df5607d3fd6f33d65988ab7609b2a', 29, NULL);
@@ -11023,7 +11556,7 @@ INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_fixed()', '031b
 INSERT INTO rowrun.code_object VALUES ('trigger task_run_fixed ON rowrun.task_run', 'c7d0bb6195c05e48479a86c417626beb', 31, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_keep()', 'e4b9de20abfc5d5a1fdc3faf615b4780', 32, NULL);
 INSERT INTO rowrun.code_object VALUES ('trigger task_run_keep ON rowrun.task_run', '4864a0f99913f4106ad0d6bd41312628', 33, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.replica_heartbeat_fill()', '4abdf16019eb25d4dffcf2ee10bcb33a', 34, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.replica_heartbeat_fill()', '52537c810f7adba773696423d5776022', 34, NULL);
 INSERT INTO rowrun.code_object VALUES ('trigger replica_heartbeat_fill ON rowrun.replica_heartbeat', 'f6ede88b4cc1520b75b3531c53117c73', 35, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.may_notify()', '8322e4baa842db1870fd3bb954faaab8', 36, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.notify_look()', '2cf278287f1b8c7f7422065c440e7a12', 37, NULL);
@@ -11041,7 +11574,7 @@ INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_ready(bigint)', 'fb
 INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_blocked(rowrun.task_run)', '3cb03a74a083e53d7e6873986e693166', 49, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_inserted()', '2b7c5913d808f9f1eb76eb7e67ba6d01', 50, NULL);
 INSERT INTO rowrun.code_object VALUES ('trigger task_run_inserted ON rowrun.task_run', 'e151e459624d2077aad791581840d432', 51, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_edited()', '7927a77817ca8ecebe7b23ab2bbf8a70', 52, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_edited()', '730406d02352ad09b4f70b1909f7f1f1', 52, NULL);
 INSERT INTO rowrun.code_object VALUES ('trigger task_run_edited ON rowrun.task_run', '683769d15c7ffe5239e8e87946e80ad0', 53, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_deleted()', '695e20b4efa5ff32ff2f30cebc5fbfa0', 54, NULL);
 INSERT INTO rowrun.code_object VALUES ('trigger task_run_deleted ON rowrun.task_run', 'a6b45706573e42fe0317c26aee7e57cf', 55, NULL);
@@ -11102,11 +11635,11 @@ INSERT INTO rowrun.code_object VALUES ('function rowrun.promote_next_version(tex
 INSERT INTO rowrun.code_object VALUES ('function rowrun.promote_next_of_plans(bigint[], integer, rowrun.claim_request)', '89eb6f3e564fe25ac5d40f6a55496da6', 110, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.next_run_id()', '3f06e2216078e37e55b2dba82ae9b5fa', 111, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.next_log_id()', '67fb5a66b510526e850f0019d2dfad3d', 112, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.end_batch(bigint[], uuid[], text[], jsonb[], text[], bigint[], boolean)', '0082836a17d1a1df9d0f9b4d8e817dfb', 113, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.end_batch(bigint[], uuid[], text[], jsonb[], text[], bigint[], boolean)', 'a7264a7d8614693cd1099b2e8b7b6227', 113, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.end_runs(bigint[], uuid[], text[], jsonb[], text[], bigint[])', '4d244a38d277e4409edd39e557618a8f', 114, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.check_isolation()', 'ccf59a9fda092938222c988f5e2c5d01', 115, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.define_task(text, text, jsonb, text, text, text, boolean, integer, interval, interval, integer, interval, text, jsonb)', '8b17fa17b3c659b70c50701b573dd638', 116, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.create_plan(text, jsonb, text, integer, text)', 'eeab80afa760e77e113b313c25352e78', 117, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.create_plan(text, jsonb, text, integer, text)', '667f6140d1a7db0d99e209a7d8cb9155', 117, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.run_task(bigint, jsonb, timestamptz, integer, text)', 'eba9aaaf1049a7276fb53536587703c2', 118, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.run_task(text, jsonb, timestamptz, integer, text)', 'e3e1da01c9709dd222d629d6260f57a1', 119, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.run_tasks(bigint[], timestamptz)', '0d5a66f6e62028e6cefe59da993430b0', 120, NULL);
@@ -11128,176 +11661,190 @@ INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_dependency(bigint
 INSERT INTO rowrun.code_object VALUES ('view rowrun.job', 'ea6aaa36a7ac40e2ece035da85f4fd66', 136, NULL);
 INSERT INTO rowrun.code_object VALUES ('view rowrun.task_status', 'b3f88727cb7754462331b1e450566bde', 137, NULL);
 INSERT INTO rowrun.code_object VALUES ('view rowrun.plan_status', 'fbbfa9cf2dba4f79511dd452249e7157', 138, NULL);
-INSERT INTO rowrun.code_object VALUES ('view rowrun.replica_status', 'f8d34c4686fedf18a445ef77e23bdbd2', 139, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.replica_status', 'd70b3f34d8ef74625fe0e4206929de97', 139, NULL);
 INSERT INTO rowrun.code_object VALUES ('view rowrun.failed_run', '309de8bca0fbdb2b45b652f94a5f714f', 140, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.ago(interval)', 'e3169506746f5e30d50d06712f33187b', 141, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.able_replicas(rowrun.task_run, timestamptz)', 'cb0dfafdf027d000352bfe2d20d217df', 142, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.database_stands(text)', '0fd98b489c803919e96b5a68cdca6f9f', 143, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.other_versions(text, text)', '40ab0605917a58dd1b693fe3ec93f72b', 144, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.stuck_on_database(text, timestamptz)', '2c47d729863ac416f89b9ca38555f9d4', 145, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.sequential_ahead(text, text, timestamptz)', 'e1a6d875b1a8cca2a63b268c06997e25', 146, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for_database(bigint[], timestamptz)', 'ed5b6ef4a0bfc0af44baad487b0ac7db', 147, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_stands(bigint, timestamptz)', 'e0cfd03619fa13b06cd117ab2ba5d72f', 148, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.failed_task(bigint, text)', '30edb095787d5de972b9289e586a9fe9', 149, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.tasks_ahead(bigint)', '59e6c53b6dd3bdd1a98c1598f4b784aa', 150, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for_plan(bigint[], timestamptz)', '81566fe5f59d40d7ffe31c7cc10d2170', 151, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.kind_stands(text, text, text, jsonb, timestamptz, boolean)', '49609216cb48c6359768e328347798cc', 152, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for_replica(bigint[], timestamptz)', '0d17b36fc66cadcbb2c09b131887a20f', 153, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.passed_by(bigint[], timestamptz)', 'f2ba88c501dd8907c84e8cdfc5b35ad4', 154, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_runs(bigint[])', '5d5f48aba8a5068d2ac2b6da76aa16fc', 155, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_pages()', '1008ba1c44f69a5b5fa97a66eed5c9e6', 156, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for(bigint[])', '36fd0166504319a1551cd021c2909ee1', 157, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting(bigint)', 'f99b53dd0d1f8472c820743cdb239600', 158, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.next_delivery_id()', 'b060dc5d3283d391296e481d16d7eb08', 159, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_fill()', '0b8e6011780264cd05daaf07174a3067', 160, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger webhook_fill ON rowrun.webhook', 'fcf8b5ed257def35f0ad8e80b0a252f8', 161, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.chat_message(jsonb)', 'f02042a8626d4094f1ce7d78fb212cf0', 162, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.chat_line(text)', '63b39ba471019f09c06ed87a59a342b5', 163, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.slack_text(text)', '69d41a0a31e783069696716f05337592', 164, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.slack_body(text, text, text[], text)', '0ee0754f7f3c04dd6805cffd05cd2ad8', 165, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.teams_text(text, jsonb)', '792ff2104d1b16e786c6a3f9c2eb79c7', 166, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.teams_body(text, text, text[], text)', '97661a68ec21dac526e7533176b1437d', 167, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.discord_text(text)', 'f605f3c3a11e2aab806ebf920492a2a3', 168, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.discord_body(text, text, text[], text, text)', '315130f735fa35a0147a8888fdb93199', 169, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_body(text, text, text, text)', '775935cafcd1a03a382789c1c9e1f533', 170, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_content_type(text)', '71681d28c37b4dbb99bd5ee09376fc56', 171, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.address_event(bigint[], text, bigint, integer, text)', '61c19370b11fd4401b33fba68e5f871d', 172, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_changed()', 'c418df9be2d4c5184a122ea5437f7a04', 173, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger webhook_changed ON rowrun.webhook', '02c179264815b016aa3d3fb6fcbba0d7', 174, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger webhook_delivery_changed ON rowrun.webhook_delivery', '4be76b7afd68c3a7e922abfaeb487a01', 175, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_deleted()', '51f27b2ab46d7cfdcb7498486cc1c022', 176, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger webhook_deleted ON rowrun.webhook', '99865f30fd49ca6d26dd2bb2abc42c78', 177, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_webhook(bigint)', 'dd3b7cb9f9e6d3563fc492b5e6e235a7', 178, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.due_event(rowrun.plan)', '904f100dad7be73f6c33048b398a9259', 179, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_message(rowrun.plan, text)', '109479d041a15c2f4053f924a01edd14', 180, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.announce_plans(bigint[])', '10846e54b6622c66cf82574e9e596856', 181, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.begin_round(bigint, integer, boolean)', '7e359607beef09124f26303e701d511b', 182, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.next_rounds(bigint[])', '48763f3d8816c995bd331ed460161eaa', 183, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.begin_rounds(bigint[], boolean)', 'fcee58bb319fd53f1a3b590efbcf9283', 184, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.settle_plans(bigint[], jsonb, boolean)', 'f90449bff5c9bfa3ead900250f8a9d6e', 185, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.check_plan(bigint)', 'e5d5111ec90e7e03cc856f02574d7feb', 186, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.run_plan(bigint)', '7c96fb2708df6ce21ad136da3e605190', 187, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.retry_plan(bigint)', '19c7901d46f481a46dda126b65113499', 188, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_plan(bigint, text)', '8fda9146adc8371e72d72576fc106da7', 189, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.set_skipped(bigint, boolean, text)', '2ff53f25ee1a4593b4c6edc603501ccf', 190, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.skip_task(bigint, text)', '3e7ca83a3336a03e7a9ee7be70cbedbe', 191, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.unskip_task(bigint)', '625284c096d21284ea17d77325186696', 192, NULL);
-INSERT INTO rowrun.code_object VALUES ('publication rowrun_stream', '328c87449a7de51d55c62437631119d1', 193, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.cron_field(text, text, integer, integer, text[])', '845e32d697982e6a20083a5ca240339b', 194, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.go_duration(text)', '64552a711fae61a7dcb7b6272e99ca40', 195, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.cron_local(bigint, bigint, bigint, bigint, bigint, boolean, timestamp)', 'ae4d16c125f6a881471dfb0ea0cba849', 196, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.utc_offset(text, timestamptz)', '3bb3711395543d0e86276f695bf12252', 197, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.clock_change(text, timestamptz, timestamptz)', '67f4248f17f2efbf786ba0bb4b641473', 198, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.parse_schedule(text)', '28b693b8ff67046df0ff60045a90983e', 199, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.tick_after(bigint[], text, timestamptz, timestamptz)', 'ccb3defa3a43e7c45327494ca7310a03', 200, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.next_tick(text, text, timestamptz, timestamptz)', '8a90a8443e4a6dc3bf36d8b53b5a73e4', 201, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_schedule_fill()', '4c4b9fe6a8197865a2de132e97cec225', 202, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.known_zone(text)', '0ee0bab582c6ad0975f481b665ce958b', 203, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_author_schedule ON rowrun.task', '365ae4bc91892e67018741af642d403c', 204, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_schedule_fill ON rowrun.task', '4f5938b8b2e8253ea27bdf4cdba45536', 205, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_schedule_refill ON rowrun.task', '0f6f7dcc185eaddd8edc6a6014d96a9e', 206, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.tick_that_follows(rowrun.task, rowrun.task_run, timestamptz)', '3071994bc6585d5c210197810006871c', 207, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.missed_at(rowrun.task, timestamptz)', '7d1480ac39498c24837b2a00fa88c0f5', 208, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.pause_schedule(bigint, text)', 'd385019b4096551d4eda8096c3ec3375', 209, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_after(bigint[])', '8d46a2d6d17ad99871fa81a0d170c0bf', 210, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_ended(bigint[], bigint[])', '7d5d59812f872beb87ce91a9ecbbda9a', 211, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_tick(bigint, text)', 'e6622a69b86c580424214302765b06b3', 212, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_task(bigint, boolean, boolean)', 'becc4945ed5529321a2fd31cdd801ca9', 213, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_scheduled()', 'ef00b1d4574b73b37480a1c7db2e1e8a', 214, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_scheduled ON rowrun.task', '525836fd40934262c1fcf108ffc3cd52', 215, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_rescheduled ON rowrun.task', '2d449b18fa8776fdee0da96cb254d9d5', 216, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.skip_missed(bigint[])', 'ae849e2866a9a78b713f3a43bbfe0df3', 217, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_sweep(bigint, integer)', 'c6f11590b17004000506d83ddd09e0a7', 218, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.handler_task(text)', '9defe2985cf50fb6b2d918576fbb37d7', 219, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_recovery_check()', 'f2ad6a20e13c0a1dfc4c73df8b14dd9a', 220, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_recovery_check ON rowrun.task', '2d0593a482fdecc58940dc9d1707407d', 221, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.handle_ended(bigint[])', 'c982aa5f798c3fb2ab75c46015f79717', 222, NULL);
-INSERT INTO rowrun.code_object VALUES ('view rowrun.orphan_task_run', '7eb9167c4f150d8fa7606b4e68457d8b', 223, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.record_orphans(interval, interval)', 'cc5f002bf9074c84a63e4eb09d5ded0a', 224, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.purge_type(text, interval, bigint, integer)', 'a25d07fe214bcbdc49fdaa42657879e4', 225, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.insert_many(bigint, jsonb, text[], text, timestamptz, integer)', '717df6ed5ae9bd6f42708652604deea2', 226, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_named(text)', 'd816f7d814185b4ef92ae2899a6cfb13', 227, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, jsonb, text[], text, timestamptz, integer)', '42d72b421e647a6b89c1af3f45fe5143', 228, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, jsonb[], text[], text, timestamptz, integer)', '0a2a89e87c009c2f3f4a777f6e8ddc59', 229, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, text, text[], text, timestamptz, integer)', '1d71a934d12febe8865f0fc9d069104e', 230, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, jsonb, text[], text, timestamptz, integer)', 'f5d5e0e76d162ab22218b2e22ef389b7', 231, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, jsonb[], text[], text, timestamptz, integer)', '7aaaa5f5f56c11c540f386ea873716d5', 232, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, text, text[], text, timestamptz, integer)', 'ee4862e986949121b991fcec637ae2be', 233, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.replace_run(bigint, text, jsonb, timestamptz, integer)', '3a65cfabace74c4f6afe2729c573285e', 234, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.replace_run(text, text, jsonb, timestamptz, integer)', 'e8e840bff8e88db5134a23bdcb4f0796', 235, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.worker_claim_of(uuid, bigint)', 'c86df4a5f81c0c6bc56511110fdca8b4', 236, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.register_worker(text, text[], integer, interval)', 'a84733a43af9f86da790189bff26160f', 237, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.worker_problem(uuid, text, text[], integer, interval)', '5aca706f0da991812571b01f0fb69822', 238, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.request_key(bytea)', '649a932c34dc189718a5eac9b24fba8c', 239, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.worker_payload(rowrun.task, rowrun.task_run)', 'c5f18d97705dcdfe391c27ac7c7fa54c', 240, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.claimed_by_request(uuid)', '261019ca160c43c1c65f575a78a69052', 241, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.take_for_worker(uuid, text, text[], integer, interval)', '98c9ed27008a699982d9dba0747d79f8', 242, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.claim_runs(uuid, text, text[], integer, interval)', '1ea5091c576928d6be2e95ba404ae566', 243, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.heartbeat_worker(text, uuid[])', '785fe900422b678b4a689f10b7081638', 244, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.end_worker_runs(uuid[], bigint[], text[], jsonb[], text[])', '736af709168fbc2fa961239836f9c4cd', 245, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.check_results(jsonb)', 'bffc4c090f1f06869b4f8c2b8ee92a59', 246, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.is_uuid(text)', '1228c38d6bbac106b7d9c481a14498f3', 247, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.worker_result(jsonb)', '2976f1d1b8168506bc5b44d499bdc104', 248, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.finish_runs(uuid, text, jsonb, text[], integer, interval)', '9d277a57f526914ea2426321e1b90ed3', 249, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.release_runs(uuid[])', '4ed6fffa555d00f0fb16824f8bed84b4', 250, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.hold_ups()', '1e3ef0e35ff41933bac41ace9aeb55ba', 251, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_operations_fill()', '6742109a71a0805ada7dc2a16891200f', 252, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_author_operations ON rowrun.task', '5f88a95aefcbdda987cf531bd59d14c4', 253, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_operations_fill ON rowrun.task', 'b1ec9fe58768e7f3aa70df95e6853c8d', 254, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.set_replica_paused(text, boolean)', 'f87a64f0e1ba50ff62f5af75aef550c9', 255, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.pause_replica(text)', 'f331e79182826d32aec99688b2a66421', 256, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.resume_replica(text)', 'bca22c761523108e2977183a770ac61d', 257, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.server_identity()', '1098bce595aa3db4dfd84aebae759dd7', 258, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.deployment_elsewhere()', '3fd9728275cfa53d5d02e91890b6eb8c', 259, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.renew_deployment(boolean)', 'f5fc2cc67b13f13240dcd61c7f068b2a', 260, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/tables', '7a70e8d3f95dc8b8fc01f80939f811e6', 261, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/functions', 'c7a50e920c6edea77676c6b1cb13d44a', 262, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/schedules', '8a6866a31d5a62d7591cfe6192a08ff5', 263, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/liveness', 'a1c15cb6f7d8fb2f1d1a4f8162452643', 264, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/operations', 'c24054a0e82fd491acf9fb8e046dbe36', 265, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/workers', 'faee09a09ac4e825d70d80eb4515b4b7', 266, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/excess', '42806fabe1015e1a29b1ff6e58883356', 267, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.health', 'f4e36972b4006fa2cd1449ce64a00d4e', 141, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.ago(interval)', 'e3169506746f5e30d50d06712f33187b', 142, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.able_replicas(rowrun.task_run, timestamptz)', 'cb0dfafdf027d000352bfe2d20d217df', 143, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.database_stands(text)', '0fd98b489c803919e96b5a68cdca6f9f', 144, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.other_versions(text, text)', '40ab0605917a58dd1b693fe3ec93f72b', 145, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.stuck_on_database(text, timestamptz)', '2c47d729863ac416f89b9ca38555f9d4', 146, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.sequential_ahead(text, text, timestamptz)', 'e1a6d875b1a8cca2a63b268c06997e25', 147, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for_database(bigint[], timestamptz)', 'ed5b6ef4a0bfc0af44baad487b0ac7db', 148, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_stands(bigint, timestamptz)', 'e0cfd03619fa13b06cd117ab2ba5d72f', 149, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.failed_task(bigint, text)', '30edb095787d5de972b9289e586a9fe9', 150, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.tasks_ahead(bigint)', '59e6c53b6dd3bdd1a98c1598f4b784aa', 151, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for_plan(bigint[], timestamptz)', '81566fe5f59d40d7ffe31c7cc10d2170', 152, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.kind_stands(text, text, text, jsonb, timestamptz, boolean)', '49609216cb48c6359768e328347798cc', 153, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for_replica(bigint[], timestamptz)', '0d17b36fc66cadcbb2c09b131887a20f', 154, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.passed_by(bigint[], timestamptz)', 'f2ba88c501dd8907c84e8cdfc5b35ad4', 155, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_runs(bigint[])', '5d5f48aba8a5068d2ac2b6da76aa16fc', 156, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_pages()', '1008ba1c44f69a5b5fa97a66eed5c9e6', 157, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for(bigint[])', '36fd0166504319a1551cd021c2909ee1', 158, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting(bigint)', 'f99b53dd0d1f8472c820743cdb239600', 159, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.next_delivery_id()', 'b060dc5d3283d391296e481d16d7eb08', 160, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_fill()', '16b93698265cb3a35a6da1f833d00c13', 161, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger webhook_fill ON rowrun.webhook', 'fcf8b5ed257def35f0ad8e80b0a252f8', 162, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_filter()', '30e44c4bc6785589775f1c63e97defbf', 163, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger webhook_filter ON rowrun.webhook', 'c277d765bba37d914a4d8817f05e3e36', 164, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.filter_fits(jsonb, bigint, text, text, text, jsonb)', '7db8fe4b999642219f97ce4196620c2a', 165, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.chat_message(jsonb)', 'f02042a8626d4094f1ce7d78fb212cf0', 166, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.chat_line(text)', '63b39ba471019f09c06ed87a59a342b5', 167, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.slack_text(text)', '69d41a0a31e783069696716f05337592', 168, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.slack_body(text, text, text[], text)', '0ee0754f7f3c04dd6805cffd05cd2ad8', 169, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.teams_text(text, jsonb)', '792ff2104d1b16e786c6a3f9c2eb79c7', 170, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.teams_body(text, text, text[], text)', '97661a68ec21dac526e7533176b1437d', 171, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.discord_text(text)', 'f605f3c3a11e2aab806ebf920492a2a3', 172, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.discord_body(text, text, text[], text, text)', 'e2f3aa2d9e28236b299fc90964fe8eab', 173, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_body(text, text, text, text)', '783756791fe47d9c0f7cb9ad04c49e58', 174, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_content_type(text)', '71681d28c37b4dbb99bd5ee09376fc56', 175, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.address_event(bigint[], text, bigint, integer, text)', 'f9ad1cff381b4d06139599da6e059918', 176, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.address_task_event(bigint[], text, bigint, bigint, bigint, text, text)', 'c66f061cf3d6521a01320491f598457f', 177, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_called(bigint, text)', 'e38c621418b6624e1ee5274b232c667c', 178, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.announce_failures(bigint[])', 'ef54e7e80ab49eb904037a99799b601f', 179, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.announce_pause(bigint)', '6581af45dae9b56b2dfb012fdc13ea80', 180, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.announce_orphans(text[])', '3c711edef6a853391a13c26269fb1279', 181, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_changed()', 'c418df9be2d4c5184a122ea5437f7a04', 182, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger webhook_changed ON rowrun.webhook', '02c179264815b016aa3d3fb6fcbba0d7', 183, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger webhook_delivery_changed ON rowrun.webhook_delivery', '4be76b7afd68c3a7e922abfaeb487a01', 184, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_deleted()', '51f27b2ab46d7cfdcb7498486cc1c022', 185, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger webhook_deleted ON rowrun.webhook', '99865f30fd49ca6d26dd2bb2abc42c78', 186, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_webhook(bigint)', 'dd3b7cb9f9e6d3563fc492b5e6e235a7', 187, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.due_event(rowrun.plan)', '904f100dad7be73f6c33048b398a9259', 188, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_message(rowrun.plan, text)', '109479d041a15c2f4053f924a01edd14', 189, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.announce_plans(bigint[])', '10846e54b6622c66cf82574e9e596856', 190, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.begin_round(bigint, integer, boolean)', '7e359607beef09124f26303e701d511b', 191, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.next_rounds(bigint[])', '48763f3d8816c995bd331ed460161eaa', 192, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.begin_rounds(bigint[], boolean)', 'fcee58bb319fd53f1a3b590efbcf9283', 193, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.settle_plans(bigint[], jsonb, boolean)', 'f90449bff5c9bfa3ead900250f8a9d6e', 194, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.check_plan(bigint)', 'e5d5111ec90e7e03cc856f02574d7feb', 195, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.run_plan(bigint)', '7c96fb2708df6ce21ad136da3e605190', 196, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.retry_plan(bigint)', '19c7901d46f481a46dda126b65113499', 197, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_plan(bigint, text)', '8fda9146adc8371e72d72576fc106da7', 198, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.set_skipped(bigint, boolean, text)', '2ff53f25ee1a4593b4c6edc603501ccf', 199, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.skip_task(bigint, text)', '3e7ca83a3336a03e7a9ee7be70cbedbe', 200, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.unskip_task(bigint)', '625284c096d21284ea17d77325186696', 201, NULL);
+INSERT INTO rowrun.code_object VALUES ('publication rowrun_stream', '328c87449a7de51d55c62437631119d1', 202, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.cron_field(text, text, integer, integer, text[])', '845e32d697982e6a20083a5ca240339b', 203, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.go_duration(text)', '64552a711fae61a7dcb7b6272e99ca40', 204, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.cron_local(bigint, bigint, bigint, bigint, bigint, boolean, timestamp)', 'ae4d16c125f6a881471dfb0ea0cba849', 205, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.utc_offset(text, timestamptz)', '3bb3711395543d0e86276f695bf12252', 206, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.clock_change(text, timestamptz, timestamptz)', '67f4248f17f2efbf786ba0bb4b641473', 207, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.parse_schedule(text)', '28b693b8ff67046df0ff60045a90983e', 208, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.tick_after(bigint[], text, timestamptz, timestamptz)', 'ccb3defa3a43e7c45327494ca7310a03', 209, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.next_tick(text, text, timestamptz, timestamptz)', '8a90a8443e4a6dc3bf36d8b53b5a73e4', 210, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_schedule_fill()', '4c4b9fe6a8197865a2de132e97cec225', 211, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.known_zone(text)', '0ee0bab582c6ad0975f481b665ce958b', 212, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_author_schedule ON rowrun.task', '365ae4bc91892e67018741af642d403c', 213, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_schedule_fill ON rowrun.task', '4f5938b8b2e8253ea27bdf4cdba45536', 214, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_schedule_refill ON rowrun.task', '0f6f7dcc185eaddd8edc6a6014d96a9e', 215, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.tick_that_follows(rowrun.task, rowrun.task_run, timestamptz)', '3071994bc6585d5c210197810006871c', 216, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.missed_at(rowrun.task, timestamptz)', '7d1480ac39498c24837b2a00fa88c0f5', 217, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.pause_schedule(bigint, text)', 'ea96a2020728e95449f04595faa1e925', 218, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_after(bigint[])', '8d46a2d6d17ad99871fa81a0d170c0bf', 219, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_ended(bigint[], bigint[])', '7d5d59812f872beb87ce91a9ecbbda9a', 220, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_tick(bigint, text)', 'e6622a69b86c580424214302765b06b3', 221, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_task(bigint, boolean, boolean)', 'becc4945ed5529321a2fd31cdd801ca9', 222, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_scheduled()', 'ef00b1d4574b73b37480a1c7db2e1e8a', 223, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_scheduled ON rowrun.task', '525836fd40934262c1fcf108ffc3cd52', 224, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_rescheduled ON rowrun.task', '2d449b18fa8776fdee0da96cb254d9d5', 225, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.skip_missed(bigint[])', 'ae849e2866a9a78b713f3a43bbfe0df3', 226, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_sweep(bigint, integer)', 'c6f11590b17004000506d83ddd09e0a7', 227, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.handler_task(text)', '9defe2985cf50fb6b2d918576fbb37d7', 228, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_recovery_check()', 'f2ad6a20e13c0a1dfc4c73df8b14dd9a', 229, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_recovery_check ON rowrun.task', '2d0593a482fdecc58940dc9d1707407d', 230, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.handle_ended(bigint[])', 'c982aa5f798c3fb2ab75c46015f79717', 231, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.orphan_task_run', '7eb9167c4f150d8fa7606b4e68457d8b', 232, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.record_orphans(interval, interval)', '19a25a170b397df41d703c494d0791b1', 233, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.purge_type(text, interval, bigint, integer)', 'a25d07fe214bcbdc49fdaa42657879e4', 234, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.insert_many(bigint, jsonb, text[], text, timestamptz, integer)', '717df6ed5ae9bd6f42708652604deea2', 235, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_named(text)', 'd816f7d814185b4ef92ae2899a6cfb13', 236, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, jsonb, text[], text, timestamptz, integer)', '42d72b421e647a6b89c1af3f45fe5143', 237, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, jsonb[], text[], text, timestamptz, integer)', '0a2a89e87c009c2f3f4a777f6e8ddc59', 238, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, text, text[], text, timestamptz, integer)', '1d71a934d12febe8865f0fc9d069104e', 239, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, jsonb, text[], text, timestamptz, integer)', 'f5d5e0e76d162ab22218b2e22ef389b7', 240, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, jsonb[], text[], text, timestamptz, integer)', '7aaaa5f5f56c11c540f386ea873716d5', 241, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, text, text[], text, timestamptz, integer)', 'ee4862e986949121b991fcec637ae2be', 242, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.replace_run(bigint, text, jsonb, timestamptz, integer)', '3a65cfabace74c4f6afe2729c573285e', 243, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.replace_run(text, text, jsonb, timestamptz, integer)', 'e8e840bff8e88db5134a23bdcb4f0796', 244, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.worker_claim_of(uuid, bigint)', 'c86df4a5f81c0c6bc56511110fdca8b4', 245, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.register_worker(text, text[], integer, interval)', 'a84733a43af9f86da790189bff26160f', 246, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.worker_problem(uuid, text, text[], integer, interval)', '5aca706f0da991812571b01f0fb69822', 247, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.request_key(bytea)', '649a932c34dc189718a5eac9b24fba8c', 248, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.worker_payload(rowrun.task, rowrun.task_run)', 'c5f18d97705dcdfe391c27ac7c7fa54c', 249, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.claimed_by_request(uuid)', '261019ca160c43c1c65f575a78a69052', 250, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.take_for_worker(uuid, text, text[], integer, interval)', '98c9ed27008a699982d9dba0747d79f8', 251, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.claim_runs(uuid, text, text[], integer, interval)', '1ea5091c576928d6be2e95ba404ae566', 252, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.heartbeat_worker(text, uuid[])', '785fe900422b678b4a689f10b7081638', 253, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.end_worker_runs(uuid[], bigint[], text[], jsonb[], text[])', '736af709168fbc2fa961239836f9c4cd', 254, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.check_results(jsonb)', 'bffc4c090f1f06869b4f8c2b8ee92a59', 255, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.is_uuid(text)', '1228c38d6bbac106b7d9c481a14498f3', 256, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.worker_result(jsonb)', '2976f1d1b8168506bc5b44d499bdc104', 257, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.finish_runs(uuid, text, jsonb, text[], integer, interval)', '9d277a57f526914ea2426321e1b90ed3', 258, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.release_runs(uuid[])', '4ed6fffa555d00f0fb16824f8bed84b4', 259, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.hold_ups()', '1e3ef0e35ff41933bac41ace9aeb55ba', 260, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_operations_fill()', '6742109a71a0805ada7dc2a16891200f', 261, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_author_operations ON rowrun.task', '5f88a95aefcbdda987cf531bd59d14c4', 262, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_operations_fill ON rowrun.task', 'b1ec9fe58768e7f3aa70df95e6853c8d', 263, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.keeps(rowrun.task, text)', 'aab82223e402e0a0947c56e2b3032b41', 264, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_author_retention ON rowrun.task', 'c3f7d6a05b49989794a7d7f82f89e57f', 265, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.set_replica_paused(text, boolean)', 'f87a64f0e1ba50ff62f5af75aef550c9', 266, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.pause_replica(text)', 'f331e79182826d32aec99688b2a66421', 267, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.resume_replica(text)', 'bca22c761523108e2977183a770ac61d', 268, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.server_identity()', '1098bce595aa3db4dfd84aebae759dd7', 269, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.deployment_elsewhere()', '3fd9728275cfa53d5d02e91890b6eb8c', 270, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.renew_deployment(boolean)', 'f5fc2cc67b13f13240dcd61c7f068b2a', 271, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/tables', 'd19bb1a58e58552896bf361ccf7d370d', 272, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/functions', 'a637259082191712509d4b4e865ec42f', 273, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/schedules', '8a6866a31d5a62d7591cfe6192a08ff5', 274, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/liveness', 'a1c15cb6f7d8fb2f1d1a4f8162452643', 275, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/operations', 'c24054a0e82fd491acf9fb8e046dbe36', 276, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/workers', 'faee09a09ac4e825d70d80eb4515b4b7', 277, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/excess', '42806fabe1015e1a29b1ff6e58883356', 278, NULL);
 
 
 --
 -- Data for Name: code_version; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.code_version VALUES (true, 1, '27a00e70fef88b54442b0e563d2bff2e', '2026-11-23 09:28:26.155753+00');
+INSERT INTO rowrun.code_version VALUES (true, 1, '814c759f2a5bd28153128901a0cd8825', '2026-11-23 09:53:51.54367+00');
 
 
 --
 -- Data for Name: deployment; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.deployment VALUES (true, '406bd1c2-555a-4808-b304-19c1f2e1a026', '2026-11-23 09:28:25.303991+00', NULL, NULL, 7711168769571638589, 60225, 1);
+INSERT INTO rowrun.deployment VALUES (true, '0bb2f1ff-316a-42a9-bc96-29477eeef9ec', '2026-11-23 09:53:50.447264+00', NULL, NULL, 7711168769571638589, 60994, 1);
 
 
 --
 -- Data for Name: gate_mark; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (1, 'NO_REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-23 09:28:29.171183+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (2, 'NO_REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-23 09:28:29.179216+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (3, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 09:28:29.486132+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (4, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 09:28:29.501567+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (5, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-23 09:28:29.510593+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (6, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-23 09:28:29.510774+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (7, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 09:28:29.667936+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (8, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-23 09:28:29.671571+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (9, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-23 09:28:29.697002+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (10, 'DEPENDENCY', NULL, NULL, NULL, 11, NULL, NULL, NULL, '2026-11-23 09:28:29.742735+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (11, 'PLAN', NULL, NULL, 1, NULL, NULL, false, NULL, '2026-11-23 09:28:29.749707+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (1, 'NO_REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-23 09:53:57.006182+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (2, 'NO_REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-23 09:53:57.009035+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (3, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 09:53:57.321715+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (4, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 09:53:57.322591+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (5, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-23 09:53:57.328875+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (6, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-23 09:53:57.329047+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (7, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 09:53:57.387862+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (8, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-23 09:53:57.390211+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (9, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-23 09:53:57.405445+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (10, 'DEPENDENCY', NULL, NULL, NULL, 11, NULL, NULL, NULL, '2026-11-23 09:53:57.440347+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (11, 'PLAN', NULL, NULL, 1, NULL, NULL, false, NULL, '2026-11-23 09:53:57.440667+00');
 
 
 --
 -- Data for Name: migration; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.migration VALUES (1, '2026-11-23 09:28:25.303991+00', 'b36626ab3a06481dea4e05a9ece8008e913589a4bad3bca88ef612df7d92a157');
-INSERT INTO rowrun.migration VALUES (2, '2026-11-23 09:28:25.99583+00', '8bc882226c70f7766592c9800ed3983cca0db46231ee8244e630f88154458dd1');
-INSERT INTO rowrun.migration VALUES (3, '2026-11-23 09:28:26.070764+00', '375cfd27ffa9510958576b0a9f6843b5058811141a6483b28d2cc676624ab2e7');
-INSERT INTO rowrun.migration VALUES (4, '2026-11-23 09:28:26.132483+00', '6808320d466e9fc1f608c3f3c15ec7fe9272c6f5c74536344b3716888f2594d8');
+INSERT INTO rowrun.migration VALUES (1, '2026-11-23 09:53:50.447264+00', 'b36626ab3a06481dea4e05a9ece8008e913589a4bad3bca88ef612df7d92a157');
+INSERT INTO rowrun.migration VALUES (2, '2026-11-23 09:53:50.953426+00', '8bc882226c70f7766592c9800ed3983cca0db46231ee8244e630f88154458dd1');
+INSERT INTO rowrun.migration VALUES (3, '2026-11-23 09:53:51.041117+00', '375cfd27ffa9510958576b0a9f6843b5058811141a6483b28d2cc676624ab2e7');
+INSERT INTO rowrun.migration VALUES (4, '2026-11-23 09:53:51.155408+00', '6808320d466e9fc1f608c3f3c15ec7fe9272c6f5c74536344b3716888f2594d8');
+INSERT INTO rowrun.migration VALUES (5, '2026-11-23 09:53:51.215744+00', 'd99a87d393a4f625ed11a4af1d9f1fa580331f3423f123442a7dc04132a2b260');
+INSERT INTO rowrun.migration VALUES (6, '2026-11-23 09:53:51.284556+00', '7aa251e98cb14b351f35ae6262d55a64f8371197cd303177bfbde5d37feadbc4');
+INSERT INTO rowrun.migration VALUES (7, '2026-11-23 09:53:51.388859+00', '221f57dc757f2f8fb660e4f5e120a4e9e32f5eb37a77b7c5fbab56fa05b1914a');
 
 
 --
@@ -11310,9 +11857,9 @@ INSERT INTO rowrun.migration VALUES (4, '2026-11-23 09:28:26.132483+00', '680832
 -- Data for Name: plan; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.plan VALUES (1, 'default', 'in every state', 3, 'STOP_DATABASE', false, 1, '2026-11-23 09:28:29.209461+00', 0, 0);
-INSERT INTO rowrun.plan VALUES (2, 'default', 'complete', NULL, 'STOP_DATABASE', false, 1, '2026-11-23 09:28:29.209461+00', 0, 0);
-INSERT INTO rowrun.plan VALUES (3, 'default', 'failed', NULL, 'STOP_DATABASE', false, 1, '2026-11-23 09:28:29.209461+00', 0, 0);
+INSERT INTO rowrun.plan VALUES (1, 'default', 'in every state', 3, 'STOP_DATABASE', false, 1, '2026-11-23 09:53:57.037142+00', 0, 0);
+INSERT INTO rowrun.plan VALUES (2, 'default', 'complete', NULL, 'STOP_DATABASE', false, 1, '2026-11-23 09:53:57.037142+00', 0, 0);
+INSERT INTO rowrun.plan VALUES (3, 'default', 'failed', NULL, 'STOP_DATABASE', false, 1, '2026-11-23 09:53:57.037142+00', 0, 0);
 
 
 --
@@ -11326,15 +11873,15 @@ INSERT INTO rowrun.promotion_lock VALUES (1);
 -- Data for Name: replica_heartbeat; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.replica_heartbeat VALUES ('dump-1', '2026-11-23 09:28:29.149643+00', 'alive', '', '', '2026-11-23 09:28:29.149643+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP,SQL,DATABASE_MIGRATE}', '{orders}', '{}', 0, 0, NULL, NULL, false);
-INSERT INTO rowrun.replica_heartbeat VALUES ('dump-2', '2026-11-22 09:28:29.149643+00', 'gone', '', '', '2026-11-23 09:28:29.149643+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP}', '{}', '{}', 0, 0, NULL, NULL, false);
+INSERT INTO rowrun.replica_heartbeat VALUES ('dump-1', '2026-11-23 09:53:56.990854+00', 'alive', '', '', '2026-11-23 09:53:56.990854+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP,SQL,DATABASE_MIGRATE}', '{orders}', '{}', 0, 0, NULL, NULL, false, 'worker');
+INSERT INTO rowrun.replica_heartbeat VALUES ('dump-2', '2026-11-22 09:53:56.990854+00', 'gone', '', '', '2026-11-23 09:53:56.990854+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP}', '{}', '{}', 0, 0, NULL, NULL, false, 'worker');
 
 
 --
 -- Data for Name: schema_migrations; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.schema_migrations VALUES (4, false);
+INSERT INTO rowrun.schema_migrations VALUES (7, false);
 
 
 --
@@ -11434,7 +11981,6 @@ INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.webhook_project', 'e07
 INSERT INTO rowrun.schema_object VALUES ('constraint', 'webhook_delivery_log_event_type_check ON rowrun.webhook_delivery_log', '99f100235c818e10092509e7755243cf');
 INSERT INTO rowrun.schema_object VALUES ('constraint', 'webhook_delivery_log_pkey ON rowrun.webhook_delivery_log', 'dc7687ab35009d74fafcda8c12fccc5b');
 INSERT INTO rowrun.schema_object VALUES ('constraint', 'webhook_delivery_log_plan_id_fkey ON rowrun.webhook_delivery_log', '46d4cbda78d64229f92fc9d7c711a65c');
-INSERT INTO rowrun.schema_object VALUES ('constraint', 'webhook_delivery_event_type_check ON rowrun.webhook_delivery', '7ecdae3e55e682e806b6fe301dafd253');
 INSERT INTO rowrun.schema_object VALUES ('constraint', 'webhook_delivery_status_check ON rowrun.webhook_delivery', '4e1ae4746b991f930a199e9c5d88176b');
 INSERT INTO rowrun.schema_object VALUES ('constraint', 'webhook_delivery_attempts_check ON rowrun.webhook_delivery', 'ffed7d722d348f4bbf8c60be1b1bc187');
 INSERT INTO rowrun.schema_object VALUES ('constraint', 'webhook_delivery_next_attempt_at_check ON rowrun.webhook_delivery', '96a5cda4dd47d3244a2a9f2f6db00890');
@@ -11488,6 +12034,14 @@ INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.replica_heartbeat_work
 INSERT INTO rowrun.schema_object VALUES ('constraint', 'worker_claim_pkey ON rowrun.worker_claim', 'e34fbf004c3bf6e1972f36fe6ec89b55');
 INSERT INTO rowrun.schema_object VALUES ('constraint', 'worker_request_pkey ON rowrun.worker_request', 'a746c785e2e39e41381f2713a20a969d');
 INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.worker_request_made', '93202b9144b32cf6735a4a155c6ec4e4');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'replica_heartbeat_role_worker_or_admin ON rowrun.replica_heartbeat', '396a00aa96361006dc475b9542d04113');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_retention_by_status_done_failed_canceled ON rowrun.task', '8c363a67dbb92a1fc36477ff0dbb9683');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'task_retention_by_status_0_to_100_years ON rowrun.task', 'ecb8b7bfafee3bf86a4b0ce38b798dcb');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_retention_by_status', '298a24debb4ea588db48f72669382de7');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.webhook_run_failed', '475d135fffe1a2b71ea6828369e6db51');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'webhook_delivery_event_type_check ON rowrun.webhook_delivery', '68f5bd158912736cbe95e24e038c1358');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'webhook_delivery_says_of_what ON rowrun.webhook_delivery', 'd0700a8a41cd6aceb5add3c6d513e7ca');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.webhook_delivery_chain_once', '6926eb1a8d584fd843d10c482cee7e16');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.is_owner()', 'c3bf797fed88b6ed1224abb964fc0816');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.is_trusted()', 'c8bdce284dc5a29073bc69a36d4ade44');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.is_authors(text)', '0099b2660f3376f3f9ddc04519e46954');
@@ -11512,7 +12066,7 @@ INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_bounds(row
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.is_scheduling()', '971295db147184d5d8eba350b5bf1cfb');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.unstarted(rowrun.task_run)', '9cf945e6f9f0d882e6ae8b19933f92ab');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.is_blocked_at_insert(rowrun.task_run,timestamp with time zone,boolean)', '9c708b7dc004dfa8e4bd182d0ef7d2df');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_fill()', '4566b59e6424804eff457c9ec2ca9635');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_fill()', 'fc7a4abda6f64813210e3a4e36b9bd57');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_run_fill ON rowrun.task_run', 'd0599eacf3fcfe93dd5b12139ccaa81c');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_guard()', '2dc716bf51a6087e4680648f9869fdf0');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_run_guard ON rowrun.task_run', 'ca2ba7f255d42257e64c124b8a6a66fa');
@@ -11520,7 +12074,7 @@ INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_fixed()', 
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_run_fixed ON rowrun.task_run', '51fc360e232bd9093bf4f0aa3ae8f0f1');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_keep()', '0714a726bceb5a31a2ca6782b9836c77');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_run_keep ON rowrun.task_run', 'd88745b9dc278687313c8ade02b7744d');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.replica_heartbeat_fill()', 'f9a9cae086cac8a85465632c2ed84bd0');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.replica_heartbeat_fill()', '8578c1fea652d9eb645ce0d0d2e87abb');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'replica_heartbeat_fill ON rowrun.replica_heartbeat', 'c9950a648d3b1d886e05afe750bfda4c');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.may_notify()', '3946a80310c90ac7a246e549ac375025');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.notify_look()', '5addf60560520a5f5d12c127b82121e7');
@@ -11538,7 +12092,7 @@ INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.mark_ready(bigint)'
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.mark_blocked(rowrun.task_run)', 'bf8c1f6dd914d507c98049ad1f99d305');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_inserted()', '1746a375d70d0558808c4acc05c14434');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_run_inserted ON rowrun.task_run', '4e11b7dd8d2eda92d7d7c9fe1d07871c');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_edited()', 'dc090fee37262fcab88fd22b136ecf96');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_edited()', '11b84b6e3244733683cdcb71b39a2e8a');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_run_edited ON rowrun.task_run', '89b47e0bfb734a69c1f65166fa60586b');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_deleted()', '1ccf3bef446d443bb6ad7ef5ec002995');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_run_deleted ON rowrun.task_run', 'dd6d4b221c6a2285782a292c561f84cd');
@@ -11599,11 +12153,11 @@ INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.promote_next_versio
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.promote_next_of_plans(bigint[],integer,rowrun.claim_request)', '43d122ecabc55b239346daae92f111ff');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.next_run_id()', '9a2a2b4fc40b106dcf26efa7ace46edc');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.next_log_id()', 'ef386a29ead92615c48b72397e8d822c');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.end_batch(bigint[],uuid[],text[],jsonb[],text[],bigint[],boolean)', '2dc81924da35d5ecceff30e10c2dba02');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.end_batch(bigint[],uuid[],text[],jsonb[],text[],bigint[],boolean)', 'd624373bccfc2ee0946bb6fa55b64341');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.end_runs(bigint[],uuid[],text[],jsonb[],text[],bigint[])', 'dbb6b968e857e4134ad803a7b93047eb');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.check_isolation()', '2ed02bd8297be8a7b612137b0c8d26a6');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.define_task(text,text,jsonb,text,text,text,boolean,integer,interval,interval,integer,interval,text,jsonb)', '1cd017db16c59a521fc3ddb97ce4b4ff');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.create_plan(text,jsonb,text,integer,text)', 'b5205230a0eb9bd2e22de828f396af2f');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.create_plan(text,jsonb,text,integer,text)', '0587dc84ed863f8ed3ce04172c82297e');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.run_task(bigint,jsonb,timestamp with time zone,integer,text)', '08ed90e77240c0472b17ceceec1e1f74');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.run_task(text,jsonb,timestamp with time zone,integer,text)', '58c42bbc7387d7f0b1f9fdf58202cd07');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.run_tasks(bigint[],timestamp with time zone)', '97cd9451e15e721c6ab6fbd62d23b891');
@@ -11625,8 +12179,9 @@ INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.delete_dependency(b
 INSERT INTO rowrun.schema_object VALUES ('view', 'rowrun.job', '72f54dd3bae790ac23d7cab552b36ddd');
 INSERT INTO rowrun.schema_object VALUES ('view', 'rowrun.task_status', 'b8a3717cc14dd38a129118f17830e87a');
 INSERT INTO rowrun.schema_object VALUES ('view', 'rowrun.plan_status', '301693b9641386a382705aff82f80357');
-INSERT INTO rowrun.schema_object VALUES ('view', 'rowrun.replica_status', '4d19487e702a1c64ef4071af997de2ca');
+INSERT INTO rowrun.schema_object VALUES ('view', 'rowrun.replica_status', '986c670be63460f4ccc4a847105613ab');
 INSERT INTO rowrun.schema_object VALUES ('view', 'rowrun.failed_run', '5ec739656e7bff14784ef14a338c7caf');
+INSERT INTO rowrun.schema_object VALUES ('view', 'rowrun.health', '6bc8974b05bca9db7c0b51f80d293f86');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.ago(interval)', '83eb5903cc44124eabacd1bd2ee0ab4b');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.able_replicas(rowrun.task_run,timestamp with time zone)', '25522d17cb46ed86bf5402759e1533ca');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.database_stands(text)', 'db62f187f1f02d77ee38e26a19fc55e3');
@@ -11646,8 +12201,11 @@ INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.waiting_pages()', '
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.waits_for(bigint[])', '0d40439be865232da51c668027d4b28e');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.waiting(bigint)', '91b04816d2b60e6c9e62fbe58f6ea0d6');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.next_delivery_id()', '755091312183296cbc5e101392d38a04');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.webhook_fill()', '50d56cb09b19e1a9353b969606e304da');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.webhook_fill()', '4c99a556276c78c15d4a10e99d7382d6');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'webhook_fill ON rowrun.webhook', '16b3d2ddc6ed944cfc052b3388d5e1d6');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.webhook_filter()', '248f3384cd666e4826056375ba699b67');
+INSERT INTO rowrun.schema_object VALUES ('trigger', 'webhook_filter ON rowrun.webhook', '91cd6cf49bb8e4da43a7bf3c35583c1a');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.filter_fits(jsonb,bigint,text,text,text,jsonb)', '541979ee2c2d7a1f20483728f9a0f632');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.chat_message(jsonb)', '0f985e268fb58e9b1d7a1c2c3bab0bc6');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.chat_line(text)', '46ccd5d305b4505aafb496ca06a16047');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.slack_text(text)', '01d22d3b3e3b546bcd6d4a23b9c9bbc6');
@@ -11655,10 +12213,15 @@ INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.slack_body(text,tex
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.teams_text(text,jsonb)', '7d52a66acffb32736ca0d7f9472a116c');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.teams_body(text,text,text[],text)', '7c8e9ba1ab4ffb441a8c7fe13815c233');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.discord_text(text)', '19ea43d3853bc9e4511e12a3522fb4a8');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.discord_body(text,text,text[],text,text)', '44b2ac140a93a6626633b90ebf801ad3');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.webhook_body(text,text,text,text)', '2fa07b46e741e7e8c58a495b7be9f503');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.discord_body(text,text,text[],text,text)', '2a7b5fb1264320ed28e8c9c100471c61');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.webhook_body(text,text,text,text)', '1738e51a4734937efb35543575428690');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.webhook_content_type(text)', 'ed44d677358b774666a1c52e8f24dda8');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.address_event(bigint[],text,bigint,integer,text)', 'b7c4c5417c0cc7ecbff24595bcdc942d');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.address_event(bigint[],text,bigint,integer,text)', 'a4d53c0eeede56ce625322aadf6dd9da');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.address_task_event(bigint[],text,bigint,bigint,bigint,text,text)', '2f6749c75c507389cd73878f2bbd9d07');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_called(bigint,text)', '31191adf7f43a6ad0f70a401727f1ab1');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.announce_failures(bigint[])', '169f76c932ab863fef6f40c58721ef67');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.announce_pause(bigint)', '2e14a2d65339a5c16edff4ea0a455d3e');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.announce_orphans(text[])', '17d37f123f63e0e26a607a7af0f75ee2');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.webhook_changed()', 'a73b176961465eb1065a694950b89ca1');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'webhook_changed ON rowrun.webhook', '83cf14e12abb98b9afde3edbdc5c8e41');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'webhook_delivery_changed ON rowrun.webhook_delivery', 'b9cb35aa30eeee0f3f62e8af6cf66d3c');
@@ -11682,6 +12245,7 @@ INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.unskip_task(bigint)
 INSERT INTO rowrun.schema_object VALUES ('publication', 'rowrun_stream', '00d679102c6a13ffde1c24a1e1014535');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.cron_field(text,text,integer,integer,text[])', '2301342cf94443021ae14a423d9b1363');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.go_duration(text)', '3d2712d78af62aae796d0881eed36c84');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.hold_ups()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.cron_local(bigint,bigint,bigint,bigint,bigint,boolean,timestamp without time zone)', 'aaaa4f4aedbfc993128b446ef28b864c');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.utc_offset(text,timestamp with time zone)', '9f7a1860f9ee987402e3694c174c38f6');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.clock_change(text,timestamp with time zone,timestamp with time zone)', '0e86f856782e04fb1d180d467eab60b6');
@@ -11695,7 +12259,7 @@ INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_schedule_fill ON rowru
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_schedule_refill ON rowrun.task', 'afd8b1e4f410f6ee64552ba6679b0a02');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.tick_that_follows(rowrun.task,rowrun.task_run,timestamp with time zone)', '8267f08987444f2b0d741068ec8e989a');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.missed_at(rowrun.task,timestamp with time zone)', '1fbb1c7024d34c6e1acf8eb72eb1235b');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.pause_schedule(bigint,text)', '803e742dbb13062f20095cde8ae2b1a0');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.pause_schedule(bigint,text)', '4a540009b6aaaad486a9adb9538e50d3');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.schedule_after(bigint[])', '5385dd63a9de85430d5df52423bf9eab');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.schedule_ended(bigint[],bigint[])', '85ee53dc7ab4fb444e9bed8761dbf346');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.cancel_tick(bigint,text)', '4af67a6d3ececfe4d8402d287769ec20');
@@ -11710,7 +12274,7 @@ INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_recovery_check
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_recovery_check ON rowrun.task', '9869f7eb129e078dde01e1db7452a3cc');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.handle_ended(bigint[])', '10c6753e47513c362c1072b2c5a95191');
 INSERT INTO rowrun.schema_object VALUES ('view', 'rowrun.orphan_task_run', '60eb7d384d6aa0916deccdb84b623ea3');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.record_orphans(interval,interval)', 'd5776850a061aa44fbb1cfb57344ce21');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.record_orphans(interval,interval)', '1612f75d2df4b4b87c66e12ff539cad8');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.purge_type(text,interval,bigint,integer)', '789b4a29d89ad12b4cd11b22365f09c9');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.insert_many(bigint,jsonb,text[],text,timestamp with time zone,integer)', '6c7150c720496913ebbe0a4399ef36ed');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_named(text)', 'ee0da11ea39682136485c4f4499c9ee8');
@@ -11741,6 +12305,8 @@ INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.hold_ups()', '6155b
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_operations_fill()', '6a0357375e0a75646af6dd03ff0cbf0a');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_author_operations ON rowrun.task', '4c4eea444cb664d50bb95b5629aa12d2');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_operations_fill ON rowrun.task', '2ccfd50e2adde4df2dfb7353d14666ef');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.keeps(rowrun.task,text)', '5f98b835ea74f6b0dbae954dd9ae51c4');
+INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_author_retention ON rowrun.task', '6c2514c96f5eaca83de3f23684d17683');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.set_replica_paused(text,boolean)', '8f90f5bde8082c096bff5e7adaea2277');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.pause_replica(text)', '1b2b2c6fc88346b31e3cb0e70364bf62');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.resume_replica(text)', '7899b313e4009b1769b4884056c5b341');
@@ -11750,10 +12316,14 @@ INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.renew_deployment(bo
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.abandon_run(bigint,text)', '8678be9ca7860a7358907a6caa0e8ca3');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.able_replicas(rowrun.task_run,timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.address_event(bigint[],text,bigint,integer,text)', '68b329da9893e34099c7d8ad5cb9c940');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.address_task_event(bigint[],text,bigint,bigint,bigint,text,text)', '68b329da9893e34099c7d8ad5cb9c940');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.ago(interval)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.announce(text[])', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.announce_failures(bigint[])', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.announce_one(text)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.announce_orphans(text[])', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.announce_parts(text[])', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.announce_pause(bigint)', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.announce_plans(bigint[])', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.apply_verdicts(record,rowrun.claim_request)', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.arrival(rowrun.task_run)', '5f22133af45ac72b7ec32889e080e3bf');
@@ -11800,6 +12370,7 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.enqueue_many
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.enqueue_many(text,text,text[],text,timestamp with time zone,integer)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.fail_run(bigint,uuid,text)', '3d600d73c049374cc354adde10cd90fa');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.failed_task(bigint,text)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.filter_fits(jsonb,bigint,text,text,text,jsonb)', '68b329da9893e34099c7d8ad5cb9c940');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.finish_runs(uuid,text,jsonb,text[],integer,interval)', 'f8f75f935ef23c0b37f57d847ebf8b3c');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.first_looks(bigint[],timestamp with time zone,integer)', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.first_sequential(text,text,timestamp with time zone,text[])', '5f22133af45ac72b7ec32889e080e3bf');
@@ -11808,7 +12379,6 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.go_duration(
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.handle_ended(bigint[])', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.handler_task(text)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.heartbeat_worker(text,uuid[])', 'f8f75f935ef23c0b37f57d847ebf8b3c');
-INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.hold_ups()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.insert_many(bigint,jsonb,text[],text,timestamp with time zone,integer)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.insert_successors(bigint[],text[],bigint[],timestamp with time zone)', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.is_author()', '5f22133af45ac72b7ec32889e080e3bf');
@@ -11821,6 +12391,7 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.is_trusted()
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.is_uuid(text)', '68b329da9893e34099c7d8ad5cb9c940');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.judge(bigint[],bigint[],timestamp with time zone,bigint)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.judge_ends(bigint[],uuid[],text[],jsonb[],text[])', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.keeps(rowrun.task,text)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.kind_stands(text,text,text,jsonb,timestamp with time zone,boolean)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.known_zone(text)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.leave_marks(record,bigint[],text[])', '07758e2f0022ca8da022427e98a73fe9');
@@ -11908,6 +12479,7 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.take_for_wor
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.take_marks(boolean,integer)', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.takes(rowrun.replica_heartbeat,timestamp with time zone,text,text,text,jsonb)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.task_author_check()', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.task_called(bigint,text)', '68b329da9893e34099c7d8ad5cb9c940');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.task_dependency_acyclic()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.task_dependency_author()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.task_dependency_changed()', '68b329da9893e34099c7d8ad5cb9c940');
@@ -11959,6 +12531,7 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.webhook_chan
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.webhook_content_type(text)', '8c3b1c22e20fce344c4faaa9e90c0eef');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.webhook_deleted()', '68b329da9893e34099c7d8ad5cb9c940');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.webhook_fill()', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.webhook_filter()', '68b329da9893e34099c7d8ad5cb9c940');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.worker_claim_of(uuid,bigint)', '68b329da9893e34099c7d8ad5cb9c940');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.worker_payload(rowrun.task,rowrun.task_run)', '68b329da9893e34099c7d8ad5cb9c940');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.worker_problem(uuid,text,text[],integer,interval)', '68b329da9893e34099c7d8ad5cb9c940');
@@ -11978,6 +12551,7 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.code_version', 
 INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.deployment', '09a0ab01e285775b27fd33b9d6eb2ad3');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.failed_run', '37eca09cbaaa7a0b90f89f4e359a6d53');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.gate_mark', 'abc00b8717268b7f22506440ce9d7e31');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.health', '37eca09cbaaa7a0b90f89f4e359a6d53');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.job', '37eca09cbaaa7a0b90f89f4e359a6d53');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.migration', '37eca09cbaaa7a0b90f89f4e359a6d53');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.orphan_task_run', '37eca09cbaaa7a0b90f89f4e359a6d53');
@@ -11992,14 +12566,14 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.schema_object',
 INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.stream_handover', 'abc00b8717268b7f22506440ce9d7e31');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.stream_note', '429b6884ced0b742741602c129698d31');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.stream_position', '429b6884ced0b742741602c129698d31');
-INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.task', 'ddf70675dd347d0b3ad69df705d81250');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.task', '1ea81f3dfbdabeba23ba7bf76e202e29');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.task_dependency', 'c9da2bb7227dd97089ff486765a40be5');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.task_run', '5db28dfbeb6fd726b1a0d449e53ccf81');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.task_run_log', '429b6884ced0b742741602c129698d31');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.task_status', '37eca09cbaaa7a0b90f89f4e359a6d53');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.task_type', '3d0dde5ce7b60776974d075104244411');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.unmet_dependency', '37eca09cbaaa7a0b90f89f4e359a6d53');
-INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.webhook', '3feb24455f0dc563e4f0aabb3187ba21');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.webhook', '7cd9c9d05fafec8566ef91324ea1ef97');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.webhook_delivery', '423d03a7140d9056b45bf5f49d2fce1a');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.webhook_delivery_log', '37eca09cbaaa7a0b90f89f4e359a6d53');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.worker_claim', 'abc00b8717268b7f22506440ce9d7e31');
@@ -12016,7 +12590,7 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.worker_request'
 -- Data for Name: stream_note; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.stream_note OVERRIDING SYSTEM VALUE VALUES (1, '2026-11-23 09:28:29.798505+00', 'warn', 'task_type.orphaned', 'kept', '{}', NULL);
+INSERT INTO rowrun.stream_note OVERRIDING SYSTEM VALUE VALUES (1, '2026-11-23 09:53:57.471349+00', 'warn', 'task_type.orphaned', 'kept', '{}', NULL);
 
 
 --
@@ -12029,21 +12603,21 @@ INSERT INTO rowrun.stream_note OVERRIDING SYSTEM VALUE VALUES (1, '2026-11-23 09
 -- Data for Name: task; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task VALUES (1, NULL, 'no plan', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 09:28:29.234298+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (2, NULL, 'handler', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 09:28:29.234298+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (3, NULL, 'handled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 3, '00:00:10', 'FAIL', 'handler', false, false, NULL, NULL, '{"team": "a"}', '2026-11-23 09:28:29.258348+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (4, NULL, 'scheduled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 09:28:29.267712+00', DEFAULT, NULL, NULL, NULL, '0 3 * * *', 'Europe/London', 'SKIP', NULL, NULL, 'QUEUE', NULL, NULL, '2026-11-23 09:28:29.279347+00', '{1,8,4294967294,8190,127,0,1}', 'info');
-INSERT INTO rowrun.task VALUES (5, 1, 'available', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 09:28:29.377476+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (8, 1, 'none', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 09:28:29.377476+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (9, 1, 'pending', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 09:28:29.377476+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (10, 1, 'running', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 09:28:29.377476+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (12, 1, 'migrate 1.10', 'DATABASE_MIGRATE', 'default', 'orders', '1.10', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 09:28:29.399048+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (13, 1, 'migrate 1.9', 'DATABASE_MIGRATE', 'default', 'orders', '1.9', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 09:28:29.399048+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (7, 1, 'done', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 09:28:29.377476+00', DEFAULT, 'DONE', NULL, 4, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (14, 2, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 09:28:29.439162+00', DEFAULT, 'DONE', NULL, 9, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (15, 3, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 09:28:29.439162+00', DEFAULT, 'FAILED', 1, 10, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (6, 1, 'canceled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 09:28:29.377476+00', DEFAULT, 'CANCELED', NULL, 3, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
-INSERT INTO rowrun.task VALUES (11, 1, 'skipped', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, true, 'not wanted', NULL, '{}', '2026-11-23 09:28:29.377476+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info');
+INSERT INTO rowrun.task VALUES (1, NULL, 'no plan', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 09:53:57.067021+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (2, NULL, 'handler', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 09:53:57.067021+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (3, NULL, 'handled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 3, '00:00:10', 'FAIL', 'handler', false, false, NULL, NULL, '{"team": "a"}', '2026-11-23 09:53:57.135018+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (4, NULL, 'scheduled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 09:53:57.175296+00', DEFAULT, NULL, NULL, NULL, '0 3 * * *', 'Europe/London', 'SKIP', NULL, NULL, 'QUEUE', NULL, NULL, '2026-11-23 09:53:57.176657+00', '{1,8,4294967294,8190,127,0,1}', 'info', NULL);
+INSERT INTO rowrun.task VALUES (5, 1, 'available', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 09:53:57.249548+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (8, 1, 'none', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 09:53:57.249548+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (9, 1, 'pending', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 09:53:57.249548+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (10, 1, 'running', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 09:53:57.249548+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (12, 1, 'migrate 1.10', 'DATABASE_MIGRATE', 'default', 'orders', '1.10', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 09:53:57.264867+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (13, 1, 'migrate 1.9', 'DATABASE_MIGRATE', 'default', 'orders', '1.9', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 09:53:57.264867+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (7, 1, 'done', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 09:53:57.249548+00', DEFAULT, 'DONE', NULL, 4, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (14, 2, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 09:53:57.283109+00', DEFAULT, 'DONE', NULL, 9, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (15, 3, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 09:53:57.283109+00', DEFAULT, 'FAILED', 1, 10, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (6, 1, 'canceled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 09:53:57.249548+00', DEFAULT, 'CANCELED', NULL, 3, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (11, 1, 'skipped', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, true, 'not wanted', NULL, '{}', '2026-11-23 09:53:57.249548+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
 
 
 --
@@ -12057,45 +12631,45 @@ INSERT INTO rowrun.task_dependency VALUES (9, 10);
 -- Data for Name: task_run; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task_run VALUES (1, 4, 0, NULL, 1, 'PENDING', '2026-11-24 03:00:00+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:28:29.267712+00', NULL, NULL, NULL, '2026-11-23 09:28:29.267712+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-24 03:00:00+00', 0, 0, NULL, NULL, '2026-11-24 03:00:00+00', '2026-11-24 03:01:00+00', NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (5, 9, 0, NULL, 5, 'PENDING', '2026-11-23 09:28:29.474878+00', '{"of": "pending"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:28:29.474878+00', NULL, NULL, NULL, '2026-11-23 09:28:29.474878+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-23 09:28:29.474878+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (7, 12, 0, NULL, 7, 'PENDING', '2026-11-23 09:28:29.474878+00', '{"of": "migrate 1.10"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.10', '2026-11-23 09:28:29.474878+00', NULL, NULL, NULL, '2026-11-23 09:28:29.474878+00', NULL, NULL, NULL, NULL, NULL, '{}', '0110210', true, NULL, NULL, NULL, '2026-11-23 09:28:29.474878+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (8, 13, 0, NULL, 8, 'PENDING', '2026-11-23 09:28:29.474878+00', '{"of": "migrate 1.9"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.9', '2026-11-23 09:28:29.474878+00', NULL, NULL, NULL, '2026-11-23 09:28:29.474878+00', NULL, NULL, NULL, NULL, NULL, '{}', '011019', true, NULL, NULL, NULL, '2026-11-23 09:28:29.474878+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (11, 1, 0, NULL, 11, 'PENDING', '2126-11-23 09:28:29.521947+00', '{}', 0, 'key 1', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:28:29.521947+00', NULL, NULL, NULL, '2026-11-23 09:28:29.521947+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2126-11-23 09:28:29.521947+00', 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (2, 5, 0, NULL, 2, 'AVAILABLE', '2026-11-23 09:28:29.474878+00', '{"of": "available"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:28:29.474878+00', '2026-11-23 09:28:29.551804+00', NULL, NULL, '2026-11-23 09:28:29.551804+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (12, 1, 0, NULL, 12, 'AVAILABLE', '2126-11-23 09:28:29.521947+00', '{}', 0, 'key 2', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:28:29.521947+00', '2026-11-23 09:28:29.553594+00', NULL, NULL, '2026-11-23 09:28:29.553594+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (6, 10, 0, NULL, 6, 'RUNNING', '2026-11-23 09:28:29.474878+00', '{"of": "running"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:28:29.474878+00', '2026-11-23 09:28:29.553399+00', '2026-11-23 09:28:29.611173+00', NULL, '2026-11-23 09:28:29.611173+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (13, 1, 0, NULL, 13, 'RUNNING', '2126-11-23 09:28:29.521947+00', '{}', 0, 'key 3', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:28:29.521947+00', '2026-11-23 09:28:29.553652+00', '2026-11-23 09:28:29.612007+00', NULL, '2026-11-23 09:28:29.612007+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (4, 7, 0, NULL, 4, 'DONE', '2026-11-23 09:28:29.474878+00', '{"of": "done"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:28:29.474878+00', '2026-11-23 09:28:29.553258+00', '2026-11-23 09:28:29.598101+00', '2026-11-23 09:28:29.623261+00', '2026-11-23 09:28:29.623261+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (9, 14, 0, NULL, 9, 'DONE', '2026-11-23 09:28:29.474878+00', '{"of": "only"}', 0, NULL, 'postgres', 2, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:28:29.474878+00', '2026-11-23 09:28:29.553472+00', '2026-11-23 09:28:29.611661+00', '2026-11-23 09:28:29.624884+00', '2026-11-23 09:28:29.624884+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (14, 1, 0, NULL, 14, 'DONE', '2126-11-23 09:28:29.521947+00', '{}', 0, 'key 4', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:28:29.521947+00', '2026-11-23 09:28:29.553701+00', '2026-11-23 09:28:29.612202+00', '2026-11-23 09:28:29.625175+00', '2026-11-23 09:28:29.625175+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (10, 15, 0, NULL, 10, 'FAILED', '2026-11-23 09:28:29.474878+00', '{"of": "only"}', 0, NULL, 'postgres', 3, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:28:29.474878+00', '2026-11-23 09:28:29.553533+00', '2026-11-23 09:28:29.611848+00', '2026-11-23 09:28:29.680548+00', '2026-11-23 09:28:29.680548+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (15, 1, 0, NULL, 15, 'FAILED', '2126-11-23 09:28:29.521947+00', '{}', 0, 'key 5', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:28:29.521947+00', '2026-11-23 09:28:29.553747+00', '2026-11-23 09:28:29.612353+00', '2026-11-23 09:28:29.681131+00', '2026-11-23 09:28:29.681131+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (16, 1, 0, NULL, 16, 'CANCELED', '2126-11-23 09:28:29.521947+00', '{}', 0, 'key 6', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:28:29.521947+00', NULL, NULL, '2026-11-23 09:28:29.708932+00', '2026-11-23 09:28:29.708932+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (3, 6, 0, NULL, 3, 'CANCELED', '2026-11-23 09:28:29.474878+00', '{"of": "canceled"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:28:29.474878+00', NULL, NULL, '2026-11-23 09:28:29.709496+00', '2026-11-23 09:28:29.709496+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (17, 3, 0, NULL, 17, 'FAILED', '2126-11-23 09:28:29.534051+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:28:29.534051+00', '2026-11-23 09:28:29.573752+00', '2026-11-23 09:28:29.612441+00', '2026-11-23 09:28:29.681275+00', '2026-11-23 09:28:29.681275+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, NULL, true, NULL, NULL, 0, 0, 18, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (18, 3, 1, 17, 17, 'AVAILABLE', '2026-11-23 09:28:29.753689+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:28:29.753689+00', '2026-11-23 09:28:29.772508+00', NULL, NULL, '2026-11-23 09:28:29.753689+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, 'UNTOLD', NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (1, 4, 0, NULL, 1, 'PENDING', '2026-11-24 03:00:00+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:53:57.175296+00', NULL, NULL, NULL, '2026-11-23 09:53:57.175296+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-24 03:00:00+00', 0, 0, NULL, NULL, '2026-11-24 03:00:00+00', '2026-11-24 03:01:00+00', NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (5, 9, 0, NULL, 5, 'PENDING', '2026-11-23 09:53:57.319139+00', '{"of": "pending"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:53:57.319139+00', NULL, NULL, NULL, '2026-11-23 09:53:57.319139+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-23 09:53:57.319139+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (7, 12, 0, NULL, 7, 'PENDING', '2026-11-23 09:53:57.319139+00', '{"of": "migrate 1.10"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.10', '2026-11-23 09:53:57.319139+00', NULL, NULL, NULL, '2026-11-23 09:53:57.319139+00', NULL, NULL, NULL, NULL, NULL, '{}', '0110210', true, NULL, NULL, NULL, '2026-11-23 09:53:57.319139+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (8, 13, 0, NULL, 8, 'PENDING', '2026-11-23 09:53:57.319139+00', '{"of": "migrate 1.9"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.9', '2026-11-23 09:53:57.319139+00', NULL, NULL, NULL, '2026-11-23 09:53:57.319139+00', NULL, NULL, NULL, NULL, NULL, '{}', '011019', true, NULL, NULL, NULL, '2026-11-23 09:53:57.319139+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (11, 1, 0, NULL, 11, 'PENDING', '2126-11-23 09:53:57.331112+00', '{}', 0, 'key 1', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:53:57.331112+00', NULL, NULL, NULL, '2026-11-23 09:53:57.331112+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2126-11-23 09:53:57.331112+00', 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (2, 5, 0, NULL, 2, 'AVAILABLE', '2026-11-23 09:53:57.319139+00', '{"of": "available"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:53:57.319139+00', '2026-11-23 09:53:57.349236+00', NULL, NULL, '2026-11-23 09:53:57.349236+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (12, 1, 0, NULL, 12, 'AVAILABLE', '2126-11-23 09:53:57.331112+00', '{}', 0, 'key 2', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:53:57.331112+00', '2026-11-23 09:53:57.350629+00', NULL, NULL, '2026-11-23 09:53:57.350629+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (6, 10, 0, NULL, 6, 'RUNNING', '2026-11-23 09:53:57.319139+00', '{"of": "running"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:53:57.319139+00', '2026-11-23 09:53:57.350427+00', '2026-11-23 09:53:57.365349+00', NULL, '2026-11-23 09:53:57.365349+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (13, 1, 0, NULL, 13, 'RUNNING', '2126-11-23 09:53:57.331112+00', '{}', 0, 'key 3', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:53:57.331112+00', '2026-11-23 09:53:57.350683+00', '2026-11-23 09:53:57.365866+00', NULL, '2026-11-23 09:53:57.365866+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (4, 7, 0, NULL, 4, 'DONE', '2026-11-23 09:53:57.319139+00', '{"of": "done"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:53:57.319139+00', '2026-11-23 09:53:57.350321+00', '2026-11-23 09:53:57.364485+00', '2026-11-23 09:53:57.376411+00', '2026-11-23 09:53:57.376411+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (9, 14, 0, NULL, 9, 'DONE', '2026-11-23 09:53:57.319139+00', '{"of": "only"}', 0, NULL, 'postgres', 2, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:53:57.319139+00', '2026-11-23 09:53:57.350497+00', '2026-11-23 09:53:57.365552+00', '2026-11-23 09:53:57.377046+00', '2026-11-23 09:53:57.377046+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (14, 1, 0, NULL, 14, 'DONE', '2126-11-23 09:53:57.331112+00', '{}', 0, 'key 4', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:53:57.331112+00', '2026-11-23 09:53:57.350729+00', '2026-11-23 09:53:57.36601+00', '2026-11-23 09:53:57.377131+00', '2026-11-23 09:53:57.377131+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (10, 15, 0, NULL, 10, 'FAILED', '2026-11-23 09:53:57.319139+00', '{"of": "only"}', 0, NULL, 'postgres', 3, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:53:57.319139+00', '2026-11-23 09:53:57.350566+00', '2026-11-23 09:53:57.365702+00', '2026-11-23 09:53:57.40039+00', '2026-11-23 09:53:57.40039+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (15, 1, 0, NULL, 15, 'FAILED', '2126-11-23 09:53:57.331112+00', '{}', 0, 'key 5', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:53:57.331112+00', '2026-11-23 09:53:57.355163+00', '2026-11-23 09:53:57.366146+00', '2026-11-23 09:53:57.400839+00', '2026-11-23 09:53:57.400839+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (16, 1, 0, NULL, 16, 'CANCELED', '2126-11-23 09:53:57.331112+00', '{}', 0, 'key 6', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:53:57.331112+00', NULL, NULL, '2026-11-23 09:53:57.422455+00', '2026-11-23 09:53:57.422455+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (3, 6, 0, NULL, 3, 'CANCELED', '2026-11-23 09:53:57.319139+00', '{"of": "canceled"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:53:57.319139+00', NULL, NULL, '2026-11-23 09:53:57.423114+00', '2026-11-23 09:53:57.423114+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (17, 3, 0, NULL, 17, 'FAILED', '2126-11-23 09:53:57.341196+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:53:57.341196+00', '2026-11-23 09:53:57.355419+00', '2026-11-23 09:53:57.366212+00', '2026-11-23 09:53:57.400925+00', '2026-11-23 09:53:57.400925+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, NULL, true, NULL, NULL, 0, 0, 18, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (18, 3, 1, 17, 17, 'AVAILABLE', '2026-11-23 09:53:57.443059+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:53:57.443059+00', '2026-11-23 09:53:57.451744+00', NULL, NULL, '2026-11-23 09:53:57.443059+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, 'UNTOLD', NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
 
 
 --
 -- Data for Name: task_run_log; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task_run_log VALUES (1, 1, '2026-11-23 09:28:29.785205+00', NULL, 'note', '{"text": "kept"}');
+INSERT INTO rowrun.task_run_log VALUES (1, 1, '2026-11-23 09:53:57.463102+00', NULL, 'note', '{"text": "kept"}');
 
 
 --
 -- Data for Name: task_type; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task_type VALUES ('OLD', true, NULL, NULL, '2026-11-23 09:28:29.796682+00');
+INSERT INTO rowrun.task_type VALUES ('OLD', true, NULL, NULL, '2026-11-23 09:53:57.467081+00');
 
 
 --
 -- Data for Name: webhook; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.webhook VALUES (1, 'default', 'hook', 'https://example.com/hook', NULL, '{PIPELINE_FAILED,PIPELINE_COMPLETED}', 'standard', true, '2026-11-23 09:28:29.182102+00');
+INSERT INTO rowrun.webhook VALUES (1, 'default', 'hook', 'https://example.com/hook', NULL, '{PIPELINE_FAILED,PIPELINE_COMPLETED}', 'standard', true, '2026-11-23 09:53:57.023014+00', NULL);
 
 
 --
@@ -12464,6 +13038,13 @@ CREATE INDEX task_retention ON rowrun.task USING btree (id) WHERE (retention IS 
 
 
 --
+-- Name: task_retention_by_status; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE INDEX task_retention_by_status ON rowrun.task USING btree (id) WHERE (retention_by_status IS NOT NULL);
+
+
+--
 -- Name: task_run_available; Type: INDEX; Schema: rowrun; Owner: -
 --
 
@@ -12646,6 +13227,13 @@ CREATE INDEX task_scheduled ON rowrun.task USING btree (id) WHERE (schedule IS N
 
 
 --
+-- Name: webhook_delivery_chain_once; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE UNIQUE INDEX webhook_delivery_chain_once ON rowrun.webhook_delivery USING btree (root_id, webhook_id) WHERE (root_id IS NOT NULL);
+
+
+--
 -- Name: webhook_delivery_due; Type: INDEX; Schema: rowrun; Owner: -
 --
 
@@ -12692,6 +13280,13 @@ CREATE INDEX webhook_delivery_waiting ON rowrun.webhook_delivery USING btree (we
 --
 
 CREATE INDEX webhook_project ON rowrun.webhook USING btree (project) WHERE enabled;
+
+
+--
+-- Name: webhook_run_failed; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE INDEX webhook_run_failed ON rowrun.webhook USING btree (id) WHERE (enabled AND ('RUN_FAILED'::text = ANY (events)));
 
 
 --
@@ -12748,6 +13343,13 @@ CREATE TRIGGER task_author_insert BEFORE INSERT ON rowrun.task FOR EACH ROW EXEC
 --
 
 CREATE TRIGGER task_author_operations BEFORE UPDATE OF failure_log_level ON rowrun.task FOR EACH ROW EXECUTE FUNCTION rowrun.task_author_check();
+
+
+--
+-- Name: task task_author_retention; Type: TRIGGER; Schema: rowrun; Owner: -
+--
+
+CREATE TRIGGER task_author_retention BEFORE UPDATE OF retention_by_status ON rowrun.task FOR EACH ROW EXECUTE FUNCTION rowrun.task_author_check();
 
 
 --
@@ -12951,6 +13553,13 @@ CREATE TRIGGER webhook_delivery_changed AFTER UPDATE ON rowrun.webhook_delivery 
 --
 
 CREATE TRIGGER webhook_fill BEFORE INSERT OR UPDATE ON rowrun.webhook FOR EACH ROW EXECUTE FUNCTION rowrun.webhook_fill();
+
+
+--
+-- Name: webhook webhook_filter; Type: TRIGGER; Schema: rowrun; Owner: -
+--
+
+CREATE TRIGGER webhook_filter BEFORE INSERT OR UPDATE ON rowrun.webhook FOR EACH ROW WHEN ((new.filter IS NOT NULL)) EXECUTE FUNCTION rowrun.webhook_filter();
 
 
 --
@@ -13251,6 +13860,13 @@ GRANT UPDATE(failure_log_level) ON TABLE rowrun.task TO rowrun_client;
 
 
 --
+-- Name: COLUMN task.retention_by_status; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(retention_by_status) ON TABLE rowrun.task TO rowrun_client;
+
+
+--
 -- Name: TABLE task_run; Type: ACL; Schema: rowrun; Owner: -
 --
 
@@ -13313,6 +13929,37 @@ GRANT UPDATE(cancel_reason) ON TABLE rowrun.task_run TO rowrun_client;
 --
 
 REVOKE ALL ON FUNCTION rowrun.address_event(webhooks bigint[], event text, plan_id bigint, round integer, standard text) FROM PUBLIC;
+
+
+--
+-- Name: FUNCTION address_task_event(webhooks bigint[], event text, run_id bigint, root_id bigint, task_id bigint, task_type text, data text); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.address_task_event(webhooks bigint[], event text, run_id bigint, root_id bigint, task_id bigint, task_type text, data text) FROM PUBLIC;
+
+
+--
+-- Name: FUNCTION announce_failures(run_ids bigint[]); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.announce_failures(run_ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.announce_failures(run_ids bigint[]) TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION announce_orphans(types text[]); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.announce_orphans(types text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.announce_orphans(types text[]) TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION announce_pause(task_id bigint); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.announce_pause(task_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.announce_pause(task_id bigint) TO rowrun_replica;
 
 
 --
@@ -13558,6 +14205,13 @@ REVOKE ALL ON FUNCTION rowrun.fail_run(run_id bigint, claim uuid, detail text) F
 GRANT ALL ON FUNCTION rowrun.fail_run(run_id bigint, claim uuid, detail text) TO rowrun_client;
 GRANT ALL ON FUNCTION rowrun.fail_run(run_id bigint, claim uuid, detail text) TO rowrun_replica;
 GRANT ALL ON FUNCTION rowrun.fail_run(run_id bigint, claim uuid, detail text) TO rowrun_worker;
+
+
+--
+-- Name: FUNCTION filter_fits(filter jsonb, task_id bigint, task_name text, type text, queue text, labels jsonb); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.filter_fits(filter jsonb, task_id bigint, task_name text, type text, queue text, labels jsonb) FROM PUBLIC;
 
 
 --
@@ -14062,6 +14716,13 @@ GRANT ALL ON FUNCTION rowrun.take_marks(sweep boolean, most integer, OUT runs bi
 
 
 --
+-- Name: FUNCTION task_called(task_id bigint, name text); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.task_called(task_id bigint, name text) FROM PUBLIC;
+
+
+--
 -- Name: FUNCTION task_dependency_changed(); Type: ACL; Schema: rowrun; Owner: -
 --
 
@@ -14178,6 +14839,13 @@ REVOKE ALL ON FUNCTION rowrun.webhook_deleted() FROM PUBLIC;
 
 
 --
+-- Name: FUNCTION webhook_filter(); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.webhook_filter() FROM PUBLIC;
+
+
+--
 -- Name: FUNCTION worker_claim_of(request_id uuid, run_id bigint); Type: ACL; Schema: rowrun; Owner: -
 --
 
@@ -14249,6 +14917,168 @@ GRANT SELECT ON SEQUENCE rowrun.gate_mark_id_seq TO rowrun_replica;
 
 
 --
+-- Name: TABLE orphan_type; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT ON TABLE rowrun.orphan_type TO rowrun_client;
+GRANT SELECT ON TABLE rowrun.orphan_type TO rowrun_viewer;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rowrun.orphan_type TO rowrun_replica;
+
+
+--
+-- Name: TABLE webhook; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT,INSERT ON TABLE rowrun.webhook TO rowrun_author;
+GRANT SELECT ON TABLE rowrun.webhook TO rowrun_replica;
+
+
+--
+-- Name: COLUMN webhook.id; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT(id) ON TABLE rowrun.webhook TO rowrun_client;
+GRANT SELECT(id) ON TABLE rowrun.webhook TO rowrun_viewer;
+
+
+--
+-- Name: COLUMN webhook.project; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT(project) ON TABLE rowrun.webhook TO rowrun_client;
+GRANT SELECT(project) ON TABLE rowrun.webhook TO rowrun_viewer;
+GRANT UPDATE(project) ON TABLE rowrun.webhook TO rowrun_author;
+
+
+--
+-- Name: COLUMN webhook.name; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT(name) ON TABLE rowrun.webhook TO rowrun_client;
+GRANT SELECT(name) ON TABLE rowrun.webhook TO rowrun_viewer;
+GRANT UPDATE(name) ON TABLE rowrun.webhook TO rowrun_author;
+
+
+--
+-- Name: COLUMN webhook.url; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(url) ON TABLE rowrun.webhook TO rowrun_author;
+
+
+--
+-- Name: COLUMN webhook.secret_ref; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(secret_ref) ON TABLE rowrun.webhook TO rowrun_author;
+
+
+--
+-- Name: COLUMN webhook.events; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT(events) ON TABLE rowrun.webhook TO rowrun_client;
+GRANT SELECT(events) ON TABLE rowrun.webhook TO rowrun_viewer;
+GRANT UPDATE(events) ON TABLE rowrun.webhook TO rowrun_author;
+
+
+--
+-- Name: COLUMN webhook.format; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT(format) ON TABLE rowrun.webhook TO rowrun_client;
+GRANT SELECT(format) ON TABLE rowrun.webhook TO rowrun_viewer;
+GRANT UPDATE(format) ON TABLE rowrun.webhook TO rowrun_author;
+
+
+--
+-- Name: COLUMN webhook.enabled; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT(enabled) ON TABLE rowrun.webhook TO rowrun_client;
+GRANT SELECT(enabled) ON TABLE rowrun.webhook TO rowrun_viewer;
+GRANT UPDATE(enabled) ON TABLE rowrun.webhook TO rowrun_author;
+GRANT UPDATE(enabled) ON TABLE rowrun.webhook TO rowrun_replica;
+
+
+--
+-- Name: COLUMN webhook.created_at; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT(created_at) ON TABLE rowrun.webhook TO rowrun_client;
+GRANT SELECT(created_at) ON TABLE rowrun.webhook TO rowrun_viewer;
+
+
+--
+-- Name: COLUMN webhook.filter; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT(filter) ON TABLE rowrun.webhook TO rowrun_client;
+GRANT SELECT(filter) ON TABLE rowrun.webhook TO rowrun_viewer;
+GRANT UPDATE(filter) ON TABLE rowrun.webhook TO rowrun_author;
+
+
+--
+-- Name: TABLE webhook_delivery; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT ON TABLE rowrun.webhook_delivery TO rowrun_client;
+GRANT SELECT ON TABLE rowrun.webhook_delivery TO rowrun_viewer;
+GRANT SELECT,DELETE,UPDATE ON TABLE rowrun.webhook_delivery TO rowrun_replica;
+
+
+--
+-- Name: COLUMN webhook_delivery.status; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(status) ON TABLE rowrun.webhook_delivery TO rowrun_author;
+
+
+--
+-- Name: COLUMN webhook_delivery.attempts; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(attempts) ON TABLE rowrun.webhook_delivery TO rowrun_author;
+
+
+--
+-- Name: COLUMN webhook_delivery.next_attempt_at; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(next_attempt_at) ON TABLE rowrun.webhook_delivery TO rowrun_author;
+
+
+--
+-- Name: COLUMN webhook_delivery.delivered_at; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(delivered_at) ON TABLE rowrun.webhook_delivery TO rowrun_author;
+
+
+--
+-- Name: COLUMN webhook_delivery.leased_until; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(leased_until) ON TABLE rowrun.webhook_delivery TO rowrun_author;
+
+
+--
+-- Name: COLUMN webhook_delivery.lease_token; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(lease_token) ON TABLE rowrun.webhook_delivery TO rowrun_author;
+
+
+--
+-- Name: TABLE health; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT ON TABLE rowrun.health TO rowrun_client;
+GRANT SELECT ON TABLE rowrun.health TO rowrun_viewer;
+GRANT SELECT ON TABLE rowrun.health TO rowrun_replica;
+
+
+--
 -- Name: TABLE job; Type: ACL; Schema: rowrun; Owner: -
 --
 
@@ -14273,15 +15103,6 @@ GRANT SELECT ON TABLE rowrun.migration TO rowrun_replica;
 GRANT SELECT ON TABLE rowrun.orphan_task_run TO rowrun_client;
 GRANT SELECT ON TABLE rowrun.orphan_task_run TO rowrun_viewer;
 GRANT SELECT ON TABLE rowrun.orphan_task_run TO rowrun_replica;
-
-
---
--- Name: TABLE orphan_type; Type: ACL; Schema: rowrun; Owner: -
---
-
-GRANT SELECT ON TABLE rowrun.orphan_type TO rowrun_client;
-GRANT SELECT ON TABLE rowrun.orphan_type TO rowrun_viewer;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE rowrun.orphan_type TO rowrun_replica;
 
 
 --
@@ -14433,141 +15254,6 @@ GRANT UPDATE(mapping) ON TABLE rowrun.task_type TO rowrun_operator;
 --
 
 GRANT UPDATE(changed_at) ON TABLE rowrun.task_type TO rowrun_operator;
-
-
---
--- Name: TABLE webhook; Type: ACL; Schema: rowrun; Owner: -
---
-
-GRANT SELECT,INSERT ON TABLE rowrun.webhook TO rowrun_author;
-GRANT SELECT ON TABLE rowrun.webhook TO rowrun_replica;
-
-
---
--- Name: COLUMN webhook.id; Type: ACL; Schema: rowrun; Owner: -
---
-
-GRANT SELECT(id) ON TABLE rowrun.webhook TO rowrun_client;
-GRANT SELECT(id) ON TABLE rowrun.webhook TO rowrun_viewer;
-
-
---
--- Name: COLUMN webhook.project; Type: ACL; Schema: rowrun; Owner: -
---
-
-GRANT SELECT(project) ON TABLE rowrun.webhook TO rowrun_client;
-GRANT SELECT(project) ON TABLE rowrun.webhook TO rowrun_viewer;
-GRANT UPDATE(project) ON TABLE rowrun.webhook TO rowrun_author;
-
-
---
--- Name: COLUMN webhook.name; Type: ACL; Schema: rowrun; Owner: -
---
-
-GRANT SELECT(name) ON TABLE rowrun.webhook TO rowrun_client;
-GRANT SELECT(name) ON TABLE rowrun.webhook TO rowrun_viewer;
-GRANT UPDATE(name) ON TABLE rowrun.webhook TO rowrun_author;
-
-
---
--- Name: COLUMN webhook.url; Type: ACL; Schema: rowrun; Owner: -
---
-
-GRANT UPDATE(url) ON TABLE rowrun.webhook TO rowrun_author;
-
-
---
--- Name: COLUMN webhook.secret_ref; Type: ACL; Schema: rowrun; Owner: -
---
-
-GRANT UPDATE(secret_ref) ON TABLE rowrun.webhook TO rowrun_author;
-
-
---
--- Name: COLUMN webhook.events; Type: ACL; Schema: rowrun; Owner: -
---
-
-GRANT SELECT(events) ON TABLE rowrun.webhook TO rowrun_client;
-GRANT SELECT(events) ON TABLE rowrun.webhook TO rowrun_viewer;
-GRANT UPDATE(events) ON TABLE rowrun.webhook TO rowrun_author;
-
-
---
--- Name: COLUMN webhook.format; Type: ACL; Schema: rowrun; Owner: -
---
-
-GRANT SELECT(format) ON TABLE rowrun.webhook TO rowrun_client;
-GRANT SELECT(format) ON TABLE rowrun.webhook TO rowrun_viewer;
-GRANT UPDATE(format) ON TABLE rowrun.webhook TO rowrun_author;
-
-
---
--- Name: COLUMN webhook.enabled; Type: ACL; Schema: rowrun; Owner: -
---
-
-GRANT SELECT(enabled) ON TABLE rowrun.webhook TO rowrun_client;
-GRANT SELECT(enabled) ON TABLE rowrun.webhook TO rowrun_viewer;
-GRANT UPDATE(enabled) ON TABLE rowrun.webhook TO rowrun_author;
-GRANT UPDATE(enabled) ON TABLE rowrun.webhook TO rowrun_replica;
-
-
---
--- Name: COLUMN webhook.created_at; Type: ACL; Schema: rowrun; Owner: -
---
-
-GRANT SELECT(created_at) ON TABLE rowrun.webhook TO rowrun_client;
-GRANT SELECT(created_at) ON TABLE rowrun.webhook TO rowrun_viewer;
-
-
---
--- Name: TABLE webhook_delivery; Type: ACL; Schema: rowrun; Owner: -
---
-
-GRANT SELECT ON TABLE rowrun.webhook_delivery TO rowrun_client;
-GRANT SELECT ON TABLE rowrun.webhook_delivery TO rowrun_viewer;
-GRANT SELECT,DELETE,UPDATE ON TABLE rowrun.webhook_delivery TO rowrun_replica;
-
-
---
--- Name: COLUMN webhook_delivery.status; Type: ACL; Schema: rowrun; Owner: -
---
-
-GRANT UPDATE(status) ON TABLE rowrun.webhook_delivery TO rowrun_author;
-
-
---
--- Name: COLUMN webhook_delivery.attempts; Type: ACL; Schema: rowrun; Owner: -
---
-
-GRANT UPDATE(attempts) ON TABLE rowrun.webhook_delivery TO rowrun_author;
-
-
---
--- Name: COLUMN webhook_delivery.next_attempt_at; Type: ACL; Schema: rowrun; Owner: -
---
-
-GRANT UPDATE(next_attempt_at) ON TABLE rowrun.webhook_delivery TO rowrun_author;
-
-
---
--- Name: COLUMN webhook_delivery.delivered_at; Type: ACL; Schema: rowrun; Owner: -
---
-
-GRANT UPDATE(delivered_at) ON TABLE rowrun.webhook_delivery TO rowrun_author;
-
-
---
--- Name: COLUMN webhook_delivery.leased_until; Type: ACL; Schema: rowrun; Owner: -
---
-
-GRANT UPDATE(leased_until) ON TABLE rowrun.webhook_delivery TO rowrun_author;
-
-
---
--- Name: COLUMN webhook_delivery.lease_token; Type: ACL; Schema: rowrun; Owner: -
---
-
-GRANT UPDATE(lease_token) ON TABLE rowrun.webhook_delivery TO rowrun_author;
 
 
 --
