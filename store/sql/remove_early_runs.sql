@@ -1,6 +1,6 @@
 -- remove_early_runs
 -- Removes runs of tasks whose own retention is shorter, with the earlier runs of their chains.
--- The subquery is asked for each task of the window: the index on (task_id, finished_at) answers it.
+-- Tasks of either kind are found by an index of their own. The subquery is asked for each of the window: the index on (task_id, finished_at) answers it.
 -- $1 bigint: tasks from behind this one
 -- $2 bigint: up to this one
 -- $3 float8: retentions below so many seconds
@@ -9,7 +9,10 @@
 -- Returns: no row; it changes as many as are removed
 WITH RECURSIVE due AS (
     SELECT x.id, x.retry_of
-    FROM rowrun.task t
+    FROM (SELECT k.id FROM rowrun.task k WHERE k.retention IS NOT NULL AND k.id > $1 AND k.id <= $2
+          UNION
+          SELECT k.id FROM rowrun.task k WHERE k.retention_by_status IS NOT NULL AND k.id > $1 AND k.id <= $2) w
+    JOIN rowrun.task t ON t.id = w.id
     CROSS JOIN (VALUES ('DONE', $3::float8), ('FAILED', $4::float8), ('CANCELED', $3::float8)) s(status, others)
     CROSS JOIN LATERAL (
         SELECT r.id, r.retry_of FROM rowrun.task_run r
@@ -23,8 +26,7 @@ WITH RECURSIVE due AS (
                                                                    WHERE n.task_id = k.id AND n.plan_id IS NOT NULL ORDER BY n.id DESC LIMIT 1))
                                 FROM rowrun.task k WHERE k.id = r.task_id)) END
         ORDER BY r.finished_at LIMIT $5) x
-    WHERE t.id > $1 AND t.id <= $2 AND (t.retention IS NOT NULL OR t.retention_by_status IS NOT NULL)
-      AND rowrun.keeps(t, s.status) > interval '0' AND rowrun.keeps(t, s.status) < make_interval(secs => s.others)
+    WHERE rowrun.keeps(t, s.status) > interval '0' AND rowrun.keeps(t, s.status) < make_interval(secs => s.others)
     LIMIT $5
 ), chain AS (
     SELECT id, retry_of FROM due
