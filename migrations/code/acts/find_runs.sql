@@ -37,7 +37,12 @@ DECLARE
     few boolean := false;
     seen bigint;
 BEGIN
-    IF of_plan IS NOT NULL THEN
+    IF filter -> 'statuses' = '[]' THEN -- of none at all
+        ids := '{}';
+        reached := highest;
+        over := true;
+        RETURN;
+    ELSIF of_plan IS NOT NULL THEN
         of_tasks := ARRAY(SELECT k.id FROM task k WHERE k.plan_id = of_plan AND (filter -> 'task_ids' IS NULL OR filter -> 'task_ids' ? k.id::text));
         few := true;
     ELSIF of_tasks <> '{}' THEN

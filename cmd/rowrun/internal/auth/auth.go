@@ -56,30 +56,39 @@ func (w Who) Operator() bool { return w.Name != "" }
 
 // Who reads the token or the session of a request. What is not valid counts as not shown.
 func (g *Guard) Who(r *http.Request) Who {
-	if header := r.Header.Get("Authorization"); header != "" {
-		scheme, given, _ := strings.Cut(header, " ")
-		if !strings.EqualFold(scheme, "Bearer") {
-			return Who{}
-		}
-		who, _ := g.token(strings.TrimSpace(given))
-		return who
+	if r.Header.Get("Authorization") == "" {
+		return g.session(r)
 	}
-	return g.session(r)
+	who, _ := g.token(bearer(r))
+	return who
 }
 
-// token says whose a token is; it compares without telling by its time how much was right.
-func (g *Guard) token(given string) (who Who, key string) {
-	got := sha256.Sum256([]byte(given))
-	is := func(token string) bool {
-		want := sha256.Sum256([]byte(token))
-		return token != "" && subtle.ConstantTimeCompare(want[:], got[:]) == 1
+// Bearer says that a request shows a token, which isn't empty.
+func Bearer(r *http.Request, token string) bool { return same(bearer(r), token) }
+
+// bearer is the token that a request shows, "": none.
+func bearer(r *http.Request) string {
+	scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
 	}
+	return strings.TrimSpace(given)
+}
+
+// same compares without telling by its time how much was right. An empty token is nobody's.
+func same(given, token string) bool {
+	want, got := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(given))
+	return subtle.ConstantTimeCompare(want[:], got[:]) == 1 && token != ""
+}
+
+// token says whose a token is.
+func (g *Guard) token(given string) (who Who, key string) {
 	for _, o := range g.config.Operators {
-		if is(o.Token) {
+		if same(given, o.Token) {
 			who, key = Who{SignedIn: true, Name: o.Name}, o.Token
 		}
 	}
-	if !who.SignedIn && is(g.config.Read) {
+	if !who.SignedIn && same(given, g.config.Read) {
 		who, key = Who{SignedIn: true}, g.config.Read
 	}
 	return who, key

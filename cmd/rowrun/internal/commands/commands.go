@@ -35,6 +35,7 @@ func All(env cli.Environment) []*cobra.Command {
 		newWebhook(env),
 		newRun(env),
 		newStatus(env),
+		newUI(env),
 		newDoctor(env),
 		newHealthcheck(env),
 		newDrain(env),
