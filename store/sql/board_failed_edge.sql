@@ -9,4 +9,4 @@ FROM rowrun.task_run f
 WHERE f.status = 'FAILED' AND f.retry_run_id IS NULL
   AND ($1::bigint IS NULL OR f.finished_at <= '1970-01-01 00:00+00'::timestamptz + $1 * interval '1 microsecond'
        AND (f.finished_at, f.id) < ('1970-01-01 00:00+00'::timestamptz + $1 * interval '1 microsecond', $2::bigint))
-ORDER BY f.finished_at DESC, f.id DESC OFFSET $3 - 1 LIMIT 1
+ORDER BY f.finished_at DESC, f.id DESC OFFSET $3::bigint - 1 LIMIT 1

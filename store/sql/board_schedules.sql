@@ -8,7 +8,7 @@ SELECT k.id, k.name, k.schedule, k.time_zone, k.misfire, k.overlap, k.starts_at,
     r.id, r.status, r.run_at, l.id, l.status, l.finished_at, l.result ->> 'code'
 FROM (
     SELECT x.id, x.name, x.schedule, x.time_zone, x.misfire, x.overlap, x.starts_at, x.ends_at, x.paused, x.schedule_error
-    FROM rowrun.task x WHERE x.schedule IS NOT NULL AND x.id <= $1 ORDER BY x.id DESC LIMIT CASE WHEN $3 THEN 1000 ELSE $2 END) k
+    FROM rowrun.task x WHERE x.schedule IS NOT NULL AND x.id <= $1 ORDER BY x.id DESC LIMIT CASE WHEN $3 THEN 1000 ELSE $2::bigint END) k
 LEFT JOIN LATERAL (SELECT y.id, y.status, y.run_at FROM rowrun.task_run y
     WHERE y.task_id = k.id AND y.tick IS NOT NULL AND y.status IN ('PENDING', 'AVAILABLE', 'RUNNING') LIMIT 1) r ON true
 LEFT JOIN LATERAL (SELECT y.id, y.status, y.finished_at, y.result FROM (

@@ -97,7 +97,7 @@ CREATE OR REPLACE FUNCTION rowrun.step_act(act_id bigint, most integer) RETURNS 
 #variable_conflict use_column
 DECLARE
     a record;
-    found record;
+    part record;
     one text;
     result bigint[];
     message text;
@@ -111,15 +111,15 @@ BEGIN
     END IF;
     IF a.targets IS NOT NULL THEN
         SELECT a.targets[a.position + 1 : a.position + most] AS ids, least(a.position + most, cardinality(a.targets)) AS reached,
-               a.position + most >= cardinality(a.targets) AS over INTO found;
+               a.position + most >= cardinality(a.targets) AS over INTO part;
     ELSIF a.kind = 'run' THEN
-        SELECT f.ids::text[] AS ids, f.reached, f.over INTO found FROM rowrun.find_runs(a.search, false, a.position, a.bound, most, 5000) f;
+        SELECT f.ids::text[] AS ids, f.reached, f.over INTO part FROM rowrun.find_runs(a.search, false, a.position, a.bound, most, 5000) f;
     ELSIF a.kind = 'task' THEN
-        SELECT f.ids::text[] AS ids, f.reached, f.over INTO found FROM rowrun.find_tasks(a.search, false, a.position, a.bound, most, 1000) f;
+        SELECT f.ids::text[] AS ids, f.reached, f.over INTO part FROM rowrun.find_tasks(a.search, false, a.position, a.bound, most, 1000) f;
     ELSE
-        SELECT f.ids::text[] AS ids, f.reached, f.over INTO found FROM rowrun.find_deliveries(a.search, false, a.position, a.bound, most, 5000) f;
+        SELECT f.ids::text[] AS ids, f.reached, f.over INTO part FROM rowrun.find_deliveries(a.search, false, a.position, a.bound, most, 5000) f;
     END IF;
-    FOREACH one IN ARRAY found.ids LOOP
+    FOREACH one IN ARRAY part.ids LOOP
         BEGIN
             result := rowrun.do_act(a.verb, a.kind, one, a.args);
             IF result IS NULL THEN
@@ -139,12 +139,12 @@ BEGIN
                 END IF;
         END;
     END LOOP;
-    UPDATE act x SET position = found.reached, done = a.done, unchanged = a.unchanged, failed = a.failed, failures = a.failures, made = a.made,
-        state = CASE WHEN found.over THEN 'DONE' ELSE 'RUNNING' END, ended_at = CASE WHEN found.over THEN clock_timestamp() END
+    UPDATE act x SET position = part.reached, done = a.done, unchanged = a.unchanged, failed = a.failed, failures = a.failures, made = a.made,
+        state = CASE WHEN part.over THEN 'DONE' ELSE 'RUNNING' END, ended_at = CASE WHEN part.over THEN clock_timestamp() END
     WHERE x.id = a.id;
-    IF found.over AND (a.targets IS NULL OR cardinality(a.targets) > 1 OR a.failed > 0) THEN
+    IF part.over AND (a.targets IS NULL OR cardinality(a.targets) > 1 OR a.failed > 0) THEN
         PERFORM rowrun.note_act(a.id, 'act.ended');
     END IF;
-    RETURN NOT found.over;
+    RETURN NOT part.over;
 END $$;
 COMMENT ON FUNCTION rowrun.step_act(bigint, integer) IS 'Internal: goes on with an act; true: there is more to do.';

@@ -27,9 +27,13 @@ func TestMain(m *testing.M) { storetest.Main(m) }
 type board struct {
 	t    *testing.T
 	base string
+	url  string
 	conn *pgx.Conn
 	api  *api.API
 }
+
+// other is another connection to the database.
+func (b *board) other() *pgx.Conn { return rowruntest.Connect(b.t, b.url) }
 
 // start serves a dashboard; alice may act, and change completes what is configured.
 func start(t *testing.T, change func(*api.Config, *server.Config)) *board {
@@ -42,7 +46,7 @@ func serve(t *testing.T, url string, change func(*api.Config, *server.Config)) *
 	opened, err := store.Open(t.Context(), store.Config{URL: url, MaxConns: 4})
 	require.NoError(t, err)
 	t.Cleanup(opened.Close)
-	config := api.Config{Store: opened, Version: "v0", Deployment: "d", Replica: "here", Log: zerolog.Nop(), Pages: http.NotFoundHandler()}
+	config := api.Config{Store: opened, Version: "v0", Deployment: "d", Replica: "here", Log: zerolog.New(zerolog.NewTestWriter(t)), Pages: http.NotFoundHandler()}
 	listen := server.Config{
 		Addr: "127.0.0.1:0", Log: zerolog.Nop(), Deployment: "d",
 		Operators: []auth.Operator{{Name: "alice", Token: "of-alice"}},
@@ -62,7 +66,7 @@ func serve(t *testing.T, url string, change func(*api.Config, *server.Config)) *
 		cancel()
 		require.NoError(t, <-ended)
 	})
-	return &board{t: t, base: "http://" + http.Addr().String() + listen.Prefix, conn: rowruntest.Connect(t, url), api: a}
+	return &board{t: t, url: url, base: "http://" + http.Addr().String() + listen.Prefix, conn: rowruntest.Connect(t, url), api: a}
 }
 
 // sent is a request and what came back.
