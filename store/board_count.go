@@ -12,12 +12,12 @@ import (
 // CountFound counts the runs, tasks or deliveries (kind) that a search names: up to most, and no longer than patience. capped:
 // there may be more.
 func (s *Store) CountFound(ctx context.Context, kind string, search json.RawMessage, most int, patience time.Duration) (n int, capped bool, err error) {
-	find := statement("board_find_runs")
+	find, look := statement("board_find_runs"), boardLook
 	switch kind {
 	case "task":
-		find = statement("board_find_tasks")
+		find, look = statement("board_find_tasks"), taskLook
 	case "delivery":
-		find = statement("board_find_deliveries")
+		find, look = statement("board_find_deliveries"), taskLook
 	}
 	begun := time.Now()
 	lowest, highest := Page{Oldest: true}.bounds()
@@ -25,7 +25,7 @@ func (s *Store) CountFound(ctx context.Context, kind string, search json.RawMess
 		var ids []int64
 		var over bool
 		var at *Instant
-		if err := s.pool.QueryRow(ctx, find, string(search), false, lowest, highest, most-n, boardLook).Scan(&ids, &lowest, &over, &at); err != nil {
+		if err := s.pool.QueryRow(ctx, find, string(search), false, lowest, highest, most-n, look).Scan(&ids, &lowest, &over, &at); err != nil {
 			return 0, false, fmt.Errorf("count what a filter names: %w", err)
 		}
 		n += len(ids)
@@ -43,13 +43,13 @@ func (s *Store) SearchRunsBy(ctx context.Context, f json.RawMessage, p Page) (Fo
 
 // SearchTasksBy is SearchTasks with a filter as rowrun.find_tasks takes it.
 func (s *Store) SearchTasksBy(ctx context.Context, f json.RawMessage, p Page) (Found[BoardTask], error) {
-	return search(ctx, s, "search tasks", statement("board_find_tasks"), statement("board_tasks"), pgx.RowToStructByPos[BoardTask], f, p, MaxGrid,
+	return search(ctx, s, "search tasks", statement("board_find_tasks"), statement("board_tasks"), pgx.RowToStructByPos[BoardTask], f, p, taskLook,
 		func(k BoardTask) int64 { return k.ID })
 }
 
 // SearchDeliveriesBy is SearchDeliveries with a filter as rowrun.find_deliveries takes it.
 func (s *Store) SearchDeliveriesBy(ctx context.Context, f json.RawMessage, p Page) (Found[BoardDelivery], error) {
-	return search(ctx, s, "search deliveries", statement("board_find_deliveries"), statement("board_deliveries"), pgx.RowToStructByPos[BoardDelivery], f, p, boardLook,
+	return search(ctx, s, "search deliveries", statement("board_find_deliveries"), statement("board_deliveries"), pgx.RowToStructByPos[BoardDelivery], f, p, taskLook,
 		func(d BoardDelivery) int64 { return d.ID })
 }
 

@@ -43,14 +43,20 @@ type TaskSearch struct {
 	Error       string   `json:"error,omitempty"`
 }
 
-// taskLook is how many tasks one page looks at.
-const taskLook = 5000
+// taskLook is how many tasks or deliveries one page looks at, taskStatusLook where the status of each task is asked for.
+const (
+	taskLook       = 5000
+	taskStatusLook = 1000
+)
 
 // SearchTasks reads a page of tasks.
 func (s *Store) SearchTasks(ctx context.Context, f TaskSearch, p Page) (Found[BoardTask], error) {
 	look := taskLook
-	if f.PlanID != 0 {
+	switch {
+	case f.PlanID != 0:
 		look = MaxGrid
+	case len(f.Statuses) > 0 || f.Text != "" || f.Error != "":
+		look = taskStatusLook
 	}
 	return search(ctx, s, "search tasks", statement("board_find_tasks"), statement("board_tasks"), pgx.RowToStructByPos[BoardTask], f, p, look,
 		func(k BoardTask) int64 { return k.ID })

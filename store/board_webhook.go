@@ -80,7 +80,7 @@ type DeliverySearch struct {
 
 // SearchDeliveries reads a page of deliveries.
 func (s *Store) SearchDeliveries(ctx context.Context, f DeliverySearch, p Page) (Found[BoardDelivery], error) {
-	return search(ctx, s, "search deliveries", statement("board_find_deliveries"), statement("board_deliveries"), pgx.RowToStructByPos[BoardDelivery], f, p, boardLook,
+	return search(ctx, s, "search deliveries", statement("board_find_deliveries"), statement("board_deliveries"), pgx.RowToStructByPos[BoardDelivery], f, p, taskLook,
 		func(d BoardDelivery) int64 { return d.ID })
 }
 

@@ -12,6 +12,9 @@ DECLARE
     of_plan bigint := (filter ->> 'plan_id')::bigint;
     window_ids bigint[];
 BEGIN
+    IF filter = '{}' THEN
+        look := least(look, most); -- each that it looks at is found
+    END IF;
     IF of_plan IS NOT NULL THEN
         window_ids := ARRAY(SELECT k.id FROM task k WHERE k.plan_id = of_plan AND k.id > lowest AND k.id <= highest
                             ORDER BY CASE WHEN newest THEN -k.id ELSE k.id END LIMIT look);
@@ -55,6 +58,9 @@ DECLARE
     of_plan bigint := (filter ->> 'plan_id')::bigint;
     window_ids bigint[];
 BEGIN
+    IF filter = '{}' THEN
+        look := least(look, most); -- each that it looks at is found
+    END IF;
     IF of_plan IS NOT NULL THEN
         window_ids := ARRAY(SELECT d.id FROM webhook_delivery d WHERE d.plan_id = of_plan AND d.id > lowest AND d.id <= highest
                             ORDER BY CASE WHEN newest THEN -d.id ELSE d.id END LIMIT look);

@@ -107,7 +107,7 @@ func ServeUI(ctx context.Context, c *UIConfig, out io.Writer, log zerolog.Logger
 		Addr:    c.HTTPAddr,
 		Checks:  []server.Check{{Name: "schema", Ask: func(ctx context.Context) error { return connect.CheckSchema(ctx, opened) }}},
 		History: lines, Follow: follower.Follow, Token: c.HTTPToken, Operators: operators, Deployment: deployment,
-		Dashboard: handler(answers), Prefix: c.Dashboard.Prefix, Log: log,
+		Dashboard: handler(answers), Prefix: c.Dashboard.Prefix, HideData: c.Dashboard.HideData, Log: log,
 	})
 	if err != nil {
 		return fmt.Errorf("--http-addr: %w", err)

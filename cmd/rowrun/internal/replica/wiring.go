@@ -199,7 +199,7 @@ func (r *replica) makeServer() error {
 		History: r.history,
 		Follow:  r.follower.Follow,
 		Token:   c.HTTPToken, Operators: c.Dashboard.Operators, Deployment: r.deployment,
-		Dashboard: handler(r.dashboard), Prefix: c.Dashboard.Prefix,
+		Dashboard: handler(r.dashboard), Prefix: c.Dashboard.Prefix, HideData: c.Dashboard.HideData,
 		Workers: r.store, WorkerToken: c.HTTPWorkerToken, WorkerWake: available,
 		// Half of what the parts that keep a connection to themselves leave.
 		WorkerSlots: max(1, (c.DatabaseConns-3)/2),

@@ -53,6 +53,8 @@ type Config struct {
 	// served below that, with /status and /events, which stay where they are too.
 	Dashboard func(*auth.Guard) http.Handler
 	Prefix    string
+	// HideData has /events leave out the texts of failures.
+	HideData bool
 	// Workers is what workers ask, with WorkerToken; nil: 404. WorkerWake tells that runs may have come for those who wait.
 	// WorkerSlots is how many of their statements run at once. Default 2.
 	Workers     WorkerStore
@@ -114,7 +116,7 @@ func New(config Config) (*Server, error) {
 	}
 	if config.History != nil {
 		guarded("/events", &eventsHandler{
-			history: config.History, follow: config.Follow, stopped: stopped, comment: config.Comment,
+			history: config.History, follow: config.Follow, stopped: stopped, comment: config.Comment, veiled: config.HideData,
 		})
 	}
 	if config.Dashboard != nil {
