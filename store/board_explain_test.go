@@ -55,6 +55,8 @@ func TestTheDashboardReadsABoundedPart(t *testing.T) {
 	require.NotEmpty(t, runs("of a plan", 12_000, store.RunSearch{PlanID: 1}, page).Items)
 	require.NotEmpty(t, runs("of a task", 3000, store.RunSearch{TaskIDs: []string{"1"}}, page).Items)
 	require.NotEmpty(t, runs("failed for good, by id", 12_000, store.RunSearch{Failed: true}, page).Items)
+	since := time.Now().Add(-24 * time.Hour)
+	require.Empty(t, runs("of before the last day and after the last month", 1500, store.RunSearch{Until: &since, Since: month()}, page).Items)
 	rare := runs("a text that nothing has", look, store.RunSearch{Text: "nothing"}, page)
 	require.Empty(t, rare.Items)
 	require.NotZero(t, rare.Next, "there is more to look at")
@@ -127,6 +129,11 @@ func TestTheDashboardReadsABoundedPart(t *testing.T) {
 	} {
 		require.Contains(t, e.names, name, "its plan was not looked at")
 	}
+}
+
+func month() *time.Time {
+	at := time.Now().Add(-30 * 24 * time.Hour)
+	return &at
 }
 
 // bounded runs something and reads the plans that the server logged meanwhile: no scan of a whole table, and at most so many

@@ -97,6 +97,13 @@ BEGIN
         reached := CASE WHEN over THEN CASE WHEN newest THEN lowest + 1 ELSE highest END ELSE ids[most] END;
         RETURN;
     END IF;
+    -- Where only a time is asked for, the look begins and ends there.
+    IF filter ->> 'until' IS NOT NULL THEN
+        highest := least(highest, rowrun.run_id_at((filter ->> 'until')::timestamptz + interval '1 hour', lowest, highest));
+    END IF;
+    IF filter ->> 'since' IS NOT NULL THEN
+        lowest := greatest(lowest, rowrun.run_id_at((filter ->> 'since')::timestamptz - interval '1 hour', lowest, highest));
+    END IF;
     IF newest THEN
         WITH w AS (
             SELECT x.id, x.status, x.type, x.queue, x.database_id, x.plan_id, x.task_id, x.retry_run_id, x.created_at, x.result

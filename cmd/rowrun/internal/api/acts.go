@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -34,7 +35,7 @@ type actRequest struct {
 	Preview bool `json:"preview"`
 }
 
-// verbs are the acts of each kind; those by ids only are in byIDs.
+// verbs are the acts of each kind.
 func verbs() map[string][]string {
 	return map[string][]string{
 		"run":      {"retry", "cancel", "abandon"},
@@ -62,10 +63,10 @@ func (a *actRequest) check() error {
 		return bad("acts on a "+a.On.Kind+" are by ids", "Give ids.")
 	case len(a.Args.Reason) > 2000:
 		return bad("args.reason has more than 2,000 bytes", "Say it shorter.")
-	case a.Act == "abandon" && a.Args.Reason == "":
+	case a.Act == "abandon" && a.Args.Reason == "" && !a.Preview:
 		return bad("args.reason: abandon needs one", "Say why the run is given up: it stands in its result.")
-	case a.Args.Limit != nil && (*a.Args.Limit < 1 || *a.Args.Limit > 1_000_000):
-		return bad("args.limit is not accepted", "Accepted: 1 to 1000000, or null for none.")
+	case a.Args.Limit != nil && (*a.Args.Limit < 1 || *a.Args.Limit > math.MaxInt32):
+		return bad("args.limit is not accepted", "Accepted: 1 to 2147483647, or null for none.")
 	}
 	if a.On.Filter != nil {
 		return nil

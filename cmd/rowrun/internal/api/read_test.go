@@ -134,6 +134,19 @@ func TestListsGoOnByTheirKeys(t *testing.T) {
 		require.Len(t, seen, want, path)
 	}
 	require.Equal(t, "1", at(t, b.get("runs?limit=1&order=oldest"), "items", 0, "id"))
+	change(t, b.conn, `SET session_replication_role = replica; UPDATE rowrun.task_run SET created_at = '2026-01-01 00:00Z'::timestamptz + id * interval '1 day'`)
+	for words, want := range map[string]string{
+		"since=2026-01-07T00:00:00Z": "[7 6]", "until=2026-01-03T00:00:00Z": "[1]", "since=2026-01-03T00:00:00Z&until=2026-01-05T00:00:00Z": "[3 2]",
+		"since=2027-01-01T00:00:00Z": "[]", "until=2020-01-01T00:00:00Z": "[]", "since=2026-01-03T00:00:00Z&until=2026-01-05T00:00:00Z&order=oldest": "[2 3]",
+		"until=2026-01-05T00:00:00Z&status=RUNNING": "[2]", "until=2026-01-05T00:00:00Z&text=no&limit=2": "[3 1]",
+	} {
+		ids := []any{}
+		page := b.get("runs?" + words)
+		for i := range at(t, page, "items").([]any) {
+			ids = append(ids, at(t, page, "items", i, "id"))
+		}
+		require.Equal(t, want, fmt.Sprint(ids), words)
+	}
 	require.Equal(t, "2", at(t, b.get("runs?status=RUNNING"), "items", 0, "id"))
 }
 
