@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"strconv"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -131,16 +130,8 @@ func (s *Store) BoardRole(ctx context.Context) (BoardRole, error) {
 	return collectOne(ctx, s, "read role", statement("board_role"), pgx.RowToStructByPos[BoardRole])
 }
 
-// NewestIDs are the newest run, task and delivery there are: what comes later is above.
+// newest is the newest run, task or delivery (kind) there is: what comes later is above.
 func (s *Store) newest(ctx context.Context, tx pgx.Tx, kind string) (id int64, err error) {
 	err = tx.QueryRow(ctx, statement("board_newest"), kind).Scan(&id)
 	return id, err
-}
-
-func texts(ids []int64) []string {
-	all := make([]string, len(ids))
-	for i, id := range ids {
-		all[i] = strconv.FormatInt(id, 10)
-	}
-	return all
 }

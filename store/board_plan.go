@@ -94,7 +94,7 @@ func (s *Store) FindBoardPlan(ctx context.Context, id int64) (BoardPlan, error) 
 	return find(ctx, s, "plan", statement("board_plan"), scanBoardPlan, id)
 }
 
-// Announcement is that of a plan's current round.
+// BoardAnnouncement is that of a plan's current round.
 type BoardAnnouncement struct {
 	EventType  string  `json:"event_type"`
 	Round      int     `json:"round"`

@@ -39,12 +39,18 @@ func TestAReadersTokenActsByNoRequest(t *testing.T) {
 		for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodGet, "ACT"} {
 			for _, text := range bodies {
 				for _, as := range [][]string{
-					{"Authorization", "Bearer reads"}, {"Cookie", cookie}, {"Authorization", "Bearer reads", "Cookie", cookie},
-					{"Authorization", "Bearer reads", "X-HTTP-Method-Override", "POST", "X-Forwarded-User", "alice"}, {},
+					{"Authorization", "Bearer reads"},
+					{"Cookie", cookie},
+					{"Authorization", "Bearer reads", "Cookie", cookie},
+					{"Authorization", "Bearer reads", "X-HTTP-Method-Override", "POST", "X-Forwarded-User", "alice"},
+					{},
 				} {
 					s := b.ask(method, "/api/v1/"+path, text, as...)
 					if method != http.MethodGet && method != http.MethodHead {
 						require.GreaterOrEqual(t, s.Status, 400, "%s %s %s", method, path, text)
+					}
+					if method == http.MethodPost && (path == "acts" || path == "acts/1/stop") {
+						require.Contains(t, []int{http.StatusForbidden, http.StatusUnauthorized}, s.Status, "before anything is read")
 					}
 				}
 			}

@@ -65,6 +65,11 @@ func TestWhatARoleMayNotDoIsNotOffered(t *testing.T) {
 			if acts {
 				require.Equal(t, http.StatusOK, s.Status, s.Body)
 				require.Equal(t, "1", at(t, s.value(), "done"), s.Body)
+				task := query[string](t, b.conn, `SELECT id::text FROM rowrun.task WHERE name = 'orders 1.9'`)
+				for _, verb := range []string{"retry", "cancel", "skip", "unskip", "pause", "resume"} {
+					s := b.act(body(verb, `{"kind": "task", "ids": ["`+task+`"]}`, ""))
+					require.Equal(t, "1", at(t, s.value(), "done"), verb+" "+s.Body)
+				}
 				return
 			}
 			require.Equal(t, http.StatusForbidden, s.Status, s.Body)

@@ -141,7 +141,7 @@ func (g *Guard) Act(r *http.Request) (Who, *Refusal) {
 	return who, &Refusal{http.StatusUnauthorized, "unauthorized", "only operators act", "Sign in with the token of an operator (--http-operator-token)."}
 }
 
-// NeedsToken: nothing is told to those who show none.
+// NeedsToken says that nothing is told to those who show none.
 func (g *Guard) NeedsToken() bool { return g.config.Read != "" || !g.config.Loopback }
 
 // Operators says that there is somebody who may act.

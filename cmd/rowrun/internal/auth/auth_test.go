@@ -1,6 +1,7 @@
 package auth_test
 
 import (
+	"context"
 	"crypto/tls"
 	"net/http"
 	"net/http/httptest"
@@ -20,7 +21,7 @@ func config() auth.Config {
 }
 
 func request(change func(r *http.Request)) *http.Request {
-	r := httptest.NewRequest(http.MethodGet, "http://localhost:8484/", nil)
+	r := httptest.NewRequestWithContext(context.Background(), http.MethodGet, "http://localhost:8484/", nil)
 	if change != nil {
 		change(r)
 	}

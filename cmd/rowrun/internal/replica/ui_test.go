@@ -89,8 +89,16 @@ func TestOperatorsAreNamedOnceAndGivenInNoClearText(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, c.Dashboard.Operators, 2)
 	for _, wrong := range [][]string{
-		{"alice"}, {"=env:A"}, {"alice="}, {"alice=secret"}, {"alice=env:NONE"}, {"alice=env:A", "alice=env:B"}, {"alice=env:A", "bob=env:A"},
-		{"alice=env:READ"}, {"ali\nce=env:A"}, {"alice=file:/nowhere"},
+		{"alice"},
+		{"=env:A"},
+		{"alice="},
+		{"alice=secret"},
+		{"alice=env:NONE"},
+		{"alice=env:A", "alice=env:B"},
+		{"alice=env:A", "bob=env:A"},
+		{"alice=env:READ"},
+		{"ali\nce=env:A"},
+		{"alice=file:/nowhere"},
 	} {
 		err := (&Dashboard{operators: wrong}).Validate(lookup, "reads")
 		require.Error(t, err, wrong)
