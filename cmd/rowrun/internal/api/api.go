@@ -5,6 +5,7 @@ import (
 	_ "embed" // openapi.json
 	"errors"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -206,6 +207,9 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request, who auth.Who, nex
 	if err != nil {
 		s.fail(w, r, err)
 		return
+	}
+	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		w = &packer{w}
 	}
 	write(w, http.StatusOK, value)
 }

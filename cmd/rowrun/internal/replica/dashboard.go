@@ -2,6 +2,8 @@ package replica
 
 import (
 	"context"
+	"crypto/rand"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -60,6 +62,30 @@ func (d *Dashboard) Validate(lookup func(string) (string, bool), read string) er
 	}
 	d.operators = nil
 	return nil
+}
+
+// Draw has somebody of this name act by a token that is drawn for this process, where the dashboard is on and nobody else was
+// given one; its token, "": none was drawn.
+func (d *Dashboard) Draw(name string) string {
+	if d.UI != "on" || len(d.Operators) > 0 {
+		return ""
+	}
+	token := rand.Text()
+	d.Operators = []auth.Operator{{Name: name, Token: token}}
+	return token
+}
+
+// Address is where a browser on this machine finds the dashboard of a process that listens on addr; what stands behind #, the
+// token to sign in with, is sent to nobody before.
+func (d *Dashboard) Address(addr, token string) string {
+	if host, port, err := net.SplitHostPort(addr); err == nil && (host == "" || net.ParseIP(host).IsUnspecified()) {
+		addr = net.JoinHostPort("localhost", port)
+	}
+	url := "http://" + addr + d.Prefix + "/"
+	if token != "" {
+		url += "#token=" + token
+	}
+	return url
 }
 
 func validPrefix(path string) bool {

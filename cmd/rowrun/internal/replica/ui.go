@@ -2,17 +2,13 @@ package replica
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"io"
-	"net"
-	"strings"
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/rowrun/rowrun/cmd/rowrun/internal/auth"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/database"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/history"
@@ -98,21 +94,19 @@ func ServeUI(ctx context.Context, c *UIConfig, out io.Writer, log zerolog.Logger
 	}
 	defer unsubscribe()
 	var drawn string
-	operators := c.Dashboard.Operators
-	if len(operators) == 0 && role.Operator && c.Dashboard.UI == "on" {
-		drawn = rand.Text()
-		operators = []auth.Operator{{Name: role.Name, Token: drawn}}
+	if role.Operator {
+		drawn = c.Dashboard.Draw(role.Name)
 	}
 	http, err := server.New(server.Config{
 		Addr:    c.HTTPAddr,
 		Checks:  []server.Check{{Name: "schema", Ask: func(ctx context.Context) error { return connect.CheckSchema(ctx, opened) }}},
-		History: lines, Follow: follower.Follow, Token: c.HTTPToken, Operators: operators, Deployment: deployment,
+		History: lines, Follow: follower.Follow, Token: c.HTTPToken, Operators: c.Dashboard.Operators, Deployment: deployment,
 		Dashboard: handler(answers), Prefix: c.Dashboard.Prefix, HideData: c.Dashboard.HideData, Log: log,
 	})
 	if err != nil {
 		return fmt.Errorf("--http-addr: %w", err)
 	}
-	if _, err := fmt.Fprintln(out, address(http.Addr(), c.Dashboard.Prefix, drawn)); err != nil {
+	if _, err := fmt.Fprintln(out, c.Dashboard.Address(http.Addr().String(), drawn)); err != nil {
 		_ = http.Close()
 		return err
 	}
@@ -121,17 +115,4 @@ func ServeUI(ctx context.Context, c *UIConfig, out io.Writer, log zerolog.Logger
 		parts.Go(func() error { return p.Run(around) })
 	}
 	return parts.Wait()
-}
-
-// address is where a browser on this machine finds the dashboard; what stands behind # is sent to nobody.
-func address(addr net.Addr, prefix, token string) string {
-	host := addr.String()
-	if tcp, ok := addr.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
-		host = fmt.Sprintf("localhost:%d", tcp.Port)
-	}
-	url := "http://" + host + strings.TrimRight(prefix, "/") + "/"
-	if token != "" {
-		url += "#token=" + token
-	}
-	return url
 }
