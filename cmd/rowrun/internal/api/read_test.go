@@ -301,6 +301,17 @@ func contains(all []any, one string) bool {
 	return false
 }
 
+// Where messages go may be all that keeps strangers from a receiver: rowrun_viewer doesn't see it, and so who only reads here.
+func TestOnlyOperatorsSeeWhereMessagesGo(t *testing.T) {
+	t.Parallel()
+	b := start(t, nil)
+	change(t, b.conn, `INSERT INTO rowrun.webhook (url) VALUES ('https://hooks.example/s3cret')`)
+	for _, path := range []string{"/api/v1/webhooks", "/api/v1/webhooks/1"} {
+		require.NotContains(t, b.ask(http.MethodGet, path, "").Body, "s3cret")
+		require.Contains(t, b.ask(http.MethodGet, path, "", "Authorization", asAlice).Body, "s3cret")
+	}
+}
+
 func TestPayloadsCanBeHidden(t *testing.T) {
 	t.Parallel()
 	b := start(t, func(c *api.Config, _ *server.Config) { c.HideData = true })

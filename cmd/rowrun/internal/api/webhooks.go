@@ -8,7 +8,16 @@ import (
 	"github.com/rowrun/rowrun/store"
 )
 
-func (s *server) listWebhooks(ctx context.Context, r *http.Request, _ auth.Who) (any, error) {
+// veil takes out where messages go for who only reads: an address may be all that keeps strangers from a receiver.
+func veil(all []store.BoardWebhook, who auth.Who) {
+	for i := range all {
+		if !who.Operator() {
+			all[i].URL, all[i].Signed = nil, nil
+		}
+	}
+}
+
+func (s *server) listWebhooks(ctx context.Context, r *http.Request, who auth.Who) (any, error) {
 	w := query(r)
 	p := w.page()
 	project := w.text("project")
@@ -16,10 +25,11 @@ func (s *server) listWebhooks(ctx context.Context, r *http.Request, _ auth.Who) 
 		return nil, err
 	}
 	all, err := s.store.BoardWebhooks(ctx, project, 0, p)
+	veil(all, who)
 	return paged(all, p.Limit, func(h store.BoardWebhook) int64 { return h.ID }), err
 }
 
-func (s *server) getWebhook(ctx context.Context, r *http.Request, _ auth.Who) (any, error) {
+func (s *server) getWebhook(ctx context.Context, r *http.Request, who auth.Who) (any, error) {
 	id, err := pathID(r)
 	if err == nil {
 		err = query(r).done()
@@ -27,7 +37,13 @@ func (s *server) getWebhook(ctx context.Context, r *http.Request, _ auth.Who) (a
 	if err != nil {
 		return nil, err
 	}
-	return s.store.FindBoardWebhook(ctx, id)
+	found, err := s.store.FindBoardWebhook(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	one := []store.BoardWebhook{found}
+	veil(one, who)
+	return one[0], nil
 }
 
 // deliverySearch reads the words that name deliveries.
