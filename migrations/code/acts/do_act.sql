@@ -93,7 +93,9 @@ COMMENT ON FUNCTION rowrun.do_act(text, text, text, jsonb) IS 'Internal: one act
 -- One step of an act: up to most of its targets, each of which may be refused without the others. true: there is more to do;
 -- NULL: it is over, or somebody else is at it. The act's row is locked before any other, and written last.
 CREATE OR REPLACE FUNCTION rowrun.step_act(act_id bigint, most integer) RETURNS boolean
-    LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
+    LANGUAGE plpgsql
+    SET lock_timeout = '300ms' -- for each target: one that somebody holds keeps the others from nothing
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
     a record;
@@ -129,10 +131,14 @@ BEGIN
                 a.made := (a.made || result)[1:100];
             END IF;
         EXCEPTION
-            WHEN lock_not_available OR deadlock_detected OR serialization_failure OR program_limit_exceeded THEN
+            WHEN deadlock_detected OR serialization_failure OR program_limit_exceeded THEN
                 RAISE; -- the step is taken again
             WHEN OTHERS THEN
                 GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, hint = PG_EXCEPTION_HINT, code = RETURNED_SQLSTATE;
+                IF code = '55P03' THEN
+                    message := 'another transaction holds it';
+                    hint := 'Try again in a moment; rowrun doctor names sessions that hold rows.';
+                END IF;
                 a.failed := a.failed + 1;
                 IF jsonb_array_length(a.failures) < 100 THEN
                     a.failures := a.failures || jsonb_build_object('id', one, 'message', left(message, 500), 'hint', left(hint, 500), 'code', code);

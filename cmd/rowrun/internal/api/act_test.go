@@ -123,10 +123,10 @@ func TestAnActByFilterIsWatchedAndStopped(t *testing.T) {
 	b := start(t, nil)
 	b.failures(90)
 	change(t, b.conn, `INSERT INTO rowrun.task (type, name) VALUES ('NOOP', 'other')`)
-	// Somebody holds the 30th, so that the act comes no further than that.
+	// Somebody holds all but the first 20, so that the act comes no further than that: for each it waits a while.
 	held := b.other()
 	change(t, held, `BEGIN`)
-	change(t, held, `SELECT FROM rowrun.task_run WHERE id = 30 FOR UPDATE`)
+	change(t, held, `SELECT FROM rowrun.task_run WHERE id > 20 FOR UPDATE`)
 
 	ask := `"act": "retry", "on": {"kind": "run", "filter": {"failed": "1", "task": "fails"}}`
 	preview := b.act(`{"preview": true, ` + ask + `}`).value()
@@ -198,6 +198,22 @@ func TestActsByFilterNarrowToWhatTheyCanBeDoneTo(t *testing.T) {
 	require.Equal(t, "0", at(t, none, "done"))
 	s := b.act(body("retry", `{"kind": "task", "filter": {"plan": "`+plan+`"}}`, ""))
 	require.Equal(t, "1", at(t, s.value(), "done"), s.Body)
+}
+
+// One target that somebody holds is told, and keeps the others from nothing.
+func TestAnActPassesByWhatIsHeld(t *testing.T) {
+	t.Parallel()
+	b := start(t, nil)
+	b.failures(5)
+	held := b.other()
+	change(t, held, `BEGIN`)
+	change(t, held, `SELECT FROM rowrun.task_run WHERE id = 3 FOR UPDATE`)
+	s := b.act(body("retry", `{"kind": "run", "ids": ["1", "2", "3", "4", "5"]}`, "")).value()
+	require.Equal(t, "4", at(t, s, "done"))
+	require.Equal(t, "3", at(t, s, "failed", 0, "id"))
+	require.Equal(t, "another transaction holds it", at(t, s, "failed", 0, "message"))
+	require.Equal(t, "DONE", at(t, s, "state"))
+	change(t, held, `ROLLBACK`)
 }
 
 func TestAWebhookIsTestedOnce(t *testing.T) {

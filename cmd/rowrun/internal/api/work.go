@@ -54,18 +54,16 @@ func (a *API) stepAll(ctx context.Context) error {
 		if err != nil || len(ids) == 0 {
 			return err
 		}
-		any := false
+		goesOn := false
 		for _, id := range ids {
 			step, cancel := context.WithTimeout(ctx, stepTimeout)
-			more, err := a.store.StepAct(step, id)
+			more, wrong := a.store.StepAct(step, id)
 			cancel()
-			if err != nil {
-				return err
-			}
-			any = any || more
+			err = errors.Join(err, wrong) // one that can't be gone on with holds up no other
+			goesOn = goesOn || more
 		}
-		if !any {
-			return nil
+		if !goesOn {
+			return err
 		}
 	}
 }
