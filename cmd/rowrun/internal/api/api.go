@@ -27,8 +27,8 @@ type Config struct {
 	Store *store.Store
 	// Pages are the dashboard's; nil: there are none.
 	Pages http.Handler
-	// ReadOnly: nobody acts here.
-	ReadOnly bool
+	// ReadOnly: nobody acts here. Operators: somebody may, so that Run goes on with acts that others have left.
+	ReadOnly, Operators bool
 	// HideData leaves out payloads, inputs, results and logs.
 	HideData bool
 	// Version of the program, Deployment and Replica are shown.

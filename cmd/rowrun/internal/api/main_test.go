@@ -46,7 +46,7 @@ func serve(t *testing.T, url string, change func(*api.Config, *server.Config)) *
 	opened, err := store.Open(t.Context(), store.Config{URL: url, MaxConns: 4})
 	require.NoError(t, err)
 	t.Cleanup(opened.Close)
-	config := api.Config{Store: opened, Version: "v0", Deployment: "d", Replica: "here", Log: zerolog.New(zerolog.NewTestWriter(t)), Pages: http.NotFoundHandler()}
+	config := api.Config{Store: opened, Version: "v0", Deployment: "d", Replica: "here", Log: zerolog.New(zerolog.NewTestWriter(t)), Pages: http.NotFoundHandler(), Operators: true}
 	listen := server.Config{
 		Addr: "127.0.0.1:0", Log: zerolog.Nop(), Deployment: "d",
 		Operators: []auth.Operator{{Name: "alice", Token: "of-alice"}},

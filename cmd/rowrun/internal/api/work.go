@@ -10,7 +10,7 @@ import (
 
 const (
 	// lookForActs is how often is looked for acts that somebody else began and has left.
-	lookForActs = 10 * time.Second
+	lookForActs = 30 * time.Second
 	// stepTimeout bounds one step of an act.
 	stepTimeout = 30 * time.Second
 )
@@ -25,7 +25,7 @@ func (a *API) goOn() {
 
 // Run goes on with acts that are not done, whoever began them, until ctx ends; it returns nil. Where nobody acts it waits.
 func (a *API) Run(ctx context.Context) error {
-	if a.config.ReadOnly {
+	if a.config.ReadOnly || !a.config.Operators {
 		<-ctx.Done()
 		return nil
 	}

@@ -140,7 +140,7 @@ func (d *Dashboard) makeAPI(b board) (a *api.API, kept *api.History, unsubscribe
 		return false // it only counts
 	})
 	config := api.Config{
-		Store: b.store, Pages: ui.Handler(), ReadOnly: d.UI == "read-only", HideData: d.HideData,
+		Store: b.store, Pages: ui.Handler(), ReadOnly: d.UI == "read-only", Operators: len(d.Operators) > 0, HideData: d.HideData,
 		Version: b.version, Deployment: b.deployment, Replica: b.name, History: kept, Slots: b.slots, Log: b.log,
 	}
 	if b.sender != nil {

@@ -88,15 +88,15 @@ func ServeUI(ctx context.Context, c *UIConfig, out io.Writer, log zerolog.Logger
 		return err
 	}
 	follower := newFollower(opened, hub, listener.Connected, func() bool { return false }, lines, log)
+	var drawn string
+	if role.Operator {
+		drawn = c.Dashboard.Draw(role.Name)
+	}
 	answers, _, unsubscribe, err := c.Dashboard.makeAPI(board{store: opened, hub: hub, deployment: deployment, name: "rowrun ui", version: c.Version, log: log})
 	if err != nil {
 		return err
 	}
 	defer unsubscribe()
-	var drawn string
-	if role.Operator {
-		drawn = c.Dashboard.Draw(role.Name)
-	}
 	http, err := server.New(server.Config{
 		Addr:    c.HTTPAddr,
 		Checks:  []server.Check{{Name: "schema", Ask: func(ctx context.Context) error { return connect.CheckSchema(ctx, opened) }}},
