@@ -94,7 +94,7 @@ COMMENT ON FUNCTION rowrun.do_act(text, text, text, jsonb) IS 'Internal: one act
 -- NULL: it is over, or somebody else is at it. The act's row is locked before any other, and written last.
 CREATE OR REPLACE FUNCTION rowrun.step_act(act_id bigint, most integer) RETURNS boolean
     LANGUAGE plpgsql
-    SET lock_timeout = '300ms' -- for each target: one that somebody holds keeps the others from nothing
+    SET lock_timeout = '300ms' -- for each target: one that somebody holds keeps the others from nothing for long
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
@@ -102,6 +102,7 @@ DECLARE
     part record;
     one text;
     result bigint[];
+    n integer := 0;
     message text;
     hint text;
     code text;
@@ -135,7 +136,12 @@ BEGIN
                 RAISE; -- the step is taken again
             WHEN OTHERS THEN
                 GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, hint = PG_EXCEPTION_HINT, code = RETURNED_SQLSTATE;
-                IF code = '55P03' THEN
+                IF code = '55P03' AND n > 0 THEN
+                    -- Who holds it may wait for what this step holds: the next step begins with it, and holds nothing.
+                    part.reached := CASE WHEN a.targets IS NULL THEN one::bigint - 1 ELSE a.position + n END;
+                    part.over := false;
+                    EXIT;
+                ELSIF code = '55P03' THEN
                     message := 'another transaction holds it';
                     hint := 'Try again in a moment; rowrun doctor names sessions that hold rows.';
                 END IF;
@@ -144,6 +150,7 @@ BEGIN
                     a.failures := a.failures || jsonb_build_object('id', one, 'message', left(message, 500), 'hint', left(hint, 500), 'code', code);
                 END IF;
         END;
+        n := n + 1;
     END LOOP;
     UPDATE act x SET position = part.reached, done = a.done, unchanged = a.unchanged, failed = a.failed, failures = a.failures, made = a.made,
         state = CASE WHEN part.over THEN 'DONE' ELSE 'RUNNING' END, ended_at = CASE WHEN part.over THEN clock_timestamp() END

@@ -140,7 +140,7 @@ func TestAnActByFilterIsWatchedAndStopped(t *testing.T) {
 	id := at(t, begun.value(), "act_id").(string)
 	require.Equal(t, "RUNNING", at(t, begun.value(), "state"))
 	require.Equal(t, "90", at(t, begun.value(), "count"))
-	require.Equal(t, "20", at(t, begun.value(), "done"), "a step")
+	require.Equal(t, "20", at(t, begun.value(), "done"), "a step", begun.Body)
 	require.Equal(t, "20", at(t, b.get("acts/"+id), "done"), "anybody who reads may watch")
 	require.Equal(t, id, at(t, b.get("acts?state=RUNNING"), "items", 0, "act_id"))
 
