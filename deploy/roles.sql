@@ -10,6 +10,10 @@ CREATE ROLE rowrun_sidecar LOGIN IN ROLE rowrun_replica;
 -- Optional. The stream from the write-ahead log; it lets this role read the log of the whole server. Set by a superuser:
 -- ALTER ROLE rowrun_sidecar REPLICATION;
 
+-- Optional. To let people act on the dashboard that the sidecars serve (--http-operator-token): it acts by SET LOCAL ROLE
+-- rowrun_operator. From PostgreSQL 16 on WITH INHERIT FALSE, so that the sidecar has these rights only while it does that.
+-- GRANT rowrun_operator TO rowrun_sidecar;
+
 -- The application: defines tasks of harmless types and inserts runs.
 CREATE ROLE app LOGIN IN ROLE rowrun_client;
 

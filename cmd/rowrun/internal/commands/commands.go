@@ -37,6 +37,7 @@ func All(env cli.Environment) []*cobra.Command {
 		newRun(env),
 		newStatus(env),
 		newCleanup(env),
+		newUI(env),
 		newDoctor(env),
 		newHealthcheck(env),
 		newExporter(env),

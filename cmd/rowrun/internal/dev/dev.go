@@ -54,15 +54,16 @@ func login(socketDir string, port int) string {
 	return fmt.Sprintf("host=%s port=%d user=postgres dbname=%s", conninfo(socketDir), port, devDatabase)
 }
 
-// FreeAddr is addr where nobody listens there yet, else any port on the same
-// host: a replica beside this one may have the default.
+// FreeAddr is addr where nobody listens there yet, else a port of loopback's that
+// is free now: a replica beside this one may have the default.
 func FreeAddr(ctx context.Context, addr string) string {
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
-	if err != nil {
-		return "127.0.0.1:0"
+	for _, one := range []string{addr, "127.0.0.1:0"} {
+		if listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", one); err == nil {
+			defer func() { _ = listener.Close() }()
+			return listener.Addr().String()
+		}
 	}
-	_ = listener.Close()
-	return addr
+	return "127.0.0.1:0"
 }
 
 // Run runs a cluster and a replica on it until ctx ends.
@@ -116,7 +117,7 @@ func Run(ctx context.Context, c *Config, env cli.Environment, out, errout io.Wri
 	if err := prepare(ctx, cluster, c.Sample, log); err != nil {
 		return cli.Stopped(ctx, err)
 	}
-	if err := introduce(errout, cluster, c.Dir); err != nil {
+	if err := introduce(errout, c, cluster); err != nil {
 		return err
 	}
 	return runDev(ctx, c, cluster, demo, out, log)
@@ -208,11 +209,17 @@ func keepUp(ctx context.Context, cluster *embeddedpg.Cluster, log zerolog.Logger
 	}
 }
 
-// introduce says where the data is and how to get there.
-func introduce(w io.Writer, cluster *embeddedpg.Cluster, asked string) error {
+// introduce says where the dashboard and the data are, and how to get there.
+func introduce(w io.Writer, c *Config, cluster *embeddedpg.Cluster) error {
+	if c.HTTPAddr != "" && c.Dashboard.UI != "off" {
+		token := c.Dashboard.Draw("dev")
+		if _, err := fmt.Fprintf(w, "rowrun dev: the dashboard:\n    %s\n", c.Dashboard.Address(c.HTTPAddr, token)); err != nil {
+			return err
+		}
+	}
 	where := cluster.Dir()
-	if abs, err := filepath.Abs(asked); err == nil && abs != where {
-		where += fmt.Sprintf(" (the user who runs the server can't reach %s)", asked)
+	if abs, err := filepath.Abs(c.Dir); err == nil && abs != where {
+		where += fmt.Sprintf(" (the user who runs the server can't reach %s)", c.Dir)
 	}
 	way := login(cluster.SocketDir(), cluster.Port())
 	_, err := fmt.Fprintf(w, `rowrun dev: PostgreSQL runs on 127.0.0.1:%d, its data stays in %s

@@ -38,7 +38,9 @@ type Config struct {
 	Wake func() Wake
 	// Stream is asked for the state of the stream; nil: this replica has none to show.
 	Stream func() Stream
-	Log    zerolog.Logger
+	// Started is told how long each run that was claimed here has waited; nil: nobody is.
+	Started func(delay time.Duration)
+	Log     zerolog.Logger
 }
 
 // Wake is how a replica is woken.

@@ -60,6 +60,9 @@ func (m *Metrics) Run(ctx context.Context) error {
 		failed = err != nil
 		for _, delay := range delays {
 			m.toStart.Observe(delay.Seconds())
+			if m.config.Started != nil {
+				m.config.Started(delay)
+			}
 		}
 	}
 }

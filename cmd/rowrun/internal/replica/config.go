@@ -55,6 +55,7 @@ type Config struct {
 	HTTPToken string // resolved by Validate; "": none
 	// HTTPWorkerToken is resolved by Validate; "": workers are not served.
 	HTTPWorkerToken string
+	Dashboard       Dashboard
 	StreamSource    string
 	Wake            string
 
@@ -106,9 +107,10 @@ func (c *Config) Register(flags *pflag.FlagSet) {
 	flags.BoolVar(&c.TwoSteps, "two-steps", false, "promote and claim in two versions of each run's row, also where one does for both; for measurements")
 	flags.IntVar(&c.StuckLimit, "stuck-limit", 5, "how many executors that ignore their cancel this replica bears; with more, or no slot left, it drains and exits with 1")
 
-	flags.StringVar(&c.HTTPAddr, "http-addr", "127.0.0.1:8484", "`host:port` of /livez, /readyz, /metrics, /status and /events; off: none")
+	flags.StringVar(&c.HTTPAddr, "http-addr", "127.0.0.1:8484", "`host:port` of the dashboard, /livez, /readyz, /metrics, /status and /events; off: none")
 	flags.StringVar(&c.HTTPWorkerToken, "http-worker-token", "", "bearer token of workers, /api/v1/worker/…; none: they are not served: `env:NAME or file:PATH`")
-	flags.StringVar(&c.HTTPToken, "http-token", "", "bearer token of /status and /events, needed beyond loopback: `env:NAME or file:PATH`")
+	flags.StringVar(&c.HTTPToken, "http-token", "", "bearer token that reads /status, /events and the dashboard, needed beyond loopback: `env:NAME or file:PATH`")
+	c.Dashboard.Register(flags)
 	cli.Choice(flags, &c.StreamSource, "stream-source", "auto", "where the stream comes from: the write-ahead log, notifications and rows, or nowhere here; auto is wal where that works and max_slot_wal_keep_size is set", "auto", "wal", "listen", "off")
 	cli.Choice(flags, &c.Wake, "wake", "auto", "how this replica is woken; with wal the replica that writes the stream sees INSERTs in the log, which then notify nobody, and wakes the others; poll: sweeps alone", "auto", "wal", "notify", "poll")
 	RegisterWebhookAllow(flags, &c.webhookAllow)
@@ -157,6 +159,9 @@ func (c *Config) Validate(lookup func(string) (string, bool)) error {
 		return err
 	}
 	if c.HTTPToken, err = cli.ResolveToken("--http-token", c.HTTPToken, lookup); err != nil {
+		return err
+	}
+	if err := c.Dashboard.Validate(lookup, c.HTTPToken); err != nil {
 		return err
 	}
 	if c.AppSecret != "" && c.AppURL == "" {
@@ -315,15 +320,20 @@ func (c *Config) ValidateTypes() error {
 	return nil
 }
 
-func (c *Config) validateHTTP() error {
-	if c.HTTPAddr == "" || c.HTTPAddr == "off" {
-		c.HTTPAddr = ""
-		return nil
+func (c *Config) validateHTTP() (err error) {
+	c.HTTPAddr, err = checkAddr(c.HTTPAddr)
+	return err
+}
+
+// checkAddr is a host:port, or "" for off.
+func checkAddr(addr string) (string, error) {
+	if addr == "" || addr == "off" {
+		return "", nil
 	}
-	if !listenable(c.HTTPAddr) {
-		return cli.Usagef("--http-addr: %q is not accepted; accepted: host:port such as 127.0.0.1:8484, or off", c.HTTPAddr)
+	if !listenable(addr) {
+		return "", cli.Usagef("--http-addr: %q is not accepted; accepted: host:port such as 127.0.0.1:8484, or off", addr)
 	}
-	return nil
+	return addr, nil
 }
 
 // CheckHTTPAddr refuses what isn't host:port.

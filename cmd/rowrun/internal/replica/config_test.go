@@ -48,6 +48,7 @@ func TestDefaultsAreTheContracts(t *testing.T) {
 		SweepInterval: 5 * time.Second, CleanupInterval: time.Hour, Retention: 720 * time.Hour,
 		TaskTimeout: time.Hour, DrainTimeout: 30 * time.Second, StuckLimit: 5, MaxBatch: 1000,
 		HTTPAddr: "127.0.0.1:8484", StreamSource: "auto", Wake: "auto",
+		Dashboard: Dashboard{UI: "on"},
 	}, c)
 }
 

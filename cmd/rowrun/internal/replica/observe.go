@@ -33,6 +33,7 @@ func (r *replica) makeMetrics() (err error) {
 		Replica:     func() scheduler.Status { return r.scheduler.Status() },
 		Wake:        r.wakeMetrics,
 		Stream:      r.streamMetrics,
+		Started:     r.started,
 		Log:         r.log,
 	})
 	return err

@@ -9,6 +9,7 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/api"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/history"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/metrics"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/server"
@@ -17,6 +18,7 @@ import (
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/tracing"
 	"github.com/rowrun/rowrun/events"
 	"github.com/rowrun/rowrun/notifier"
+	"github.com/rowrun/rowrun/notifier/webhook"
 	"github.com/rowrun/rowrun/scheduler"
 	"github.com/rowrun/rowrun/scheduler/wake"
 	"github.com/rowrun/rowrun/store"
@@ -51,8 +53,11 @@ type replica struct {
 	due       chan bool        // for the notifier: a look of the scheduler found deliveries, or none
 	noted     chan bool        // for the stream: it found notes, or none
 	stream    *stream.Election // nil: this replica never writes the stream
+	past      *api.History     // for the dashboard
+	dashboard *api.API         // nil: there is none
 	metrics   *metrics.Metrics
 	scheduler *scheduler.Scheduler
+	sender    *webhook.Sender
 	notifier  *notifier.Notifier
 	waking    *wake.Teller
 	checks    []server.Check   // of readiness

@@ -157,14 +157,15 @@ func (r *replica) identified(deployment string) {
 // makeNotifier makes what delivers announcements.
 func (r *replica) makeNotifier() error {
 	c := r.config
-	sender, err := webhook.New(webhook.Config{Lookup: c.lookup, References: c.File.WebhookSecrets, Allow: c.WebhookAllow})
+	var err error
+	r.sender, err = webhook.New(webhook.Config{Lookup: c.lookup, References: c.File.WebhookSecrets, Allow: c.WebhookAllow})
 	if err != nil {
 		return err
 	}
 	announced, unsubscribe := r.hub.Subscribe(r.mayBeAnnounced)
 	r.unsubscribes = append(r.unsubscribes, unsubscribe)
 	r.notifier, err = notifier.New(notifier.Config{
-		Store: r.store, Send: sender.Send, SweepInterval: c.SweepInterval, DrainTimeout: max(c.DrainTimeout, time.Millisecond),
+		Store: r.store, Send: r.sender.Send, SweepInterval: c.SweepInterval, DrainTimeout: max(c.DrainTimeout, time.Millisecond),
 		PublicURL: c.PublicURL, Wake: announced, Looked: r.due, Tried: r.metrics.Webhook, Log: r.log,
 	})
 	return err
@@ -187,6 +188,9 @@ func (r *replica) makeServer() error {
 	if c.HTTPAddr == "" {
 		return nil
 	}
+	if err := r.makeDashboard(); err != nil {
+		return err
+	}
 	available, unsubscribe := r.hub.Subscribe(func(t events.Transition) bool { return t.To == "AVAILABLE" })
 	r.unsubscribes = append(r.unsubscribes, unsubscribe)
 	http, err := server.New(server.Config{
@@ -196,7 +200,8 @@ func (r *replica) makeServer() error {
 		Status:  statusOf(r.store, r.scheduler),
 		History: r.history,
 		Follow:  r.follower.Follow,
-		Token:   c.HTTPToken,
+		Token:   c.HTTPToken, Operators: c.Dashboard.Operators, Deployment: r.deployment,
+		Dashboard: handler(r.dashboard), Prefix: c.Dashboard.Prefix, HideData: c.Dashboard.HideData,
 		Workers: r.store, WorkerToken: c.HTTPWorkerToken, WorkerWake: available,
 		// Half of what the parts that keep a connection to themselves leave.
 		WorkerSlots: max(1, (c.DatabaseConns-3)/2),
@@ -208,7 +213,31 @@ func (r *replica) makeServer() error {
 	r.addr = http.Addr().String()
 	r.server = http
 	r.support = append(r.support, http, r.follower)
+	if r.dashboard != nil {
+		r.support = append(r.support, r.dashboard)
+	}
 	return nil
+}
+
+// makeDashboard makes what answers the dashboard, unless there is none.
+func (r *replica) makeDashboard() (err error) {
+	var unsubscribe func()
+	r.dashboard, r.past, unsubscribe, err = r.config.Dashboard.makeAPI(board{
+		store: r.store, hub: r.hub, deployment: r.deployment, name: r.config.ReplicaName, version: r.config.Version,
+		slots: max(1, (r.config.DatabaseConns-3)/3), sender: r.sender, log: r.log,
+	})
+	if err != nil {
+		return err
+	}
+	r.unsubscribes = append(r.unsubscribes, unsubscribe)
+	return nil
+}
+
+// started tells the dashboard how long a run has waited.
+func (r *replica) started(delay time.Duration) {
+	if r.past != nil {
+		r.past.Delay(delay)
+	}
 }
 
 // tell leaves the newest word in a one-slot channel. One goroutine tells.

@@ -6,8 +6,9 @@
 //	GET /status   JSON: this replica and the others
 //	GET /events   the stream as server-sent events
 //
-// Anything else is 404. /status and /events are guarded: with a token they ask
-// for it; without one they are served only where the server listens on
+// Below Prefix it serves a dashboard, where it is given one. Anything else is 404.
+// /status, /events and the dashboard are guarded, by internal/auth: with a token
+// they ask for it; without one they are served only where the server listens on
 // loopback, to requests for a loopback name.
 //
 // A server that was stopped has closed its listener and left no goroutine behind.

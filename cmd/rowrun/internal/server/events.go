@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"time"
@@ -36,6 +37,7 @@ type eventsHandler struct {
 	follow  func(ctx context.Context) (unfollow func(), err error)
 	stopped context.Context // ends when the server is stopping
 	comment time.Duration
+	veiled  bool // what failed is told without its text
 }
 
 func (h *eventsHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -96,9 +98,13 @@ func (h *eventsHandler) copy(ctx context.Context, reader *history.Reader, filter
 			return // it comes back with its last id
 		}
 		for _, line := range lines {
-			if filter.Wants(line.Text) {
-				out.event(line.Position, line.Text)
+			if !filter.Wants(line.Text) {
+				continue
 			}
+			if h.veiled {
+				line.Text = veil(line.Text)
+			}
+			out.event(line.Position, line.Text)
 		}
 		if out.buffer.Len() == 0 {
 			continue
@@ -111,6 +117,23 @@ func (h *eventsHandler) copy(ctx context.Context, reader *history.Reader, filter
 			return
 		}
 	}
+}
+
+// veil takes the text of a failure out of a line, which may hold what a run worked with.
+func veil(line []byte) []byte {
+	if !bytes.Contains(line, []byte(`"detail":`)) {
+		return line
+	}
+	var members map[string]json.RawMessage
+	if json.Unmarshal(line, &members) != nil {
+		return []byte("{}")
+	}
+	delete(members, "detail")
+	rest, err := json.Marshal(members)
+	if err != nil {
+		return []byte("{}")
+	}
+	return rest
 }
 
 // pause waits; false: ctx ended.

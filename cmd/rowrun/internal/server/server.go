@@ -12,6 +12,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/auth"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/history"
 )
 
@@ -43,8 +44,17 @@ type Config struct {
 	Follow  func(ctx context.Context) (unfollow func(), err error)
 	// Comment is how often a reader of /events hears something while nothing happens. Default 15 s.
 	Comment time.Duration
-	// Token is asked for by /status and /events; "": none, and they are served on loopback only.
+	// Token is asked for by /status, /events and the dashboard; "": none, and they are served on loopback only, or to operators.
 	Token string
+	// Operators may act on the dashboard. Deployment tells its sessions from those of others.
+	Operators  []auth.Operator
+	Deployment string
+	// Dashboard makes what answers /api/v1/ and the pages, behind a guard; nil: 404. With a Prefix, a path such as /rowrun, it is
+	// served below that, with /status and /events, which stay where they are too.
+	Dashboard func(*auth.Guard) http.Handler
+	Prefix    string
+	// HideData has /events leave out the texts of failures.
+	HideData bool
 	// Workers is what workers ask, with WorkerToken; nil: 404. WorkerWake tells that runs may have come for those who wait.
 	// WorkerSlots is how many of their statements run at once. Default 2.
 	Workers     WorkerStore
@@ -89,17 +99,28 @@ func New(config Config) (*Server, error) {
 	mux.HandleFunc("GET /livez", live)
 	mux.Handle("GET /readyz", ready)
 	stopped, stop := context.WithCancel(context.Background())
-	guard := guard{token: config.Token, loopback: onLoopback(listener.Addr())}
+	guard := auth.New(auth.Config{
+		Read: config.Token, Operators: config.Operators, Loopback: onLoopback(listener.Addr()), Deployment: config.Deployment, Path: config.Prefix + "/",
+	})
 	if config.Metrics != nil {
 		mux.Handle("GET /metrics", config.Metrics)
 	}
+	guarded := func(pattern string, handler http.Handler) {
+		mux.Handle("GET "+pattern, guard.Protect(handler))
+		if config.Prefix != "" {
+			mux.Handle("GET "+config.Prefix+pattern, guard.Protect(handler))
+		}
+	}
 	if config.Status != nil {
-		mux.Handle("GET /status", guard.protect(&statusHandler{ask: config.Status}))
+		guarded("/status", &statusHandler{ask: config.Status})
 	}
 	if config.History != nil {
-		mux.Handle("GET /events", guard.protect(&eventsHandler{
-			history: config.History, follow: config.Follow, stopped: stopped, comment: config.Comment,
-		}))
+		guarded("/events", &eventsHandler{
+			history: config.History, follow: config.Follow, stopped: stopped, comment: config.Comment, veiled: config.HideData,
+		})
+	}
+	if config.Dashboard != nil {
+		mux.Handle(config.Prefix+"/", http.StripPrefix(config.Prefix, config.Dashboard(guard)))
 	}
 	draining, drain := context.WithCancel(stopped)
 	hall := newHall()

@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/rs/zerolog"
 
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/auth"
 	"github.com/rowrun/rowrun/store"
 )
 
@@ -160,7 +161,7 @@ func workerGuard(token string, next http.Handler) http.Handler {
 		switch {
 		case token == "":
 			refuseWorker(w, http.StatusForbidden, "", "workers are not served without a token", "start rowrun serve with --http-worker-token env:NAME or file:PATH")
-		case !(guard{token: token}).knows(r):
+		case !auth.Bearer(r, token):
 			w.Header().Set("WWW-Authenticate", `Bearer realm="rowrun workers"`)
 			refuseWorker(w, http.StatusUnauthorized, "", "the token of --http-worker-token is needed", "Authorization: Bearer …")
 		default:

@@ -1,0 +1,253 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/auth"
+	"github.com/rowrun/rowrun/store"
+)
+
+// maxTargets is how many ids an act names at most.
+const maxTargets = 1000
+
+// actRequest is what is asked for.
+type actRequest struct {
+	RequestID string `json:"request_id"`
+	Act       string `json:"act"`
+	On        struct {
+		Kind   string            `json:"kind"`
+		IDs    []string          `json:"ids"`
+		Filter map[string]string `json:"filter"`
+	} `json:"on"`
+	Args struct {
+		Reason string `json:"reason,omitempty"`
+		Limit  *int   `json:"limit,omitempty"`
+	} `json:"args"`
+	Preview bool `json:"preview"`
+}
+
+// verbs are the acts of each kind.
+func verbs() map[string][]string {
+	return map[string][]string{
+		"run":      {"retry", "cancel", "abandon"},
+		"task":     {"run", "retry", "cancel", "skip", "unskip", "pause", "resume"},
+		"plan":     {"run", "retry", "cancel", "pause", "resume", "limit"},
+		"delivery": {"redeliver"},
+		"replica":  {"pause", "resume"},
+		"webhook":  {"test"},
+	}
+}
+
+// check refuses what can't be done, whatever the database holds.
+func (a *actRequest) check() error {
+	known, ok := verbs()[a.On.Kind]
+	switch {
+	case !ok:
+		return bad("on.kind: "+printable(a.On.Kind)+" is not accepted", "Accepted: run, task, plan, delivery, replica, webhook.")
+	case !slices.Contains(known, a.Act):
+		return bad(fmt.Sprintf("act: %s is no act of a %s", printable(a.Act), a.On.Kind), "GET /api/v1/openapi.json says which there are.")
+	case !a.Preview && new(pgtype.UUID).Scan(a.RequestID) != nil:
+		return bad("request_id is no uuid", "A random one for each confirmation, and the same when it is sent again.")
+	case (a.On.IDs == nil) == (a.On.Filter == nil):
+		return bad("on: either ids or filter", "ids are 1 to 1000 texts; filter has the words of the list of that kind.")
+	case a.On.Filter != nil && (a.On.Kind == "plan" || a.On.Kind == "replica" || a.On.Kind == "webhook"):
+		return bad("acts on a "+a.On.Kind+" are by ids", "Give ids.")
+	case len(a.Args.Reason) > 2000:
+		return bad("args.reason has more than 2,000 bytes", "Say it shorter.")
+	case a.Act == "abandon" && a.Args.Reason == "" && !a.Preview:
+		return bad("args.reason: abandon needs one", "Say why the run is given up: it stands in its result.")
+	case a.Args.Limit != nil && (*a.Args.Limit < 1 || *a.Args.Limit > math.MaxInt32):
+		return bad("args.limit is not accepted", "Accepted: 1 to 2147483647, or null for none.")
+	}
+	if a.On.Filter != nil {
+		return nil
+	}
+	return a.checkIDs()
+}
+
+func (a *actRequest) checkIDs() error {
+	most := maxTargets
+	if a.Act == "test" {
+		most = 1
+	}
+	if len(a.On.IDs) == 0 || len(a.On.IDs) > most {
+		return bad(fmt.Sprintf("on.ids: %d are not accepted", len(a.On.IDs)), fmt.Sprintf("Accepted: 1 to %d.", most))
+	}
+	var ids []string
+	for _, id := range a.On.IDs {
+		if _, ok := parseID(id); !ok && a.On.Kind != "replica" || id == "" || len(id) > 200 {
+			return bad("on.ids: "+printable(id)+" is not accepted", "Ids are numbers, as texts.")
+		}
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	if a.On.Kind != "replica" { // the order of locks
+		slices.SortFunc(ids, func(x, y string) int {
+			if len(x) != len(y) {
+				return len(x) - len(y)
+			}
+			return slices.Compare([]byte(x), []byte(y))
+		})
+	}
+	a.On.IDs = ids
+	return nil
+}
+
+// act is an act as it is answered.
+type act struct {
+	store.Act
+	May mayStop `json:"may"`
+}
+
+type mayStop struct {
+	Stop bool `json:"stop"`
+}
+
+func (s *server) shown(ctx context.Context, who auth.Who, a store.Act) act {
+	return act{a, mayStop{a.State == "RUNNING" && s.mayAct(ctx, who)}}
+}
+
+// actPatience is how long a request waits for its act to end; then whoever asked looks at GET acts/{id}.
+const actPatience = 2 * time.Second
+
+func (s *server) postAct(ctx context.Context, r *http.Request, who auth.Who) (any, error) {
+	var request actRequest
+	if err := readBody(nil, r, &request); err != nil {
+		return nil, err
+	}
+	if err := request.check(); err != nil {
+		return nil, err
+	}
+	search, none, err := s.searchOf(ctx, &request)
+	if err != nil {
+		return nil, err
+	}
+	if request.Preview {
+		return s.preview(ctx, &request, search, none)
+	}
+	if request.Act == "test" && s.config.Test == nil {
+		return nil, &problem{http.StatusForbidden, "forbidden", "webhooks aren't tested from here", "rowrun webhook test"}
+	}
+	asked := store.NewAct{RequestID: request.RequestID, Verb: request.Act, Kind: request.On.Kind, By: who.Name, Targets: request.On.IDs, Search: search}
+	if asked.Args, err = json.Marshal(request.Args); err != nil {
+		return nil, err
+	}
+	n := len(request.On.IDs)
+	if request.On.Filter != nil {
+		if asked.Filter, err = json.Marshal(request.On.Filter); err != nil {
+			return nil, err
+		}
+		if n, asked.Capped, err = s.count(ctx, request.On.Kind, search, none); err != nil {
+			return nil, err
+		}
+	}
+	asked.Count = &n
+	return s.begin(ctx, who, asked)
+}
+
+// begin does what was asked, unless it was before.
+func (s *server) begin(ctx context.Context, who auth.Who, asked store.NewAct) (any, error) {
+	begun, made, err := s.store.BeginAct(ctx, asked)
+	if err != nil {
+		return nil, err
+	}
+	if !made && (begun.Verb != asked.Verb || begun.Kind != asked.Kind || begun.By != asked.By || !sameTargets(begun, asked)) {
+		return nil, &problem{http.StatusConflict, "conflict", "this request_id was used for another act", "Draw a new one for each confirmation."}
+	}
+	if made && asked.Verb == "test" {
+		if err := s.test(ctx, begun); err != nil {
+			return nil, err
+		}
+	}
+	patience, cancel := context.WithTimeout(ctx, actPatience)
+	defer cancel()
+	for more := begun.State == "RUNNING" && made && asked.Verb != "test"; more && patience.Err() == nil; {
+		if more, err = s.store.StepAct(patience, begun.ID); err != nil {
+			break // it is gone on with
+		}
+	}
+	s.goOn()
+	if begun, err = s.store.FindAct(ctx, begun.ID); err != nil {
+		return nil, err
+	}
+	return s.shown(ctx, who, begun), nil
+}
+
+func sameTargets(a store.Act, n store.NewAct) bool {
+	if n.Targets == nil {
+		var was, is map[string]string
+		return json.Unmarshal(a.Filter, &was) == nil && json.Unmarshal(n.Filter, &is) == nil && fmt.Sprint(was) == fmt.Sprint(is)
+	}
+	return slices.Equal(a.Targets, n.Targets[:min(len(n.Targets), len(a.Targets))])
+}
+
+// test sends a sample; how that went is what the act did.
+func (s *server) test(ctx context.Context, a store.Act) error {
+	id, err := strconv.ParseInt(a.Targets[0], 10, 64)
+	if err != nil {
+		return err
+	}
+	problem, err := s.config.Test(ctx, id)
+	if err != nil {
+		problem = inWords(err).message
+	}
+	return s.store.EndTest(context.WithoutCancel(ctx), a.ID, problem)
+}
+
+func (s *server) listActs(ctx context.Context, r *http.Request, who auth.Who) (any, error) {
+	w := query(r)
+	state := w.choice("state", "RUNNING", "DONE", "STOPPED")
+	p := w.page()
+	if err := w.done(); err != nil {
+		return nil, err
+	}
+	found, err := s.store.ListActs(ctx, state, p)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]act, 0, len(found))
+	for _, a := range found {
+		all = append(all, s.shown(ctx, who, a))
+	}
+	return paged(all, p.Limit, func(a act) int64 { return a.ID }), nil
+}
+
+func (s *server) getAct(ctx context.Context, r *http.Request, who auth.Who) (any, error) {
+	id, err := pathID(r)
+	if err == nil {
+		err = query(r).done()
+	}
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.store.FindAct(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return s.shown(ctx, who, found), nil
+}
+
+func (s *server) stopAct(ctx context.Context, r *http.Request, who auth.Who) (any, error) {
+	id, err := pathID(r)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.store.StopAct(ctx, id, who.Name); err != nil {
+		return nil, err
+	}
+	found, err := s.store.FindAct(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return s.shown(ctx, who, found), nil
+}

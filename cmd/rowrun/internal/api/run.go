@@ -1,0 +1,240 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/auth"
+	"github.com/rowrun/rowrun/store"
+)
+
+// runPage is a run with all that its page shows.
+type runPage struct {
+	store.BoardRunDetails
+	Chain    []store.BoardRun `json:"chain"`
+	Waiting  []waiting        `json:"waiting"`
+	Gates    []gate           `json:"gates"`
+	Timeline []phase          `json:"timeline"`
+	Log      logPage          `json:"log"`
+	SQL      string           `json:"sql"`
+	Command  string           `json:"command"`
+	Hidden   bool             `json:"hidden"`
+	May      mayRun           `json:"may"`
+}
+
+type mayRun struct {
+	Retry   bool `json:"retry"`
+	Cancel  bool `json:"cancel"`
+	Abandon bool `json:"abandon"`
+}
+
+// waiting is a cause that holds.
+type waiting struct {
+	Cause   string          `json:"cause"`
+	Message string          `json:"message"`
+	Detail  json.RawMessage `json:"detail"`
+}
+
+// gate is what one of them asks of a run.
+type gate struct {
+	Gate    string `json:"gate"`
+	Term    string `json:"term"`
+	Matched *bool  `json:"matched"` // nil: it isn't asked
+	Message string `json:"message"`
+}
+
+// phase is a status that a run was in.
+type phase struct {
+	Phase string         `json:"phase"`
+	At    store.Instant  `json:"at"`
+	To    *store.Instant `json:"to"`
+	Cause *string        `json:"cause"`
+}
+
+func (s *server) getRun(ctx context.Context, r *http.Request, who auth.Who) (any, error) {
+	id, err := pathID(r)
+	if err == nil {
+		err = query(r).done()
+	}
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.store.FindBoardRun(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	page := runPage{BoardRunDetails: found, Waiting: []waiting{}, Hidden: s.config.HideData}
+	if page.Chain, err = s.store.BoardChain(ctx, id); err != nil {
+		return nil, err
+	}
+	if found.Status == "PENDING" || found.Status == "AVAILABLE" {
+		causes, err := s.store.Waiting(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range causes {
+			page.Waiting = append(page.Waiting, waiting{c.Cause, c.Message, idsAsTexts(c.Detail)})
+		}
+	}
+	unfinished := found.EndedAt == nil
+	if page.Log, err = s.logOf(ctx, id, 0, maxLimit, unfinished); err != nil {
+		return nil, err
+	}
+	page.Gates, page.Timeline = gatesOf(&found, page.Waiting), timelineOf(&found, page.Waiting)
+	if s.mayAct(ctx, who) {
+		page.May = mayRun{
+			Retry:   (found.Status == "FAILED" || found.Status == "CANCELED") && found.RetryRunID == nil && found.Terms.Newest && !found.Terms.TaskSkipped,
+			Cancel:  unfinished && !found.CancelRequested,
+			Abandon: found.Status == "RUNNING",
+		}
+	}
+	if found.WholeDetail != nil {
+		page.Detail = found.WholeDetail
+	}
+	if s.config.HideData {
+		page.Payload, page.Input, page.Result, page.Progress, page.Detail, page.BoardRun.Progress = nil, nil, nil, nil, nil, nil
+		s.hideRuns(page.Chain)
+	}
+	page.SQL, page.Command = again(&page.BoardRunDetails)
+	return page, nil
+}
+
+// gatesOf says what each gate asks of a run, in the order in which they are asked, and whether it is open.
+func gatesOf(r *store.BoardRunDetails, held []waiting) []gate {
+	t := &r.Terms
+	var gates []gate
+	add := func(name, term string, asked bool) {
+		g := gate{Gate: name, Term: term}
+		for _, w := range held {
+			if w.Cause == name {
+				g.Message = w.Message
+			}
+		}
+		if asked && (r.Status == "PENDING" || r.Available != nil) {
+			open := r.Available != nil || g.Message == ""
+			g.Matched = &open
+		}
+		gates = append(gates, g)
+	}
+	database, version := text(r.DatabaseID), text(r.Version)
+	limited := t.ParallelLimit != nil
+	add("RUN_AT", "not before "+r.RunAt.Format("2006-01-02T15:04:05Z"), true)
+	add("VERSION", fmt.Sprintf("no version below %s is unfinished on %s", version, database), r.DatabaseID != nil && r.Version != nil)
+	alone := "no sequential run is under way on " + database
+	if t.Sequential {
+		alone = "no other run is under way on " + database
+	}
+	add("DATABASE_BUSY", alone, r.DatabaseID != nil)
+	limit := "no limit"
+	if limited {
+		limit = fmt.Sprintf("fewer than %d runs of the plan are AVAILABLE or RUNNING", *t.ParallelLimit)
+	}
+	add("PLAN_LIMIT", limit, limited)
+	add("DEPENDENCY", fmt.Sprintf("%d tasks are DONE or SKIPPED", t.Dependencies), t.Dependencies > 0)
+	add("PAUSED", "neither the plan nor the task is paused", true)
+	add("PLAN_FAILED", "nothing of the plan that failed holds it back ("+text(t.OnFailure)+")", r.PlanID != nil)
+	add("NO_REPLICA", "a live replica can run it", r.DatabaseID != nil || limited)
+	return gates
+}
+
+// timelineOf says which statuses a run was in, and why it waited where that is known.
+func timelineOf(r *store.BoardRunDetails, held []waiting) []phase {
+	first := func(times ...*store.Instant) *store.Instant {
+		for _, at := range times {
+			if at != nil {
+				return at
+			}
+		}
+		return nil
+	}
+	var now *string
+	if len(held) > 0 {
+		now = &held[0].Cause
+	}
+	phases := []phase{{Phase: "PENDING", At: r.CreatedAt, To: first(r.Available, r.StartedAt, r.EndedAt)}}
+	switch at := "RUN_AT"; {
+	case phases[0].To == nil:
+		phases[0].Cause = now
+	case r.RunAt.After(r.CreatedAt.Time):
+		phases[0].Cause = &at
+	}
+	if r.Available != nil {
+		p := phase{Phase: "AVAILABLE", At: *r.Available, To: first(r.StartedAt, r.EndedAt)}
+		if p.To == nil {
+			p.Cause = now
+		}
+		phases = append(phases, p)
+	}
+	if r.StartedAt != nil {
+		phases = append(phases, phase{Phase: "RUNNING", At: *r.StartedAt, To: r.EndedAt})
+	}
+	return phases
+}
+
+// again is how to do once more what a run does, as a statement and as a command line.
+func again(r *store.BoardRunDetails) (sql, command string) {
+	id := strconv.FormatInt(r.TaskID, 10)
+	if r.PlanID != nil {
+		return "SELECT rowrun.run_tasks('{" + id + "}');", "rowrun run retry " + strconv.FormatInt(r.ID, 10)
+	}
+	sql, command = "SELECT rowrun.run_task("+id, "rowrun run create "+id
+	if input := string(bytes.TrimSpace(r.Input)); input != "" && input != "{}" {
+		sql += ", input => " + literal(input) + "::jsonb"
+		command += " --input " + "'" + strings.ReplaceAll(input, "'", `'\''`) + "'"
+	}
+	return sql + ");", command
+}
+
+// literal is a text as SQL takes it, whatever standard_conforming_strings says.
+func literal(text string) string {
+	quoted := "'" + strings.ReplaceAll(text, "'", "''") + "'"
+	if strings.Contains(text, `\`) {
+		return "E" + strings.ReplaceAll(quoted, `\`, `\\`)
+	}
+	return quoted
+}
+
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// idsAsTexts writes the ids in a document as texts: 64 bits are more than a browser's numbers hold.
+func idsAsTexts(document json.RawMessage) json.RawMessage {
+	decoder := json.NewDecoder(bytes.NewReader(document))
+	decoder.UseNumber()
+	var value any
+	if decoder.Decode(&value) != nil {
+		return document
+	}
+	out, err := json.Marshal(withTexts(value, false))
+	if err != nil {
+		return document
+	}
+	return out
+}
+
+func withTexts(value any, id bool) any {
+	switch v := value.(type) {
+	case json.Number:
+		if id {
+			return v.String()
+		}
+	case []any:
+		for i := range v {
+			v[i] = withTexts(v[i], id)
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = withTexts(v[name], name == "id" || strings.HasSuffix(name, "_id") || strings.HasSuffix(name, "_ids") || name == "runs" || name == "tasks")
+		}
+	}
+	return value
+}
