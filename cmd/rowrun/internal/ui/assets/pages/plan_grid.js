@@ -276,9 +276,9 @@ export function Grid(props) {
   useLayoutEffect(() => {
     surface.current.props = props
     surface.current.lay()
+    handle.current = surface.current
   }, [layout])
   useEffect(() => surface.current.draw())
-  handle.current = surface.current
   return html`<div ref=${ref} class="grid" role="grid" tabindex="0" aria-label=${label} aria-multiselectable="true"
     onKeyDown=${onKeys}
     onClick=${(e) => { const at = surface.current.hit(e); if (at) onPick(at, e) }}

@@ -106,9 +106,10 @@ class Surface {
           g.lineWidth = 1
           g.strokeRect(x + 0.5, y + 0.5, a - 1, b - 1)
         } else if (status === 'PENDING') {
-          g.fillRect(x, y + b / 2, a, b / 2) // half a field: told apart without colours
-          g.globalAlpha *= 0.35
-          g.fillRect(x, y, a, b / 2)
+          g.globalAlpha *= 0.24
+          g.fillRect(x, y, a, b)
+          g.globalAlpha *= 3 // a line beneath: told apart without colours
+          g.fillRect(x, y + b - 2, a, 2)
         } else {
           g.fillRect(x, y, a, b)
           if (status === 'FAILED' || status === 'CANCELED') this.cross(x, y, a, b, status === 'FAILED', dim)
@@ -169,16 +170,16 @@ class Surface {
     g.font = this.font
     g.textBaseline = 'middle'
     g.fillStyle = this.soft
-    const every = Math.max(1, Math.ceil(13 / this.h))
     g.save()
     g.beginPath()
     g.rect(0, head, this.label - 8, this.scroller.clientHeight)
     g.clip()
+    let below = -1 // names that would touch the one above are left out
     for (let r = r0; r < r1; r++) {
       const row = layout.rows[r]
+      if (!row.head || top(r) < below) continue
       const bad = row.all.some((i) => model.word(i) === 'FAILED')
-      if (r % every && !bad) continue
-      if (!row.head) continue
+      below = top(r) + 12.5
       g.fillStyle = bad ? this.ink : this.soft
       g.fillText(row.d < 0 ? t('plan.no_database') : row.label.slice(0, 60), 6, top(r) + this.h / 2)
     }
@@ -229,9 +230,9 @@ export function HeatMap({ said, ...props }) {
   useLayoutEffect(() => {
     surface.current.props = props
     surface.current.lay()
+    handle.current = surface.current
   }, [layout])
   useEffect(() => surface.current.later())
-  handle.current = surface.current
   return html`<div class="map-box"><div ref=${ref} class="map" role="application" tabindex="0" aria-label=${label} aria-describedby="map-said"
     onKeyDown=${onKeys}
     onClick=${(e) => { const at = surface.current.hit(e); if (at) onPick(at, e) }}

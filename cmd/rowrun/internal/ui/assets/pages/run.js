@@ -1,7 +1,7 @@
 // One run: its chain, where it is and was, what it waits for, what it says.
 import { html, useEffect, useMemo, useRef, useState, throttle } from '../lib.js'
 import { get } from '../api.js'
-import { t, moment, num, percent } from '../i18n.js'
+import { t, has, moment, num, percent } from '../i18n.js'
 import { useLive } from '../live.js'
 import { Icon, Status, StatusIcon } from '../icons.js'
 import { Act } from '../act.js'
@@ -97,7 +97,7 @@ function Gates({ run }) {
   if (!run.gates.length) return null
   const mark = (matched) => (matched === null ? 'none' : matched ? 'open' : 'shut')
   return html`<section class="card"><h2>${t('run.gates')}</h2><table class="gates"><tbody>${run.gates.map((gate) => html`<tr class=${mark(gate.matched)}>
-    <th scope="row"><span class="gate-mark" aria-hidden="true">${{ open: '✓', shut: '✗', none: '–' }[mark(gate.matched)]}</span>${t(`cause.${gate.gate}`)}
+    <th scope="row"><span class="gate-mark" aria-hidden="true">${{ open: '✓', shut: '✗', none: '–' }[mark(gate.matched)]}</span>${has(`gate.${gate.gate}`) ? t(`gate.${gate.gate}`) : gate.gate}
       <span class="sr">${t(`gate.${mark(gate.matched)}`)}</span></th><td><code>${gate.term}</code></td><td dir="auto">${gate.message}</td></tr>`)}</tbody></table></section>`
 }
 

@@ -20,7 +20,7 @@ export function Machine({ run }) {
   at.PENDING = run.created_at
   const taken = (from, to) => way.some((status, i) => status === from && way[i + 1] === to)
   const said = way.map((status) => `${statusName(status)} ${at[status] ? clock(at[status]) : ''}`).join(' → ')
-  return html`<svg class="machine" viewBox="0 0 626 146" role="img" aria-label=${t('run.way_said', { way: said })}>
+  return html`<div class="machine-box" tabindex="0" role="group" aria-label=${t('run.way')}><svg class="machine" viewBox="0 0 626 146" role="img" aria-label=${t('run.way_said', { way: said })}>
     <defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 1l7 3-7 3z" /></marker>
       <marker id="tip-lit" class="lit" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 1l7 3-7 3z" /></marker></defs>
     ${edges.map(([from, to, d]) => html`<path class=${taken(from, to) ? 'way lit' : 'way'} d=${d} marker-end=${taken(from, to) ? 'url(#tip-lit)' : 'url(#tip)'} />`)}
@@ -30,5 +30,5 @@ export function Machine({ run }) {
         ${shapes[status].fill && html`<path d=${shapes[status].fill} fill="var(--st)" />`}</g>
       <text x=${x - 30} y=${at[status] && way.includes(status) ? y - 1 : y + 4}>${statusName(status)}</text>
       ${at[status] && way.includes(status) && html`<text class="at" x=${x - 30} y=${y + 11}>${clock(at[status])}</text>`}</g>`)}
-  </svg>`
+  </svg></div>`
 }

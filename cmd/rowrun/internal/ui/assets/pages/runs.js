@@ -57,10 +57,10 @@ export const columns = () => [
   { key: 'id', label: t('col.run'), cell: (run) => html`<a class="id" data-main href=${`runs/${run.id}`}>#${run.id}</a>` },
   { key: 'status', label: t('col.status'), cell: (run) => html`<${Status} status=${run.status} />${run.cancel_requested && run.status === 'RUNNING' && html` <span class="tag warn">${t('run.canceling')}</span>`}` },
   { key: 'task', label: t('col.task'), kind: 'wide', cell: (run) => html`<span dir="auto"><${TaskLink} id=${run.task_id} name=${run.task} /></span>${run.attempt > 0 && html` <span class="hint">${t('run.attempt', { n: run.attempt + 1 })}</span>`}` },
-  { key: 'type', label: t('col.type'), kind: 'lo', cell: (run) => run.type },
+  { key: 'type', label: t('col.type'), kind: 'xl', cell: (run) => run.type },
   { key: 'where', label: t('col.database'), kind: 'mid', cell: (run) => html`<span dir="auto">${run.database_id}</span> <span class="n hint">${run.version}</span>` },
-  { key: 'plan', label: t('col.plan'), kind: 'lo', cell: (run) => html`<span dir="auto"><${PlanLink} id=${run.plan_id} name=${run.plan} /></span>` },
-  { key: 'why', label: t('col.why'), kind: 'mid wide', cell: (run) => html`${run.code && html`<code>${run.code}</code> `}<span class="cut" dir="auto">${run.detail ?? (run.status === 'PENDING' && run.cause ? t(`cause.${run.cause}`) : '')}</span>` },
+  { key: 'plan', label: t('col.plan'), kind: 'lo', cell: (run) => html`<span class="cut short-cut" dir="auto"><${PlanLink} id=${run.plan_id} name=${run.plan} /></span>` },
+  { key: 'why', label: t('col.why'), kind: 'mid', cell: (run) => html`${run.code && html`<code>${run.code}</code> `}<span class="cut" dir="auto">${run.detail ?? (run.status === 'PENDING' && run.cause ? t(`cause.${run.cause}`) : '')}</span>` },
   { key: 'took', label: t('col.took'), kind: 'num', cell: (run) => html`<${Took} from=${run.started_at} to=${run.ended_at} />` },
   { key: 'at', label: t('col.created'), kind: 'num', cell: (run) => html`<${Time} at=${run.created_at} />` },
 ]
