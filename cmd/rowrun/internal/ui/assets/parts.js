@@ -180,6 +180,10 @@ export function Dialog({ label, onClose, children, wide }) {
     return () => {
       dialog.close()
       before?.isConnected && before.focus?.()
+      // What opened it may be gone by what was done: the focus is then where the keys work.
+      setTimeout(() => {
+        if (!before?.isConnected || document.activeElement === document.body) (document.querySelector('.panel') ?? document.getElementById('main'))?.focus()
+      })
     }
   }, [])
   return html`<dialog ref=${ref} class=${classes(wide && 'wide')} aria-label=${label} onCancel=${(e) => { e.preventDefault(); onClose() }}

@@ -46,7 +46,7 @@ type Server struct {
 
 // New makes up a deployment.
 func New(options Options) *Server {
-	s := &Server{options: options, start: time.Now().UTC().Truncate(time.Second), byID: map[string]map[string]any{}, asked: map[string]int{}, readers: map[chan string]bool{}}
+	s := &Server{options: options, start: time.Now().UTC().Truncate(time.Second), byID: map[string]map[string]any{}, acts: []map[string]any{}, asked: map[string]int{}, readers: map[chan string]bool{}}
 	s.signedIn = options.Token == ""
 	s.plans = makePlans(s.start, options.Hostile)
 	mux := http.NewServeMux()

@@ -6,6 +6,7 @@ import { place as address, setQuery } from '../router.js'
 import { useLive } from '../live.js'
 import { Icon, Status, statuses } from '../icons.js'
 import { Act } from '../act.js'
+import { Search } from '../filters.js'
 import { Answer, Button, Crumbs, Figure, StatusBar, Time, Took, useData, useTitle } from '../parts.js'
 import { Model, place } from './plan_model.js'
 import { Grid, describe } from './plan_grid.js'
@@ -95,7 +96,7 @@ function Rollout({ plan, reload, grid, model }) {
       </div>
       <${StatusBar} counts=${counts} legend picked=${picked} onPick=${pick} />
     </section>
-    <${Answer} of=${grid}>${model && html`<${Body} plan=${plan} model=${model} query=${query} version=${version} arranged=${arranged} after=${after} />`}<//>
+    <${Answer} of=${grid}>${model && html`<${Body} plan=${plan} model=${model} query=${query} version=${version} arranged=${arranged} after=${after} onReplay=${() => bump((n) => n + 1)} />`}<//>
   </div>`
 }
 
@@ -114,7 +115,7 @@ function Acts({ plan, counts, after }) {
   </div>`
 }
 
-function Body({ plan, model, query, version, arranged, after }) {
+function Body({ plan, model, query, version, arranged, after, onReplay }) {
   const [selected, setSelected] = useState(new Set())
   const [cursor, setCursor] = useState(null)
   const [hover, setHover] = useState(null)
@@ -210,8 +211,7 @@ function Body({ plan, model, query, version, arranged, after }) {
   return html`
     ${model.errors.length > 0 && html`<${Failures} plan=${plan} model=${model} group=${group} after=${after} />`}
     <div class="toolbar">
-      <label class="search"><${Icon} name="search" /><input type="search" data-search placeholder=${t('plan.search')} aria-label=${t('plan.search')}
-        value=${query.q ?? ''} onInput=${(e) => setQuery({ q: e.target.value || null })} /></label>
+      <${Search} name="q" label=${t('plan.search')} />
       <button type="button" class="chip" aria-pressed=${query.attention === '1' ? 'true' : 'false'} onClick=${() => setQuery({ attention: query.attention === '1' ? null : '1' })}>
         <${Icon} name="warn" size=${13} /><span>${t('plan.needs')}</span></button>
       <button type="button" class="chip" aria-pressed=${query.sort !== 'name' ? 'true' : 'false'} onClick=${() => setQuery({ sort: query.sort === 'name' ? null : 'name' })}>${t('plan.failed_first')}</button>
@@ -231,7 +231,7 @@ function Body({ plan, model, query, version, arranged, after }) {
             : view === 'list' ? html`<${TaskTable} model=${model} shown=${shown} selected=${selected} toggle=${toggle} open=${show} version=${version} />`
               : html`<${view === 'map' ? HeatMap : Grid} ...${surface} said=${said} />`}
         ${open !== null && view !== 'list' && query.edges === '1' && html`<${Edges} plan=${plan} model=${model} task=${query.task} layout=${layout} handle=${handle} />`}
-        ${view !== 'list' && model.size > 0 && html`<${Scrubber} plan=${plan} model=${model} onChange=${() => setReplayed((n) => n + 1)} />`}
+        ${view !== 'list' && model.size > 0 && html`<${Scrubber} plan=${plan} model=${model} onChange=${() => { setReplayed((n) => n + 1); onReplay() }} />`}
       </div>
       ${open !== null && html`<${Panel} key=${query.task} plan=${plan} model=${model} i=${open} version=${version} edges=${query.edges === '1'} close=${() => show(null)} after=${after} />`}
     </div>

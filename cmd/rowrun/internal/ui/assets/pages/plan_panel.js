@@ -28,7 +28,7 @@ export function Panel({ plan, model, i, version, edges, close, after }) {
   const may = task.data?.may ?? {}
   const name = tasks.name[i] || `#${id}`
   const d = details.data
-  return html`<aside class="panel" aria-label=${t('panel.label', { name })}>
+  return html`<aside class="panel" tabindex="-1" aria-label=${t('panel.label', { name })}>
     <header><div><h2 dir="auto">${name}</h2>
       <p class="sub"><${Status} status=${word} /><span>${model.types[tasks.type[i]]}</span></p></div>
       <button type="button" class="button quiet" onClick=${close}><${Icon} name="close" /><span class="sr">${t('common.close')}</span></button></header>
