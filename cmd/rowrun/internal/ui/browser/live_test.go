@@ -34,7 +34,9 @@ func TestAfterAGapThePageReadsAgain(t *testing.T) {
 	read := w.api.Asked("plans/{id}/grid")
 	w.api.CutOff(true)
 	w.until("document.querySelector('.live.reconnecting')", "reconnecting")
-	require.Eventually(t, func() bool { return slices.ContainsFunc(w.said(), func(s string) bool { return strings.Contains(s, "503") }) }, patience, pollEvery, "refused")
+	require.Eventually(t, func() bool {
+		return slices.ContainsFunc(w.said(), func(s string) bool { return strings.Contains(s, "503") })
+	}, patience, pollEvery, "refused")
 	require.NotEmpty(t, w.api.Change("7", 'A', 'D'), "while nobody hears")
 	w.api.CutOff(false)
 	w.until("document.querySelector('.live.live')", "live again")

@@ -158,4 +158,3 @@ func (w *tab) quiet(but ...string) {
 		require.True(w.t, known, problem)
 	}
 }
-
