@@ -47,8 +47,9 @@ function Rollout({ plan, reload, grid, model }) {
       bump((n) => n + 1)
     } catch { /* the status region tells of a server that is away */ }
   }, 2500), [model, plan.id])
+  const show = useMemo(() => throttle(() => bump((n) => n + 1), 100), []) // lines are taken in at each frame; nobody reads faster than this
   const head = useMemo(() => throttle(reload, 4000), [plan.id])
-  useEffect(() => () => { catchUp.stop(); head.stop() }, [catchUp, head])
+  useEffect(() => () => { catchUp.stop(); show.stop(); head.stop() }, [catchUp, head])
   useLive({ plan: plan.id }, (lines) => {
     if (!model) return
     let changed = false
@@ -61,7 +62,7 @@ function Rollout({ plan, reload, grid, model }) {
       if ((statuses[before] === 'FAILED') !== (line.to === 'FAILED')) moved = true
     }
     if (moved) rearrange((n) => n + 1)
-    if (changed) bump((n) => n + 1)
+    if (changed) show()
     catchUp()
     head()
   }, () => { catchUp(); reload() })
@@ -209,7 +210,7 @@ function Body({ plan, model, query, version, arranged, after, onReplay }) {
   }
   const said = cursor && at(...cursor).length === 1 ? describe(model, at(...cursor)[0]) : ''
   return html`
-    ${model.errors.length > 0 && html`<${Failures} plan=${plan} model=${model} group=${group} after=${after} />`}
+    ${model.errors.length > 0 && html`<${Failures} model=${model} group=${group} arranged=${arranged} after=${after} />`}
     <div class="toolbar">
       <${Search} name="q" label=${t('plan.search')} />
       <button type="button" class="chip" aria-pressed=${query.attention === '1' ? 'true' : 'false'} onClick=${() => setQuery({ attention: query.attention === '1' ? null : '1' })}>

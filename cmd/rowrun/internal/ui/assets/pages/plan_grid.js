@@ -3,6 +3,7 @@
 import { html, useEffect, useLayoutEffect, useRef } from '../lib.js'
 import { brief, duration, num, t } from '../i18n.js'
 import { shapes, statuses, statusName } from '../icons.js'
+import { second } from '../parts.js'
 
 const rowHeight = 30
 const headHeight = 44
@@ -270,7 +271,11 @@ export function Grid(props) {
   const { layout, handle, onPick, onHover, onKeys, label } = props
   useLayoutEffect(() => {
     const made = (surface.current = new Surface(ref.current, props))
-    return () => made.end()
+    const unwatch = second.watch(() => made.later()) // what runs gets longer
+    return () => {
+      unwatch()
+      made.end()
+    }
   }, [])
   if (surface.current) surface.current.props = props
   useLayoutEffect(() => {

@@ -1,23 +1,32 @@
 // Failures by what they say, what a start would make, and what is done with a selection.
-import { html, useState } from '../lib.js'
+import { html, useMemo, useState } from '../lib.js'
 import { t, num } from '../i18n.js'
 import { setQuery } from '../router.js'
 import { Icon, Status } from '../icons.js'
 import { Act } from '../act.js'
+import { FAILED } from './plan_model.js'
 import { Answer, Button, Dialog, useData } from '../parts.js'
 
 const most = 1000 // ids that one act may name
 
-export function Failures({ plan, model, group, after }) {
+export function Failures({ model, group, arranged, after }) {
   const [all, set] = useState(false)
   const groups = model.errors.map((error, g) => ({ ...error, g })).filter((error) => error.count > 0).sort((a, b) => b.count - a.count)
+  const failed = useMemo(() => {
+    const of = new Map()
+    for (let i = 0; i < model.size; i++) {
+      const g = model.tasks.error_group[i]
+      if (g >= 0 && model.status[i] === FAILED) of.has(g) ? of.get(g).push(model.tasks.id[i]) : of.set(g, [model.tasks.id[i]])
+    }
+    return of
+  }, [model, model.errors, arranged])
   if (!groups.length) return null
   const total = groups.reduce((sum, error) => sum + error.count, 0)
   const shown = all ? groups : groups.slice(0, 3)
   return html`<section class="failures" aria-label=${t('plan.failures')}>
     <h2>${t('plan.failures_n', { n: total })}<span class="hint">${t('plan.kinds', { n: groups.length })}</span></h2>
     <ul>${shown.map(({ g, text, code, count }) => {
-    const ids = model.tasks.id.filter((_, i) => model.tasks.error_group[i] === g && model.word(i) === 'FAILED')
+    const ids = failed.get(g) ?? []
     return html`<li key=${g} class=${group === g ? 'picked' : ''}>
       <button type="button" class="group" aria-pressed=${group === g ? 'true' : 'false'} onClick=${() => setQuery({ group: group === g ? null : String(g) })}>
         <b class="n">${num(count)}</b>${code && html`<code>${code}</code>`}<span dir="auto">${text}</span></button>
