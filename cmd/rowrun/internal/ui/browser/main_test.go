@@ -19,7 +19,7 @@ import (
 )
 
 // patience is what a page may take on a machine that has other things to do.
-const patience = 20 * time.Second
+const patience = 60 * time.Second
 
 var browser context.Context //nolint:gochecknoglobals // one for all tests: a start takes seconds
 

@@ -55,6 +55,7 @@ func (s *Server) move(p *plan, from, to byte) string {
 		if p.status[i] != from {
 			continue
 		}
+		p.touch(i)
 		p.status[i], p.since[i], p.cause[i] = to, time.Now().UnixMilli(), nil
 		s.tell(fmt.Sprintf(`{"level":"info","time":%q,"stream":"task_run","event":"task_run.x","run_id":%s,"root_id":%s,"task_id":%s,"plan_id":%s,"attempt":0,"from":%q,"to":%q,"retry_run_id":null}`,
 			time.Now().UTC().Format("2006-01-02T15:04:05.000000Z"), runPrefix+p.ids[i], runPrefix+p.ids[i], p.ids[i], p.id, word[from], word[to]))

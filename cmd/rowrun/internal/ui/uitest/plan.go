@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -31,6 +30,8 @@ type plan struct {
 	limit               any
 	start               time.Time
 	byID                map[string]int
+	moved               []int // by task: the position of its last change
+	position            int
 }
 
 var failures = [][2]string{ //nolint:gochecknoglobals // texts
@@ -146,7 +147,7 @@ func (p *plan) add(name string, kind, d, v int, status byte, took int64) {
 	p.byID[id] = i
 	p.ids, p.names, p.kind = append(p.ids, id), append(p.names, name), append(p.kind, kind)
 	p.db, p.version, p.status = append(p.db, d), append(p.version, v), append(p.status, status)
-	p.took, p.paused = append(p.took, took), append(p.paused, 0)
+	p.took, p.paused, p.moved = append(p.took, took), append(p.paused, 0), append(p.moved, 0)
 	p.since = append(p.since, p.start.Add(time.Duration(i)*900*time.Millisecond).UnixMilli())
 	var cause any
 	group := -1
@@ -208,6 +209,7 @@ func (p *plan) act(act string) {
 }
 
 func (p *plan) change(i int, act string) {
+	p.touch(i)
 	to := map[string]byte{"run": 'R', "retry": 'R', "cancel": 'C', "skip": 'S', "unskip": '-'}[act]
 	if to != 0 {
 		p.status[i], p.cause[i], p.group[i] = to, nil, -1
@@ -216,6 +218,12 @@ func (p *plan) change(i int, act string) {
 	if act == "pause" || act == "resume" {
 		p.paused[i] = map[string]int{"pause": 1}[act]
 	}
+}
+
+// touch notes that a task changed, for grid?since=.
+func (p *plan) touch(i int) {
+	p.position++
+	p.moved[i] = p.position
 }
 
 func (s *Server) plan(id string) *plan {
@@ -273,56 +281,4 @@ func (s *Server) planDetails(id string) any {
 	}
 	o["may"] = object{"author": true, "operator": true}
 	return o
-}
-
-func (s *Server) grid(id string) any {
-	p := s.plan(id)
-	if p == nil {
-		return nil
-	}
-	n := len(p.ids)
-	status, runs, attempt, took := make([]string, n), make([]any, n), make([]int, n), make([]any, n)
-	for i := range p.ids {
-		status[i] = string(p.status[i])
-		if p.status[i] != '-' && p.status[i] != 'S' {
-			runs[i] = runPrefix + p.ids[i]
-		}
-		if p.status[i] == 'F' {
-			attempt[i] = 1
-		}
-		if p.status[i] == 'D' || p.status[i] == 'F' {
-			took[i] = p.took[i]
-		}
-		if p.status[i] == 'R' && p.since[i] < s.start.Add(-5*time.Minute).UnixMilli() {
-			p.since[i] = s.start.Add(-time.Duration(p.took[i]*4) * time.Millisecond).UnixMilli()
-		}
-	}
-	errors := []object{}
-	for g, failure := range failures {
-		count := 0
-		for i := range p.ids {
-			if p.group[i] == g {
-				count++
-			}
-		}
-		errors = append(errors, object{"text": failure[1], "code": failure[0], "count": count})
-	}
-	if n == 0 || !strings.Contains(string(p.status), "F") {
-		errors = errors[:0]
-	}
-	return object{
-		"token": strconv.FormatInt(time.Now().UnixNano(), 36), "full": true, "databases": orEmpty(p.databases), "versions": orEmpty(p.versions), "types": p.types,
-		"errors": errors, "counts": p.counts(), "capped": false,
-		"tasks": object{
-			"id": p.ids, "name": p.names, "type": p.kind, "database": p.db, "version": p.version, "status": status, "paused": p.paused, "run_id": runs,
-			"attempt": attempt, "duration_ms": took, "since": p.since, "cause": p.cause, "error_group": p.group,
-		},
-	}
-}
-
-func orEmpty(list []string) []string {
-	if list == nil {
-		return []string{}
-	}
-	return list
 }

@@ -74,7 +74,7 @@ func New(options Options) *Server {
 	read("overview", func(r *http.Request) any { return s.overview() })
 	read("plans", func(r *http.Request) any { return s.planList(r) })
 	read("plans/{id}", func(r *http.Request) any { return s.planDetails(r.PathValue("id")) })
-	read("plans/{id}/grid", func(r *http.Request) any { return s.grid(r.PathValue("id")) })
+	read("plans/{id}/grid", func(r *http.Request) any { return s.grid(r.PathValue("id"), r.URL.Query().Get("since")) })
 	read("plans/{id}/edges", func(r *http.Request) any { return s.edges(r.PathValue("id"), r.URL.Query().Get("task")) })
 	read("plans/{id}/transitions", func(r *http.Request) any { return s.transitions(r.PathValue("id")) })
 	read("plans/{id}/preview", func(r *http.Request) any { return s.preview(r.PathValue("id")) })

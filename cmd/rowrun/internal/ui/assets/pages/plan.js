@@ -229,7 +229,7 @@ function Body({ plan, model, query, version, arranged, after, onReplay }) {
       <div class="stage">
         ${model.size === 0 ? html`<p class="empty">${t('plan.no_tasks')}</p>`
           : layout.rows.length === 0 ? html`<p class="empty">${t('plan.none_match')}</p>`
-            : view === 'list' ? html`<${TaskTable} model=${model} shown=${shown} selected=${selected} toggle=${toggle} open=${show} version=${version} />`
+            : view === 'list' ? html`<${TaskTable} model=${model} shown=${shown} selected=${selected} toggle=${toggle} open=${show} arranged=${arranged} />`
               : html`<${view === 'map' ? HeatMap : Grid} ...${surface} said=${said} />`}
         ${open !== null && view !== 'list' && query.edges === '1' && html`<${Edges} plan=${plan} model=${model} task=${query.task} layout=${layout} handle=${handle} />`}
         ${view !== 'list' && model.size > 0 && html`<${Scrubber} plan=${plan} model=${model} onChange=${() => { setReplayed((n) => n + 1); onReplay() }} />`}

@@ -4,16 +4,17 @@ import { t, duration } from '../i18n.js'
 import { Status } from '../icons.js'
 
 const height = 30
+// Within a status rows stand as the plan has them.
 const order = { FAILED: 0, CANCELED: 1, RUNNING: 2, AVAILABLE: 3, PENDING: 4, NOT_STARTED: 5, SKIPPED: 6, DONE: 7 }
 
-export function TaskTable({ model, shown, selected, toggle, open, version }) {
+export function TaskTable({ model, shown, selected, toggle, open, arranged }) {
   const ref = useRef()
   const [view, set] = useState({ top: 0, high: 600 })
   const list = useMemo(() => {
-    const all = []
-    for (let i = 0; i < model.size; i++) if (!shown || shown[i]) all.push(i)
-    return all.sort((a, b) => order[model.word(a)] - order[model.word(b)] || a - b)
-  }, [model, shown, version])
+    const buckets = Object.keys(order).map(() => [])
+    for (let i = 0; i < model.size; i++) if (!shown || shown[i]) buckets[order[model.word(i)]].push(i)
+    return buckets.flat()
+  }, [model, shown, arranged]) // rows stay where they are while things merely run
   useEffect(() => {
     const look = () => ref.current && set({ top: ref.current.scrollTop, high: ref.current.clientHeight })
     look()
