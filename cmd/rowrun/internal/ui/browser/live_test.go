@@ -57,7 +57,8 @@ func TestPausingClosesTheStream(t *testing.T) {
 	require.Eventually(t, func() bool { return w.api.Readers() == 0 }, patience, pollEvery)
 }
 
-// TestTenThousandTasksStaySmooth compares the same page with and without transitions, in one run: a busy machine slows both.
+// TestTenThousandTasksStaySmooth compares the same page with and without transitions, in one run, the best of
+// three each: what else a machine does slows both.
 func TestTenThousandTasksStaySmooth(t *testing.T) {
 	const frames = `new Promise((done) => { let n = 0; const from = performance.now(); const step = (now) => { n++; now - from < 3000 ? requestAnimationFrame(step) : done(n) }; requestAnimationFrame(step) })`
 	measure := func(rate int) int {
@@ -65,9 +66,12 @@ func TestTenThousandTasksStaySmooth(t *testing.T) {
 		w.visit("plans/8")
 		w.until("document.querySelector('.map canvas') && document.querySelector('.live.live')", "the map")
 		<-wait()
-		n := eval[int](w, frames)
+		n := 0
+		for range 3 {
+			n = max(n, eval[int](w, frames))
+		}
 		asked := w.api.Asked("plans/{id}/grid") + w.api.Asked("plans/{id}")
-		require.LessOrEqual(t, asked, 2*8, "two questions a second at most")
+		require.LessOrEqual(t, asked, 2*15, "two questions a second at most")
 		return n
 	}
 	still, busy := measure(0), measure(500)

@@ -71,14 +71,13 @@ class Surface {
     const { layout, model, shown, selected, cursor } = this.props
     const { scrollTop, scrollLeft, clientWidth, clientHeight } = this.scroller
     const columns = layout.cols.length
+    this.sx = scrollLeft
+    this.sy = scrollTop
     g.clearRect(0, 0, clientWidth, clientHeight)
     const r0 = Math.max(0, Math.floor((scrollTop) / h))
     const r1 = Math.min(layout.rows.length, Math.ceil((scrollTop + clientHeight - head) / h) + 1)
     const c0 = Math.max(0, Math.floor(scrollLeft / w))
     const c1 = Math.min(columns, Math.ceil((scrollLeft + clientWidth - label) / w) + 1)
-    const gap = w > 12 ? 2 : 1
-    const left = (c) => label + c * w - scrollLeft
-    const top = (r) => head + r * h - scrollTop
     g.save()
     g.beginPath()
     g.rect(label, head, clientWidth, clientHeight)
@@ -97,33 +96,78 @@ class Surface {
       const status = statuses[s]
       g.fillStyle = g.strokeStyle = colorOf[status]
       for (let n = 0; n < list.length; n += 3) {
-        const [r, c, content] = [list[n], list[n + 1], list[n + 2]]
-        const dim = shown && !(Array.isArray(content) ? content.some((i) => shown[i]) : shown[content])
-        const [x, y, a, b] = [left(c) + gap / 2, top(r) + gap / 2, w - gap, h - gap]
-        g.globalAlpha = dim ? 0.12 : status === 'DONE' ? 0.62 : status === 'SKIPPED' ? 0.5 : 1
-        if (status === 'NOT_STARTED') {
-          g.globalAlpha *= 0.55
-          g.lineWidth = 1
-          g.strokeRect(x + 0.5, y + 0.5, a - 1, b - 1)
-        } else if (status === 'PENDING') {
-          g.globalAlpha *= 0.24
-          g.fillRect(x, y, a, b)
-          g.globalAlpha *= 3 // a line beneath: told apart without colours
-          g.fillRect(x, y + b - 2, a, 2)
-        } else {
-          g.fillRect(x, y, a, b)
-          if (status === 'FAILED' || status === 'CANCELED') this.cross(x, y, a, b, status === 'FAILED', dim)
-          else if (status === 'AVAILABLE' || status === 'RUNNING') this.dot(x, y, a, b, status === 'RUNNING', dim)
-          g.fillStyle = colorOf[status]
-        }
-        const id = Array.isArray(content) ? null : model.tasks.id[content]
-        if (selected.has(id)) this.frameOf(x, y, a, b, this.ink)
+        this.field(status, list[n], list[n + 1], list[n + 2])
       }
     })
-    g.globalAlpha = 1
-    if (cursor) this.frameOf(left(cursor[1]) + gap / 2, top(cursor[0]) + gap / 2, w - gap, h - gap, this.focus)
+    if (cursor) this.ring(cursor)
     g.restore()
-    this.names(r0, r1, c0, c1, left, top)
+    this.names(r0, r1, c0, c1)
+    this.seen = { layout, shown, selected, cursor, replay: model.replay, scrollTop, scrollLeft }
+    model.changed.clear()
+  }
+
+  // After a transition: the fields of what changed, where nothing else did.
+  patch() {
+    const { layout, model, shown, selected, cursor } = this.props
+    const { scrollTop, scrollLeft } = this.scroller
+    const s = this.seen
+    if (!s || model.replay || s.layout !== layout || s.shown !== shown || s.selected !== selected || s.cursor !== cursor
+      || s.replay !== model.replay || s.scrollTop !== scrollTop || s.scrollLeft !== scrollLeft) {
+      this.later()
+      return
+    }
+    const { context: g, w, h } = this
+    for (const i of model.changed) {
+      const at = layout.at.get(i)
+      if (!at) continue
+      const [r, c] = at
+      if (this.top(r) < head || this.top(r) > this.scroller.clientHeight || this.left(c) < this.label) {
+        if (this.top(r) > head - h && this.top(r) < this.scroller.clientHeight) this.later() // half of it is seen
+        continue
+      }
+      const content = layout.cells.get(r * layout.cols.length + c)
+      const status = Array.isArray(content) ? model.worst(content) : model.word(content)
+      g.clearRect(this.left(c), this.top(r), w, h)
+      g.fillStyle = g.strokeStyle = colorOf[status]
+      this.field(status, r, c, content)
+    }
+    g.globalAlpha = 1
+    if (cursor) this.ring(cursor)
+    model.changed.clear()
+  }
+
+  ring([r, c]) {
+    if (this.top(r) >= head && this.left(c) >= this.label) this.frameOf(this.left(c) + this.gap / 2, this.top(r) + this.gap / 2, this.w - this.gap, this.h - this.gap, this.focus)
+  }
+
+  get gap() { return this.w > 12 ? 2 : 1 }
+  left(c) { return this.label + c * this.w - this.sx }
+  top(r) { return head + r * this.h - this.sy }
+
+  field(status, r, c, content) {
+    const { context: g, w, h, gap } = this
+    const { shown, selected, model } = this.props
+    const dim = shown && !(Array.isArray(content) ? content.some((i) => shown[i]) : shown[content])
+    const [x, y, a, b] = [this.left(c) + gap / 2, this.top(r) + gap / 2, w - gap, h - gap]
+    g.globalAlpha = dim ? 0.12 : status === 'DONE' ? 0.62 : status === 'SKIPPED' ? 0.5 : 1
+    if (status === 'NOT_STARTED') {
+      g.globalAlpha *= 0.55
+      g.strokeStyle = colorOf[status]
+      g.lineWidth = 1
+      g.strokeRect(x + 0.5, y + 0.5, a - 1, b - 1)
+    } else if (status === 'PENDING') {
+      g.globalAlpha *= 0.24
+      g.fillRect(x, y, a, b)
+      g.globalAlpha *= 3 // a line beneath: told apart without colours
+      g.fillRect(x, y + b - 2, a, 2)
+    } else {
+      g.fillRect(x, y, a, b)
+      if (status === 'FAILED' || status === 'CANCELED') this.cross(x, y, a, b, status === 'FAILED', dim)
+      else if (status === 'AVAILABLE' || status === 'RUNNING') this.dot(x, y, a, b, status === 'RUNNING', dim)
+      g.fillStyle = colorOf[status]
+    }
+    const id = Array.isArray(content) ? null : model.tasks.id[content]
+    if (selected.has(id)) this.frameOf(x, y, a, b, this.ink)
   }
 
   cross(x, y, a, b, failed, dim) {
@@ -164,7 +208,7 @@ class Surface {
     g.strokeRect(x, y, a, b)
   }
 
-  names(r0, r1, c0, c1, left, top) {
+  names(r0, r1, c0, c1) {
     const g = this.context
     const { layout, model } = this.props
     g.font = this.font
@@ -177,18 +221,18 @@ class Surface {
     let below = -1 // names that would touch the one above are left out
     for (let r = r0; r < r1; r++) {
       const row = layout.rows[r]
-      if (!row.head || top(r) < below) continue
+      if (!row.head || this.top(r) < below) continue
       const bad = row.all.some((i) => model.word(i) === 'FAILED')
-      below = top(r) + 12.5
+      below = this.top(r) + 12.5
       g.fillStyle = bad ? this.ink : this.soft
-      g.fillText(row.d < 0 ? t('plan.no_database') : row.label.slice(0, 60), 6, top(r) + this.h / 2)
+      g.fillText(row.d < 0 ? t('plan.no_database') : row.label.slice(0, 60), 6, this.top(r) + this.h / 2)
     }
     g.restore()
     g.fillStyle = this.soft
     let free = -1
     for (let c = c0; c < c1; c++) {
       const text = layout.cols[c].label
-      const x = left(c)
+      const x = this.left(c)
       if (!text || x < free || x < this.label) continue
       g.fillText(text, x + 1, head / 2)
       free = x + g.measureText(text).width + 10
@@ -232,7 +276,7 @@ export function HeatMap({ said, ...props }) {
     surface.current.lay()
     handle.current = surface.current
   }, [layout])
-  useEffect(() => surface.current.later())
+  useEffect(() => surface.current.patch())
   return html`<div class="map-box"><div ref=${ref} class="map" role="application" tabindex="0" aria-label=${label} aria-describedby="map-said"
     onKeyDown=${onKeys}
     onClick=${(e) => { const at = surface.current.hit(e); if (at) onPick(at, e) }}

@@ -15,6 +15,7 @@ const newer = (a, b) => b === null || (a.length === b.length ? a >= b : a.length
 export class Model {
   constructor(grid) {
     this.read(grid)
+    this.changed = new Set() // tasks that the map has still to draw
     this.replay = null // statuses of another moment, of the scrubber
   }
 
@@ -57,6 +58,7 @@ export class Model {
         return // the stream told of a later run
       }
       const was = this.status[i]
+      this.changed.add(i)
       for (const name of Object.keys(tasks)) this.tasks[name][i] = tasks[name][j]
       this.status[i] = rank[statusOf(tasks.status[j])]
       if ((was === FAILED) !== (this.status[i] === FAILED)) moved = true
@@ -82,6 +84,7 @@ export class Model {
     if (line.to !== 'PENDING') tasks.cause[i] = null
     if (line.to !== 'FAILED') tasks.error_group[i] = -1
     this.status[i] = rank[line.to]
+    this.changed.add(i)
     return i
   }
 
