@@ -1,6 +1,6 @@
 // The frame of every page: navigation, who is signed in, how live it is, and the page of the address.
 import { html, render, classes, keep, useEffect, useState, useStore, useErrorBoundary } from './lib.js'
-import { session, readSession, signOut } from './api.js'
+import { session, readSession, signIn, signOut } from './api.js'
 import { t, languages, locale, setLocale, setZone, zone, zoneName, zoneShort } from './i18n.js'
 import { follow, link, place } from './router.js'
 import { Icon } from './icons.js'
@@ -92,13 +92,26 @@ function Who({ who }) {
   return html`<a class="button quiet" href=${link('sign-in', { to: place.get().path })}><${Icon} name="user" /><span>${t('session.sign_in')}</span></a>`
 }
 
+// `rowrun ui` prints an address with the token behind #, which no server ever sees; it is taken off at once.
+async function begin() {
+  const given = new URLSearchParams(location.hash.slice(1)).get('token')
+  if (given) {
+    history.replaceState(null, '', location.pathname + location.search)
+    try {
+      await signIn(given)
+      return
+    } catch { /* who asks is asked for below */ }
+  }
+  await readSession()
+}
+
 function App() {
   const { path } = useStore(place)
   const who = useStore(session)
   const [problem, setProblem] = useState(null)
   const [open, setOpen] = useState(false)
   useStore(locale)
-  const read = () => readSession().then(() => setProblem(null), setProblem)
+  const read = () => begin().then(() => setProblem(null), setProblem)
   useEffect(() => { read() }, [])
   useEffect(() => setOpen(false), [path])
   if (!who) return problem ? html`<main class="alone"><${Problem} error=${problem} retry=${read} /></main>` : html`<main class="alone"><${Loading} /></main>`

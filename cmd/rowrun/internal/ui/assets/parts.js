@@ -50,7 +50,7 @@ export function useList(path, query = {}) {
       const page = await get(path, { ...query, cursor }, abort.signal)
       if (abort.signal.aborted) return
       set((s) => ({
-        items: cursor ? [...(s.items ?? []), ...page.items] : page.items, next: page.next ?? null, error: null, loading: false,
+        items: cursor ? [...(s.items ?? []), ...page.items] : page.items, next: page.next ?? null, searched: page.searched_to ?? null, error: null, loading: false,
       }))
     } catch (error) {
       if (!abort.signal.aborted && error.name !== 'AbortError') set((s) => ({ ...s, error, loading: false }))
@@ -111,7 +111,8 @@ export function Answer({ of, children }) {
 export function More({ list }) {
   if (!list.next) return null
   return html`<div class="more"><${Button} onClick=${list.more} disabled=${list.loading}>
-    ${list.loading ? t('common.loading') : list.items?.length ? t('common.more') : t('common.look_on')}<//></div>`
+    ${list.loading ? t('common.loading') : list.items?.length ? t('common.more') : t('common.look_on')}<//>
+    ${list.searched && html`<p class="hint">${t('list.searched')} <${Time} at=${list.searched} /></p>`}</div>`
 }
 
 export function Copy({ text, label }) {

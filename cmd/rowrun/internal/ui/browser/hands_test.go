@@ -93,10 +93,12 @@ func TestSigningIn(t *testing.T) {
 }
 
 func TestATokenOfTheAddressIsTakenOffIt(t *testing.T) {
-	w := open(t, uitest.Options{Token: "secret", NeedsToken: true})
-	w.do(chromedp.Navigate(w.base + "#token=secret"))
-	w.until("document.querySelector('.figures')", "the overview")
-	require.NotContains(t, eval[string](w, "location.href"), "secret")
+	for _, needed := range []bool{true, false} { // without: it is there to act
+		w := open(t, uitest.Options{Token: "secret", NeedsToken: needed})
+		w.do(chromedp.Navigate(w.base + "#token=secret"))
+		w.until("document.querySelector('.figures') && document.querySelector('.who')", "the overview, signed in")
+		require.NotContains(t, eval[string](w, "location.href"), "secret")
+	}
 }
 
 func TestFiltersStandInTheAddress(t *testing.T) {

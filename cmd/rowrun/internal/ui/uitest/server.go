@@ -223,7 +223,7 @@ func (s *Server) postAct(w http.ResponseWriter, r *http.Request) {
 	s.perform(body.Act, body.On, ids)
 	act := object{
 		"act_id": strconv.Itoa(len(s.acts) + 1), "request_id": body.RequestID, "act": body.Act, "kind": body.On["kind"], "by": "ana",
-		"at": time.Now().UTC(), "ended_at": time.Now().UTC(), "filter": body.On["filter"], "args": body.Args, "count": len(ids), "capped": false,
+		"at": time.Now().UTC(), "ended_at": time.Now().UTC(), "filter": body.On["filter"], "ids": body.On["ids"], "args": body.Args, "count": len(ids), "capped": false,
 		"done": len(ids), "unchanged": 0, "failed_count": 0, "failed": []any{}, "made": []any{}, "state": "DONE", "stopped_by": nil, "may": object{"stop": false},
 	}
 	s.byID[body.RequestID] = act

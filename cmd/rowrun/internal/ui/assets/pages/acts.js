@@ -37,5 +37,5 @@ export function OneAct({ id }) {
   return html`<${Crumbs} items=${[[t('nav.acts'), 'acts']]} /><${Answer} of=${answer}>${a && html`<header class="title"><div class="what"><h1>${t(`act.${a.act}`)} ${onWhat(a)}</h1>
       <p class="sub"><span class="id">#${a.act_id}</span><span dir="auto">${t('act.by_at', { name: a.by })}</span><${Time} at=${a.at} />${a.stopped_by && html`<span>${t('act.stopped_by', { name: a.stopped_by })}</span>`}</p></div></header>
     <div class="columns"><section class="card"><${Outcome} result=${a} stop=${() => post(`acts/${id}/stop`, {}).then(answer.set)} /></section>
-      <section class="card"><h2>${t('act.named')}</h2><${Json} value=${{ kind: a.kind, filter: a.filter, args: a.args, made: a.made }} /></section></div>`}<//>`
+      <section class="card"><h2>${t('act.named')}</h2><${Json} value=${JSON.parse(JSON.stringify({ kind: a.kind, ids: a.ids ?? undefined, filter: a.filter ?? undefined, args: a.args, made: a.made }))} /></section></div>`}<//>`
 }

@@ -26,13 +26,7 @@ export function SignIn() {
     }
     setBusy(false)
   }
-  useEffect(() => { // `rowrun ui` prints an address with the token behind #, which no server ever sees
-    const given = new URLSearchParams(location.hash.slice(1)).get('token')
-    if (given) {
-      history.replaceState(null, '', location.pathname + location.search)
-      send(given)
-    } else field.current?.focus()
-  }, [])
+  useEffect(() => field.current?.focus(), [])
   return html`<form class="signin" onSubmit=${(e) => { e.preventDefault(); send(token) }}>
     <p class="brand"><span class="mark" aria-hidden="true"><i></i><i></i><i></i><i></i><i></i><i></i></span>Rowrun</p>
     <h1>${t('session.sign_in')}</h1>
