@@ -166,13 +166,13 @@ func (s *site) seal(index *file) {
 	slices.Sort(names)
 	all := sha256.New()
 	for _, name := range names {
-		fmt.Fprintf(all, "%s %s\n", name, s.files[name].etag)
+		_, _ = fmt.Fprintf(all, "%s %s\n", name, s.files[name].etag)
 		if path.Ext(name) == ".js" && !lazy(name) {
 			s.scripts = append(s.scripts, name)
 		}
 	}
 	s.version = hex.EncodeToString(all.Sum(nil))[:12]
-	fmt.Fprint(all, index.etag)
+	_, _ = fmt.Fprint(all, index.etag)
 	s.etag = hex.EncodeToString(all.Sum(nil))[:16]
 }
 

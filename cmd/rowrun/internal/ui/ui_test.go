@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"io"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -28,7 +27,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // most is what all scripts together may weigh, compressed.
 const most = 120_000
 
-func ask(t *testing.T, h http.Handler, method, address string, header ...string) *http.Response {
+// given is what was answered.
+type given struct {
+	StatusCode int
+	Header     http.Header
+	body       string
+}
+
+func ask(t *testing.T, h http.Handler, method, address string, header ...string) given {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), method, address, http.NoBody)
 	for i := 0; i < len(header); i += 2 {
@@ -36,16 +42,7 @@ func ask(t *testing.T, h http.Handler, method, address string, header ...string)
 	}
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
-	response := w.Result()
-	t.Cleanup(func() { _ = response.Body.Close() })
-	return response
-}
-
-func body(t *testing.T, response *http.Response) string {
-	t.Helper()
-	text, err := io.ReadAll(response.Body)
-	require.NoError(t, err)
-	return string(text)
+	return given{w.Code, w.Header(), w.Body.String()}
 }
 
 func TestEachAddressGetsTheDocumentWithABaseOfItsDepth(t *testing.T) {
@@ -56,15 +53,15 @@ func TestEachAddressGetsTheDocumentWithABaseOfItsDepth(t *testing.T) {
 	} {
 		response := ask(t, h, http.MethodGet, address)
 		require.Equal(t, http.StatusOK, response.StatusCode, address)
-		require.Contains(t, body(t, response), `<base href="`+want+`">`, address)
+		require.Contains(t, response.body, `<base href="`+want+`">`, address)
 	}
 	for _, address := range []string{"/plans/7/8", "/nothing", "/.well-known/x"} {
 		response := ask(t, h, http.MethodGet, address)
 		require.Equal(t, http.StatusNotFound, response.StatusCode, address)
-		require.Contains(t, body(t, response), "<base href=", "%s: the page says so", address)
+		require.Contains(t, response.body, "<base href=", "%s: the page says so", address)
 	}
 	require.Equal(t, http.StatusMethodNotAllowed, ask(t, h, http.MethodPost, "/").StatusCode)
-	require.Empty(t, body(t, ask(t, h, http.MethodHead, "/")))
+	require.Empty(t, ask(t, h, http.MethodHead, "/").body)
 }
 
 func TestTheDocumentAllowsNothingButItsOwnFiles(t *testing.T) {
@@ -74,7 +71,7 @@ func TestTheDocumentAllowsNothingButItsOwnFiles(t *testing.T) {
 	require.NotContains(t, ui.Policy, "unsafe")
 	require.Equal(t, "DENY", response.Header.Get("X-Frame-Options"))
 	require.Equal(t, "nosniff", response.Header.Get("X-Content-Type-Options"))
-	document := body(t, response)
+	document := response.body
 	for _, tag := range regexp.MustCompile(`(?s)<script[^>]*>(.*?)</script>`).FindAllStringSubmatch(document, -1) {
 		require.Empty(t, tag[1], "an inline script")
 	}
@@ -84,7 +81,7 @@ func TestTheDocumentAllowsNothingButItsOwnFiles(t *testing.T) {
 func TestFilesAreServedForGoodUnderTheirVersionAndAnsweredWith304(t *testing.T) {
 	t.Parallel()
 	h := ui.Handler()
-	document := body(t, ask(t, h, http.MethodGet, "/"))
+	document := ask(t, h, http.MethodGet, "/").body
 	links := regexp.MustCompile(`(?:href|src)="(assets/[^"]+)"`).FindAllStringSubmatch(document, -1)
 	require.Greater(t, len(links), 10)
 	for _, link := range links {
@@ -166,8 +163,8 @@ func TestVendoredFilesAreThoseOfTheList(t *testing.T) {
 func TestStatusesLookAsOnTerminals(t *testing.T) {
 	t.Parallel()
 	h := ui.Handler()
-	script := body(t, ask(t, h, http.MethodGet, "/assets/x/statuses.js"))
-	sheet := body(t, ask(t, h, http.MethodGet, "/assets/x/statuses.css"))
+	script := ask(t, h, http.MethodGet, "/assets/x/statuses.js").body
+	sheet := ask(t, h, http.MethodGet, "/assets/x/statuses.css").body
 	icons, err := os.ReadFile("assets/icons.js")
 	require.NoError(t, err)
 	var looks []statuses.Look

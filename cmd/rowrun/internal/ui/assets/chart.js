@@ -54,7 +54,7 @@ export function Chart({ at, series, label, height = 150 }) {
           { ...axis, values: (u, ticks) => ticks.map((tick) => clock(tick * 1000).replace(/:00$/, '')), size: 26, space: 70 },
           { ...axis, values: (u, ticks) => ticks.map((tick) => decimal(tick)), size: 42, space: 30 },
         ],
-        series: [{}, ...series.map((s) => ({ label: s.label, stroke: color(s.color), fill: s.fill && color(s.fill), width: 1.5, points: { show: false }, spanGaps: false }))],
+        series: [{}, ...series.map((s) => ({ label: s.label, stroke: color(s.color), fill: s.fill && color(s.fill), width: 1.5, points: { show: false }, spanGaps: true }))],
         hooks: { setCursor: [(u) => show(u.cursor.idx)] },
       }, newest.current, ref.current)
       for (const part of ref.current.querySelectorAll('canvas')) part.setAttribute('aria-hidden', 'true')

@@ -16,7 +16,7 @@ function walk(step) {
   if (!rows.length) return
   const now = rows.findIndex((row) => row.contains(document.activeElement))
   const next = rows[Math.min(rows.length - 1, Math.max(0, now < 0 ? (step > 0 ? 0 : rows.length - 1) : now + step))]
-  const main = next.querySelector('[data-main]') ?? next
+  const main = next.querySelector('[data-main]') ?? next.querySelector('a, button') ?? next
   main.focus()
   next.scrollIntoView({ block: 'nearest' })
 }

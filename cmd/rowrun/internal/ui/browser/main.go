@@ -7,6 +7,8 @@ import (
 	"flag"
 	"log"
 	"net/http"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -21,9 +23,17 @@ func main() {
 	assets := flag.String("assets", "", "the directory of the pages, read anew for each page; without: those of the build")
 	token := flag.String("token", "", "a token to sign in with")
 	rate := flag.Int("rate", 4, "transitions a second")
+	replica := flag.String("api", "", "a replica's address, such as http://127.0.0.1:8484, to be asked instead of the API that is made up")
 	hostile := flag.Bool("hostile", false, "names as somebody who means harm would choose them")
 	flag.Parse()
-	api := uitest.New(uitest.Options{Token: *token, Rate: *rate, Hostile: *hostile})
+	var api http.Handler = uitest.New(uitest.Options{Token: *token, Rate: *rate, Hostile: *hostile})
+	if *replica != "" {
+		to, err := url.Parse(*replica)
+		if err != nil {
+			log.Fatal(err)
+		}
+		api = &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) }}
+	}
 	mux := http.NewServeMux()
 	mux.Handle("/api/", api)
 	mux.Handle("/events", api)

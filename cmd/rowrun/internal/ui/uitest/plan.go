@@ -44,53 +44,18 @@ var failures = [][2]string{ //nolint:gochecknoglobals // texts
 func makePlans(start time.Time, hostile bool) []*plan {
 	random := rand.New(rand.NewPCG(7, 11)) //nolint:gosec // the same each time
 	schema := newPlan("7", "2026.11 schema rollout", start.Add(-41*time.Minute), names("orders-%s", 36), numbered(14, 12))
-	schema.fill(random, func(d, v int) byte {
-		front := 9 + (d*5)%4
-		switch {
-		case d == 3 && v == 7 || d == 17 && v == 9 || d == 22 && v == 6 || d == 29 && v == 9:
-			return 'F'
-		case d == 22 && v > 6 || d == 3 && v > 7 || d == 17 && v > 9 || d == 29 && v > 9:
-			return 'P'
-		case d == 11 && v == 5:
-			return 'S'
-		case d == 31 && v == 8:
-			return 'C'
-		case v < front || d < 5 && v < 12:
-			return 'D'
-		case v == front && d%3 == 0:
-			return 'R'
-		case v == front && d%3 == 1:
-			return 'A'
-		case d > 32:
-			return '-'
-		}
-		return 'P'
-	})
+	schema.fill(random, schemaStatus)
 	schema.add("tell the status page", 1, -1, -1, 'P', 0)
 	schema.add("refresh the replicas' caches", 1, -1, -1, '-', 0)
 	schema.limit = 12
 	big := newPlan("8", "tenant indexes, all regions", start.Add(-3*time.Hour), names("tenant-%s", 250), numbered(40, 30))
-	big.fill(random, func(d, v int) byte {
-		front := 12 + (d*7+d*d%11)%17
-		switch {
-		case (d*13+7)%61 == 0 && v == front-4:
-			return 'F'
-		case (d*13+7)%61 == 0 && v > front-4, v > front+1:
-			return "-P"[min(1, d%5)]
-		case v < front:
-			return 'D'
-		case v == front:
-			return "RA"[d%2]
-		}
-		return 'P'
-	})
+	big.fill(random, tenantStatus)
 	small := newPlan("9", "newsletter", start.Add(-26*time.Hour), nil, nil)
 	for i, name := range []string{"collect addresses", "render", "check links", "send to staff", "send to all", "archive"} {
-		small.add(name, 1, -1, -1, "DDDDDD"[i], int64(900+i*700))
+		small.add(name, 1, -1, -1, 'D', int64(900+i*700))
 	}
 	done := newPlan("6", "2026.10 schema rollout", start.Add(-15*24*time.Hour), names("orders-%s", 36), numbered(9, 3))
 	done.fill(random, func(int, int) byte { return 'D' })
-	done.stopped = false
 	halted := newPlan("5", "drop legacy columns", start.Add(-2*24*time.Hour), names("orders-%s", 12), []string{"9.1", "9.2"})
 	halted.fill(random, func(d, v int) byte { return "DP"[min(1, v+d/7)] })
 	halted.stopped = true
@@ -99,6 +64,47 @@ func makePlans(start time.Time, hostile bool) []*plan {
 		plans = append(plans, hostilePlan(start))
 	}
 	return plans
+}
+
+// schemaStatus is where a task of the first rollout stands: four databases have failed, each at a version of its own.
+func schemaStatus(d, v int) byte {
+	failed := map[int]int{3: 7, 17: 9, 22: 6, 29: 9}
+	at, bad := failed[d]
+	front := 9 + (d*5)%4
+	switch {
+	case bad && v == at:
+		return 'F'
+	case bad && v > at:
+		return 'P'
+	case d == 11 && v == 5:
+		return 'S'
+	case d == 31 && v == 8:
+		return 'C'
+	case v < front, d < 5 && v < 12:
+		return 'D'
+	case v == front && d%3 < 2:
+		return "RA"[d%3]
+	case d > 32:
+		return '-'
+	}
+	return 'P'
+}
+
+// tenantStatus is the same of the large one.
+func tenantStatus(d, v int) byte {
+	front := 12 + (d*7+d*d%11)%17
+	bad := (d*13+7)%61 == 0
+	switch {
+	case bad && v == front-4:
+		return 'F'
+	case bad && v > front-4, v > front+1:
+		return "-P"[min(1, d%5)]
+	case v < front:
+		return 'D'
+	case v == front:
+		return "RA"[d%2]
+	}
+	return 'P'
 }
 
 // hostilePlan has what somebody who means harm would write.

@@ -70,6 +70,7 @@ function Rollout({ plan, reload, grid, model }) {
   const counts = model ? model.counts() : plan.counts
   const total = plan.tasks || Object.values(counts).reduce((a, b) => a + b, 0)
   const ended = counts.DONE + counts.SKIPPED
+  const moves = counts.RUNNING + counts.AVAILABLE > 0 // what stands still has no end in sight
   const picked = query.status ? query.status.split(',') : []
   const pick = (status) => setQuery({
     status: (picked.includes(status) ? picked.filter((s) => s !== status) : [...picked, status]).join(',') || null,
@@ -88,7 +89,7 @@ function Rollout({ plan, reload, grid, model }) {
         <${Figure} label=${t('plan.ended')} value=${percent(total ? ended / total : 0)} note=${`${num(ended)} / ${num(total)}`} />
         <${Figure} label=${t('plan.throughput')} value=${decimal(plan.throughput_per_minute)} note=${t('plan.per_minute')} />
         ${plan.ended_at ? html`<${Figure} label=${t('plan.took')} value=${duration(new Date(plan.ended_at) - new Date(plan.started_at))} note=${html`<${Time} at=${plan.ended_at} />`} />`
-          : html`<${Figure} label=${t('plan.eta')} value=${plan.eta ? html`<${Time} at=${plan.eta} ago />` : '–'} note=${plan.eta && html`<${Time} at=${plan.eta} />`} />
+          : html`<${Figure} label=${t('plan.eta')} value=${moves && plan.eta ? html`<${Time} at=${plan.eta} ago />` : '–'} note=${moves && plan.eta && html`<${Time} at=${plan.eta} />`} />
             <${Figure} label=${t('plan.since')} value=${html`<${Took} from=${plan.started_at} />`} note=${html`<${Time} at=${plan.started_at} />`} />`}
         <${Figure} label=${t('plan.parallel')} value=${`${num(counts.RUNNING + counts.AVAILABLE)} / ${plan.max_parallel === null ? '∞' : num(plan.max_parallel)}`}
           note=${t('plan.parallel_note')} />

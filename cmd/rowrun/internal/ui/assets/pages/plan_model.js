@@ -57,10 +57,13 @@ export class Model {
       } else if (this.tasks.run_id[i] !== null && tasks.run_id[j] !== null && !newer(tasks.run_id[j], this.tasks.run_id[i])) {
         return // the stream told of a later run
       }
+      // A run never goes back: what was read before the stream's last line is left aside.
+      const read = rank[statusOf(tasks.status[j])]
+      if (this.tasks.run_id[i] !== null && tasks.run_id[j] === this.tasks.run_id[i] && this.status[i] !== SKIPPED && read < this.status[i]) return
       const was = this.status[i]
       this.changed.add(i)
       for (const name of Object.keys(tasks)) this.tasks[name][i] = tasks[name][j]
-      this.status[i] = rank[statusOf(tasks.status[j])]
+      this.status[i] = read
       if ((was === FAILED) !== (this.status[i] === FAILED)) moved = true
     })
     return moved

@@ -33,7 +33,7 @@ export function Panel({ plan, model, i, version, edges, close, after }) {
       <p class="sub"><${Status} status=${word} /><span>${model.types[tasks.type[i]]}</span></p></div>
       <button type="button" class="button quiet" onClick=${close}><${Icon} name="close" /><span class="sr">${t('common.close')}</span></button></header>
     <div class="acts">${['run', 'retry', 'cancel', 'skip', 'unskip', 'pause', 'resume'].filter((act) => may[act]).map((act) => html`
-      <${Act} key=${act} act=${act} on=${on} then=${done} kind=${act === 'retry' || act === 'run' ? 'primary' : ''} />`)}</div>
+      <${Act} key=${act} act=${act} on=${on} then=${done} kind=${act === 'retry' || (act === 'run' && word === 'NOT_STARTED') ? 'primary' : ''} />`)}</div>
     <${Problem} error=${task.error ?? details.error} retry=${() => { task.reload(); details.reload() }} />
     ${d?.waiting.length > 0 && html`<section><h3>${t('run.waits')}</h3><${Why} waiting=${d.waiting} /></section>`}
     ${!run && html`<p class="hint">${t('panel.never')}</p>`}
