@@ -63,7 +63,7 @@ func TestEveryKeyOfTheScriptsIsThereAndUsed(t *testing.T) {
 	english := texts(t, "en")
 	var all strings.Builder
 	each(t, ".js", func(name string, content []byte) {
-		if !strings.HasPrefix(name, "vendor/") {
+		if !strings.HasPrefix(name, "libs/") {
 			all.Write(content)
 		}
 	})

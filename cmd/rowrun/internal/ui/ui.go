@@ -88,7 +88,7 @@ type site struct {
 
 // lazy says of a script that it is read when a page wants it.
 func lazy(name string) bool {
-	return strings.HasPrefix(name, "pages/") || strings.HasPrefix(name, "vendor/uplot")
+	return strings.HasPrefix(name, "pages/") || strings.HasPrefix(name, "libs/uplot")
 }
 
 func load(root fs.FS) (*site, error) {

@@ -123,7 +123,7 @@ func TestAllScriptsTogetherAreSmall(t *testing.T) {
 func TestScriptsAreShortFilesWithoutEvalOrForeignAddresses(t *testing.T) {
 	t.Parallel()
 	each(t, ".js", func(name string, content []byte) {
-		if strings.HasPrefix(name, "vendor/") {
+		if strings.HasPrefix(name, "libs/") {
 			return
 		}
 		text := string(content)
@@ -137,7 +137,7 @@ func TestScriptsAreShortFilesWithoutEvalOrForeignAddresses(t *testing.T) {
 
 func TestVendoredFilesAreThoseOfTheList(t *testing.T) {
 	t.Parallel()
-	content, err := os.ReadFile("assets/vendor/vendor.json")
+	content, err := os.ReadFile("assets/libs/libs.json")
 	require.NoError(t, err)
 	var list []struct{ File, Package, Version, Sha256, License string } //nolint:revive // the file's words
 	var licences []struct {
@@ -146,17 +146,17 @@ func TestVendoredFilesAreThoseOfTheList(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal(content, &list))
 	require.NoError(t, json.Unmarshal(content, &licences))
-	listed := map[string]bool{"vendor.json": true}
+	listed := map[string]bool{"libs.json": true}
 	for i, entry := range list {
 		require.NotEmpty(t, entry.Package+entry.Version+entry.License, entry.File)
 		require.Equal(t, entry.Sha256, sum(t, entry.File), entry.File)
 		require.Equal(t, licences[i].Sum, sum(t, licences[i].File), entry.File)
 		listed[entry.File], listed[licences[i].File] = true, true
 	}
-	files, err := os.ReadDir("assets/vendor")
+	files, err := os.ReadDir("assets/libs")
 	require.NoError(t, err)
 	for _, file := range files {
-		require.True(t, listed[file.Name()], "vendor.json doesn't list %s", file.Name())
+		require.True(t, listed[file.Name()], "libs.json doesn't list %s", file.Name())
 	}
 }
 
@@ -180,7 +180,7 @@ func TestStatusesLookAsOnTerminals(t *testing.T) {
 
 func sum(t *testing.T, name string) string {
 	t.Helper()
-	content, err := os.ReadFile(path.Join("assets/vendor", name))
+	content, err := os.ReadFile(path.Join("assets/libs", name))
 	require.NoError(t, err)
 	s := sha256.Sum256(content)
 	return hex.EncodeToString(s[:])

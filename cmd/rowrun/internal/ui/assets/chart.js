@@ -8,10 +8,10 @@ function load() {
   library ??= new Promise((done, failed) => {
     const sheet = document.createElement('link')
     sheet.rel = 'stylesheet'
-    sheet.href = new URL('vendor/uplot.css', import.meta.url)
+    sheet.href = new URL('libs/uplot.css', import.meta.url)
     // The small build of uPlot is no module: it leaves its name on the window.
     const script = document.createElement('script')
-    script.src = new URL('vendor/uplot.js', import.meta.url)
+    script.src = new URL('libs/uplot.js', import.meta.url)
     script.onload = () => done(window.uPlot)
     script.onerror = failed
     document.head.append(sheet, script)

@@ -1,7 +1,7 @@
 // What every module takes from the libraries, in one place.
-import { h, render, createContext, Fragment } from './vendor/preact.js'
-import { useState, useEffect, useLayoutEffect, useRef, useMemo, useCallback, useContext, useId, useErrorBoundary } from './vendor/hooks.js'
-import htm from './vendor/htm.js'
+import { h, render, createContext, Fragment } from './libs/preact.js'
+import { useState, useEffect, useLayoutEffect, useRef, useMemo, useCallback, useContext, useId, useErrorBoundary } from './libs/hooks.js'
+import htm from './libs/htm.js'
 
 export const html = htm.bind(h)
 export {

@@ -99,7 +99,7 @@ func (w *tab) do(actions ...chromedp.Action[chromedp.Void]) {
 // set keeps a choice, as the page's selects do.
 func (w *tab) set(name, value string) {
 	w.t.Helper()
-	w.do(chromedp.Navigate(w.base + "assets/x/vendor/preact.LICENSE"))
+	w.do(chromedp.Navigate(w.base + "assets/x/libs/preact.LICENSE"))
 	require.True(w.t, eval[bool](w, fmt.Sprintf("localStorage.setItem('rowrun.%s', %q), true", name, value)))
 }
 
