@@ -26,7 +26,7 @@ CLIENTS    ?=
 PEERS      ?=
 GOTEST     := CGO_ENABLED=1 go test -race -shuffle=on
 
-.PHONY: help build run test test-unbatched test-two-steps test-node test-clients test-coming-from test-matrix soak race lint fuzz bench bench-peers bench-tools schema-dump release test-release test-release-native ci
+.PHONY: help build run test test-unbatched test-two-steps test-node test-browser test-clients test-coming-from test-matrix soak race lint fuzz bench bench-peers bench-tools schema-dump release test-release test-release-native ci
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -57,6 +57,10 @@ test-node: ## the example worker of Node.js; wants Node.js 20 or later with npm
 	@cd deploy/workers && { [ node_modules/.package-lock.json -nt package-lock.json ] || npm ci; }
 	go test -tags node -run TestExampleWorkerOfNode ./integration
 
+test-browser: ## the dashboard's pages in a real browser, on a made-up API; ROWRUN_PICTURES=DIR keeps a picture of each
+	@.ci/ensure chromium
+	cd cmd/rowrun/internal/ui/browser && go test -count=1 -timeout 20m .
+
 test-clients: ## the programs of docs/app.md, each with its library (wants Node.js and a JDK); CLIENTS='Pgx|GORM' for some
 	@.ci/ensure postgres $(if $(filter Pgx|GORM,$(CLIENTS)),,node python java)
 	cd integration/clients && go test -count=1 -timeout 20m -run '^Test($(or $(CLIENTS),.*))$$' .
@@ -81,6 +85,7 @@ lint: ## golangci-lint, in the version that .ci/tools.mod pins
 	go tool -modfile=.ci/tools.mod golangci-lint run --timeout 10m ./...
 	cd integration/clients && go tool -modfile=../../.ci/tools.mod golangci-lint run --timeout 10m ./...
 	cd integration/comingfrom && go tool -modfile=../../.ci/tools.mod golangci-lint run --timeout 10m ./...
+	cd cmd/rowrun/internal/ui/browser && go tool -modfile=../../../../../.ci/tools.mod golangci-lint run --timeout 10m ./...
 	cd cmd/rowrun/release && go tool -modfile=../../../.ci/tools.mod golangci-lint run --timeout 10m ./...
 
 fuzz: ## each fuzz target for FUZZTIME

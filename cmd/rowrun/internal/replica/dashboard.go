@@ -126,6 +126,7 @@ type board struct {
 	version    string
 	slots      int
 	sender     *webhook.Sender // nil: webhooks aren't tested from here
+	publicURL  string
 	log        zerolog.Logger
 }
 
@@ -144,7 +145,7 @@ func (d *Dashboard) makeAPI(b board) (a *api.API, kept *api.History, unsubscribe
 		Version: b.version, Deployment: b.deployment, Replica: b.name, History: kept, Slots: b.slots, Log: b.log,
 	}
 	if b.sender != nil {
-		config.Test = func(ctx context.Context, id int64) (string, error) { return testWebhook(ctx, b.store, b.sender, id) }
+		config.Test = func(ctx context.Context, id int64) (string, error) { return testWebhook(ctx, b.store, b.sender, b.publicURL, id) }
 	}
 	a, err = api.New(config)
 	return a, kept, unsubscribe, err
@@ -159,13 +160,13 @@ func handler(a *api.API) func(*auth.Guard) http.Handler {
 }
 
 // testWebhook sends a sample; what went wrong, in words that name neither URL nor secret.
-func testWebhook(ctx context.Context, s *store.Store, sender *webhook.Sender, id int64) (problem string, err error) {
+func testWebhook(ctx context.Context, s *store.Store, sender *webhook.Sender, publicURL string, id int64) (problem string, err error) {
 	to, err := s.FindWebhook(ctx, id)
 	if err != nil {
 		return "", err
 	}
 	message := notifier.Message{ID: "msg_" + strings.ReplaceAll(uuid.NewString(), "-", "")}
-	if message.Body, message.ContentType, err = s.SampleMessage(ctx, id, message.ID); err != nil {
+	if message.Body, message.ContentType, err = s.SampleMessage(ctx, id, message.ID, publicURL); err != nil {
 		return "", err
 	}
 	if to.URL != nil {

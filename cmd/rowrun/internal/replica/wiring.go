@@ -224,7 +224,7 @@ func (r *replica) makeDashboard() (err error) {
 	var unsubscribe func()
 	r.dashboard, r.past, unsubscribe, err = r.config.Dashboard.makeAPI(board{
 		store: r.store, hub: r.hub, deployment: r.deployment, name: r.config.ReplicaName, version: r.config.Version,
-		slots: max(1, (r.config.DatabaseConns-3)/3), sender: r.sender, log: r.log,
+		slots: max(1, (r.config.DatabaseConns-3)/3), sender: r.sender, publicURL: r.config.PublicURL, log: r.log,
 	})
 	if err != nil {
 		return err

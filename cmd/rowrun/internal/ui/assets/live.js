@@ -1,0 +1,109 @@
+// One stream a page. What it says comes in batches, once per animation frame.
+//
+// The page may have missed something when the stream says so (stream.gap), when a closed one is opened again, and when the
+// tab was hidden: then `again` is called, and the page reads what it shows. Until the first line all that is known is what
+// was read, so the stream is opened before that.
+import { store, useEffect, useRef } from './lib.js'
+import { eventsAddress } from './api.js'
+
+export const liveState = store('off') // off, live, reconnecting, paused
+const paused = store(false)
+export const togglePause = () => paused.set(!paused.get())
+
+// Ids of 64 bits, made texts before JSON.parse could round them. A quote inside a text is written \" and never matches.
+const asTexts = (line) => line.replace(/"((?:\w+_)?id)":(\d+)/g, '"$1":"$2"')
+
+export function parseLine(line) {
+  try {
+    return JSON.parse(asTexts(line))
+  } catch {
+    return null
+  }
+}
+
+function open(query, on, again) {
+  const address = new URL(eventsAddress)
+  for (const [name, value] of Object.entries(query)) address.searchParams.set(name, value)
+  let source = null
+  let timer = 0
+  let frame = 0
+  let wait = 1000
+  let missed = false
+  let batch = []
+
+  const flush = () => {
+    frame = 0
+    const lines = batch
+    batch = []
+    on(lines)
+  }
+  const take = ({ data }) => {
+    const line = parseLine(data)
+    if (!line) return
+    if (line.event === 'stream.gap') {
+      again()
+      return
+    }
+    batch.push(line)
+    frame ||= requestAnimationFrame(flush)
+  }
+  const connect = () => {
+    clearTimeout(timer)
+    source = new EventSource(address)
+    source.onmessage = take
+    source.onopen = () => {
+      wait = 1000
+      liveState.set('live')
+      if (missed) again()
+      missed = false
+    }
+    source.onerror = () => {
+      liveState.set('reconnecting')
+      if (source.readyState !== EventSource.CLOSED) return // it comes back by itself, with Last-Event-ID
+      missed = true
+      source.close()
+      timer = setTimeout(connect, wait * (0.75 + Math.random() / 2))
+      wait = Math.min(wait * 2, 30000)
+    }
+  }
+  const close = () => {
+    clearTimeout(timer)
+    if (frame) cancelAnimationFrame(frame)
+    frame = 0
+    batch = []
+    source?.close()
+    source = null
+  }
+  const decide = () => {
+    const quiet = document.hidden || paused.get()
+    if (quiet && source) {
+      close()
+      missed = true
+    }
+    if (quiet) liveState.set('paused')
+    else if (!source) {
+      liveState.set('reconnecting')
+      connect()
+    }
+  }
+  const unwatch = paused.watch(decide)
+  document.addEventListener('visibilitychange', decide)
+  decide()
+  return () => {
+    unwatch()
+    document.removeEventListener('visibilitychange', decide)
+    close()
+    liveState.set('off')
+  }
+}
+
+// useLive(query, on, again): a stream as long as the page is there. query null: none.
+export function useLive(query, on, again) {
+  const handlers = useRef({})
+  handlers.current = { on, again }
+  const key = query && JSON.stringify(query)
+  useEffect(() => {
+    if (!key) return undefined
+    return open(JSON.parse(key), (lines) => handlers.current.on(lines), () => handlers.current.again())
+  }, [key])
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/ui/uitest"
+)
+
+// all pages, with a run and a task of each kind of status that looks different.
+func pages() map[string]string {
+	return map[string]string{
+		"overview": "", "plans": "plans", "plan": "plans/7", "plan-task": "plans/7?task=700310", "plan-map": "plans/8", "plan-list": "plans/7?view=list", "plan-plain": "plans/9",
+		"runs": "runs", "run": "runs/90071992547700266", "run-failed": "runs/90071992547700239", "run-waiting": "runs/90071992547700490", "schedules": "schedules", "tasks": "tasks", "task": "tasks/700310",
+		"types": "types", "webhooks": "webhooks", "webhook": "webhooks/1", "deliveries": "deliveries", "delivery": "deliveries/898", "replicas": "replicas", "acts": "acts", "sign-in": "sign-in",
+	}
+}
+
+type violation struct {
+	ID    string `json:"id"`
+	Help  string `json:"help"`
+	Nodes []struct {
+		HTML    string `json:"html"`
+		Summary string `json:"failureSummary"`
+	} `json:"nodes"`
+}
+
+// axe finds what keeps people out; regions and landmarks are asked for too.
+func (w *tab) axe(what string) {
+	w.t.Helper()
+	if !eval[bool](w, "'axe' in window") {
+		script, err := os.ReadFile("testdata/axe.min.js")
+		require.NoError(w.t, err)
+		w.do(chromedp.Evaluate[chromedp.Void](string(script)))
+	}
+	found := eval[string](w, `axe.run(document, {resultTypes: ['violations']}).then((r) => JSON.stringify({passed: r.passes.length, found: r.violations.map((v) => ({id: v.id, help: v.help, nodes: v.nodes.slice(0, 4)}))}))`)
+	var said struct {
+		Passed int         `json:"passed"`
+		Found  []violation `json:"found"`
+	}
+	require.NoError(w.t, json.Unmarshal([]byte(found), &said))
+	require.Greater(w.t, said.Passed, 10, "axe looked")
+	for _, v := range said.Found {
+		for _, node := range v.Nodes {
+			w.t.Errorf("%s: %s (%s): %.300s\n%.400s", what, v.ID, v.Help, node.HTML, node.Summary)
+		}
+	}
+}
+
+func TestEachPageIsAccessibleInBothThemesAndTwoLocales(t *testing.T) {
+	for _, look := range [][2]string{{"light", "en"}, {"dark", "vi"}} {
+		t.Run(look[0]+" "+look[1], func(t *testing.T) {
+			w := open(t, uitest.Options{})
+			w.set("theme", look[0])
+			w.set("locale", look[1])
+			for name, path := range pages() {
+				w.visit(path)
+				w.axe(name)
+			}
+			w.quiet()
+		})
+	}
+}
+
+func TestNoPageOverflowsFrom360To2560InTheLongestLocales(t *testing.T) {
+	w := open(t, uitest.Options{})
+	for _, locale := range []string{"es", "vi"} {
+		w.set("locale", locale)
+		for _, width := range []int64{360, 2560} {
+			w.do(chromedp.EmulateViewport(width, 900))
+			for name, path := range pages() {
+				w.visit(path)
+				over := eval[int](w, "document.documentElement.scrollWidth - innerWidth")
+				require.LessOrEqual(t, over, 0, "%s at %d in %s", name, width, locale)
+			}
+		}
+	}
+	w.quiet()
+}
+
+// TestPictures writes a picture of each page into the directory that is named: those of docs/img.
+func TestPictures(t *testing.T) {
+	dir := os.Getenv("ROWRUN_PICTURES")
+	w := open(t, uitest.Options{Token: "secret"})
+	w.visit("sign-in")
+	w.do(chromedp.SendKeys(chromedp.CSS("input[type=password]"), "secret\r"))
+	w.until("document.querySelector('.who')", "signed in")
+	for name, path := range pages() {
+		w.visit(path)
+		if dir == "" {
+			continue
+		}
+		<-wait()
+		ctx := w.ctx
+		picture, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name+".png"), picture, 0o600))
+	}
+	w.quiet()
+}
+
+func TestHostileTextsAreText(t *testing.T) {
+	w := open(t, uitest.Options{Hostile: true})
+	for _, path := range []string{"plans", "plans/66", "plans/66?view=list", "plans/66?task=6600001", "runs?plan=66", "runs/900719925476600001", "tasks/6600001", "tasks?plan=any"} {
+		w.visit(path)
+		require.NotEqual(t, "owned", eval[string](w, "document.title"), path)
+		require.Zero(t, eval[int](w, "document.querySelectorAll('main img, main script, main iframe, main [onerror]').length"), path)
+		require.LessOrEqual(t, eval[int](w, "document.documentElement.scrollWidth - innerWidth"), 0, path)
+	}
+	w.visit("plans")
+	require.Contains(t, eval[string](w, "document.body.textContent"), "</title><script>", "as it was written")
+	w.quiet()
+}
+
+func TestIdsAreNotRounded(t *testing.T) {
+	w := open(t, uitest.Options{})
+	w.visit("runs/90071992547700267")
+	require.Contains(t, eval[string](w, "document.querySelector('main .sub').textContent"), "#90071992547700267")
+	w.visit("plans/7?task=700267")
+	w.until("document.querySelector('.panel a[href=\"runs/90071992547700267\"]')", "the link of the run")
+	parsed := eval[string](w, fmt.Sprintf(`import('%s').then((live) => JSON.stringify(live.parseLine(%s)))`, w.script("live.js"), strconv.Quote(`{"run_id":90071992547700267,"task":"\"run_id\":1","plan_id":null,"attempt":3}`)))
+	require.JSONEq(t, `{"run_id":"90071992547700267","task":"\"run_id\":1","plan_id":null,"attempt":3}`, parsed)
+}
+
+// script is where the page has a module from.
+func (w *tab) script(name string) string {
+	w.t.Helper()
+	return eval[string](w, "document.querySelector('link[href$=\"/"+name+"\"]').href")
+}
