@@ -2954,6 +2954,110 @@ COMMENT ON FUNCTION rowrun.discord_body(title text, subject text, lines text[], 
 
 
 --
+-- Name: do_act(text, text, text, jsonb); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.do_act(verb text, kind text, target text, args jsonb) RETURNS bigint[]
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    target_id bigint;
+    reason text := args ->> 'reason';
+    run record;
+    made bigint[] := '{}';
+    changed bigint;
+BEGIN
+    IF kind <> 'replica' THEN
+        target_id := target::bigint;
+    END IF;
+    CASE kind || '.' || verb
+    WHEN 'run.retry' THEN
+        SELECT r.id, r.retry_run_id INTO run FROM task_run r WHERE r.id = target_id;
+        IF run.retry_run_id IS NOT NULL THEN
+            RETURN NULL;
+        END IF;
+        RETURN ARRAY[rowrun.retry_run(target_id)];
+    WHEN 'run.cancel' THEN
+        SELECT r.status, r.retry_run_id, r.cancel_requested_at INTO run FROM task_run r WHERE r.id = target_id;
+        IF FOUND AND run.retry_run_id IS NULL AND (run.status IN ('DONE', 'FAILED', 'CANCELED') OR run.cancel_requested_at IS NOT NULL) THEN
+            RETURN NULL;
+        END IF;
+        PERFORM rowrun.cancel_run(target_id, reason);
+        RETURN made;
+    WHEN 'run.abandon' THEN
+        PERFORM rowrun.abandon_run(target_id, reason);
+        RETURN made;
+    WHEN 'task.run' THEN
+        made := ARRAY(SELECT rowrun.run_tasks(ARRAY[target_id]));
+        RETURN nullif(made, '{}');
+    WHEN 'task.retry' THEN
+        SELECT s.last_run_id, s.status INTO run FROM task_status s WHERE s.task_id = target_id;
+        IF run.status IS DISTINCT FROM 'FAILED' AND run.status IS DISTINCT FROM 'CANCELED' THEN
+            RETURN NULL;
+        END IF;
+        RETURN ARRAY[rowrun.retry_run(run.last_run_id)];
+    WHEN 'task.cancel' THEN
+        SELECT s.last_run_id, s.status INTO run FROM task_status s WHERE s.task_id = target_id;
+        IF run.status IS NULL OR run.status NOT IN ('PENDING', 'AVAILABLE', 'RUNNING') THEN
+            RETURN NULL;
+        END IF;
+        PERFORM rowrun.cancel_run(run.last_run_id, reason);
+        RETURN made;
+    WHEN 'task.skip', 'task.unskip' THEN
+        IF EXISTS (SELECT FROM task k WHERE k.id = target_id AND k.skipped = (verb = 'skip')) THEN
+            RETURN NULL;
+        ELSIF verb = 'skip' THEN
+            PERFORM rowrun.skip_task(target_id, reason);
+        ELSE
+            PERFORM rowrun.unskip_task(target_id);
+        END IF;
+        RETURN made;
+    WHEN 'task.pause', 'task.resume' THEN
+        UPDATE task k SET paused = (verb = 'pause') WHERE k.id = target_id AND k.paused <> (verb = 'pause');
+        GET DIAGNOSTICS changed = ROW_COUNT;
+    WHEN 'plan.run' THEN
+        made := ARRAY(SELECT rowrun.run_plan(target_id));
+        RETURN nullif(made, '{}');
+    WHEN 'plan.retry' THEN
+        made := ARRAY(SELECT rowrun.retry_plan(target_id));
+        RETURN nullif(made, '{}');
+    WHEN 'plan.cancel' THEN
+        changed := rowrun.cancel_plan(target_id, reason);
+    WHEN 'plan.pause', 'plan.resume' THEN
+        UPDATE plan p SET paused = (verb = 'pause') WHERE p.id = target_id AND p.paused <> (verb = 'pause');
+        GET DIAGNOSTICS changed = ROW_COUNT;
+    WHEN 'plan.limit' THEN
+        UPDATE plan p SET parallel_limit = (args ->> 'limit')::integer
+        WHERE p.id = target_id AND p.parallel_limit IS DISTINCT FROM (args ->> 'limit')::integer;
+        GET DIAGNOSTICS changed = ROW_COUNT;
+    WHEN 'delivery.redeliver' THEN
+        UPDATE webhook_delivery d SET status = 'PENDING', attempts = 0, next_attempt_at = clock_timestamp(), delivered_at = NULL,
+            leased_until = NULL, lease_token = NULL
+        WHERE d.id = target_id AND d.status <> 'PENDING';
+        GET DIAGNOSTICS changed = ROW_COUNT;
+    WHEN 'replica.pause' THEN
+        PERFORM rowrun.pause_replica(target);
+        RETURN made;
+    WHEN 'replica.resume' THEN
+        PERFORM rowrun.resume_replica(target);
+        RETURN made;
+    ELSE
+        RAISE EXCEPTION 'there is no act % of a %', verb, kind USING ERRCODE = 'invalid_parameter_value', HINT = 'The dashboard''s API names what there is.';
+    END CASE;
+    RETURN CASE WHEN changed > 0 THEN made END;
+END $$;
+
+
+--
+-- Name: FUNCTION do_act(verb text, kind text, target text, args jsonb); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.do_act(verb text, kind text, target text, args jsonb) IS 'Internal: one act on one target; the runs made, NULL where there was nothing to do.';
+
+
+--
 -- Name: due_event(rowrun.plan); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
@@ -3399,6 +3503,249 @@ END;
 --
 
 COMMENT ON FUNCTION rowrun.filter_fits(filter jsonb, task_id bigint, task_name text, type text, queue text, labels jsonb) IS 'Internal: whether a webhook''s filter lets an event pass.';
+
+
+--
+-- Name: find_deliveries(jsonb, boolean, bigint, bigint, integer, integer); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.find_deliveries(filter jsonb, newest boolean, lowest bigint, highest bigint, most integer, look integer, OUT ids bigint[], OUT reached bigint, OUT over boolean) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    of_plan bigint := (filter ->> 'plan_id')::bigint;
+    window_ids bigint[];
+BEGIN
+    IF filter = '{}' THEN
+        look := least(look, most); -- each that it looks at is found
+    END IF;
+    IF of_plan IS NOT NULL THEN
+        window_ids := ARRAY(SELECT d.id FROM webhook_delivery d WHERE d.plan_id = of_plan AND d.id > lowest AND d.id <= highest
+                            ORDER BY CASE WHEN newest THEN -d.id ELSE d.id END LIMIT look);
+    ELSIF newest THEN
+        window_ids := ARRAY(SELECT d.id FROM webhook_delivery d WHERE d.id > lowest AND d.id <= highest ORDER BY d.id DESC LIMIT look);
+    ELSE
+        window_ids := ARRAY(SELECT d.id FROM webhook_delivery d WHERE d.id > lowest AND d.id <= highest ORDER BY d.id LIMIT look);
+    END IF;
+    ids := ARRAY(
+        SELECT d.id FROM unnest(window_ids) WITH ORDINALITY w(id, n)
+        CROSS JOIN LATERAL (SELECT x.id, x.webhook_id, x.status FROM webhook_delivery x WHERE x.id = w.id OFFSET 0) d
+        WHERE (filter ->> 'webhook_id' IS NULL OR d.webhook_id = (filter ->> 'webhook_id')::bigint)
+          AND (filter -> 'statuses' IS NULL OR filter -> 'statuses' ? d.status)
+        ORDER BY w.n LIMIT most);
+    over := cardinality(ids) < most AND cardinality(window_ids) < look;
+    reached := CASE WHEN cardinality(ids) = most THEN ids[most]
+                    WHEN over THEN CASE WHEN newest THEN lowest + 1 ELSE highest END
+                    ELSE window_ids[look] END;
+END $$;
+
+
+--
+-- Name: FUNCTION find_deliveries(filter jsonb, newest boolean, lowest bigint, highest bigint, most integer, look integer, OUT ids bigint[], OUT reached bigint, OUT over boolean); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.find_deliveries(filter jsonb, newest boolean, lowest bigint, highest bigint, most integer, look integer, OUT ids bigint[], OUT reached bigint, OUT over boolean) IS 'Internal: a page of the deliveries that a filter names, and how far it looked.';
+
+
+--
+-- Name: find_runs(jsonb, boolean, bigint, bigint, integer, integer); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.find_runs(filter jsonb, newest boolean, lowest bigint, highest bigint, most integer, look integer, OUT ids bigint[], OUT reached bigint, OUT over boolean) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    statuses text[] := ARRAY(SELECT jsonb_array_elements_text(coalesce(filter -> 'statuses', '[]')));
+    of_plan bigint := (filter ->> 'plan_id')::bigint;
+    of_tasks bigint[] := ARRAY(SELECT t::bigint FROM jsonb_array_elements_text(coalesce(filter -> 'task_ids', '[]')) t);
+    of_one bigint;
+    few boolean := false;
+    seen bigint;
+BEGIN
+    IF filter -> 'statuses' = '[]' THEN -- of none at all
+        ids := '{}';
+        reached := highest;
+        over := true;
+        RETURN;
+    ELSIF of_plan IS NOT NULL THEN
+        of_tasks := ARRAY(SELECT k.id FROM task k WHERE k.plan_id = of_plan AND (filter -> 'task_ids' IS NULL OR filter -> 'task_ids' ? k.id::text));
+        few := true;
+    ELSIF of_tasks <> '{}' THEN
+        few := NOT EXISTS (SELECT FROM task k WHERE k.id = ANY (of_tasks) AND k.plan_id IS NULL);
+        of_one := CASE WHEN cardinality(of_tasks) = 1 THEN of_tasks[1] END;
+    END IF;
+    IF few THEN
+        -- A look at each task: its runs are few.
+        SELECT array_agg(m.id), max(m.seen) INTO ids, seen FROM (
+            SELECT r.id, 0 AS seen FROM unnest(of_tasks) t(id) CROSS JOIN LATERAL (
+                SELECT x.id, x.status, x.type, x.queue, x.database_id, x.plan_id, x.task_id, x.retry_run_id, x.created_at, x.result
+                FROM task_run x WHERE x.task_id = t.id AND x.id > lowest AND x.id <= highest ORDER BY x.id OFFSET 0) r
+            WHERE rowrun.run_matches(filter, r.status, r.type, r.queue, r.database_id, r.plan_id, r.task_id, r.retry_run_id, r.created_at, r.result)
+            ORDER BY CASE WHEN newest THEN -r.id ELSE r.id END LIMIT most) m;
+    ELSIF of_one IS NULL AND (statuses <> '{}' AND statuses <@ '{PENDING,AVAILABLE,RUNNING}' OR filter -> 'failed' IS NOT NULL) THEN
+        WITH w AS MATERIALIZED (
+            (SELECT r.id FROM task_run r WHERE 'PENDING' = ANY (statuses) AND r.status = 'PENDING' AND r.database_id IS NOT NULL LIMIT look)
+            UNION ALL
+            (SELECT r.id FROM task_run r WHERE 'PENDING' = ANY (statuses) AND r.plan_id IS NOT NULL
+               AND r.status IN ('PENDING', 'AVAILABLE', 'RUNNING') AND r.status = 'PENDING' AND r.database_id IS NULL LIMIT look)
+            UNION ALL
+            (SELECT r.id FROM task_run r WHERE 'PENDING' = ANY (statuses) AND r.status = 'PENDING' AND r.cause = 'PLAN'
+               AND r.plan_id IS NULL AND r.database_id IS NULL LIMIT look)
+            UNION ALL
+            (SELECT r.id FROM task_run r WHERE 'PENDING' = ANY (statuses) AND r.status = 'PENDING' AND r.cause = 'PAUSED'
+               AND r.plan_id IS NULL AND r.database_id IS NULL LIMIT look)
+            UNION ALL
+            (SELECT r.id FROM task_run r WHERE 'PENDING' = ANY (statuses) AND r.status = 'PENDING' AND r.cause = 'NO_REPLICA'
+               AND r.plan_id IS NULL AND r.database_id IS NULL LIMIT look)
+            UNION ALL
+            (SELECT r.id FROM task_run r WHERE 'PENDING' = ANY (statuses) AND r.status = 'PENDING' AND r.judge_at IS NOT NULL
+               AND r.plan_id IS NULL AND r.database_id IS NULL AND coalesce(r.cause, '') NOT IN ('PLAN', 'PAUSED', 'NO_REPLICA') LIMIT look)
+            UNION ALL
+            (SELECT r.id FROM task_run r WHERE 'AVAILABLE' = ANY (statuses) AND r.status = 'AVAILABLE' LIMIT look)
+            UNION ALL
+            (SELECT r.id FROM task_run r WHERE 'RUNNING' = ANY (statuses) AND r.status = 'RUNNING' LIMIT look)
+            UNION ALL
+            (SELECT f.id FROM (SELECT r.id FROM task_run r WHERE r.status = 'FAILED' AND r.retry_run_id IS NULL
+                               ORDER BY r.finished_at DESC LIMIT look) f WHERE filter -> 'failed' IS NOT NULL)
+        ), m AS (
+            SELECT r.id FROM w JOIN task_run r ON r.id = w.id
+            WHERE r.id > lowest AND r.id <= highest
+              AND rowrun.run_matches(filter, r.status, r.type, r.queue, r.database_id, r.plan_id, r.task_id, r.retry_run_id, r.created_at, r.result)
+            ORDER BY CASE WHEN newest THEN -r.id ELSE r.id END LIMIT most
+        )
+        SELECT (SELECT array_agg(m.id) FROM m), (SELECT count(*) FROM w) INTO ids, seen;
+        few := seen < look; -- otherwise some may have been left out that come before those found
+    END IF;
+    IF few THEN
+        ids := coalesce(ids, '{}');
+        over := cardinality(ids) < most;
+        reached := CASE WHEN over THEN CASE WHEN newest THEN lowest + 1 ELSE highest END ELSE ids[most] END;
+        RETURN;
+    END IF;
+    -- Where only a time is asked for, the look begins and ends there.
+    IF filter ->> 'until' IS NOT NULL THEN
+        highest := least(highest, rowrun.run_id_at((filter ->> 'until')::timestamptz + interval '1 hour', lowest, highest));
+    END IF;
+    IF filter ->> 'since' IS NOT NULL THEN
+        lowest := greatest(lowest, rowrun.run_id_at((filter ->> 'since')::timestamptz - interval '1 hour', lowest, highest));
+    END IF;
+    IF newest THEN
+        WITH w AS (
+            SELECT x.id, x.status, x.type, x.queue, x.database_id, x.plan_id, x.task_id, x.retry_run_id, x.created_at, x.result
+            FROM task_run x WHERE of_one IS NULL AND x.id > lowest AND x.id <= highest ORDER BY x.id DESC LIMIT look
+        ), o AS (
+            SELECT x.id, x.status, x.type, x.queue, x.database_id, x.plan_id, x.task_id, x.retry_run_id, x.created_at, x.result
+            FROM task_run x WHERE x.task_id = of_one AND x.id > lowest AND x.id <= highest ORDER BY x.id DESC LIMIT look
+        )
+        SELECT array_agg(m.id) INTO ids FROM (
+            SELECT r.id FROM (SELECT * FROM w UNION ALL SELECT * FROM o) r
+            WHERE rowrun.run_matches(filter, r.status, r.type, r.queue, r.database_id, r.plan_id, r.task_id, r.retry_run_id, r.created_at, r.result)
+            LIMIT most) m;
+    ELSE
+        WITH w AS (
+            SELECT x.id, x.status, x.type, x.queue, x.database_id, x.plan_id, x.task_id, x.retry_run_id, x.created_at, x.result
+            FROM task_run x WHERE of_one IS NULL AND x.id > lowest AND x.id <= highest ORDER BY x.id LIMIT look
+        ), o AS (
+            SELECT x.id, x.status, x.type, x.queue, x.database_id, x.plan_id, x.task_id, x.retry_run_id, x.created_at, x.result
+            FROM task_run x WHERE x.task_id = of_one AND x.id > lowest AND x.id <= highest ORDER BY x.id LIMIT look
+        )
+        SELECT array_agg(m.id) INTO ids FROM (
+            SELECT r.id FROM (SELECT * FROM w UNION ALL SELECT * FROM o) r
+            WHERE rowrun.run_matches(filter, r.status, r.type, r.queue, r.database_id, r.plan_id, r.task_id, r.retry_run_id, r.created_at, r.result)
+            LIMIT most) m;
+    END IF;
+    ids := coalesce(ids, '{}');
+    over := false;
+    IF cardinality(ids) = most THEN
+        reached := ids[most];
+        RETURN;
+    END IF;
+    -- Where the look ended: by the index alone.
+    IF of_one IS NULL AND newest THEN
+        reached := (SELECT x.id FROM task_run x WHERE x.id > lowest AND x.id <= highest ORDER BY x.id DESC OFFSET look - 1 LIMIT 1);
+    ELSIF of_one IS NULL THEN
+        reached := (SELECT x.id FROM task_run x WHERE x.id > lowest AND x.id <= highest ORDER BY x.id OFFSET look - 1 LIMIT 1);
+    ELSIF newest THEN
+        reached := (SELECT x.id FROM task_run x WHERE x.task_id = of_one AND x.id > lowest AND x.id <= highest ORDER BY x.id DESC OFFSET look - 1 LIMIT 1);
+    ELSE
+        reached := (SELECT x.id FROM task_run x WHERE x.task_id = of_one AND x.id > lowest AND x.id <= highest ORDER BY x.id OFFSET look - 1 LIMIT 1);
+    END IF;
+    over := reached IS NULL;
+    reached := coalesce(reached, CASE WHEN newest THEN lowest + 1 ELSE highest END);
+END $$;
+
+
+--
+-- Name: FUNCTION find_runs(filter jsonb, newest boolean, lowest bigint, highest bigint, most integer, look integer, OUT ids bigint[], OUT reached bigint, OUT over boolean); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.find_runs(filter jsonb, newest boolean, lowest bigint, highest bigint, most integer, look integer, OUT ids bigint[], OUT reached bigint, OUT over boolean) IS 'Internal: a page of the runs that a filter names, and how far it looked.';
+
+
+--
+-- Name: find_tasks(jsonb, boolean, bigint, bigint, integer, integer); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.find_tasks(filter jsonb, newest boolean, lowest bigint, highest bigint, most integer, look integer, OUT ids bigint[], OUT reached bigint, OUT over boolean) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    of_plan bigint := (filter ->> 'plan_id')::bigint;
+    window_ids bigint[];
+BEGIN
+    IF filter = '{}' THEN
+        look := least(look, most); -- each that it looks at is found
+    END IF;
+    IF of_plan IS NOT NULL THEN
+        window_ids := ARRAY(SELECT k.id FROM task k WHERE k.plan_id = of_plan AND k.id > lowest AND k.id <= highest
+                            ORDER BY CASE WHEN newest THEN -k.id ELSE k.id END LIMIT look);
+    ELSIF newest THEN
+        window_ids := ARRAY(SELECT k.id FROM task k WHERE k.id > lowest AND k.id <= highest ORDER BY k.id DESC LIMIT look);
+    ELSE
+        window_ids := ARRAY(SELECT k.id FROM task k WHERE k.id > lowest AND k.id <= highest ORDER BY k.id LIMIT look);
+    END IF;
+    ids := ARRAY(
+        SELECT k.id FROM unnest(window_ids) WITH ORDINALITY w(id, n)
+        CROSS JOIN LATERAL (SELECT x.id, x.plan_id, x.name, x.type, x.database_id, x.version, x.skipped FROM task x WHERE x.id = w.id OFFSET 0) k
+        LEFT JOIN LATERAL (SELECT y.status, y.result FROM task_status y
+                           WHERE y.task_id = w.id AND (filter -> 'statuses' IS NOT NULL OR filter -> 'text' IS NOT NULL OR filter -> 'error' IS NOT NULL) OFFSET 0) s ON true
+        WHERE (filter -> 'definitions' IS NULL OR k.plan_id IS NULL)
+          AND (filter ->> 'q' IS NULL OR position(lower(filter ->> 'q') IN lower(k.name)) > 0)
+          AND (filter ->> 'type' IS NULL OR k.type = filter ->> 'type')
+          AND (filter ->> 'database_id' IS NULL OR k.database_id = filter ->> 'database_id')
+          AND (filter ->> 'version' IS NULL OR k.version = filter ->> 'version')
+          AND (filter -> 'statuses' IS NULL OR filter -> 'statuses' ? s.status)
+          AND (filter ->> 'text' IS NULL OR s.status IN ('FAILED', 'CANCELED')
+               AND (s.result ->> 'code' = filter ->> 'text' OR position(lower(filter ->> 'text') IN lower(s.result ->> 'detail')) > 0))
+          AND (filter ->> 'error' IS NULL OR s.status = 'FAILED' AND rowrun.normal_error(s.result ->> 'detail') = filter ->> 'error')
+        ORDER BY w.n LIMIT most);
+    over := cardinality(ids) < most AND cardinality(window_ids) < look;
+    reached := CASE WHEN cardinality(ids) = most THEN ids[most]
+                    WHEN over THEN CASE WHEN newest THEN lowest + 1 ELSE highest END
+                    ELSE window_ids[look] END;
+END $$;
+
+
+--
+-- Name: FUNCTION find_tasks(filter jsonb, newest boolean, lowest bigint, highest bigint, most integer, look integer, OUT ids bigint[], OUT reached bigint, OUT over boolean); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.find_tasks(filter jsonb, newest boolean, lowest bigint, highest bigint, most integer, look integer, OUT ids bigint[], OUT reached bigint, OUT over boolean) IS 'Internal: a page of the tasks that a filter names, and how far it looked.';
 
 
 --
@@ -5394,6 +5741,71 @@ COMMENT ON FUNCTION rowrun.next_tick(schedule text, time_zone text, after timest
 
 
 --
+-- Name: normal_error(text); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.normal_error(detail text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN regexp_replace(regexp_replace(regexp_replace("left"(split_part(COALESCE(detail, ''::text), '
+'::text, 1), 400), '"[^"]*"|''[^'']*'''::text, '...'::text, 'g'::text), '[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}|0x[0-9a-fA-F]+'::text, '...'::text, 'g'::text), '[0-9]+([.:,][0-9]+)*'::text, '...'::text, 'g'::text);
+
+
+--
+-- Name: FUNCTION normal_error(detail text); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.normal_error(detail text) IS 'Internal: a failure''s text without what differs between failures of one cause.';
+
+
+--
+-- Name: note_act(bigint, text); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.note_act(act_id bigint, event text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    a record;
+    what text;
+BEGIN
+    SELECT x.* INTO a FROM act x WHERE x.id = note_act.act_id;
+    IF NOT FOUND OR note_act.event NOT IN ('act.asked', 'act.ended', 'act.stopped') THEN
+        RETURN;
+    END IF;
+    what := format('%s of %s', a.verb, CASE
+        WHEN a.targets IS NULL THEN format('all %ss of a filter', a.kind)
+        WHEN cardinality(a.targets) = 1 THEN format('%s %s', a.kind, left(a.targets[1], 200))
+        ELSE format('%s %ss', cardinality(a.targets), a.kind) END);
+    INSERT INTO stream_note (level, event, message, detail)
+    VALUES ('info', note_act.event,
+        CASE note_act.event WHEN 'act.asked' THEN format('%s asked for: %s', a.asked_by, what)
+            WHEN 'act.stopped' THEN format('%s stopped: %s', a.stopped_by, what)
+            ELSE format('ended: %s', what) END,
+        jsonb_strip_nulls(jsonb_build_object('act_id', a.id, 'act', a.verb, 'kind', a.kind, 'by', a.asked_by, 'role', a.role,
+            'targets', to_jsonb(a.targets[1:20]), 'filter', a.filter, 'reason', a.args ->> 'reason', 'limit', a.args -> 'limit',
+            'run_id', CASE WHEN a.kind = 'run' AND cardinality(a.targets) = 1 THEN a.targets[1]::bigint END,
+            'task_id', CASE WHEN a.kind = 'task' AND cardinality(a.targets) = 1 THEN a.targets[1]::bigint END,
+            'plan_id', CASE WHEN a.kind = 'plan' AND cardinality(a.targets) = 1 THEN a.targets[1]::bigint
+                            WHEN a.search ->> 'plan_id' IS NOT NULL THEN (a.search ->> 'plan_id')::bigint END,
+            'stopped_by', a.stopped_by)
+            || CASE WHEN note_act.event = 'act.asked' THEN '{}' ELSE
+               jsonb_build_object('state', a.state, 'done', a.done, 'unchanged', a.unchanged, 'failed', a.failed) END));
+    -- What nobody can ask to have repeated any more goes, a few at each act.
+    DELETE FROM act x WHERE x.id IN (SELECT o.id FROM act o WHERE o.created_at < now() - interval '30 days' AND o.state <> 'RUNNING'
+                                     ORDER BY o.created_at LIMIT 100);
+END $$;
+
+
+--
+-- Name: FUNCTION note_act(act_id bigint, event text); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.note_act(act_id bigint, event text) IS 'Internal: has the stream tell of an act.';
+
+
+--
 -- Name: notify_look(); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
@@ -6860,6 +7272,59 @@ COMMENT ON FUNCTION rowrun.retry_run(run_id bigint) IS 'A successor for a FAILED
 
 
 --
+-- Name: run_id_at(timestamp with time zone, bigint, bigint); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.run_id_at(moment timestamp with time zone, lowest bigint, highest bigint) RETURNS bigint
+    LANGUAGE plpgsql STABLE
+    SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    low bigint := greatest(lowest, coalesce((SELECT min(r.id) - 1 FROM task_run r), 0));
+    high bigint := least(highest, coalesce((SELECT max(r.id) FROM task_run r), 0));
+    middle bigint;
+    at timestamptz;
+BEGIN
+    WHILE high > low LOOP
+        middle := low + (high - low + 1) / 2;
+        at := (SELECT r.created_at FROM task_run r WHERE r.id >= middle AND r.id <= high ORDER BY r.id LIMIT 1);
+        IF at <= moment THEN
+            low := middle;
+        ELSE
+            high := middle - 1; -- also where no run is left there
+        END IF;
+    END LOOP;
+    RETURN low;
+END $$;
+
+
+--
+-- Name: FUNCTION run_id_at(moment timestamp with time zone, lowest bigint, highest bigint); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.run_id_at(moment timestamp with time zone, lowest bigint, highest bigint) IS 'Internal: up to which id runs were inserted by a moment, as far as ids are drawn in order.';
+
+
+--
+-- Name: run_matches(jsonb, text, text, text, text, bigint, bigint, bigint, timestamp with time zone, jsonb); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.run_matches(filter jsonb, status text, type text, queue text, database_id text, plan_id bigint, task_id bigint, retry_run_id bigint, created_at timestamp with time zone, result jsonb) RETURNS boolean
+    LANGUAGE sql STABLE
+    RETURN ((((filter -> 'statuses'::text) IS NULL) OR ((filter -> 'statuses'::text) ? status)) AND (((filter ->> 'type'::text) IS NULL) OR (type = (filter ->> 'type'::text))) AND (((filter ->> 'queue'::text) IS NULL) OR (queue = (filter ->> 'queue'::text))) AND (((filter ->> 'database_id'::text) IS NULL) OR (database_id = (filter ->> 'database_id'::text))) AND (((filter ->> 'plan_id'::text) IS NULL) OR (plan_id = ((filter ->> 'plan_id'::text))::bigint)) AND (((filter -> 'task_ids'::text) IS NULL) OR ((filter -> 'task_ids'::text) ? (task_id)::text)) AND (((filter ->> 'since'::text) IS NULL) OR (created_at >= ((filter ->> 'since'::text))::timestamp with time zone)) AND (((filter ->> 'until'::text) IS NULL) OR (created_at < ((filter ->> 'until'::text))::timestamp with time zone)) AND (((filter -> 'failed'::text) IS NULL) OR ((status = 'FAILED'::text) AND (retry_run_id IS NULL))) AND (((filter -> 'unretried'::text) IS NULL) OR (retry_run_id IS NULL)) AND (((filter ->> 'text'::text) IS NULL) OR ((status = ANY (ARRAY['FAILED'::text, 'CANCELED'::text])) AND (((result ->> 'code'::text) = (filter ->> 'text'::text)) OR (POSITION((lower((filter ->> 'text'::text))) IN (lower((result ->> 'detail'::text)))) > 0)))) AND (((filter ->> 'error'::text) IS NULL) OR ((status = 'FAILED'::text) AND (rowrun.normal_error((result ->> 'detail'::text)) = (filter ->> 'error'::text)))));
+
+
+--
+-- Name: FUNCTION run_matches(filter jsonb, status text, type text, queue text, database_id text, plan_id bigint, task_id bigint, retry_run_id bigint, created_at timestamp with time zone, result jsonb); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.run_matches(filter jsonb, status text, type text, queue text, database_id text, plan_id bigint, task_id bigint, retry_run_id bigint, created_at timestamp with time zone, result jsonb) IS 'Internal: whether a filter names a run.';
+
+
+--
 -- Name: run_plan(bigint); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
@@ -7477,6 +7942,88 @@ CREATE FUNCTION rowrun.slack_body(title text, subject text, lines text[], link t
 --
 
 COMMENT ON FUNCTION rowrun.slack_body(title text, subject text, lines text[], link text) IS 'Internal: a message for Slack.';
+
+
+--
+-- Name: step_act(bigint, integer); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.step_act(act_id bigint, most integer) RETURNS boolean
+    LANGUAGE plpgsql
+    SET lock_timeout TO '300ms'
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    a record;
+    part record;
+    one text;
+    result bigint[];
+    n integer := 0;
+    message text;
+    hint text;
+    code text;
+BEGIN
+    PERFORM check_isolation();
+    SELECT x.* INTO a FROM act x WHERE x.id = step_act.act_id AND x.state = 'RUNNING' AND x.kind <> 'webhook' FOR NO KEY UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    IF a.targets IS NOT NULL THEN
+        SELECT a.targets[a.position + 1 : a.position + most] AS ids, least(a.position + most, cardinality(a.targets)) AS reached,
+               a.position + most >= cardinality(a.targets) AS over INTO part;
+    ELSIF a.kind = 'run' THEN
+        SELECT f.ids::text[] AS ids, f.reached, f.over INTO part FROM rowrun.find_runs(a.search, false, a.position, a.bound, most, 5000) f;
+    ELSIF a.kind = 'task' THEN
+        SELECT f.ids::text[] AS ids, f.reached, f.over INTO part FROM rowrun.find_tasks(a.search, false, a.position, a.bound, most, 1000) f;
+    ELSE
+        SELECT f.ids::text[] AS ids, f.reached, f.over INTO part FROM rowrun.find_deliveries(a.search, false, a.position, a.bound, most, 5000) f;
+    END IF;
+    FOREACH one IN ARRAY part.ids LOOP
+        BEGIN
+            result := rowrun.do_act(a.verb, a.kind, one, a.args);
+            IF result IS NULL THEN
+                a.unchanged := a.unchanged + 1;
+            ELSE
+                a.done := a.done + 1;
+                a.made := (a.made || result)[1:100];
+            END IF;
+        EXCEPTION
+            WHEN deadlock_detected OR serialization_failure OR program_limit_exceeded THEN
+                RAISE; -- the step is taken again
+            WHEN OTHERS THEN
+                GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, hint = PG_EXCEPTION_HINT, code = RETURNED_SQLSTATE;
+                IF code = '55P03' AND n > 0 THEN
+                    -- Who holds it may wait for what this step holds: the next step begins with it, and holds nothing.
+                    part.reached := CASE WHEN a.targets IS NULL THEN one::bigint - 1 ELSE a.position + n END;
+                    part.over := false;
+                    EXIT;
+                ELSIF code = '55P03' THEN
+                    message := 'another transaction holds it';
+                    hint := 'Try again in a moment; rowrun doctor names sessions that hold rows.';
+                END IF;
+                a.failed := a.failed + 1;
+                IF jsonb_array_length(a.failures) < 100 THEN
+                    a.failures := a.failures || jsonb_build_object('id', one, 'message', left(message, 500), 'hint', left(hint, 500), 'code', code);
+                END IF;
+        END;
+        n := n + 1;
+    END LOOP;
+    UPDATE act x SET position = part.reached, done = a.done, unchanged = a.unchanged, failed = a.failed, failures = a.failures, made = a.made,
+        state = CASE WHEN part.over THEN 'DONE' ELSE 'RUNNING' END, ended_at = CASE WHEN part.over THEN clock_timestamp() END
+    WHERE x.id = a.id;
+    IF part.over AND (a.targets IS NULL OR cardinality(a.targets) > 1 OR a.failed > 0) THEN
+        PERFORM rowrun.note_act(a.id, 'act.ended');
+    END IF;
+    RETURN NOT part.over;
+END $$;
+
+
+--
+-- Name: FUNCTION step_act(act_id bigint, most integer); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.step_act(act_id bigint, most integer) IS 'Internal: goes on with an act; true: there is more to do.';
 
 
 --
@@ -9987,6 +10534,230 @@ COMMENT ON FUNCTION rowrun.write_causes(run_ids bigint[], causes text[]) IS 'Int
 
 
 --
+-- Name: act; Type: TABLE; Schema: rowrun; Owner: -
+--
+
+CREATE TABLE rowrun.act (
+    id bigint NOT NULL,
+    request_id uuid NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    verb text NOT NULL,
+    kind text NOT NULL,
+    asked_by text NOT NULL,
+    role text DEFAULT SESSION_USER NOT NULL,
+    targets text[],
+    filter jsonb,
+    search jsonb,
+    args jsonb DEFAULT '{}'::jsonb NOT NULL,
+    expected integer,
+    capped boolean DEFAULT false NOT NULL,
+    "position" bigint DEFAULT 0 NOT NULL,
+    bound bigint DEFAULT 0 NOT NULL,
+    done integer DEFAULT 0 NOT NULL,
+    unchanged integer DEFAULT 0 NOT NULL,
+    failed integer DEFAULT 0 NOT NULL,
+    failures jsonb DEFAULT '[]'::jsonb NOT NULL,
+    made bigint[] DEFAULT '{}'::bigint[] NOT NULL,
+    state text DEFAULT 'RUNNING'::text NOT NULL,
+    stopped_by text,
+    ended_at timestamp with time zone,
+    CONSTRAINT act_args_an_object CHECK (((jsonb_typeof(args) = 'object'::text) AND (octet_length((args)::text) <= 65536))),
+    CONSTRAINT act_asked_by_1_to_200_bytes CHECK (((asked_by <> ''::text) AND (octet_length(asked_by) <= 200))),
+    CONSTRAINT act_by_targets_or_filter CHECK (((targets IS NULL) <> (search IS NULL))),
+    CONSTRAINT act_filter_an_object CHECK ((jsonb_typeof(filter) = 'object'::text)),
+    CONSTRAINT act_kind_known CHECK ((kind = ANY (ARRAY['run'::text, 'task'::text, 'plan'::text, 'delivery'::text, 'replica'::text, 'webhook'::text]))),
+    CONSTRAINT act_search_an_object CHECK (((jsonb_typeof(search) = 'object'::text) AND (octet_length((search)::text) <= 1048576))),
+    CONSTRAINT act_state_running_done_or_stopped CHECK ((state = ANY (ARRAY['RUNNING'::text, 'DONE'::text, 'STOPPED'::text]))),
+    CONSTRAINT act_stopped_by_1_to_200_bytes CHECK (((stopped_by <> ''::text) AND (octet_length(stopped_by) <= 200))),
+    CONSTRAINT act_targets_1_to_1000 CHECK ((((cardinality(targets) >= 1) AND (cardinality(targets) <= 1000)) AND (array_position(targets, NULL::text) IS NULL))),
+    CONSTRAINT act_verb_known CHECK ((verb = ANY (ARRAY['run'::text, 'retry'::text, 'cancel'::text, 'abandon'::text, 'skip'::text, 'unskip'::text, 'pause'::text, 'resume'::text, 'limit'::text, 'redeliver'::text, 'test'::text])))
+)
+WITH (fillfactor='50');
+
+
+--
+-- Name: TABLE act; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON TABLE rowrun.act IS 'What operators have asked for on the dashboard, each once, and how far it is; kept for 30 days.';
+
+
+--
+-- Name: COLUMN act.id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.act.id IS 'Key.';
+
+
+--
+-- Name: COLUMN act.request_id; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.act.request_id IS 'Drawn by who asks: what is asked again under it is not done again.';
+
+
+--
+-- Name: COLUMN act.created_at; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.act.created_at IS 'When it was asked for.';
+
+
+--
+-- Name: COLUMN act.verb; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.act.verb IS 'What is done: run, retry, cancel, abandon, skip, unskip, pause, resume, limit, redeliver, test.';
+
+
+--
+-- Name: COLUMN act.kind; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.act.kind IS 'To what: run, task, plan, delivery, replica, webhook.';
+
+
+--
+-- Name: COLUMN act.asked_by; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.act.asked_by IS 'Who asked, by the name of the token that was shown.';
+
+
+--
+-- Name: COLUMN act.role; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.act.role IS 'The database role of the process that was asked.';
+
+
+--
+-- Name: COLUMN act.targets; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.act.targets IS 'Ids, or names of replicas; NULL: all that the filter names.';
+
+
+--
+-- Name: COLUMN act.filter; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.act.filter IS 'The filter as it was asked for; NULL: there is none.';
+
+
+--
+-- Name: COLUMN act.search; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.act.search IS 'Internal: the filter as it is searched with, narrowed to what can be acted on.';
+
+
+--
+-- Name: COLUMN act.args; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.act.args IS 'reason, limit.';
+
+
+--
+-- Name: COLUMN act.expected; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.act.expected IS 'How many were named or found when it began; NULL: they were not counted.';
+
+
+--
+-- Name: COLUMN act.capped; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.act.capped IS 'There may have been more than expected.';
+
+
+--
+-- Name: COLUMN act."position"; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.act."position" IS 'Internal: how many targets, or up to which id, it has come.';
+
+
+--
+-- Name: COLUMN act.bound; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.act.bound IS 'Internal: by filter nothing above this id is acted on: it came later.';
+
+
+--
+-- Name: COLUMN act.done; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.act.done IS 'How many were acted on.';
+
+
+--
+-- Name: COLUMN act.unchanged; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.act.unchanged IS 'Where there was nothing to do.';
+
+
+--
+-- Name: COLUMN act.failed; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.act.failed IS 'Where it was refused.';
+
+
+--
+-- Name: COLUMN act.failures; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.act.failures IS 'Why: the first 100.';
+
+
+--
+-- Name: COLUMN act.made; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.act.made IS 'The first 100 runs that it made.';
+
+
+--
+-- Name: COLUMN act.state; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.act.state IS 'RUNNING, DONE, or STOPPED: what it had done by then stays.';
+
+
+--
+-- Name: COLUMN act.stopped_by; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.act.stopped_by IS 'Who stopped it.';
+
+
+--
+-- Name: COLUMN act.ended_at; Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON COLUMN rowrun.act.ended_at IS 'When it was DONE or STOPPED.';
+
+
+--
+-- Name: act_id_seq; Type: SEQUENCE; Schema: rowrun; Owner: -
+--
+
+ALTER TABLE rowrun.act ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME rowrun.act_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+
+--
 -- Name: code_object; Type: TABLE; Schema: rowrun; Owner: -
 --
 
@@ -10929,7 +11700,7 @@ CREATE TABLE rowrun.schema_object (
 -- Name: TABLE schema_object; Type: COMMENT; Schema: rowrun; Owner: -
 --
 
-COMMENT ON TABLE rowrun.schema_object IS 'What the schema was made of, for `rowrun doctor`. Migrations: c12762aeaca7d03e';
+COMMENT ON TABLE rowrun.schema_object IS 'What the schema was made of, for `rowrun doctor`. Migrations: 27e871f310b81575';
 
 
 --
@@ -11520,6 +12291,12 @@ COMMENT ON COLUMN rowrun.worker_request.answer IS 'What became of the runs that 
 
 
 --
+-- Data for Name: act; Type: TABLE DATA; Schema: rowrun; Owner: -
+--
+
+
+
+--
 -- Data for Name: code_object; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
@@ -11794,57 +12571,68 @@ INSERT INTO rowrun.code_object VALUES ('function rowrun.resume_replica(text)', '
 INSERT INTO rowrun.code_object VALUES ('function rowrun.server_identity()', '1098bce595aa3db4dfd84aebae759dd7', 269, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.deployment_elsewhere()', '3fd9728275cfa53d5d02e91890b6eb8c', 270, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.renew_deployment(boolean)', 'f5fc2cc67b13f13240dcd61c7f068b2a', 271, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/tables', 'd19bb1a58e58552896bf361ccf7d370d', 272, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/functions', 'a637259082191712509d4b4e865ec42f', 273, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/schedules', '8a6866a31d5a62d7591cfe6192a08ff5', 274, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/liveness', 'a1c15cb6f7d8fb2f1d1a4f8162452643', 275, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/operations', 'c24054a0e82fd491acf9fb8e046dbe36', 276, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/workers', 'faee09a09ac4e825d70d80eb4515b4b7', 277, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/excess', '42806fabe1015e1a29b1ff6e58883356', 278, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.normal_error(text)', '24d2744408d6a76dccc6a2edfa2c6d4b', 272, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.run_id_at(timestamptz, bigint, bigint)', '840817d7cbac2fb07224dc89f81fcd90', 273, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.run_matches(jsonb, text, text, text, text, bigint, bigint, bigint, timestamptz, jsonb)', 'e66c5afb87adfb8be11602df0b2c18bc', 274, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.find_runs(jsonb, boolean, bigint, bigint, integer, integer)', '0b298632e654040d9851508144bb62d8', 275, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.find_tasks(jsonb, boolean, bigint, bigint, integer, integer)', 'f965410ae2f336ee9c11ff527ef00ce4', 276, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.find_deliveries(jsonb, boolean, bigint, bigint, integer, integer)', '1e6eb6c0467d32c94908a4ddfcc2bfcf', 277, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.do_act(text, text, text, jsonb)', '50cb3b507544bedbee6bd6bca810ccb2', 278, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.step_act(bigint, integer)', '2c6940d44b7f548e2a716768b3c2587a', 279, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.note_act(bigint, text)', '4e22b730d7dfa130bb4ecedfffede1f3', 280, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/tables', 'd19bb1a58e58552896bf361ccf7d370d', 281, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/functions', 'a637259082191712509d4b4e865ec42f', 282, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/schedules', '8a6866a31d5a62d7591cfe6192a08ff5', 283, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/liveness', 'a1c15cb6f7d8fb2f1d1a4f8162452643', 284, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/operations', 'c24054a0e82fd491acf9fb8e046dbe36', 285, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/workers', 'faee09a09ac4e825d70d80eb4515b4b7', 286, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/acts', 'da4df2d2d01d35eb83363d2201c3bc10', 287, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/excess', '42806fabe1015e1a29b1ff6e58883356', 288, NULL);
 
 
 --
 -- Data for Name: code_version; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.code_version VALUES (true, 1, '814c759f2a5bd28153128901a0cd8825', '2026-11-23 09:53:51.54367+00');
+INSERT INTO rowrun.code_version VALUES (true, 1, 'e8ab60d66d09385edc7f4dd6223150ab', '2026-11-23 10:03:35.625464+00');
 
 
 --
 -- Data for Name: deployment; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.deployment VALUES (true, '0bb2f1ff-316a-42a9-bc96-29477eeef9ec', '2026-11-23 09:53:50.447264+00', NULL, NULL, 7711168769571638589, 60994, 1);
+INSERT INTO rowrun.deployment VALUES (true, '0be8c64a-cf01-41cd-b50c-c421b570ac49', '2026-11-23 10:03:35.268456+00', NULL, NULL, 7711168769571638589, 61804, 1);
 
 
 --
 -- Data for Name: gate_mark; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (1, 'NO_REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-23 09:53:57.006182+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (2, 'NO_REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-23 09:53:57.009035+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (3, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 09:53:57.321715+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (4, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 09:53:57.322591+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (5, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-23 09:53:57.328875+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (6, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-23 09:53:57.329047+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (7, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 09:53:57.387862+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (8, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-23 09:53:57.390211+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (9, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-23 09:53:57.405445+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (10, 'DEPENDENCY', NULL, NULL, NULL, 11, NULL, NULL, NULL, '2026-11-23 09:53:57.440347+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (11, 'PLAN', NULL, NULL, 1, NULL, NULL, false, NULL, '2026-11-23 09:53:57.440667+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (1, 'NO_REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-23 10:03:36.3378+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (2, 'NO_REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-23 10:03:36.338533+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (3, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 10:03:36.397262+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (4, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 10:03:36.398047+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (5, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-23 10:03:36.399669+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (6, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-23 10:03:36.399814+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (7, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 10:03:36.436873+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (8, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-23 10:03:36.443329+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (9, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-23 10:03:36.456114+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (10, 'DEPENDENCY', NULL, NULL, NULL, 11, NULL, NULL, NULL, '2026-11-23 10:03:36.482395+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (11, 'PLAN', NULL, NULL, 1, NULL, NULL, false, NULL, '2026-11-23 10:03:36.482753+00');
 
 
 --
 -- Data for Name: migration; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.migration VALUES (1, '2026-11-23 09:53:50.447264+00', 'b36626ab3a06481dea4e05a9ece8008e913589a4bad3bca88ef612df7d92a157');
-INSERT INTO rowrun.migration VALUES (2, '2026-11-23 09:53:50.953426+00', '8bc882226c70f7766592c9800ed3983cca0db46231ee8244e630f88154458dd1');
-INSERT INTO rowrun.migration VALUES (3, '2026-11-23 09:53:51.041117+00', '375cfd27ffa9510958576b0a9f6843b5058811141a6483b28d2cc676624ab2e7');
-INSERT INTO rowrun.migration VALUES (4, '2026-11-23 09:53:51.155408+00', '6808320d466e9fc1f608c3f3c15ec7fe9272c6f5c74536344b3716888f2594d8');
-INSERT INTO rowrun.migration VALUES (5, '2026-11-23 09:53:51.215744+00', 'd99a87d393a4f625ed11a4af1d9f1fa580331f3423f123442a7dc04132a2b260');
-INSERT INTO rowrun.migration VALUES (6, '2026-11-23 09:53:51.284556+00', '7aa251e98cb14b351f35ae6262d55a64f8371197cd303177bfbde5d37feadbc4');
-INSERT INTO rowrun.migration VALUES (7, '2026-11-23 09:53:51.388859+00', '221f57dc757f2f8fb660e4f5e120a4e9e32f5eb37a77b7c5fbab56fa05b1914a');
+INSERT INTO rowrun.migration VALUES (1, '2026-11-23 10:03:35.268456+00', 'b36626ab3a06481dea4e05a9ece8008e913589a4bad3bca88ef612df7d92a157');
+INSERT INTO rowrun.migration VALUES (2, '2026-11-23 10:03:35.409777+00', '8bc882226c70f7766592c9800ed3983cca0db46231ee8244e630f88154458dd1');
+INSERT INTO rowrun.migration VALUES (3, '2026-11-23 10:03:35.437733+00', '375cfd27ffa9510958576b0a9f6843b5058811141a6483b28d2cc676624ab2e7');
+INSERT INTO rowrun.migration VALUES (4, '2026-11-23 10:03:35.481727+00', '6808320d466e9fc1f608c3f3c15ec7fe9272c6f5c74536344b3716888f2594d8');
+INSERT INTO rowrun.migration VALUES (5, '2026-11-23 10:03:35.500741+00', 'd99a87d393a4f625ed11a4af1d9f1fa580331f3423f123442a7dc04132a2b260');
+INSERT INTO rowrun.migration VALUES (6, '2026-11-23 10:03:35.519131+00', '7aa251e98cb14b351f35ae6262d55a64f8371197cd303177bfbde5d37feadbc4');
+INSERT INTO rowrun.migration VALUES (7, '2026-11-23 10:03:35.546684+00', '221f57dc757f2f8fb660e4f5e120a4e9e32f5eb37a77b7c5fbab56fa05b1914a');
+INSERT INTO rowrun.migration VALUES (8, '2026-11-23 10:03:35.579231+00', '2e249bb26e94d17ccc99333f89145bd9cf1a689e532ebb2d5a84e23b9368d542');
 
 
 --
@@ -11857,9 +12645,9 @@ INSERT INTO rowrun.migration VALUES (7, '2026-11-23 09:53:51.388859+00', '221f57
 -- Data for Name: plan; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.plan VALUES (1, 'default', 'in every state', 3, 'STOP_DATABASE', false, 1, '2026-11-23 09:53:57.037142+00', 0, 0);
-INSERT INTO rowrun.plan VALUES (2, 'default', 'complete', NULL, 'STOP_DATABASE', false, 1, '2026-11-23 09:53:57.037142+00', 0, 0);
-INSERT INTO rowrun.plan VALUES (3, 'default', 'failed', NULL, 'STOP_DATABASE', false, 1, '2026-11-23 09:53:57.037142+00', 0, 0);
+INSERT INTO rowrun.plan VALUES (1, 'default', 'in every state', 3, 'STOP_DATABASE', false, 1, '2026-11-23 10:03:36.350666+00', 0, 0);
+INSERT INTO rowrun.plan VALUES (2, 'default', 'complete', NULL, 'STOP_DATABASE', false, 1, '2026-11-23 10:03:36.350666+00', 0, 0);
+INSERT INTO rowrun.plan VALUES (3, 'default', 'failed', NULL, 'STOP_DATABASE', false, 1, '2026-11-23 10:03:36.350666+00', 0, 0);
 
 
 --
@@ -11873,15 +12661,15 @@ INSERT INTO rowrun.promotion_lock VALUES (1);
 -- Data for Name: replica_heartbeat; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.replica_heartbeat VALUES ('dump-1', '2026-11-23 09:53:56.990854+00', 'alive', '', '', '2026-11-23 09:53:56.990854+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP,SQL,DATABASE_MIGRATE}', '{orders}', '{}', 0, 0, NULL, NULL, false, 'worker');
-INSERT INTO rowrun.replica_heartbeat VALUES ('dump-2', '2026-11-22 09:53:56.990854+00', 'gone', '', '', '2026-11-23 09:53:56.990854+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP}', '{}', '{}', 0, 0, NULL, NULL, false, 'worker');
+INSERT INTO rowrun.replica_heartbeat VALUES ('dump-1', '2026-11-23 10:03:36.32962+00', 'alive', '', '', '2026-11-23 10:03:36.32962+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP,SQL,DATABASE_MIGRATE}', '{orders}', '{}', 0, 0, NULL, NULL, false, 'worker');
+INSERT INTO rowrun.replica_heartbeat VALUES ('dump-2', '2026-11-22 10:03:36.32962+00', 'gone', '', '', '2026-11-23 10:03:36.32962+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP}', '{}', '{}', 0, 0, NULL, NULL, false, 'worker');
 
 
 --
 -- Data for Name: schema_migrations; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.schema_migrations VALUES (7, false);
+INSERT INTO rowrun.schema_migrations VALUES (8, false);
 
 
 --
@@ -12042,6 +12830,20 @@ INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.webhook_run_failed', '
 INSERT INTO rowrun.schema_object VALUES ('constraint', 'webhook_delivery_event_type_check ON rowrun.webhook_delivery', '68f5bd158912736cbe95e24e038c1358');
 INSERT INTO rowrun.schema_object VALUES ('constraint', 'webhook_delivery_says_of_what ON rowrun.webhook_delivery', 'd0700a8a41cd6aceb5add3c6d513e7ca');
 INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.webhook_delivery_chain_once', '6926eb1a8d584fd843d10c482cee7e16');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'act_verb_known ON rowrun.act', 'f8826c7c40fc04efc64e3ec07f09c990');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'act_kind_known ON rowrun.act', '0a8c97ea408146f37031ac5f36f2faeb');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'act_asked_by_1_to_200_bytes ON rowrun.act', 'b79fb927566ed720ec3dddecc2d112de');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'act_targets_1_to_1000 ON rowrun.act', 'c2708cfc97902753762af3c41351a7fe');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'act_filter_an_object ON rowrun.act', '4bcf1e3f83d55ec062923ca246a7ded8');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'act_search_an_object ON rowrun.act', 'ffa55c2659d94298e1f2cee145191a61');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'act_args_an_object ON rowrun.act', '6fa2e3eb3904ce164ebb0ff6f5dd03fc');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'act_state_running_done_or_stopped ON rowrun.act', '46468ecdf0ab745abc98689a15d1491c');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'act_stopped_by_1_to_200_bytes ON rowrun.act', '7b622b83984b0b198744fd1bc2cc8960');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'act_by_targets_or_filter ON rowrun.act', 'ddfe71627818388162e018aab6f8ec00');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'act_pkey ON rowrun.act', '61b9104aa1ff9c464a82aaaaa978544e');
+INSERT INTO rowrun.schema_object VALUES ('constraint', 'act_request_id_key ON rowrun.act', 'b54743490612e2fce032ef65562fbcb6');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.act_unfinished', '2094425935700290dba2222c11ceae90');
+INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.act_created', '443bed7394f3e82410b515208f3cc48f');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.is_owner()', 'c3bf797fed88b6ed1224abb964fc0816');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.is_trusted()', 'c8bdce284dc5a29073bc69a36d4ade44');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.is_authors(text)', '0099b2660f3376f3f9ddc04519e46954');
@@ -12245,7 +13047,6 @@ INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.unskip_task(bigint)
 INSERT INTO rowrun.schema_object VALUES ('publication', 'rowrun_stream', '00d679102c6a13ffde1c24a1e1014535');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.cron_field(text,text,integer,integer,text[])', '2301342cf94443021ae14a423d9b1363');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.go_duration(text)', '3d2712d78af62aae796d0881eed36c84');
-INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.hold_ups()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.cron_local(bigint,bigint,bigint,bigint,bigint,boolean,timestamp without time zone)', 'aaaa4f4aedbfc993128b446ef28b864c');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.utc_offset(text,timestamp with time zone)', '9f7a1860f9ee987402e3694c174c38f6');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.clock_change(text,timestamp with time zone,timestamp with time zone)', '0e86f856782e04fb1d180d467eab60b6');
@@ -12313,6 +13114,15 @@ INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.resume_replica(text
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.server_identity()', '0f3f4e843f9c9846eff9a65516978ba6');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.deployment_elsewhere()', '40a9aa1032c8d20855088cf801757af0');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.renew_deployment(boolean)', '49e3e133626be3e53437be17a695a47b');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.normal_error(text)', '0bd30490babd7dcb3bafec1c8a3a16e9');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.run_id_at(timestamp with time zone,bigint,bigint)', 'd2bbb8e92bc0f7124c969fe5b4937784');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.run_matches(jsonb,text,text,text,text,bigint,bigint,bigint,timestamp with time zone,jsonb)', '0f6c4264aa36ca31037e4bfa34aea95d');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.find_runs(jsonb,boolean,bigint,bigint,integer,integer)', 'fc451c5012f3a442ee8169859bd0e333');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.find_tasks(jsonb,boolean,bigint,bigint,integer,integer)', '410a1b7233af6255c496f1d420d7f7f3');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.find_deliveries(jsonb,boolean,bigint,bigint,integer,integer)', '409cfc81e5a7e7e8fa031e120a42ffa8');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.do_act(text,text,text,jsonb)', 'a5c52a8b35e54aaac01fb19f1e76ca27');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.step_act(bigint,integer)', 'e6b605dc94e2305e767e1f9d3f7cfc7c');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.note_act(bigint,text)', '8e677c855acfbd63559d1d11ea938edf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.abandon_run(bigint,text)', '8678be9ca7860a7358907a6caa0e8ca3');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.able_replicas(rowrun.task_run,timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.address_event(bigint[],text,bigint,integer,text)', '68b329da9893e34099c7d8ad5cb9c940');
@@ -12358,6 +13168,7 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.delete_webho
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.deployment_elsewhere()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.discord_body(text,text,text[],text,text)', '8c3b1c22e20fce344c4faaa9e90c0eef');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.discord_text(text)', '8c3b1c22e20fce344c4faaa9e90c0eef');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.do_act(text,text,text,jsonb)', '1c1d5e64d63313230348c4c0209f375d');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.due_event(rowrun.plan)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.end_batch(bigint[],uuid[],text[],jsonb[],text[],bigint[],boolean)', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.end_runs(bigint[],uuid[],text[],jsonb[],text[],bigint[])', '07758e2f0022ca8da022427e98a73fe9');
@@ -12371,6 +13182,9 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.enqueue_many
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.fail_run(bigint,uuid,text)', '3d600d73c049374cc354adde10cd90fa');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.failed_task(bigint,text)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.filter_fits(jsonb,bigint,text,text,text,jsonb)', '68b329da9893e34099c7d8ad5cb9c940');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.find_deliveries(jsonb,boolean,bigint,bigint,integer,integer)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.find_runs(jsonb,boolean,bigint,bigint,integer,integer)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.find_tasks(jsonb,boolean,bigint,bigint,integer,integer)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.finish_runs(uuid,text,jsonb,text[],integer,interval)', 'f8f75f935ef23c0b37f57d847ebf8b3c');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.first_looks(bigint[],timestamp with time zone,integer)', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.first_sequential(text,text,timestamp with time zone,text[])', '5f22133af45ac72b7ec32889e080e3bf');
@@ -12379,6 +13193,7 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.go_duration(
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.handle_ended(bigint[])', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.handler_task(text)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.heartbeat_worker(text,uuid[])', 'f8f75f935ef23c0b37f57d847ebf8b3c');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.hold_ups()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.insert_many(bigint,jsonb,text[],text,timestamp with time zone,integer)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.insert_successors(bigint[],text[],bigint[],timestamp with time zone)', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.is_author()', '5f22133af45ac72b7ec32889e080e3bf');
@@ -12416,6 +13231,8 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.next_log_id(
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.next_rounds(bigint[])', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.next_run_id()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.next_tick(text,text,timestamp with time zone,timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.normal_error(text)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.note_act(bigint,text)', '1c1d5e64d63313230348c4c0209f375d');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.notify_look()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.other_versions(text,text)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.overlooked_databases(text[])', '5f22133af45ac72b7ec32889e080e3bf');
@@ -12455,6 +13272,8 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.request_key(
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.resume_replica(text)', '1c1d5e64d63313230348c4c0209f375d');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.retry_plan(bigint)', 'c2ba613faa2c6feb14b4a540e486a14a');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.retry_run(bigint)', 'c2ba613faa2c6feb14b4a540e486a14a');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.run_id_at(timestamp with time zone,bigint,bigint)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.run_matches(jsonb,text,text,text,text,bigint,bigint,bigint,timestamp with time zone,jsonb)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.run_plan(bigint)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.run_task(bigint,jsonb,timestamp with time zone,integer,text)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.run_task(text,jsonb,timestamp with time zone,integer,text)', '5f22133af45ac72b7ec32889e080e3bf');
@@ -12474,6 +13293,7 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.skip_task(bi
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.slack_body(text,text,text[],text)', '8c3b1c22e20fce344c4faaa9e90c0eef');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.slack_text(text)', '8c3b1c22e20fce344c4faaa9e90c0eef');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.smallest_version(text)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.step_act(bigint,integer)', '1c1d5e64d63313230348c4c0209f375d');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.stuck_on_database(text,timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.take_for_worker(uuid,text,text[],integer,interval)', '68b329da9893e34099c7d8ad5cb9c940');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.take_marks(boolean,integer)', '07758e2f0022ca8da022427e98a73fe9');
@@ -12538,6 +13358,7 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.worker_probl
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.worker_result(jsonb)', '68b329da9893e34099c7d8ad5cb9c940');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.write_causes(bigint[],text[])', '07758e2f0022ca8da022427e98a73fe9');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'SCHEMA rowrun', '8391cac4d000e6c41921c77774e524b7');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'SEQUENCE rowrun.act_id_seq', 'c3bcc4b0cdca5f8dfa3ca4329c61b1bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'SEQUENCE rowrun.gate_mark_id_seq', 'c3bcc4b0cdca5f8dfa3ca4329c61b1bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'SEQUENCE rowrun.plan_id_seq', '82c457d319d6c16807c8f7f8487d153e');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'SEQUENCE rowrun.stream_note_id_seq', 'c3bcc4b0cdca5f8dfa3ca4329c61b1bf');
@@ -12546,6 +13367,7 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'SEQUENCE rowrun.task_run_id_
 INSERT INTO rowrun.schema_object VALUES ('grants', 'SEQUENCE rowrun.task_run_log_id_seq', 'd4e1caf391a591b94e7af4b65828785a');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'SEQUENCE rowrun.webhook_delivery_id_seq', 'c3bcc4b0cdca5f8dfa3ca4329c61b1bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'SEQUENCE rowrun.webhook_id_seq', '948c7bcd737063f4890f0ddfbd91140c');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.act', '73f1af72eb55b524cb730c5837cf947e');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.code_object', '37eca09cbaaa7a0b90f89f4e359a6d53');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.code_version', '37eca09cbaaa7a0b90f89f4e359a6d53');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.deployment', '09a0ab01e285775b27fd33b9d6eb2ad3');
@@ -12590,7 +13412,7 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.worker_request'
 -- Data for Name: stream_note; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.stream_note OVERRIDING SYSTEM VALUE VALUES (1, '2026-11-23 09:53:57.471349+00', 'warn', 'task_type.orphaned', 'kept', '{}', NULL);
+INSERT INTO rowrun.stream_note OVERRIDING SYSTEM VALUE VALUES (1, '2026-11-23 10:03:36.50992+00', 'warn', 'task_type.orphaned', 'kept', '{}', NULL);
 
 
 --
@@ -12603,21 +13425,21 @@ INSERT INTO rowrun.stream_note OVERRIDING SYSTEM VALUE VALUES (1, '2026-11-23 09
 -- Data for Name: task; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task VALUES (1, NULL, 'no plan', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 09:53:57.067021+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
-INSERT INTO rowrun.task VALUES (2, NULL, 'handler', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 09:53:57.067021+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
-INSERT INTO rowrun.task VALUES (3, NULL, 'handled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 3, '00:00:10', 'FAIL', 'handler', false, false, NULL, NULL, '{"team": "a"}', '2026-11-23 09:53:57.135018+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
-INSERT INTO rowrun.task VALUES (4, NULL, 'scheduled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 09:53:57.175296+00', DEFAULT, NULL, NULL, NULL, '0 3 * * *', 'Europe/London', 'SKIP', NULL, NULL, 'QUEUE', NULL, NULL, '2026-11-23 09:53:57.176657+00', '{1,8,4294967294,8190,127,0,1}', 'info', NULL);
-INSERT INTO rowrun.task VALUES (5, 1, 'available', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 09:53:57.249548+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
-INSERT INTO rowrun.task VALUES (8, 1, 'none', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 09:53:57.249548+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
-INSERT INTO rowrun.task VALUES (9, 1, 'pending', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 09:53:57.249548+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
-INSERT INTO rowrun.task VALUES (10, 1, 'running', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 09:53:57.249548+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
-INSERT INTO rowrun.task VALUES (12, 1, 'migrate 1.10', 'DATABASE_MIGRATE', 'default', 'orders', '1.10', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 09:53:57.264867+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
-INSERT INTO rowrun.task VALUES (13, 1, 'migrate 1.9', 'DATABASE_MIGRATE', 'default', 'orders', '1.9', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 09:53:57.264867+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
-INSERT INTO rowrun.task VALUES (7, 1, 'done', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 09:53:57.249548+00', DEFAULT, 'DONE', NULL, 4, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
-INSERT INTO rowrun.task VALUES (14, 2, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 09:53:57.283109+00', DEFAULT, 'DONE', NULL, 9, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
-INSERT INTO rowrun.task VALUES (15, 3, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 09:53:57.283109+00', DEFAULT, 'FAILED', 1, 10, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
-INSERT INTO rowrun.task VALUES (6, 1, 'canceled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 09:53:57.249548+00', DEFAULT, 'CANCELED', NULL, 3, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
-INSERT INTO rowrun.task VALUES (11, 1, 'skipped', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, true, 'not wanted', NULL, '{}', '2026-11-23 09:53:57.249548+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (1, NULL, 'no plan', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 10:03:36.352706+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (2, NULL, 'handler', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 10:03:36.352706+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (3, NULL, 'handled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 3, '00:00:10', 'FAIL', 'handler', false, false, NULL, NULL, '{"team": "a"}', '2026-11-23 10:03:36.357609+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (4, NULL, 'scheduled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 10:03:36.360942+00', DEFAULT, NULL, NULL, NULL, '0 3 * * *', 'Europe/London', 'SKIP', NULL, NULL, 'QUEUE', NULL, NULL, '2026-11-23 10:03:36.361982+00', '{1,8,4294967294,8190,127,0,1}', 'info', NULL);
+INSERT INTO rowrun.task VALUES (5, 1, 'available', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 10:03:36.380988+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (8, 1, 'none', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 10:03:36.380988+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (9, 1, 'pending', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 10:03:36.380988+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (10, 1, 'running', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 10:03:36.380988+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (12, 1, 'migrate 1.10', 'DATABASE_MIGRATE', 'default', 'orders', '1.10', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 10:03:36.38458+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (13, 1, 'migrate 1.9', 'DATABASE_MIGRATE', 'default', 'orders', '1.9', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 10:03:36.38458+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (7, 1, 'done', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 10:03:36.380988+00', DEFAULT, 'DONE', NULL, 4, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (14, 2, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 10:03:36.387611+00', DEFAULT, 'DONE', NULL, 9, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (15, 3, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 10:03:36.387611+00', DEFAULT, 'FAILED', 1, 10, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (6, 1, 'canceled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 10:03:36.380988+00', DEFAULT, 'CANCELED', NULL, 3, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (11, 1, 'skipped', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, true, 'not wanted', NULL, '{}', '2026-11-23 10:03:36.380988+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
 
 
 --
@@ -12631,45 +13453,45 @@ INSERT INTO rowrun.task_dependency VALUES (9, 10);
 -- Data for Name: task_run; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task_run VALUES (1, 4, 0, NULL, 1, 'PENDING', '2026-11-24 03:00:00+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:53:57.175296+00', NULL, NULL, NULL, '2026-11-23 09:53:57.175296+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-24 03:00:00+00', 0, 0, NULL, NULL, '2026-11-24 03:00:00+00', '2026-11-24 03:01:00+00', NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (5, 9, 0, NULL, 5, 'PENDING', '2026-11-23 09:53:57.319139+00', '{"of": "pending"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:53:57.319139+00', NULL, NULL, NULL, '2026-11-23 09:53:57.319139+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-23 09:53:57.319139+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (7, 12, 0, NULL, 7, 'PENDING', '2026-11-23 09:53:57.319139+00', '{"of": "migrate 1.10"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.10', '2026-11-23 09:53:57.319139+00', NULL, NULL, NULL, '2026-11-23 09:53:57.319139+00', NULL, NULL, NULL, NULL, NULL, '{}', '0110210', true, NULL, NULL, NULL, '2026-11-23 09:53:57.319139+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (8, 13, 0, NULL, 8, 'PENDING', '2026-11-23 09:53:57.319139+00', '{"of": "migrate 1.9"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.9', '2026-11-23 09:53:57.319139+00', NULL, NULL, NULL, '2026-11-23 09:53:57.319139+00', NULL, NULL, NULL, NULL, NULL, '{}', '011019', true, NULL, NULL, NULL, '2026-11-23 09:53:57.319139+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (11, 1, 0, NULL, 11, 'PENDING', '2126-11-23 09:53:57.331112+00', '{}', 0, 'key 1', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:53:57.331112+00', NULL, NULL, NULL, '2026-11-23 09:53:57.331112+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2126-11-23 09:53:57.331112+00', 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (2, 5, 0, NULL, 2, 'AVAILABLE', '2026-11-23 09:53:57.319139+00', '{"of": "available"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:53:57.319139+00', '2026-11-23 09:53:57.349236+00', NULL, NULL, '2026-11-23 09:53:57.349236+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (12, 1, 0, NULL, 12, 'AVAILABLE', '2126-11-23 09:53:57.331112+00', '{}', 0, 'key 2', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:53:57.331112+00', '2026-11-23 09:53:57.350629+00', NULL, NULL, '2026-11-23 09:53:57.350629+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (6, 10, 0, NULL, 6, 'RUNNING', '2026-11-23 09:53:57.319139+00', '{"of": "running"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:53:57.319139+00', '2026-11-23 09:53:57.350427+00', '2026-11-23 09:53:57.365349+00', NULL, '2026-11-23 09:53:57.365349+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (13, 1, 0, NULL, 13, 'RUNNING', '2126-11-23 09:53:57.331112+00', '{}', 0, 'key 3', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:53:57.331112+00', '2026-11-23 09:53:57.350683+00', '2026-11-23 09:53:57.365866+00', NULL, '2026-11-23 09:53:57.365866+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (4, 7, 0, NULL, 4, 'DONE', '2026-11-23 09:53:57.319139+00', '{"of": "done"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:53:57.319139+00', '2026-11-23 09:53:57.350321+00', '2026-11-23 09:53:57.364485+00', '2026-11-23 09:53:57.376411+00', '2026-11-23 09:53:57.376411+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (9, 14, 0, NULL, 9, 'DONE', '2026-11-23 09:53:57.319139+00', '{"of": "only"}', 0, NULL, 'postgres', 2, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:53:57.319139+00', '2026-11-23 09:53:57.350497+00', '2026-11-23 09:53:57.365552+00', '2026-11-23 09:53:57.377046+00', '2026-11-23 09:53:57.377046+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (14, 1, 0, NULL, 14, 'DONE', '2126-11-23 09:53:57.331112+00', '{}', 0, 'key 4', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:53:57.331112+00', '2026-11-23 09:53:57.350729+00', '2026-11-23 09:53:57.36601+00', '2026-11-23 09:53:57.377131+00', '2026-11-23 09:53:57.377131+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (10, 15, 0, NULL, 10, 'FAILED', '2026-11-23 09:53:57.319139+00', '{"of": "only"}', 0, NULL, 'postgres', 3, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:53:57.319139+00', '2026-11-23 09:53:57.350566+00', '2026-11-23 09:53:57.365702+00', '2026-11-23 09:53:57.40039+00', '2026-11-23 09:53:57.40039+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (15, 1, 0, NULL, 15, 'FAILED', '2126-11-23 09:53:57.331112+00', '{}', 0, 'key 5', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:53:57.331112+00', '2026-11-23 09:53:57.355163+00', '2026-11-23 09:53:57.366146+00', '2026-11-23 09:53:57.400839+00', '2026-11-23 09:53:57.400839+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (16, 1, 0, NULL, 16, 'CANCELED', '2126-11-23 09:53:57.331112+00', '{}', 0, 'key 6', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:53:57.331112+00', NULL, NULL, '2026-11-23 09:53:57.422455+00', '2026-11-23 09:53:57.422455+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (3, 6, 0, NULL, 3, 'CANCELED', '2026-11-23 09:53:57.319139+00', '{"of": "canceled"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:53:57.319139+00', NULL, NULL, '2026-11-23 09:53:57.423114+00', '2026-11-23 09:53:57.423114+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (17, 3, 0, NULL, 17, 'FAILED', '2126-11-23 09:53:57.341196+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:53:57.341196+00', '2026-11-23 09:53:57.355419+00', '2026-11-23 09:53:57.366212+00', '2026-11-23 09:53:57.400925+00', '2026-11-23 09:53:57.400925+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, NULL, true, NULL, NULL, 0, 0, 18, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (18, 3, 1, 17, 17, 'AVAILABLE', '2026-11-23 09:53:57.443059+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 09:53:57.443059+00', '2026-11-23 09:53:57.451744+00', NULL, NULL, '2026-11-23 09:53:57.443059+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, 'UNTOLD', NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (1, 4, 0, NULL, 1, 'PENDING', '2026-11-24 03:00:00+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 10:03:36.360942+00', NULL, NULL, NULL, '2026-11-23 10:03:36.360942+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-24 03:00:00+00', 0, 0, NULL, NULL, '2026-11-24 03:00:00+00', '2026-11-24 03:01:00+00', NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (5, 9, 0, NULL, 5, 'PENDING', '2026-11-23 10:03:36.395325+00', '{"of": "pending"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 10:03:36.395325+00', NULL, NULL, NULL, '2026-11-23 10:03:36.395325+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-23 10:03:36.395325+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (7, 12, 0, NULL, 7, 'PENDING', '2026-11-23 10:03:36.395325+00', '{"of": "migrate 1.10"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.10', '2026-11-23 10:03:36.395325+00', NULL, NULL, NULL, '2026-11-23 10:03:36.395325+00', NULL, NULL, NULL, NULL, NULL, '{}', '0110210', true, NULL, NULL, NULL, '2026-11-23 10:03:36.395325+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (8, 13, 0, NULL, 8, 'PENDING', '2026-11-23 10:03:36.395325+00', '{"of": "migrate 1.9"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.9', '2026-11-23 10:03:36.395325+00', NULL, NULL, NULL, '2026-11-23 10:03:36.395325+00', NULL, NULL, NULL, NULL, NULL, '{}', '011019', true, NULL, NULL, NULL, '2026-11-23 10:03:36.395325+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (11, 1, 0, NULL, 11, 'PENDING', '2126-11-23 10:03:36.400984+00', '{}', 0, 'key 1', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 10:03:36.400984+00', NULL, NULL, NULL, '2026-11-23 10:03:36.400984+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2126-11-23 10:03:36.400984+00', 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (2, 5, 0, NULL, 2, 'AVAILABLE', '2026-11-23 10:03:36.395325+00', '{"of": "available"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 10:03:36.395325+00', '2026-11-23 10:03:36.406599+00', NULL, NULL, '2026-11-23 10:03:36.406599+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (12, 1, 0, NULL, 12, 'AVAILABLE', '2126-11-23 10:03:36.400984+00', '{}', 0, 'key 2', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 10:03:36.400984+00', '2026-11-23 10:03:36.407874+00', NULL, NULL, '2026-11-23 10:03:36.407874+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (6, 10, 0, NULL, 6, 'RUNNING', '2026-11-23 10:03:36.395325+00', '{"of": "running"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 10:03:36.395325+00', '2026-11-23 10:03:36.407694+00', '2026-11-23 10:03:36.417079+00', NULL, '2026-11-23 10:03:36.417079+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (13, 1, 0, NULL, 13, 'RUNNING', '2126-11-23 10:03:36.400984+00', '{}', 0, 'key 3', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 10:03:36.400984+00', '2026-11-23 10:03:36.407926+00', '2026-11-23 10:03:36.417633+00', NULL, '2026-11-23 10:03:36.417633+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (4, 7, 0, NULL, 4, 'DONE', '2026-11-23 10:03:36.395325+00', '{"of": "done"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 10:03:36.395325+00', '2026-11-23 10:03:36.407589+00', '2026-11-23 10:03:36.416228+00', '2026-11-23 10:03:36.428199+00', '2026-11-23 10:03:36.428199+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (9, 14, 0, NULL, 9, 'DONE', '2026-11-23 10:03:36.395325+00', '{"of": "only"}', 0, NULL, 'postgres', 2, 'NOOP', 'default', NULL, NULL, '2026-11-23 10:03:36.395325+00', '2026-11-23 10:03:36.407761+00', '2026-11-23 10:03:36.4173+00', '2026-11-23 10:03:36.428793+00', '2026-11-23 10:03:36.428793+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (14, 1, 0, NULL, 14, 'DONE', '2126-11-23 10:03:36.400984+00', '{}', 0, 'key 4', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 10:03:36.400984+00', '2026-11-23 10:03:36.407971+00', '2026-11-23 10:03:36.417769+00', '2026-11-23 10:03:36.428884+00', '2026-11-23 10:03:36.428884+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (10, 15, 0, NULL, 10, 'FAILED', '2026-11-23 10:03:36.395325+00', '{"of": "only"}', 0, NULL, 'postgres', 3, 'NOOP', 'default', NULL, NULL, '2026-11-23 10:03:36.395325+00', '2026-11-23 10:03:36.407815+00', '2026-11-23 10:03:36.41748+00', '2026-11-23 10:03:36.448249+00', '2026-11-23 10:03:36.448249+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (15, 1, 0, NULL, 15, 'FAILED', '2126-11-23 10:03:36.400984+00', '{}', 0, 'key 5', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 10:03:36.400984+00', '2026-11-23 10:03:36.408014+00', '2026-11-23 10:03:36.417903+00', '2026-11-23 10:03:36.448629+00', '2026-11-23 10:03:36.448629+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (16, 1, 0, NULL, 16, 'CANCELED', '2126-11-23 10:03:36.400984+00', '{}', 0, 'key 6', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 10:03:36.400984+00', NULL, NULL, '2026-11-23 10:03:36.46819+00', '2026-11-23 10:03:36.46819+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (3, 6, 0, NULL, 3, 'CANCELED', '2026-11-23 10:03:36.395325+00', '{"of": "canceled"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 10:03:36.395325+00', NULL, NULL, '2026-11-23 10:03:36.46867+00', '2026-11-23 10:03:36.46867+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (17, 3, 0, NULL, 17, 'FAILED', '2126-11-23 10:03:36.403889+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 10:03:36.403889+00', '2026-11-23 10:03:36.40806+00', '2026-11-23 10:03:36.417974+00', '2026-11-23 10:03:36.448711+00', '2026-11-23 10:03:36.448711+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, NULL, true, NULL, NULL, 0, 0, 18, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (18, 3, 1, 17, 17, 'AVAILABLE', '2026-11-23 10:03:36.487791+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 10:03:36.487791+00', '2026-11-23 10:03:36.494825+00', NULL, NULL, '2026-11-23 10:03:36.487791+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, 'UNTOLD', NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
 
 
 --
 -- Data for Name: task_run_log; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task_run_log VALUES (1, 1, '2026-11-23 09:53:57.463102+00', NULL, 'note', '{"text": "kept"}');
+INSERT INTO rowrun.task_run_log VALUES (1, 1, '2026-11-23 10:03:36.501474+00', NULL, 'note', '{"text": "kept"}');
 
 
 --
 -- Data for Name: task_type; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task_type VALUES ('OLD', true, NULL, NULL, '2026-11-23 09:53:57.467081+00');
+INSERT INTO rowrun.task_type VALUES ('OLD', true, NULL, NULL, '2026-11-23 10:03:36.507035+00');
 
 
 --
 -- Data for Name: webhook; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.webhook VALUES (1, 'default', 'hook', 'https://example.com/hook', NULL, '{PIPELINE_FAILED,PIPELINE_COMPLETED}', 'standard', true, '2026-11-23 09:53:57.023014+00', NULL);
+INSERT INTO rowrun.webhook VALUES (1, 'default', 'hook', 'https://example.com/hook', NULL, '{PIPELINE_FAILED,PIPELINE_COMPLETED}', 'standard', true, '2026-11-23 10:03:36.344843+00', NULL);
 
 
 --
@@ -12694,6 +13516,13 @@ INSERT INTO rowrun.webhook VALUES (1, 'default', 'hook', 'https://example.com/ho
 -- Data for Name: worker_request; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
+
+
+--
+-- Name: act_id_seq; Type: SEQUENCE SET; Schema: rowrun; Owner: -
+--
+
+SELECT pg_catalog.setval('rowrun.act_id_seq', 1, false);
 
 
 --
@@ -12750,6 +13579,22 @@ SELECT pg_catalog.setval('rowrun.webhook_delivery_id_seq', 1, false);
 --
 
 SELECT pg_catalog.setval('rowrun.webhook_id_seq', 1, true);
+
+
+--
+-- Name: act act_pkey; Type: CONSTRAINT; Schema: rowrun; Owner: -
+--
+
+ALTER TABLE ONLY rowrun.act
+    ADD CONSTRAINT act_pkey PRIMARY KEY (id);
+
+
+--
+-- Name: act act_request_id_key; Type: CONSTRAINT; Schema: rowrun; Owner: -
+--
+
+ALTER TABLE ONLY rowrun.act
+    ADD CONSTRAINT act_request_id_key UNIQUE (request_id);
 
 
 --
@@ -12958,6 +13803,20 @@ ALTER TABLE ONLY rowrun.worker_claim
 
 ALTER TABLE ONLY rowrun.worker_request
     ADD CONSTRAINT worker_request_pkey PRIMARY KEY (request_hash);
+
+
+--
+-- Name: act_created; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE INDEX act_created ON rowrun.act USING btree (created_at);
+
+
+--
+-- Name: act_unfinished; Type: INDEX; Schema: rowrun; Owner: -
+--
+
+CREATE INDEX act_unfinished ON rowrun.act USING btree (id) WHERE (state = 'RUNNING'::text);
 
 
 --
@@ -14175,6 +15034,14 @@ GRANT ALL ON FUNCTION rowrun.discord_body(title text, subject text, lines text[]
 
 
 --
+-- Name: FUNCTION do_act(verb text, kind text, target text, args jsonb); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.do_act(verb text, kind text, target text, args jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.do_act(verb text, kind text, target text, args jsonb) TO rowrun_operator;
+
+
+--
 -- Name: FUNCTION end_batch(run_ids bigint[], claims uuid[], statuses text[], results jsonb[], retries text[], plan_tasks bigint[], marks_plans boolean); Type: ACL; Schema: rowrun; Owner: -
 --
 
@@ -14417,6 +15284,14 @@ GRANT ALL ON FUNCTION rowrun.mark_unseen_ends(run_ids bigint[], causes text[]) T
 GRANT SELECT ON TABLE rowrun.webhook_delivery_log TO rowrun_client;
 GRANT SELECT ON TABLE rowrun.webhook_delivery_log TO rowrun_viewer;
 GRANT SELECT ON TABLE rowrun.webhook_delivery_log TO rowrun_replica;
+
+
+--
+-- Name: FUNCTION note_act(act_id bigint, event text); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.note_act(act_id bigint, event text) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.note_act(act_id bigint, event text) TO rowrun_operator;
 
 
 --
@@ -14701,6 +15576,14 @@ GRANT ALL ON FUNCTION rowrun.slack_body(title text, subject text, lines text[], 
 
 
 --
+-- Name: FUNCTION step_act(act_id bigint, most integer); Type: ACL; Schema: rowrun; Owner: -
+--
+
+REVOKE ALL ON FUNCTION rowrun.step_act(act_id bigint, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION rowrun.step_act(act_id bigint, most integer) TO rowrun_operator;
+
+
+--
 -- Name: FUNCTION take_for_worker(request_id uuid, replica text, types text[], most integer, lease interval); Type: ACL; Schema: rowrun; Owner: -
 --
 
@@ -14879,6 +15762,163 @@ REVOKE ALL ON FUNCTION rowrun.worker_result(entry jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION rowrun.write_causes(run_ids bigint[], causes text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION rowrun.write_causes(run_ids bigint[], causes text[]) TO rowrun_replica;
+
+
+--
+-- Name: TABLE act; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT ON TABLE rowrun.act TO rowrun_client;
+GRANT SELECT ON TABLE rowrun.act TO rowrun_viewer;
+GRANT SELECT ON TABLE rowrun.act TO rowrun_replica;
+
+
+--
+-- Name: COLUMN act.request_id; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT INSERT(request_id) ON TABLE rowrun.act TO rowrun_operator;
+
+
+--
+-- Name: COLUMN act.verb; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT INSERT(verb) ON TABLE rowrun.act TO rowrun_operator;
+
+
+--
+-- Name: COLUMN act.kind; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT INSERT(kind) ON TABLE rowrun.act TO rowrun_operator;
+
+
+--
+-- Name: COLUMN act.asked_by; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT INSERT(asked_by) ON TABLE rowrun.act TO rowrun_operator;
+
+
+--
+-- Name: COLUMN act.targets; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT INSERT(targets) ON TABLE rowrun.act TO rowrun_operator;
+
+
+--
+-- Name: COLUMN act.filter; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT INSERT(filter) ON TABLE rowrun.act TO rowrun_operator;
+
+
+--
+-- Name: COLUMN act.search; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT INSERT(search) ON TABLE rowrun.act TO rowrun_operator;
+
+
+--
+-- Name: COLUMN act.args; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT INSERT(args) ON TABLE rowrun.act TO rowrun_operator;
+
+
+--
+-- Name: COLUMN act.expected; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT INSERT(expected) ON TABLE rowrun.act TO rowrun_operator;
+
+
+--
+-- Name: COLUMN act.capped; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT INSERT(capped) ON TABLE rowrun.act TO rowrun_operator;
+
+
+--
+-- Name: COLUMN act."position"; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE("position") ON TABLE rowrun.act TO rowrun_operator;
+
+
+--
+-- Name: COLUMN act.bound; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT INSERT(bound) ON TABLE rowrun.act TO rowrun_operator;
+
+
+--
+-- Name: COLUMN act.done; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(done) ON TABLE rowrun.act TO rowrun_operator;
+
+
+--
+-- Name: COLUMN act.unchanged; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(unchanged) ON TABLE rowrun.act TO rowrun_operator;
+
+
+--
+-- Name: COLUMN act.failed; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(failed) ON TABLE rowrun.act TO rowrun_operator;
+
+
+--
+-- Name: COLUMN act.failures; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(failures) ON TABLE rowrun.act TO rowrun_operator;
+
+
+--
+-- Name: COLUMN act.made; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(made) ON TABLE rowrun.act TO rowrun_operator;
+
+
+--
+-- Name: COLUMN act.state; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(state) ON TABLE rowrun.act TO rowrun_operator;
+
+
+--
+-- Name: COLUMN act.stopped_by; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(stopped_by) ON TABLE rowrun.act TO rowrun_operator;
+
+
+--
+-- Name: COLUMN act.ended_at; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT UPDATE(ended_at) ON TABLE rowrun.act TO rowrun_operator;
+
+
+--
+-- Name: SEQUENCE act_id_seq; Type: ACL; Schema: rowrun; Owner: -
+--
+
+GRANT SELECT ON SEQUENCE rowrun.act_id_seq TO rowrun_viewer;
+GRANT SELECT ON SEQUENCE rowrun.act_id_seq TO rowrun_replica;
 
 
 --
