@@ -145,7 +145,9 @@ func (d *Dashboard) makeAPI(b board) (a *api.API, kept *api.History, unsubscribe
 		Version: b.version, Deployment: b.deployment, Replica: b.name, History: kept, Slots: b.slots, Log: b.log,
 	}
 	if b.sender != nil {
-		config.Test = func(ctx context.Context, id int64) (string, error) { return testWebhook(ctx, b.store, b.sender, b.publicURL, id) }
+		config.Test = func(ctx context.Context, id int64) (string, error) {
+			return testWebhook(ctx, b.store, b.sender, b.publicURL, id)
+		}
 	}
 	a, err = api.New(config)
 	return a, kept, unsubscribe, err
