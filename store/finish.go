@@ -292,11 +292,11 @@ func queueEndRuns(b *pgx.Batch, endings []Ending, r *recorded) {
 			retries[i] = string(e.Retry)
 		}
 	}
-	name := "end_runs"
+	text := statement("end_runs")
 	if r.filling != nil {
-		name = "end_batch"
+		text = statement("end_batch")
 	}
-	b.Queue(statement(name), ids, claims, statuses, results, retries, planTasksOf(endings)).Query(func(rows pgx.Rows) error {
+	b.Queue(text, ids, claims, statuses, results, retries, planTasksOf(endings)).Query(func(rows pgx.Rows) error {
 		all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Ended])
 		r.ended = append(r.ended, all...)
 		return err

@@ -12,7 +12,7 @@ BEGIN
     ELSIF k.database_id IS NULL AND (k.version IS NOT NULL OR k.sequential) THEN
         RAISE EXCEPTION 'version and sequential order the runs of a database: the task needs database_id' USING ERRCODE = 'check_violation', CONSTRAINT = 'task_order_needs_database',
             HINT = 'For types other than SQL and DATABASE_MIGRATE database_id is only a name to order by.';
-    ELSIF k.on_stale NOT IN ('FAIL', 'RETRY', 'CANCEL') THEN
+    ELSIF k.on_stale NOT IN ('FAIL', 'RETRY', 'CANCEL') AND k.on_stale NOT ILIKE 'function%' THEN -- of that task_recovery_check tells more
         RAISE EXCEPTION 'on_stale "%" of a task is none of FAIL, RETRY, CANCEL', left(k.on_stale, 100) USING ERRCODE = 'check_violation', CONSTRAINT = 'task_on_stale_fail_retry_or_cancel',
             HINT = 'RETRY: the run may begin again where its replica was lost. FAIL, the default: nobody knows how far it came.';
     ELSIF k.max_attempts < 1 THEN

@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,7 +44,7 @@ func (s *snippet) elsewhere() bool {
 	case "sql":
 		return s.page == "app.md" || s.page == "plans.md" || s.page == "idempotency.md" || s.page == "workers.md"
 	case "go":
-		return s.page == "app.md" || s.page == "idempotency.md" || s.page == "embedding.md" || s.page == "webhooks.md"
+		return slices.Contains([]string{"app.md", "idempotency.md", "embedding.md", "webhooks.md", "go.md", "go-testing.md"}, s.page)
 	case "yaml":
 		return s.page == "plans.md"
 	case "python", "js", "java", "prisma", "bash":

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"fmt"
 	"regexp"
 	"testing"
 	"time"
@@ -93,10 +94,11 @@ func TestStatusCheckAgainstOtherDatabases(t *testing.T) {
 		`DO $$ BEGIN EXECUTE format('ALTER DATABASE %I RESET default_transaction_read_only', current_database()); END $$`)
 
 	conn = rowruntest.Connect(t, url)
-	rowruntest.Change(t, conn, `UPDATE rowrun.code_version SET release = 1`)
+	rowruntest.Change(t, conn, `CREATE TEMPORARY TABLE newest AS SELECT * FROM rowrun.migration ORDER BY version DESC LIMIT 1; DELETE FROM rowrun.migration WHERE version = (SELECT version FROM newest)`)
 	code, line = checked(t, url)
 	require.Equal(t, cli.PlugInUnknown, code)
-	require.Contains(t, line, "the schema's code is of release 1")
+	require.Contains(t, line, fmt.Sprintf("the schema is at version %d and this program needs %d", migrations.Version()-1, migrations.Version()))
+	rowruntest.Change(t, conn, `INSERT INTO rowrun.migration SELECT * FROM newest`)
 	rowruntest.Change(t, conn, `UPDATE rowrun.code_version SET release = $1`, migrations.Release()+1)
 	code, line = checked(t, url)
 	require.Equal(t, cli.PlugInOK, code, line)
