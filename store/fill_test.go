@@ -2,7 +2,9 @@ package store_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -167,8 +169,8 @@ func TestFillingIsAPassInShort(t *testing.T) {
 				var ids []int64
 				var statuses []string
 				failing := rnd.IntN(4) == 0
-				for id, e := range active {
-					if rnd.IntN(3) > 0 {
+				for _, id := range slices.Sorted(maps.Keys(active)) { // successors draw their ids in this order
+					if e := active[id]; rnd.IntN(3) > 0 {
 						e.Failed = failing && rnd.IntN(2) == 0
 						status := "DONE"
 						if e.Failed {
