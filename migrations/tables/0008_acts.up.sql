@@ -8,7 +8,7 @@ CREATE TABLE rowrun.act (
     kind        text NOT NULL CONSTRAINT act_kind_known CHECK (kind IN ('run', 'task', 'plan', 'delivery', 'replica', 'webhook')),
     asked_by    text NOT NULL CONSTRAINT act_asked_by_1_to_200_bytes CHECK (asked_by <> '' AND octet_length(asked_by) <= 200),
     role        text NOT NULL DEFAULT session_user,
-    targets     text[] CONSTRAINT act_targets_1_to_1000 CHECK (cardinality(targets) BETWEEN 1 AND 1000 AND array_position(targets, NULL) IS NULL),
+    targets     text[] CONSTRAINT act_targets_1_to_1000 CHECK (cardinality(targets) >= 1 AND cardinality(targets) <= 1000 AND array_position(targets, NULL) IS NULL),
     filter      jsonb CONSTRAINT act_filter_an_object CHECK (jsonb_typeof(filter) = 'object'),
     search      jsonb CONSTRAINT act_search_an_object CHECK (jsonb_typeof(search) = 'object' AND octet_length(search::text) <= 1048576),
     args        jsonb NOT NULL DEFAULT '{}' CONSTRAINT act_args_an_object CHECK (jsonb_typeof(args) = 'object' AND octet_length(args::text) <= 65536),
