@@ -130,7 +130,7 @@ func (t *incarnation) serve(ctx, base context.Context) error {
 	if live.Err() == nil {
 		err = t.drain(base)
 	} else {
-		err = t.surrender(base, context.Cause(live))
+		err = t.surrender(ctx, base, context.Cause(live))
 	}
 	die(nil)
 	loops.Wait()
@@ -169,14 +169,23 @@ func (t *incarnation) drain(base context.Context) error {
 	return nil
 }
 
-// surrender stops the incarnation's executors and sees that their runs are recorded.
-func (t *incarnation) surrender(base context.Context, cause error) error {
+// surrender stops the incarnation's executors and sees that their runs are recorded, however long the database is away. From
+// the end of ctx on it has as long as a drain: what it hasn't recorded then, the sweeps of other replicas end as STALE.
+func (t *incarnation) surrender(ctx, base context.Context, cause error) error {
 	t.s.cfg.Log.Warn().Err(cause).Str("replica_id", t.id).Int64("executing", t.s.executing.Load()).Msg("replica fenced itself, its runs are stopped")
 	t.stop(ErrLostContact)
 	if !waitFor(&t.executions, t.s.cfg.CancelGrace) {
 		t.abandon(ErrLostContact)
 	}
-	_ = t.s.recorder.flush(base, t.id) // base ends with the process: this waits as long as the database does
+	flush, giveUp := context.WithCancel(base)
+	defer giveUp()
+	defer context.AfterFunc(ctx, func() {
+		sleep(flush, t.s.cfg.DrainTimeout)
+		giveUp()
+	})()
+	if err := t.s.recorder.flush(flush, t.id); err != nil {
+		return fmt.Errorf("%w; some endings could not be recorded: %w", cause, err)
+	}
 	return cause
 }
 

@@ -78,6 +78,39 @@ func TestFenceStopsAndSettlesOwnRuns(t *testing.T) {
 	require.Zero(t, c.int(`SELECT count(*) FROM rowrun.replica_heartbeat WHERE replica_id = $1`, id), "the old row is gone")
 }
 
+// Asked to end while the database is away, a replica that has fenced itself waits for no longer than a drain may take.
+func TestFencedReplicaEndsWithoutTheDatabase(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	stopped := make(chan struct{})
+	r := startReplica(t, url, func(ctx context.Context, _ *scheduler.Run) (scheduler.Result, error) {
+		<-ctx.Done()
+		close(stopped)
+		return scheduler.Result{}, context.Cause(ctx)
+	}, func(c *scheduler.Config) {
+		shortLease(c)
+		c.DrainTimeout = time.Second
+	})
+	c := newClient(t, url)
+	run := c.run("name", "''")
+	poll(t, "the start", func() bool { return c.text(`SELECT status FROM rowrun.task_run WHERE id = $1`, run) == "RUNNING" })
+	over := outage(t, url)
+	<-stopped
+
+	ended := make(chan error, 1)
+	go func() { ended <- r.end() }()
+	select {
+	case err := <-ended:
+		require.ErrorContains(t, err, "could not be recorded")
+	case <-time.After(30 * time.Second):
+		over() // so that it can end at all
+		<-ended
+		require.Fail(t, "it waited for the database")
+	}
+	over()
+	require.Equal(t, "RUNNING", newClient(t, url).text(`SELECT status FROM rowrun.task_run WHERE id = $1`, run), "the next replica's to settle")
+}
+
 // An outage shorter than that stops nothing.
 func TestShortOutageStopsNothing(t *testing.T) {
 	t.Parallel()

@@ -22,7 +22,8 @@ type executorFunc = scheduler.ExecutorFunc
 // replica is one scheduler that runs. Several of them in one process are several replicas.
 type replica struct {
 	*scheduler.Scheduler
-	stop func() // asks for a drain and waits for its end
+	end  func() error // asks for a drain, waits for its end and tells how it went; once
+	stop func()       // the same, where it has to go well
 	done chan error
 }
 
@@ -48,13 +49,15 @@ func startReplica(t *testing.T, url string, run executorFunc, change func(*sched
 	r := &replica{Scheduler: s, done: make(chan error, 1)}
 	go func() { r.done <- s.Run(ctx) }()
 	var once sync.Once
-	r.stop = func() {
+	r.end = func() (err error) {
 		once.Do(func() {
 			cancel()
-			require.NoError(t, <-r.done)
+			err = <-r.done
 			listening.Wait()
 		})
+		return err
 	}
+	r.stop = func() { require.NoError(t, r.end()) }
 	t.Cleanup(r.stop)
 	poll(t, "the first heartbeat", func() bool { return s.Status().ReplicaID != "" })
 	return r
