@@ -21,6 +21,7 @@ func TestEveryStatementOfARoundUsesIndexes(t *testing.T) {
 	cluster, err := embeddedpg.Start(t.Context(), embeddedpg.Config{Ephemeral: true, Log: log})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, cluster.Stop(context.WithoutCancel(t.Context()))) })
+	insertsOfAPlan(t, log, storetest.On(t, cluster))
 	few := aRound(t, log, storetest.On(t, cluster), 10_000, 1000)
 	ended := storetest.Count(150_000, 1_000_000)
 	many := aRound(t, log, storetest.On(t, cluster), ended, 20_000)
@@ -35,6 +36,25 @@ func TestEveryStatementOfARoundUsesIndexes(t *testing.T) {
 		t.Logf("%s: %d pages beside 10,000 ended and 1,000 blocked, %d beside %d and 20,000", what, few.pages[what], pages, ended)
 		require.LessOrEqual(t, pages, 2*few.pages[what]+10, "pages of %q grow with the table", what)
 	}
+}
+
+// insertsOfAPlan inserts the runs of a plan where statistics show that nothing is unfinished: each reads a few others, and not all
+// that its statement has inserted before.
+func insertsOfAPlan(t *testing.T, log *storetest.Log, url string) {
+	t.Helper()
+	conn := connect(t, url)
+	exec(t, conn, `BEGIN; SET LOCAL session_replication_role = replica;
+INSERT INTO rowrun.task (id, type, sequential) VALUES (1, 'NOOP', false);
+INSERT INTO rowrun.task_run (task_id, root_id, status, priority, creator, type, queue, sequential, finished_at)
+SELECT 1, n, 'DONE', 0, 'x', 'NOOP', 'default', false, now() FROM generate_series(1, 5000) n;
+COMMIT;
+INSERT INTO rowrun.plan (id) VALUES (1);
+INSERT INTO rowrun.task (id, plan_id, type) SELECT 1 + n, 1, 'NOOP' FROM generate_series(1, 1000) n`)
+	exec(t, conn, `VACUUM ANALYZE rowrun.task, rowrun.task_run`)
+	e := explain(t, log, url)
+	e.check(t, "INSERT of a plan's runs", 10_000, func() {
+		exec(t, e.conn, `INSERT INTO rowrun.task_run (task_id) SELECT id FROM rowrun.task WHERE plan_id = 1 ORDER BY id`)
+	})
 }
 
 // aRound does what replicas do, twice over where a connection has plans to make first.

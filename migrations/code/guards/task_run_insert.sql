@@ -152,11 +152,13 @@ BEGIN
     ELSE
         -- One look at all that its plan says. The round is the current one, or the next where that has its event; an
         -- automatic retry says its predecessor's. One mark is enough for what a transaction inserts: it has left one where
-        -- the plan's newest PENDING run is its own, too.
+        -- the plan's newest PENDING run is its own, too. That is found in an index alone: where statistics show nothing
+        -- unfinished, reading all of another index and sorting looks cheaper than fetching the run by this one.
         SELECT least(p.round, 2147483646) + (p.announced_round >= p.round)::int,
                EXISTS (SELECT FROM rowrun.task_dependency d WHERE d.task_id = NEW.task_id),
-               (SELECT u.created_at = now() AND u.cause IS NOT DISTINCT FROM 'PLAN' FROM rowrun.task_run u
-                WHERE u.plan_id = t.plan_id AND u.status = 'PENDING' ORDER BY u.id DESC LIMIT 1)
+               (SELECT m.created_at = now() AND m.cause IS NOT DISTINCT FROM 'PLAN' FROM rowrun.task_run m
+                WHERE m.id = (SELECT u.id FROM rowrun.task_run u
+                              WHERE u.plan_id = t.plan_id AND u.status = 'PENDING' ORDER BY u.id DESC LIMIT 1))
         INTO current_round, depends, marked FROM rowrun.plan p WHERE p.id = t.plan_id;
         NEW.round := coalesce(NEW.round, current_round);
     END IF;
