@@ -83,10 +83,13 @@ BEGIN
             (SELECT f.id FROM (SELECT r.id FROM task_run r WHERE r.status = 'FAILED' AND r.retry_run_id IS NULL
                                ORDER BY r.finished_at DESC LIMIT look) f WHERE filter -> 'failed' IS NOT NULL)
         ), m AS (
-            SELECT r.id FROM w JOIN task_run r ON r.id = w.id
-            WHERE r.id > lowest AND r.id <= highest
-              AND rowrun.run_matches(filter, r.status, r.type, r.queue, r.database_id, r.plan_id, r.task_id, r.retry_run_id, r.created_at, r.result)
-            ORDER BY CASE WHEN newest THEN -r.id ELSE r.id END LIMIT most
+            -- Looked up one by one, in their order, until there are enough: a join might read all of the table.
+            SELECT r.id FROM (SELECT w.id FROM w WHERE w.id > lowest AND w.id <= highest ORDER BY CASE WHEN newest THEN -w.id ELSE w.id END OFFSET 0) n
+            CROSS JOIN LATERAL (
+                SELECT x.id, x.status, x.type, x.queue, x.database_id, x.plan_id, x.task_id, x.retry_run_id, x.created_at, x.result
+                FROM task_run x WHERE x.id = n.id OFFSET 0) r
+            WHERE rowrun.run_matches(filter, r.status, r.type, r.queue, r.database_id, r.plan_id, r.task_id, r.retry_run_id, r.created_at, r.result)
+            LIMIT most
         )
         SELECT (SELECT array_agg(m.id) FROM m), (SELECT count(*) FROM w) INTO ids, seen;
         few := seen < look; -- otherwise some may have been left out that come before those found
