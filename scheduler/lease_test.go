@@ -104,8 +104,7 @@ func TestFencedReplicaEndsWithoutTheDatabase(t *testing.T) {
 		require.ErrorContains(t, err, "could not be recorded")
 	case <-time.After(30 * time.Second):
 		over() // so that it can end at all
-		<-ended
-		require.Fail(t, "it waited for the database")
+		require.Fail(t, "it waited for the database", "%v", <-ended)
 	}
 	over()
 	require.Equal(t, "RUNNING", newClient(t, url).text(`SELECT status FROM rowrun.task_run WHERE id = $1`, run), "the next replica's to settle")

@@ -47,5 +47,9 @@ func TestARolloutOfTenThousandTasksIsOneAnswer(t *testing.T) {
 	require.NoError(t, err)
 	text, err := io.ReadAll(unpacked)
 	require.NoError(t, err)
-	require.JSONEq(t, s.Body, string(text))
+	small := sent{t: t, Body: string(text)}.value()
+	for _, answer := range []any{grid, small} {
+		delete(answer.(map[string]any), "token") // it counts the readings, and there may have been another one
+	}
+	require.Equal(t, grid, small)
 }
