@@ -53,13 +53,17 @@ func (s *Store) FindBoardWebhook(ctx context.Context, id int64) (BoardWebhook, e
 	return found[0], nil
 }
 
-// BoardDelivery is a delivery in a list.
+// BoardDelivery is a delivery in a list: of a plan's round, of a run or a task outside plans, or of a type of task.
 type BoardDelivery struct {
 	ID           int64    `json:"id,string"`
 	WebhookID    int64    `json:"webhook_id,string"`
-	PlanID       int64    `json:"plan_id,string"`
+	PlanID       *int64   `json:"plan_id,string"`
 	Plan         *string  `json:"plan"`
-	Round        int      `json:"round"`
+	Round        *int     `json:"round"`
+	RunID        *int64   `json:"run_id,string"`
+	TaskID       *int64   `json:"task_id,string"`
+	Task         *string  `json:"task"`
+	Type         *string  `json:"type"`
 	EventType    string   `json:"event_type"`
 	MessageID    string   `json:"message_id"`
 	Status       string   `json:"status"`

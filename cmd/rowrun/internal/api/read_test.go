@@ -172,13 +172,15 @@ func TestEveryPathAnswersWhatTheDocumentSays(t *testing.T) {
 			change(t, b.conn, `INSERT INTO rowrun.replica_heartbeat (replica_id, last_heartbeat, types) VALUES ('one', now(), '{NOOP}')`)
 			change(t, b.conn, `INSERT INTO rowrun.webhook (url) VALUES ('https://app.example/hook')`)
 			change(t, b.conn, `INSERT INTO rowrun.webhook_delivery (webhook_id, plan_id, round, event_type, message_id, payload) VALUES (1, $1, 1, 'PIPELINE_FAILED', 'm', '{}')`, plan)
+			change(t, b.conn, `INSERT INTO rowrun.webhook_delivery (webhook_id, run_id, root_id, task_id, task_type, event_type, message_id, payload) SELECT 1, min(id), min(id), min(task_id), 'NOOP', 'RUN_FAILED', 'n', '{}' FROM rowrun.task_run`)
+			change(t, b.conn, `INSERT INTO rowrun.webhook_delivery (webhook_id, task_type, event_type, message_id, payload) VALUES (1, 'NOOP', 'TYPE_ORPHANED', 'o', '{}')`)
 			change(t, b.conn, `INSERT INTO rowrun.task (type, name, schedule) VALUES ('NOOP', 'nightly', '@daily')`)
 			change(t, b.conn, `INSERT INTO rowrun.task_run_log (task_run_id, type) SELECT min(id), 'x' FROM rowrun.task_run`)
 			made := b.act(`{"request_id": "` + someID + `", "act": "pause", "on": {"kind": "plan", "ids": ["` + strconv.FormatInt(plan, 10) + `"]}}`)
 			require.Equal(t, http.StatusOK, made.Status, made.Body)
 			ids = map[string]string{
 				"plans": strconv.FormatInt(plan, 10), "runs": query[string](t, b.conn, `SELECT min(id)::text FROM rowrun.task_run`),
-				"tasks": query[string](t, b.conn, `SELECT min(id)::text FROM rowrun.task`), "webhooks": "1", "deliveries": "1", "acts": at(t, made.value(), "act_id").(string),
+				"tasks": query[string](t, b.conn, `SELECT min(id)::text FROM rowrun.task`), "webhooks": "1", "deliveries": "2", "acts": at(t, made.value(), "act_id").(string),
 			}
 		}
 		for path, methods := range doc.Paths {

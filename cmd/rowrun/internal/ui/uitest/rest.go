@@ -147,8 +147,16 @@ func (s *Server) deliveries() []object {
 		default:
 			code, problem = 500, "500 Internal Server Error"
 		}
+		about := object{"event_type": []string{"PIPELINE_FAILED", "PIPELINE_COMPLETED"}[i%2], "plan_id": "7", "plan": "2026.11 schema rollout", "round": 1}
+		switch i % 7 {
+		case 3:
+			about = object{"event_type": "RUN_FAILED", "run_id": "4242", "task_id": "31", "task": "nightly report", "type": "HTTP"}
+		case 6:
+			about = object{"event_type": "TYPE_ORPHANED", "type": "REPORT"}
+		}
 		list = append(list, object{
-			"id": strconv.Itoa(900 - i), "webhook_id": "1", "plan_id": "7", "plan": "2026.11 schema rollout", "round": 1, "event_type": []string{"PIPELINE_FAILED", "PIPELINE_COMPLETED"}[i%2], "message_id": fmt.Sprintf("msg_%020d", i*7919),
+			"id": strconv.Itoa(900 - i), "webhook_id": "1", "plan_id": about["plan_id"], "plan": about["plan"], "round": about["round"],
+			"run_id": about["run_id"], "task_id": about["task_id"], "task": about["task"], "type": about["type"], "event_type": about["event_type"], "message_id": fmt.Sprintf("msg_%020d", i*7919),
 			"status": status, "attempts": 1 + i%4, "next_attempt_at": next, "response_code": code, "last_error": problem, "created_at": at, "delivered_at": delivered,
 		})
 	}

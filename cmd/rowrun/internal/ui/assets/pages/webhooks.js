@@ -3,13 +3,15 @@ import { html, useStore } from '../lib.js'
 import { t, num } from '../i18n.js'
 import { link, place } from '../router.js'
 import { Act } from '../act.js'
-import { Answer, Copy, Crumbs, PlanLink, Tabs, Time, useData, useList, useTitle } from '../parts.js'
+import { Answer, Copy, Crumbs, PlanLink, RunLink, Tabs, TaskLink, Time, useData, useList, useTitle } from '../parts.js'
 import { Filters, Pick, Word } from '../filters.js'
 import { List, count } from '../table.js'
 import { Json } from '../json.js'
 
 const tabs = (at) => html`<${Tabs} label=${t('nav.webhooks')} items=${[[t('nav.webhooks'), 'webhooks', at === 'webhooks'], [t('nav.deliveries'), 'deliveries', at === 'deliveries']]} />`
 const states = ['PENDING', 'DELIVERED', 'EXHAUSTED', 'DISABLED']
+// What a message is about: a plan, a task and its run, or a type of task.
+const About = ({ of: d }) => html`<span dir="auto">${d.plan_id ? html`<${PlanLink} id=${d.plan_id} name=${d.plan} />` : d.task_id ? html`<${TaskLink} id=${d.task_id} name=${d.task} />` : d.type}${d.run_id && html` <${RunLink} id=${d.run_id} />`}</span>`
 const State = ({ of }) => html`<span class=${`delivery ${of.toLowerCase()}`}>${t(`delivery.${of}`)}</span>`
 
 export function Webhooks() {
@@ -44,7 +46,7 @@ function Messages({ list, filter }) {
     { key: 'id', label: t('col.message'), cell: (d) => html`<a class="id" data-main href=${`deliveries/${d.id}`}>#${d.id}</a>` },
     { key: 'status', label: t('col.status'), cell: (d) => html`<${State} of=${d.status} />` },
     { key: 'event', label: t('delivery.event'), kind: 'mid', cell: (d) => d.event_type },
-    { key: 'plan', label: t('col.plan'), kind: 'wide', cell: (d) => html`<span dir="auto"><${PlanLink} id=${d.plan_id} name=${d.plan} /></span>` },
+    { key: 'about', label: t('delivery.about'), kind: 'wide', cell: (d) => html`<${About} of=${d} />` },
     { key: 'attempts', label: t('delivery.attempts'), kind: 'num', cell: (d) => html`<span class="n">${num(d.attempts)}</span>` },
     { key: 'answer', label: t('delivery.answer'), kind: 'mid wide', cell: (d) => html`${d.response_code && html`<code>${d.response_code}</code> `}<span class="cut" dir="auto">${d.last_error}</span>` },
     { key: 'next', label: t('delivery.next'), kind: 'lo', cell: (d) => html`<${Time} at=${d.next_attempt_at} ago />` },
@@ -73,7 +75,7 @@ export function Delivery({ id }) {
     body = d?.body ? JSON.parse(d.body) : null
   } catch { /* shown as it is */ }
   return html`<${Crumbs} items=${[[t('nav.webhooks'), 'webhooks'], [t('nav.deliveries'), 'deliveries']]} /><${Answer} of=${answer}>${d && html`
-    <header class="title"><div class="what"><h1>${d.event_type} <span class="id">#${d.id}</span></h1><p class="sub"><${State} of=${d.status} /><span dir="auto"><${PlanLink} id=${d.plan_id} name=${d.plan} /></span></p></div>
+    <header class="title"><div class="what"><h1>${d.event_type} <span class="id">#${d.id}</span></h1><p class="sub"><${State} of=${d.status} /><${About} of=${d} /></p></div>
       <div class="acts">${d.may.redeliver && html`<${Act} act="redeliver" on=${{ kind: 'delivery', ids: [id] }} then=${answer.reload} kind="primary" icon="retry" />`}</div></header>
     <div class="columns"><div><section class="card"><h2>${t('delivery.body')}${d.body && html`<${Copy} text=${d.body} />`}</h2>
       ${d.hidden ? html`<p class="empty">${t('run.hidden')}</p>` : body ? html`<${Json} value=${body} />` : html`<pre class="detail" dir="auto">${d.body}</pre>`}</section></div>
