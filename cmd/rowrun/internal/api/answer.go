@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/rs/zerolog"
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/auth"
 	"github.com/rowrun/rowrun/store"
@@ -62,15 +63,21 @@ func send(w http.ResponseWriter, status int, text []byte) {
 func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := inWords(err)
 	if p.status >= http.StatusInternalServerError && r.Context().Err() == nil {
-		text := err.Error()
-		if last := a.last.Swap(&text); last == nil || *last != text {
-			a.config.Log.Warn().Str("error", store.Reason(err)).Str("path", r.URL.Path).Msg("a request of the dashboard failed")
-		}
+		a.trouble(err).Str("path", r.URL.Path).Msg("a request of the dashboard failed")
 	}
 	if p.status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "2")
 	}
 	refuse(w, p)
+}
+
+// trouble begins a log line; nil, which writes nothing, where the trouble before was the same.
+func (a *API) trouble(err error) *zerolog.Event {
+	text := err.Error()
+	if last := a.last.Swap(&text); last != nil && *last == text {
+		return nil
+	}
+	return a.config.Log.Warn().Str("error", store.Reason(err))
 }
 
 // inWords is how an error is told.

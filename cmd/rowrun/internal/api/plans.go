@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -32,7 +33,6 @@ type planPage struct {
 	Announcement *store.BoardAnnouncement `json:"announcement"`
 	Throughput   float64                  `json:"throughput_per_minute"`
 	ETA          *store.Instant           `json:"eta"`
-	Labels       struct{}                 `json:"labels"`
 	May          may                      `json:"may"`
 }
 
@@ -220,17 +220,13 @@ type previewTask struct {
 	Status     string  `json:"status"`
 }
 
-// applies says which acts on a plan would touch a task of that status.
-func applies(verb, status string) bool {
-	switch verb {
-	case "run":
+// touchesInPlan says whether run, retry or cancel of a plan would touch a task of that status. Run begins what has not begun; the
+// same act on a task by its id begins another run of any.
+func touchesInPlan(verb, status string) bool {
+	if verb == "run" {
 		return status == "NOT_STARTED"
-	case "retry":
-		return status == "FAILED" || status == "CANCELED"
-	case "cancel":
-		return status == "PENDING" || status == "AVAILABLE" || status == "RUNNING"
 	}
-	return false
+	return slices.Contains(touches(verb), status)
 }
 
 func (s *server) getPreview(ctx context.Context, r *http.Request, _ auth.Who) (any, error) {
@@ -253,7 +249,7 @@ func (s *server) getPreview(ctx context.Context, r *http.Request, _ auth.Who) (a
 		p := &planPreview{Sample: []previewTask{}}
 		for i := range tasks {
 			t := &tasks[i]
-			if !applies(verb, t.Status) {
+			if !touchesInPlan(verb, t.Status) {
 				continue
 			}
 			p.Count++

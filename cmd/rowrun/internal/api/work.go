@@ -33,10 +33,7 @@ func (a *API) Run(ctx context.Context) error {
 	defer timer.Stop()
 	for {
 		if err := a.stepAll(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrNotOperator) {
-			text := err.Error()
-			if last := a.last.Swap(&text); last == nil || *last != text {
-				a.config.Log.Warn().Str("error", store.Reason(err)).Msg("an act could not be gone on with; it is tried again")
-			}
+			a.trouble(err).Msg("an act could not be gone on with; it is tried again")
 		}
 		select {
 		case <-ctx.Done():
