@@ -3553,6 +3553,63 @@ COMMENT ON FUNCTION rowrun.find_deliveries(filter jsonb, newest boolean, lowest 
 
 
 --
+-- Name: find_open_runs(jsonb, text[], boolean, bigint, bigint, integer, integer); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.find_open_runs(filter jsonb, statuses text[], newest boolean, lowest bigint, highest bigint, most integer, look integer, OUT ids bigint[], OUT seen bigint) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
+    SET search_path TO 'pg_catalog', 'rowrun', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    WITH w AS MATERIALIZED (
+        (SELECT r.id FROM task_run r WHERE 'PENDING' = ANY (statuses) AND r.status = 'PENDING' AND r.database_id IS NOT NULL LIMIT look)
+        UNION ALL
+        (SELECT r.id FROM task_run r WHERE 'PENDING' = ANY (statuses) AND r.plan_id IS NOT NULL
+           AND r.status IN ('PENDING', 'AVAILABLE', 'RUNNING') AND r.status = 'PENDING' AND r.database_id IS NULL LIMIT look)
+        UNION ALL
+        (SELECT r.id FROM task_run r WHERE 'PENDING' = ANY (statuses) AND r.status = 'PENDING' AND r.cause = 'PLAN'
+           AND r.plan_id IS NULL AND r.database_id IS NULL LIMIT look)
+        UNION ALL
+        (SELECT r.id FROM task_run r WHERE 'PENDING' = ANY (statuses) AND r.status = 'PENDING' AND r.cause = 'PAUSED'
+           AND r.plan_id IS NULL AND r.database_id IS NULL LIMIT look)
+        UNION ALL
+        (SELECT r.id FROM task_run r WHERE 'PENDING' = ANY (statuses) AND r.status = 'PENDING' AND r.cause = 'NO_REPLICA'
+           AND r.plan_id IS NULL AND r.database_id IS NULL LIMIT look)
+        UNION ALL
+        (SELECT r.id FROM task_run r WHERE 'PENDING' = ANY (statuses) AND r.status = 'PENDING' AND r.judge_at IS NOT NULL
+           AND r.plan_id IS NULL AND r.database_id IS NULL AND coalesce(r.cause, '') NOT IN ('PLAN', 'PAUSED', 'NO_REPLICA') LIMIT look)
+        UNION ALL
+        (SELECT r.id FROM task_run r WHERE 'AVAILABLE' = ANY (statuses) AND r.status = 'AVAILABLE' LIMIT look)
+        UNION ALL
+        (SELECT r.id FROM task_run r WHERE 'RUNNING' = ANY (statuses) AND r.status = 'RUNNING' LIMIT look)
+        UNION ALL
+        (SELECT f.id FROM (SELECT r.id FROM task_run r WHERE r.status = 'FAILED' AND r.retry_run_id IS NULL
+                           ORDER BY r.finished_at DESC LIMIT look) f WHERE filter -> 'failed' IS NOT NULL)
+    ), m AS (
+        -- Looked up one by one, in their order, until there are enough: a join might read all of the table.
+        SELECT r.id FROM (SELECT w.id FROM w WHERE w.id > lowest AND w.id <= highest ORDER BY CASE WHEN newest THEN -w.id ELSE w.id END OFFSET 0) n
+        CROSS JOIN LATERAL (
+            SELECT x.id, x.status, x.type, x.queue, x.database_id, x.plan_id, x.task_id, x.retry_run_id, x.created_at, x.result
+            FROM task_run x WHERE x.id = n.id OFFSET 0) r
+        WHERE rowrun.run_matches(filter, r.status, r.type, r.queue, r.database_id, r.plan_id, r.task_id, r.retry_run_id, r.created_at, r.result)
+        LIMIT most
+    )
+    SELECT (SELECT array_agg(m.id) FROM m), (SELECT count(*) FROM w) INTO ids, seen;
+END $$;
+
+
+--
+-- Name: FUNCTION find_open_runs(filter jsonb, statuses text[], newest boolean, lowest bigint, highest bigint, most integer, look integer, OUT ids bigint[], OUT seen bigint); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.find_open_runs(filter jsonb, statuses text[], newest boolean, lowest bigint, highest bigint, most integer, look integer, OUT ids bigint[], OUT seen bigint) IS 'Internal: a page of the unfinished or failed runs that a filter names.';
+
+
+--
 -- Name: find_runs(jsonb, boolean, bigint, bigint, integer, integer); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
@@ -3593,38 +3650,8 @@ BEGIN
             WHERE rowrun.run_matches(filter, r.status, r.type, r.queue, r.database_id, r.plan_id, r.task_id, r.retry_run_id, r.created_at, r.result)
             ORDER BY CASE WHEN newest THEN -r.id ELSE r.id END LIMIT most) m;
     ELSIF of_one IS NULL AND (statuses <> '{}' AND statuses <@ '{PENDING,AVAILABLE,RUNNING}' OR filter -> 'failed' IS NOT NULL) THEN
-        WITH w AS MATERIALIZED (
-            (SELECT r.id FROM task_run r WHERE 'PENDING' = ANY (statuses) AND r.status = 'PENDING' AND r.database_id IS NOT NULL LIMIT look)
-            UNION ALL
-            (SELECT r.id FROM task_run r WHERE 'PENDING' = ANY (statuses) AND r.plan_id IS NOT NULL
-               AND r.status IN ('PENDING', 'AVAILABLE', 'RUNNING') AND r.status = 'PENDING' AND r.database_id IS NULL LIMIT look)
-            UNION ALL
-            (SELECT r.id FROM task_run r WHERE 'PENDING' = ANY (statuses) AND r.status = 'PENDING' AND r.cause = 'PLAN'
-               AND r.plan_id IS NULL AND r.database_id IS NULL LIMIT look)
-            UNION ALL
-            (SELECT r.id FROM task_run r WHERE 'PENDING' = ANY (statuses) AND r.status = 'PENDING' AND r.cause = 'PAUSED'
-               AND r.plan_id IS NULL AND r.database_id IS NULL LIMIT look)
-            UNION ALL
-            (SELECT r.id FROM task_run r WHERE 'PENDING' = ANY (statuses) AND r.status = 'PENDING' AND r.cause = 'NO_REPLICA'
-               AND r.plan_id IS NULL AND r.database_id IS NULL LIMIT look)
-            UNION ALL
-            (SELECT r.id FROM task_run r WHERE 'PENDING' = ANY (statuses) AND r.status = 'PENDING' AND r.judge_at IS NOT NULL
-               AND r.plan_id IS NULL AND r.database_id IS NULL AND coalesce(r.cause, '') NOT IN ('PLAN', 'PAUSED', 'NO_REPLICA') LIMIT look)
-            UNION ALL
-            (SELECT r.id FROM task_run r WHERE 'AVAILABLE' = ANY (statuses) AND r.status = 'AVAILABLE' LIMIT look)
-            UNION ALL
-            (SELECT r.id FROM task_run r WHERE 'RUNNING' = ANY (statuses) AND r.status = 'RUNNING' LIMIT look)
-            UNION ALL
-            (SELECT f.id FROM (SELECT r.id FROM task_run r WHERE r.status = 'FAILED' AND r.retry_run_id IS NULL
-                               ORDER BY r.finished_at DESC LIMIT look) f WHERE filter -> 'failed' IS NOT NULL)
-        ), m AS (
-            SELECT r.id FROM w JOIN task_run r ON r.id = w.id
-            WHERE r.id > lowest AND r.id <= highest
-              AND rowrun.run_matches(filter, r.status, r.type, r.queue, r.database_id, r.plan_id, r.task_id, r.retry_run_id, r.created_at, r.result)
-            ORDER BY CASE WHEN newest THEN -r.id ELSE r.id END LIMIT most
-        )
-        SELECT (SELECT array_agg(m.id) FROM m), (SELECT count(*) FROM w) INTO ids, seen;
-        few := seen < look; -- otherwise some may have been left out that come before those found
+        SELECT o.ids, o.seen INTO ids, seen FROM find_open_runs(filter, statuses, newest, lowest, highest, most, look) o;
+        few := seen < look;
     END IF;
     IF few THEN
         ids := coalesce(ids, '{}');
@@ -8936,13 +8963,14 @@ BEGIN
     IF t.plan_id IS NULL THEN
         NEW.round := NULL;
     ELSE
-        -- One look at all that its plan says. The round is the current one, or the next where that has its event; an
-        -- automatic retry says its predecessor's. One mark is enough for what a transaction inserts: it has left one where
-        -- the plan's newest PENDING run is its own, too.
+        -- One look at all that its plan says. The round is the current one, or the next where that has its event; an automatic
+        -- retry says its predecessor's. A transaction leaves one mark: it has left it where the plan's newest PENDING run is
+        -- its own, too. That run is found in an index alone: with old statistics a sort of another one would look cheaper.
         SELECT least(p.round, 2147483646) + (p.announced_round >= p.round)::int,
                EXISTS (SELECT FROM rowrun.task_dependency d WHERE d.task_id = NEW.task_id),
-               (SELECT u.created_at = now() AND u.cause IS NOT DISTINCT FROM 'PLAN' FROM rowrun.task_run u
-                WHERE u.plan_id = t.plan_id AND u.status = 'PENDING' ORDER BY u.id DESC LIMIT 1)
+               (SELECT m.created_at = now() AND m.cause IS NOT DISTINCT FROM 'PLAN' FROM rowrun.task_run m
+                WHERE m.id = (SELECT u.id FROM rowrun.task_run u
+                              WHERE u.plan_id = t.plan_id AND u.status = 'PENDING' ORDER BY u.id DESC LIMIT 1))
         INTO current_round, depends, marked FROM rowrun.plan p WHERE p.id = t.plan_id;
         NEW.round := coalesce(NEW.round, current_round);
     END IF;
@@ -11700,7 +11728,7 @@ CREATE TABLE rowrun.schema_object (
 -- Name: TABLE schema_object; Type: COMMENT; Schema: rowrun; Owner: -
 --
 
-COMMENT ON TABLE rowrun.schema_object IS 'What the schema was made of, for `rowrun doctor`. Migrations: 3cf05247ce03c709';
+COMMENT ON TABLE rowrun.schema_object IS 'What the schema was made of, for `rowrun doctor`. Migrations: 3e990a542274f431';
 
 
 --
@@ -12325,7 +12353,7 @@ INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_bounds(rowrun.t
 INSERT INTO rowrun.code_object VALUES ('function rowrun.is_scheduling()', 'dd0c550cf83f71593a7863d60d699cf5', 23, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.unstarted(rowrun.task_run)', 'be9dfbcd135cbacfa86d0f312c0a765b', 24, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.is_blocked_at_insert(rowrun.task_run, timestamptz, boolean)', 'e692bde5eb05daa13c74dfbcdc966915', 25, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_fill()', '9c1e5d5868c7d7d35b0c486712b98a0e', 26, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_fill()', '828b9dca9d7eb491df98b7e5c94f1e04', 26, NULL);
 INSERT INTO rowrun.code_object VALUES ('trigger task_run_fill ON rowrun.task_run', '318372db143b0572f14f6e0ec43e59a5', 27, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_guard()', '905d029e299d7603333908a336070680', 28, NULL);
 INSERT INTO rowrun.code_object VALUES ('trigger task_run_guard ON rowrun.task_run', '726df5607d3fd6f33d65988ab7609b2a', 29, NULL);
@@ -12574,65 +12602,66 @@ INSERT INTO rowrun.code_object VALUES ('function rowrun.renew_deployment(boolean
 INSERT INTO rowrun.code_object VALUES ('function rowrun.normal_error(text)', '24d2744408d6a76dccc6a2edfa2c6d4b', 272, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.run_id_at(timestamptz, bigint, bigint)', '840817d7cbac2fb07224dc89f81fcd90', 273, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.run_matches(jsonb, text, text, text, text, bigint, bigint, bigint, timestamptz, jsonb)', 'e66c5afb87adfb8be11602df0b2c18bc', 274, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.find_runs(jsonb, boolean, bigint, bigint, integer, integer)', '0b298632e654040d9851508144bb62d8', 275, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.find_tasks(jsonb, boolean, bigint, bigint, integer, integer)', 'f965410ae2f336ee9c11ff527ef00ce4', 276, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.find_deliveries(jsonb, boolean, bigint, bigint, integer, integer)', '1e6eb6c0467d32c94908a4ddfcc2bfcf', 277, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.do_act(text, text, text, jsonb)', '50cb3b507544bedbee6bd6bca810ccb2', 278, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.step_act(bigint, integer)', '2c6940d44b7f548e2a716768b3c2587a', 279, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.note_act(bigint, text)', '4e22b730d7dfa130bb4ecedfffede1f3', 280, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/tables', 'd19bb1a58e58552896bf361ccf7d370d', 281, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/functions', 'a637259082191712509d4b4e865ec42f', 282, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/schedules', '8a6866a31d5a62d7591cfe6192a08ff5', 283, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/liveness', 'a1c15cb6f7d8fb2f1d1a4f8162452643', 284, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/operations', 'c24054a0e82fd491acf9fb8e046dbe36', 285, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/workers', 'faee09a09ac4e825d70d80eb4515b4b7', 286, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/acts', 'da4df2d2d01d35eb83363d2201c3bc10', 287, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/excess', '42806fabe1015e1a29b1ff6e58883356', 288, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.find_open_runs(jsonb, text[], boolean, bigint, bigint, integer, integer)', '42e3f789d8571c4c2372144ae6ca9bf9', 275, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.find_runs(jsonb, boolean, bigint, bigint, integer, integer)', 'cdcc4235b7e7c1112449744846c315d0', 276, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.find_tasks(jsonb, boolean, bigint, bigint, integer, integer)', 'f965410ae2f336ee9c11ff527ef00ce4', 277, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.find_deliveries(jsonb, boolean, bigint, bigint, integer, integer)', '1e6eb6c0467d32c94908a4ddfcc2bfcf', 278, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.do_act(text, text, text, jsonb)', '50cb3b507544bedbee6bd6bca810ccb2', 279, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.step_act(bigint, integer)', '2c6940d44b7f548e2a716768b3c2587a', 280, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.note_act(bigint, text)', '4e22b730d7dfa130bb4ecedfffede1f3', 281, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/tables', 'd19bb1a58e58552896bf361ccf7d370d', 282, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/functions', 'a637259082191712509d4b4e865ec42f', 283, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/schedules', '8a6866a31d5a62d7591cfe6192a08ff5', 284, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/liveness', 'a1c15cb6f7d8fb2f1d1a4f8162452643', 285, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/operations', 'c24054a0e82fd491acf9fb8e046dbe36', 286, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/workers', 'faee09a09ac4e825d70d80eb4515b4b7', 287, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/acts', 'da4df2d2d01d35eb83363d2201c3bc10', 288, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/excess', '42806fabe1015e1a29b1ff6e58883356', 289, NULL);
 
 
 --
 -- Data for Name: code_version; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.code_version VALUES (true, 1, '2a1ddbcd6f83adb228a3bd190ac6be26', '2026-11-23 11:25:03.287051+00');
+INSERT INTO rowrun.code_version VALUES (true, 1, '958dd2a97e5cb3108a1e475b29423922', '2026-11-23 14:36:08.456725+00');
 
 
 --
 -- Data for Name: deployment; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.deployment VALUES (true, '9eeb0df4-aa01-43d0-83ff-3ab9ef248f3a', '2026-11-23 11:25:03.167798+00', NULL, NULL, 7711168769571638589, 64291, 1);
+INSERT INTO rowrun.deployment VALUES (true, 'ca1ff172-e0a0-4301-b269-731d3af1301e', '2026-11-23 14:36:08.285018+00', NULL, NULL, 7711168769571638589, 66001, 1);
 
 
 --
 -- Data for Name: gate_mark; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (1, 'NO_REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-23 11:25:03.671791+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (2, 'NO_REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-23 11:25:03.672209+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (3, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 11:25:03.703226+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (4, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 11:25:03.703765+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (5, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-23 11:25:03.704754+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (6, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-23 11:25:03.704844+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (7, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 11:25:03.717085+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (8, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-23 11:25:03.718304+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (9, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-23 11:25:03.721527+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (10, 'DEPENDENCY', NULL, NULL, NULL, 11, NULL, NULL, NULL, '2026-11-23 11:25:03.728854+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (11, 'PLAN', NULL, NULL, 1, NULL, NULL, false, NULL, '2026-11-23 11:25:03.729033+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (1, 'NO_REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-23 14:36:08.958336+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (2, 'NO_REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-23 14:36:08.959068+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (3, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 14:36:09.009439+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (4, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 14:36:09.010354+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (5, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-23 14:36:09.012077+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (6, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-23 14:36:09.01226+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (7, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 14:36:09.034583+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (8, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-23 14:36:09.036831+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (9, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-23 14:36:09.042341+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (10, 'DEPENDENCY', NULL, NULL, NULL, 11, NULL, NULL, NULL, '2026-11-23 14:36:09.055233+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (11, 'PLAN', NULL, NULL, 1, NULL, NULL, false, NULL, '2026-11-23 14:36:09.055539+00');
 
 
 --
 -- Data for Name: migration; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.migration VALUES (1, '2026-11-23 11:25:03.167798+00', 'b36626ab3a06481dea4e05a9ece8008e913589a4bad3bca88ef612df7d92a157');
-INSERT INTO rowrun.migration VALUES (2, '2026-11-23 11:25:03.242852+00', '8bc882226c70f7766592c9800ed3983cca0db46231ee8244e630f88154458dd1');
-INSERT INTO rowrun.migration VALUES (3, '2026-11-23 11:25:03.252634+00', '375cfd27ffa9510958576b0a9f6843b5058811141a6483b28d2cc676624ab2e7');
-INSERT INTO rowrun.migration VALUES (4, '2026-11-23 11:25:03.259821+00', '6808320d466e9fc1f608c3f3c15ec7fe9272c6f5c74536344b3716888f2594d8');
-INSERT INTO rowrun.migration VALUES (5, '2026-11-23 11:25:03.263155+00', 'd99a87d393a4f625ed11a4af1d9f1fa580331f3423f123442a7dc04132a2b260');
-INSERT INTO rowrun.migration VALUES (6, '2026-11-23 11:25:03.267226+00', '7aa251e98cb14b351f35ae6262d55a64f8371197cd303177bfbde5d37feadbc4');
-INSERT INTO rowrun.migration VALUES (7, '2026-11-23 11:25:03.27201+00', '221f57dc757f2f8fb660e4f5e120a4e9e32f5eb37a77b7c5fbab56fa05b1914a');
-INSERT INTO rowrun.migration VALUES (8, '2026-11-23 11:25:03.278027+00', 'a320cf926dc9f98c50ce03acab45885a5b04a75efc78d59b09ecdca32b88dbc4');
+INSERT INTO rowrun.migration VALUES (1, '2026-11-23 14:36:08.285018+00', 'b36626ab3a06481dea4e05a9ece8008e913589a4bad3bca88ef612df7d92a157');
+INSERT INTO rowrun.migration VALUES (2, '2026-11-23 14:36:08.386139+00', '8bc882226c70f7766592c9800ed3983cca0db46231ee8244e630f88154458dd1');
+INSERT INTO rowrun.migration VALUES (3, '2026-11-23 14:36:08.400701+00', '375cfd27ffa9510958576b0a9f6843b5058811141a6483b28d2cc676624ab2e7');
+INSERT INTO rowrun.migration VALUES (4, '2026-11-23 14:36:08.413138+00', '6808320d466e9fc1f608c3f3c15ec7fe9272c6f5c74536344b3716888f2594d8');
+INSERT INTO rowrun.migration VALUES (5, '2026-11-23 14:36:08.419633+00', 'd99a87d393a4f625ed11a4af1d9f1fa580331f3423f123442a7dc04132a2b260');
+INSERT INTO rowrun.migration VALUES (6, '2026-11-23 14:36:08.425397+00', '7aa251e98cb14b351f35ae6262d55a64f8371197cd303177bfbde5d37feadbc4');
+INSERT INTO rowrun.migration VALUES (7, '2026-11-23 14:36:08.432442+00', '221f57dc757f2f8fb660e4f5e120a4e9e32f5eb37a77b7c5fbab56fa05b1914a');
+INSERT INTO rowrun.migration VALUES (8, '2026-11-23 14:36:08.442581+00', 'a320cf926dc9f98c50ce03acab45885a5b04a75efc78d59b09ecdca32b88dbc4');
 
 
 --
@@ -12645,9 +12674,9 @@ INSERT INTO rowrun.migration VALUES (8, '2026-11-23 11:25:03.278027+00', 'a320cf
 -- Data for Name: plan; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.plan VALUES (1, 'default', 'in every state', 3, 'STOP_DATABASE', false, 1, '2026-11-23 11:25:03.675541+00', 0, 0);
-INSERT INTO rowrun.plan VALUES (2, 'default', 'complete', NULL, 'STOP_DATABASE', false, 1, '2026-11-23 11:25:03.675541+00', 0, 0);
-INSERT INTO rowrun.plan VALUES (3, 'default', 'failed', NULL, 'STOP_DATABASE', false, 1, '2026-11-23 11:25:03.675541+00', 0, 0);
+INSERT INTO rowrun.plan VALUES (1, 'default', 'in every state', 3, 'STOP_DATABASE', false, 1, '2026-11-23 14:36:08.963432+00', 0, 0);
+INSERT INTO rowrun.plan VALUES (2, 'default', 'complete', NULL, 'STOP_DATABASE', false, 1, '2026-11-23 14:36:08.963432+00', 0, 0);
+INSERT INTO rowrun.plan VALUES (3, 'default', 'failed', NULL, 'STOP_DATABASE', false, 1, '2026-11-23 14:36:08.963432+00', 0, 0);
 
 
 --
@@ -12661,8 +12690,8 @@ INSERT INTO rowrun.promotion_lock VALUES (1);
 -- Data for Name: replica_heartbeat; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.replica_heartbeat VALUES ('dump-1', '2026-11-23 11:25:03.668351+00', 'alive', '', '', '2026-11-23 11:25:03.668351+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP,SQL,DATABASE_MIGRATE}', '{orders}', '{}', 0, 0, NULL, NULL, false, 'worker');
-INSERT INTO rowrun.replica_heartbeat VALUES ('dump-2', '2026-11-22 11:25:03.668351+00', 'gone', '', '', '2026-11-23 11:25:03.668351+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP}', '{}', '{}', 0, 0, NULL, NULL, false, 'worker');
+INSERT INTO rowrun.replica_heartbeat VALUES ('dump-1', '2026-11-23 14:36:08.953254+00', 'alive', '', '', '2026-11-23 14:36:08.953254+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP,SQL,DATABASE_MIGRATE}', '{orders}', '{}', 0, 0, NULL, NULL, false, 'worker');
+INSERT INTO rowrun.replica_heartbeat VALUES ('dump-2', '2026-11-22 14:36:08.953254+00', 'gone', '', '', '2026-11-23 14:36:08.953254+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP}', '{}', '{}', 0, 0, NULL, NULL, false, 'worker');
 
 
 --
@@ -12868,7 +12897,7 @@ INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_bounds(row
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.is_scheduling()', '971295db147184d5d8eba350b5bf1cfb');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.unstarted(rowrun.task_run)', '9cf945e6f9f0d882e6ae8b19933f92ab');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.is_blocked_at_insert(rowrun.task_run,timestamp with time zone,boolean)', '9c708b7dc004dfa8e4bd182d0ef7d2df');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_fill()', 'fc7a4abda6f64813210e3a4e36b9bd57');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_fill()', 'a2c696458e7543e2a654d861a41c4cf3');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_run_fill ON rowrun.task_run', 'd0599eacf3fcfe93dd5b12139ccaa81c');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_guard()', '2dc716bf51a6087e4680648f9869fdf0');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_run_guard ON rowrun.task_run', 'ca2ba7f255d42257e64c124b8a6a66fa');
@@ -13117,7 +13146,8 @@ INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.renew_deployment(bo
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.normal_error(text)', '0bd30490babd7dcb3bafec1c8a3a16e9');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.run_id_at(timestamp with time zone,bigint,bigint)', 'd2bbb8e92bc0f7124c969fe5b4937784');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.run_matches(jsonb,text,text,text,text,bigint,bigint,bigint,timestamp with time zone,jsonb)', '0f6c4264aa36ca31037e4bfa34aea95d');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.find_runs(jsonb,boolean,bigint,bigint,integer,integer)', 'fc451c5012f3a442ee8169859bd0e333');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.find_open_runs(jsonb,text[],boolean,bigint,bigint,integer,integer)', '62fa1152e7345afc0b1e0bdba0353a9e');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.find_runs(jsonb,boolean,bigint,bigint,integer,integer)', 'b2c505010d9ea8d5616cf91fa7af38c9');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.find_tasks(jsonb,boolean,bigint,bigint,integer,integer)', '410a1b7233af6255c496f1d420d7f7f3');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.find_deliveries(jsonb,boolean,bigint,bigint,integer,integer)', '409cfc81e5a7e7e8fa031e120a42ffa8');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.do_act(text,text,text,jsonb)', 'a5c52a8b35e54aaac01fb19f1e76ca27');
@@ -13183,6 +13213,7 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.fail_run(big
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.failed_task(bigint,text)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.filter_fits(jsonb,bigint,text,text,text,jsonb)', '68b329da9893e34099c7d8ad5cb9c940');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.find_deliveries(jsonb,boolean,bigint,bigint,integer,integer)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.find_open_runs(jsonb,text[],boolean,bigint,bigint,integer,integer)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.find_runs(jsonb,boolean,bigint,bigint,integer,integer)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.find_tasks(jsonb,boolean,bigint,bigint,integer,integer)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.finish_runs(uuid,text,jsonb,text[],integer,interval)', 'f8f75f935ef23c0b37f57d847ebf8b3c');
@@ -13412,7 +13443,7 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.worker_request'
 -- Data for Name: stream_note; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.stream_note OVERRIDING SYSTEM VALUE VALUES (1, '2026-11-23 11:25:03.735697+00', 'warn', 'task_type.orphaned', 'kept', '{}', NULL);
+INSERT INTO rowrun.stream_note OVERRIDING SYSTEM VALUE VALUES (1, '2026-11-23 14:36:09.065368+00', 'warn', 'task_type.orphaned', 'kept', '{}', NULL);
 
 
 --
@@ -13425,21 +13456,21 @@ INSERT INTO rowrun.stream_note OVERRIDING SYSTEM VALUE VALUES (1, '2026-11-23 11
 -- Data for Name: task; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task VALUES (1, NULL, 'no plan', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 11:25:03.676822+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
-INSERT INTO rowrun.task VALUES (2, NULL, 'handler', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 11:25:03.676822+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
-INSERT INTO rowrun.task VALUES (3, NULL, 'handled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 3, '00:00:10', 'FAIL', 'handler', false, false, NULL, NULL, '{"team": "a"}', '2026-11-23 11:25:03.680068+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
-INSERT INTO rowrun.task VALUES (4, NULL, 'scheduled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 11:25:03.682257+00', DEFAULT, NULL, NULL, NULL, '0 3 * * *', 'Europe/London', 'SKIP', NULL, NULL, 'QUEUE', NULL, NULL, '2026-11-23 11:25:03.682941+00', '{1,8,4294967294,8190,127,0,1}', 'info', NULL);
-INSERT INTO rowrun.task VALUES (5, 1, 'available', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 11:25:03.693858+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
-INSERT INTO rowrun.task VALUES (8, 1, 'none', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 11:25:03.693858+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
-INSERT INTO rowrun.task VALUES (9, 1, 'pending', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 11:25:03.693858+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
-INSERT INTO rowrun.task VALUES (10, 1, 'running', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 11:25:03.693858+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
-INSERT INTO rowrun.task VALUES (12, 1, 'migrate 1.10', 'DATABASE_MIGRATE', 'default', 'orders', '1.10', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 11:25:03.695763+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
-INSERT INTO rowrun.task VALUES (13, 1, 'migrate 1.9', 'DATABASE_MIGRATE', 'default', 'orders', '1.9', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 11:25:03.695763+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
-INSERT INTO rowrun.task VALUES (7, 1, 'done', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 11:25:03.693858+00', DEFAULT, 'DONE', NULL, 4, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
-INSERT INTO rowrun.task VALUES (14, 2, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 11:25:03.697596+00', DEFAULT, 'DONE', NULL, 9, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
-INSERT INTO rowrun.task VALUES (15, 3, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 11:25:03.697596+00', DEFAULT, 'FAILED', 1, 10, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
-INSERT INTO rowrun.task VALUES (6, 1, 'canceled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 11:25:03.693858+00', DEFAULT, 'CANCELED', NULL, 3, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
-INSERT INTO rowrun.task VALUES (11, 1, 'skipped', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, true, 'not wanted', NULL, '{}', '2026-11-23 11:25:03.693858+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (1, NULL, 'no plan', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 14:36:08.96503+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (2, NULL, 'handler', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 14:36:08.96503+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (3, NULL, 'handled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 3, '00:00:10', 'FAIL', 'handler', false, false, NULL, NULL, '{"team": "a"}', '2026-11-23 14:36:08.970708+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (4, NULL, 'scheduled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 14:36:08.974215+00', DEFAULT, NULL, NULL, NULL, '0 3 * * *', 'Europe/London', 'SKIP', NULL, NULL, 'QUEUE', NULL, NULL, '2026-11-23 14:36:08.975289+00', '{1,8,4294967294,8190,127,0,1}', 'info', NULL);
+INSERT INTO rowrun.task VALUES (5, 1, 'available', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 14:36:08.992147+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (8, 1, 'none', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 14:36:08.992147+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (9, 1, 'pending', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 14:36:08.992147+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (10, 1, 'running', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 14:36:08.992147+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (12, 1, 'migrate 1.10', 'DATABASE_MIGRATE', 'default', 'orders', '1.10', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 14:36:08.99502+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (13, 1, 'migrate 1.9', 'DATABASE_MIGRATE', 'default', 'orders', '1.9', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 14:36:08.99502+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (7, 1, 'done', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 14:36:08.992147+00', DEFAULT, 'DONE', NULL, 4, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (14, 2, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 14:36:08.998344+00', DEFAULT, 'DONE', NULL, 9, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (15, 3, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 14:36:08.998344+00', DEFAULT, 'FAILED', 1, 10, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (6, 1, 'canceled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 14:36:08.992147+00', DEFAULT, 'CANCELED', NULL, 3, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (11, 1, 'skipped', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, true, 'not wanted', NULL, '{}', '2026-11-23 14:36:08.992147+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
 
 
 --
@@ -13453,45 +13484,45 @@ INSERT INTO rowrun.task_dependency VALUES (9, 10);
 -- Data for Name: task_run; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task_run VALUES (1, 4, 0, NULL, 1, 'PENDING', '2026-11-24 03:00:00+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 11:25:03.682257+00', NULL, NULL, NULL, '2026-11-23 11:25:03.682257+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-24 03:00:00+00', 0, 0, NULL, NULL, '2026-11-24 03:00:00+00', '2026-11-24 03:01:00+00', NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (5, 9, 0, NULL, 5, 'PENDING', '2026-11-23 11:25:03.702077+00', '{"of": "pending"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 11:25:03.702077+00', NULL, NULL, NULL, '2026-11-23 11:25:03.702077+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-23 11:25:03.702077+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (7, 12, 0, NULL, 7, 'PENDING', '2026-11-23 11:25:03.702077+00', '{"of": "migrate 1.10"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.10', '2026-11-23 11:25:03.702077+00', NULL, NULL, NULL, '2026-11-23 11:25:03.702077+00', NULL, NULL, NULL, NULL, NULL, '{}', '0110210', true, NULL, NULL, NULL, '2026-11-23 11:25:03.702077+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (8, 13, 0, NULL, 8, 'PENDING', '2026-11-23 11:25:03.702077+00', '{"of": "migrate 1.9"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.9', '2026-11-23 11:25:03.702077+00', NULL, NULL, NULL, '2026-11-23 11:25:03.702077+00', NULL, NULL, NULL, NULL, NULL, '{}', '011019', true, NULL, NULL, NULL, '2026-11-23 11:25:03.702077+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (11, 1, 0, NULL, 11, 'PENDING', '2126-11-23 11:25:03.705569+00', '{}', 0, 'key 1', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 11:25:03.705569+00', NULL, NULL, NULL, '2026-11-23 11:25:03.705569+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2126-11-23 11:25:03.705569+00', 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (2, 5, 0, NULL, 2, 'AVAILABLE', '2026-11-23 11:25:03.702077+00', '{"of": "available"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 11:25:03.702077+00', '2026-11-23 11:25:03.708763+00', NULL, NULL, '2026-11-23 11:25:03.708763+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (12, 1, 0, NULL, 12, 'AVAILABLE', '2126-11-23 11:25:03.705569+00', '{}', 0, 'key 2', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 11:25:03.705569+00', '2026-11-23 11:25:03.709504+00', NULL, NULL, '2026-11-23 11:25:03.709504+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (6, 10, 0, NULL, 6, 'RUNNING', '2026-11-23 11:25:03.702077+00', '{"of": "running"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 11:25:03.702077+00', '2026-11-23 11:25:03.709373+00', '2026-11-23 11:25:03.712739+00', NULL, '2026-11-23 11:25:03.712739+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (13, 1, 0, NULL, 13, 'RUNNING', '2126-11-23 11:25:03.705569+00', '{}', 0, 'key 3', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 11:25:03.705569+00', '2026-11-23 11:25:03.709536+00', '2026-11-23 11:25:03.713019+00', NULL, '2026-11-23 11:25:03.713019+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (4, 7, 0, NULL, 4, 'DONE', '2026-11-23 11:25:03.702077+00', '{"of": "done"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 11:25:03.702077+00', '2026-11-23 11:25:03.709311+00', '2026-11-23 11:25:03.71229+00', '2026-11-23 11:25:03.714572+00', '2026-11-23 11:25:03.714572+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (9, 14, 0, NULL, 9, 'DONE', '2026-11-23 11:25:03.702077+00', '{"of": "only"}', 0, NULL, 'postgres', 2, 'NOOP', 'default', NULL, NULL, '2026-11-23 11:25:03.702077+00', '2026-11-23 11:25:03.709413+00', '2026-11-23 11:25:03.712861+00', '2026-11-23 11:25:03.714877+00', '2026-11-23 11:25:03.714877+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (14, 1, 0, NULL, 14, 'DONE', '2126-11-23 11:25:03.705569+00', '{}', 0, 'key 4', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 11:25:03.705569+00', '2026-11-23 11:25:03.709562+00', '2026-11-23 11:25:03.71309+00', '2026-11-23 11:25:03.714921+00', '2026-11-23 11:25:03.714921+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (10, 15, 0, NULL, 10, 'FAILED', '2026-11-23 11:25:03.702077+00', '{"of": "only"}', 0, NULL, 'postgres', 3, 'NOOP', 'default', NULL, NULL, '2026-11-23 11:25:03.702077+00', '2026-11-23 11:25:03.709443+00', '2026-11-23 11:25:03.712943+00', '2026-11-23 11:25:03.719428+00', '2026-11-23 11:25:03.719428+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (15, 1, 0, NULL, 15, 'FAILED', '2126-11-23 11:25:03.705569+00', '{}', 0, 'key 5', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 11:25:03.705569+00', '2026-11-23 11:25:03.709589+00', '2026-11-23 11:25:03.71316+00', '2026-11-23 11:25:03.719653+00', '2026-11-23 11:25:03.719653+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (16, 1, 0, NULL, 16, 'CANCELED', '2126-11-23 11:25:03.705569+00', '{}', 0, 'key 6', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 11:25:03.705569+00', NULL, NULL, '2026-11-23 11:25:03.724858+00', '2026-11-23 11:25:03.724858+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (3, 6, 0, NULL, 3, 'CANCELED', '2026-11-23 11:25:03.702077+00', '{"of": "canceled"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 11:25:03.702077+00', NULL, NULL, '2026-11-23 11:25:03.72512+00', '2026-11-23 11:25:03.72512+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (17, 3, 0, NULL, 17, 'FAILED', '2126-11-23 11:25:03.707236+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 11:25:03.707236+00', '2026-11-23 11:25:03.709614+00', '2026-11-23 11:25:03.713193+00', '2026-11-23 11:25:03.719701+00', '2026-11-23 11:25:03.719701+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, NULL, true, NULL, NULL, 0, 0, 18, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (18, 3, 1, 17, 17, 'AVAILABLE', '2026-11-23 11:25:03.729668+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 11:25:03.729668+00', '2026-11-23 11:25:03.732757+00', NULL, NULL, '2026-11-23 11:25:03.729668+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, 'UNTOLD', NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (1, 4, 0, NULL, 1, 'PENDING', '2026-11-24 03:00:00+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 14:36:08.974215+00', NULL, NULL, NULL, '2026-11-23 14:36:08.974215+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-24 03:00:00+00', 0, 0, NULL, NULL, '2026-11-24 03:00:00+00', '2026-11-24 03:01:00+00', NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (5, 9, 0, NULL, 5, 'PENDING', '2026-11-23 14:36:09.007186+00', '{"of": "pending"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 14:36:09.007186+00', NULL, NULL, NULL, '2026-11-23 14:36:09.007186+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-23 14:36:09.007186+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (7, 12, 0, NULL, 7, 'PENDING', '2026-11-23 14:36:09.007186+00', '{"of": "migrate 1.10"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.10', '2026-11-23 14:36:09.007186+00', NULL, NULL, NULL, '2026-11-23 14:36:09.007186+00', NULL, NULL, NULL, NULL, NULL, '{}', '0110210', true, NULL, NULL, NULL, '2026-11-23 14:36:09.007186+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (8, 13, 0, NULL, 8, 'PENDING', '2026-11-23 14:36:09.007186+00', '{"of": "migrate 1.9"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.9', '2026-11-23 14:36:09.007186+00', NULL, NULL, NULL, '2026-11-23 14:36:09.007186+00', NULL, NULL, NULL, NULL, NULL, '{}', '011019', true, NULL, NULL, NULL, '2026-11-23 14:36:09.007186+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (11, 1, 0, NULL, 11, 'PENDING', '2126-11-23 14:36:09.013609+00', '{}', 0, 'key 1', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 14:36:09.013609+00', NULL, NULL, NULL, '2026-11-23 14:36:09.013609+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2126-11-23 14:36:09.013609+00', 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (2, 5, 0, NULL, 2, 'AVAILABLE', '2026-11-23 14:36:09.007186+00', '{"of": "available"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 14:36:09.007186+00', '2026-11-23 14:36:09.019682+00', NULL, NULL, '2026-11-23 14:36:09.019682+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (12, 1, 0, NULL, 12, 'AVAILABLE', '2126-11-23 14:36:09.013609+00', '{}', 0, 'key 2', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 14:36:09.013609+00', '2026-11-23 14:36:09.021014+00', NULL, NULL, '2026-11-23 14:36:09.021014+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (6, 10, 0, NULL, 6, 'RUNNING', '2026-11-23 14:36:09.007186+00', '{"of": "running"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 14:36:09.007186+00', '2026-11-23 14:36:09.020821+00', '2026-11-23 14:36:09.026877+00', NULL, '2026-11-23 14:36:09.026877+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (13, 1, 0, NULL, 13, 'RUNNING', '2126-11-23 14:36:09.013609+00', '{}', 0, 'key 3', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 14:36:09.013609+00', '2026-11-23 14:36:09.02107+00', '2026-11-23 14:36:09.027436+00', NULL, '2026-11-23 14:36:09.027436+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (4, 7, 0, NULL, 4, 'DONE', '2026-11-23 14:36:09.007186+00', '{"of": "done"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 14:36:09.007186+00', '2026-11-23 14:36:09.020707+00', '2026-11-23 14:36:09.026073+00', '2026-11-23 14:36:09.030247+00', '2026-11-23 14:36:09.030247+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (9, 14, 0, NULL, 9, 'DONE', '2026-11-23 14:36:09.007186+00', '{"of": "only"}', 0, NULL, 'postgres', 2, 'NOOP', 'default', NULL, NULL, '2026-11-23 14:36:09.007186+00', '2026-11-23 14:36:09.020894+00', '2026-11-23 14:36:09.027105+00', '2026-11-23 14:36:09.030758+00', '2026-11-23 14:36:09.030758+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (14, 1, 0, NULL, 14, 'DONE', '2126-11-23 14:36:09.013609+00', '{}', 0, 'key 4', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 14:36:09.013609+00', '2026-11-23 14:36:09.021118+00', '2026-11-23 14:36:09.027571+00', '2026-11-23 14:36:09.030885+00', '2026-11-23 14:36:09.030885+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (10, 15, 0, NULL, 10, 'FAILED', '2026-11-23 14:36:09.007186+00', '{"of": "only"}', 0, NULL, 'postgres', 3, 'NOOP', 'default', NULL, NULL, '2026-11-23 14:36:09.007186+00', '2026-11-23 14:36:09.020952+00', '2026-11-23 14:36:09.027289+00', '2026-11-23 14:36:09.038669+00', '2026-11-23 14:36:09.038669+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (15, 1, 0, NULL, 15, 'FAILED', '2126-11-23 14:36:09.013609+00', '{}', 0, 'key 5', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 14:36:09.013609+00', '2026-11-23 14:36:09.021165+00', '2026-11-23 14:36:09.027714+00', '2026-11-23 14:36:09.039079+00', '2026-11-23 14:36:09.039079+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (16, 1, 0, NULL, 16, 'CANCELED', '2126-11-23 14:36:09.013609+00', '{}', 0, 'key 6', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 14:36:09.013609+00', NULL, NULL, '2026-11-23 14:36:09.048183+00', '2026-11-23 14:36:09.048183+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (3, 6, 0, NULL, 3, 'CANCELED', '2026-11-23 14:36:09.007186+00', '{"of": "canceled"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 14:36:09.007186+00', NULL, NULL, '2026-11-23 14:36:09.048724+00', '2026-11-23 14:36:09.048724+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (17, 3, 0, NULL, 17, 'FAILED', '2126-11-23 14:36:09.016748+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 14:36:09.016748+00', '2026-11-23 14:36:09.021252+00', '2026-11-23 14:36:09.027783+00', '2026-11-23 14:36:09.039165+00', '2026-11-23 14:36:09.039165+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, NULL, true, NULL, NULL, 0, 0, 18, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (18, 3, 1, 17, 17, 'AVAILABLE', '2026-11-23 14:36:09.056405+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 14:36:09.056405+00', '2026-11-23 14:36:09.060717+00', NULL, NULL, '2026-11-23 14:36:09.056405+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, 'UNTOLD', NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
 
 
 --
 -- Data for Name: task_run_log; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task_run_log VALUES (1, 1, '2026-11-23 11:25:03.734537+00', NULL, 'note', '{"text": "kept"}');
+INSERT INTO rowrun.task_run_log VALUES (1, 1, '2026-11-23 14:36:09.063538+00', NULL, 'note', '{"text": "kept"}');
 
 
 --
 -- Data for Name: task_type; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task_type VALUES ('OLD', true, NULL, NULL, '2026-11-23 11:25:03.735156+00');
+INSERT INTO rowrun.task_type VALUES ('OLD', true, NULL, NULL, '2026-11-23 14:36:09.064528+00');
 
 
 --
 -- Data for Name: webhook; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.webhook VALUES (1, 'default', 'hook', 'https://example.com/hook', NULL, '{PIPELINE_FAILED,PIPELINE_COMPLETED}', 'standard', true, '2026-11-23 11:25:03.672892+00', NULL);
+INSERT INTO rowrun.webhook VALUES (1, 'default', 'hook', 'https://example.com/hook', NULL, '{PIPELINE_FAILED,PIPELINE_COMPLETED}', 'standard', true, '2026-11-23 14:36:08.960086+00', NULL);
 
 
 --

@@ -18,6 +18,54 @@ CREATE OR REPLACE FUNCTION rowrun.run_matches(filter jsonb, status text, type te
        AND (filter ->> 'error' IS NULL OR status = 'FAILED' AND rowrun.normal_error(result ->> 'detail') = filter ->> 'error');
 COMMENT ON FUNCTION rowrun.run_matches(jsonb, text, text, text, text, bigint, bigint, bigint, timestamptz, jsonb) IS 'Internal: whether a filter names a run.';
 
+-- The runs of lowest < id <= highest that a filter names, of those that have not ended or that failed for good: up to most of them,
+-- from one end on. seen says how many it has looked at: from look on, some may have been left out that come before those found.
+CREATE OR REPLACE FUNCTION rowrun.find_open_runs(filter jsonb, statuses text[], newest boolean, lowest bigint, highest bigint, most integer,
+    look integer, OUT ids bigint[], OUT seen bigint)
+    LANGUAGE plpgsql STABLE
+    SET enable_seqscan = off
+    SET plan_cache_mode = force_generic_plan
+    SET jit = off
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    WITH w AS MATERIALIZED (
+        (SELECT r.id FROM task_run r WHERE 'PENDING' = ANY (statuses) AND r.status = 'PENDING' AND r.database_id IS NOT NULL LIMIT look)
+        UNION ALL
+        (SELECT r.id FROM task_run r WHERE 'PENDING' = ANY (statuses) AND r.plan_id IS NOT NULL
+           AND r.status IN ('PENDING', 'AVAILABLE', 'RUNNING') AND r.status = 'PENDING' AND r.database_id IS NULL LIMIT look)
+        UNION ALL
+        (SELECT r.id FROM task_run r WHERE 'PENDING' = ANY (statuses) AND r.status = 'PENDING' AND r.cause = 'PLAN'
+           AND r.plan_id IS NULL AND r.database_id IS NULL LIMIT look)
+        UNION ALL
+        (SELECT r.id FROM task_run r WHERE 'PENDING' = ANY (statuses) AND r.status = 'PENDING' AND r.cause = 'PAUSED'
+           AND r.plan_id IS NULL AND r.database_id IS NULL LIMIT look)
+        UNION ALL
+        (SELECT r.id FROM task_run r WHERE 'PENDING' = ANY (statuses) AND r.status = 'PENDING' AND r.cause = 'NO_REPLICA'
+           AND r.plan_id IS NULL AND r.database_id IS NULL LIMIT look)
+        UNION ALL
+        (SELECT r.id FROM task_run r WHERE 'PENDING' = ANY (statuses) AND r.status = 'PENDING' AND r.judge_at IS NOT NULL
+           AND r.plan_id IS NULL AND r.database_id IS NULL AND coalesce(r.cause, '') NOT IN ('PLAN', 'PAUSED', 'NO_REPLICA') LIMIT look)
+        UNION ALL
+        (SELECT r.id FROM task_run r WHERE 'AVAILABLE' = ANY (statuses) AND r.status = 'AVAILABLE' LIMIT look)
+        UNION ALL
+        (SELECT r.id FROM task_run r WHERE 'RUNNING' = ANY (statuses) AND r.status = 'RUNNING' LIMIT look)
+        UNION ALL
+        (SELECT f.id FROM (SELECT r.id FROM task_run r WHERE r.status = 'FAILED' AND r.retry_run_id IS NULL
+                           ORDER BY r.finished_at DESC LIMIT look) f WHERE filter -> 'failed' IS NOT NULL)
+    ), m AS (
+        -- Looked up one by one, in their order, until there are enough: a join might read all of the table.
+        SELECT r.id FROM (SELECT w.id FROM w WHERE w.id > lowest AND w.id <= highest ORDER BY CASE WHEN newest THEN -w.id ELSE w.id END OFFSET 0) n
+        CROSS JOIN LATERAL (
+            SELECT x.id, x.status, x.type, x.queue, x.database_id, x.plan_id, x.task_id, x.retry_run_id, x.created_at, x.result
+            FROM task_run x WHERE x.id = n.id OFFSET 0) r
+        WHERE rowrun.run_matches(filter, r.status, r.type, r.queue, r.database_id, r.plan_id, r.task_id, r.retry_run_id, r.created_at, r.result)
+        LIMIT most
+    )
+    SELECT (SELECT array_agg(m.id) FROM m), (SELECT count(*) FROM w) INTO ids, seen;
+END $$;
+COMMENT ON FUNCTION rowrun.find_open_runs(jsonb, text[], boolean, bigint, bigint, integer, integer) IS 'Internal: a page of the unfinished or failed runs that a filter names.';
+
 -- The runs of lowest < id <= highest that a filter names: up to most of them, from one end of that on. What it reads is bounded:
 -- the runs of a plan, or of tasks of plans; those that have not ended, or that failed for good, as long as these are few (look);
 -- otherwise look runs, beside which there may be more behind reached.
@@ -58,41 +106,8 @@ BEGIN
             WHERE rowrun.run_matches(filter, r.status, r.type, r.queue, r.database_id, r.plan_id, r.task_id, r.retry_run_id, r.created_at, r.result)
             ORDER BY CASE WHEN newest THEN -r.id ELSE r.id END LIMIT most) m;
     ELSIF of_one IS NULL AND (statuses <> '{}' AND statuses <@ '{PENDING,AVAILABLE,RUNNING}' OR filter -> 'failed' IS NOT NULL) THEN
-        WITH w AS MATERIALIZED (
-            (SELECT r.id FROM task_run r WHERE 'PENDING' = ANY (statuses) AND r.status = 'PENDING' AND r.database_id IS NOT NULL LIMIT look)
-            UNION ALL
-            (SELECT r.id FROM task_run r WHERE 'PENDING' = ANY (statuses) AND r.plan_id IS NOT NULL
-               AND r.status IN ('PENDING', 'AVAILABLE', 'RUNNING') AND r.status = 'PENDING' AND r.database_id IS NULL LIMIT look)
-            UNION ALL
-            (SELECT r.id FROM task_run r WHERE 'PENDING' = ANY (statuses) AND r.status = 'PENDING' AND r.cause = 'PLAN'
-               AND r.plan_id IS NULL AND r.database_id IS NULL LIMIT look)
-            UNION ALL
-            (SELECT r.id FROM task_run r WHERE 'PENDING' = ANY (statuses) AND r.status = 'PENDING' AND r.cause = 'PAUSED'
-               AND r.plan_id IS NULL AND r.database_id IS NULL LIMIT look)
-            UNION ALL
-            (SELECT r.id FROM task_run r WHERE 'PENDING' = ANY (statuses) AND r.status = 'PENDING' AND r.cause = 'NO_REPLICA'
-               AND r.plan_id IS NULL AND r.database_id IS NULL LIMIT look)
-            UNION ALL
-            (SELECT r.id FROM task_run r WHERE 'PENDING' = ANY (statuses) AND r.status = 'PENDING' AND r.judge_at IS NOT NULL
-               AND r.plan_id IS NULL AND r.database_id IS NULL AND coalesce(r.cause, '') NOT IN ('PLAN', 'PAUSED', 'NO_REPLICA') LIMIT look)
-            UNION ALL
-            (SELECT r.id FROM task_run r WHERE 'AVAILABLE' = ANY (statuses) AND r.status = 'AVAILABLE' LIMIT look)
-            UNION ALL
-            (SELECT r.id FROM task_run r WHERE 'RUNNING' = ANY (statuses) AND r.status = 'RUNNING' LIMIT look)
-            UNION ALL
-            (SELECT f.id FROM (SELECT r.id FROM task_run r WHERE r.status = 'FAILED' AND r.retry_run_id IS NULL
-                               ORDER BY r.finished_at DESC LIMIT look) f WHERE filter -> 'failed' IS NOT NULL)
-        ), m AS (
-            -- Looked up one by one, in their order, until there are enough: a join might read all of the table.
-            SELECT r.id FROM (SELECT w.id FROM w WHERE w.id > lowest AND w.id <= highest ORDER BY CASE WHEN newest THEN -w.id ELSE w.id END OFFSET 0) n
-            CROSS JOIN LATERAL (
-                SELECT x.id, x.status, x.type, x.queue, x.database_id, x.plan_id, x.task_id, x.retry_run_id, x.created_at, x.result
-                FROM task_run x WHERE x.id = n.id OFFSET 0) r
-            WHERE rowrun.run_matches(filter, r.status, r.type, r.queue, r.database_id, r.plan_id, r.task_id, r.retry_run_id, r.created_at, r.result)
-            LIMIT most
-        )
-        SELECT (SELECT array_agg(m.id) FROM m), (SELECT count(*) FROM w) INTO ids, seen;
-        few := seen < look; -- otherwise some may have been left out that come before those found
+        SELECT o.ids, o.seen INTO ids, seen FROM find_open_runs(filter, statuses, newest, lowest, highest, most, look) o;
+        few := seen < look;
     END IF;
     IF few THEN
         ids := coalesce(ids, '{}');

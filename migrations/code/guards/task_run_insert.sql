@@ -150,10 +150,9 @@ BEGIN
     IF t.plan_id IS NULL THEN
         NEW.round := NULL;
     ELSE
-        -- One look at all that its plan says. The round is the current one, or the next where that has its event; an
-        -- automatic retry says its predecessor's. One mark is enough for what a transaction inserts: it has left one where
-        -- the plan's newest PENDING run is its own, too. That is found in an index alone: where statistics show nothing
-        -- unfinished, reading all of another index and sorting looks cheaper than fetching the run by this one.
+        -- One look at all that its plan says. The round is the current one, or the next where that has its event; an automatic
+        -- retry says its predecessor's. A transaction leaves one mark: it has left it where the plan's newest PENDING run is
+        -- its own, too. That run is found in an index alone: with old statistics a sort of another one would look cheaper.
         SELECT least(p.round, 2147483646) + (p.announced_round >= p.round)::int,
                EXISTS (SELECT FROM rowrun.task_dependency d WHERE d.task_id = NEW.task_id),
                (SELECT m.created_at = now() AND m.cause IS NOT DISTINCT FROM 'PLAN' FROM rowrun.task_run m
