@@ -46,7 +46,7 @@ func TestSchemasOfReleasesComeToTodaysAndBack(t *testing.T) {
 			}
 
 			applied, err := migrations.Up(t.Context(), config)
-			require.NoError(t, err, "of the candidate, whose steps may still change: make schema-dump TAG=candidate")
+			require.NoError(t, err, "the steps of a release are frozen: add one")
 			require.Equal(t, migrations.Version()-released, applied)
 			status, err := migrations.ReadStatus(t.Context(), config)
 			require.NoError(t, err)
