@@ -30,6 +30,27 @@ func TestNobodyWaitsBehindARunWhoseSlotAnotherTook(t *testing.T) {
 	require.Equal(t, "AVAILABLE", query[string](t, conn, `SELECT status FROM rowrun.task_run WHERE task_id = 4`))
 }
 
+// So does who waits behind a run that its database held, when the last slot went.
+func TestNobodyWaitsBehindARunOfABusyDatabaseWhoseSlotAnotherTook(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, storetest.New(t))
+	addReplica(t, conn, "r")
+	exec(t, conn, `INSERT INTO rowrun.plan (id, parallel_limit) VALUES (1, 1)`)
+	exec(t, conn, `INSERT INTO rowrun.task (id, plan_id, type, database_id, sequential) VALUES
+		(1, NULL, 'NOOP', 'a', false), (2, 1, 'NOOP', NULL, false), (3, 1, 'NOOP', 'a', true)`)
+	exec(t, conn, `INSERT INTO rowrun.task_run (task_id) VALUES (1)`)
+	promoteAll(t, conn)
+	exec(t, conn, `UPDATE rowrun.task_run SET status = 'RUNNING', replica_id = 'r' WHERE status = 'AVAILABLE'`)
+	exec(t, conn, `INSERT INTO rowrun.task_run (task_id) VALUES (3)`)
+	promoteAll(t, conn)
+	require.Equal(t, "DATABASE", query[string](t, conn, `SELECT cause FROM rowrun.task_run WHERE task_id = 3`))
+	exec(t, conn, `INSERT INTO rowrun.task_run (task_id) VALUES (2), (1)`)
+	promoteAll(t, conn)
+	require.Equal(t, "AVAILABLE", query[string](t, conn, `SELECT status FROM rowrun.task_run WHERE task_id = 2`), "it took the slot")
+	require.Equal(t, "PLAN", query[string](t, conn, `SELECT cause FROM rowrun.task_run WHERE task_id = 3`))
+	require.Equal(t, []string{"AVAILABLE", "RUNNING"}, query[[]string](t, conn, `SELECT array_agg(status ORDER BY status) FROM rowrun.task_run WHERE task_id = 1`))
+}
+
 // An AVAILABLE run that nobody takes keeps a slot, which is worth a word only where none is left.
 func TestASlotThatIsKeptIsNamedWhereNoneIsLeft(t *testing.T) {
 	t.Parallel()

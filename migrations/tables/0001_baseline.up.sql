@@ -278,7 +278,7 @@ CREATE UNIQUE INDEX task_run_one_unfinished ON rowrun.task_run (task_id)
 -- For all runs, because the deletion of a task looks for its runs by this foreign key: without an index that covers them
 -- all, each task of a plan that retention removes would have the whole table read.
 CREATE INDEX task_run_newest ON rowrun.task_run (task_id, id);
-CREATE INDEX task_run_held_plan ON rowrun.task_run (plan_id, database_id) WHERE status = 'PENDING' AND (cause = 'PLAN_FAILED' OR cause = 'PLAN' AND sequential);
+CREATE INDEX task_run_held_plan ON rowrun.task_run (plan_id, database_id) WHERE status = 'PENDING' AND (cause = 'PLAN_FAILED' OR cause = 'PLAN' AND sequential OR cause = 'DATABASE' AND sequential);
 CREATE INDEX task_run_held_paused ON rowrun.task_run (task_id) WHERE status = 'PENDING' AND cause = 'PAUSED';
 CREATE INDEX task_run_held_replica ON rowrun.task_run (queue, type, database_id) WHERE status = 'PENDING' AND cause = 'NO_REPLICA';
 -- Without a predicate: the upserts of ORMs name the columns alone.

@@ -126,13 +126,21 @@ BEGIN
     END IF;
     IF cardinality(v.open_ids) > 0 THEN
         -- The same of sequential runs that are no candidates: a plan that has just given its last slot away holds them now.
+        -- What waits behind them in the same plan has no slot either; so who looks past a hundred of these may wait for the
+        -- database's next end, or a sweep.
         INSERT INTO gate_mark (kind, database_id)
         SELECT DISTINCT 'DATABASE', s.database_id
         FROM (SELECT DISTINCT r.plan_id FROM task_run r WHERE r.id = ANY (v.open_ids) AND num_nonnulls(r.plan_id) = 1) p
-        CROSS JOIN LATERAL (SELECT r.database_id FROM task_run r
-                            WHERE r.plan_id = p.plan_id AND r.status = 'PENDING' AND r.cause = 'PLAN' AND r.sequential AND r.database_id > '') s
-        WHERE (SELECT true FROM task_run w WHERE w.database_id = s.database_id AND w.status = 'PENDING' AND w.cause = 'DATABASE' LIMIT 1)
-          AND (SELECT room.slots FROM rowrun.plan_room(p.plan_id) room) <= 0;
+        CROSS JOIN LATERAL (
+            SELECT r.database_id FROM task_run r
+            WHERE r.plan_id = p.plan_id AND r.status = 'PENDING' AND r.cause = 'PLAN' AND r.sequential AND r.database_id > ''
+            UNION ALL
+            SELECT r.database_id FROM task_run r
+            WHERE r.plan_id = p.plan_id AND r.status = 'PENDING' AND r.cause = 'DATABASE' AND r.sequential AND r.database_id > '') s
+        WHERE (SELECT room.slots FROM rowrun.plan_room(p.plan_id) room) <= 0
+          AND (SELECT bool_or(w.plan_id IS DISTINCT FROM p.plan_id)
+               FROM (SELECT r.plan_id FROM task_run r
+                     WHERE r.database_id = s.database_id AND r.status = 'PENDING' AND r.cause = 'DATABASE' LIMIT 100) w);
         left_some := left_some OR FOUND;
     END IF;
     IF num_nonnulls(v.crowded_out, cut_off) > 0 THEN
