@@ -42,14 +42,16 @@ type view struct {
 	with       map[int64]*runRow
 }
 
-// see collects what the promotion of commit i, whose snapshot is younger than at, may have seen.
-func (p *history) see(i int, at time.Time) *view {
+// see collects what the promotion of a run by commit i, whose snapshot is younger than its available_at, may have seen. An INSERT
+// without gates holds no lock, and may stand behind what its own transaction has done to the task or the plan.
+func (p *history) see(i int, promoted *runRow) *view {
+	at, gated := promoted.availableAt, promoted.gated()
 	v := &view{at: at, ofTask: map[int64][]int64{}, onDatabase: map[string][]int64{}, with: map[int64]*runRow{}}
-	sure := func(j int) bool { return p.commits[j].exact || !p.commits[j].visible.After(at) }
-	v.runs = collect(p.runs, i, sure)
-	v.tasks = collect(p.tasks, i, sure)
-	v.plans = collect(p.plans, i, sure)
-	v.deps = collect(p.deps, i, sure)
+	sure := func(j int) bool { return gated && p.commits[j].exact || !p.commits[j].visible.After(at) }
+	v.runs = collect(p.runs, i, i, sure)
+	v.tasks = collect(p.tasks, i, i+1, sure)
+	v.plans = collect(p.plans, i, i+1, sure)
+	v.deps = collect(p.deps, i, i, sure)
 	for _, id := range p.born {
 		for _, r := range v.runs[id] {
 			if r != nil {
@@ -65,15 +67,16 @@ func (p *history) see(i int, at time.Time) *view {
 	return v
 }
 
-func collect[K comparable, T any](all map[K][]version[T], before int, sure func(int) bool) map[K]may[T] {
+// collect takes what is sure of the commits before commit i, and what may be of those before end.
+func collect[K comparable, T any](all map[K][]version[T], i, end int, sure func(int) bool) map[K]may[T] {
 	seen := map[K]may[T]{}
 	for key, list := range all {
 		m := may[T]{nil}
 		for _, one := range list {
-			if one.at >= before {
+			if one.at >= end {
 				break
 			}
-			if sure(one.at) {
+			if one.at < i && sure(one.at) {
 				m = m[:0]
 			}
 			m = append(m, one.row)

@@ -44,7 +44,7 @@ func (p *history) check() (violations []string, promotions int) {
 	for i, c := range p.commits {
 		for _, r := range c.promoted {
 			promotions++
-			if why := p.see(i, r.availableAt).violated(r); why != "" {
+			if why := p.see(i, r).violated(r); why != "" {
 				violations = append(violations, why)
 			}
 		}
