@@ -49,7 +49,8 @@ BEGIN
         SELECT c.plan_id FROM candidate c LEFT JOIN locked l ON l.id = c.id GROUP BY c.plan_id
         HAVING bool_and(l.id IS NOT NULL) AND max(c.slots) <= most
            AND NOT EXISTS (SELECT FROM rival m WHERE m.plan_id = c.plan_id OR m.kind = 'NO_REPLICA')
-           -- So may one that has become due.
+           -- So may one that has become due. What is on a database, and has had no look yet, comes behind this end: no index names
+           -- it by its plan alone.
            AND NOT EXISTS (SELECT FROM rowrun.task_run r
                            WHERE r.judge_at IS NOT NULL AND (r.plan_id IS NOT NULL OR r.database_id IS NOT NULL)
                              AND (coalesce(r.database_id, ''), coalesce(r.plan_id, 0), r.judge_at) >= ('', c.plan_id, timestamptz '-infinity')
