@@ -3126,7 +3126,7 @@ BEGIN
         SELECT array_agg(j.id), array_agg(j.claim), array_agg(j.status), array_agg(j.result), array_agg(j.retry),
                array_agg(CASE WHEN j.again THEN rowrun.next_run_id() END), bool_or(j.handled)
         INTO run_ids, claims, statuses, results, retries, successors, handled
-        FROM rowrun.judge_ends(run_ids, claims, statuses, results, retries) j;
+        FROM (SELECT * FROM rowrun.judge_ends(run_ids, claims, statuses, results, retries) ORDER BY id) j; -- successors come in that order too
     END IF;
     ended := rowrun.make_ended(run_ids, claims, statuses, results, successors, t);
     IF ended.of_plans THEN
@@ -6401,7 +6401,8 @@ BEGIN
         SELECT c.plan_id FROM candidate c LEFT JOIN locked l ON l.id = c.id GROUP BY c.plan_id
         HAVING bool_and(l.id IS NOT NULL) AND max(c.slots) <= most
            AND NOT EXISTS (SELECT FROM rival m WHERE m.plan_id = c.plan_id OR m.kind = 'NO_REPLICA')
-           -- So may one that has become due.
+           -- So may one that has become due. What is on a database, and has had no look yet, comes behind this end: no index names
+           -- it by its plan alone.
            AND NOT EXISTS (SELECT FROM rowrun.task_run r
                            WHERE r.judge_at IS NOT NULL AND (r.plan_id IS NOT NULL OR r.database_id IS NOT NULL)
                              AND (coalesce(r.database_id, ''), coalesce(r.plan_id, 0), r.judge_at) >= ('', c.plan_id, timestamptz '-infinity')
@@ -9103,7 +9104,8 @@ BEGIN
         IF NEW.status = 'PENDING' THEN
             PERFORM rowrun.mark_edited(NEW.database_id, NEW.run_at < OLD.run_at);
             NEW.cause := NULL;
-            NEW.judge_at := NEW.run_at;
+            -- As at its INSERT: a run of a plan that is put off before its first look may still end what a failure held back.
+            NEW.judge_at := CASE WHEN NEW.plan_id IS NULL THEN NEW.run_at ELSE least(NEW.run_at, t) END;
         END IF;
     END IF;
 
@@ -11736,7 +11738,7 @@ CREATE TABLE rowrun.schema_object (
 -- Name: TABLE schema_object; Type: COMMENT; Schema: rowrun; Owner: -
 --
 
-COMMENT ON TABLE rowrun.schema_object IS 'What the schema was made of, for `rowrun doctor`. Migrations: 4c51c78a8a333d9f';
+COMMENT ON TABLE rowrun.schema_object IS 'What the schema was made of, for `rowrun doctor`. Migrations: 05a849e3e2cc2c39';
 
 
 --
@@ -12363,7 +12365,7 @@ INSERT INTO rowrun.code_object VALUES ('function rowrun.unstarted(rowrun.task_ru
 INSERT INTO rowrun.code_object VALUES ('function rowrun.is_blocked_at_insert(rowrun.task_run, timestamptz, boolean)', 'e692bde5eb05daa13c74dfbcdc966915', 25, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_fill()', '828b9dca9d7eb491df98b7e5c94f1e04', 26, NULL);
 INSERT INTO rowrun.code_object VALUES ('trigger task_run_fill ON rowrun.task_run', '318372db143b0572f14f6e0ec43e59a5', 27, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_guard()', '905d029e299d7603333908a336070680', 28, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_guard()', '64c9383004b62ce0b75b8d238dd898e6', 28, NULL);
 INSERT INTO rowrun.code_object VALUES ('trigger task_run_guard ON rowrun.task_run', '726df5607d3fd6f33d65988ab7609b2a', 29, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.task_run_fixed()', '031b904191366c1d31e6bf4248514f3f', 30, NULL);
 INSERT INTO rowrun.code_object VALUES ('trigger task_run_fixed ON rowrun.task_run', 'c7d0bb6195c05e48479a86c417626beb', 31, NULL);
@@ -12445,10 +12447,10 @@ INSERT INTO rowrun.code_object VALUES ('function rowrun.make_ended(bigint[], uui
 INSERT INTO rowrun.code_object VALUES ('function rowrun.insert_successors(bigint[], text[], bigint[], timestamptz)', '0694fd08a049f5b0866d2634da934787', 107, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.lock_promotion()', '38d9dd901eaebdcf39faaccbb53f6766', 108, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.promote_next_version(text[], rowrun.claim_request)', '872e5781a1c4eee6ed4e0a5debbb8744', 109, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.promote_next_of_plans(bigint[], integer, rowrun.claim_request)', '89eb6f3e564fe25ac5d40f6a55496da6', 110, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.promote_next_of_plans(bigint[], integer, rowrun.claim_request)', 'c5c335ca1730c7411031f38fb06eb8e1', 110, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.next_run_id()', '3f06e2216078e37e55b2dba82ae9b5fa', 111, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.next_log_id()', '67fb5a66b510526e850f0019d2dfad3d', 112, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.end_batch(bigint[], uuid[], text[], jsonb[], text[], bigint[], boolean)', 'a7264a7d8614693cd1099b2e8b7b6227', 113, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.end_batch(bigint[], uuid[], text[], jsonb[], text[], bigint[], boolean)', 'e48a2a24b4a2c4ef313b9849749147d9', 113, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.end_runs(bigint[], uuid[], text[], jsonb[], text[], bigint[])', '4d244a38d277e4409edd39e557618a8f', 114, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.check_isolation()', 'ccf59a9fda092938222c988f5e2c5d01', 115, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.define_task(text, text, jsonb, text, text, text, boolean, integer, interval, interval, integer, interval, text, jsonb)', '8b17fa17b3c659b70c50701b573dd638', 116, NULL);
@@ -12631,45 +12633,45 @@ INSERT INTO rowrun.code_object VALUES ('grants grants/excess', '42806fabe1015e1a
 -- Data for Name: code_version; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.code_version VALUES (true, 1, '2994519812ab5809cb0700b8f194465d', '2026-11-23 15:38:15.496628+00');
+INSERT INTO rowrun.code_version VALUES (true, 1, 'bc64ca8f235578063f3e1cb02f8286b5', '2026-11-23 16:21:29.557744+00');
 
 
 --
 -- Data for Name: deployment; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.deployment VALUES (true, '31e142b0-1fd6-42ee-931a-078fdc5ef599', '2026-11-23 15:38:15.040752+00', NULL, NULL, 7711168769571638589, 66861, 1);
+INSERT INTO rowrun.deployment VALUES (true, '9a369f1b-eacf-44b4-8951-c8a58169d375', '2026-11-23 16:21:29.039207+00', NULL, NULL, 7711168769571638589, 67712, 1);
 
 
 --
 -- Data for Name: gate_mark; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (1, 'NO_REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-23 15:38:16.222632+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (2, 'NO_REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-23 15:38:16.223074+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (3, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 15:38:16.256035+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (4, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 15:38:16.256635+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (5, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-23 15:38:16.257719+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (6, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-23 15:38:16.257812+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (7, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 15:38:16.271349+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (8, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-23 15:38:16.272734+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (9, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-23 15:38:16.276168+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (10, 'DEPENDENCY', NULL, NULL, NULL, 11, NULL, NULL, NULL, '2026-11-23 15:38:16.284928+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (11, 'PLAN', NULL, NULL, 1, NULL, NULL, false, NULL, '2026-11-23 15:38:16.285185+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (1, 'NO_REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-23 16:21:30.150871+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (2, 'NO_REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-23 16:21:30.151455+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (3, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 16:21:30.196138+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (4, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 16:21:30.196988+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (5, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-23 16:21:30.198437+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (6, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-23 16:21:30.198578+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (7, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 16:21:30.216814+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (8, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-23 16:21:30.218778+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (9, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-23 16:21:30.223853+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (10, 'DEPENDENCY', NULL, NULL, NULL, 11, NULL, NULL, NULL, '2026-11-23 16:21:30.235632+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (11, 'PLAN', NULL, NULL, 1, NULL, NULL, false, NULL, '2026-11-23 16:21:30.235871+00');
 
 
 --
 -- Data for Name: migration; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.migration VALUES (1, '2026-11-23 15:38:15.040752+00', 'b70a3dc4a381bace511c02bed086e09d93ef4835ad5a557caa1edf768b7e2e28');
-INSERT INTO rowrun.migration VALUES (2, '2026-11-23 15:38:15.166033+00', '8bc882226c70f7766592c9800ed3983cca0db46231ee8244e630f88154458dd1');
-INSERT INTO rowrun.migration VALUES (3, '2026-11-23 15:38:15.200345+00', '375cfd27ffa9510958576b0a9f6843b5058811141a6483b28d2cc676624ab2e7');
-INSERT INTO rowrun.migration VALUES (4, '2026-11-23 15:38:15.24671+00', '6808320d466e9fc1f608c3f3c15ec7fe9272c6f5c74536344b3716888f2594d8');
-INSERT INTO rowrun.migration VALUES (5, '2026-11-23 15:38:15.306305+00', 'd99a87d393a4f625ed11a4af1d9f1fa580331f3423f123442a7dc04132a2b260');
-INSERT INTO rowrun.migration VALUES (6, '2026-11-23 15:38:15.365772+00', '7aa251e98cb14b351f35ae6262d55a64f8371197cd303177bfbde5d37feadbc4');
-INSERT INTO rowrun.migration VALUES (7, '2026-11-23 15:38:15.41795+00', '221f57dc757f2f8fb660e4f5e120a4e9e32f5eb37a77b7c5fbab56fa05b1914a');
-INSERT INTO rowrun.migration VALUES (8, '2026-11-23 15:38:15.455055+00', 'a320cf926dc9f98c50ce03acab45885a5b04a75efc78d59b09ecdca32b88dbc4');
+INSERT INTO rowrun.migration VALUES (1, '2026-11-23 16:21:29.039207+00', 'b70a3dc4a381bace511c02bed086e09d93ef4835ad5a557caa1edf768b7e2e28');
+INSERT INTO rowrun.migration VALUES (2, '2026-11-23 16:21:29.351058+00', '8bc882226c70f7766592c9800ed3983cca0db46231ee8244e630f88154458dd1');
+INSERT INTO rowrun.migration VALUES (3, '2026-11-23 16:21:29.392222+00', '375cfd27ffa9510958576b0a9f6843b5058811141a6483b28d2cc676624ab2e7');
+INSERT INTO rowrun.migration VALUES (4, '2026-11-23 16:21:29.419088+00', '6808320d466e9fc1f608c3f3c15ec7fe9272c6f5c74536344b3716888f2594d8');
+INSERT INTO rowrun.migration VALUES (5, '2026-11-23 16:21:29.431004+00', 'd99a87d393a4f625ed11a4af1d9f1fa580331f3423f123442a7dc04132a2b260');
+INSERT INTO rowrun.migration VALUES (6, '2026-11-23 16:21:29.459106+00', '7aa251e98cb14b351f35ae6262d55a64f8371197cd303177bfbde5d37feadbc4');
+INSERT INTO rowrun.migration VALUES (7, '2026-11-23 16:21:29.495166+00', '221f57dc757f2f8fb660e4f5e120a4e9e32f5eb37a77b7c5fbab56fa05b1914a');
+INSERT INTO rowrun.migration VALUES (8, '2026-11-23 16:21:29.530068+00', 'a320cf926dc9f98c50ce03acab45885a5b04a75efc78d59b09ecdca32b88dbc4');
 
 
 --
@@ -12682,9 +12684,9 @@ INSERT INTO rowrun.migration VALUES (8, '2026-11-23 15:38:15.455055+00', 'a320cf
 -- Data for Name: plan; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.plan VALUES (1, 'default', 'in every state', 3, 'STOP_DATABASE', false, 1, '2026-11-23 15:38:16.226499+00', 0, 0);
-INSERT INTO rowrun.plan VALUES (2, 'default', 'complete', NULL, 'STOP_DATABASE', false, 1, '2026-11-23 15:38:16.226499+00', 0, 0);
-INSERT INTO rowrun.plan VALUES (3, 'default', 'failed', NULL, 'STOP_DATABASE', false, 1, '2026-11-23 15:38:16.226499+00', 0, 0);
+INSERT INTO rowrun.plan VALUES (1, 'default', 'in every state', 3, 'STOP_DATABASE', false, 1, '2026-11-23 16:21:30.155281+00', 0, 0);
+INSERT INTO rowrun.plan VALUES (2, 'default', 'complete', NULL, 'STOP_DATABASE', false, 1, '2026-11-23 16:21:30.155281+00', 0, 0);
+INSERT INTO rowrun.plan VALUES (3, 'default', 'failed', NULL, 'STOP_DATABASE', false, 1, '2026-11-23 16:21:30.155281+00', 0, 0);
 
 
 --
@@ -12698,8 +12700,8 @@ INSERT INTO rowrun.promotion_lock VALUES (1);
 -- Data for Name: replica_heartbeat; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.replica_heartbeat VALUES ('dump-1', '2026-11-23 15:38:16.219229+00', 'alive', '', '', '2026-11-23 15:38:16.219229+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP,SQL,DATABASE_MIGRATE}', '{orders}', '{}', 0, 0, NULL, NULL, false, 'worker');
-INSERT INTO rowrun.replica_heartbeat VALUES ('dump-2', '2026-11-22 15:38:16.219229+00', 'gone', '', '', '2026-11-23 15:38:16.219229+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP}', '{}', '{}', 0, 0, NULL, NULL, false, 'worker');
+INSERT INTO rowrun.replica_heartbeat VALUES ('dump-1', '2026-11-23 16:21:30.146895+00', 'alive', '', '', '2026-11-23 16:21:30.146895+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP,SQL,DATABASE_MIGRATE}', '{orders}', '{}', 0, 0, NULL, NULL, false, 'worker');
+INSERT INTO rowrun.replica_heartbeat VALUES ('dump-2', '2026-11-22 16:21:30.146895+00', 'gone', '', '', '2026-11-23 16:21:30.146895+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP}', '{}', '{}', 0, 0, NULL, NULL, false, 'worker');
 
 
 --
@@ -12907,7 +12909,7 @@ INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.unstarted(rowrun.ta
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.is_blocked_at_insert(rowrun.task_run,timestamp with time zone,boolean)', '9c708b7dc004dfa8e4bd182d0ef7d2df');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_fill()', 'a2c696458e7543e2a654d861a41c4cf3');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_run_fill ON rowrun.task_run', 'd0599eacf3fcfe93dd5b12139ccaa81c');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_guard()', '2dc716bf51a6087e4680648f9869fdf0');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_guard()', '43fe9961b1713c5c6fd9e77c136f395d');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_run_guard ON rowrun.task_run', 'ca2ba7f255d42257e64c124b8a6a66fa');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.task_run_fixed()', '2c76bab2e1a9fde2f0e186254dc0ec3d');
 INSERT INTO rowrun.schema_object VALUES ('trigger', 'task_run_fixed ON rowrun.task_run', '51fc360e232bd9093bf4f0aa3ae8f0f1');
@@ -12989,10 +12991,10 @@ INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.make_ended(bigint[]
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.insert_successors(bigint[],text[],bigint[],timestamp with time zone)', '183c6de7a21c13d544be7461b1f07da5');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.lock_promotion()', '3fd00a979edb1f960ac924ea71fa30a8');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.promote_next_version(text[],rowrun.claim_request)', '5adc87e1454799fbdd42b641013918ed');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.promote_next_of_plans(bigint[],integer,rowrun.claim_request)', '43d122ecabc55b239346daae92f111ff');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.promote_next_of_plans(bigint[],integer,rowrun.claim_request)', '7ea743fab544d40955bd9f7f7f84cf94');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.next_run_id()', '9a2a2b4fc40b106dcf26efa7ace46edc');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.next_log_id()', 'ef386a29ead92615c48b72397e8d822c');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.end_batch(bigint[],uuid[],text[],jsonb[],text[],bigint[],boolean)', 'd624373bccfc2ee0946bb6fa55b64341');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.end_batch(bigint[],uuid[],text[],jsonb[],text[],bigint[],boolean)', '1bdba5ce0a8bb6584fbc14726fe0c3e9');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.end_runs(bigint[],uuid[],text[],jsonb[],text[],bigint[])', 'dbb6b968e857e4134ad803a7b93047eb');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.check_isolation()', '2ed02bd8297be8a7b612137b0c8d26a6');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.define_task(text,text,jsonb,text,text,text,boolean,integer,interval,interval,integer,interval,text,jsonb)', '1cd017db16c59a521fc3ddb97ce4b4ff');
@@ -13451,7 +13453,7 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.worker_request'
 -- Data for Name: stream_note; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.stream_note OVERRIDING SYSTEM VALUE VALUES (1, '2026-11-23 15:38:16.294479+00', 'warn', 'task_type.orphaned', 'kept', '{}', NULL);
+INSERT INTO rowrun.stream_note OVERRIDING SYSTEM VALUE VALUES (1, '2026-11-23 16:21:30.244427+00', 'warn', 'task_type.orphaned', 'kept', '{}', NULL);
 
 
 --
@@ -13464,21 +13466,21 @@ INSERT INTO rowrun.stream_note OVERRIDING SYSTEM VALUE VALUES (1, '2026-11-23 15
 -- Data for Name: task; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task VALUES (1, NULL, 'no plan', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 15:38:16.227799+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
-INSERT INTO rowrun.task VALUES (2, NULL, 'handler', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 15:38:16.227799+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
-INSERT INTO rowrun.task VALUES (3, NULL, 'handled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 3, '00:00:10', 'FAIL', 'handler', false, false, NULL, NULL, '{"team": "a"}', '2026-11-23 15:38:16.231099+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
-INSERT INTO rowrun.task VALUES (4, NULL, 'scheduled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 15:38:16.233414+00', DEFAULT, NULL, NULL, NULL, '0 3 * * *', 'Europe/London', 'SKIP', NULL, NULL, 'QUEUE', NULL, NULL, '2026-11-23 15:38:16.234073+00', '{1,8,4294967294,8190,127,0,1}', 'info', NULL);
-INSERT INTO rowrun.task VALUES (5, 1, 'available', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 15:38:16.24567+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
-INSERT INTO rowrun.task VALUES (8, 1, 'none', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 15:38:16.24567+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
-INSERT INTO rowrun.task VALUES (9, 1, 'pending', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 15:38:16.24567+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
-INSERT INTO rowrun.task VALUES (10, 1, 'running', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 15:38:16.24567+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
-INSERT INTO rowrun.task VALUES (12, 1, 'migrate 1.10', 'DATABASE_MIGRATE', 'default', 'orders', '1.10', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 15:38:16.24776+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
-INSERT INTO rowrun.task VALUES (13, 1, 'migrate 1.9', 'DATABASE_MIGRATE', 'default', 'orders', '1.9', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 15:38:16.24776+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
-INSERT INTO rowrun.task VALUES (7, 1, 'done', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 15:38:16.24567+00', DEFAULT, 'DONE', NULL, 4, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
-INSERT INTO rowrun.task VALUES (14, 2, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 15:38:16.249845+00', DEFAULT, 'DONE', NULL, 9, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
-INSERT INTO rowrun.task VALUES (15, 3, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 15:38:16.249845+00', DEFAULT, 'FAILED', 1, 10, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
-INSERT INTO rowrun.task VALUES (6, 1, 'canceled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 15:38:16.24567+00', DEFAULT, 'CANCELED', NULL, 3, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
-INSERT INTO rowrun.task VALUES (11, 1, 'skipped', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, true, 'not wanted', NULL, '{}', '2026-11-23 15:38:16.24567+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (1, NULL, 'no plan', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 16:21:30.156849+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (2, NULL, 'handler', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 16:21:30.156849+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (3, NULL, 'handled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 3, '00:00:10', 'FAIL', 'handler', false, false, NULL, NULL, '{"team": "a"}', '2026-11-23 16:21:30.161504+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (4, NULL, 'scheduled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 16:21:30.164573+00', DEFAULT, NULL, NULL, NULL, '0 3 * * *', 'Europe/London', 'SKIP', NULL, NULL, 'QUEUE', NULL, NULL, '2026-11-23 16:21:30.165427+00', '{1,8,4294967294,8190,127,0,1}', 'info', NULL);
+INSERT INTO rowrun.task VALUES (5, 1, 'available', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 16:21:30.180556+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (8, 1, 'none', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 16:21:30.180556+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (9, 1, 'pending', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 16:21:30.180556+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (10, 1, 'running', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 16:21:30.180556+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (12, 1, 'migrate 1.10', 'DATABASE_MIGRATE', 'default', 'orders', '1.10', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 16:21:30.183654+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (13, 1, 'migrate 1.9', 'DATABASE_MIGRATE', 'default', 'orders', '1.9', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 16:21:30.183654+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (7, 1, 'done', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 16:21:30.180556+00', DEFAULT, 'DONE', NULL, 4, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (14, 2, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 16:21:30.186536+00', DEFAULT, 'DONE', NULL, 9, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (15, 3, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 16:21:30.186536+00', DEFAULT, 'FAILED', 1, 10, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (6, 1, 'canceled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 16:21:30.180556+00', DEFAULT, 'CANCELED', NULL, 3, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (11, 1, 'skipped', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, true, 'not wanted', NULL, '{}', '2026-11-23 16:21:30.180556+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
 
 
 --
@@ -13492,45 +13494,45 @@ INSERT INTO rowrun.task_dependency VALUES (9, 10);
 -- Data for Name: task_run; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task_run VALUES (1, 4, 0, NULL, 1, 'PENDING', '2026-11-24 03:00:00+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 15:38:16.233414+00', NULL, NULL, NULL, '2026-11-23 15:38:16.233414+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-24 03:00:00+00', 0, 0, NULL, NULL, '2026-11-24 03:00:00+00', '2026-11-24 03:01:00+00', NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (5, 9, 0, NULL, 5, 'PENDING', '2026-11-23 15:38:16.254707+00', '{"of": "pending"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 15:38:16.254707+00', NULL, NULL, NULL, '2026-11-23 15:38:16.254707+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-23 15:38:16.254707+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (7, 12, 0, NULL, 7, 'PENDING', '2026-11-23 15:38:16.254707+00', '{"of": "migrate 1.10"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.10', '2026-11-23 15:38:16.254707+00', NULL, NULL, NULL, '2026-11-23 15:38:16.254707+00', NULL, NULL, NULL, NULL, NULL, '{}', '0110210', true, NULL, NULL, NULL, '2026-11-23 15:38:16.254707+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (8, 13, 0, NULL, 8, 'PENDING', '2026-11-23 15:38:16.254707+00', '{"of": "migrate 1.9"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.9', '2026-11-23 15:38:16.254707+00', NULL, NULL, NULL, '2026-11-23 15:38:16.254707+00', NULL, NULL, NULL, NULL, NULL, '{}', '011019', true, NULL, NULL, NULL, '2026-11-23 15:38:16.254707+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (11, 1, 0, NULL, 11, 'PENDING', '2126-11-23 15:38:16.258646+00', '{}', 0, 'key 1', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 15:38:16.258646+00', NULL, NULL, NULL, '2026-11-23 15:38:16.258646+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2126-11-23 15:38:16.258646+00', 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (2, 5, 0, NULL, 2, 'AVAILABLE', '2026-11-23 15:38:16.254707+00', '{"of": "available"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 15:38:16.254707+00', '2026-11-23 15:38:16.262159+00', NULL, NULL, '2026-11-23 15:38:16.262159+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (12, 1, 0, NULL, 12, 'AVAILABLE', '2126-11-23 15:38:16.258646+00', '{}', 0, 'key 2', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 15:38:16.258646+00', '2026-11-23 15:38:16.263002+00', NULL, NULL, '2026-11-23 15:38:16.263002+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (6, 10, 0, NULL, 6, 'RUNNING', '2026-11-23 15:38:16.254707+00', '{"of": "running"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 15:38:16.254707+00', '2026-11-23 15:38:16.262898+00', '2026-11-23 15:38:16.266507+00', NULL, '2026-11-23 15:38:16.266507+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (13, 1, 0, NULL, 13, 'RUNNING', '2126-11-23 15:38:16.258646+00', '{}', 0, 'key 3', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 15:38:16.258646+00', '2026-11-23 15:38:16.263035+00', '2026-11-23 15:38:16.266853+00', NULL, '2026-11-23 15:38:16.266853+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (4, 7, 0, NULL, 4, 'DONE', '2026-11-23 15:38:16.254707+00', '{"of": "done"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 15:38:16.254707+00', '2026-11-23 15:38:16.262828+00', '2026-11-23 15:38:16.266055+00', '2026-11-23 15:38:16.26863+00', '2026-11-23 15:38:16.26863+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (9, 14, 0, NULL, 9, 'DONE', '2026-11-23 15:38:16.254707+00', '{"of": "only"}', 0, NULL, 'postgres', 2, 'NOOP', 'default', NULL, NULL, '2026-11-23 15:38:16.254707+00', '2026-11-23 15:38:16.262938+00', '2026-11-23 15:38:16.266656+00', '2026-11-23 15:38:16.268961+00', '2026-11-23 15:38:16.268961+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (14, 1, 0, NULL, 14, 'DONE', '2126-11-23 15:38:16.258646+00', '{}', 0, 'key 4', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 15:38:16.258646+00', '2026-11-23 15:38:16.263062+00', '2026-11-23 15:38:16.266931+00', '2026-11-23 15:38:16.269013+00', '2026-11-23 15:38:16.269013+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (10, 15, 0, NULL, 10, 'FAILED', '2026-11-23 15:38:16.254707+00', '{"of": "only"}', 0, NULL, 'postgres', 3, 'NOOP', 'default', NULL, NULL, '2026-11-23 15:38:16.254707+00', '2026-11-23 15:38:16.262969+00', '2026-11-23 15:38:16.266746+00', '2026-11-23 15:38:16.273889+00', '2026-11-23 15:38:16.273889+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (15, 1, 0, NULL, 15, 'FAILED', '2126-11-23 15:38:16.258646+00', '{}', 0, 'key 5', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 15:38:16.258646+00', '2026-11-23 15:38:16.263086+00', '2026-11-23 15:38:16.267006+00', '2026-11-23 15:38:16.274103+00', '2026-11-23 15:38:16.274103+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (16, 1, 0, NULL, 16, 'CANCELED', '2126-11-23 15:38:16.258646+00', '{}', 0, 'key 6', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 15:38:16.258646+00', NULL, NULL, '2026-11-23 15:38:16.279871+00', '2026-11-23 15:38:16.279871+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (3, 6, 0, NULL, 3, 'CANCELED', '2026-11-23 15:38:16.254707+00', '{"of": "canceled"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 15:38:16.254707+00', NULL, NULL, '2026-11-23 15:38:16.280132+00', '2026-11-23 15:38:16.280132+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (17, 3, 0, NULL, 17, 'FAILED', '2126-11-23 15:38:16.260484+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 15:38:16.260484+00', '2026-11-23 15:38:16.263112+00', '2026-11-23 15:38:16.267046+00', '2026-11-23 15:38:16.274173+00', '2026-11-23 15:38:16.274173+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, NULL, true, NULL, NULL, 0, 0, 18, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (18, 3, 1, 17, 17, 'AVAILABLE', '2026-11-23 15:38:16.285826+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 15:38:16.285826+00', '2026-11-23 15:38:16.289802+00', NULL, NULL, '2026-11-23 15:38:16.285826+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, 'UNTOLD', NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (1, 4, 0, NULL, 1, 'PENDING', '2026-11-24 03:00:00+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 16:21:30.164573+00', NULL, NULL, NULL, '2026-11-23 16:21:30.164573+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-24 03:00:00+00', 0, 0, NULL, NULL, '2026-11-24 03:00:00+00', '2026-11-24 03:01:00+00', NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (5, 9, 0, NULL, 5, 'PENDING', '2026-11-23 16:21:30.194215+00', '{"of": "pending"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 16:21:30.194215+00', NULL, NULL, NULL, '2026-11-23 16:21:30.194215+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-23 16:21:30.194215+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (7, 12, 0, NULL, 7, 'PENDING', '2026-11-23 16:21:30.194215+00', '{"of": "migrate 1.10"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.10', '2026-11-23 16:21:30.194215+00', NULL, NULL, NULL, '2026-11-23 16:21:30.194215+00', NULL, NULL, NULL, NULL, NULL, '{}', '0110210', true, NULL, NULL, NULL, '2026-11-23 16:21:30.194215+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (8, 13, 0, NULL, 8, 'PENDING', '2026-11-23 16:21:30.194215+00', '{"of": "migrate 1.9"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.9', '2026-11-23 16:21:30.194215+00', NULL, NULL, NULL, '2026-11-23 16:21:30.194215+00', NULL, NULL, NULL, NULL, NULL, '{}', '011019', true, NULL, NULL, NULL, '2026-11-23 16:21:30.194215+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (11, 1, 0, NULL, 11, 'PENDING', '2126-11-23 16:21:30.199789+00', '{}', 0, 'key 1', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 16:21:30.199789+00', NULL, NULL, NULL, '2026-11-23 16:21:30.199789+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2126-11-23 16:21:30.199789+00', 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (2, 5, 0, NULL, 2, 'AVAILABLE', '2026-11-23 16:21:30.194215+00', '{"of": "available"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 16:21:30.194215+00', '2026-11-23 16:21:30.20481+00', NULL, NULL, '2026-11-23 16:21:30.20481+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (12, 1, 0, NULL, 12, 'AVAILABLE', '2126-11-23 16:21:30.199789+00', '{}', 0, 'key 2', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 16:21:30.199789+00', '2026-11-23 16:21:30.20599+00', NULL, NULL, '2026-11-23 16:21:30.20599+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (6, 10, 0, NULL, 6, 'RUNNING', '2026-11-23 16:21:30.194215+00', '{"of": "running"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 16:21:30.194215+00', '2026-11-23 16:21:30.205822+00', '2026-11-23 16:21:30.210293+00', NULL, '2026-11-23 16:21:30.210293+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (13, 1, 0, NULL, 13, 'RUNNING', '2126-11-23 16:21:30.199789+00', '{}', 0, 'key 3', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 16:21:30.199789+00', '2026-11-23 16:21:30.206032+00', '2026-11-23 16:21:30.210674+00', NULL, '2026-11-23 16:21:30.210674+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (4, 7, 0, NULL, 4, 'DONE', '2026-11-23 16:21:30.194215+00', '{"of": "done"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 16:21:30.194215+00', '2026-11-23 16:21:30.205726+00', '2026-11-23 16:21:30.209791+00', '2026-11-23 16:21:30.21296+00', '2026-11-23 16:21:30.21296+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (9, 14, 0, NULL, 9, 'DONE', '2026-11-23 16:21:30.194215+00', '{"of": "only"}', 0, NULL, 'postgres', 2, 'NOOP', 'default', NULL, NULL, '2026-11-23 16:21:30.194215+00', '2026-11-23 16:21:30.205888+00', '2026-11-23 16:21:30.210485+00', '2026-11-23 16:21:30.21342+00', '2026-11-23 16:21:30.21342+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (14, 1, 0, NULL, 14, 'DONE', '2126-11-23 16:21:30.199789+00', '{}', 0, 'key 4', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 16:21:30.199789+00', '2026-11-23 16:21:30.206067+00', '2026-11-23 16:21:30.210756+00', '2026-11-23 16:21:30.213503+00', '2026-11-23 16:21:30.213503+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (10, 15, 0, NULL, 10, 'FAILED', '2026-11-23 16:21:30.194215+00', '{"of": "only"}', 0, NULL, 'postgres', 3, 'NOOP', 'default', NULL, NULL, '2026-11-23 16:21:30.194215+00', '2026-11-23 16:21:30.205941+00', '2026-11-23 16:21:30.210586+00', '2026-11-23 16:21:30.220539+00', '2026-11-23 16:21:30.220539+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (15, 1, 0, NULL, 15, 'FAILED', '2126-11-23 16:21:30.199789+00', '{}', 0, 'key 5', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 16:21:30.199789+00', '2026-11-23 16:21:30.2061+00', '2026-11-23 16:21:30.210872+00', '2026-11-23 16:21:30.220892+00', '2026-11-23 16:21:30.220892+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (16, 1, 0, NULL, 16, 'CANCELED', '2126-11-23 16:21:30.199789+00', '{}', 0, 'key 6', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 16:21:30.199789+00', NULL, NULL, '2026-11-23 16:21:30.229241+00', '2026-11-23 16:21:30.229241+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (3, 6, 0, NULL, 3, 'CANCELED', '2026-11-23 16:21:30.194215+00', '{"of": "canceled"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 16:21:30.194215+00', NULL, NULL, '2026-11-23 16:21:30.229686+00', '2026-11-23 16:21:30.229686+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (17, 3, 0, NULL, 17, 'FAILED', '2126-11-23 16:21:30.202222+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 16:21:30.202222+00', '2026-11-23 16:21:30.206134+00', '2026-11-23 16:21:30.210914+00', '2026-11-23 16:21:30.220971+00', '2026-11-23 16:21:30.220971+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, NULL, true, NULL, NULL, 0, 0, 18, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (18, 3, 1, 17, 17, 'AVAILABLE', '2026-11-23 16:21:30.236537+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 16:21:30.236537+00', '2026-11-23 16:21:30.239855+00', NULL, NULL, '2026-11-23 16:21:30.236537+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, 'UNTOLD', NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
 
 
 --
 -- Data for Name: task_run_log; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task_run_log VALUES (1, 1, '2026-11-23 15:38:16.292559+00', NULL, 'note', '{"text": "kept"}');
+INSERT INTO rowrun.task_run_log VALUES (1, 1, '2026-11-23 16:21:30.242623+00', NULL, 'note', '{"text": "kept"}');
 
 
 --
 -- Data for Name: task_type; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task_type VALUES ('OLD', true, NULL, NULL, '2026-11-23 15:38:16.293564+00');
+INSERT INTO rowrun.task_type VALUES ('OLD', true, NULL, NULL, '2026-11-23 16:21:30.243634+00');
 
 
 --
 -- Data for Name: webhook; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.webhook VALUES (1, 'default', 'hook', 'https://example.com/hook', NULL, '{PIPELINE_FAILED,PIPELINE_COMPLETED}', 'standard', true, '2026-11-23 15:38:16.223767+00', NULL);
+INSERT INTO rowrun.webhook VALUES (1, 'default', 'hook', 'https://example.com/hook', NULL, '{PIPELINE_FAILED,PIPELINE_COMPLETED}', 'standard', true, '2026-11-23 16:21:30.152145+00', NULL);
 
 
 --

@@ -30,7 +30,7 @@ BEGIN
         SELECT array_agg(j.id), array_agg(j.claim), array_agg(j.status), array_agg(j.result), array_agg(j.retry),
                array_agg(CASE WHEN j.again THEN rowrun.next_run_id() END), bool_or(j.handled)
         INTO run_ids, claims, statuses, results, retries, successors, handled
-        FROM rowrun.judge_ends(run_ids, claims, statuses, results, retries) j;
+        FROM (SELECT * FROM rowrun.judge_ends(run_ids, claims, statuses, results, retries) ORDER BY id) j; -- successors come in that order too
     END IF;
     ended := rowrun.make_ended(run_ids, claims, statuses, results, successors, t);
     IF ended.of_plans THEN

@@ -14,7 +14,8 @@ BEGIN
         IF NEW.status = 'PENDING' THEN
             PERFORM rowrun.mark_edited(NEW.database_id, NEW.run_at < OLD.run_at);
             NEW.cause := NULL;
-            NEW.judge_at := NEW.run_at;
+            -- As at its INSERT: a run of a plan that is put off before its first look may still end what a failure held back.
+            NEW.judge_at := CASE WHEN NEW.plan_id IS NULL THEN NEW.run_at ELSE least(NEW.run_at, t) END;
         END IF;
     END IF;
 
