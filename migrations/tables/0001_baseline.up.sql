@@ -591,7 +591,8 @@ CREATE TABLE rowrun.orphan_type (
     first_seen   timestamptz NOT NULL DEFAULT clock_timestamp(),
     announced_at timestamptz,
     pending      bigint NOT NULL,
-    available    bigint NOT NULL
+    available    bigint NOT NULL,
+    CONSTRAINT orphan_type_counts_what_is_there CHECK (pending >= 0 AND pending <= 1000000000000 AND available >= 0 AND available <= 1000000000000)
 );
 COMMENT ON TABLE rowrun.orphan_type IS 'Types of orphan_task_run as the last look found them, counted as far as that went.';
 COMMENT ON COLUMN rowrun.orphan_type.type IS 'Key.';
