@@ -51,10 +51,14 @@ func startCommand(t *testing.T, url string, variables map[string]string, args ..
 	addr, drained := make(chan string, 1), make(chan struct{})
 	go func() {
 		defer close(drained)
-		for lines := bufio.NewScanner(logs); lines.Scan(); {
+		for lines := bufio.NewReader(logs); ; { // no Scanner: it ends at a long line, and who writes the next would wait for ever
+			text, err := lines.ReadBytes('\n')
 			var line struct{ Message, Addr string }
-			if json.Unmarshal(lines.Bytes(), &line) == nil && line.Message == "HTTP server started" {
+			if json.Unmarshal(text, &line) == nil && line.Message == "HTTP server started" {
 				addr <- line.Addr
+			}
+			if err != nil {
+				return
 			}
 		}
 	}()
