@@ -47,10 +47,14 @@ type view struct {
 func (p *history) see(i int, promoted *runRow) *view {
 	at, gated := promoted.availableAt, promoted.gated()
 	v := &view{at: at, ofTask: map[int64][]int64{}, onDatabase: map[string][]int64{}, with: map[int64]*runRow{}}
+	own := i + 1 // what the commit itself has changed
+	if gated {
+		own = i
+	}
 	sure := func(j int) bool { return gated && p.commits[j].exact || !p.commits[j].visible.After(at) }
 	v.runs = collect(p.runs, i, i, sure)
-	v.tasks = collect(p.tasks, i, i+1, sure)
-	v.plans = collect(p.plans, i, i+1, sure)
+	v.tasks = collect(p.tasks, i, own, sure)
+	v.plans = collect(p.plans, i, own, sure)
 	v.deps = collect(p.deps, i, i, sure)
 	for _, id := range p.born {
 		for _, r := range v.runs[id] {

@@ -65,6 +65,10 @@ func runWorld(t *testing.T, seed uint64) (promoted, claimed int) {
 	for _, err := range failed {
 		require.NoError(t, err)
 	}
+	if n := w.multixacts.Load(); n > 0 {
+		require.Equal(t, int64(1), n, "the server refuses more than once in a world")
+		t.Log("PostgreSQL refused a statement: new multixact has more than one updating member")
+	}
 
 	conn, err := pgx.Connect(t.Context(), url)
 	require.NoError(t, err)

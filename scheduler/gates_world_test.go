@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -31,6 +32,8 @@ type world struct {
 	url   string
 	plans []int64
 	tasks []int64
+	// multixacts counts what refusedByServer knows.
+	multixacts atomic.Int64
 }
 
 func newWorld(t *testing.T, url string, seed uint64) *world {
@@ -112,7 +115,7 @@ func (w *world) write(ctx context.Context, rnd *rand.Rand, transactions int) err
 				break
 			}
 		}
-		if err != nil && !refused(err) {
+		if err != nil && !refused(err) && !w.refusedByServer(err) {
 			return err
 		}
 		if err == nil && rnd.IntN(3) == 0 {
@@ -130,13 +133,19 @@ func (w *world) write(ctx context.Context, rnd *rand.Rand, transactions int) err
 	return nil
 }
 
-// refused: a second run of a plan's task, a state in which that can't be done, a lock that wasn't to be had. Once in some thousand
-// worlds the server itself refuses an update whose row another transaction holds and a third one has given back.
+// refusedByServer is what PostgreSQL 15.18 said once in 500 worlds, for a reason that isn't known: a statement was refused, and
+// nothing was lost. It is counted and printed.
+func (w *world) refusedByServer(err error) bool {
+	known := store.SQLState(err) == "XX000" && strings.Contains(err.Error(), "new multixact has more than one updating member")
+	if known {
+		w.multixacts.Add(1)
+	}
+	return known
+}
+
+// refused: a second run of a plan's task, a state in which that can't be done, a lock that wasn't to be had.
 func refused(err error) bool {
 	code := store.SQLState(err)
-	if code == "XX000" && strings.Contains(err.Error(), "new multixact has more than one updating member") {
-		return true
-	}
 	return strings.HasPrefix(code, "RR0") || slices.Contains([]string{"23505", "23503", "40P01", "55P03", "P0002"}, code)
 }
 

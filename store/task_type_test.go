@@ -46,6 +46,8 @@ func TestOrphansAreNotedAtTheChangeAndDaily(t *testing.T) {
 		require.Equal(t, want, n)
 	}
 	look(0)
+	code, _ := refused(t, conn, `UPDATE rowrun.orphan_type SET pending = 9223372036854775807`)
+	require.Equal(t, "23514", code, "more than can be added up")
 	exec(t, conn, `UPDATE rowrun.orphan_type SET first_seen = first_seen - interval '2 minutes'`)
 	look(1)
 	look(0)

@@ -126,8 +126,8 @@ BEGIN
     END IF;
     IF cardinality(v.open_ids) > 0 THEN
         -- The same of sequential runs that are no candidates: a plan that has just given its last slot away holds them now.
-        -- What waits behind them in the same plan has no slot either; so who looks past a hundred of these may wait for the
-        -- database's next end, or a sweep.
+        -- Runs of the same plan that wait behind them have no slot either. Where the first hundred are of that plan, a run of
+        -- another one behind these waits for the next end on the database, or for a sweep.
         INSERT INTO gate_mark (kind, database_id)
         SELECT DISTINCT 'DATABASE', s.database_id
         FROM (SELECT DISTINCT r.plan_id FROM task_run r WHERE r.id = ANY (v.open_ids) AND num_nonnulls(r.plan_id) = 1) p
