@@ -51,6 +51,42 @@ func TestNobodyWaitsBehindARunOfABusyDatabaseWhoseSlotAnotherTook(t *testing.T) 
 	require.Equal(t, []string{"AVAILABLE", "RUNNING"}, query[[]string](t, conn, `SELECT array_agg(status ORDER BY status) FROM rowrun.task_run WHERE task_id = 1`))
 }
 
+// A sequential run that its database holds lets others go when its plan is held, also where its task was DONE before.
+func TestNobodyWaitsBehindAHeldRunOfATaskThatWasDone(t *testing.T) {
+	t.Parallel()
+	for name, hold := range map[string]string{
+		"paused": `UPDATE rowrun.plan SET paused = true`,
+		"failed": `SELECT count(*) FROM rowrun.end_runs(ARRAY(SELECT id FROM rowrun.task_run WHERE task_id = 2), '{NULL}', '{FAILED}', ARRAY['{}'::jsonb], '{FAILURE}')`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn := connect(t, storetest.New(t))
+			addReplica(t, conn, "r")
+			exec(t, conn, `INSERT INTO rowrun.plan (id, on_failure) VALUES (1, 'STOP')`)
+			exec(t, conn, `INSERT INTO rowrun.task (id, plan_id, type, database_id, sequential) VALUES
+				(1, NULL, 'NOOP', 'a', false), (2, 1, 'NOOP', NULL, false), (3, 1, 'NOOP', 'a', true)`)
+			start := func() {
+				promoteAll(t, conn)
+				exec(t, conn, `UPDATE rowrun.task_run SET status = 'RUNNING', replica_id = 'r' WHERE status = 'AVAILABLE'`)
+			}
+			exec(t, conn, `INSERT INTO rowrun.task_run (task_id) VALUES (2), (3)`)
+			start()
+			exec(t, conn, `SELECT count(*) FROM rowrun.end_runs(ARRAY(SELECT id FROM rowrun.task_run WHERE task_id = 3), '{NULL}', '{DONE}', ARRAY['{}'::jsonb], '{NONE}')`)
+			require.Equal(t, "DONE", query[string](t, conn, `SELECT outcome FROM rowrun.task WHERE id = 3`))
+			exec(t, conn, `INSERT INTO rowrun.task_run (task_id) VALUES (1)`)
+			start()
+			exec(t, conn, `INSERT INTO rowrun.task_run (task_id) VALUES (3)`)
+			promoteAll(t, conn)
+			exec(t, conn, `INSERT INTO rowrun.task_run (task_id) VALUES (1)`)
+			promoteAll(t, conn)
+			require.Equal(t, []string{"DATABASE", "DATABASE"}, query[[]string](t, conn, `SELECT array_agg(cause) FROM rowrun.task_run WHERE status = 'PENDING'`))
+			exec(t, conn, hold)
+			promoteAll(t, conn)
+			require.Equal(t, []string{"AVAILABLE", "RUNNING"}, query[[]string](t, conn, `SELECT array_agg(status ORDER BY status) FROM rowrun.task_run WHERE task_id = 1`))
+		})
+	}
+}
+
 // An AVAILABLE run that nobody takes keeps a slot, which is worth a word only where none is left.
 func TestASlotThatIsKeptIsNamedWhereNoneIsLeft(t *testing.T) {
 	t.Parallel()

@@ -2708,6 +2708,29 @@ COMMENT ON FUNCTION rowrun.database_stands(database_id text) IS 'Internal: the r
 
 
 --
+-- Name: databases_of_plans(bigint[]); Type: FUNCTION; Schema: rowrun; Owner: -
+--
+
+CREATE FUNCTION rowrun.databases_of_plans(plan_ids bigint[]) RETURNS TABLE(database_id text)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT DISTINCT w.database_id
+    FROM (unnest(databases_of_plans.plan_ids) p(id)
+      CROSS JOIN LATERAL ( SELECT r.database_id
+            FROM rowrun.task_run r
+           WHERE ((r.plan_id = p.id) AND (r.status = ANY (ARRAY['PENDING'::text, 'AVAILABLE'::text, 'RUNNING'::text])) AND (COALESCE(r.status, ''::text) = 'PENDING'::text) AND r.sequential AND (r.database_id IS NOT NULL))
+          OFFSET 0) w);
+END;
+
+
+--
+-- Name: FUNCTION databases_of_plans(plan_ids bigint[]); Type: COMMENT; Schema: rowrun; Owner: -
+--
+
+COMMENT ON FUNCTION rowrun.databases_of_plans(plan_ids bigint[]) IS 'Internal: databases on which sequential runs of these plans wait.';
+
+
+--
 -- Name: define_task(text, text, jsonb, text, text, text, boolean, integer, interval, interval, integer, interval, text, jsonb); Type: FUNCTION; Schema: rowrun; Owner: -
 --
 
@@ -5387,10 +5410,8 @@ CREATE FUNCTION rowrun.mark_stopped(plan_ids bigint[]) RETURNS void
     AS $$
 BEGIN
     INSERT INTO rowrun.gate_mark (kind, database_id)
-    SELECT DISTINCT 'DATABASE', k.database_id
-    FROM rowrun.plan p JOIN rowrun.task k ON k.plan_id = p.id
-    WHERE p.id = ANY (plan_ids) AND p.on_failure = 'STOP'
-      AND k.database_id IS NOT NULL AND k.sequential AND k.outcome IS DISTINCT FROM 'DONE';
+    SELECT 'DATABASE', d.database_id
+    FROM rowrun.databases_of_plans(ARRAY(SELECT p.id FROM rowrun.plan p WHERE p.id = ANY (plan_ids) AND p.on_failure = 'STOP')) d;
 END $$;
 
 
@@ -8260,9 +8281,7 @@ BEGIN
     END IF;
     IF cardinality(gates) > 0 THEN
         -- The sequential runs of these plans hold others back on their databases, or no more.
-        gate_dbs := ARRAY(SELECT DISTINCT k.database_id FROM task k
-                          WHERE k.plan_id = ANY (gates) AND k.database_id IS NOT NULL AND k.outcome IS DISTINCT FROM 'DONE'
-                            AND k.database_id <> ALL (databases));
+        gate_dbs := ARRAY(SELECT d.database_id FROM databases_of_plans(gates) d WHERE d.database_id <> ALL (databases));
         databases := databases || gate_dbs[1:most];
         IF cardinality(gate_dbs) > most THEN
             INSERT INTO gate_mark (kind, database_id) SELECT 'DATABASE', unnest(gate_dbs[most + 1:]);
@@ -11739,7 +11758,7 @@ CREATE TABLE rowrun.schema_object (
 -- Name: TABLE schema_object; Type: COMMENT; Schema: rowrun; Owner: -
 --
 
-COMMENT ON TABLE rowrun.schema_object IS 'What the schema was made of, for `rowrun doctor`. Migrations: 9b957f3c9cb4887d';
+COMMENT ON TABLE rowrun.schema_object IS 'What the schema was made of, for `rowrun doctor`. Migrations: a26d9b3755a5a5a9';
 
 
 --
@@ -12383,7 +12402,7 @@ INSERT INTO rowrun.code_object VALUES ('function rowrun.promotion_and_claim(rowr
 INSERT INTO rowrun.code_object VALUES ('function rowrun.announce_parts(text[])', 'e2dd719b285e056c08274d96752f2dcf', 42, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.announce(text[])', 'e56da283912d3faeb2309670036ae0be', 43, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.announce_one(text)', '62283bf2c6fbc3345a9b0a1dd4ac5c3a', 44, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_stopped(bigint[])', '300d01f03f751a69218e0e8a07af091f', 45, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_stopped(bigint[])', '84f8fa3f6b2c384dd0e7fe947f02fddd', 45, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_ended(bigint[], boolean)', 'c17bd543b9e16dd4ad45938253af586d', 46, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_edited(text, boolean)', 'a9592f532ef534804b002316ff0afca0', 47, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_ready(bigint)', 'fbb3f9b8e73cef6d8d3fcf9eb448d0cd', 48, NULL);
@@ -12415,264 +12434,265 @@ INSERT INTO rowrun.code_object VALUES ('function rowrun.may_take(rowrun.task_run
 INSERT INTO rowrun.code_object VALUES ('function rowrun.sequential_open(bigint, timestamptz)', '05ca9b28db804f0c5f5304656d46c9d5', 74, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.first_sequential(text, text, timestamptz, text[])', 'f2ab7ddecc9672eb3f87735e93ac0017', 75, NULL);
 INSERT INTO rowrun.code_object VALUES ('function rowrun.smallest_version(text)', '71cdf2bdcffaaf6fda790eb2796bef25', 76, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.own_cause(rowrun.task, timestamptz, timestamptz)', 'bd8ccc5796bc2ad5c926486652a837f5', 77, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.closed_gate(rowrun.task_run, boolean, timestamptz)', '58dcc0ea8bb1bcf350f69945b7f50a92', 78, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_room(bigint)', 'ae5ae4183263d956c07f5f337d35c9a6', 79, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.promote_runs(boolean, boolean, integer, rowrun.claim_request)', 'bbd8d7b36e186742bb50a7a44dd7ec13', 80, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.make_available(bigint[], timestamptz)', 'ae841d89947072cfdde9b800cdace6cd', 81, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.make_running(bigint[], timestamptz, rowrun.claim_request)', '55b9e4ebec2477fbad7ce5d16f8b9998', 82, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.let_start(bigint[], timestamptz, rowrun.claim_request)', '411d27bd06e49d51f1c633271253611c', 83, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.let_start_singly(bigint[], timestamptz, rowrun.claim_request)', '1931f8567553ce89dc01dc303cdccdb6', 84, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.write_causes(bigint[], text[])', 'cfc8f9775c859e9e5cb68f9febcf5976', 85, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.promote_ungated(timestamptz, integer, rowrun.claim_request)', '465ff00e8afb2102d615ddfb9a7a03b1', 86, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.asked_for(timestamptz)', 'c6b24ab034e8a5f5a05f73cb993ead9c', 87, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.take_marks(boolean, integer)', '321c2617f816da7de6d6f3809d3eb52c', 88, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.overlooked_databases(text[])', '69cb65c6186a43a5cced13e7d7ee4865', 89, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.overlooked_plans(bigint[])', 'a98630c9324d18c7000c761ced729901', 90, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.candidates(record, boolean, integer)', '52e17326cc632b965a509eaa47c0fe72', 91, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.first_looks(bigint[], timestamptz, integer)', 'cff676e704c0d42ec6deb1c23bf61ce9', 92, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_on_databases(text[])', '89dc8754243718d7230916b68dc557a6', 93, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_of_tasks(bigint[])', 'c57abf92a4a67091d8a2868b68ff69e4', 94, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_for_tasks(bigint[])', '8357d486398e56ea217a2a7a07d95f7e', 95, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_for_mends(jsonb)', '27220f4dbb70076c47fe39451b8543f0', 96, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_of_plans(bigint[], bigint[], integer)', 'd0eca983c6e7fd77bbd135be975b96c9', 97, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_for_replicas(timestamptz)', 'b52043e2064b276bba018fa2f57e3fab', 98, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.judge(bigint[], bigint[], timestamptz, bigint)', '1596df3d0080b8a15664580283bfc4f5', 99, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.verdicts_on(bigint[])', 'fe9cdb3b42f59d8bd71bac2c55817545', 100, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.apply_verdicts(record, rowrun.claim_request)', '097519983c3f7bb7b28233bd33e91135', 101, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_unseen_ends(bigint[], text[])', '8b892e4851d272499c4c1d1182d7bd75', 102, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.leave_marks(record, bigint[], text[])', '9a449d350ebcda0e18a8484937ee908e', 103, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.lock_plans_of_ends(bigint[], bigint[], text[])', 'cb8e32fe954a22a9ebf196208ac0bb41', 104, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.judge_ends(bigint[], uuid[], text[], jsonb[], text[])', '7282ce81fdb28cbe91b205865287356c', 105, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.make_ended(bigint[], uuid[], text[], jsonb[], bigint[], timestamptz)', '0aa0d9058ef60cf2dc9ae81a1268336a', 106, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.insert_successors(bigint[], text[], bigint[], timestamptz)', '0694fd08a049f5b0866d2634da934787', 107, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.lock_promotion()', '38d9dd901eaebdcf39faaccbb53f6766', 108, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.promote_next_version(text[], rowrun.claim_request)', '872e5781a1c4eee6ed4e0a5debbb8744', 109, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.promote_next_of_plans(bigint[], integer, rowrun.claim_request)', 'c5c335ca1730c7411031f38fb06eb8e1', 110, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.next_run_id()', '3f06e2216078e37e55b2dba82ae9b5fa', 111, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.next_log_id()', '67fb5a66b510526e850f0019d2dfad3d', 112, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.end_batch(bigint[], uuid[], text[], jsonb[], text[], bigint[], boolean)', 'e48a2a24b4a2c4ef313b9849749147d9', 113, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.end_runs(bigint[], uuid[], text[], jsonb[], text[], bigint[])', '4d244a38d277e4409edd39e557618a8f', 114, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.check_isolation()', 'ccf59a9fda092938222c988f5e2c5d01', 115, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.define_task(text, text, jsonb, text, text, text, boolean, integer, interval, interval, integer, interval, text, jsonb)', '8b17fa17b3c659b70c50701b573dd638', 116, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.create_plan(text, jsonb, text, integer, text)', '667f6140d1a7db0d99e209a7d8cb9155', 117, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.run_task(bigint, jsonb, timestamptz, integer, text)', 'eba9aaaf1049a7276fb53536587703c2', 118, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.run_task(text, jsonb, timestamptz, integer, text)', 'e3e1da01c9709dd222d629d6260f57a1', 119, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.run_tasks(bigint[], timestamptz)', '0d5a66f6e62028e6cefe59da993430b0', 120, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_run(bigint, text)', '79dbd2cc9559991597e179ae02c0016d', 121, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.retry_run(bigint)', '82da707a599bb76cff207e203043a38a', 122, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.abandon_run(bigint, text)', '10a76349af99e0ed9098ed660231bcd1', 123, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.report_progress(bigint, uuid, jsonb)', 'a21ec07c01cfe2942da741c9b2c12cdf', 124, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.complete_run(bigint, uuid, jsonb)', '560a9449bb9824f03a21eac0cfd9b249', 125, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.fail_run(bigint, uuid, text)', '7a52b0063982600a745add81b2fd4c32', 126, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_task(bigint)', '98996e3b8042ddd687a11670ad342d3e', 127, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_any_task(bigint)', '6b9489adf052ce071f2000f71824d0c1', 128, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_task(bigint)', '4f30b660f83234800d15cce9f88f0f2a', 129, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_plan(bigint)', '394269c09ff1632a9f21aae99b4fa56a', 130, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_any_plan(bigint)', '3b73f84acd5cbc58754f420be32afc0d', 131, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_plan(bigint)', '2ca5523f5ae6ab53624961f00989bbd2', 132, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_dependency(bigint, bigint)', '53b356c71f744e847019fbbfa95cdec4', 133, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_any_dependency(bigint, bigint)', '120af16eacbad9af3aef09e98d44c022', 134, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_dependency(bigint, bigint)', 'b891f0490cc5f144ef9d1a4cdff80f51', 135, NULL);
-INSERT INTO rowrun.code_object VALUES ('view rowrun.job', 'ea6aaa36a7ac40e2ece035da85f4fd66', 136, NULL);
-INSERT INTO rowrun.code_object VALUES ('view rowrun.task_status', 'b3f88727cb7754462331b1e450566bde', 137, NULL);
-INSERT INTO rowrun.code_object VALUES ('view rowrun.plan_status', 'fbbfa9cf2dba4f79511dd452249e7157', 138, NULL);
-INSERT INTO rowrun.code_object VALUES ('view rowrun.replica_status', 'd70b3f34d8ef74625fe0e4206929de97', 139, NULL);
-INSERT INTO rowrun.code_object VALUES ('view rowrun.failed_run', '309de8bca0fbdb2b45b652f94a5f714f', 140, NULL);
-INSERT INTO rowrun.code_object VALUES ('view rowrun.health', 'f4e36972b4006fa2cd1449ce64a00d4e', 141, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.ago(interval)', 'e3169506746f5e30d50d06712f33187b', 142, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.able_replicas(rowrun.task_run, timestamptz)', 'cb0dfafdf027d000352bfe2d20d217df', 143, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.database_stands(text)', '0fd98b489c803919e96b5a68cdca6f9f', 144, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.other_versions(text, text)', '40ab0605917a58dd1b693fe3ec93f72b', 145, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.stuck_on_database(text, timestamptz)', '2c47d729863ac416f89b9ca38555f9d4', 146, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.sequential_ahead(text, text, timestamptz)', 'e1a6d875b1a8cca2a63b268c06997e25', 147, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for_database(bigint[], timestamptz)', 'ed5b6ef4a0bfc0af44baad487b0ac7db', 148, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_stands(bigint, timestamptz)', 'e0cfd03619fa13b06cd117ab2ba5d72f', 149, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.failed_task(bigint, text)', '30edb095787d5de972b9289e586a9fe9', 150, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.tasks_ahead(bigint)', '59e6c53b6dd3bdd1a98c1598f4b784aa', 151, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for_plan(bigint[], timestamptz)', '81566fe5f59d40d7ffe31c7cc10d2170', 152, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.kind_stands(text, text, text, jsonb, timestamptz, boolean)', '49609216cb48c6359768e328347798cc', 153, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for_replica(bigint[], timestamptz)', '0d17b36fc66cadcbb2c09b131887a20f', 154, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.passed_by(bigint[], timestamptz)', 'f2ba88c501dd8907c84e8cdfc5b35ad4', 155, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_runs(bigint[])', '5d5f48aba8a5068d2ac2b6da76aa16fc', 156, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_pages()', '1008ba1c44f69a5b5fa97a66eed5c9e6', 157, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for(bigint[])', '36fd0166504319a1551cd021c2909ee1', 158, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting(bigint)', 'f99b53dd0d1f8472c820743cdb239600', 159, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.next_delivery_id()', 'b060dc5d3283d391296e481d16d7eb08', 160, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_fill()', '16b93698265cb3a35a6da1f833d00c13', 161, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger webhook_fill ON rowrun.webhook', 'fcf8b5ed257def35f0ad8e80b0a252f8', 162, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_filter()', '30e44c4bc6785589775f1c63e97defbf', 163, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger webhook_filter ON rowrun.webhook', 'c277d765bba37d914a4d8817f05e3e36', 164, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.filter_fits(jsonb, bigint, text, text, text, jsonb)', '7db8fe4b999642219f97ce4196620c2a', 165, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.chat_message(jsonb)', 'f02042a8626d4094f1ce7d78fb212cf0', 166, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.chat_line(text)', '63b39ba471019f09c06ed87a59a342b5', 167, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.slack_text(text)', '69d41a0a31e783069696716f05337592', 168, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.slack_body(text, text, text[], text)', '0ee0754f7f3c04dd6805cffd05cd2ad8', 169, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.teams_text(text, jsonb)', '792ff2104d1b16e786c6a3f9c2eb79c7', 170, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.teams_body(text, text, text[], text)', '97661a68ec21dac526e7533176b1437d', 171, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.discord_text(text)', 'f605f3c3a11e2aab806ebf920492a2a3', 172, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.discord_body(text, text, text[], text, text)', 'e2f3aa2d9e28236b299fc90964fe8eab', 173, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_body(text, text, text, text)', '783756791fe47d9c0f7cb9ad04c49e58', 174, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_content_type(text)', '71681d28c37b4dbb99bd5ee09376fc56', 175, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.address_event(bigint[], text, bigint, integer, text)', 'f9ad1cff381b4d06139599da6e059918', 176, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.address_task_event(bigint[], text, bigint, bigint, bigint, text, text)', 'c66f061cf3d6521a01320491f598457f', 177, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_called(bigint, text)', 'e38c621418b6624e1ee5274b232c667c', 178, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.announce_failures(bigint[])', 'ef54e7e80ab49eb904037a99799b601f', 179, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.announce_pause(bigint)', '6581af45dae9b56b2dfb012fdc13ea80', 180, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.announce_orphans(text[])', '3c711edef6a853391a13c26269fb1279', 181, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_changed()', 'c418df9be2d4c5184a122ea5437f7a04', 182, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger webhook_changed ON rowrun.webhook', '02c179264815b016aa3d3fb6fcbba0d7', 183, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger webhook_delivery_changed ON rowrun.webhook_delivery', '4be76b7afd68c3a7e922abfaeb487a01', 184, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_deleted()', '51f27b2ab46d7cfdcb7498486cc1c022', 185, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger webhook_deleted ON rowrun.webhook', '99865f30fd49ca6d26dd2bb2abc42c78', 186, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_webhook(bigint)', 'dd3b7cb9f9e6d3563fc492b5e6e235a7', 187, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.due_event(rowrun.plan)', '904f100dad7be73f6c33048b398a9259', 188, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_message(rowrun.plan, text)', '109479d041a15c2f4053f924a01edd14', 189, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.announce_plans(bigint[])', '10846e54b6622c66cf82574e9e596856', 190, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.begin_round(bigint, integer, boolean)', '7e359607beef09124f26303e701d511b', 191, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.next_rounds(bigint[])', '48763f3d8816c995bd331ed460161eaa', 192, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.begin_rounds(bigint[], boolean)', 'fcee58bb319fd53f1a3b590efbcf9283', 193, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.settle_plans(bigint[], jsonb, boolean)', 'f90449bff5c9bfa3ead900250f8a9d6e', 194, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.check_plan(bigint)', 'e5d5111ec90e7e03cc856f02574d7feb', 195, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.run_plan(bigint)', '7c96fb2708df6ce21ad136da3e605190', 196, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.retry_plan(bigint)', '19c7901d46f481a46dda126b65113499', 197, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_plan(bigint, text)', '8fda9146adc8371e72d72576fc106da7', 198, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.set_skipped(bigint, boolean, text)', '2ff53f25ee1a4593b4c6edc603501ccf', 199, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.skip_task(bigint, text)', '3e7ca83a3336a03e7a9ee7be70cbedbe', 200, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.unskip_task(bigint)', '625284c096d21284ea17d77325186696', 201, NULL);
-INSERT INTO rowrun.code_object VALUES ('publication rowrun_stream', '328c87449a7de51d55c62437631119d1', 202, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.cron_field(text, text, integer, integer, text[])', '845e32d697982e6a20083a5ca240339b', 203, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.go_duration(text)', '64552a711fae61a7dcb7b6272e99ca40', 204, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.cron_local(bigint, bigint, bigint, bigint, bigint, boolean, timestamp)', 'ae4d16c125f6a881471dfb0ea0cba849', 205, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.utc_offset(text, timestamptz)', '3bb3711395543d0e86276f695bf12252', 206, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.clock_change(text, timestamptz, timestamptz)', '67f4248f17f2efbf786ba0bb4b641473', 207, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.parse_schedule(text)', '28b693b8ff67046df0ff60045a90983e', 208, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.tick_after(bigint[], text, timestamptz, timestamptz)', 'ccb3defa3a43e7c45327494ca7310a03', 209, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.next_tick(text, text, timestamptz, timestamptz)', '8a90a8443e4a6dc3bf36d8b53b5a73e4', 210, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_schedule_fill()', '4c4b9fe6a8197865a2de132e97cec225', 211, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.known_zone(text)', '0ee0bab582c6ad0975f481b665ce958b', 212, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_author_schedule ON rowrun.task', '365ae4bc91892e67018741af642d403c', 213, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_schedule_fill ON rowrun.task', '4f5938b8b2e8253ea27bdf4cdba45536', 214, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_schedule_refill ON rowrun.task', '0f6f7dcc185eaddd8edc6a6014d96a9e', 215, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.tick_that_follows(rowrun.task, rowrun.task_run, timestamptz)', '3071994bc6585d5c210197810006871c', 216, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.missed_at(rowrun.task, timestamptz)', '7d1480ac39498c24837b2a00fa88c0f5', 217, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.pause_schedule(bigint, text)', 'ea96a2020728e95449f04595faa1e925', 218, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_after(bigint[])', '8d46a2d6d17ad99871fa81a0d170c0bf', 219, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_ended(bigint[], bigint[])', '7d5d59812f872beb87ce91a9ecbbda9a', 220, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_tick(bigint, text)', 'e6622a69b86c580424214302765b06b3', 221, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_task(bigint, boolean, boolean)', 'becc4945ed5529321a2fd31cdd801ca9', 222, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_scheduled()', 'ef00b1d4574b73b37480a1c7db2e1e8a', 223, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_scheduled ON rowrun.task', '525836fd40934262c1fcf108ffc3cd52', 224, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_rescheduled ON rowrun.task', '2d449b18fa8776fdee0da96cb254d9d5', 225, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.skip_missed(bigint[])', 'ae849e2866a9a78b713f3a43bbfe0df3', 226, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_sweep(bigint, integer)', 'c6f11590b17004000506d83ddd09e0a7', 227, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.handler_task(text)', '9defe2985cf50fb6b2d918576fbb37d7', 228, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_recovery_check()', 'f2ad6a20e13c0a1dfc4c73df8b14dd9a', 229, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_recovery_check ON rowrun.task', '2d0593a482fdecc58940dc9d1707407d', 230, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.handle_ended(bigint[])', 'c982aa5f798c3fb2ab75c46015f79717', 231, NULL);
-INSERT INTO rowrun.code_object VALUES ('view rowrun.orphan_task_run', '7eb9167c4f150d8fa7606b4e68457d8b', 232, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.record_orphans(interval, interval)', '19a25a170b397df41d703c494d0791b1', 233, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.purge_type(text, interval, bigint, integer)', 'a25d07fe214bcbdc49fdaa42657879e4', 234, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.insert_many(bigint, jsonb, text[], text, timestamptz, integer)', '717df6ed5ae9bd6f42708652604deea2', 235, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_named(text)', 'd816f7d814185b4ef92ae2899a6cfb13', 236, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, jsonb, text[], text, timestamptz, integer)', '42d72b421e647a6b89c1af3f45fe5143', 237, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, jsonb[], text[], text, timestamptz, integer)', '0a2a89e87c009c2f3f4a777f6e8ddc59', 238, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, text, text[], text, timestamptz, integer)', '1d71a934d12febe8865f0fc9d069104e', 239, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, jsonb, text[], text, timestamptz, integer)', 'f5d5e0e76d162ab22218b2e22ef389b7', 240, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, jsonb[], text[], text, timestamptz, integer)', '7aaaa5f5f56c11c540f386ea873716d5', 241, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, text, text[], text, timestamptz, integer)', 'ee4862e986949121b991fcec637ae2be', 242, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.replace_run(bigint, text, jsonb, timestamptz, integer)', '3a65cfabace74c4f6afe2729c573285e', 243, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.replace_run(text, text, jsonb, timestamptz, integer)', 'e8e840bff8e88db5134a23bdcb4f0796', 244, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.worker_claim_of(uuid, bigint)', 'c86df4a5f81c0c6bc56511110fdca8b4', 245, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.register_worker(text, text[], integer, interval)', 'a84733a43af9f86da790189bff26160f', 246, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.worker_problem(uuid, text, text[], integer, interval)', '5aca706f0da991812571b01f0fb69822', 247, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.request_key(bytea)', '649a932c34dc189718a5eac9b24fba8c', 248, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.worker_payload(rowrun.task, rowrun.task_run)', 'c5f18d97705dcdfe391c27ac7c7fa54c', 249, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.claimed_by_request(uuid)', '261019ca160c43c1c65f575a78a69052', 250, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.take_for_worker(uuid, text, text[], integer, interval)', '98c9ed27008a699982d9dba0747d79f8', 251, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.claim_runs(uuid, text, text[], integer, interval)', '1ea5091c576928d6be2e95ba404ae566', 252, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.heartbeat_worker(text, uuid[])', '785fe900422b678b4a689f10b7081638', 253, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.end_worker_runs(uuid[], bigint[], text[], jsonb[], text[])', '736af709168fbc2fa961239836f9c4cd', 254, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.check_results(jsonb)', 'bffc4c090f1f06869b4f8c2b8ee92a59', 255, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.is_uuid(text)', '1228c38d6bbac106b7d9c481a14498f3', 256, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.worker_result(jsonb)', '2976f1d1b8168506bc5b44d499bdc104', 257, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.finish_runs(uuid, text, jsonb, text[], integer, interval)', '9d277a57f526914ea2426321e1b90ed3', 258, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.release_runs(uuid[])', '4ed6fffa555d00f0fb16824f8bed84b4', 259, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.hold_ups()', '1e3ef0e35ff41933bac41ace9aeb55ba', 260, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.task_operations_fill()', '6742109a71a0805ada7dc2a16891200f', 261, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_author_operations ON rowrun.task', '5f88a95aefcbdda987cf531bd59d14c4', 262, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_operations_fill ON rowrun.task', 'b1ec9fe58768e7f3aa70df95e6853c8d', 263, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.keeps(rowrun.task, text)', 'aab82223e402e0a0947c56e2b3032b41', 264, NULL);
-INSERT INTO rowrun.code_object VALUES ('trigger task_author_retention ON rowrun.task', 'c3f7d6a05b49989794a7d7f82f89e57f', 265, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.set_replica_paused(text, boolean)', 'f87a64f0e1ba50ff62f5af75aef550c9', 266, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.pause_replica(text)', 'f331e79182826d32aec99688b2a66421', 267, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.resume_replica(text)', 'bca22c761523108e2977183a770ac61d', 268, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.server_identity()', '1098bce595aa3db4dfd84aebae759dd7', 269, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.deployment_elsewhere()', '3fd9728275cfa53d5d02e91890b6eb8c', 270, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.renew_deployment(boolean)', 'f5fc2cc67b13f13240dcd61c7f068b2a', 271, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.normal_error(text)', '24d2744408d6a76dccc6a2edfa2c6d4b', 272, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.run_id_at(timestamptz, bigint, bigint)', '840817d7cbac2fb07224dc89f81fcd90', 273, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.run_matches(jsonb, text, text, text, text, bigint, bigint, bigint, timestamptz, jsonb)', 'e66c5afb87adfb8be11602df0b2c18bc', 274, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.find_open_runs(jsonb, text[], boolean, bigint, bigint, integer, integer)', '42e3f789d8571c4c2372144ae6ca9bf9', 275, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.find_runs(jsonb, boolean, bigint, bigint, integer, integer)', 'cdcc4235b7e7c1112449744846c315d0', 276, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.find_tasks(jsonb, boolean, bigint, bigint, integer, integer)', 'f965410ae2f336ee9c11ff527ef00ce4', 277, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.find_deliveries(jsonb, boolean, bigint, bigint, integer, integer)', '1e6eb6c0467d32c94908a4ddfcc2bfcf', 278, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.do_act(text, text, text, jsonb)', '50cb3b507544bedbee6bd6bca810ccb2', 279, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.step_act(bigint, integer)', '2c6940d44b7f548e2a716768b3c2587a', 280, NULL);
-INSERT INTO rowrun.code_object VALUES ('function rowrun.note_act(bigint, text)', '4e22b730d7dfa130bb4ecedfffede1f3', 281, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/tables', 'd19bb1a58e58552896bf361ccf7d370d', 282, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/functions', 'a637259082191712509d4b4e865ec42f', 283, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/schedules', '8a6866a31d5a62d7591cfe6192a08ff5', 284, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/liveness', 'a1c15cb6f7d8fb2f1d1a4f8162452643', 285, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/operations', 'c24054a0e82fd491acf9fb8e046dbe36', 286, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/workers', 'faee09a09ac4e825d70d80eb4515b4b7', 287, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/acts', 'da4df2d2d01d35eb83363d2201c3bc10', 288, NULL);
-INSERT INTO rowrun.code_object VALUES ('grants grants/excess', '42806fabe1015e1a29b1ff6e58883356', 289, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.databases_of_plans(bigint[])', '7dc1cd79f63ba5c6e01a973d0acfe01e', 77, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.own_cause(rowrun.task, timestamptz, timestamptz)', 'bd8ccc5796bc2ad5c926486652a837f5', 78, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.closed_gate(rowrun.task_run, boolean, timestamptz)', '58dcc0ea8bb1bcf350f69945b7f50a92', 79, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_room(bigint)', 'ae5ae4183263d956c07f5f337d35c9a6', 80, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.promote_runs(boolean, boolean, integer, rowrun.claim_request)', 'bbd8d7b36e186742bb50a7a44dd7ec13', 81, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.make_available(bigint[], timestamptz)', 'ae841d89947072cfdde9b800cdace6cd', 82, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.make_running(bigint[], timestamptz, rowrun.claim_request)', '55b9e4ebec2477fbad7ce5d16f8b9998', 83, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.let_start(bigint[], timestamptz, rowrun.claim_request)', '411d27bd06e49d51f1c633271253611c', 84, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.let_start_singly(bigint[], timestamptz, rowrun.claim_request)', '1931f8567553ce89dc01dc303cdccdb6', 85, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.write_causes(bigint[], text[])', 'cfc8f9775c859e9e5cb68f9febcf5976', 86, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.promote_ungated(timestamptz, integer, rowrun.claim_request)', '465ff00e8afb2102d615ddfb9a7a03b1', 87, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.asked_for(timestamptz)', 'c6b24ab034e8a5f5a05f73cb993ead9c', 88, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.take_marks(boolean, integer)', 'c04bb97329515bb4879ede69273c4da1', 89, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.overlooked_databases(text[])', '69cb65c6186a43a5cced13e7d7ee4865', 90, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.overlooked_plans(bigint[])', 'a98630c9324d18c7000c761ced729901', 91, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.candidates(record, boolean, integer)', '52e17326cc632b965a509eaa47c0fe72', 92, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.first_looks(bigint[], timestamptz, integer)', 'cff676e704c0d42ec6deb1c23bf61ce9', 93, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_on_databases(text[])', '89dc8754243718d7230916b68dc557a6', 94, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_of_tasks(bigint[])', 'c57abf92a4a67091d8a2868b68ff69e4', 95, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_for_tasks(bigint[])', '8357d486398e56ea217a2a7a07d95f7e', 96, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_for_mends(jsonb)', '27220f4dbb70076c47fe39451b8543f0', 97, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_of_plans(bigint[], bigint[], integer)', 'd0eca983c6e7fd77bbd135be975b96c9', 98, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_for_replicas(timestamptz)', 'b52043e2064b276bba018fa2f57e3fab', 99, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.judge(bigint[], bigint[], timestamptz, bigint)', '1596df3d0080b8a15664580283bfc4f5', 100, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.verdicts_on(bigint[])', 'fe9cdb3b42f59d8bd71bac2c55817545', 101, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.apply_verdicts(record, rowrun.claim_request)', '097519983c3f7bb7b28233bd33e91135', 102, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.mark_unseen_ends(bigint[], text[])', '8b892e4851d272499c4c1d1182d7bd75', 103, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.leave_marks(record, bigint[], text[])', '9a449d350ebcda0e18a8484937ee908e', 104, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.lock_plans_of_ends(bigint[], bigint[], text[])', 'cb8e32fe954a22a9ebf196208ac0bb41', 105, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.judge_ends(bigint[], uuid[], text[], jsonb[], text[])', '7282ce81fdb28cbe91b205865287356c', 106, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.make_ended(bigint[], uuid[], text[], jsonb[], bigint[], timestamptz)', '0aa0d9058ef60cf2dc9ae81a1268336a', 107, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.insert_successors(bigint[], text[], bigint[], timestamptz)', '0694fd08a049f5b0866d2634da934787', 108, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.lock_promotion()', '38d9dd901eaebdcf39faaccbb53f6766', 109, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.promote_next_version(text[], rowrun.claim_request)', '872e5781a1c4eee6ed4e0a5debbb8744', 110, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.promote_next_of_plans(bigint[], integer, rowrun.claim_request)', 'c5c335ca1730c7411031f38fb06eb8e1', 111, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.next_run_id()', '3f06e2216078e37e55b2dba82ae9b5fa', 112, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.next_log_id()', '67fb5a66b510526e850f0019d2dfad3d', 113, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.end_batch(bigint[], uuid[], text[], jsonb[], text[], bigint[], boolean)', 'e48a2a24b4a2c4ef313b9849749147d9', 114, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.end_runs(bigint[], uuid[], text[], jsonb[], text[], bigint[])', '4d244a38d277e4409edd39e557618a8f', 115, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.check_isolation()', 'ccf59a9fda092938222c988f5e2c5d01', 116, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.define_task(text, text, jsonb, text, text, text, boolean, integer, interval, interval, integer, interval, text, jsonb)', '8b17fa17b3c659b70c50701b573dd638', 117, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.create_plan(text, jsonb, text, integer, text)', '667f6140d1a7db0d99e209a7d8cb9155', 118, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.run_task(bigint, jsonb, timestamptz, integer, text)', 'eba9aaaf1049a7276fb53536587703c2', 119, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.run_task(text, jsonb, timestamptz, integer, text)', 'e3e1da01c9709dd222d629d6260f57a1', 120, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.run_tasks(bigint[], timestamptz)', '0d5a66f6e62028e6cefe59da993430b0', 121, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_run(bigint, text)', '79dbd2cc9559991597e179ae02c0016d', 122, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.retry_run(bigint)', '82da707a599bb76cff207e203043a38a', 123, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.abandon_run(bigint, text)', '10a76349af99e0ed9098ed660231bcd1', 124, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.report_progress(bigint, uuid, jsonb)', 'a21ec07c01cfe2942da741c9b2c12cdf', 125, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.complete_run(bigint, uuid, jsonb)', '560a9449bb9824f03a21eac0cfd9b249', 126, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.fail_run(bigint, uuid, text)', '7a52b0063982600a745add81b2fd4c32', 127, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_task(bigint)', '98996e3b8042ddd687a11670ad342d3e', 128, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_any_task(bigint)', '6b9489adf052ce071f2000f71824d0c1', 129, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_task(bigint)', '4f30b660f83234800d15cce9f88f0f2a', 130, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_plan(bigint)', '394269c09ff1632a9f21aae99b4fa56a', 131, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_any_plan(bigint)', '3b73f84acd5cbc58754f420be32afc0d', 132, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_plan(bigint)', '2ca5523f5ae6ab53624961f00989bbd2', 133, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_dependency(bigint, bigint)', '53b356c71f744e847019fbbfa95cdec4', 134, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.remove_any_dependency(bigint, bigint)', '120af16eacbad9af3aef09e98d44c022', 135, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_dependency(bigint, bigint)', 'b891f0490cc5f144ef9d1a4cdff80f51', 136, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.job', 'ea6aaa36a7ac40e2ece035da85f4fd66', 137, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.task_status', 'b3f88727cb7754462331b1e450566bde', 138, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.plan_status', 'fbbfa9cf2dba4f79511dd452249e7157', 139, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.replica_status', 'd70b3f34d8ef74625fe0e4206929de97', 140, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.failed_run', '309de8bca0fbdb2b45b652f94a5f714f', 141, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.health', 'f4e36972b4006fa2cd1449ce64a00d4e', 142, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.ago(interval)', 'e3169506746f5e30d50d06712f33187b', 143, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.able_replicas(rowrun.task_run, timestamptz)', 'cb0dfafdf027d000352bfe2d20d217df', 144, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.database_stands(text)', '0fd98b489c803919e96b5a68cdca6f9f', 145, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.other_versions(text, text)', '40ab0605917a58dd1b693fe3ec93f72b', 146, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.stuck_on_database(text, timestamptz)', '2c47d729863ac416f89b9ca38555f9d4', 147, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.sequential_ahead(text, text, timestamptz)', 'e1a6d875b1a8cca2a63b268c06997e25', 148, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for_database(bigint[], timestamptz)', 'ed5b6ef4a0bfc0af44baad487b0ac7db', 149, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_stands(bigint, timestamptz)', 'e0cfd03619fa13b06cd117ab2ba5d72f', 150, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.failed_task(bigint, text)', '30edb095787d5de972b9289e586a9fe9', 151, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.tasks_ahead(bigint)', '59e6c53b6dd3bdd1a98c1598f4b784aa', 152, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for_plan(bigint[], timestamptz)', '81566fe5f59d40d7ffe31c7cc10d2170', 153, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.kind_stands(text, text, text, jsonb, timestamptz, boolean)', '49609216cb48c6359768e328347798cc', 154, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for_replica(bigint[], timestamptz)', '0d17b36fc66cadcbb2c09b131887a20f', 155, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.passed_by(bigint[], timestamptz)', 'f2ba88c501dd8907c84e8cdfc5b35ad4', 156, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_runs(bigint[])', '5d5f48aba8a5068d2ac2b6da76aa16fc', 157, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting_pages()', '1008ba1c44f69a5b5fa97a66eed5c9e6', 158, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waits_for(bigint[])', '36fd0166504319a1551cd021c2909ee1', 159, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.waiting(bigint)', 'f99b53dd0d1f8472c820743cdb239600', 160, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.next_delivery_id()', 'b060dc5d3283d391296e481d16d7eb08', 161, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_fill()', '16b93698265cb3a35a6da1f833d00c13', 162, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger webhook_fill ON rowrun.webhook', 'fcf8b5ed257def35f0ad8e80b0a252f8', 163, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_filter()', '30e44c4bc6785589775f1c63e97defbf', 164, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger webhook_filter ON rowrun.webhook', 'c277d765bba37d914a4d8817f05e3e36', 165, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.filter_fits(jsonb, bigint, text, text, text, jsonb)', '7db8fe4b999642219f97ce4196620c2a', 166, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.chat_message(jsonb)', 'f02042a8626d4094f1ce7d78fb212cf0', 167, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.chat_line(text)', '63b39ba471019f09c06ed87a59a342b5', 168, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.slack_text(text)', '69d41a0a31e783069696716f05337592', 169, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.slack_body(text, text, text[], text)', '0ee0754f7f3c04dd6805cffd05cd2ad8', 170, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.teams_text(text, jsonb)', '792ff2104d1b16e786c6a3f9c2eb79c7', 171, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.teams_body(text, text, text[], text)', '97661a68ec21dac526e7533176b1437d', 172, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.discord_text(text)', 'f605f3c3a11e2aab806ebf920492a2a3', 173, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.discord_body(text, text, text[], text, text)', 'e2f3aa2d9e28236b299fc90964fe8eab', 174, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_body(text, text, text, text)', '783756791fe47d9c0f7cb9ad04c49e58', 175, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_content_type(text)', '71681d28c37b4dbb99bd5ee09376fc56', 176, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.address_event(bigint[], text, bigint, integer, text)', 'f9ad1cff381b4d06139599da6e059918', 177, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.address_task_event(bigint[], text, bigint, bigint, bigint, text, text)', 'c66f061cf3d6521a01320491f598457f', 178, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_called(bigint, text)', 'e38c621418b6624e1ee5274b232c667c', 179, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.announce_failures(bigint[])', 'ef54e7e80ab49eb904037a99799b601f', 180, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.announce_pause(bigint)', '6581af45dae9b56b2dfb012fdc13ea80', 181, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.announce_orphans(text[])', '3c711edef6a853391a13c26269fb1279', 182, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_changed()', 'c418df9be2d4c5184a122ea5437f7a04', 183, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger webhook_changed ON rowrun.webhook', '02c179264815b016aa3d3fb6fcbba0d7', 184, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger webhook_delivery_changed ON rowrun.webhook_delivery', '4be76b7afd68c3a7e922abfaeb487a01', 185, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.webhook_deleted()', '51f27b2ab46d7cfdcb7498486cc1c022', 186, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger webhook_deleted ON rowrun.webhook', '99865f30fd49ca6d26dd2bb2abc42c78', 187, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.delete_webhook(bigint)', 'dd3b7cb9f9e6d3563fc492b5e6e235a7', 188, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.due_event(rowrun.plan)', '904f100dad7be73f6c33048b398a9259', 189, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.plan_message(rowrun.plan, text)', '109479d041a15c2f4053f924a01edd14', 190, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.announce_plans(bigint[])', '10846e54b6622c66cf82574e9e596856', 191, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.begin_round(bigint, integer, boolean)', '7e359607beef09124f26303e701d511b', 192, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.next_rounds(bigint[])', '48763f3d8816c995bd331ed460161eaa', 193, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.begin_rounds(bigint[], boolean)', 'fcee58bb319fd53f1a3b590efbcf9283', 194, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.settle_plans(bigint[], jsonb, boolean)', 'f90449bff5c9bfa3ead900250f8a9d6e', 195, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.check_plan(bigint)', 'e5d5111ec90e7e03cc856f02574d7feb', 196, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.run_plan(bigint)', '7c96fb2708df6ce21ad136da3e605190', 197, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.retry_plan(bigint)', '19c7901d46f481a46dda126b65113499', 198, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_plan(bigint, text)', '8fda9146adc8371e72d72576fc106da7', 199, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.set_skipped(bigint, boolean, text)', '2ff53f25ee1a4593b4c6edc603501ccf', 200, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.skip_task(bigint, text)', '3e7ca83a3336a03e7a9ee7be70cbedbe', 201, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.unskip_task(bigint)', '625284c096d21284ea17d77325186696', 202, NULL);
+INSERT INTO rowrun.code_object VALUES ('publication rowrun_stream', '328c87449a7de51d55c62437631119d1', 203, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.cron_field(text, text, integer, integer, text[])', '845e32d697982e6a20083a5ca240339b', 204, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.go_duration(text)', '64552a711fae61a7dcb7b6272e99ca40', 205, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.cron_local(bigint, bigint, bigint, bigint, bigint, boolean, timestamp)', 'ae4d16c125f6a881471dfb0ea0cba849', 206, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.utc_offset(text, timestamptz)', '3bb3711395543d0e86276f695bf12252', 207, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.clock_change(text, timestamptz, timestamptz)', '67f4248f17f2efbf786ba0bb4b641473', 208, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.parse_schedule(text)', '28b693b8ff67046df0ff60045a90983e', 209, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.tick_after(bigint[], text, timestamptz, timestamptz)', 'ccb3defa3a43e7c45327494ca7310a03', 210, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.next_tick(text, text, timestamptz, timestamptz)', '8a90a8443e4a6dc3bf36d8b53b5a73e4', 211, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_schedule_fill()', '4c4b9fe6a8197865a2de132e97cec225', 212, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.known_zone(text)', '0ee0bab582c6ad0975f481b665ce958b', 213, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_author_schedule ON rowrun.task', '365ae4bc91892e67018741af642d403c', 214, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_schedule_fill ON rowrun.task', '4f5938b8b2e8253ea27bdf4cdba45536', 215, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_schedule_refill ON rowrun.task', '0f6f7dcc185eaddd8edc6a6014d96a9e', 216, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.tick_that_follows(rowrun.task, rowrun.task_run, timestamptz)', '3071994bc6585d5c210197810006871c', 217, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.missed_at(rowrun.task, timestamptz)', '7d1480ac39498c24837b2a00fa88c0f5', 218, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.pause_schedule(bigint, text)', 'ea96a2020728e95449f04595faa1e925', 219, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_after(bigint[])', '8d46a2d6d17ad99871fa81a0d170c0bf', 220, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_ended(bigint[], bigint[])', '7d5d59812f872beb87ce91a9ecbbda9a', 221, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.cancel_tick(bigint, text)', 'e6622a69b86c580424214302765b06b3', 222, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_task(bigint, boolean, boolean)', 'becc4945ed5529321a2fd31cdd801ca9', 223, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_scheduled()', 'ef00b1d4574b73b37480a1c7db2e1e8a', 224, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_scheduled ON rowrun.task', '525836fd40934262c1fcf108ffc3cd52', 225, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_rescheduled ON rowrun.task', '2d449b18fa8776fdee0da96cb254d9d5', 226, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.skip_missed(bigint[])', 'ae849e2866a9a78b713f3a43bbfe0df3', 227, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.schedule_sweep(bigint, integer)', 'c6f11590b17004000506d83ddd09e0a7', 228, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.handler_task(text)', '9defe2985cf50fb6b2d918576fbb37d7', 229, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_recovery_check()', 'f2ad6a20e13c0a1dfc4c73df8b14dd9a', 230, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_recovery_check ON rowrun.task', '2d0593a482fdecc58940dc9d1707407d', 231, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.handle_ended(bigint[])', 'c982aa5f798c3fb2ab75c46015f79717', 232, NULL);
+INSERT INTO rowrun.code_object VALUES ('view rowrun.orphan_task_run', '7eb9167c4f150d8fa7606b4e68457d8b', 233, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.record_orphans(interval, interval)', '19a25a170b397df41d703c494d0791b1', 234, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.purge_type(text, interval, bigint, integer)', 'a25d07fe214bcbdc49fdaa42657879e4', 235, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.insert_many(bigint, jsonb, text[], text, timestamptz, integer)', '717df6ed5ae9bd6f42708652604deea2', 236, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_named(text)', 'd816f7d814185b4ef92ae2899a6cfb13', 237, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, jsonb, text[], text, timestamptz, integer)', '42d72b421e647a6b89c1af3f45fe5143', 238, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, jsonb[], text[], text, timestamptz, integer)', '0a2a89e87c009c2f3f4a777f6e8ddc59', 239, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(bigint, text, text[], text, timestamptz, integer)', '1d71a934d12febe8865f0fc9d069104e', 240, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, jsonb, text[], text, timestamptz, integer)', 'f5d5e0e76d162ab22218b2e22ef389b7', 241, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, jsonb[], text[], text, timestamptz, integer)', '7aaaa5f5f56c11c540f386ea873716d5', 242, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.enqueue_many(text, text, text[], text, timestamptz, integer)', 'ee4862e986949121b991fcec637ae2be', 243, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.replace_run(bigint, text, jsonb, timestamptz, integer)', '3a65cfabace74c4f6afe2729c573285e', 244, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.replace_run(text, text, jsonb, timestamptz, integer)', 'e8e840bff8e88db5134a23bdcb4f0796', 245, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.worker_claim_of(uuid, bigint)', 'c86df4a5f81c0c6bc56511110fdca8b4', 246, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.register_worker(text, text[], integer, interval)', 'a84733a43af9f86da790189bff26160f', 247, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.worker_problem(uuid, text, text[], integer, interval)', '5aca706f0da991812571b01f0fb69822', 248, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.request_key(bytea)', '649a932c34dc189718a5eac9b24fba8c', 249, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.worker_payload(rowrun.task, rowrun.task_run)', 'c5f18d97705dcdfe391c27ac7c7fa54c', 250, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.claimed_by_request(uuid)', '261019ca160c43c1c65f575a78a69052', 251, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.take_for_worker(uuid, text, text[], integer, interval)', '98c9ed27008a699982d9dba0747d79f8', 252, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.claim_runs(uuid, text, text[], integer, interval)', '1ea5091c576928d6be2e95ba404ae566', 253, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.heartbeat_worker(text, uuid[])', '785fe900422b678b4a689f10b7081638', 254, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.end_worker_runs(uuid[], bigint[], text[], jsonb[], text[])', '736af709168fbc2fa961239836f9c4cd', 255, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.check_results(jsonb)', 'bffc4c090f1f06869b4f8c2b8ee92a59', 256, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.is_uuid(text)', '1228c38d6bbac106b7d9c481a14498f3', 257, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.worker_result(jsonb)', '2976f1d1b8168506bc5b44d499bdc104', 258, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.finish_runs(uuid, text, jsonb, text[], integer, interval)', '9d277a57f526914ea2426321e1b90ed3', 259, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.release_runs(uuid[])', '4ed6fffa555d00f0fb16824f8bed84b4', 260, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.hold_ups()', '1e3ef0e35ff41933bac41ace9aeb55ba', 261, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.task_operations_fill()', '6742109a71a0805ada7dc2a16891200f', 262, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_author_operations ON rowrun.task', '5f88a95aefcbdda987cf531bd59d14c4', 263, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_operations_fill ON rowrun.task', 'b1ec9fe58768e7f3aa70df95e6853c8d', 264, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.keeps(rowrun.task, text)', 'aab82223e402e0a0947c56e2b3032b41', 265, NULL);
+INSERT INTO rowrun.code_object VALUES ('trigger task_author_retention ON rowrun.task', 'c3f7d6a05b49989794a7d7f82f89e57f', 266, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.set_replica_paused(text, boolean)', 'f87a64f0e1ba50ff62f5af75aef550c9', 267, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.pause_replica(text)', 'f331e79182826d32aec99688b2a66421', 268, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.resume_replica(text)', 'bca22c761523108e2977183a770ac61d', 269, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.server_identity()', '1098bce595aa3db4dfd84aebae759dd7', 270, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.deployment_elsewhere()', '3fd9728275cfa53d5d02e91890b6eb8c', 271, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.renew_deployment(boolean)', 'f5fc2cc67b13f13240dcd61c7f068b2a', 272, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.normal_error(text)', '24d2744408d6a76dccc6a2edfa2c6d4b', 273, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.run_id_at(timestamptz, bigint, bigint)', '840817d7cbac2fb07224dc89f81fcd90', 274, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.run_matches(jsonb, text, text, text, text, bigint, bigint, bigint, timestamptz, jsonb)', 'e66c5afb87adfb8be11602df0b2c18bc', 275, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.find_open_runs(jsonb, text[], boolean, bigint, bigint, integer, integer)', '42e3f789d8571c4c2372144ae6ca9bf9', 276, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.find_runs(jsonb, boolean, bigint, bigint, integer, integer)', 'cdcc4235b7e7c1112449744846c315d0', 277, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.find_tasks(jsonb, boolean, bigint, bigint, integer, integer)', 'f965410ae2f336ee9c11ff527ef00ce4', 278, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.find_deliveries(jsonb, boolean, bigint, bigint, integer, integer)', '1e6eb6c0467d32c94908a4ddfcc2bfcf', 279, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.do_act(text, text, text, jsonb)', '50cb3b507544bedbee6bd6bca810ccb2', 280, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.step_act(bigint, integer)', '2c6940d44b7f548e2a716768b3c2587a', 281, NULL);
+INSERT INTO rowrun.code_object VALUES ('function rowrun.note_act(bigint, text)', '4e22b730d7dfa130bb4ecedfffede1f3', 282, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/tables', 'd19bb1a58e58552896bf361ccf7d370d', 283, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/functions', 'a637259082191712509d4b4e865ec42f', 284, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/schedules', '8a6866a31d5a62d7591cfe6192a08ff5', 285, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/liveness', 'a1c15cb6f7d8fb2f1d1a4f8162452643', 286, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/operations', 'c24054a0e82fd491acf9fb8e046dbe36', 287, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/workers', 'faee09a09ac4e825d70d80eb4515b4b7', 288, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/acts', 'da4df2d2d01d35eb83363d2201c3bc10', 289, NULL);
+INSERT INTO rowrun.code_object VALUES ('grants grants/excess', '42806fabe1015e1a29b1ff6e58883356', 290, NULL);
 
 
 --
 -- Data for Name: code_version; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.code_version VALUES (true, 1, 'fcd889ee32fd86707ae40253c9aa1b53', '2026-11-23 17:13:55.878445+00');
+INSERT INTO rowrun.code_version VALUES (true, 1, '69538a3503cb7eb13a3cc82a6e5461d7', '2026-11-23 18:59:31.857907+00');
 
 
 --
 -- Data for Name: deployment; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.deployment VALUES (true, 'ff64ae6c-a862-4cd0-a597-9fbe0b9e47c1', '2026-11-23 17:13:55.573219+00', NULL, NULL, 7711168769571638589, 69415, 1);
+INSERT INTO rowrun.deployment VALUES (true, '25ccc00b-dd36-46a9-ab7d-00d541434e01', '2026-11-23 18:59:31.432155+00', NULL, NULL, 7711443191088456142, 16384, 1);
 
 
 --
 -- Data for Name: gate_mark; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (1, 'NO_REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-23 17:13:56.877313+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (2, 'NO_REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-23 17:13:56.877923+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (3, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 17:13:56.918956+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (4, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 17:13:56.919733+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (5, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-23 17:13:56.921017+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (6, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-23 17:13:56.921129+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (7, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 17:13:56.943859+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (8, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-23 17:13:56.945425+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (9, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-23 17:13:56.950314+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (10, 'DEPENDENCY', NULL, NULL, NULL, 11, NULL, NULL, NULL, '2026-11-23 17:13:56.959685+00');
-INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (11, 'PLAN', NULL, NULL, 1, NULL, NULL, false, NULL, '2026-11-23 17:13:56.959905+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (1, 'NO_REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-23 18:59:32.376471+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (2, 'NO_REPLICA', NULL, NULL, NULL, NULL, NULL, NULL, NULL, '2026-11-23 18:59:32.376977+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (3, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 18:59:32.445681+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (4, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 18:59:32.446329+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (5, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-23 18:59:32.44747+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (6, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-23 18:59:32.447571+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (7, 'PLAN', NULL, NULL, 1, NULL, NULL, NULL, NULL, '2026-11-23 18:59:32.469318+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (8, 'PLAN', NULL, NULL, 2, NULL, NULL, NULL, NULL, '2026-11-23 18:59:32.470729+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (9, 'PLAN', NULL, NULL, 3, NULL, NULL, NULL, NULL, '2026-11-23 18:59:32.482179+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (10, 'DEPENDENCY', NULL, NULL, NULL, 11, NULL, NULL, NULL, '2026-11-23 18:59:32.499289+00');
+INSERT INTO rowrun.gate_mark OVERRIDING SYSTEM VALUE VALUES (11, 'PLAN', NULL, NULL, 1, NULL, NULL, false, NULL, '2026-11-23 18:59:32.499474+00');
 
 
 --
 -- Data for Name: migration; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.migration VALUES (1, '2026-11-23 17:13:55.573219+00', 'd73ff5232165c5f9f41e3e3f491cf8312cd7a346c0a7a4925dc83a509fcc6447');
-INSERT INTO rowrun.migration VALUES (2, '2026-11-23 17:13:55.739033+00', '8bc882226c70f7766592c9800ed3983cca0db46231ee8244e630f88154458dd1');
-INSERT INTO rowrun.migration VALUES (3, '2026-11-23 17:13:55.790954+00', '375cfd27ffa9510958576b0a9f6843b5058811141a6483b28d2cc676624ab2e7');
-INSERT INTO rowrun.migration VALUES (4, '2026-11-23 17:13:55.815653+00', '6808320d466e9fc1f608c3f3c15ec7fe9272c6f5c74536344b3716888f2594d8');
-INSERT INTO rowrun.migration VALUES (5, '2026-11-23 17:13:55.826463+00', 'd99a87d393a4f625ed11a4af1d9f1fa580331f3423f123442a7dc04132a2b260');
-INSERT INTO rowrun.migration VALUES (6, '2026-11-23 17:13:55.831367+00', '7aa251e98cb14b351f35ae6262d55a64f8371197cd303177bfbde5d37feadbc4');
-INSERT INTO rowrun.migration VALUES (7, '2026-11-23 17:13:55.839206+00', '221f57dc757f2f8fb660e4f5e120a4e9e32f5eb37a77b7c5fbab56fa05b1914a');
-INSERT INTO rowrun.migration VALUES (8, '2026-11-23 17:13:55.848054+00', 'a320cf926dc9f98c50ce03acab45885a5b04a75efc78d59b09ecdca32b88dbc4');
+INSERT INTO rowrun.migration VALUES (1, '2026-11-23 18:59:31.432155+00', 'd73ff5232165c5f9f41e3e3f491cf8312cd7a346c0a7a4925dc83a509fcc6447');
+INSERT INTO rowrun.migration VALUES (2, '2026-11-23 18:59:31.664091+00', '8bc882226c70f7766592c9800ed3983cca0db46231ee8244e630f88154458dd1');
+INSERT INTO rowrun.migration VALUES (3, '2026-11-23 18:59:31.697082+00', '375cfd27ffa9510958576b0a9f6843b5058811141a6483b28d2cc676624ab2e7');
+INSERT INTO rowrun.migration VALUES (4, '2026-11-23 18:59:31.737164+00', '6808320d466e9fc1f608c3f3c15ec7fe9272c6f5c74536344b3716888f2594d8');
+INSERT INTO rowrun.migration VALUES (5, '2026-11-23 18:59:31.752028+00', 'd99a87d393a4f625ed11a4af1d9f1fa580331f3423f123442a7dc04132a2b260');
+INSERT INTO rowrun.migration VALUES (6, '2026-11-23 18:59:31.77064+00', '7aa251e98cb14b351f35ae6262d55a64f8371197cd303177bfbde5d37feadbc4');
+INSERT INTO rowrun.migration VALUES (7, '2026-11-23 18:59:31.796006+00', '221f57dc757f2f8fb660e4f5e120a4e9e32f5eb37a77b7c5fbab56fa05b1914a');
+INSERT INTO rowrun.migration VALUES (8, '2026-11-23 18:59:31.828104+00', 'a320cf926dc9f98c50ce03acab45885a5b04a75efc78d59b09ecdca32b88dbc4');
 
 
 --
@@ -12685,9 +12705,9 @@ INSERT INTO rowrun.migration VALUES (8, '2026-11-23 17:13:55.848054+00', 'a320cf
 -- Data for Name: plan; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.plan VALUES (1, 'default', 'in every state', 3, 'STOP_DATABASE', false, 1, '2026-11-23 17:13:56.882208+00', 0, 0);
-INSERT INTO rowrun.plan VALUES (2, 'default', 'complete', NULL, 'STOP_DATABASE', false, 1, '2026-11-23 17:13:56.882208+00', 0, 0);
-INSERT INTO rowrun.plan VALUES (3, 'default', 'failed', NULL, 'STOP_DATABASE', false, 1, '2026-11-23 17:13:56.882208+00', 0, 0);
+INSERT INTO rowrun.plan VALUES (1, 'default', 'in every state', 3, 'STOP_DATABASE', false, 1, '2026-11-23 18:59:32.388226+00', 0, 0);
+INSERT INTO rowrun.plan VALUES (2, 'default', 'complete', NULL, 'STOP_DATABASE', false, 1, '2026-11-23 18:59:32.388226+00', 0, 0);
+INSERT INTO rowrun.plan VALUES (3, 'default', 'failed', NULL, 'STOP_DATABASE', false, 1, '2026-11-23 18:59:32.388226+00', 0, 0);
 
 
 --
@@ -12701,8 +12721,8 @@ INSERT INTO rowrun.promotion_lock VALUES (1);
 -- Data for Name: replica_heartbeat; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.replica_heartbeat VALUES ('dump-1', '2026-11-23 17:13:56.872688+00', 'alive', '', '', '2026-11-23 17:13:56.872688+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP,SQL,DATABASE_MIGRATE}', '{orders}', '{}', 0, 0, NULL, NULL, false, 'worker');
-INSERT INTO rowrun.replica_heartbeat VALUES ('dump-2', '2026-11-22 17:13:56.872688+00', 'gone', '', '', '2026-11-23 17:13:56.872688+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP}', '{}', '{}', 0, 0, NULL, NULL, false, 'worker');
+INSERT INTO rowrun.replica_heartbeat VALUES ('dump-1', '2026-11-23 18:59:32.372492+00', 'alive', '', '', '2026-11-23 18:59:32.372492+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP,SQL,DATABASE_MIGRATE}', '{orders}', '{}', 0, 0, NULL, NULL, false, 'worker');
+INSERT INTO rowrun.replica_heartbeat VALUES ('dump-2', '2026-11-22 18:59:32.372492+00', 'gone', '', '', '2026-11-23 18:59:32.372492+00', 'ACTIVE', '00:01:00', '{default}', '{NOOP}', '{}', '{}', 0, 0, NULL, NULL, false, 'worker');
 
 
 --
@@ -12856,7 +12876,7 @@ INSERT INTO rowrun.schema_object VALUES ('constraint', 'replica_heartbeat_databa
 INSERT INTO rowrun.schema_object VALUES ('constraint', 'replica_heartbeat_commands_check ON rowrun.replica_heartbeat', '9db816641e3496f3ecf81a982a427e41');
 INSERT INTO rowrun.schema_object VALUES ('constraint', 'replica_heartbeat_concurrency_check ON rowrun.replica_heartbeat', '10427d9f164892856644197c9dfe8ed7');
 INSERT INTO rowrun.schema_object VALUES ('constraint', 'replica_heartbeat_running_check ON rowrun.replica_heartbeat', 'a7599facba5ee447b9362eb4697d3dd5');
-INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.next_run_id()', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.check_isolation()', '2ed02bd8297be8a7b612137b0c8d26a6');
 INSERT INTO rowrun.schema_object VALUES ('constraint', 'replica_heartbeat_wake_source_check ON rowrun.replica_heartbeat', 'df19888926519f35c246e35d6c81ce02');
 INSERT INTO rowrun.schema_object VALUES ('constraint', 'replica_heartbeat_pkey ON rowrun.replica_heartbeat', '4a6a7d6fe98e9fa381ffa01085cb9dfa');
 INSERT INTO rowrun.schema_object VALUES ('index', 'rowrun.task_run_running', '7615342168d546bd737a69bd6af010cd');
@@ -12929,9 +12949,8 @@ INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.promotion_and_claim
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.announce_parts(text[])', '4f4c003de5441b28a3ffd2b24c6b1197');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.announce(text[])', '827321a9b69d25a84c19781f441c4cde');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.announce_one(text)', 'a98e6db6f61891ed80348ddae90984a7');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.mark_stopped(bigint[])', 'c1a168769422e947046914b009970486');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.mark_stopped(bigint[])', 'f9539bbfa877d69ebc661a85f14735ef');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.mark_ended(bigint[],boolean)', '54120338ed9b774852452fe30400ce33');
-INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.act', '73f1af72eb55b524cb730c5837cf947e');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.mark_edited(text,boolean)', '6c4ad1ae400729bd5324fdd2bf178086');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.mark_ready(bigint)', 'd70f55844bcfaec132f8e6fd0804d73d');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.mark_blocked(rowrun.task_run)', 'bf8c1f6dd914d507c98049ad1f99d305');
@@ -12962,6 +12981,7 @@ INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.may_take(rowrun.tas
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.sequential_open(bigint,timestamp with time zone)', '6a18b840f62f2bf3ef10789aee5772f9');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.first_sequential(text,text,timestamp with time zone,text[])', 'f88d13d43f11b92afc7e699c3347372b');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.smallest_version(text)', 'f90ae1ecc497e3cdca2a83cde1fb260a');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.databases_of_plans(bigint[])', 'c9b39ab93392eb419e71a64a134f9719');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.own_cause(rowrun.task,timestamp with time zone,timestamp with time zone)', 'bb867062841135487e36d3ef6c2789af');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.closed_gate(rowrun.task_run,boolean,timestamp with time zone)', 'dd9572f75f89e5c999a9617e65413b68');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.plan_room(bigint)', '009b14cef768a90790bec00029314f13');
@@ -12973,7 +12993,7 @@ INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.let_start_singly(bi
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.write_causes(bigint[],text[])', '7909f18e7d288698648865af4b737aa6');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.promote_ungated(timestamp with time zone,integer,rowrun.claim_request)', 'efd245dadaae6ca86df708d91052e2f4');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.asked_for(timestamp with time zone)', '25ab3e3cd0170eb1919241898b555e3b');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.take_marks(boolean,integer)', '04a41901e3c3e83ad5f5131fc4265814');
+INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.take_marks(boolean,integer)', '16befa7ca5f005e3a209bc54296550fc');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.overlooked_databases(text[])', '78cfe7c3bd6129f7b9bd75bff01d70a2');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.overlooked_plans(bigint[])', '90fe43ccad242ad50e304e86f9fb9028');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.candidates(record,boolean,integer)', '7344d85adb5ef422083ed7362b84fa46');
@@ -13000,7 +13020,6 @@ INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.next_run_id()', '9a
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.next_log_id()', 'ef386a29ead92615c48b72397e8d822c');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.end_batch(bigint[],uuid[],text[],jsonb[],text[],bigint[],boolean)', '1bdba5ce0a8bb6584fbc14726fe0c3e9');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.end_runs(bigint[],uuid[],text[],jsonb[],text[],bigint[])', 'dbb6b968e857e4134ad803a7b93047eb');
-INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.check_isolation()', '2ed02bd8297be8a7b612137b0c8d26a6');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.define_task(text,text,jsonb,text,text,text,boolean,integer,interval,interval,integer,interval,text,jsonb)', '1cd017db16c59a521fc3ddb97ce4b4ff');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.create_plan(text,jsonb,text,integer,text)', '0587dc84ed863f8ed3ce04172c82297e');
 INSERT INTO rowrun.schema_object VALUES ('function', 'rowrun.run_task(bigint,jsonb,timestamp with time zone,integer,text)', '08ed90e77240c0472b17ceceec1e1f74');
@@ -13204,6 +13223,7 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.create_plan(
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.cron_field(text,text,integer,integer,text[])', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.cron_local(bigint,bigint,bigint,bigint,bigint,boolean,timestamp without time zone)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.database_stands(text)', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.databases_of_plans(bigint[])', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.define_task(text,text,jsonb,text,text,text,boolean,integer,interval,interval,integer,interval,text,jsonb)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.delete_dependency(bigint,bigint)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.delete_plan(bigint)', '5f22133af45ac72b7ec32889e080e3bf');
@@ -13274,6 +13294,7 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.missed_at(ro
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.next_delivery_id()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.next_log_id()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.next_rounds(bigint[])', '5f22133af45ac72b7ec32889e080e3bf');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.next_run_id()', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.next_tick(text,text,timestamp with time zone,timestamp with time zone)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.normal_error(text)', '5f22133af45ac72b7ec32889e080e3bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'FUNCTION rowrun.note_act(bigint,text)', '1c1d5e64d63313230348c4c0209f375d');
@@ -13411,6 +13432,7 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'SEQUENCE rowrun.task_run_id_
 INSERT INTO rowrun.schema_object VALUES ('grants', 'SEQUENCE rowrun.task_run_log_id_seq', 'd4e1caf391a591b94e7af4b65828785a');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'SEQUENCE rowrun.webhook_delivery_id_seq', 'c3bcc4b0cdca5f8dfa3ca4329c61b1bf');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'SEQUENCE rowrun.webhook_id_seq', '948c7bcd737063f4890f0ddfbd91140c');
+INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.act', '73f1af72eb55b524cb730c5837cf947e');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.code_object', '37eca09cbaaa7a0b90f89f4e359a6d53');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.code_version', '37eca09cbaaa7a0b90f89f4e359a6d53');
 INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.deployment', '09a0ab01e285775b27fd33b9d6eb2ad3');
@@ -13455,7 +13477,7 @@ INSERT INTO rowrun.schema_object VALUES ('grants', 'TABLE rowrun.worker_request'
 -- Data for Name: stream_note; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.stream_note OVERRIDING SYSTEM VALUE VALUES (1, '2026-11-23 17:13:56.967595+00', 'warn', 'task_type.orphaned', 'kept', '{}', NULL);
+INSERT INTO rowrun.stream_note OVERRIDING SYSTEM VALUE VALUES (1, '2026-11-23 18:59:32.522512+00', 'warn', 'task_type.orphaned', 'kept', '{}', NULL);
 
 
 --
@@ -13468,21 +13490,21 @@ INSERT INTO rowrun.stream_note OVERRIDING SYSTEM VALUE VALUES (1, '2026-11-23 17
 -- Data for Name: task; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task VALUES (1, NULL, 'no plan', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 17:13:56.883803+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
-INSERT INTO rowrun.task VALUES (2, NULL, 'handler', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 17:13:56.883803+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
-INSERT INTO rowrun.task VALUES (3, NULL, 'handled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 3, '00:00:10', 'FAIL', 'handler', false, false, NULL, NULL, '{"team": "a"}', '2026-11-23 17:13:56.88812+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
-INSERT INTO rowrun.task VALUES (4, NULL, 'scheduled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 17:13:56.890985+00', DEFAULT, NULL, NULL, NULL, '0 3 * * *', 'Europe/London', 'SKIP', NULL, NULL, 'QUEUE', NULL, NULL, '2026-11-23 17:13:56.89184+00', '{1,8,4294967294,8190,127,0,1}', 'info', NULL);
-INSERT INTO rowrun.task VALUES (5, 1, 'available', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 17:13:56.906313+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
-INSERT INTO rowrun.task VALUES (8, 1, 'none', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 17:13:56.906313+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
-INSERT INTO rowrun.task VALUES (9, 1, 'pending', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 17:13:56.906313+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
-INSERT INTO rowrun.task VALUES (10, 1, 'running', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 17:13:56.906313+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
-INSERT INTO rowrun.task VALUES (12, 1, 'migrate 1.10', 'DATABASE_MIGRATE', 'default', 'orders', '1.10', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 17:13:56.908748+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
-INSERT INTO rowrun.task VALUES (13, 1, 'migrate 1.9', 'DATABASE_MIGRATE', 'default', 'orders', '1.9', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 17:13:56.908748+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
-INSERT INTO rowrun.task VALUES (7, 1, 'done', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 17:13:56.906313+00', DEFAULT, 'DONE', NULL, 4, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
-INSERT INTO rowrun.task VALUES (14, 2, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 17:13:56.910998+00', DEFAULT, 'DONE', NULL, 9, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
-INSERT INTO rowrun.task VALUES (15, 3, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 17:13:56.910998+00', DEFAULT, 'FAILED', 1, 10, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
-INSERT INTO rowrun.task VALUES (6, 1, 'canceled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 17:13:56.906313+00', DEFAULT, 'CANCELED', NULL, 3, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
-INSERT INTO rowrun.task VALUES (11, 1, 'skipped', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, true, 'not wanted', NULL, '{}', '2026-11-23 17:13:56.906313+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (1, NULL, 'no plan', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 18:59:32.389941+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (2, NULL, 'handler', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 18:59:32.389941+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (3, NULL, 'handled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 3, '00:00:10', 'FAIL', 'handler', false, false, NULL, NULL, '{"team": "a"}', '2026-11-23 18:59:32.39388+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (4, NULL, 'scheduled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 18:59:32.399979+00', DEFAULT, NULL, NULL, NULL, '0 3 * * *', 'Europe/London', 'SKIP', NULL, NULL, 'QUEUE', NULL, NULL, '2026-11-23 18:59:32.400702+00', '{1,8,4294967294,8190,127,0,1}', 'info', NULL);
+INSERT INTO rowrun.task VALUES (5, 1, 'available', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 18:59:32.425174+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (8, 1, 'none', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 18:59:32.425174+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (9, 1, 'pending', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 18:59:32.425174+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (10, 1, 'running', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 18:59:32.425174+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (12, 1, 'migrate 1.10', 'DATABASE_MIGRATE', 'default', 'orders', '1.10', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 18:59:32.42769+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (13, 1, 'migrate 1.9', 'DATABASE_MIGRATE', 'default', 'orders', '1.9', true, '{"sql": "SELECT 1"}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 18:59:32.42769+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (7, 1, 'done', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 18:59:32.425174+00', DEFAULT, 'DONE', NULL, 4, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (14, 2, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 18:59:32.432083+00', DEFAULT, 'DONE', NULL, 9, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (15, 3, 'only', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 18:59:32.432083+00', DEFAULT, 'FAILED', 1, 10, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (6, 1, 'canceled', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, false, NULL, NULL, '{}', '2026-11-23 18:59:32.425174+00', DEFAULT, 'CANCELED', NULL, 3, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
+INSERT INTO rowrun.task VALUES (11, 1, 'skipped', 'NOOP', 'default', NULL, NULL, false, '{}', 0, NULL, NULL, 1, '00:00:10', 'FAIL', NULL, false, true, 'not wanted', NULL, '{}', '2026-11-23 18:59:32.425174+00', DEFAULT, NULL, NULL, NULL, NULL, 'UTC', 'SKIP', NULL, NULL, 'SKIP', NULL, NULL, NULL, NULL, 'info', NULL);
 
 
 --
@@ -13496,45 +13518,45 @@ INSERT INTO rowrun.task_dependency VALUES (9, 10);
 -- Data for Name: task_run; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task_run VALUES (1, 4, 0, NULL, 1, 'PENDING', '2026-11-24 03:00:00+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 17:13:56.890985+00', NULL, NULL, NULL, '2026-11-23 17:13:56.890985+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-24 03:00:00+00', 0, 0, NULL, NULL, '2026-11-24 03:00:00+00', '2026-11-24 03:01:00+00', NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (5, 9, 0, NULL, 5, 'PENDING', '2026-11-23 17:13:56.91733+00', '{"of": "pending"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 17:13:56.91733+00', NULL, NULL, NULL, '2026-11-23 17:13:56.91733+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-23 17:13:56.91733+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (7, 12, 0, NULL, 7, 'PENDING', '2026-11-23 17:13:56.91733+00', '{"of": "migrate 1.10"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.10', '2026-11-23 17:13:56.91733+00', NULL, NULL, NULL, '2026-11-23 17:13:56.91733+00', NULL, NULL, NULL, NULL, NULL, '{}', '0110210', true, NULL, NULL, NULL, '2026-11-23 17:13:56.91733+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (8, 13, 0, NULL, 8, 'PENDING', '2026-11-23 17:13:56.91733+00', '{"of": "migrate 1.9"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.9', '2026-11-23 17:13:56.91733+00', NULL, NULL, NULL, '2026-11-23 17:13:56.91733+00', NULL, NULL, NULL, NULL, NULL, '{}', '011019', true, NULL, NULL, NULL, '2026-11-23 17:13:56.91733+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (11, 1, 0, NULL, 11, 'PENDING', '2126-11-23 17:13:56.922242+00', '{}', 0, 'key 1', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 17:13:56.922242+00', NULL, NULL, NULL, '2026-11-23 17:13:56.922242+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2126-11-23 17:13:56.922242+00', 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (2, 5, 0, NULL, 2, 'AVAILABLE', '2026-11-23 17:13:56.91733+00', '{"of": "available"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 17:13:56.91733+00', '2026-11-23 17:13:56.927105+00', NULL, NULL, '2026-11-23 17:13:56.927105+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (12, 1, 0, NULL, 12, 'AVAILABLE', '2126-11-23 17:13:56.922242+00', '{}', 0, 'key 2', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 17:13:56.922242+00', '2026-11-23 17:13:56.928238+00', NULL, NULL, '2026-11-23 17:13:56.928238+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (6, 10, 0, NULL, 6, 'RUNNING', '2026-11-23 17:13:56.91733+00', '{"of": "running"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 17:13:56.91733+00', '2026-11-23 17:13:56.928073+00', '2026-11-23 17:13:56.937072+00', NULL, '2026-11-23 17:13:56.937072+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (13, 1, 0, NULL, 13, 'RUNNING', '2126-11-23 17:13:56.922242+00', '{}', 0, 'key 3', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 17:13:56.922242+00', '2026-11-23 17:13:56.92831+00', '2026-11-23 17:13:56.937951+00', NULL, '2026-11-23 17:13:56.937951+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (4, 7, 0, NULL, 4, 'DONE', '2026-11-23 17:13:56.91733+00', '{"of": "done"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 17:13:56.91733+00', '2026-11-23 17:13:56.92798+00', '2026-11-23 17:13:56.936373+00', '2026-11-23 17:13:56.940561+00', '2026-11-23 17:13:56.940561+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (9, 14, 0, NULL, 9, 'DONE', '2026-11-23 17:13:56.91733+00', '{"of": "only"}', 0, NULL, 'postgres', 2, 'NOOP', 'default', NULL, NULL, '2026-11-23 17:13:56.91733+00', '2026-11-23 17:13:56.928134+00', '2026-11-23 17:13:56.937239+00', '2026-11-23 17:13:56.940958+00', '2026-11-23 17:13:56.940958+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (14, 1, 0, NULL, 14, 'DONE', '2126-11-23 17:13:56.922242+00', '{}', 0, 'key 4', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 17:13:56.922242+00', '2026-11-23 17:13:56.928351+00', '2026-11-23 17:13:56.938091+00', '2026-11-23 17:13:56.941018+00', '2026-11-23 17:13:56.941018+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (10, 15, 0, NULL, 10, 'FAILED', '2026-11-23 17:13:56.91733+00', '{"of": "only"}', 0, NULL, 'postgres', 3, 'NOOP', 'default', NULL, NULL, '2026-11-23 17:13:56.91733+00', '2026-11-23 17:13:56.928184+00', '2026-11-23 17:13:56.937683+00', '2026-11-23 17:13:56.947103+00', '2026-11-23 17:13:56.947103+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (15, 1, 0, NULL, 15, 'FAILED', '2126-11-23 17:13:56.922242+00', '{}', 0, 'key 5', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 17:13:56.922242+00', '2026-11-23 17:13:56.928391+00', '2026-11-23 17:13:56.938223+00', '2026-11-23 17:13:56.947439+00', '2026-11-23 17:13:56.947439+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (16, 1, 0, NULL, 16, 'CANCELED', '2126-11-23 17:13:56.922242+00', '{}', 0, 'key 6', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 17:13:56.922242+00', NULL, NULL, '2026-11-23 17:13:56.954913+00', '2026-11-23 17:13:56.954913+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (3, 6, 0, NULL, 3, 'CANCELED', '2026-11-23 17:13:56.91733+00', '{"of": "canceled"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 17:13:56.91733+00', NULL, NULL, '2026-11-23 17:13:56.95527+00', '2026-11-23 17:13:56.95527+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO rowrun.task_run VALUES (17, 3, 0, NULL, 17, 'FAILED', '2126-11-23 17:13:56.924607+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 17:13:56.924607+00', '2026-11-23 17:13:56.928432+00', '2026-11-23 17:13:56.938336+00', '2026-11-23 17:13:56.947512+00', '2026-11-23 17:13:56.947512+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, NULL, true, NULL, NULL, 0, 0, 18, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
-INSERT INTO rowrun.task_run VALUES (18, 3, 1, 17, 17, 'AVAILABLE', '2026-11-23 17:13:56.960538+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 17:13:56.960538+00', '2026-11-23 17:13:56.963231+00', NULL, NULL, '2026-11-23 17:13:56.960538+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, 'UNTOLD', NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (1, 4, 0, NULL, 1, 'PENDING', '2026-11-24 03:00:00+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 18:59:32.399979+00', NULL, NULL, NULL, '2026-11-23 18:59:32.399979+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-24 03:00:00+00', 0, 0, NULL, NULL, '2026-11-24 03:00:00+00', '2026-11-24 03:01:00+00', NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (5, 9, 0, NULL, 5, 'PENDING', '2026-11-23 18:59:32.444071+00', '{"of": "pending"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 18:59:32.444071+00', NULL, NULL, NULL, '2026-11-23 18:59:32.444071+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2026-11-23 18:59:32.444071+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (7, 12, 0, NULL, 7, 'PENDING', '2026-11-23 18:59:32.444071+00', '{"of": "migrate 1.10"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.10', '2026-11-23 18:59:32.444071+00', NULL, NULL, NULL, '2026-11-23 18:59:32.444071+00', NULL, NULL, NULL, NULL, NULL, '{}', '0110210', true, NULL, NULL, NULL, '2026-11-23 18:59:32.444071+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (8, 13, 0, NULL, 8, 'PENDING', '2026-11-23 18:59:32.444071+00', '{"of": "migrate 1.9"}', 0, NULL, 'postgres', 1, 'DATABASE_MIGRATE', 'default', 'orders', '1.9', '2026-11-23 18:59:32.444071+00', NULL, NULL, NULL, '2026-11-23 18:59:32.444071+00', NULL, NULL, NULL, NULL, NULL, '{}', '011019', true, NULL, NULL, NULL, '2026-11-23 18:59:32.444071+00', 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (11, 1, 0, NULL, 11, 'PENDING', '2126-11-23 18:59:32.448751+00', '{}', 0, 'key 1', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 18:59:32.448751+00', NULL, NULL, NULL, '2026-11-23 18:59:32.448751+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, NULL, '2126-11-23 18:59:32.448751+00', 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (2, 5, 0, NULL, 2, 'AVAILABLE', '2026-11-23 18:59:32.444071+00', '{"of": "available"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 18:59:32.444071+00', '2026-11-23 18:59:32.457956+00', NULL, NULL, '2026-11-23 18:59:32.457956+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (12, 1, 0, NULL, 12, 'AVAILABLE', '2126-11-23 18:59:32.448751+00', '{}', 0, 'key 2', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 18:59:32.448751+00', '2026-11-23 18:59:32.458806+00', NULL, NULL, '2026-11-23 18:59:32.458806+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (6, 10, 0, NULL, 6, 'RUNNING', '2026-11-23 18:59:32.444071+00', '{"of": "running"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 18:59:32.444071+00', '2026-11-23 18:59:32.458683+00', '2026-11-23 18:59:32.462645+00', NULL, '2026-11-23 18:59:32.462645+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (13, 1, 0, NULL, 13, 'RUNNING', '2126-11-23 18:59:32.448751+00', '{}', 0, 'key 3', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 18:59:32.448751+00', '2026-11-23 18:59:32.458844+00', '2026-11-23 18:59:32.463038+00', NULL, '2026-11-23 18:59:32.463038+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, 'AVAILABLE', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (4, 7, 0, NULL, 4, 'DONE', '2026-11-23 18:59:32.444071+00', '{"of": "done"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 18:59:32.444071+00', '2026-11-23 18:59:32.458606+00', '2026-11-23 18:59:32.462149+00', '2026-11-23 18:59:32.4662+00', '2026-11-23 18:59:32.4662+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (9, 14, 0, NULL, 9, 'DONE', '2026-11-23 18:59:32.444071+00', '{"of": "only"}', 0, NULL, 'postgres', 2, 'NOOP', 'default', NULL, NULL, '2026-11-23 18:59:32.444071+00', '2026-11-23 18:59:32.458729+00', '2026-11-23 18:59:32.462786+00', '2026-11-23 18:59:32.466541+00', '2026-11-23 18:59:32.466541+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (14, 1, 0, NULL, 14, 'DONE', '2126-11-23 18:59:32.448751+00', '{}', 0, 'key 4', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 18:59:32.448751+00', '2026-11-23 18:59:32.458876+00', '2026-11-23 18:59:32.463129+00', '2026-11-23 18:59:32.466656+00', '2026-11-23 18:59:32.466656+00', NULL, NULL, NULL, NULL, NULL, '{"rows": 1}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (10, 15, 0, NULL, 10, 'FAILED', '2026-11-23 18:59:32.444071+00', '{"of": "only"}', 0, NULL, 'postgres', 3, 'NOOP', 'default', NULL, NULL, '2026-11-23 18:59:32.444071+00', '2026-11-23 18:59:32.458767+00', '2026-11-23 18:59:32.462935+00', '2026-11-23 18:59:32.479189+00', '2026-11-23 18:59:32.479189+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (15, 1, 0, NULL, 15, 'FAILED', '2126-11-23 18:59:32.448751+00', '{}', 0, 'key 5', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 18:59:32.448751+00', '2026-11-23 18:59:32.458905+00', '2026-11-23 18:59:32.46322+00', '2026-11-23 18:59:32.479442+00', '2026-11-23 18:59:32.479442+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, 'RUNNING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (16, 1, 0, NULL, 16, 'CANCELED', '2126-11-23 18:59:32.448751+00', '{}', 0, 'key 6', 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 18:59:32.448751+00', NULL, NULL, '2026-11-23 18:59:32.488625+00', '2026-11-23 18:59:32.488625+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (3, 6, 0, NULL, 3, 'CANCELED', '2026-11-23 18:59:32.444071+00', '{"of": "canceled"}', 0, NULL, 'postgres', 1, 'NOOP', 'default', NULL, NULL, '2026-11-23 18:59:32.444071+00', NULL, NULL, '2026-11-23 18:59:32.488904+00', '2026-11-23 18:59:32.488904+00', NULL, NULL, NULL, NULL, NULL, '{"code": "CANCELED", "detail": "Task run canceled"}', NULL, false, 'PENDING', true, NULL, NULL, 0, 0, NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO rowrun.task_run VALUES (17, 3, 0, NULL, 17, 'FAILED', '2126-11-23 18:59:32.45581+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 18:59:32.45581+00', '2026-11-23 18:59:32.458934+00', '2026-11-23 18:59:32.463261+00', '2026-11-23 18:59:32.479497+00', '2026-11-23 18:59:32.479497+00', NULL, NULL, NULL, NULL, NULL, '{"code": "ERROR", "detail": "as asked"}', NULL, false, NULL, true, NULL, NULL, 0, 0, 18, NULL, NULL, NULL, NULL, NULL, 'dump-1', NULL);
+INSERT INTO rowrun.task_run VALUES (18, 3, 1, 17, 17, 'AVAILABLE', '2026-11-23 18:59:32.502188+00', '{}', 0, NULL, 'postgres', NULL, 'NOOP', 'default', NULL, NULL, '2026-11-23 18:59:32.502188+00', '2026-11-23 18:59:32.505846+00', NULL, NULL, '2026-11-23 18:59:32.502188+00', NULL, NULL, NULL, NULL, NULL, '{}', NULL, false, NULL, NULL, 'UNTOLD', NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
 
 
 --
 -- Data for Name: task_run_log; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task_run_log VALUES (1, 1, '2026-11-23 17:13:56.965495+00', NULL, 'note', '{"text": "kept"}');
+INSERT INTO rowrun.task_run_log VALUES (1, 1, '2026-11-23 18:59:32.510208+00', NULL, 'note', '{"text": "kept"}');
 
 
 --
 -- Data for Name: task_type; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.task_type VALUES ('OLD', true, NULL, NULL, '2026-11-23 17:13:56.966306+00');
+INSERT INTO rowrun.task_type VALUES ('OLD', true, NULL, NULL, '2026-11-23 18:59:32.518192+00');
 
 
 --
 -- Data for Name: webhook; Type: TABLE DATA; Schema: rowrun; Owner: -
 --
 
-INSERT INTO rowrun.webhook VALUES (1, 'default', 'hook', 'https://example.com/hook', NULL, '{PIPELINE_FAILED,PIPELINE_COMPLETED}', 'standard', true, '2026-11-23 17:13:56.878667+00', NULL);
+INSERT INTO rowrun.webhook VALUES (1, 'default', 'hook', 'https://example.com/hook', NULL, '{PIPELINE_FAILED,PIPELINE_COMPLETED}', 'standard', true, '2026-11-23 18:59:32.380045+00', NULL);
 
 
 --

@@ -62,3 +62,15 @@ BEGIN ATOMIC
            AND r.version_key IS NOT NULL ORDER BY r.version_key LIMIT 1));
 END;
 COMMENT ON FUNCTION rowrun.smallest_version(text) IS 'Internal: the smallest unfinished version of a database.';
+
+-- The databases on which sequential runs of these plans wait, and may hold others back. It is the runs that tell: a task that
+-- is DONE may run again. By the index of a plan's unfinished runs, whatever the statistics say. Inlined where it is called.
+CREATE OR REPLACE FUNCTION rowrun.databases_of_plans(plan_ids bigint[]) RETURNS TABLE (database_id text) LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT DISTINCT w.database_id FROM unnest(databases_of_plans.plan_ids) p(id)
+    CROSS JOIN LATERAL (
+        SELECT r.database_id FROM rowrun.task_run r
+        WHERE r.plan_id = p.id AND r.status IN ('PENDING', 'AVAILABLE', 'RUNNING') AND coalesce(r.status, '') = 'PENDING'
+          AND r.sequential AND r.database_id IS NOT NULL OFFSET 0) w;
+END;
+COMMENT ON FUNCTION rowrun.databases_of_plans(bigint[]) IS 'Internal: databases on which sequential runs of these plans wait.';

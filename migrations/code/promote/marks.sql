@@ -48,9 +48,7 @@ BEGIN
     END IF;
     IF cardinality(gates) > 0 THEN
         -- The sequential runs of these plans hold others back on their databases, or no more.
-        gate_dbs := ARRAY(SELECT DISTINCT k.database_id FROM task k
-                          WHERE k.plan_id = ANY (gates) AND k.database_id IS NOT NULL AND k.outcome IS DISTINCT FROM 'DONE'
-                            AND k.database_id <> ALL (databases));
+        gate_dbs := ARRAY(SELECT d.database_id FROM databases_of_plans(gates) d WHERE d.database_id <> ALL (databases));
         databases := databases || gate_dbs[1:most];
         IF cardinality(gate_dbs) > most THEN
             INSERT INTO gate_mark (kind, database_id) SELECT 'DATABASE', unnest(gate_dbs[most + 1:]);

@@ -3,10 +3,8 @@
 CREATE OR REPLACE FUNCTION rowrun.mark_stopped(plan_ids bigint[]) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
 BEGIN
     INSERT INTO rowrun.gate_mark (kind, database_id)
-    SELECT DISTINCT 'DATABASE', k.database_id
-    FROM rowrun.plan p JOIN rowrun.task k ON k.plan_id = p.id
-    WHERE p.id = ANY (plan_ids) AND p.on_failure = 'STOP'
-      AND k.database_id IS NOT NULL AND k.sequential AND k.outcome IS DISTINCT FROM 'DONE';
+    SELECT 'DATABASE', d.database_id
+    FROM rowrun.databases_of_plans(ARRAY(SELECT p.id FROM rowrun.plan p WHERE p.id = ANY (plan_ids) AND p.on_failure = 'STOP')) d;
 END $$;
 COMMENT ON FUNCTION rowrun.mark_stopped(bigint[]) IS 'Internal: marks of what may start where a failure stops plans.';
 
