@@ -87,6 +87,28 @@ func TestNobodyWaitsBehindAHeldRunOfATaskThatWasDone(t *testing.T) {
 	}
 }
 
+// The first in the line for a plan's slot is being canceled when the slot comes free: the next one gets it.
+func TestASlotGoesPastARunThatIsBeingCanceled(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	conn, other := connect(t, url), connect(t, url)
+	addReplica(t, conn, "r")
+	exec(t, conn, `INSERT INTO rowrun.plan (id, parallel_limit) VALUES (1, 1)`)
+	exec(t, conn, `INSERT INTO rowrun.task (id, plan_id, type) VALUES (1, 1, 'NOOP'), (2, 1, 'NOOP'), (3, 1, 'NOOP')`)
+	exec(t, conn, `INSERT INTO rowrun.task_run (task_id, priority) VALUES (1, 2), (2, 1), (3, 0)`)
+	promoteAll(t, conn)
+	exec(t, conn, `UPDATE rowrun.task_run SET status = 'RUNNING', replica_id = 'r' WHERE status = 'AVAILABLE'`)
+
+	exec(t, other, `BEGIN`)
+	exec(t, other, `SELECT rowrun.cancel_run(id) FROM rowrun.task_run WHERE task_id = 2`)
+	exec(t, conn, `SELECT count(*) FROM rowrun.end_runs(ARRAY(SELECT id FROM rowrun.task_run WHERE task_id = 1), '{NULL}', '{DONE}', ARRAY['{}'::jsonb], '{NONE}')`)
+	exec(t, conn, `SELECT rowrun.promote_runs()`)
+	require.Equal(t, []string{"DONE", "PENDING", "PENDING"}, query[[]string](t, conn, `SELECT array_agg(status ORDER BY task_id) FROM rowrun.task_run`), "the cancel was under way")
+	exec(t, other, `COMMIT`)
+	promoteAll(t, conn)
+	require.Equal(t, []string{"DONE", "CANCELED", "AVAILABLE"}, query[[]string](t, conn, `SELECT array_agg(status ORDER BY task_id) FROM rowrun.task_run`))
+}
+
 // An AVAILABLE run that nobody takes keeps a slot, which is worth a word only where none is left.
 func TestASlotThatIsKeptIsNamedWhereNoneIsLeft(t *testing.T) {
 	t.Parallel()

@@ -150,6 +150,10 @@ BEGIN
         left_some := left_some OR FOUND;
     END IF;
     IF cardinality(of_plans) > 0 THEN
+        -- Runs that somebody holds, who may be canceling them, kept others out: as many are candidates as their plan has room for.
+        INSERT INTO gate_mark (kind, plan_id, wide)
+        SELECT DISTINCT 'PLAN', r.plan_id, true FROM task_run r
+        WHERE r.id = ANY (of_plans) AND r.id <> ALL (coalesce(v.ids, '{}')) AND num_nonnulls(r.plan_id) = 1;
         INSERT INTO gate_mark (kind, plan_id, wide)
         SELECT 'PLAN', q.plan_id, q.wide
         FROM (SELECT r.plan_id, bool_or(h.cause IS NOT NULL) AS wide
