@@ -18,8 +18,8 @@ import (
 	"github.com/rowrun/rowrun/store/storetest"
 )
 
-// lastRelease is the program of the newest tag, built from the repository; this program where there is no tag to be had
-// (the first release, a clone without tags, an archive).
+// lastRelease is the program of the newest tag, built from the repository; in a clone without tags that of the commit
+// which last made the dump of the newest release's schema; this program where there is no repository (an archive).
 func lastRelease(t *testing.T) (path, tag string) {
 	t.Helper()
 	git := func(args ...string) (string, error) {
@@ -28,6 +28,9 @@ func lastRelease(t *testing.T) (path, tag string) {
 	}
 	tag, err := git("describe", "--tags", "--abbrev=0", "--match", "v[0-9]*")
 	if err != nil {
+		tag, err = git("log", "-1", "--format=%h", "--", "migrations/testdata/schema-v*.sql")
+	}
+	if err != nil || tag == "" {
 		return program.path, "none"
 	}
 	dir := t.TempDir()

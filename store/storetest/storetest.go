@@ -97,6 +97,7 @@ func start() (*embeddedpg.Cluster, error) {
 	defer cancel()
 	return embeddedpg.Start(ctx, embeddedpg.Config{
 		Ephemeral: true,
+		Dir:       directory(),
 		Settings: map[string]string{
 			"wal_level":             "logical",
 			"max_connections":       "300",
