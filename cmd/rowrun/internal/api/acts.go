@@ -42,7 +42,7 @@ func verbs() map[string][]string {
 		"task":     {"run", "retry", "cancel", "skip", "unskip", "pause", "resume"},
 		"plan":     {"run", "retry", "cancel", "pause", "resume", "limit"},
 		"delivery": {"redeliver"},
-		"replica":  {"pause", "resume"},
+		"replica":  {"pause", "resume", "drain"},
 		"webhook":  {"test"},
 	}
 }
