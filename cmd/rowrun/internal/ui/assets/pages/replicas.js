@@ -5,7 +5,7 @@ import { Act } from '../act.js'
 import { Answer, Time, useData, useTitle, second } from '../parts.js'
 import { List } from '../table.js'
 
-function Lease({ of }) {
+export function Lease({ of }) {
   const now = useStore(second)
   const silent = Math.max(of.silent_ms, now - new Date(of.last_heartbeat)) // clocks differ: never less than the server said
   return html`<span class=${of.live ? 'n' : 'n bad'}>${duration(of.live ? Math.min(silent, of.lease_ms) : silent)}</span><span class="hint n"> / ${duration(of.lease_ms)}</span>`
