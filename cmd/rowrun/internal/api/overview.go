@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/auth"
 	"github.com/rowrun/rowrun/store"
