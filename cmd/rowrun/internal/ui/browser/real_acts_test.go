@@ -25,7 +25,7 @@ func TestEachActOnARealDeployment(t *testing.T) {
 	running := func() string {
 		return id(`rowrun.task_run r WHERE status = 'RUNNING' AND cancel_requested_at IS NULL AND EXISTS (SELECT FROM rowrun.task k WHERE k.id = r.task_id AND k.name = 'import')`)
 	}
-	canceled, abandoned := running(), ""
+	canceled := running()
 	delivery := id(`rowrun.webhook_delivery WHERE status = 'DELIVERED'`)
 	second := d.serve(t, "--replica-name", "second", "--types", "NOOP", "--concurrency", "1", "--http-addr", "off")
 	d.holds(t, `SELECT EXISTS (SELECT FROM rowrun.replica_status WHERE name = 'second' AND live)`)
@@ -58,8 +58,7 @@ func TestEachActOnARealDeployment(t *testing.T) {
 		{"replicas", "Drain", "second", nil, `SELECT NOT EXISTS (SELECT FROM rowrun.replica_status WHERE name = 'second' AND live AND state = 'ACTIVE')`},
 	} {
 		if step.page == "runs/RUNNING" {
-			abandoned = running()
-			step.page = "runs/" + abandoned
+			step.page = "runs/" + running()
 		}
 		acts := ask[int](t, d, `SELECT count(*)::integer FROM rowrun.act`)
 		w.visit(step.page)

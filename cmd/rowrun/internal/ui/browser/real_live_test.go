@@ -29,7 +29,7 @@ func TestAPageOutlivesItsReplica(t *testing.T) {
 	up := func() {
 		t.Helper()
 		require.Eventually(t, func() bool {
-			c, err := net.DialTimeout("tcp", addr, time.Second)
+			c, err := (&net.Dialer{Timeout: time.Second}).DialContext(t.Context(), "tcp", addr)
 			if err == nil {
 				_ = c.Close()
 			}
