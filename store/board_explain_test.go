@@ -95,7 +95,7 @@ func TestTheDashboardReadsABoundedPart(t *testing.T) {
 		"a task":       {200, func() error { _, err := s.FindBoardTask(t.Context(), 1); return err }},
 		"schedules":    {200, func() error { _, err := s.BoardSchedules(t.Context(), page, false); return err }},
 		"next ticks":   {200, func() error { _, err := s.BoardSchedules(t.Context(), page, true); return err }},
-		"the past":     {6000, func() error { _, err := s.BoardPast(t.Context(), 3*time.Hour, 56); return err }},
+		"the past":     {12_000, func() error { _, err := s.BoardPast(t.Context(), 3*time.Hour, 56); return err }},
 		"the overview": {3000, func() error { _, err := s.BoardOverview(t.Context()); return err }},
 		"types":        {3000, func() error { _, err := s.BoardTypes(t.Context()); return err }},
 		"replicas":     {200, func() error { _, err := s.BoardReplicas(t.Context()); return err }},

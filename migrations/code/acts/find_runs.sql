@@ -77,7 +77,7 @@ CREATE OR REPLACE FUNCTION rowrun.find_act_runs(filter jsonb, newest boolean, lo
 BEGIN
     RETURN ARRAY(
         SELECT r.id FROM (SELECT DISTINCT n FROM act a CROSS JOIN LATERAL unnest(a.runs) n
-                          WHERE a.id = (filter ->> 'act_id')::bigint AND n > lowest AND n <= highest) t(id)
+                          WHERE a.id = (find_act_runs.filter ->> 'act_id')::bigint AND n > lowest AND n <= highest) t(id)
         CROSS JOIN LATERAL (
             SELECT x.id, x.status, x.type, x.queue, x.database_id, x.plan_id, x.task_id, x.retry_run_id, x.created_at, x.result
             FROM task_run x WHERE x.id = t.id OFFSET 0) r

@@ -243,7 +243,7 @@ func TestRunsAreFilteredByAct(t *testing.T) {
 
 	cancel := acted(b.act(body("cancel", `{"kind": "run", "filter": {"act": "`+retry+`", "text": ""}}`, "")), "150")
 	require.Equal(t, made, of("act="+cancel), "those that it ended")
-	one := acted(b.act(body("cancel", `{"kind": "run", "ids": ["1"]}`, "")), "0")
+	one := acted(b.act(body("cancel", `{"kind": "run", "ids": ["151"]}`, "")), "0")
 	require.Empty(t, of("act="+one), "there was nothing to do")
 	require.Len(t, at(t, b.get("acts/"+retry), "made"), 100, "of the act itself the first are told")
 	require.Equal(t, http.StatusBadRequest, b.ask(http.MethodGet, "/api/v1/runs?act=x", "").Status)

@@ -18,10 +18,8 @@ import (
 // shows what has happened meanwhile.
 func TestAPageOutlivesItsReplica(t *testing.T) {
 	d := deployed(t)
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	addr, err := freeAddr()
 	require.NoError(t, err)
-	addr := l.Addr().String()
-	require.NoError(t, l.Close())
 	begin := func() *exec.Cmd {
 		return d.serve(t, "--replica-name", "shown", "--types", "NOOP", "--queues", "none", "--http-addr", addr, "--http-operator-token", "bob=env:OPERATOR")
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"strconv"
@@ -76,10 +75,8 @@ func TestTwoHundredOpenPagesTakeAtMostOneCore(t *testing.T) {
 	const pages, span = 200, 15 * time.Second
 	d := deployed(t)
 	plan := d.busy(t)
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	addr, err := freeAddr()
 	require.NoError(t, err)
-	addr := l.Addr().String()
-	require.NoError(t, l.Close())
 	replica := d.serve(t, "--replica-name", "pages", "--types", "NOOP", "--queues", "none", "--http-addr", addr)
 	base := "http://" + addr + "/"
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: pages}}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -61,9 +62,13 @@ func (d *deployment) begin() (err error) {
 	if out, err := compile.CombinedOutput(); err != nil {
 		return fmt.Errorf("build the program: %w\n%s", err, out)
 	}
-	d.dev = d.command("dev", "--sample", "--dir", filepath.Join(d.dir, "data"), "--http-addr", "127.0.0.1:0", "--http-prefix", prefix,
+	addr, err := freeAddr() // what is given is what is printed
+	if err != nil {
+		return err
+	}
+	d.dev = d.command("dev", "--sample", "--dir", filepath.Join(d.dir, "data"), "--http-addr", addr, "--http-prefix", prefix,
 		"--heartbeat-interval", "1s", "--stale-after", "5s", "--log-level", "error")
-	d.dev.Stdout = io.Discard
+	d.dev.Stdout, d.dev.Stderr = io.Discard, nil
 	words, err := d.dev.StderrPipe()
 	if err != nil {
 		return err
@@ -91,6 +96,15 @@ func (d *deployment) begin() (err error) {
 		}
 	}()
 	return d.fill()
+}
+
+// freeAddr is an address of loopback's where nobody listens now.
+func freeAddr() (string, error) {
+	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
 }
 
 // command is a command line of the program.
