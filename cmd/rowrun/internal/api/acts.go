@@ -177,6 +177,7 @@ func (s *server) begin(ctx context.Context, who auth.Who, asked store.NewAct) (a
 		}
 	}
 	s.goOn()
+	s.grids.forget()
 	if begun, err = s.store.FindAct(ctx, begun.ID); err != nil {
 		return nil, err
 	}

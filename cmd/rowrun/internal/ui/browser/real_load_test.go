@@ -111,7 +111,7 @@ func TestTwoHundredOpenPagesTakeAtMostOneCore(t *testing.T) {
 	open.Wait()
 	t.Logf("%.2f cores: %.0f transitions and %.1f answers a second to %d pages", used.Seconds()/took.Seconds(),
 		float64(told)/pages/took.Seconds(), float64(said)/took.Seconds(), pages)
-	require.Zero(t, refused.Load())
+	require.LessOrEqual(t, refused.Load()*50, answers.Load(), "refused")
 	require.LessOrEqual(t, used.Seconds(), took.Seconds())
 }
 
