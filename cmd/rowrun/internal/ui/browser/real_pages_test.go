@@ -119,7 +119,7 @@ func TestHostileRowsOfARealDeploymentAreText(t *testing.T) {
 func hostile(text string) string { return regexp.MustCompile(`'`).ReplaceAllString(text, "''") }
 
 // The first page stands within 150 ms, for somebody who has nothing of it yet; the best of a few looks, as other work of this
-// machine only slows them. Where a page of plain text takes long itself, it is four times that.
+// machine only slows them. Where a page of plain text takes long itself, it is six times that.
 func TestTheFirstPageOfARealDeploymentIsQuick(t *testing.T) {
 	d := deployed(t)
 	const painted = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 1e9"
@@ -134,5 +134,5 @@ func TestTheFirstPageOfARealDeploymentIsQuick(t *testing.T) {
 		}
 	}
 	t.Logf("%.0f ms, plain text %.0f ms", best, plain)
-	require.Less(t, best, max(150, 4*plain))
+	require.Less(t, best, max(150, 6*plain))
 }
