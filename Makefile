@@ -57,8 +57,8 @@ test-node: ## the example worker of Node.js; wants Node.js 20 or later with npm
 	@cd deploy/workers && { [ node_modules/.package-lock.json -nt package-lock.json ] || npm ci; }
 	go test -tags node -run TestExampleWorkerOfNode ./integration
 
-test-browser: ## the dashboard's pages in a real browser, on a made-up API; ROWRUN_PICTURES=DIR keeps a picture of each
-	@.ci/ensure chromium
+test-browser: ## the dashboard's pages in a real browser, on a made-up API and on what make run starts; ROWRUN_PICTURES=DIR keeps a picture of each
+	@.ci/ensure postgres chromium
 	cd cmd/rowrun/internal/ui/browser && go test -count=1 -timeout 20m .
 
 test-clients: ## the programs of docs/app.md, each with its library (wants Node.js and a JDK); CLIENTS='Pgx|GORM' for some

@@ -50,7 +50,7 @@ func acts() []act {
 		{"change a plan's `parallel_limit`, `on_failure`", "UPDATE rowrun.plan SET parallel_limit = 2, on_failure = 'STOP' WHERE id = 1001"},
 		{"`skip_task`, `unskip_task`", "SELECT rowrun.skip_task(1001), rowrun.unskip_task(1001)"},
 		{"`abandon_run`", "SELECT rowrun.abandon_run(1002, 'nobody answers')"},
-		{"`pause_replica`, `resume_replica`", "SELECT rowrun.pause_replica('here'), rowrun.resume_replica('here')"},
+		{"`pause_replica`, `resume_replica`, `drain_replica`", "SELECT rowrun.pause_replica('here'), rowrun.resume_replica('here'), rowrun.drain_replica('here')"},
 		{"drain or rename a type; `purge_type`", "WITH t AS (INSERT INTO rowrun.task_type (type, draining) VALUES ('OLD', true)) SELECT rowrun.purge_type('OLD')"},
 		{"claim, end and remove runs; send heartbeats", `WITH h AS (INSERT INTO rowrun.replica_heartbeat (replica_id, last_heartbeat) VALUES ('me', now()))
 			UPDATE rowrun.task_run SET status = 'DONE' WHERE id = 1002`},

@@ -32,7 +32,8 @@ func (t *incarnation) heartbeat(ctx context.Context) error {
 		err := c.Store.Heartbeat(beat, t.id, int(t.s.executing.Load()))
 		cancel()
 		switch {
-		case err == nil:
+		case err == nil, errors.Is(err, store.ErrDrain):
+			t.drainIfAsked(err)
 			errs.ok()
 			t.beat.Store(int64(sent))
 			t.contact.CompareAndSwap(-1, int64(sent))
@@ -48,4 +49,13 @@ func (t *incarnation) heartbeat(ctx context.Context) error {
 			wait = min(c.HeartbeatInterval/4, time.Second)
 		}
 	}
+}
+
+// drainIfAsked has this replica drain and Run return, as a stop would, where its heartbeat brought that back.
+func (t *incarnation) drainIfAsked(err error) {
+	if err == nil || t.s.draining.Load() {
+		return
+	}
+	t.s.cfg.Log.Info().Str("replica_id", t.id).Msg("an operator asked this replica to drain: it ends what it runs and stops")
+	t.s.giveUp(err)
 }

@@ -120,3 +120,39 @@ func TestEndedLineHasTheTasksLevel(t *testing.T) {
 	}
 	require.Equal(t, want, got)
 }
+
+// A replica that is asked to drain claims nothing from the commit on, ends what it runs, and then Run returns as after a stop.
+func TestAReplicaThatIsAskedToDrainEndsWhatItRunsAndStops(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	release := make(chan struct{})
+	r := startReplica(t, url, func(_ context.Context, run *scheduler.Run) (scheduler.Result, error) {
+		if run.TaskName == "first" {
+			<-release
+		}
+		return scheduler.Result{}, nil
+	}, nil)
+	c, s := newClient(t, url), openStore(t, url, time.Minute)
+	status := func(run int64) string { return c.text(`SELECT status FROM rowrun.task_run WHERE id = $1`, run) }
+	first := c.run("name", "'first'")
+	poll(t, "the start", func() bool { return status(first) == "RUNNING" })
+
+	ids, err := s.AskDrain(t.Context(), "test")
+	require.NoError(t, err)
+	require.Equal(t, []string{r.Status().ReplicaID}, ids)
+	second := c.run("name", "'second'")
+	poll(t, "the drain", func() bool { return r.Status().Draining })
+	require.Equal(t, "RUNNING", status(first), "it has its time")
+	close(release)
+	ended := <-r.done
+	r.done <- ended
+	require.NoError(t, ended)
+	require.Equal(t, "DONE", status(first))
+	require.Equal(t, "AVAILABLE", status(second))
+	require.Zero(t, c.int(`SELECT count(*) FROM rowrun.replica_heartbeat`), "it has left")
+	_, err = s.AskDrain(t.Context(), "test")
+	require.ErrorIs(t, err, store.ErrNoReplica)
+
+	startReplica(t, url, func(context.Context, *scheduler.Run) (scheduler.Result, error) { return scheduler.Result{}, nil }, nil)
+	require.Equal(t, "DONE", c.ends(second), "one of the same name is another one")
+}

@@ -253,9 +253,9 @@ func (s *Scheduler) Status() Status {
 	return st
 }
 
-// Run serves until ctx is canceled, which asks for a drain; it returns when nothing of it is left running. An error:
-// the drain had to leave something behind. ErrStuck: it drained by itself, and executors that ignore their cancel are
-// still there.
+// Run serves until ctx is canceled, or an operator has asked for it (rowrun.drain_replica), which begins a drain; it returns
+// when nothing of it is left running. An error: the drain had to leave something behind. ErrStuck: it drained by itself, and
+// executors that ignore their cancel are still there.
 func (s *Scheduler) Run(ctx context.Context) error {
 	ctx, s.giveUp = context.WithCancelCause(ctx)
 	defer s.giveUp(nil)

@@ -95,6 +95,7 @@ func TestTheDashboardReadsABoundedPart(t *testing.T) {
 		"a task":       {200, func() error { _, err := s.FindBoardTask(t.Context(), 1); return err }},
 		"schedules":    {200, func() error { _, err := s.BoardSchedules(t.Context(), page, false); return err }},
 		"next ticks":   {200, func() error { _, err := s.BoardSchedules(t.Context(), page, true); return err }},
+		"the past":     {12_000, func() error { _, err := s.BoardPast(t.Context(), 3*time.Hour, 56); return err }},
 		"the overview": {3000, func() error { _, err := s.BoardOverview(t.Context()); return err }},
 		"types":        {3000, func() error { _, err := s.BoardTypes(t.Context()); return err }},
 		"replicas":     {200, func() error { _, err := s.BoardReplicas(t.Context()); return err }},
@@ -124,7 +125,7 @@ func TestTheDashboardReadsABoundedPart(t *testing.T) {
 	})
 	for _, name := range []string{
 		"board_find_runs", "board_runs", "board_failed_runs", "board_run", "board_chain", "board_plans", "board_plan", "board_grid", "board_moments", "board_edges",
-		"board_find_tasks", "board_tasks", "board_task", "board_schedules", "board_overview", "board_queues", "board_longest", "board_types", "board_replicas",
+		"board_find_tasks", "board_tasks", "board_task", "board_schedules", "board_overview", "board_past", "board_queues", "board_longest", "board_types", "board_replicas",
 		"board_webhooks", "board_find_deliveries", "board_deliveries", "list_acts", "step_act",
 	} {
 		require.Contains(t, e.names, name, "its plan was not looked at")

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -24,7 +25,8 @@ type BoardOverview struct {
 	Now           Instant
 	Running       Bounded
 	FailedLastDay Bounded
-	Stale         int // replicas whose lease ran out and that aren't DEAD yet
+	Stale         int     // replicas whose lease ran out and that aren't DEAD yet
+	Retrying      Bounded // deliveries that were tried in vain and are tried again
 	Queues        []BoardQueue
 	Longest       []BoardRun // that run, the longest first
 }
@@ -41,9 +43,9 @@ func (s *Store) BoardOverview(ctx context.Context) (BoardOverview, error) {
 	var o BoardOverview
 	b := &pgx.Batch{}
 	b.Queue(statement("board_overview")).QueryRow(func(row pgx.Row) error {
-		var running, failed int64
-		err := row.Scan(&o.Now, &running, &failed, &o.Stale)
-		o.Running, o.FailedLastDay = BoundedBy(running, boardCount), BoundedBy(failed, boardCount)
+		var running, failed, retrying int64
+		err := row.Scan(&o.Now, &running, &failed, &o.Stale, &retrying)
+		o.Running, o.FailedLastDay, o.Retrying = BoundedBy(running, boardCount), BoundedBy(failed, boardCount), BoundedBy(retrying, boardCount)
 		return err
 	})
 	b.Queue(statement("board_queues")).Query(func(rows pgx.Rows) (err error) {
@@ -63,6 +65,19 @@ func (s *Store) BoardOverview(ctx context.Context) (BoardOverview, error) {
 		return BoardOverview{}, fmt.Errorf("read overview: %w", err)
 	}
 	return o, nil
+}
+
+// BoardStep is what the rows tell of a step of the past.
+type BoardStep struct {
+	At       time.Time
+	Inserted int64    // ids that were drawn for runs: no fewer than were inserted
+	Failed   int64    // for good
+	StartP50 *float64 // ms from the insert, or run_at, to the start, of a few; nil: none started
+}
+
+// BoardPast asks the rows for so many steps up to the last whole one. What it reads doesn't grow with the table.
+func (s *Store) BoardPast(ctx context.Context, step time.Duration, steps int) ([]BoardStep, error) {
+	return collect(ctx, s, "read the past", statement("board_past"), pgx.RowToStructByPos[BoardStep], step.Seconds(), steps)
 }
 
 // BoardReplica is a replica or a worker.

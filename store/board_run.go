@@ -53,8 +53,9 @@ type RunSearch struct {
 	DatabaseID string     `json:"database_id,omitempty"`
 	PlanID     int64      `json:"plan_id,omitempty"`
 	TaskIDs    []string   `json:"task_ids,omitempty"`
-	Text       string     `json:"text,omitempty"`  // a part of the failure's text, or its code
-	Error      string     `json:"error,omitempty"` // a failure's text as rowrun.normal_error makes it
+	ActID      int64      `json:"act_id,omitempty"` // that made or ended them
+	Text       string     `json:"text,omitempty"`   // a part of the failure's text, or its code
+	Error      string     `json:"error,omitempty"`  // a failure's text as rowrun.normal_error makes it
 	Since      *time.Time `json:"since,omitempty"`
 	Until      *time.Time `json:"until,omitempty"`
 	Failed     bool       `json:"failed,omitempty"`    // FAILED for good

@@ -50,10 +50,11 @@ func list(s []string) []string {
 }
 
 // Heartbeat renews a replica's lease and vouches for all its runs. ErrDead: it was declared dead, or its row is gone.
-// ErrElsewhere: the database behind the address is another one by now, a copy.
+// ErrElsewhere: the database behind the address is another one by now, a copy. ErrDrain: it was written, and an operator has
+// asked the replica to drain.
 func (s *Store) Heartbeat(ctx context.Context, replicaID string, running int) error {
-	var elsewhere bool
-	err := s.beats.QueryRow(ctx, statement("heartbeat"), replicaID, running).Scan(&elsewhere)
+	var elsewhere, drain bool
+	err := s.beats.QueryRow(ctx, statement("heartbeat"), replicaID, running).Scan(&elsewhere, &drain)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return ErrDead
@@ -61,6 +62,8 @@ func (s *Store) Heartbeat(ctx context.Context, replicaID string, running int) er
 		return fmt.Errorf("heartbeat: %w", err)
 	case elsewhere:
 		return ErrElsewhere
+	case drain:
+		return ErrDrain
 	}
 	return nil
 }

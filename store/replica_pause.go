@@ -14,10 +14,20 @@ var ErrNoReplica = errors.New("there is no live replica of that id or name")
 // PauseReplica has the live replicas of an id or name claim nothing, or claim again; their ids. ErrNoReplica: there is
 // none.
 func (s *Store) PauseReplica(ctx context.Context, replica string, pause bool) ([]string, error) {
-	q, what := statement("resume_replica"), "resume replica"
 	if pause {
-		q, what = statement("pause_replica"), "pause replica"
+		return s.askReplicas(ctx, "pause replica", statement("pause_replica"), replica)
 	}
+	return s.askReplicas(ctx, "resume replica", statement("resume_replica"), replica)
+}
+
+// AskDrain has the live replicas of an id or name claim nothing, end what they run and stop, from their next heartbeat on;
+// their ids. ErrNoReplica: there is none.
+func (s *Store) AskDrain(ctx context.Context, replica string) ([]string, error) {
+	return s.askReplicas(ctx, "drain replica", statement("ask_drain"), replica)
+}
+
+// askReplicas calls one of the functions that find replicas by id or name.
+func (s *Store) askReplicas(ctx context.Context, what, q, replica string) ([]string, error) {
 	rows, err := s.pool.Query(ctx, q, replica)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)

@@ -215,6 +215,8 @@ func (s *Store) Deployment(ctx context.Context) (string, error) {
 var (
 	// ErrDead says that this replica's row is gone or was declared dead: it may not write any more.
 	ErrDead = errors.New("this replica was declared dead")
+	// ErrDrain says that an operator has asked this replica to drain.
+	ErrDrain = errors.New("this replica was asked to drain")
 	// ErrStandby says that the server is a standby and takes no writes.
 	ErrStandby = errors.New("the server is a standby and takes no writes")
 	// ErrNotFound says that there is no such row.

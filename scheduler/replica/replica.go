@@ -14,7 +14,8 @@ import (
 	"github.com/rowrun/rowrun/store/connect"
 )
 
-// Run serves as a replica until ctx ends, which asks for a drain. url is a connection string of PostgreSQL.
+// Run serves as a replica until ctx ends, which asks for a drain, or an operator asks for one (rowrun.drain_replica). url is a
+// connection string of PostgreSQL.
 //
 // It returns nil where nothing of it is left behind. Any error: the configuration, the database or its schema can't be
 // worked with, which is found before anything is claimed; a drain left a run's end unrecorded; or ErrStuck. A database

@@ -83,6 +83,9 @@ BEGIN
     WHEN 'replica.resume' THEN
         PERFORM rowrun.resume_replica(target);
         RETURN made;
+    WHEN 'replica.drain' THEN
+        PERFORM rowrun.drain_replica(target);
+        RETURN made;
     ELSE
         RAISE EXCEPTION 'there is no act % of a %', verb, kind USING ERRCODE = 'invalid_parameter_value', HINT = 'The dashboard''s API names what there is.';
     END CASE;
@@ -130,6 +133,11 @@ BEGIN
             ELSE
                 a.done := a.done + 1;
                 a.made := (a.made || result)[1:100];
+                a.runs := (a.runs || CASE
+                    WHEN a.verb NOT IN ('cancel', 'abandon') THEN result
+                    WHEN a.kind = 'run' THEN ARRAY[one::bigint]
+                    WHEN a.kind = 'task' THEN ARRAY(SELECT s.last_run_id FROM task_status s WHERE s.task_id = one::bigint)
+                END)[1:10000];
             END IF;
         EXCEPTION
             WHEN deadlock_detected OR serialization_failure OR program_limit_exceeded THEN
@@ -152,7 +160,7 @@ BEGIN
         END;
         n := n + 1;
     END LOOP;
-    UPDATE act x SET position = part.reached, done = a.done, unchanged = a.unchanged, failed = a.failed, failures = a.failures, made = a.made,
+    UPDATE act x SET position = part.reached, done = a.done, unchanged = a.unchanged, failed = a.failed, failures = a.failures, made = a.made, runs = a.runs,
         state = CASE WHEN part.over THEN 'DONE' ELSE 'RUNNING' END, ended_at = CASE WHEN part.over THEN clock_timestamp() END
     WHERE x.id = a.id;
     IF part.over AND (a.targets IS NULL OR cardinality(a.targets) > 1 OR a.failed > 0) THEN

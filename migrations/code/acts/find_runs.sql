@@ -66,9 +66,29 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION rowrun.find_open_runs(jsonb, text[], boolean, bigint, bigint, integer, integer) IS 'Internal: a page of the unfinished or failed runs that a filter names.';
 
--- The runs of lowest < id <= highest that a filter names: up to most of them, from one end of that on. What it reads is bounded:
--- the runs of a plan, or of tasks of plans; those that have not ended, or that failed for good, as long as these are few (look);
--- otherwise look runs, beside which there may be more behind reached.
+-- The runs of lowest < id <= highest that an act was about and that a filter names, up to most of them, from one end on.
+CREATE OR REPLACE FUNCTION rowrun.find_act_runs(filter jsonb, newest boolean, lowest bigint, highest bigint, most integer) RETURNS bigint[]
+    LANGUAGE plpgsql STABLE
+    SET enable_seqscan = off
+    SET plan_cache_mode = force_generic_plan
+    SET jit = off
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN ARRAY(
+        SELECT r.id FROM (SELECT DISTINCT n FROM act a CROSS JOIN LATERAL unnest(a.runs) n
+                          WHERE a.id = (find_act_runs.filter ->> 'act_id')::bigint AND n > lowest AND n <= highest) t(id)
+        CROSS JOIN LATERAL (
+            SELECT x.id, x.status, x.type, x.queue, x.database_id, x.plan_id, x.task_id, x.retry_run_id, x.created_at, x.result
+            FROM task_run x WHERE x.id = t.id OFFSET 0) r
+        WHERE rowrun.run_matches(filter, r.status, r.type, r.queue, r.database_id, r.plan_id, r.task_id, r.retry_run_id, r.created_at, r.result)
+        ORDER BY CASE WHEN newest THEN -r.id ELSE r.id END LIMIT most);
+END $$;
+COMMENT ON FUNCTION rowrun.find_act_runs(jsonb, boolean, bigint, bigint, integer) IS 'Internal: a page of the runs of an act that a filter names.';
+
+-- The runs of lowest < id <= highest that a filter names, in which act_id is an act besides: up to most of them, from one end of
+-- that on. What it reads is bounded: the runs of an act, of a plan, or of tasks of plans; those that have not ended, or that
+-- failed for good, as long as these are few (look); otherwise look runs, beside which there may be more behind reached.
 CREATE OR REPLACE FUNCTION rowrun.find_runs(filter jsonb, newest boolean, lowest bigint, highest bigint, most integer, look integer,
     OUT ids bigint[], OUT reached bigint, OUT over boolean)
     LANGUAGE plpgsql STABLE
@@ -97,7 +117,10 @@ BEGIN
         few := NOT EXISTS (SELECT FROM task k WHERE k.id = ANY (of_tasks) AND k.plan_id IS NULL);
         of_one := CASE WHEN cardinality(of_tasks) = 1 THEN of_tasks[1] END;
     END IF;
-    IF few THEN
+    IF filter -> 'act_id' IS NOT NULL THEN
+        ids := rowrun.find_act_runs(filter, newest, lowest, highest, most);
+        few := true;
+    ELSIF few THEN
         -- A look at each task: its runs are few.
         SELECT array_agg(m.id), max(m.seen) INTO ids, seen FROM (
             SELECT r.id, 0 AS seen FROM unnest(of_tasks) t(id) CROSS JOIN LATERAL (

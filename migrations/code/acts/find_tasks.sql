@@ -1,5 +1,6 @@
 -- The tasks of lowest < id <= highest that a filter names, as find_runs for runs: filter is {"plan_id", "definitions", "q", "type",
--- "statuses", "database_id", "version", "text", "error"}. The status of a task is asked task by task.
+-- "statuses", "database_id", "version", "text", "error"}; each word of q stands in the database, the version, the name or the id.
+-- The status of a task is asked task by task.
 CREATE OR REPLACE FUNCTION rowrun.find_tasks(filter jsonb, newest boolean, lowest bigint, highest bigint, most integer, look integer,
     OUT ids bigint[], OUT reached bigint, OUT over boolean)
     LANGUAGE plpgsql STABLE
@@ -29,7 +30,9 @@ BEGIN
         LEFT JOIN LATERAL (SELECT y.status, y.result FROM task_status y
                            WHERE y.task_id = w.id AND (filter -> 'statuses' IS NOT NULL OR filter -> 'text' IS NOT NULL OR filter -> 'error' IS NOT NULL) OFFSET 0) s ON true
         WHERE (filter -> 'definitions' IS NULL OR k.plan_id IS NULL)
-          AND (filter ->> 'q' IS NULL OR position(lower(filter ->> 'q') IN lower(k.name)) > 0)
+          AND (filter ->> 'q' IS NULL OR NOT EXISTS (
+               SELECT FROM regexp_split_to_table(lower(btrim(filter ->> 'q')), '\s+') q(word)
+               WHERE position(q.word IN lower(concat_ws(' ', k.database_id, k.version, k.name, k.id))) = 0))
           AND (filter ->> 'type' IS NULL OR k.type = filter ->> 'type')
           AND (filter ->> 'database_id' IS NULL OR k.database_id = filter ->> 'database_id')
           AND (filter ->> 'version' IS NULL OR k.version = filter ->> 'version')

@@ -14,7 +14,8 @@ BEGIN
         ORDER BY h.replica_id FOR NO KEY UPDATE
     LOOP
         UPDATE rowrun.replica_heartbeat h
-        SET paused_at = CASE WHEN set_replica_paused.pause THEN coalesce(h.paused_at, clock_timestamp()) END
+        SET paused_at = CASE WHEN set_replica_paused.pause THEN coalesce(h.paused_at, clock_timestamp()) END,
+            drain_requested_at = CASE WHEN set_replica_paused.pause THEN h.drain_requested_at END
         WHERE h.replica_id = one;
         RETURN NEXT one;
     END LOOP;
@@ -34,3 +35,18 @@ CREATE OR REPLACE FUNCTION rowrun.resume_replica(replica text) RETURNS SETOF tex
     LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, rowrun, pg_temp
     AS $$ SELECT rowrun.set_replica_paused(replica, false) $$;
 COMMENT ON FUNCTION rowrun.resume_replica(text) IS 'The live replicas of this id or name claim again; their ids.';
+
+-- It is paused until it has heard of it, so that it claims nothing from the commit on.
+CREATE OR REPLACE FUNCTION rowrun.drain_replica(replica text) RETURNS SETOF text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    one text;
+BEGIN
+    FOR one IN SELECT rowrun.set_replica_paused(drain_replica.replica, true) LOOP
+        UPDATE rowrun.replica_heartbeat h SET drain_requested_at = coalesce(h.drain_requested_at, clock_timestamp()) WHERE h.replica_id = one;
+        RETURN NEXT one;
+    END LOOP;
+END $$;
+COMMENT ON FUNCTION rowrun.drain_replica(text) IS 'The live replicas of this id or name claim nothing from now on, end what they run and stop; their ids.';

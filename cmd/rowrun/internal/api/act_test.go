@@ -99,6 +99,8 @@ func TestEachActDoesWhatItSays(t *testing.T) {
 		{"redeliver", on("delivery", "1"), "", `SELECT status = 'PENDING' FROM rowrun.webhook_delivery WHERE id = 1`},
 		{"pause", on("replica", "one"), "", `SELECT paused_at IS NOT NULL FROM rowrun.replica_heartbeat`},
 		{"resume", on("replica", "the one"), "", `SELECT paused_at IS NULL FROM rowrun.replica_heartbeat`},
+		{"drain", on("replica", "one"), "", `SELECT paused_at IS NOT NULL AND drain_requested_at IS NOT NULL FROM rowrun.replica_heartbeat`},
+		{"resume", on("replica", "one"), "", `SELECT paused_at IS NULL AND drain_requested_at IS NULL FROM rowrun.replica_heartbeat`},
 	} {
 		s := b.act(body(step.act, step.on, step.args))
 		require.Equal(t, http.StatusOK, s.Status, "%v %v", step, s.Body)
@@ -192,12 +194,59 @@ func TestActsByFilterNarrowToWhatTheyCanBeDoneTo(t *testing.T) {
 	require.Equal(t, "1", of("run", "cancel", `"database": "stock"`))
 	require.Equal(t, "0", of("run", "cancel", `"task": "nothing"`))
 	require.Equal(t, "0", of("delivery", "redeliver", `"status": "EXHAUSTED"`))
+	require.Equal(t, "1", of("task", "cancel", `"plan": "`+plan+`", "q": " 1.10  ORDERS"`), "words, of the version and of the database")
+	require.Equal(t, "2", of("task", "cancel", `"plan": "`+plan+`", "q": "1.10"`))
+	require.Equal(t, "0", of("task", "cancel", `"plan": "`+plan+`", "q": "1.10 nothing"`))
+	require.Equal(t, "1", of("task", "retry", `"plan": "`+plan+`", "error": "relation ... of run ... is missing", "text": "42P01"`))
+	require.Equal(t, "0", of("task", "retry", `"plan": "`+plan+`", "error": "relation ... of run ... is missing", "text": "42P02"`))
 
 	none := b.act(body("cancel", `{"kind": "run", "filter": {"status": "DONE"}}`, "")).value()
 	require.Equal(t, "DONE", at(t, none, "state"))
 	require.Equal(t, "0", at(t, none, "done"))
 	s := b.act(body("retry", `{"kind": "task", "filter": {"plan": "`+plan+`"}}`, ""))
 	require.Equal(t, "1", at(t, s.value(), "done"), s.Body)
+}
+
+// What an act was about can be listed, narrowed and acted on later, however many there were.
+func TestRunsAreFilteredByAct(t *testing.T) {
+	t.Parallel()
+	b := start(t, nil)
+	b.failures(150)
+	acted := func(s sent, done string) string {
+		t.Helper()
+		require.Equal(t, done, at(t, s.value(), "done"), s.Body)
+		return at(t, s.value(), "act_id").(string)
+	}
+	of := func(words string) []string {
+		t.Helper()
+		ids := []string{}
+		for next := ""; ; {
+			page := b.get("runs?limit=60&" + words + next)
+			for i := range at(t, page, "items").([]any) {
+				ids = append(ids, at(t, page, "items", i, "id").(string))
+			}
+			cursor, more := at(t, page, "next").(string)
+			if !more {
+				return ids
+			}
+			next = "&cursor=" + cursor
+		}
+	}
+	retry := acted(b.act(body("retry", `{"kind": "run", "filter": {"failed": "1"}}`, "")), "150")
+	made := of("act=" + retry)
+	require.Len(t, made, 150)
+	require.Equal(t, []string{"300", "299"}, made[:2])
+	require.Equal(t, "151", of("act=" + retry + "&order=oldest")[0])
+	require.Empty(t, of("act="+retry+"&status=FAILED"))
+	require.Empty(t, of("act="+retry+"&failed=1"))
+	require.Empty(t, of("act=999"))
+
+	cancel := acted(b.act(body("cancel", `{"kind": "run", "filter": {"act": "`+retry+`", "text": ""}}`, "")), "150")
+	require.Equal(t, made, of("act="+cancel), "those that it ended")
+	one := acted(b.act(body("cancel", `{"kind": "run", "ids": ["151"]}`, "")), "0")
+	require.Empty(t, of("act="+one), "there was nothing to do")
+	require.Len(t, at(t, b.get("acts/"+retry), "made"), 100, "of the act itself the first are told")
+	require.Equal(t, http.StatusBadRequest, b.ask(http.MethodGet, "/api/v1/runs?act=x", "").Status)
 }
 
 // One target that somebody holds is told, and keeps the others from nothing.

@@ -42,7 +42,7 @@ func verbs() map[string][]string {
 		"task":     {"run", "retry", "cancel", "skip", "unskip", "pause", "resume"},
 		"plan":     {"run", "retry", "cancel", "pause", "resume", "limit"},
 		"delivery": {"redeliver"},
-		"replica":  {"pause", "resume"},
+		"replica":  {"pause", "resume", "drain"},
 		"webhook":  {"test"},
 	}
 }
@@ -177,6 +177,7 @@ func (s *server) begin(ctx context.Context, who auth.Who, asked store.NewAct) (a
 		}
 	}
 	s.goOn()
+	s.grids.forget()
 	if begun, err = s.store.FindAct(ctx, begun.ID); err != nil {
 		return nil, err
 	}

@@ -1,11 +1,13 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/rs/zerolog"
@@ -47,6 +49,9 @@ func write(w http.ResponseWriter, status int, value any) {
 	text, err := json.Marshal(value)
 	if err != nil {
 		status, text = http.StatusInternalServerError, []byte(`{"error":{"code":"internal","message":"the answer can't be written as JSON","hint":""}}`)
+	}
+	if !utf8.Valid(text) { // a database in SQL_ASCII holds any bytes
+		text = bytes.ToValidUTF8(text, []byte("\ufffd"))
 	}
 	send(w, status, text)
 }

@@ -50,6 +50,8 @@ type API struct {
 	slots    chan struct{}
 	kick     chan struct{} // an act was begun
 	overview kept[overview]
+	day      kept[past]
+	week     kept[past]
 	role     kept[store.BoardRole]
 	grids    grids
 	last     atomic.Pointer[string] // the last trouble: one that repeats is logged once
@@ -68,7 +70,7 @@ func New(c Config) (*API, error) {
 	}
 	return &API{
 		config: c, store: c.Store, slots: make(chan struct{}, c.Slots), kick: make(chan struct{}, 1),
-		overview: kept[overview]{life: time.Second}, role: kept[store.BoardRole]{life: 10 * time.Second},
+		overview: kept[overview]{life: time.Second}, day: kept[past]{life: pastLife}, week: kept[past]{life: pastLife}, role: kept[store.BoardRole]{life: 10 * time.Second},
 	}, nil
 }
 

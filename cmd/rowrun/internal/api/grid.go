@@ -30,6 +30,7 @@ type grids struct {
 // grid is a plan's tasks as they were read last, and in which reading each of them changed.
 type grid struct {
 	plan int64
+	head kept[planPage] // what its page shows besides
 
 	mu      sync.Mutex
 	at      time.Time
@@ -44,7 +45,7 @@ type grid struct {
 func (g *grids) of(ctx context.Context, s *store.Store, plan int64) (*grid, error) {
 	g.mu.Lock()
 	i := slices.IndexFunc(g.kept, func(one *grid) bool { return one.plan == plan })
-	one := &grid{plan: plan, boot: rand.Text()[:8]}
+	one := &grid{plan: plan, boot: rand.Text()[:8], head: kept[planPage]{life: gridLife}}
 	if i >= 0 {
 		one = g.kept[i]
 		g.kept = slices.Delete(g.kept, i, i+1)
@@ -64,6 +65,19 @@ func (g *grids) of(ctx context.Context, s *store.Store, plan int64) (*grid, erro
 	}
 	one.take(tasks)
 	return one, nil
+}
+
+// forget has what is kept be read again: somebody acted, and looks.
+func (g *grids) forget() {
+	g.mu.Lock()
+	all := slices.Clone(g.kept)
+	g.mu.Unlock()
+	for _, one := range all {
+		one.head.forget()
+		one.mu.Lock()
+		one.at = time.Time{}
+		one.mu.Unlock()
+	}
 }
 
 // take remembers what was read, and what differs from what was read before. g.mu is held.

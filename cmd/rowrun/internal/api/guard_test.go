@@ -7,12 +7,15 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/api"
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/rowruntest"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/server"
+	"github.com/rowrun/rowrun/migrations"
 	"github.com/rowrun/rowrun/store/storetest"
 )
 
@@ -35,7 +38,21 @@ func TestAReadersTokenActsByNoRequest(t *testing.T) {
 		``, `{}`, body("run", `{"kind": "plan", "ids": ["`+plan+`"]}`, ""), body("retry", `{"kind": "run", "filter": {}}`, ""),
 		body("pause", `{"kind": "plan", "ids": ["`+plan+`"]}`, ""), body("cancel", `{"kind": "task", "filter": {"plan": "`+plan+`"}}`, ""),
 	}
-	for _, path := range []string{"acts", "acts/1/stop", "acts?as=alice", "runs/1/cancel", "plans/" + plan, "plans/" + plan + "/run", "runs", "session/../acts", "worker/claim"} {
+	paths := []string{"acts?as=alice", "runs/1/cancel", "plans/" + plan + "/run", "session/../acts", "worker/claim"}
+	var doc struct{ Paths map[string]map[string]any }
+	require.NoError(t, json.Unmarshal([]byte(b.ask(http.MethodGet, "/api/v1/openapi.json", "", "Authorization", "Bearer reads").Body), &doc))
+	require.Greater(t, len(doc.Paths), 20)
+	posts := 0
+	for path, methods := range doc.Paths {
+		if _, ok := methods["post"]; ok {
+			posts++
+		}
+		if path != "/session" { // signing in changes nothing but the cookie
+			paths = append(paths, strings.ReplaceAll(strings.TrimPrefix(path, "/"), "{id}", plan))
+		}
+	}
+	require.GreaterOrEqual(t, posts, 3, "the document names what may be posted to")
+	for _, path := range paths {
 		for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodGet, "ACT"} {
 			for _, text := range bodies {
 				for _, as := range [][]string{
@@ -49,7 +66,7 @@ func TestAReadersTokenActsByNoRequest(t *testing.T) {
 					if method != http.MethodGet && method != http.MethodHead {
 						require.GreaterOrEqual(t, s.Status, 400, "%s %s %s", method, path, text)
 					}
-					if method == http.MethodPost && (path == "acts" || path == "acts/1/stop") {
+					if method == http.MethodPost && (path == "acts" || path == "acts/"+plan+"/stop") {
 						require.Contains(t, []int{http.StatusForbidden, http.StatusUnauthorized}, s.Status, "before anything is read")
 					}
 				}
@@ -240,4 +257,30 @@ func TestHostileRowsComeAsText(t *testing.T) {
 	s := b.ask(http.MethodGet, "/api/v1/runs", "")
 	require.NotContains(t, s.Body, "<", "nothing that a browser would take for markup, whatever it takes the answer for")
 	require.Equal(t, name, at(t, s.value(), "items", 0, "task"))
+}
+
+// A database in SQL_ASCII holds any bytes: what is no UTF-8 is shown with marks in its place.
+func TestTextThatIsNoUTF8ComesAsText(t *testing.T) {
+	t.Parallel()
+	beside, err := url.Parse(storetest.Empty(t))
+	require.NoError(t, err)
+	conn := rowruntest.Connect(t, beside.String())
+	beside.Path += "_ascii"
+	change(t, conn, `CREATE DATABASE "`+strings.TrimPrefix(beside.Path, "/")+`" TEMPLATE template0 ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C'`)
+	_, err = migrations.Up(t.Context(), migrations.Config{URL: beside.String()})
+	require.NoError(t, err)
+	b := serve(t, beside.String(), nil)
+	change(t, b.conn, `INSERT INTO rowrun.task (type, name, payload) VALUES ('NOOP', E'a\xff\xfe<b>\xc3', E'{"a": "\xff\xc3("}')`)
+	change(t, b.conn, `INSERT INTO rowrun.task_run (task_id) VALUES (1)`)
+	change(t, b.conn, `UPDATE rowrun.task_run SET status = 'RUNNING', replica_id = 'x'`)
+	change(t, b.conn, `UPDATE rowrun.task_run SET status = 'FAILED', result = E'{"detail": "no \xff\xfe<script>"}'`)
+	for _, path := range []string{"runs", "runs?failed=1", "runs?text=no", "runs/1", "tasks", "tasks/1", "overview", "types"} {
+		s := b.ask(http.MethodGet, "/api/v1/"+path, "")
+		require.Equal(t, http.StatusOK, s.Status, "%s %s", path, s.Body)
+		require.True(t, utf8.ValidString(s.Body), "%s: %q", path, s.Body)
+		require.NotContains(t, s.Body, "<", path)
+	}
+	require.Equal(t, "a\ufffd\ufffd<b>\ufffd", at(t, b.get("tasks/1"), "name"))
+	act := b.act(body("retry", `{"kind": "run", "filter": {"failed": "1"}}`, ""))
+	require.Equal(t, "1", at(t, act.value(), "done"), act.Body)
 }

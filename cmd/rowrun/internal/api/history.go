@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"time"
@@ -72,6 +73,7 @@ type past struct {
 	Done        []int      `json:"done"`
 	Failed      []int      `json:"failed"`
 	Canceled    []int      `json:"canceled"`
+	Inserted    []int64    `json:"inserted"`
 	P50         []*float64 `json:"start_latency_p50_ms"`
 	Source      string     `json:"source"`
 }
@@ -82,7 +84,7 @@ func (h *History) last(d time.Duration) past {
 	defer h.mu.Unlock()
 	n := min(int64(d/historyStep), historySteps-1)
 	now := h.now().UnixNano() / int64(historyStep)
-	p := past{StepSeconds: int(historyStep.Seconds()), Source: "deployment"}
+	p := past{StepSeconds: int(historyStep.Seconds()), Source: "deployment", Inserted: []int64{}}
 	for at := now - n; at < now; at++ {
 		s := h.steps[at%historySteps]
 		if s.at != at {
@@ -98,4 +100,31 @@ func (h *History) last(d time.Duration) past {
 		p.Failed, p.Canceled, p.P50 = append(p.Failed, s.failed), append(p.Canceled, s.canceled), append(p.P50, p50)
 	}
 	return p
+}
+
+// pastLife is for how long the rows are not asked again for what was.
+const pastLife = 30 * time.Second
+
+// past is what was: of the last hour what this process has heard, of longer what the rows tell.
+func (a *API) past(ctx context.Context, length string) (past, error) {
+	switch length {
+	case "15m":
+		return a.config.History.last(15 * time.Minute), nil
+	case "24h":
+		return a.day.get(ctx, func(ctx context.Context) (past, error) { return a.told(ctx, 30*time.Minute, 48) })
+	case "7d":
+		return a.week.get(ctx, func(ctx context.Context) (past, error) { return a.told(ctx, 3*time.Hour, 56) })
+	}
+	return a.config.History.last(time.Hour), nil
+}
+
+// told asks the rows.
+func (a *API) told(ctx context.Context, length time.Duration, n int) (past, error) {
+	p := past{StepSeconds: int(length.Seconds()), Source: "rows", Started: []int{}, Done: []int{}, Canceled: []int{}}
+	steps, err := a.store.BoardPast(ctx, length, n)
+	for _, s := range steps {
+		p.At, p.Inserted = append(p.At, s.At.UnixMilli()), append(p.Inserted, s.Inserted)
+		p.Failed, p.P50 = append(p.Failed, int(s.Failed)), append(p.P50, s.StartP50)
+	}
+	return p, err
 }

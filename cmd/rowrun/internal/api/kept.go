@@ -14,6 +14,13 @@ type kept[T any] struct {
 	last T
 }
 
+// forget has the next get ask.
+func (k *kept[T]) forget() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.at = time.Time{}
+}
+
 // get asks where the last answer is too old. Who comes meanwhile waits for that one.
 func (k *kept[T]) get(ctx context.Context, ask func(ctx context.Context) (T, error)) (T, error) {
 	k.mu.Lock()

@@ -1,11 +1,11 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/auth"
 	"github.com/rowrun/rowrun/store"
@@ -23,6 +23,7 @@ type overview struct {
 	OrphanTypes    int64                    `json:"orphan_types"`
 	Stale          int                      `json:"stale"`
 	Failing        []failing                `json:"deliveries_failing"`
+	Retrying       store.Bounded            `json:"deliveries_retrying"`
 	NotifyQueue    float64                  `json:"notify_queue"`
 	Queues         []store.BoardQueue       `json:"queues"`
 	Schedules      []store.BoardSchedule    `json:"schedules"`
@@ -43,10 +44,7 @@ const waitingCount = 10000
 
 func (s *server) getOverview(ctx context.Context, r *http.Request, _ auth.Who) (any, error) {
 	w := query(r)
-	length := time.Hour
-	if w.choice("range", "15m", "1h") == "15m" {
-		length = 15 * time.Minute
-	}
+	length := cmp.Or(w.choice("range", "15m", "1h", "24h", "7d"), "1h")
 	if err := w.done(); err != nil {
 		return nil, err
 	}
@@ -54,8 +52,8 @@ func (s *server) getOverview(ctx context.Context, r *http.Request, _ auth.Who) (
 	if err != nil {
 		return nil, err
 	}
-	o.History = s.config.History.last(length)
-	return o, nil
+	o.History, err = s.past(ctx, length)
+	return o, err
 }
 
 // look asks for all that the overview shows.
@@ -71,7 +69,7 @@ func (a *API) look(ctx context.Context) (overview, error) {
 	o := overview{
 		Now: board.Now, Counts: map[string]store.Bounded{"RUNNING": board.Running, "FAILED": board.FailedLastDay},
 		OldestSeconds: health.OldestAvailable.Seconds(), Overdue: store.BoundedBy(health.Overdue, waitingCount), OverdueSeconds: health.OverdueFor.Seconds(),
-		Orphans: strconv.FormatInt(health.Orphans, 10), OrphanTypes: health.OrphanTypes, Stale: board.Stale, NotifyQueue: health.NotifyQueue,
+		Orphans: strconv.FormatInt(health.Orphans, 10), OrphanTypes: health.OrphanTypes, Stale: board.Stale, Retrying: board.Retrying, NotifyQueue: health.NotifyQueue,
 		Failing: []failing{}, Queues: append([]store.BoardQueue{}, board.Queues...), Longest: append([]store.BoardRun{}, board.Longest...),
 	}
 	for _, status := range []string{"PENDING", "AVAILABLE"} {

@@ -52,30 +52,36 @@ func (s *server) getPlan(ctx context.Context, r *http.Request, who auth.Who) (an
 	if err != nil {
 		return nil, err
 	}
-	plan, err := s.store.FindBoardPlan(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	page := planPage{BoardPlan: plan, Webhooks: []planWebhook{}}
-	if page.Announcement, err = s.store.BoardAnnouncement(ctx, id); err != nil {
-		return nil, err
-	}
-	hooks, err := s.store.BoardWebhooks(ctx, plan.Project, 0, store.Page{Limit: maxLimit})
-	if err != nil {
-		return nil, err
-	}
-	for _, h := range hooks {
-		page.Webhooks = append(page.Webhooks, planWebhook{h.ID, h.Name, h.Format, h.Enabled, h.Events})
-	}
 	g, err := s.grids.of(ctx, s.store, id)
 	if err != nil {
 		return nil, err
 	}
-	g.pace(&page)
+	page, err := g.head.get(ctx, func(ctx context.Context) (planPage, error) { return s.readPlan(ctx, g) })
+	if err != nil {
+		return nil, err
+	}
 	if s.mayAct(ctx, who) {
 		page.May = may{Author: true, Operator: true}
 	}
 	return page, nil
+}
+
+// readPlan reads what a plan's page shows beside the grid.
+func (a *API) readPlan(ctx context.Context, g *grid) (planPage, error) {
+	plan, err := a.store.FindBoardPlan(ctx, g.plan)
+	page := planPage{BoardPlan: plan, Webhooks: []planWebhook{}}
+	if err != nil {
+		return page, err
+	}
+	if page.Announcement, err = a.store.BoardAnnouncement(ctx, g.plan); err != nil {
+		return page, err
+	}
+	hooks, err := a.store.BoardWebhooks(ctx, plan.Project, 0, store.Page{Limit: maxLimit})
+	for _, h := range hooks {
+		page.Webhooks = append(page.Webhooks, planWebhook{h.ID, h.Name, h.Format, h.Enabled, h.Events})
+	}
+	g.pace(&page)
+	return page, err
 }
 
 // paceTime is over which time ends are counted.

@@ -150,6 +150,37 @@ func TestListsGoOnByTheirKeys(t *testing.T) {
 	require.Equal(t, "2", at(t, b.get("runs?status=RUNNING"), "items", 0, "id"))
 }
 
+// What is longer ago than the process remembers is told by the rows.
+func TestTheOverviewTellsOfADayAndAWeekFromTheRows(t *testing.T) {
+	t.Parallel()
+	b := start(t, nil)
+	b.failures(12)
+	change(t, b.conn, `SET session_replication_role = replica; UPDATE rowrun.task_run SET run_at = x.at, created_at = x.at, started_at = x.at + interval '250 ms', finished_at = x.at + interval '1 s'
+		FROM (SELECT n, now() - (13 - n) * interval '12 hours' AS at FROM generate_series(1, 12) n) x WHERE x.n = id`)
+	for length, want := range map[string]struct{ steps, inserted, failed int }{"24h": {48, 1, 1}, "7d": {56, 12, 12}} {
+		h := at(t, b.get("overview?range="+length), "history")
+		require.Equal(t, "rows", at(t, h, "source"))
+		inserted, failed, started := 0, 0, 0
+		for i := range at(t, h, "at").([]any) {
+			for sum, name := range map[*int]string{&inserted: "inserted", &failed: "failed"} {
+				n, err := strconv.Atoi(at(t, h, name, i).(string))
+				require.NoError(t, err)
+				*sum += n
+			}
+			if p50 := at(t, h, "start_latency_p50_ms", i); p50 != nil {
+				require.Equal(t, "250", p50)
+				started++
+			}
+		}
+		require.Len(t, at(t, h, "at"), want.steps, length)
+		require.InDelta(t, want.inserted, inserted, 1, length)
+		require.InDelta(t, want.failed, failed, 1, length)
+		require.Positive(t, started, length)
+	}
+	require.Equal(t, "deployment", at(t, b.get("overview?range=1h"), "history", "source"))
+	require.Equal(t, http.StatusBadRequest, b.ask(http.MethodGet, "/api/v1/overview?range=2h", "").Status)
+}
+
 // Each list and page answers where there is nothing, and where there is something, with what openapi.json promises.
 func TestEveryPathAnswersWhatTheDocumentSays(t *testing.T) {
 	t.Parallel()

@@ -14,7 +14,7 @@ import (
 func (a *API) runSearch(ctx context.Context, w *words) (f store.RunSearch, none bool, err error) {
 	f = store.RunSearch{
 		Statuses: w.choices("status", statuses.OfRuns()), Type: w.text("type"), Queue: w.text("queue"), DatabaseID: w.text("database"),
-		PlanID: w.id("plan"), Text: w.text("text"), Error: w.text("error"), Since: w.moment("since"), Until: w.moment("until"), Failed: w.flag("failed"),
+		PlanID: w.id("plan"), Text: w.text("text"), Error: w.text("error"), Since: w.moment("since"), Until: w.moment("until"), Failed: w.flag("failed"), ActID: w.id("act"),
 	}
 	task := w.text("task")
 	if a.config.HideData && (f.Text != "" || f.Error != "") {
@@ -40,7 +40,7 @@ func (s *server) listRuns(ctx context.Context, r *http.Request, _ auth.Who) (any
 		return nil, err
 	}
 	order := w.choice("order", "newest", "oldest")
-	if f.Failed && order != "oldest" {
+	if f.Failed && order != "oldest" && f.ActID == 0 {
 		return s.listFailed(ctx, w, f, none)
 	}
 	p := w.page()

@@ -28,7 +28,7 @@ func TestReplicaCommands(t *testing.T) {
 		require.Equal(t, code, got.Code, "%v: %s", args, got.Stdout)
 		require.Contains(t, got.Stderr, want, "%v", args)
 	}
-	s := startServing(t, url, "--replica-name", "one", "--types", "NOOP", "--sweep-interval", "50ms")
+	s := startServing(t, url, "--replica-name", "one", "--types", "NOOP", "--sweep-interval", "50ms", "--heartbeat-interval", "200ms")
 	s.awaitReady(t)
 	does(`^REPLICA +NAME .*\none-\S+ +one +\S+ +ACTIVE +(now|\d+ s ago)`, "list")
 
@@ -66,7 +66,10 @@ func TestReplicaCommands(t *testing.T) {
 
 	refuses(cli.ExitFailed, "there is no live replica two: `rowrun replica list` shows their ids and names", "pause", "two")
 	refuses(cli.ExitUsage, "REPLICA", "pause")
-	rowruntest.Change(t, conn, "UPDATE rowrun.replica_heartbeat SET state = 'DEAD'")
+	refuses(cli.ExitFailed, "there is no live replica two", "drain", "two")
+	does(`^one-\S+\n$`, "drain", "one")
+	require.Equal(t, cli.ExitDone, <-s.code, "it stops as after SIGTERM")
+	rowruntest.Change(t, conn, "INSERT INTO rowrun.replica_heartbeat (replica_id, last_heartbeat, name, state) VALUES ('one-1', now(), 'one', 'DEAD')")
 	refuses(cli.ExitFailed, "there is no live replica one", "resume", "one")
 }
 
@@ -78,7 +81,7 @@ func TestPauseIsForOperators(t *testing.T) {
 	for role, may := range map[string]bool{
 		"rowrun_operator": true, "rowrun_author": false, "rowrun_client": false, "rowrun_viewer": false, "rowrun_replica": false,
 	} {
-		for _, call := range []string{"pause_replica('r')", "resume_replica('r')", "set_replica_paused('r', true)"} {
+		for _, call := range []string{"pause_replica('r')", "resume_replica('r')", "drain_replica('r')", "set_replica_paused('r', true)"} {
 			rowruntest.Change(t, conn, "SET ROLE "+role)
 			_, err := conn.Exec(t.Context(), "SELECT rowrun."+call)
 			rowruntest.Change(t, conn, "RESET ROLE")

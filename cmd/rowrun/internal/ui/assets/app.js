@@ -126,7 +126,7 @@ function App() {
       <div class="foot"><${Settings} />
         <p class="version"><span title=${who.replica ?? ''}>${who.version}</span> · <button type="button" class="inline" onClick=${showKeys}>${t('keys.title')} <kbd>?</kbd></button></p></div>
     </header>
-    <div class="top"><${Live} /><${Zone} /><span class="grow"></span><${Who} who=${who} /></div>
+    <section class="top" aria-label=${t('session.label')}><${Live} /><${Zone} /><span class="grow"></span><${Who} who=${who} /></section>
     <main id="main" tabindex="-1"><${Page} path=${path} /></main>
     <${Acting} /><${Keys} />`
 }

@@ -51,7 +51,7 @@ export function Chart({ at, series, label, height = 150 }) {
         cursor: { points: { size: 5 }, drag: { x: false, y: false } },
         scales: { y: { range: (u, min, max) => [0, Math.max(max * 1.1, 1)] } },
         axes: [
-          { ...axis, values: (u, ticks) => ticks.map((tick) => clock(tick * 1000).replace(/:00$/, '')), size: 26, space: 70 },
+          { ...axis, values: (u, ticks) => ticks.map((tick) => clock(tick * 1000).replace(/:00$/, '')), size: 26, space: newest.current[0].at(-1) - newest.current[0][0] > 40000 ? 120 : 70 },
           { ...axis, values: (u, ticks) => ticks.map((tick) => decimal(tick)), size: 42, space: 30 },
         ],
         series: [{}, ...series.map((s) => ({ label: s.label, stroke: color(s.color), fill: s.fill && color(s.fill), width: 1.5, points: { show: false }, spanGaps: true }))],

@@ -29,6 +29,7 @@ function open(query, on, again) {
   let frame = 0
   let wait = 1000
   let missed = false
+  let heard = false // this source has a position to come back with
   let batch = []
 
   const flush = () => {
@@ -37,7 +38,8 @@ function open(query, on, again) {
     batch = []
     on(lines)
   }
-  const take = ({ data }) => {
+  const take = ({ data, lastEventId }) => {
+    heard ||= lastEventId !== ''
     const line = parseLine(data)
     if (!line) return
     if (line.event === 'stream.gap') {
@@ -50,6 +52,7 @@ function open(query, on, again) {
   const connect = () => {
     clearTimeout(timer)
     source = new EventSource(address)
+    heard = false
     source.onmessage = take
     source.onopen = () => {
       wait = 1000
@@ -59,6 +62,7 @@ function open(query, on, again) {
     }
     source.onerror = () => {
       liveState.set('reconnecting')
+      missed ||= !heard
       if (source.readyState !== EventSource.CLOSED) return // it comes back by itself, with Last-Event-ID
       missed = true
       source.close()

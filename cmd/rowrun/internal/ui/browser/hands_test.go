@@ -142,3 +142,25 @@ func TestWavesFoldAndTheScrubberReplays(t *testing.T) {
 	w.axe("the scrubber")
 	w.quiet()
 }
+
+// An act names at most 1,000 ids: what a filter of the rollout has selected beyond that goes by the filter.
+func TestASelectionBeyondWhatIdsTellGoesByItsFilter(t *testing.T) {
+	w := open(t, uitest.Options{})
+	press := func(where, name string) {
+		t.Helper()
+		button := fmt.Sprintf("[...document.querySelectorAll(%q)].find((b) => b.textContent.trim().startsWith(%q))", where, name)
+		w.until(button, name)
+		require.True(t, eval[bool](w, button+".click() ?? true"))
+	}
+	w.visit("plans/8?status=PENDING,NOT_STARTED,DONE,AVAILABLE")
+	press(".toolbar button", "Select all")
+	press(".selection button", "Skip")
+	w.until("document.querySelector('dialog .says')?.textContent.includes('4,312')", "what the made-up API says of a filter")
+	w.key(kb.Escape)
+	w.until("!document.querySelector('dialog')", "the page")
+	w.visit("plans/7?status=FAILED")
+	press(".toolbar button", "Select all")
+	press(".selection button", "Pause")
+	w.until("document.querySelector('dialog .says')?.textContent && !document.querySelector('dialog .says').textContent.includes('4,312')", "few are named")
+	w.quiet()
+}

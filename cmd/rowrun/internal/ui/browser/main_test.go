@@ -36,14 +36,18 @@ func TestMain(m *testing.M) {
 	}
 	end()
 	stop()
+	if err := real.end(); err != nil {
+		fmt.Fprintln(os.Stderr, "the deployment:", err)
+		code = 1
+	}
 	os.Exit(code)
 }
 
-// tab is a page of a made-up deployment, below a prefix that the handlers never see.
+// tab is a page of a deployment: of one that is made up, below a prefix that the handlers never see, or of a real one.
 type tab struct {
 	t    *testing.T
 	ctx  context.Context //nolint:containedctx // of the tab
-	api  *uitest.Server
+	api  *uitest.Server  // nil: it is a real one
 	base string
 
 	mu       sync.Mutex
@@ -60,13 +64,21 @@ func open(t *testing.T, options uitest.Options) *tab {
 	mux.Handle("/events", api)
 	mux.Handle("/", ui.Handler())
 	server := httptest.NewServer(http.StripPrefix(prefix, mux))
-	ctx, cancel := chromedp.NewContext(browser)
-	w := &tab{t: t, ctx: ctx, api: api, base: server.URL + prefix + "/"}
 	t.Cleanup(func() {
-		cancel()
 		server.CloseClientConnections()
 		server.Close()
 	})
+	w := newTab(t, server.URL+prefix+"/")
+	w.api = api
+	return w
+}
+
+// newTab opens a tab for the pages below an address, in English.
+func newTab(t *testing.T, base string, options ...chromedp.ContextOption) *tab {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(browser, options...)
+	w := &tab{t: t, ctx: ctx, base: base}
+	t.Cleanup(cancel)
 	require.NoError(t, chromedp.Do(ctx)) // the tab lives as long as the context of its first call
 	w.do(chromedp.EmulateViewport(1440, 900))
 	messages := chromedp.Console(ctx)

@@ -266,5 +266,5 @@ func (s *Server) history() object {
 		failed, canceled = append(failed, max(0, n%53-49)), append(canceled, 0)
 		latency = append(latency, 1.2+0.4*math.Sin(float64(n)/17)+float64(n%7)/20)
 	}
-	return object{"step_seconds": 10, "at": at, "started": started, "done": done, "failed": failed, "canceled": canceled, "start_latency_p50_ms": latency, "source": "deployment"}
+	return object{"step_seconds": 10, "at": at, "started": started, "done": done, "failed": failed, "canceled": canceled, "inserted": []int{}, "start_latency_p50_ms": latency, "source": "deployment"}
 }

@@ -3,11 +3,15 @@ import { html, useEffect } from '../lib.js'
 import { post } from '../api.js'
 import { t, has, num } from '../i18n.js'
 import { Outcome } from '../act.js'
+import { link } from '../router.js'
 import { Answer, Crumbs, Time, useData, useList, useTitle } from '../parts.js'
 import { List } from '../table.js'
 import { Json } from '../json.js'
 
 const onWhat = (act) => (has(`kind.${act.kind}`) ? t(`kind.${act.kind}`, { n: act.count ?? 2 }) : act.kind)
+
+// Acts whose runs can be listed.
+const about = (act) => ['run', 'retry'].includes(act.act) || (['cancel', 'abandon'].includes(act.act) && act.kind !== 'plan')
 
 export function Acts() {
   const list = useList('acts')
@@ -36,6 +40,7 @@ export function OneAct({ id }) {
   useTitle(`#${id}`)
   return html`<${Crumbs} items=${[[t('nav.acts'), 'acts']]} /><${Answer} of=${answer}>${a && html`<header class="title"><div class="what"><h1>${t(`act.${a.act}`)} ${onWhat(a)}</h1>
       <p class="sub"><span class="id">#${a.act_id}</span><span dir="auto">${t('act.by_at', { name: a.by })}</span><${Time} at=${a.at} />${a.stopped_by && html`<span>${t('act.stopped_by', { name: a.stopped_by })}</span>`}</p></div></header>
-    <div class="columns"><section class="card"><${Outcome} result=${a} stop=${() => post(`acts/${id}/stop`, {}).then(answer.set)} /></section>
+    <div class="columns"><section class="card"><${Outcome} result=${a} stop=${() => post(`acts/${id}/stop`, {}).then(answer.set)} />
+        ${a.done > 0 && about(a) && html`<p><a href=${link('runs', { act: a.act_id })}>${t('act.runs')}</a></p>`}</section>
       <section class="card"><h2>${t('act.named')}</h2><${Json} value=${JSON.parse(JSON.stringify({ kind: a.kind, ids: a.ids ?? undefined, filter: a.filter ?? undefined, args: a.args, made: a.made }))} /></section></div>`}<//>`
 }

@@ -7,8 +7,9 @@ import { Icon, Status, StatusIcon, colorOf } from '../icons.js'
 import { Chart } from '../chart.js'
 import { Answer, Copy, Empty, Figure, RunLink, TaskLink, Time, Took, useData, useTitle } from '../parts.js'
 import { count } from '../table.js'
+import { Lease } from './replicas.js'
 
-const ranges = ['15m', '1h']
+const ranges = ['15m', '1h', '24h', '7d']
 
 export function Overview() {
   const { query } = useStore(place)
@@ -34,8 +35,10 @@ function Board({ o }) {
   const live = o.replicas.filter((replica) => replica.live)
   const { history: h } = o
   const perMinute = (list) => list.map((n) => (n === null ? null : (n * 60) / h.step_seconds))
+  const rows = h.source === 'rows' // what is longer ago than this replica remembers
   const throughput = [
-    { label: t('status.DONE'), values: perMinute(h.done), color: colorOf.DONE, fill: `color-mix(in srgb, ${colorOf.DONE} 12%, transparent)` },
+    rows ? { label: t('overview.inserted'), values: perMinute(h.inserted), color: 'var(--ink-2)' }
+      : { label: t('status.DONE'), values: perMinute(h.done), color: colorOf.DONE, fill: `color-mix(in srgb, ${colorOf.DONE} 12%, transparent)` },
     { label: t('status.FAILED'), values: perMinute(h.failed), color: colorOf.FAILED },
   ]
   const latency = [{ label: 'p50', values: h.start_latency_p50_ms, color: 'var(--ink-2)', unit: ' ms' }]
@@ -49,10 +52,10 @@ function Board({ o }) {
       <${Figure} label=${t('runs.for_good')} value=${atLeast(o.counts.FAILED)} href=${link('runs', { failed: '1' })} tone=${o.counts.FAILED.n !== '0' && 'bad'} />
       <${Figure} label=${t('nav.replicas')} value=${`${num(live.length)} / ${num(o.replicas.length)}`} href="replicas" tone=${(o.stale > 0 || live.length === 0) && 'bad'} note=${o.stale > 0 ? t('overview.stale', { n: o.stale }) : ''} />
       <${Figure} label=${t('overview.orphans')} value=${num(o.orphans)} href="types" tone=${o.orphans !== '0' && 'bad'} note=${o.orphan_types > 0 ? t('overview.orphan_types', { n: o.orphan_types }) : ''} />
-      <${Figure} label=${t('overview.deliveries')} value=${num(o.deliveries_failing.length)} href=${link('deliveries', { status: 'PENDING' })} tone=${o.deliveries_failing.length > 0 && 'bad'}
+      <${Figure} label=${t('overview.deliveries')} value=${atLeast(o.deliveries_retrying)} href=${link('deliveries', { status: 'PENDING' })} tone=${o.deliveries_retrying.n !== '0' && 'bad'}
         note=${o.deliveries_failing[0] ? t('overview.oldest', { age: duration(o.deliveries_failing[0].oldest_seconds * 1000) }) : ''} />
     </section>
-    <section class="charts"><${Chart} label=${t('overview.throughput')} at=${h.at} series=${throughput} /><${Chart} label=${t('overview.latency')} at=${h.at} series=${latency} /></section>
+    <section class="charts"><${Chart} key=${h.source} label=${t(rows ? 'overview.rows' : 'overview.throughput')} at=${h.at} series=${throughput} /><${Chart} label=${t('overview.latency')} at=${h.at} series=${latency} /></section>
     <div class="columns even">
       <section class="card"><h2><a href=${link('runs', { status: 'RUNNING', order: 'oldest' })}>${t('overview.longest')}</a></h2><${Short} runs=${o.running_longest} none=${t('overview.nothing_runs')}
         last=${(run) => html`<${Took} from=${run.started_at} />`} /></section>
@@ -63,6 +66,7 @@ function Board({ o }) {
       <section class="card"><h2><a href="replicas">${t('nav.replicas')}</a></h2><ul class="replicas-short">${o.replicas.slice(0, 8).map((r) => html`<li key=${r.replica_id}>
         <span class=${r.live ? 'lamp on' : 'lamp'} aria-hidden="true"></span><span class="name" dir="auto">${r.name}</span>
         ${r.stream && html`<span class="tag">${t('replica.stream')}</span>`}${r.paused_at && html`<span class="tag warn">${t('plan.paused')}</span>`}
+        <span class="hint mid">${[r.version, r.wake_source].filter(Boolean).join(' · ')}</span><span class="mid" title=${t('replica.lease')}><${Lease} of=${r} /></span>
         <meter min="0" max=${r.concurrency || 1} value=${Number(r.running)} aria-label=${t('replica.load')}></meter><span class="n hint">${num(r.running)}/${num(r.concurrency)}</span></li>`)}</ul></section>
       <section class="card wide-card"><h2><a href="schedules">${t('nav.schedules')}</a></h2>${o.schedules.length === 0 ? html`<${Empty}>${t('schedules.none')}<//>` : html`<div class="scroll" tabindex="0" role="region" aria-label=${t('nav.schedules')}><table class="rows plain"><tbody>${o.schedules.slice(0, 8).map((s) => html`<tr data-row>
         <td class="wide" dir="auto"><${TaskLink} id=${s.task_id} name=${s.name} /></td><td class="mid"><code>${s.schedule}</code></td>

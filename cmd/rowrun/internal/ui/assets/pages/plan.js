@@ -119,6 +119,7 @@ function Acts({ plan, counts, after }) {
 
 function Body({ plan, model, query, version, arranged, after, onReplay }) {
   const [selected, setSelected] = useState(new Set())
+  const [all, setAll] = useState(null)
   const [cursor, setCursor] = useState(null)
   const [hover, setHover] = useState(null)
   const [replayed, setReplayed] = useState(0)
@@ -147,15 +148,27 @@ function Body({ plan, model, query, version, arranged, after, onReplay }) {
     }
   }, [layout])
 
-  const toggle = (list, on) => setSelected((before) => {
-    const after = new Set(before)
-    for (const i of list) {
-      const id = model.tasks.id[i]
-      if (on ?? !before.has(id)) after.add(id)
-      else after.delete(id)
-    }
-    return after
-  })
+  // The filter that names just what is selected, where all that it names was: an act on more than ids can tell is by it.
+  const error = group !== null && model.errors[group]
+  const named = filtered && !query.attention && (group === null || error?.text)
+    ? { plan: plan.id, q: query.q, status: query.status, error: error?.text, text: error?.code } : null
+  const asked = JSON.stringify(named)
+  const selectAll = () => {
+    setSelected(new Set([...layout.at.keys()].filter((i) => shown[i]).map((i) => model.tasks.id[i])))
+    setAll(asked)
+  }
+  const toggle = (list, on) => {
+    setAll(null)
+    setSelected((before) => {
+      const next = new Set(before)
+      for (const i of list) {
+        const id = model.tasks.id[i]
+        if (on ?? !before.has(id)) next.add(id)
+        else next.delete(id)
+      }
+      return next
+    })
+  }
   const onPick = ([r, c], event) => {
     setCursor([r, c])
     if (event.shiftKey && anchor.current) {
@@ -211,7 +224,7 @@ function Body({ plan, model, query, version, arranged, after, onReplay }) {
   }
   const said = cursor && at(...cursor).length === 1 ? describe(model, at(...cursor)[0]) : ''
   return html`
-    ${model.errors.length > 0 && html`<${Failures} model=${model} group=${group} arranged=${arranged} after=${after} />`}
+    ${model.errors.length > 0 && html`<${Failures} plan=${plan} model=${model} group=${group} arranged=${arranged} after=${after} />`}
     <div class="toolbar">
       <${Search} name="q" label=${t('plan.search')} />
       <button type="button" class="chip" aria-pressed=${query.attention === '1' ? 'true' : 'false'} onClick=${() => setQuery({ attention: query.attention === '1' ? null : '1' })}>
@@ -219,13 +232,13 @@ function Body({ plan, model, query, version, arranged, after, onReplay }) {
       <button type="button" class="chip" aria-pressed=${query.sort !== 'name' ? 'true' : 'false'} onClick=${() => setQuery({ sort: query.sort === 'name' ? null : 'name' })}>${t('plan.failed_first')}</button>
       ${filtered && html`<span class="found" role="status">${t('plan.found', { n: visible })}</span>
         <button type="button" class="inline" onClick=${() => setQuery({ q: null, status: null, attention: null, group: null })}>${t('filter.clear')}</button>
-        <button type="button" class="inline" onClick=${() => setSelected(new Set([...layout.at.keys()].filter((i) => shown[i]).map((i) => model.tasks.id[i])))}>${t('plan.select_all', { n: visible })}</button>`}
+        <button type="button" class="inline" onClick=${selectAll}>${t('plan.select_all', { n: visible })}</button>`}
       <span class="grow"></span>
       <div class="switch" role="group" aria-label=${t('plan.view')}>${['grid', 'map', 'list'].map((name) => html`
         <button type="button" aria-pressed=${view === name ? 'true' : 'false'} onClick=${() => setQuery({ view: name })}>${t(`plan.view_${name}`)}</button>`)}</div>
     </div>
     ${model.capped && html`<p class="hint">${t('plan.capped')}</p>`}
-    <${Selected} plan=${plan} model=${model} selected=${selected} clear=${() => setSelected(new Set())} after=${after} />
+    <${Selected} model=${model} selected=${selected} filter=${all === asked ? named : null} clear=${() => setSelected(new Set())} after=${after} />
     <div class=${open !== null ? 'split with-panel' : 'split'}>
       <div class="stage">
         ${model.size === 0 ? html`<p class="empty">${t('plan.no_tasks')}</p>`

@@ -9,7 +9,11 @@ import { Answer, Button, Dialog, useData } from '../parts.js'
 
 const most = 1000 // ids that one act may name
 
-export function Failures({ model, group, arranged, after }) {
+// What an act is done to: ids, or the filter that names them where these are too many. No filter: the first of them.
+const whole = (ids, filter) => (ids.length > most && filter
+  ? { kind: 'task', filter: Object.fromEntries(Object.entries(filter).filter(([, value]) => value)) } : { kind: 'task', ids: ids.slice(0, most) })
+
+export function Failures({ plan, model, group, arranged, after }) {
   const [all, set] = useState(false)
   const groups = model.errors.map((error, g) => ({ ...error, g })).filter((error) => error.count > 0).sort((a, b) => b.count - a.count)
   const failed = useMemo(() => {
@@ -30,22 +34,28 @@ export function Failures({ model, group, arranged, after }) {
     return html`<li key=${g} class=${group === g ? 'picked' : ''}>
       <button type="button" class="group" aria-pressed=${group === g ? 'true' : 'false'} onClick=${() => setQuery({ group: group === g ? null : String(g) })}>
         <b class="n">${num(count)}</b>${code && html`<code>${code}</code>`}<span dir="auto">${text}</span></button>
-      ${ids.length > 0 && html`<${Act} act="retry" on=${{ kind: 'task', ids: ids.slice(0, most) }} then=${after} icon="retry" kind="small">${t('plan.retry_group', { n: ids.length })}<//>`}
+      ${ids.length > 0 && html`<${Act} act="retry" on=${whole(ids, text && { plan: plan.id, status: 'FAILED', error: text, text: code })} then=${after} icon="retry" kind="small">${t('plan.retry_group', { n: ids.length })}<//>`}
     </li>`
   })}</ul>
     ${groups.length > 3 && html`<button type="button" class="inline" onClick=${() => set(!all)}>${all ? t('common.less') : t('plan.more_kinds', { n: groups.length - 3 })}</button>`}
   </section>`
 }
 
-export function Selected({ plan, model, selected, clear, after }) {
+// filter: what names just the tasks that are selected, in the API's words; null: nothing does.
+export function Selected({ model, selected, filter, clear, after }) {
   if (selected.size === 0) return null
-  const of = (...words) => [...selected].filter((id) => words.includes(model.word(model.index.get(id))))
-  const offer = (act, ids, kind) => ids.length > 0 && html`<${Act} act=${act} on=${{ kind: 'task', ids: ids.slice(0, most) }} then=${after} kind=${kind}>${t(`act.${act}`)} <b class="n">${num(ids.length)}</b><//>`
+  const offer = (act, words, of = () => true) => {
+    const ids = [...selected].filter((id) => words.includes(model.word(model.index.get(id))) && of(model.index.get(id)))
+    const status = filter?.status ? words.filter((word) => filter.status.split(',').includes(word)) : words
+    return ids.length > 0 && html`<${Act} act=${act} on=${whole(ids, filter && { ...filter, status: status.join(',') })} then=${after}>${t(`act.${act}`)} <b class="n">${num(ids.length)}</b><//>`
+  }
+  const ahead = ['NOT_STARTED', 'PENDING', 'AVAILABLE', 'FAILED', 'CANCELED']
   return html`<div class="selection" role="group" aria-label=${t('plan.selection')}>
     <b>${t('plan.selected', { n: selected.size })}</b>
-    ${offer('run', of('NOT_STARTED'))}${offer('retry', of('FAILED', 'CANCELED'))}
-    ${offer('cancel', of('PENDING', 'AVAILABLE', 'RUNNING'))}${offer('skip', of('NOT_STARTED', 'PENDING', 'FAILED', 'CANCELED'))}${offer('unskip', of('SKIPPED'))}
-    ${selected.size > most && html`<span class="hint">${t('plan.first_only', { n: most })}</span>`}
+    ${offer('run', ['NOT_STARTED'])}${offer('retry', ['FAILED', 'CANCELED'])}
+    ${offer('cancel', ['PENDING', 'AVAILABLE', 'RUNNING'])}${offer('skip', ['NOT_STARTED', 'PENDING', 'FAILED', 'CANCELED'])}${offer('unskip', ['SKIPPED'])}
+    ${offer('pause', ahead, (i) => model.tasks.paused[i] !== 1)}${offer('resume', ahead, (i) => model.tasks.paused[i] === 1)}
+    ${selected.size > most && !filter && html`<span class="hint">${t('plan.first_only', { n: most })}</span>`}
     <${Button} kind="quiet" icon="close" onClick=${clear}>${t('filter.clear')}<//>
   </div>`
 }

@@ -5,7 +5,7 @@ import { Act } from '../act.js'
 import { Answer, Time, useData, useTitle, second } from '../parts.js'
 import { List } from '../table.js'
 
-function Lease({ of }) {
+export function Lease({ of }) {
   const now = useStore(second)
   const silent = Math.max(of.silent_ms, now - new Date(of.last_heartbeat)) // clocks differ: never less than the server said
   return html`<span class=${of.live ? 'n' : 'n bad'}>${duration(of.live ? Math.min(silent, of.lease_ms) : silent)}</span><span class="hint n"> / ${duration(of.lease_ms)}</span>`
@@ -28,7 +28,7 @@ export function Replicas() {
     { key: 'version', label: t('replica.version'), kind: 'lo', cell: (r) => r.version },
     { key: 'takes', label: t('replica.takes'), kind: 'lo wide', cell: (r) => html`<span class="hint cut" title=${[...r.queues, ...r.types, ...r.databases].join(', ')} dir="auto">${[r.queues.join(', '), r.types.join(', '), r.databases.join(', ')].filter(Boolean).join(' · ')}</span>` },
     { key: 'since', label: t('col.started'), kind: 'lo', cell: (r) => html`<${Time} at=${r.started_at} />` },
-    { key: 'acts', label: t('col.acts'), cell: (r) => r.live && !r.worker && html`<${Act} act=${r.paused_at ? 'resume' : 'pause'} on=${{ kind: 'replica', ids: [r.replica_id] }} kind="small" then=${answer.reload} />` },
+    { key: 'acts', label: t('col.acts'), cell: (r) => r.live && !r.worker && r.state === 'ACTIVE' && html`<span class="acts row">${[r.paused_at ? 'resume' : 'pause', 'drain'].map((act) => html`<${Act} key=${act} act=${act} on=${{ kind: 'replica', ids: [r.replica_id] }} kind="small" then=${answer.reload} />`)}</span>` },
   ]
   return html`<header class="title"><h1>${t('nav.replicas')}</h1></header>
     <${Answer} of=${answer}><${List} list=${{ items: answer.data?.items ?? [], next: null }} label=${t('nav.replicas')} id=${(r) => r.replica_id} columns=${columns} none=${t('replicas.none')} /><//>`

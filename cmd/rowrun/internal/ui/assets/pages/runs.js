@@ -9,7 +9,7 @@ import { Button, Answer, PlanLink, TaskLink, Time, Took, useList, useTitle } fro
 import { Filters, Pick, Search, Word } from '../filters.js'
 import { List } from '../table.js'
 
-const words = ['status', 'type', 'queue', 'database', 'plan', 'task', 'text', 'since', 'until', 'failed', 'order']
+const words = ['status', 'type', 'queue', 'database', 'plan', 'task', 'text', 'since', 'until', 'failed', 'act', 'order']
 const statuses = ['PENDING', 'AVAILABLE', 'RUNNING', 'DONE', 'FAILED', 'CANCELED']
 const spans = { '15m': 15, '1h': 60, '6h': 360, '24h': 1440, '7d': 10080 }
 
@@ -45,7 +45,7 @@ export function Runs() {
     <${Filters} words=${words}>
       ${!hidden && html`<${Search} name="text" label=${t('runs.text')} />`}
       <${Word} name="task" label=${t('col.task')} /><${Word} name="type" label=${t('col.type')} /><${Word} name="queue" label=${t('col.queue')} />
-      <${Word} name="database" label=${t('col.database')} /><${Word} name="plan" label=${t('filter.plan')} />
+      <${Word} name="database" label=${t('col.database')} /><${Word} name="plan" label=${t('filter.plan')} /><${Word} name="act" label=${t('col.act')} />
       <${Pick} name="since" label=${t('filter.since')} values=${Object.keys(spans).map((span) => [span, t(`since.${span}`)])} first=${t('filter.any_time')} />
       <${Pick} name="order" label=${t('filter.order')} first=${t('order.newest')} values=${[['oldest', t('order.oldest')]]} />
     <//>

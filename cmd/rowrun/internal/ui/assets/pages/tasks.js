@@ -26,7 +26,7 @@ export function Tasks() {
     { key: 'at', label: t('col.created'), kind: 'num', cell: (task) => html`<${Time} at=${task.created_at} />` },
   ]
   return html`<header class="title"><h1>${t('nav.tasks')}</h1></header>${tabs('tasks')}
-    <${Filters} words=${['q', 'type', 'status', 'database', 'version', 'plan']}><${Search} name="q" label=${t('tasks.search')} /><${Word} name="type" label=${t('col.type')} />
+    <${Filters} words=${['q', 'type', 'status', 'database', 'version', 'plan']}><${Search} name="q" label=${t('plan.search')} /><${Word} name="type" label=${t('col.type')} />
       <${Pick} name="status" label=${t('filter.status')} values=${statuses.map((s) => [s, t(`status.${s}`)])} /><${Word} name="database" label=${t('col.database')} />
       <${Pick} name="plan" label=${t('filter.plan')} first=${t('tasks.without_plan')} values=${[['any', t('filter.all')]]} /><//>
     <${Answer} of=${list}><${List} list=${list} label=${t('nav.tasks')} columns=${columns} none=${t('tasks.none')}
