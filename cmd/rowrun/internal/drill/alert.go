@@ -151,10 +151,10 @@ func worse(before, now figures) (seen, rule string, told bool) {
 		series, rule string
 		bad          func(was, is float64) bool
 	}{
+		{seriesLive, "RowrunNoReplica", func(was, is float64) bool { return is == 0 && was > 0 }},
 		{seriesSettled, "RowrunStaleRuns", func(was, is float64) bool { return is > was }},
 		{seriesStale, "RowrunStaleRunsStay", func(was, is float64) bool { return is > was }},
 		{seriesOrphans, "RowrunOrphans", func(was, is float64) bool { return is > was }},
-		{seriesLive, "RowrunNoReplica", func(was, is float64) bool { return is == 0 && was > 0 }},
 	} {
 		is, known := now.values[sign.series]
 		if was := before.values[sign.series]; known && sign.bad(was, is) {
