@@ -26,7 +26,7 @@ type simulation struct {
 	next     int64               // and up to this one next time: by then they have started
 
 	memory, connections, dead, waits []float64 // of the day under way
-	ended                            int64     // runs, by the server's counters
+	drawn                            int64     // ids of runs so far
 }
 
 // week has three sidecars: one that is never restarted, one that is replaced twice a day, and one that is killed once a day. In
@@ -128,7 +128,7 @@ func (w *simulation) live(ctx context.Context, days int) (all []dayFigures, err 
 			return nil, fmt.Errorf("end of day %d: %w", hour/hours+1, err)
 		}
 		all = append(all, figures)
-		_, _ = fmt.Fprintf(w.b.table.out, "  day %d is over: %d runs\n", len(all), figures.ended)
+		_, _ = fmt.Fprintf(w.b.table.out, "  day %d is over: %d runs\n", len(all), figures.runs)
 	}
 	return all, nil
 }
@@ -197,7 +197,7 @@ func (w *simulation) close(ctx context.Context) (f dayFigures, err error) {
 	if err := w.d.QueryRow(ctx, q).Scan(&f.table, &f.indexes, &f.schema, &last); err != nil {
 		return f, err
 	}
-	f.ended, w.ended = last-w.ended, last
+	f.runs, w.drawn = last-w.drawn, last
 	return f, nil
 }
 
@@ -236,7 +236,7 @@ func (w *simulation) show(days []dayFigures) {
 	_, _ = fmt.Fprintf(out, "\n%d days of %s\n\n| day | runs | memory MiB | connections | task_run MiB | its indexes MiB | schema MiB | dead rows | start p50 ms | start p99 ms |\n|---|---|---|---|---|---|---|---|---|---|\n", len(days), w.day)
 	for i, d := range days {
 		_, _ = fmt.Fprintf(out, "| %d | %d | %.1f | %.0f | %.1f | %.1f | %.1f | %.0f | %.2f | %.1f |\n",
-			i+1, d.ended, d.memory, d.connections, d.table, d.indexes, d.schema, d.dead, d.p50, d.p99)
+			i+1, d.runs, d.memory, d.connections, d.table, d.indexes, d.schema, d.dead, d.p50, d.p99)
 	}
 	limits := make([]string, 0, len(bounds()))
 	for _, b := range bounds() {

@@ -9,7 +9,7 @@ import (
 
 // dayFigures are what a simulated day leaves.
 type dayFigures struct {
-	ended       int64   // runs, in that day
+	runs        int64   // that came in that day, ticks and retries among them
 	memory      float64 // MiB resident of the sidecar that is never restarted: the median of the day
 	connections float64 // to the database, of all sidecars: the most
 	table       float64 // MiB of rowrun.task_run at the day's end
@@ -64,8 +64,8 @@ func judgeWeek(days []dayFigures) (grown []string) {
 		}
 	}
 	for i, d := range days {
-		if d.ended == 0 {
-			grown = append(grown, fmt.Sprintf("day %d of those that count: no run ended", i+1))
+		if d.runs == 0 {
+			grown = append(grown, fmt.Sprintf("day %d of those that count: no run came", i+1))
 		}
 	}
 	return grown

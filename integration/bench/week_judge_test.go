@@ -11,9 +11,9 @@ import (
 func steady(days int) []dayFigures {
 	week := make([]dayFigures, days)
 	for i := range week {
-		week[i] = dayFigures{ended: 1000, memory: 30, connections: 12, table: 40, indexes: 60, schema: 120, dead: 5000, p50: 2, p99: 30}
+		week[i] = dayFigures{runs: 1000, memory: 30, connections: 12, table: 40, indexes: 60, schema: 120, dead: 5000, p50: 2, p99: 30}
 	}
-	week[0] = dayFigures{ended: 1000, memory: 20, connections: 12, table: 20, indexes: 30, schema: 60, dead: 100, p50: 1, p99: 10}
+	week[0] = dayFigures{runs: 1000, memory: 20, connections: 12, table: 20, indexes: 30, schema: 60, dead: 100, p50: 1, p99: 10}
 	return week
 }
 
@@ -53,6 +53,6 @@ func TestWeekOfWhichTooLittleIsKnownIsRefused(t *testing.T) {
 	require.Equal(t, []string{"start p50: was not measured"}, judgeWeek(unknown))
 	idle := steady(2)
 	idle[1] = idle[0]
-	idle[1].ended = 0
-	require.Equal(t, []string{"day 2 of those that count: no run ended"}, judgeWeek(idle))
+	idle[1].runs = 0
+	require.Equal(t, []string{"day 2 of those that count: no run came"}, judgeWeek(idle))
 }
