@@ -16,7 +16,7 @@ import (
 // short a time tells nothing of growth, but that it is measured.
 func TestAWeekOfTwoShortDays(t *testing.T) {
 	t.Parallel()
-	dir, err := os.MkdirTemp("", "rowrun-week-") // the server's user passes through
+	dir, err := os.MkdirTemp("", "rowrun-week-") //nolint:usetesting // the server's user passes through; that of t.TempDir is closed to it
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	require.NoError(t, os.Chmod(dir, 0o711)) //nolint:gosec // see above

@@ -89,40 +89,14 @@ func New(c Config) (*Drill, error) {
 	if c.URL == "" || c.DirectURL == "" || c.Health == nil || c.Check == nil || c.ByHand && c.Ask == nil || !c.ByHand && c.Program == "" {
 		return nil, errors.New("drill needs a database, its health, and a program or somebody to ask")
 	}
-	for _, number := range []struct {
-		flag               string
-		value, least, most int
-	}{{"workers", c.Workers, 1, 20}, {"jobs", c.Jobs, max(1, c.Workers), 1000}} {
-		if number.value < number.least || number.value > number.most {
-			return nil, fmt.Errorf("--%s: %d is not accepted; accepted: %d to %d", number.flag, number.value, number.least, number.most)
-		}
-	}
-	for _, d := range []struct {
-		flag               string
-		value, least, most time.Duration
-	}{
-		{"lease", c.Lease, time.Second, time.Hour},
-		{"stale-sweep-interval", c.StaleSweep, 10 * time.Millisecond, time.Hour},
-		{"slack", c.Slack, time.Second, time.Hour},
-		{"patience", c.Patience, time.Second, 24 * time.Hour},
-	} {
-		if d.value < d.least || d.value > d.most {
-			return nil, fmt.Errorf("--%s: %s is not accepted; accepted: %s to %s", d.flag, d.value, d.least, d.most)
-		}
+	if err := c.checkSizes(); err != nil {
+		return nil, err
 	}
 	if len(c.Queue) > 100 {
 		return nil, fmt.Errorf("--queue: has %d bytes; accepted: at most 100", len(c.Queue))
 	}
-	for i, text := range c.MetricsURLs {
-		u, err := url.Parse(text)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
-			return nil, errors.New("--metrics-url: is not accepted; accepted: addresses such as http://127.0.0.1:8484/metrics, without a login")
-		}
-		if u.Path == "" {
-			u.Path = "/metrics"
-		}
-		c.MetricsURLs = slices.Clone(c.MetricsURLs)
-		c.MetricsURLs[i] = u.String()
+	if err := c.completeURLs(); err != nil {
+		return nil, err
 	}
 	if c.Each == nil {
 		c.Each = func(Step) {}
@@ -143,6 +117,48 @@ func New(c Config) (*Drill, error) {
 		d.kind = "NOOP" // what every sidecar runs
 	}
 	return d, nil
+}
+
+// checkSizes refuses counts and times that are out of their range.
+func (c *Config) checkSizes() error {
+	for _, count := range []struct {
+		flag               string
+		value, least, most int
+	}{{"workers", c.Workers, 1, 20}, {"jobs", c.Jobs, max(1, c.Workers), 1000}} {
+		if count.value < count.least || count.value > count.most {
+			return fmt.Errorf("--%s: %d is not accepted; accepted: %d to %d", count.flag, count.value, count.least, count.most)
+		}
+	}
+	for _, d := range []struct {
+		flag               string
+		value, least, most time.Duration
+	}{
+		{"lease", c.Lease, time.Second, time.Hour},
+		{"stale-sweep-interval", c.StaleSweep, 10 * time.Millisecond, time.Hour},
+		{"slack", c.Slack, time.Second, time.Hour},
+		{"patience", c.Patience, time.Second, 24 * time.Hour},
+	} {
+		if d.value < d.least || d.value > d.most {
+			return fmt.Errorf("--%s: %s is not accepted; accepted: %s to %s", d.flag, d.value, d.least, d.most)
+		}
+	}
+	return nil
+}
+
+// completeURLs gives each endpoint its usual path.
+func (c *Config) completeURLs() error {
+	c.MetricsURLs = slices.Clone(c.MetricsURLs)
+	for i, text := range c.MetricsURLs {
+		u, err := url.Parse(text)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
+			return errors.New("--metrics-url: is not accepted; accepted: addresses such as http://127.0.0.1:8484/metrics, without a login")
+		}
+		if u.Path == "" {
+			u.Path = "/metrics"
+		}
+		c.MetricsURLs[i] = u.String()
+	}
+	return nil
 }
 
 // Run has the outage, and removes what it made, also where ctx ends before or something fails. A step that isn't passed is no
