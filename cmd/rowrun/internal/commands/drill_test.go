@@ -70,9 +70,9 @@ SELECT (SELECT count(*) FROM rowrun.task WHERE name LIKE 'rowrun\_drill%' AND id
 // foreign are rows of others, which no drill may change.
 func foreign(t *testing.T, conn *pgx.Conn) func() string {
 	t.Helper()
-	rowruntest.Change(t, conn, `INSERT INTO rowrun.task (id, name, type, queue, labels) VALUES (1000, 'rowrun_drill_00000000', 'MINE', 'theirs', '{"team": "theirs"}')`)
+	rowruntest.Change(t, conn, `INSERT INTO rowrun.task (id, name, type, labels) VALUES (1000, 'rowrun_drill_00000000', 'NOOP', '{"team": "theirs"}')`)
 	rowruntest.Change(t, conn, `INSERT INTO rowrun.task_run (task_id, run_at) SELECT 1000, now() + interval '1 day' FROM generate_series(1, 3)`)
-	rowruntest.Change(t, conn, `INSERT INTO rowrun.task (id, name, type, labels) VALUES (1001, 'not a drill', 'MINE', '{"rowrun_drill": "not a drill"}')`)
+	rowruntest.Change(t, conn, `INSERT INTO rowrun.task (id, name, type, labels) VALUES (1001, 'not a drill', 'NOOP', '{"rowrun_drill": "not a drill"}')`)
 	rowruntest.Change(t, conn, `INSERT INTO rowrun.task_run (task_id, run_at) VALUES (1001, now() + interval '1 day')`)
 	return func() (rows string) {
 		require.NoError(t, conn.QueryRow(t.Context(), `SELECT string_agg(k::text, E'\n' ORDER BY k.id) || (SELECT string_agg(r::text, E'\n' ORDER BY r.id)
