@@ -11,7 +11,7 @@ import (
 func steady(days int) []dayFigures {
 	week := make([]dayFigures, days)
 	for i := range week {
-		week[i] = dayFigures{runs: 1000, memory: 30, connections: 12, table: 40, indexes: 60, schema: 120, dead: 5000, p50: 2, p99: 30}
+		week[i] = dayFigures{runs: 1000, memory: 30, connections: 12, table: 40, indexes: 60, schema: 120, dead: 50_000, p50: 2, p99: 30}
 	}
 	week[0] = dayFigures{runs: 1000, memory: 20, connections: 12, table: 20, indexes: 30, schema: 60, dead: 100, p50: 1, p99: 10}
 	return week

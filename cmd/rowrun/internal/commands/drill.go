@@ -38,14 +38,14 @@ func newDrill(env cli.Environment) *cobra.Command {
 			"passed; 1: one wasn't, or the drill could not be held. See docs/drill.md.",
 		Example: "  rowrun drill --metrics-url http://worker-1:8484/metrics --report drill.md\n" +
 			"  rowrun drill --lease 10s --stale-sweep-interval 5s --json\n" +
-			"  rowrun drill --by-hand --queue drill",
+			"  rowrun drill --by-hand --drill-queue drill",
 		Args: cli.Arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	c.register(cmd.Flags())
 	flags := cmd.Flags()
-	flags.BoolVar(&c.config.ByHand, "by-hand", false, "have a person stop and start replicas that serve --queue; at a terminal only")
-	flags.StringVar(&c.config.Queue, "queue", "", "`queue` of the drill, in which nobody else has work (default: one named like the drill)")
+	flags.BoolVar(&c.config.ByHand, "by-hand", false, "have a person stop and start replicas that serve --drill-queue; at a terminal only")
+	flags.StringVar(&c.config.Queue, "drill-queue", "", "`queue` of the drill, in which nobody else has work (default: one named like the drill)")
 	flags.IntVar(&c.config.Workers, "workers", 2, "how many workers are lost, and how many come back")
 	flags.IntVar(&c.config.Jobs, "jobs", 8, "how many runs there are; half of them have begun when the workers are killed")
 	flags.DurationVar(&c.config.Lease, "lease", time.Minute, "lease of the drill's workers: --stale-after of yours")
@@ -133,7 +133,7 @@ func (c *drillCommand) complete(cmd *cobra.Command) error {
 	if c.clean {
 		var beside string
 		cmd.Flags().Visit(func(flag *pflag.Flag) {
-			if flag.Name == "by-hand" || flag.Name == "queue" || flag.Name == "report" {
+			if flag.Name == "by-hand" || flag.Name == "drill-queue" || flag.Name == "report" {
 				beside = flag.Name
 			}
 		})

@@ -232,14 +232,14 @@ func TestDrillRefusesWhatItCannotHold(t *testing.T) {
 	}
 	refuses(cli.ExitUsage, "the standard input is no terminal", "--by-hand")
 	refuses(cli.ExitUsage, "--jobs: 1 is not accepted; accepted: 2 to 1000", "--jobs", "1")
-	refuses(cli.ExitUsage, "--clean holds no drill; accepted: without --queue", "--clean", "--queue", "x")
+	refuses(cli.ExitUsage, "--clean holds no drill; accepted: without --drill-queue", "--clean", "--drill-queue", "x")
 	refuses(cli.ExitUsage, "--json and --output are two ways", "--json", "-o", "yaml")
 	refuses(cli.ExitFailed, "--report: ", "--report", filepath.Join(t.TempDir(), "none", "drill.md"))
 
 	rowruntest.Change(t, conn, `INSERT INTO rowrun.task (id, type, queue) VALUES (1, 'MINE', 'theirs')`)
-	refuses(cli.ExitFailed, "queue theirs has work of others: 1 tasks, 0 runs that have not ended", "--queue", "theirs")
+	refuses(cli.ExitFailed, "queue theirs has work of others: 1 tasks, 0 runs that have not ended", "--drill-queue", "theirs")
 	rowruntest.Change(t, conn, `INSERT INTO rowrun.replica_heartbeat (replica_id, last_heartbeat, queues) VALUES ('theirs', now(), '{free}')`)
-	refuses(cli.ExitFailed, "queue free is served by 1 live replicas of others", "--queue", "free")
+	refuses(cli.ExitFailed, "queue free is served by 1 live replicas of others", "--drill-queue", "free")
 	rowruntest.Change(t, conn, `DELETE FROM rowrun.replica_heartbeat`)
 	rowruntest.Change(t, conn, `INSERT INTO rowrun.task_run (task_id) VALUES (1)`)
 	file := filepath.Join(t.TempDir(), "drill.md")

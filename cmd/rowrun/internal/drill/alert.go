@@ -171,6 +171,7 @@ func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
 // baseline is how things stood before the outage. A source that was at its worst already is left out: it could tell of nothing.
 func (d *Drill) baseline(ctx context.Context) error {
+	d.read = time.Time{} // what was read before there were workers is no baseline
 	kept := d.sources[:0]
 	for _, s := range d.sources {
 		var err error

@@ -111,9 +111,9 @@ SELECT (SELECT count(*) FROM (SELECT FROM rowrun.task k WHERE k.queue = $1 LIMIT
 	}
 	switch {
 	case tasks > 0 || runs > 0:
-		return fmt.Errorf("queue %s has work of others: %d tasks, %d runs that have not ended; a drill needs a queue of its own: leave out --queue, or name another", d.queue, tasks, runs)
+		return fmt.Errorf("queue %s has work of others: %d tasks, %d runs that have not ended; a drill needs a queue of its own: leave out --drill-queue, or name another", d.queue, tasks, runs)
 	case replicas > 0 && !d.cfg.ByHand:
-		return fmt.Errorf("queue %s is served by %d live replicas of others, which would run what the drill's workers are to lose: leave out --queue, or name another", d.queue, replicas)
+		return fmt.Errorf("queue %s is served by %d live replicas of others, which would run what the drill's workers are to lose: leave out --drill-queue, or name another", d.queue, replicas)
 	}
 	return nil
 }

@@ -93,7 +93,7 @@ func New(c Config) (*Drill, error) {
 		return nil, err
 	}
 	if len(c.Queue) > 100 {
-		return nil, fmt.Errorf("--queue: has %d bytes; accepted: at most 100", len(c.Queue))
+		return nil, fmt.Errorf("--drill-queue: has %d bytes; accepted: at most 100", len(c.Queue))
 	}
 	if err := c.completeURLs(); err != nil {
 		return nil, err

@@ -108,7 +108,7 @@ func TestWhatCannotBeDrilledIsRefused(t *testing.T) {
 		"--stale-sweep-interval: 0s is not accepted; accepted: 10ms to 1h0m0s":  func(c *Config) { c.StaleSweep = 0 },
 		"--slack: 0s is not accepted; accepted: 1s to 1h0m0s":                   func(c *Config) { c.Slack = 0 },
 		"--patience: 25h0m0s is not accepted; accepted: 1s to 24h0m0s":          func(c *Config) { c.Patience = 25 * time.Hour },
-		"--queue: has 101 bytes; accepted: at most 100":                         func(c *Config) { c.Queue = strings.Repeat("x", 101) },
+		"--drill-queue: has 101 bytes; accepted: at most 100":                   func(c *Config) { c.Queue = strings.Repeat("x", 101) },
 		"--metrics-url: is not accepted; accepted: addresses such as http://12": func(c *Config) { c.MetricsURLs = []string{"127.0.0.1:8484"} },
 		"--metrics-url: is not accepted":                                        func(c *Config) { c.MetricsURLs = []string{"http://me:secret@host/metrics"} },
 		"drill needs a database":                                                func(c *Config) { c.URL = "" },
