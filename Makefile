@@ -21,12 +21,15 @@ FUZZTIME   ?= 30s
 # full: the full sizes; BENCH_ONLY: one section or several, separated by commas.
 BENCH      ?=
 BENCH_ONLY ?=
+# week: how many simulated days, and how long one takes; 24m is 60 times the speed.
+WEEK_DAYS  ?= 7
+WEEK_DAY   ?= 24m
 # test-clients: tests of integration/clients, without their Test; none: all. test-coming-from: the same of integration/comingfrom.
 CLIENTS    ?=
 PEERS      ?=
 GOTEST     := CGO_ENABLED=1 go test -race -shuffle=on
 
-.PHONY: help build run test test-unbatched test-two-steps test-node test-browser test-clients test-coming-from test-matrix soak race lint fuzz bench bench-peers bench-tools schema-dump release test-release test-release-native ci
+.PHONY: help build run test test-unbatched test-two-steps test-node test-browser test-clients test-coming-from test-matrix soak race lint fuzz bench bench-peers bench-tools week schema-dump release test-release test-release-native ci
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -100,6 +103,12 @@ bench-peers: bench-tools ## beside River and graphile-worker (wants Node.js); BE
 	@cd integration/peers/graphile && { [ node_modules/.package-lock.json -nt package-lock.json ] || npm ci; }
 	@bin/bench -suite peers -rowrun bin/rowrun -peers bin/peers -graphile $(CURDIR)/integration/peers/graphile \
 		-only '$(BENCH_ONLY)' $(if $(filter full,$(BENCH)),-full)
+
+week: ## seven simulated days at 60 times the speed, 3 h; fails where something grows. WEEK_DAY=1m: 7 minutes; WEEK_DAYS=2
+	@.ci/ensure postgres
+	@$(MAKE) build
+	go build -buildvcs=false -o bin/bench ./integration/bench
+	@bin/bench -rowrun bin/rowrun -suite week -days $(WEEK_DAYS) -day $(WEEK_DAY)
 
 bench-tools:
 	@.ci/ensure postgres

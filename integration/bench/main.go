@@ -2,9 +2,10 @@
 // binary as processes of their own and SQL. It asserts no time; it fails where work was lost.
 //
 //	bench -rowrun bin/rowrun -peers bin/peers [-graphile integration/peers/graphile] [-suite own|peers] [-full] [-only SECTION,…] [-shape NAME]
+//	bench -rowrun bin/rowrun -suite week [-days 7] [-day 24m]
 //
 // Each section starts its own server and removes it. The suite own is Rowrun alone but for one section, peers is the same
-// work for Rowrun and its rivals in turns.
+// work for Rowrun and its rivals in turns, week is one deployment for as long as it is told; that one fails where something grows.
 package main
 
 import (
@@ -26,6 +27,8 @@ type bench struct {
 	dir           string // of this invocation, removed at its end
 	full          bool
 	shape         string // of sections blocked and kept
+	days          int    // of the suite week
+	day           time.Duration
 	table         table
 }
 
@@ -46,11 +49,16 @@ func run(ctx context.Context) error {
 	flag.StringVar(&b.graphile, "graphile", "", "`path` of integration/peers/graphile, its modules installed; default: without graphile-worker")
 	flag.BoolVar(&b.full, "full", false, "full sizes")
 	flag.StringVar(&b.shape, "shape", "", "of section blocked only shapes, of section kept only halves (ended, snapshot) whose `name` contains this")
-	suite := flag.String("suite", ownSuite, "`name` of what is measured: own or peers")
+	flag.IntVar(&b.days, "days", 7, "of suite week: how many days, 2 to 60")
+	flag.DurationVar(&b.day, "day", 24*time.Minute, "of suite week: how long a simulated day takes, 5s to 24h")
+	suite := flag.String("suite", ownSuite, "`name` of what is measured: own, peers or week")
 	only := flag.String("only", "", "`sections` of the suite, separated by commas; default all")
 	flag.Parse()
-	if b.rowrun == "" || b.peers == "" {
+	if b.rowrun == "" || b.peers == "" && *suite != weekSuite {
 		return errors.New("-rowrun and -peers are required")
+	}
+	if b.days < 2 || b.days > 60 || b.day < 5*time.Second || b.day > 24*time.Hour {
+		return errors.New("-days: 2 to 60 are accepted, -day: 5s to 24h")
 	}
 	if *suite == peersSuite && b.graphile == "" {
 		return errors.New("-suite peers: -graphile is required")
@@ -78,7 +86,7 @@ func run(ctx context.Context) error {
 }
 
 func (b *bench) runSection(ctx context.Context, s section) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Duration(b.scale(10, 120))*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(b.scale(10, 120))*time.Minute+b.length(s))
 	defer cancel()
 	begun := time.Now()
 	if err := b.table.begin(s.name, s.about); err != nil {
@@ -88,6 +96,14 @@ func (b *bench) runSection(ctx context.Context, s section) error {
 		return err
 	}
 	return b.table.end(time.Since(begun))
+}
+
+// length is what a section takes that goes on for a given time.
+func (b *bench) length(s section) time.Duration {
+	if s.name != "week" {
+		return 0
+	}
+	return time.Duration(b.days) * b.day
 }
 
 // scale is a count for a run of some minutes, or the full one.

@@ -32,8 +32,8 @@ func (b *bench) serve(ctx context.Context, url string, args ...string) (*replica
 	return b.serveTo(ctx, url, nil, args...)
 }
 
-// serveTo is serve for a replica whose stream is read; nil: it goes nowhere.
-func (b *bench) serveTo(ctx context.Context, url string, read func(io.Reader), args ...string) (*replica, error) {
+// launch starts a replica and waits for nothing. read gets its stream; nil: it goes nowhere.
+func (b *bench) launch(url string, read func(io.Reader), args ...string) (*replica, error) {
 	log, err := os.CreateTemp(b.dir, "replica-*.log")
 	if err != nil {
 		return nil, err
@@ -60,6 +60,15 @@ func (b *bench) serveTo(ctx context.Context, url string, read func(io.Reader), a
 		r.err = r.cmd.Wait()
 		close(r.exited)
 	}()
+	return r, nil
+}
+
+// serveTo is serve for a replica whose stream is read; nil: it goes nowhere.
+func (b *bench) serveTo(ctx context.Context, url string, read func(io.Reader), args ...string) (*replica, error) {
+	r, err := b.launch(url, read, args...)
+	if err != nil {
+		return nil, err
+	}
 	err = poll(ctx, time.Minute, "a replica that serves", func() (bool, error) {
 		select {
 		case <-r.exited:
@@ -97,6 +106,12 @@ func (r *replica) stop() error {
 		return r.blame(fmt.Errorf("serve ended: %w", r.err))
 	}
 	return nil
+}
+
+// kill ends the process as a crash would.
+func (r *replica) kill() {
+	_ = r.cmd.Process.Kill()
+	<-r.exited
 }
 
 // blame adds the end of the log to an error, and ends the process.

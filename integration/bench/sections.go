@@ -16,6 +16,7 @@ type section struct {
 const (
 	ownSuite   = "own"
 	peersSuite = "peers"
+	weekSuite  = "week"
 )
 
 func ownSections() []section {
@@ -56,8 +57,10 @@ func choose(suite, only string) ([]section, error) {
 		all = ownSections()
 	case peersSuite:
 		all = peersSections()
+	case weekSuite:
+		all = []section{{"week", "a week in small: schedules, plans, bursts, failures, restarts", (*bench).week}}
 	default:
-		return nil, fmt.Errorf("-suite: %q is not accepted; accepted: own, peers", suite)
+		return nil, fmt.Errorf("-suite: %q is not accepted; accepted: own, peers, week", suite)
 	}
 	if strings.TrimSpace(only) == "" {
 		return all, nil

@@ -69,6 +69,12 @@ func IsTerminal(w io.Writer) bool {
 	return is
 }
 
+// CanBeAsked says that a person answers there.
+func CanBeAsked(r io.Reader) bool {
+	file, ok := r.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}
+
 // InColor says that colours are shown there.
 func InColor(w io.Writer) bool { return ScreenOf(w, os.LookupEnv).Color }
 

@@ -43,7 +43,7 @@ func newBench(env cli.Environment) *cobra.Command {
 	flags.IntVar(&c.config.Concurrency, "concurrency", 20, "--concurrency of the replicas")
 	cli.List(flags, &c.config.Shapes, "shape", bench.Shapes(), "what drain runs: plain; databases (versions on 100); plans (10 with a limit of 20); chain (versions on 10 databases)")
 	flags.BoolVar(&c.config.Yes, "yes", false, "measure beside live replicas and unfinished runs of others")
-	flags.BoolVar(&c.clean, "clean", false, "only remove what a bench that was killed has left")
+	flags.BoolVar(&c.clean, "clean", false, "only remove what one that was killed has left")
 	return cmd
 }
 

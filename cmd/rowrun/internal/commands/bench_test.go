@@ -18,9 +18,9 @@ import (
 	"github.com/rowrun/rowrun/store/storetest"
 )
 
-// maybeBench is the whole program where a bench started this binary as its replica, or a test as a bench.
+// maybeBench is the whole program where a bench or a drill started this binary as its replica or worker, or a test as either.
 func maybeBench() {
-	if len(os.Args) > 1 && (os.Args[1] == "serve" || os.Args[1] == "bench") {
+	if len(os.Args) > 1 && (os.Args[1] == "serve" || os.Args[1] == "bench" || os.Args[1] == "drill") {
 		ctx, stop := cli.UntilSignal(context.Background())
 		code := run(ctx, os.Args[1:], cli.Environment{
 			Stdin: os.Stdin, Stdout: os.Stdout, Stderr: cli.NewUnhurried(os.Stderr), Lookup: os.LookupEnv,

@@ -43,6 +43,7 @@ func All(env cli.Environment) []*cobra.Command {
 		newExporter(env),
 		newDrain(env),
 		newBench(env),
+		newDrill(env),
 		newCompletion(),
 		newVersion(env),
 	})
