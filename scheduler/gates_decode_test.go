@@ -34,11 +34,12 @@ type runRow struct {
 	priority           int64
 	runAt, availableAt time.Time
 	startedAt          time.Time
+	limits             []string // its limit keys
 }
 
 func (r *runRow) unfinished() bool { return r.status == "PENDING" || r.active() }
 func (r *runRow) active() bool     { return r.status == "AVAILABLE" || r.status == "RUNNING" }
-func (r *runRow) gated() bool      { return r.plan != 0 || r.db != "" }
+func (r *runRow) gated() bool      { return r.plan != 0 || r.db != "" || r.limits != nil }
 
 // before is the order of promotion.
 func (r *runRow) before(o *runRow) bool {
@@ -146,6 +147,15 @@ func parseChange(line string) (change, error) {
 	return c, nil
 }
 
+// list reads an array of plain words; nil: none.
+func (c columns) list(name string) []string {
+	text, some := c[name]
+	if !some {
+		return nil
+	}
+	return strings.Split(strings.Trim(text, "{}"), ",")
+}
+
 func (c columns) plan() *planRow {
 	return &planRow{id: c.int("id"), limit: int(c.int("parallel_limit")), onFailure: c["on_failure"], paused: c["paused"] == "true"}
 }
@@ -161,6 +171,6 @@ func (c columns) run() *runRow {
 	return &runRow{
 		id: c.int("id"), task: c.int("task_id"), plan: c.int("plan_id"), db: c["database_id"], status: c["status"], kind: c["type"],
 		version: parseVersion(c["version"]), sequential: c["sequential"] == "true", priority: c.int("priority"),
-		runAt: c.time("run_at"), availableAt: c.time("available_at"), startedAt: c.time("started_at"),
+		runAt: c.time("run_at"), availableAt: c.time("available_at"), startedAt: c.time("started_at"), limits: c.list("limit_keys"),
 	}
 }

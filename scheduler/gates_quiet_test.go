@@ -27,6 +27,7 @@ type cause struct {
 	Detail         struct {
 		RunID   int64   `json:"run_id"`
 		TaskIDs []int64 `json:"task_ids"`
+		RunIDs  []int64 `json:"run_ids"`
 	}
 }
 
@@ -144,6 +145,10 @@ func (r *left) held(runs map[int64]*left, held, idle map[int64]bool) bool {
 				if held[id] && o.Status == "AVAILABLE" && o.Plan != nil && *o.Plan == *r.Plan {
 					return true
 				}
+			}
+		case "LIMIT": // an AVAILABLE run of a task that is paused keeps its place
+			if slices.ContainsFunc(c.Detail.RunIDs, func(id int64) bool { return held[id] }) {
+				return true
 			}
 		case "DEPENDENCY":
 			for _, task := range c.Detail.TaskIDs {

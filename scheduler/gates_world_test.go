@@ -29,9 +29,10 @@ const dependOnEarlier = `INSERT INTO rowrun.task_dependency
 
 // world is a database full of plans and tasks with every kind of gate, made from a seed.
 type world struct {
-	url   string
-	plans []int64
-	tasks []int64
+	url    string
+	plans  []int64
+	tasks  []int64
+	limits worldLimits
 	// multixacts counts what refusedByServer knows.
 	multixacts atomic.Int64
 }
@@ -43,6 +44,7 @@ func newWorld(t *testing.T, url string, seed uint64) *world {
 	require.NoError(t, err)
 	defer func() { _ = conn.Close(t.Context()) }()
 	w := &world{url: url}
+	w.limits = makeLimits(t, conn, rnd)
 	for range 2 + rnd.IntN(3) {
 		var plan int64
 		require.NoError(t, conn.QueryRow(t.Context(), `INSERT INTO rowrun.plan (parallel_limit, on_failure) VALUES ($1, $2) RETURNING id`,
@@ -86,9 +88,9 @@ func insertTask(ctx context.Context, conn *pgx.Conn, rnd *rand.Rand, plan any) (
 			version = pick(rnd, "1", "1.0", "1.2", "1.10", "2", "10.0.1", "0.9")
 		}
 	}
-	err = conn.QueryRow(ctx, `INSERT INTO rowrun.task (plan_id, type, database_id, version, sequential, priority, max_attempts, retry_delay)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, '20 ms') RETURNING id`,
-		plan, workType, db, version, sequential, rnd.IntN(3), 1+rnd.IntN(3)).Scan(&id)
+	err = conn.QueryRow(ctx, `INSERT INTO rowrun.task (plan_id, type, database_id, version, sequential, priority, max_attempts, retry_delay, payload)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, '20 ms', jsonb_build_object('tenant', $8::int)) RETURNING id`,
+		plan, workType, db, version, sequential, rnd.IntN(3), 1+rnd.IntN(3), rnd.IntN(3)).Scan(&id)
 	return id, err
 }
 

@@ -35,14 +35,16 @@ func (s *Store) Survey(ctx context.Context, replicaID string, w Capabilities) (S
 	var alive bool
 	var next *float64
 	var holdUps string
+	var limited bool
 	err := s.passes.QueryRow(ctx, statement("survey"), replicaID, list(w.Queues), list(w.Types)).Scan(&alive, &v.Work, &next,
-		&v.Owned, &v.Overdue, &v.Deliveries, &v.Notes, &v.Rules, &v.NotifyQueue, &holdUps)
+		&v.Owned, &v.Overdue, &v.Deliveries, &v.Notes, &v.Rules, &v.NotifyQueue, &holdUps, &limited)
 	if err == nil {
 		err = json.Unmarshal([]byte(holdUps), &v.HoldUps)
 	}
 	if err != nil {
 		return Survey{}, fmt.Errorf("survey: %w", err)
 	}
+	s.limited.Store(limited)
 	if !alive {
 		return Survey{}, ErrDead
 	}

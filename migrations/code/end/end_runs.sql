@@ -38,6 +38,9 @@ BEGIN
     ELSIF ended.databases IS NOT NULL THEN -- all that mark_ended would do, without a look at the rows
         INSERT INTO rowrun.gate_mark (kind, database_id) SELECT 'DATABASE', unnest(ended.databases);
     END IF;
+    IF rowrun.may_be_limited() THEN
+        PERFORM rowrun.free_limits(ended.ids);
+    END IF;
     IF array_remove(ended.successors, NULL) <> '{}' THEN
         PERFORM rowrun.insert_successors(run_ids, retries, ended.successors, t);
     END IF;

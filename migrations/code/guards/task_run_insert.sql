@@ -25,6 +25,8 @@ BEGIN
     r.prev_status := NULL;
     r.edited_directly := NULL;
     r.retry_run_id := NULL;
+    r.limit_keys := NULL;
+    r.limit_wait := NULL;
     RETURN r;
 END $$;
 COMMENT ON FUNCTION rowrun.unstarted(rowrun.task_run) IS 'Internal: a new run without what only its later life may say.';
@@ -142,8 +144,7 @@ BEGIN
             NEW.tick := NULL;
         END IF;
     END IF;
-    -- What is a handler's run follows from who inserts it: a key or a setting could be anybody's.
-    IF NEW.handles IS NOT NULL AND NOT rowrun.is_trusted() THEN
+    IF NEW.handles IS NOT NULL AND NOT rowrun.is_trusted() THEN -- a key or a setting could be anybody's
         NEW.handles := NULL;
     END IF;
     NEW.missed_at := CASE WHEN NEW.tick IS NOT NULL THEN NEW.missed_at END;
@@ -162,7 +163,7 @@ BEGIN
         NEW.round := coalesce(NEW.round, current_round);
     END IF;
     IF NOT (ROW(NEW.available_at, NEW.started_at, NEW.finished_at, NEW.deadline, NEW.cancel_requested_at, NEW.cancel_reason,
-                NEW.progress, NEW.progress_at, NEW.replica_id, NEW.claim_hash, NEW.prev_status, NEW.edited_directly, NEW.retry_run_id) IS NULL)
+                NEW.progress, NEW.progress_at, NEW.replica_id, NEW.claim_hash, NEW.prev_status, NEW.edited_directly, NEW.retry_run_id, NEW.limit_keys, NEW.limit_wait) IS NULL)
     THEN
         NEW := rowrun.unstarted(NEW);
     END IF;
@@ -193,12 +194,13 @@ BEGIN
         -- A run of a plan is looked at at once even where it isn't due yet: a retry ends what its failure held back.
         NEW.cause := NULL;
         NEW.judge_at := CASE WHEN t.plan_id IS NULL THEN NEW.run_at ELSE least(NEW.run_at, now()) END;
-        IF t.database_id IS NOT NULL AND NEW.tick IS NULL AND NEW.run_at <= at THEN
-            IF rowrun.is_blocked_at_insert(NEW, at, t.stopped) THEN
-                NEW.cause := 'DATABASE';
-                NEW.judge_at := NULL;
-            END IF;
+        IF t.database_id IS NOT NULL AND NEW.tick IS NULL AND NEW.run_at <= at AND rowrun.is_blocked_at_insert(NEW, at, t.stopped) THEN
+            NEW.cause := 'DATABASE';
+            NEW.judge_at := NULL;
         END IF;
+    END IF;
+    IF rowrun.may_be_limited() THEN
+        NEW := rowrun.limit_new_run(NEW);
     END IF;
     RETURN NEW;
 END $$;

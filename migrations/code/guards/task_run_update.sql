@@ -14,6 +14,10 @@ BEGIN
         IF NEW.status = 'PENDING' THEN
             PERFORM rowrun.mark_edited(NEW.database_id, NEW.run_at < OLD.run_at);
             NEW.cause := NULL;
+            IF OLD.limit_wait IS NOT NULL THEN -- others may have waited for its time
+                PERFORM rowrun.mark_limited(OLD.limit_wait, false);
+                NEW.limit_wait := NULL;
+            END IF;
             -- As at its INSERT: a run of a plan that is put off before its first look may still end what a failure held back.
             NEW.judge_at := CASE WHEN NEW.plan_id IS NULL THEN NEW.run_at ELSE least(NEW.run_at, t) END;
         END IF;

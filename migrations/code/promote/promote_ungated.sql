@@ -18,6 +18,12 @@ BEGIN
         RETURN;
     END IF;
     ids := ids[1:2 * most];
+    IF may_be_limited() THEN
+        ids := put_limited_aside(ids);
+        IF cardinality(ids) = 0 THEN
+            RETURN;
+        END IF;
+    END IF;
     step := let_start(ARRAY(
         SELECT r.id FROM task_run r JOIN task k ON k.id = r.task_id
         WHERE r.id = ANY (ids) AND rowrun.own_cause(k, r.missed_at, t) IS NULL), t, request);

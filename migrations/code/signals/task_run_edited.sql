@@ -9,6 +9,14 @@ BEGIN
         PERFORM announce(CASE WHEN OLD.cause = 'UNTOLD' AND OLD.status = 'AVAILABLE' THEN ARRAY[arrival(NEW), transition(NEW)]
                               ELSE ARRAY[transition(NEW)] END);
     END IF;
+    IF may_be_limited() THEN
+        IF NEW.status IN ('AVAILABLE', 'RUNNING') THEN
+            PERFORM take_limits(ARRAY[NEW.id], clock_timestamp());
+        ELSE
+            PERFORM free_limits(ARRAY[NEW.id]);
+            INSERT INTO gate_mark (kind, limit_key) SELECT 'LIMIT', OLD.limit_wait WHERE OLD.limit_wait IS NOT NULL;
+        END IF;
+    END IF;
     IF NEW.status = 'AVAILABLE' AND NEW.round > 1 THEN -- the promote pass begins the round before it gets here
         INSERT INTO gate_mark (kind, plan_id, round, by_run)
         SELECT 'PLAN', p.id, NEW.round, true FROM plan p WHERE p.id = NEW.plan_id AND NEW.round > p.round;

@@ -25,7 +25,8 @@ DECLARE
 BEGIN
     FOR r IN
         SELECT w.*, w.database_id IS NOT NULL
-                    OR w.plan_id IS NOT NULL AND (SELECT p.parallel_limit IS NOT NULL FROM rowrun.plan p WHERE p.id = w.plan_id) AS gated
+                    OR w.plan_id IS NOT NULL AND (SELECT p.parallel_limit IS NOT NULL FROM rowrun.plan p WHERE p.id = w.plan_id)
+                    OR rowrun.may_be_limited() AND EXISTS (SELECT FROM rowrun.limited_of(ARRAY[w.id])) AS gated
         FROM rowrun.waiting_runs(ids) w
     LOOP
         run_id := r.id;

@@ -19,6 +19,40 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION rowrun.claimed_by_request(uuid) IS 'Internal: what a worker holds by a request.';
 
+-- Of the AVAILABLE runs that a worker may look at those that it may claim now, where there may be limits. What a limit holds back
+-- is passed by from now on, so that it looks on.
+CREATE OR REPLACE FUNCTION rowrun.admit_for_worker(types text[], look integer, most integer) RETURNS bigint[] LANGUAGE plpgsql
+    SET search_path = pg_catalog, rowrun, pg_temp
+    SET plan_cache_mode = force_generic_plan
+    SET jit = off
+    SET enable_seqscan = off
+    SET enable_bitmapscan = off
+AS $$
+DECLARE
+    ids bigint[];
+    admitted bigint[];
+BEGIN
+    FOR tries IN 1..10 LOOP
+        ids := ARRAY(
+            WITH RECURSIVE queue AS (
+                (SELECT r.queue FROM task_run r WHERE r.status = 'AVAILABLE' ORDER BY r.queue LIMIT 1)
+                UNION ALL
+                SELECT (SELECT r.queue FROM task_run r WHERE r.status = 'AVAILABLE' AND r.queue > q.queue ORDER BY r.queue LIMIT 1) FROM queue q WHERE q.queue IS NOT NULL
+            )
+            SELECT c.id FROM queue q CROSS JOIN unnest(types) y(type)
+            CROSS JOIN LATERAL (
+                SELECT r.id, r.priority, r.run_at FROM task_run r JOIN task k ON k.id = r.task_id LEFT JOIN plan p ON p.id = r.plan_id
+                WHERE r.status = 'AVAILABLE' AND r.queue = q.queue AND r.type = y.type AND r.limit_wait IS NULL AND NOT k.paused AND p.paused IS NOT TRUE
+                ORDER BY r.priority DESC, r.run_at, r.id LIMIT look) c
+            WHERE NOT EXISTS (SELECT FROM task_type d WHERE d.type = y.type AND d.draining)
+            ORDER BY c.priority DESC, c.run_at, c.id LIMIT look);
+        admitted := admit_available(ids, most);
+        EXIT WHEN cardinality(admitted) > 0 OR cardinality(ids) < look;
+    END LOOP;
+    RETURN admitted;
+END $$;
+COMMENT ON FUNCTION rowrun.admit_for_worker(text[], integer, integer) IS 'Internal: of AVAILABLE runs those that a worker may claim now.';
+
 -- Hands AVAILABLE runs to a worker, of any queue: as the statement of replicas does (claim_runs in store/sql), and with a lease
 -- for each. As many are looked at as are to be taken; where others were at these, some more. A run whose task has become another
 -- type since ends.
@@ -38,8 +72,12 @@ DECLARE
     given integer := 0;
     seen integer;
     rows integer;
+    admitted bigint[]; -- NULL: there is no limit
 BEGIN
     LOOP
+        IF may_be_limited() THEN
+            admitted := admit_for_worker(types, look, most - given);
+        END IF;
         RETURN QUERY
         WITH RECURSIVE queue AS (
             (SELECT r.queue FROM task_run r WHERE r.status = 'AVAILABLE' ORDER BY r.queue LIMIT 1)
@@ -54,6 +92,7 @@ BEGIN
                 JOIN task k ON k.id = r.task_id
                 LEFT JOIN plan p ON p.id = r.plan_id
                 WHERE r.status = 'AVAILABLE' AND r.queue = q.queue AND r.type = y.type AND NOT k.paused AND p.paused IS NOT TRUE
+                  AND (admitted IS NULL OR r.id = ANY (admitted))
                 ORDER BY r.priority DESC, r.run_at, r.id LIMIT look) c
             WHERE NOT EXISTS (SELECT FROM task_type d WHERE d.type = y.type AND d.draining)
             ORDER BY c.priority DESC, c.run_at, c.id LIMIT look
