@@ -96,6 +96,9 @@ func (r *running) call(ctx context.Context) (out Result, err error) {
 			err = &Failure{Code: CodePanic, Detail: fmt.Sprintf("the executor panicked: %v", p), Retryable: true}
 		}
 	}()
+	if err := r.resolve(ctx); err != nil {
+		return Result{}, err
+	}
 	if r.claim.Unfit != "" {
 		return Result{}, BadInput("%s", r.claim.Unfit)
 	}
@@ -112,6 +115,28 @@ func (r *running) call(ctx context.Context) (out Result, err error) {
 		return Result{}, &Failure{Code: CodeError, Detail: "this replica has no executor for type " + r.claim.Type, Retryable: true}
 	}
 	return ex.Execute(ctx, r.handout())
+}
+
+// resolveAgain is how long after a connection failed the results of other tasks are asked for again.
+const resolveAgain = 200 * time.Millisecond
+
+// resolve puts results of other tasks into the payload. While the database can't be reached it waits; what the database refuses is
+// the run's failure.
+func (r *running) resolve(ctx context.Context) error {
+	for {
+		rt, cancel := context.WithTimeout(ctx, passTimeout)
+		err := r.incarnation.s.cfg.Store.Resolve(rt, &r.claim)
+		cancel()
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case store.OneByOne(err):
+			return &Failure{Code: CodeError, Detail: "the results that the task's payload names could not be read: " + err.Error(), Retryable: true}
+		}
+		sleep(ctx, resolveAgain)
+	}
 }
 
 // handout is what the executor is told.
@@ -245,6 +270,9 @@ func verdict(cause, err error, took time.Duration, c *store.Claim) (Failure, sto
 	case errors.Is(cause, ErrDrained):
 		return Failure{Code: CodeDrained, Detail: store.DetailDrained}, store.RetryStale
 	case f != nil:
+		if f.snoozed {
+			return *f, store.RetrySnoozed
+		}
 		if f.Retryable {
 			return *f, store.RetryFailure
 		}

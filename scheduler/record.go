@@ -292,8 +292,12 @@ func (r *recorder) count(batch []ending, ended []store.Ended) {
 		case "DONE":
 			r.s.completed.Add(1)
 		case "FAILED":
+			i := slices.IndexFunc(batch, func(b ending) bool { return b.store.ID == e.ID })
+			if i >= 0 && batch[i].putOff(&e) {
+				break
+			}
 			r.s.failed.Add(1)
-			if i := slices.IndexFunc(batch, func(b ending) bool { return b.store.ID == e.ID }); told && i >= 0 {
+			if told && i >= 0 {
 				level = batch[i].loud
 			}
 		}

@@ -85,12 +85,13 @@ type NewRun struct {
 	Delay    time.Duration
 	Priority *int    // nil: the task's
 	Key      *string // idempotency key; nil: none
+	After    []int64 // runs whose jobs must be DONE first
 }
 
 // CreateRun inserts a run; its id, or that of the run that has the key.
 func (s *Store) CreateRun(ctx context.Context, r NewRun) (int64, error) {
 	var id int64
-	err := s.pool.QueryRow(ctx, statement("create_run"), r.TaskID, r.Input, r.At, r.Delay.Seconds(), r.Priority, r.Key).Scan(&id)
+	err := s.pool.QueryRow(ctx, statement("create_run"), r.TaskID, r.Input, r.At, r.Delay.Seconds(), r.Priority, r.Key, r.After).Scan(&id)
 	if err != nil {
 		return 0, fmt.Errorf("create run: %w", err)
 	}

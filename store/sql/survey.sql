@@ -27,6 +27,7 @@ SELECT EXISTS (SELECT FROM me),
            ORDER BY r.plan_id, r.priority DESC, r.run_at, r.id LIMIT 1) IS TRUE
        OR (SELECT true FROM rowrun.task_run r WHERE r.status = 'PENDING' AND r.cause = 'DATABASE'
            ORDER BY r.database_id, r.version_key LIMIT 1) IS TRUE
+       OR (SELECT true FROM rowrun.run_after w WHERE w.open ORDER BY w.run_id LIMIT 1) IS TRUE
        OR (SELECT true FROM unnest($2::text[]) q(queue) CROSS JOIN unnest($3::text[]) y(type)
            CROSS JOIN LATERAL (SELECT FROM rowrun.task_run r WHERE r.status = 'AVAILABLE' AND r.queue = q.queue AND r.type = y.type
                                ORDER BY r.priority DESC, r.run_at, r.id LIMIT 1) a LIMIT 1) IS TRUE

@@ -3,7 +3,7 @@
 -- an object of them by status. What is left out
 -- has its default. Nothing runs before run_plan.
 CREATE OR REPLACE FUNCTION rowrun.create_plan(name text, tasks jsonb, project text DEFAULT NULL, parallel_limit integer DEFAULT NULL,
-    on_failure text DEFAULT NULL) RETURNS bigint LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
+    on_failure text DEFAULT NULL, on_finish_task text DEFAULT NULL) RETURNS bigint LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
     made bigint;
@@ -28,8 +28,8 @@ BEGIN
     IF wrong IS NOT NULL THEN
         RAISE EXCEPTION '%', wrong USING ERRCODE = 'RR003', HINT = 'A task has the columns of rowrun.task that people write, and depends_on.';
     END IF;
-    INSERT INTO plan (name, project, parallel_limit, on_failure)
-    VALUES (create_plan.name, create_plan.project, create_plan.parallel_limit, create_plan.on_failure) RETURNING id INTO made;
+    INSERT INTO plan (name, project, parallel_limit, on_failure, on_finish_task)
+    VALUES (create_plan.name, create_plan.project, create_plan.parallel_limit, create_plan.on_failure, create_plan.on_finish_task) RETURNING id INTO made;
     INSERT INTO task (plan_id, name, type, queue, database_id, version, sequential, payload, priority, timeout, progress_timeout, max_attempts,
                       retry_delay, on_stale, on_failure_task, paused, skipped, skip_reason, retention, retention_by_status, labels)
     SELECT made, t.name, t.type, t.queue, t.database_id, t.version, t.sequential, t.payload, t.priority, t.timeout, t.progress_timeout, t.max_attempts,
@@ -57,4 +57,4 @@ BEGIN
     JOIN task o ON o.plan_id = made AND o.name = d.name;
     RETURN made;
 END $$;
-COMMENT ON FUNCTION rowrun.create_plan(text, jsonb, text, integer, text) IS 'Makes a plan with its tasks and their dependencies; its id. run_plan runs it.';
+COMMENT ON FUNCTION rowrun.create_plan(text, jsonb, text, integer, text, text) IS 'Makes a plan with its tasks and their dependencies; its id. run_plan runs it.';
