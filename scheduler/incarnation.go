@@ -79,6 +79,8 @@ func (t *incarnation) register(ctx context.Context) error {
 	}
 	if c.Admin {
 		own.Queues, own.Concurrency = nil, 0
+	} else {
+		own.Engines = c.Engines
 	}
 	err = c.Store.Register(ctx, own)
 	if err != nil {

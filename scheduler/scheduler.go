@@ -26,6 +26,8 @@ type Config struct {
 	Executors map[string]Executor
 	// Databases are the targets that the SQL executors reach, Commands those that COMMAND knows.
 	Databases, Commands []string
+	// Engines are those of Databases that are not PostgreSQL, by name: they are shown where databases are.
+	Engines map[string]string
 	// Queues that are served. Default: default.
 	Queues []string
 	// Name is what the operator calls this replica, Version that of its binary.

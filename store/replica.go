@@ -23,6 +23,8 @@ type Replica struct {
 	Commands    []string
 	Concurrency int
 	Role        string // RoleWorker or RoleAdmin
+	// Engines are those of Databases that are not PostgreSQL, by name.
+	Engines map[string]string
 }
 
 // Roles of replicas.
@@ -37,6 +39,12 @@ func (s *Store) Register(ctx context.Context, r Replica) error {
 		list(r.Queues), list(r.Types), list(r.Databases), list(r.Commands), r.Concurrency, cmp.Or(r.Role, RoleWorker))
 	if err != nil {
 		return fmt.Errorf("register replica: %w", err)
+	}
+	if len(r.Engines) == 0 {
+		return nil
+	}
+	if _, err := s.pool.Exec(ctx, statement("set_engines"), r.ID, r.Engines); err != nil {
+		return fmt.Errorf("say the engines of the targets: %w", err)
 	}
 	return nil
 }

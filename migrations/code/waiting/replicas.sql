@@ -12,6 +12,15 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION rowrun.kind_stands(text, text, text, jsonb, timestamptz, boolean) IS 'Internal: live replicas that could run runs of a kind, and their free slots.';
 
+-- The engine of a target database in brackets, as the newest replica says that has had it; nothing for PostgreSQL.
+CREATE OR REPLACE FUNCTION rowrun.engine_in_words(database_id text) RETURNS text
+    LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT coalesce((SELECT ' (' || left(h.engines ->> engine_in_words.database_id, 50) || ')' FROM rowrun.replica_heartbeat h
+                     WHERE engine_in_words.database_id = ANY (h.databases) ORDER BY h.started_at DESC LIMIT 1), '');
+END;
+COMMENT ON FUNCTION rowrun.engine_in_words(text) IS 'Internal: the engine of a target database that is not PostgreSQL.';
+
 -- The causes that a run's task and the replicas are.
 CREATE OR REPLACE FUNCTION rowrun.waits_for_replica(ids bigint[], t timestamptz) RETURNS TABLE (run_id bigint, cause text, message text, detail jsonb)
     LANGUAGE plpgsql STABLE ROWS 10
@@ -44,7 +53,7 @@ BEGIN
         IF kind.replicas = 0 THEN
             cause := 'NO_REPLICA';
             message := 'no live replica runs type ' || r.type || CASE r.queue WHEN 'default' THEN '' ELSE ' in queue ' || r.queue END
-                || CASE WHEN r.type IN ('SQL', 'DATABASE_MIGRATE') THEN ' on ' || coalesce(r.database_id, '?')
+                || CASE WHEN r.type IN ('SQL', 'DATABASE_MIGRATE') THEN ' on ' || coalesce(r.database_id || rowrun.engine_in_words(r.database_id), '?')
                         WHEN r.type = 'COMMAND' THEN ' ' || coalesce(r.command #>> '{}', '?') ELSE '' END;
             detail := jsonb_build_object('type', r.type, 'queue', r.queue, 'database_id', r.database_id);
             RETURN NEXT;

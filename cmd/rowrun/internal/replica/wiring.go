@@ -108,6 +108,7 @@ func (r *replica) makeScheduler() (err error) {
 		Admin:              c.Admin(),
 		Executors:          x.byType,
 		Databases:          x.databases,
+		Engines:            x.engines,
 		Commands:           x.commands,
 		Queues:             c.Queues,
 		Name:               c.ReplicaName,
@@ -149,7 +150,7 @@ func (r *replica) makeScheduler() (err error) {
 
 // identified: the deployment that the work in the targets is marked with may change while a replica lives.
 func (r *replica) identified(deployment string) {
-	if err := r.executors.sql.SetDeployment(deployment); err != nil {
+	if err := r.executors.setDeployment(deployment); err != nil {
 		r.log.Error().Err(err).Msg("the deployment's identity can't be used") // a column of type uuid
 	}
 }
