@@ -60,6 +60,7 @@ func (t *incarnation) execute(c store.Claim, rules *typeRules) {
 	s.claimed[s.slotOf(c.ID)] = c.ID
 	s.mu.Unlock()
 	s.executing.Add(1)
+	s.shares.started(c.Priority, 1)
 	s.logRun("run claimed", &c, "")
 	t.executions.Go(func() {
 		defer cancel(nil)
@@ -81,6 +82,7 @@ func (t *incarnation) execute(c store.Claim, rules *typeRules) {
 		delete(s.running, c.ID)
 		r.noLongerHung()
 		s.mu.Unlock()
+		s.shares.started(c.Priority, -1)
 		s.executing.Add(-1)
 		r.end(out, err)
 		signal(s.freed)

@@ -184,7 +184,7 @@ func (r *recorder) write(ctx context.Context, batch []ending, lock time.Duration
 		default:
 			r.errs.failed(err)
 		}
-		sleep(ctx, wait)
+		sleep(ctx, r.s.pace.again(wait))
 		wait = min(2*wait, time.Second)
 	}
 }
@@ -200,7 +200,7 @@ func (r *recorder) setAside(e ending) {
 
 // runRefused tries again what was set aside, each by itself, beside the others.
 func (r *recorder) runRefused(ctx context.Context) {
-	for sleep(ctx, refusedAgain); ctx.Err() == nil; sleep(ctx, refusedAgain) {
+	for sleep(ctx, r.s.pace.again(refusedAgain)); ctx.Err() == nil; sleep(ctx, r.s.pace.again(refusedAgain)) {
 		r.mu.Lock()
 		refused := r.refused
 		r.refused = nil

@@ -36,8 +36,10 @@ type Claim struct {
 	// FailureLogLevel is the task's, "" for info, the default.
 	FailureLogLevel string
 	// Fresh: it was promoted and claimed at once, as a slot or a gate opened for it; others may wait for its end.
-	Fresh  bool
-	number int64 // among those of one claim
+	Fresh bool
+	// Priority is set where the trip says how many runs it claims below some priorities.
+	Priority int
+	number   int64 // among those of one claim
 }
 
 // collectClaims reads a claim's answer, behind columns that the caller reads, in the order in which the runs were claimed. The

@@ -30,7 +30,10 @@ type TaskDefinition struct {
 }
 
 // Recurrence is when a task recurs.
-type Recurrence struct{ Schedule, TimeZone, Misfire, Overlap *string }
+type Recurrence struct {
+	Schedule, TimeZone, Misfire, Overlap *string
+	Spread                               *time.Duration // by how much at most its runs are put off
+}
 
 // DefinitionError says which of several definitions was refused.
 type DefinitionError struct {
@@ -57,7 +60,7 @@ func (s *Store) DefineTasks(ctx context.Context, tasks []TaskDefinition) ([]int6
 				continue
 			}
 			r := t.Recurs
-			if _, err := tx.Exec(ctx, statement("define_schedule"), ids[i], r.Schedule, r.TimeZone, r.Misfire, r.Overlap); err != nil {
+			if _, err := tx.Exec(ctx, statement("define_schedule"), ids[i], r.Schedule, r.TimeZone, r.Misfire, r.Overlap, inSeconds(r.Spread)); err != nil {
 				return &DefinitionError{i, err}
 			}
 		}

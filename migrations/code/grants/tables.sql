@@ -20,7 +20,7 @@ REVOKE UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER ON ALL TABLES IN SCHEMA row
 GRANT INSERT ON rowrun.plan, rowrun.task, rowrun.task_dependency, rowrun.task_run TO rowrun_client;
 GRANT UPDATE (name, type, queue, database_id, version, sequential, payload, priority, timeout, progress_timeout,
     max_attempts, retry_delay, on_stale, on_failure_task, labels, retention, retention_by_status, failure_log_level,
-    schedule, time_zone, misfire, starts_at, ends_at, overlap, state) ON rowrun.task TO rowrun_client;
+    schedule, time_zone, misfire, starts_at, ends_at, overlap, state, spread, aging) ON rowrun.task TO rowrun_client;
 GRANT UPDATE (name, project) ON rowrun.plan TO rowrun_client;
 -- An upsert sets task_id and idempotency_key too, to what they are; anything else is refused.
 GRANT UPDATE (task_id, idempotency_key, run_at, priority, input, cancel_requested_at, cancel_reason) ON rowrun.task_run TO rowrun_client;

@@ -91,7 +91,7 @@ DECLARE
     depends boolean;
     marked boolean;
 BEGIN
-    SELECT k.type, k.queue, k.database_id, k.version, k.version_key, k.sequential, k.priority, k.plan_id,
+    SELECT k.type, k.queue, k.database_id, k.version, k.version_key, k.sequential, k.priority, k.aging, k.plan_id,
            nullif(k.retention IS NOT NULL OR k.retention_by_status IS NOT NULL, false) AS own_retention, k.paused OR k.skipped AS stopped
     INTO t FROM rowrun.task k WHERE k.id = NEW.task_id;
     IF NOT FOUND THEN
@@ -115,6 +115,7 @@ BEGIN
     NEW.run_at := coalesce(NEW.run_at, now());
     NEW.input := coalesce(NEW.input, '{}');
     NEW.priority := coalesce(NEW.priority, t.priority);
+    NEW.age_at := CASE WHEN t.aging IS NOT NULL THEN greatest(NEW.run_at, at) + t.aging END;
     NEW.plan_id := t.plan_id;
     NEW.type := t.type;
     NEW.queue := t.queue;

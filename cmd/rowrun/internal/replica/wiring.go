@@ -113,6 +113,7 @@ func (r *replica) makeScheduler() (err error) {
 		Name:               c.ReplicaName,
 		Version:            c.Version,
 		Concurrency:        c.Concurrency,
+		Reserve:            c.Reserve,
 		MaxBatch:           c.MaxBatch,
 		TwoSteps:           c.TwoSteps,
 		HeartbeatInterval:  c.HeartbeatInterval,
