@@ -60,6 +60,7 @@ func (t *incarnation) execute(c store.Claim, rules *typeRules) {
 	s.claimed[s.slotOf(c.ID)] = c.ID
 	s.mu.Unlock()
 	s.executing.Add(1)
+	s.rooms.started(c.Type)
 	s.logRun("run claimed", &c, "")
 	t.executions.Go(func() {
 		defer cancel(nil)
@@ -82,6 +83,9 @@ func (t *incarnation) execute(c store.Claim, rules *typeRules) {
 		r.noLongerHung()
 		s.mu.Unlock()
 		s.executing.Add(-1)
+		if s.rooms.ended(c.Type) {
+			t.roomCame()
+		}
 		r.end(out, err)
 		signal(s.freed)
 	})

@@ -75,10 +75,10 @@ func (t *incarnation) register(ctx context.Context) error {
 	sent := time.Since(t.began)
 	own := store.Replica{
 		ID: t.id, Name: c.Name, Hostname: host, Version: c.Version, Lease: c.StaleAfter, Role: c.role(),
-		Queues: c.Queues, Types: t.rules.Load().capabilities.Types, Databases: c.Databases, Commands: c.Commands, Concurrency: c.Concurrency,
+		Queues: c.Queues, Types: t.rules.Load().capabilities.Types, Databases: c.Databases, Commands: c.Commands, Concurrency: t.s.slots(), TypeConcurrency: t.s.rooms.announced(),
 	}
 	if c.Admin {
-		own.Queues, own.Concurrency = nil, 0
+		own.Queues, own.Concurrency, own.TypeConcurrency = nil, 0, nil
 	}
 	err = c.Store.Register(ctx, own)
 	if err != nil {
@@ -122,6 +122,7 @@ func (t *incarnation) serve(ctx, base context.Context) error {
 	loops.Go(func() { t.sweepSchedules(live) })
 	loops.Go(func() { t.watchTypes(taking) })
 	loops.Go(func() { t.cleanup(live) })
+	loops.Go(func() { t.recover(live) })
 
 	<-taking.Done()
 	dispatch.Wait() // a claim that is under way is executed

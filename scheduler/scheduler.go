@@ -56,6 +56,16 @@ type Config struct {
 	// CancelGrace (default 20 s) is how long an executor may take to return once it was told to stop. Beyond it the run is
 	// recorded without it, and it keeps its slot until it does return.
 	CancelGrace time.Duration
+	// TypeLimits are by task type what this replica allows runs of it, MaxPerType is how many of each other type execute at once;
+	// 0: as many as there are slots.
+	TypeLimits map[string]TypeLimit
+	MaxPerType int
+	// Recovery (default RecoveryAuto): whether this replica looks for an outage of the deployment when it comes, and takes part in
+	// the recovery from it: meanwhile RecoveryConcurrency (0: Concurrency) is its Concurrency, and all replicas together start at
+	// most RecoveryRate runs per second; 0: no cap.
+	Recovery            string
+	RecoveryConcurrency int
+	RecoveryRate        int
 	// StuckLimit (default 5) is how many such executors a replica bears. With more, or with no slot left, Run drains and
 	// returns ErrStuck.
 	StuckLimit int
@@ -97,6 +107,9 @@ type Scheduler struct {
 	mu      sync.Mutex
 	running map[int64]*running
 	claimed [1024]int64 // the last runs claimed, each at its id modulo the length
+
+	rooms      rooms
+	recovering atomic.Pointer[recovering] // nil: no recovery is under way, as far as this replica knows
 
 	executing atomic.Int64
 	reserved  atomic.Int64 // slots that trips under way may fill
@@ -149,6 +162,9 @@ func (c *Config) Check() error {
 	if c.Concurrency < 0 || c.MaxBatch < 0 || c.TaskTimeout < 0 || c.StuckLimit < 0 {
 		return errors.New("concurrency, max batch, task timeout and stuck limit may not be negative")
 	}
+	if err := errors.Join(c.checkLimits(), c.checkRecovery()); err != nil {
+		return err
+	}
 	return c.checkNames()
 }
 
@@ -182,6 +198,9 @@ func (c *Config) setDefaults() {
 	if c.MaxBatch == 0 {
 		c.MaxBatch = 1000
 	}
+	if c.Recovery == "" {
+		c.Recovery = RecoveryAuto
+	}
 	if len(c.Queues) == 0 {
 		c.Queues = []string{"default"}
 	}
@@ -203,6 +222,7 @@ func New(c Config) (*Scheduler, error) {
 	s.capabilities = store.Capabilities{
 		Queues: slices.Clone(c.Queues), Types: s.types, Databases: c.Databases, Commands: c.Commands, DefaultTimeout: c.TaskTimeout,
 	}
+	s.rooms = rooms{limits: c.TypeLimits, most: c.MaxPerType, common: c.TaskTimeout, busy: map[string]int{}}
 	s.recorder = newRecorder(s)
 	return s, nil
 }
@@ -215,6 +235,7 @@ type Status struct {
 	Paused    bool   // it claims nothing, because an operator said so
 	Role      string // store.RoleWorker or store.RoleAdmin
 	Executing int
+	Slots     int   // how many runs execute at once, at most
 	Completed int64 // runs that ended DONE here, since the process started
 	Failed    int64
 	// Silent is for how long no heartbeat was written.
@@ -243,6 +264,9 @@ func (s *Scheduler) Status() Status {
 		HeartbeatFailures: s.missed.Load(), Stalled: s.stalled.Load(), Stuck: s.stuck.Load(),
 		HoldUps: s.holdUps.all(), NotifyQueue: math.Float64frombits(s.notifyQueue.Load()),
 		Elsewhere: s.waits(),
+	}
+	if !s.cfg.Admin {
+		st.Slots = s.slots()
 	}
 	st.Unable, st.UnableWhy = s.unable.read()
 	if t := s.current.Load(); t != nil {
@@ -285,14 +309,18 @@ func (s *Scheduler) incarnations(ctx context.Context) error {
 			continue
 		}
 		t := newIncarnation(s)
-		if err := t.register(ctx); err != nil {
+		err := s.lookForOutage(ctx)
+		if err == nil {
+			err = t.register(ctx)
+		}
+		if err != nil {
 			errs.failed(err)
 			sleep(ctx, time.Second)
 			continue
 		}
 		errs.ok()
 		s.current.Store(t)
-		err := t.serve(ctx, base)
+		err = t.serve(ctx, base)
 		s.current.Store(nil)
 		if ctx.Err() != nil {
 			return err

@@ -1,6 +1,9 @@
 package store
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Capabilities say which runs a replica can take.
 type Capabilities struct {
@@ -9,8 +12,42 @@ type Capabilities struct {
 	Databases      []string
 	Commands       []string
 	DefaultTimeout time.Duration // of runs whose task has none; 0: none
+	// Rooms are those of the types that have one. Such runs are claimed by searches alone. nil: none.
+	Rooms map[string]Room
 	// Cursor is where searches begin; nil: each at the first run.
 	Cursor *Cursor
+}
+
+// Room is what a replica has for runs of one type.
+type Room struct {
+	Most    int           // how many more of them it takes
+	Timeout time.Duration // of those whose task has none; 0: none
+}
+
+// fresh are the types of runs that are claimed in one version with their promotion.
+func (c *Capabilities) fresh() []string {
+	if len(c.Rooms) == 0 {
+		return list(c.Types)
+	}
+	return slices.DeleteFunc(slices.Clone(list(c.Types)), func(name string) bool { _, bound := c.Rooms[name]; return bound })
+}
+
+// within are the types that there is room for, the room and the timeout in s of each, in a claim of at most so many.
+func (c *Capabilities) within(most int) (types []string, rooms []int64, timeouts []float64) {
+	types = []string{}
+	for _, name := range c.Types {
+		room, bound := c.Rooms[name]
+		switch {
+		case !bound:
+			room = Room{Most: most, Timeout: c.DefaultTimeout}
+		case room.Most <= 0:
+			continue
+		}
+		types = append(types, name)
+		rooms = append(rooms, int64(min(room.Most, most)))
+		timeouts = append(timeouts, seconds(room.Timeout))
+	}
+	return types, rooms, timeouts
 }
 
 // Pass is what one round trip promoted and claimed.

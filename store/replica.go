@@ -23,6 +23,8 @@ type Replica struct {
 	Commands    []string
 	Concurrency int
 	Role        string // RoleWorker or RoleAdmin
+	// TypeConcurrency is how many runs of a type it executes at once where that is less, by type; "*": of each other type.
+	TypeConcurrency map[string]int
 }
 
 // Roles of replicas.
@@ -34,11 +36,20 @@ const (
 // Register writes a replica's row, its first heartbeat. It comes before the first claim.
 func (s *Store) Register(ctx context.Context, r Replica) error {
 	_, err := s.pool.Exec(ctx, statement("register_replica"), r.ID, r.Name, r.Hostname, r.Version, seconds(r.Lease),
-		list(r.Queues), list(r.Types), list(r.Databases), list(r.Commands), r.Concurrency, cmp.Or(r.Role, RoleWorker))
+		list(r.Queues), list(r.Types), list(r.Databases), list(r.Commands), r.Concurrency, cmp.Or(r.Role, RoleWorker),
+		bounds(r.TypeConcurrency))
 	if err != nil {
 		return fmt.Errorf("register replica: %w", err)
 	}
 	return nil
+}
+
+// bounds keeps an empty map from being written as NULL.
+func bounds(m map[string]int) map[string]int {
+	if m == nil {
+		return map[string]int{}
+	}
+	return m
 }
 
 // list keeps an empty list from being written as NULL.
@@ -84,9 +95,9 @@ func (s *Store) Deregister(ctx context.Context, replicaID string) error {
 // RemoveOldHeartbeats removes the rows of replicas that were not heard of for that long and are not alive by their
 // own lease; how many.
 func (s *Store) RemoveOldHeartbeats(ctx context.Context, older time.Duration) (int64, error) {
-	tag, err := s.pool.Exec(ctx, statement("remove_old_heartbeats"), seconds(older))
-	if err != nil {
+	var removed int64
+	if err := s.pool.QueryRow(ctx, statement("remove_old_heartbeats"), seconds(older)).Scan(&removed); err != nil {
 		return 0, fmt.Errorf("remove old heartbeats: %w", err)
 	}
-	return tag.RowsAffected(), nil
+	return removed, nil
 }

@@ -65,7 +65,11 @@ type Round struct {
 func (s *Store) Work(ctx context.Context, t Trip) (Round, error) {
 	w := s.newWork(&t)
 	err := w.do(ctx)
-	if err == nil && w.missed() {
+	switch {
+	case err != nil || !w.missed():
+	case len(t.Capabilities.Rooms) > 0: // how much room is left is the caller's to say
+		w.round.Contended = true
+	default:
 		err = w.searchFurther(ctx)
 	}
 	return w.round, err
@@ -114,7 +118,7 @@ func (s *Store) newWork(t *Trip) *work {
 	default:
 		w.claim = t.Claim
 	}
-	w.thin = w.searches() && t.Want == 1
+	w.thin = w.searches() && t.Want == 1 && len(t.Capabilities.Rooms) == 0
 	// All of it is one transaction: whichever part ran out of time, the next one is for fewer in each.
 	w.most = s.passSize.Most(fullBatch)
 	w.cut = w.want > w.most
@@ -250,6 +254,8 @@ func (w *work) queueClaim() {
 	}
 	args := []any{t.Replica, w.hashes, seconds(t.Capabilities.DefaultTimeout), list(t.Capabilities.Queues), list(t.Capabilities.Types), list(t.Capabilities.Databases), list(t.Capabilities.Commands)}
 	switch {
+	case len(t.Capabilities.Rooms) > 0:
+		w.batch.Queue(statement("claim_runs_within"), withinArgs(w)...).Query(collect())
 	case w.after != 0:
 		w.batch.Queue(statement("claim_runs_after"), append(args, w.look, w.want, w.after)...).Query(collect())
 	case w.thin:
@@ -264,6 +270,12 @@ func (w *work) queueClaim() {
 			return err
 		})
 	}
+}
+
+func withinArgs(w *work) []any {
+	c := &w.trip.Capabilities
+	types, rooms, timeouts := c.within(w.look)
+	return []any{w.trip.Replica, w.hashes, list(c.Queues), types, rooms, timeouts, list(c.Databases), list(c.Commands), w.look, w.want, w.after}
 }
 
 // account says in the round what the statements answered.

@@ -1,11 +1,15 @@
--- Live replicas that could run a run of this kind, at most a hundred ids of them, and the most free slots that one has.
+-- Live replicas that could run a run of this kind, at most a hundred ids of them, and the most free slots that one has for its type.
 CREATE OR REPLACE FUNCTION rowrun.kind_stands(queue text, type text, database_id text, payload jsonb, t timestamptz, available boolean)
     RETURNS TABLE (replicas bigint, free bigint, ids jsonb)
     LANGUAGE sql STABLE
 BEGIN ATOMIC
     SELECT count(*),
-           max(CASE WHEN available
-                    THEN h.concurrency - (SELECT count(*) FROM rowrun.task_run a WHERE a.replica_id = h.replica_id AND a.status = 'RUNNING') END),
+           max(CASE WHEN available THEN (
+               SELECT greatest(least(h.concurrency - count(*),
+                            CASE WHEN jsonb_typeof(coalesce(h.type_concurrency -> kind_stands.type, h.type_concurrency -> '*')) = 'number'
+                                 THEN coalesce(h.type_concurrency -> kind_stands.type, h.type_concurrency -> '*')::numeric
+                                      - count(*) FILTER (WHERE a.type = kind_stands.type) END), 0)::bigint
+               FROM rowrun.task_run a WHERE a.replica_id = h.replica_id AND a.status = 'RUNNING') END),
            to_jsonb((array_agg(h.replica_id ORDER BY h.replica_id))[1:100])
     FROM rowrun.replica_heartbeat h
     WHERE rowrun.takes(h, t, queue, type, kind_stands.database_id, payload);
