@@ -34,6 +34,8 @@ type runRow struct {
 	priority           int64
 	runAt, availableAt time.Time
 	startedAt          time.Time
+	root               int64
+	after              []int64 // first runs of jobs
 }
 
 func (r *runRow) unfinished() bool { return r.status == "PENDING" || r.active() }
@@ -86,6 +88,15 @@ type columns map[string]string
 func (c columns) int(name string) int64 {
 	n, _ := strconv.ParseInt(c[name], 10, 64)
 	return n
+}
+
+func (c columns) ints(name string) (all []int64) {
+	for part := range strings.SplitSeq(strings.Trim(c[name], "{}"), ",") {
+		if n, err := strconv.ParseInt(part, 10, 64); err == nil {
+			all = append(all, n)
+		}
+	}
+	return all
 }
 
 func (c columns) time(name string) time.Time {
@@ -162,5 +173,6 @@ func (c columns) run() *runRow {
 		id: c.int("id"), task: c.int("task_id"), plan: c.int("plan_id"), db: c["database_id"], status: c["status"], kind: c["type"],
 		version: parseVersion(c["version"]), sequential: c["sequential"] == "true", priority: c.int("priority"),
 		runAt: c.time("run_at"), availableAt: c.time("available_at"), startedAt: c.time("started_at"),
+		root: c.int("root_id"), after: c.ints("after"),
 	}
 }

@@ -17,7 +17,22 @@ func (v *view) openButForExclusion(s *runRow) bool {
 			return false
 		}
 	}
+	for _, root := range s.after {
+		if !v.jobIsDone(root) {
+			return false
+		}
+	}
 	return s.plan == 0 || v.planLets(s)
+}
+
+// jobIsDone says that a run of a job was DONE, whatever the snapshot was.
+func (v *view) jobIsDone(root int64) bool {
+	for _, m := range v.runs {
+		if m.always(func(u *runRow) bool { return u.root == root && u.status == "DONE" }) {
+			return true
+		}
+	}
+	return false
 }
 
 // planLets says that the plan of a run neither stopped nor was full.

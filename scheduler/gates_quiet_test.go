@@ -27,6 +27,7 @@ type cause struct {
 	Detail         struct {
 		RunID   int64   `json:"run_id"`
 		TaskIDs []int64 `json:"task_ids"`
+		RunIDs  []int64 `json:"run_ids"`
 	}
 }
 
@@ -146,6 +147,11 @@ func (r *left) held(runs map[int64]*left, held, idle map[int64]bool) bool {
 				}
 			}
 		case "DEPENDENCY":
+			for _, run := range c.Detail.RunIDs {
+				if _, unfinished := runs[run]; !unfinished || held[run] { // it failed for good, or is gone
+					return true
+				}
+			}
 			for _, task := range c.Detail.TaskIDs {
 				if idle[task] {
 					return true

@@ -27,6 +27,13 @@ const dependOnEarlier = `INSERT INTO rowrun.task_dependency
 	WHERE k.id = $1 AND d.id < k.id AND (d.version_key IS NULL OR d.version_key <= k.version_key)
 	ORDER BY d.id DESC LIMIT 1 ON CONFLICT DO NOTHING`
 
+// insertAfterOthers inserts a run after jobs outside of plans, for the same reason of no larger version.
+const insertAfterOthers = `INSERT INTO rowrun.task_run (task_id, run_at, after)
+	SELECT $1, now() + make_interval(secs => $2), array_agg(x.id)
+	FROM (SELECT r.id FROM rowrun.task_run r JOIN rowrun.task k ON k.id = $1
+	      WHERE r.plan_id IS NULL AND (r.version_key IS NULL OR r.version_key <= k.version_key)
+	      ORDER BY r.id DESC OFFSET $3 LIMIT 2) x`
+
 // world is a database full of plans and tasks with every kind of gate, made from a seed.
 type world struct {
 	url   string
@@ -158,6 +165,8 @@ func (w *world) do(ctx context.Context, conn *pgx.Conn, rnd *rand.Rand) error {
 	task, plan := pick(rnd, w.tasks...), pick(rnd, w.plans...)
 	anyRun := `(SELECT id FROM rowrun.task_run WHERE status = ANY ($1) ORDER BY id DESC OFFSET floor($2 * 8) LIMIT 1)`
 	switch n := rnd.IntN(100); {
+	case n < 5:
+		return exec(insertAfterOthers, task, max(0, rnd.Float64()*0.4-0.3), rnd.IntN(6))
 	case n < 30:
 		return exec(`INSERT INTO rowrun.task_run (task_id, run_at, priority) VALUES ($1, now() + make_interval(secs => $2), $3)`,
 			task, max(0, rnd.Float64()*0.6-0.4), pick(rnd, any(nil), 0, 1, 5))
@@ -203,6 +212,8 @@ func (w *world) lift(ctx context.Context, conn *pgx.Conn) error {
 		`UPDATE rowrun.task SET paused = false WHERE paused`,
 		`UPDATE rowrun.task k SET skipped = true FROM rowrun.task_status s
 		 WHERE s.task_id = k.id AND k.plan_id IS NOT NULL AND s.status IN ('NOT_STARTED', 'FAILED', 'CANCELED')`,
+		`SELECT rowrun.cancel_run(run_id) FROM (SELECT DISTINCT u.run_id FROM rowrun.unmet_after u JOIN rowrun.task_run r ON r.id = u.run_id
+		 WHERE u.status IN ('FAILED', 'CANCELED') OR u.last_run_id IS NULL) x`,
 		`SELECT rowrun.cancel_run(id) FROM rowrun.task_run WHERE type = '` + nobodyType + `' AND status = 'PENDING'`,
 	} {
 		if _, err := conn.Exec(ctx, sql); err != nil {

@@ -19,6 +19,7 @@ const (
 	RetryNone    Retry = "NONE"    // nothing
 	RetryFailure Retry = "FAILURE" // a retry, while max_attempts lasts
 	RetryStale   Retry = "STALE"   // a recovery, where the task's on_stale says so
+	RetrySnoozed Retry = "SNOOZED" // a successor that counts against nothing, after so many seconds as Result's snooze_seconds says
 )
 
 // Ending is how a RUNNING run ends. One of which a cancel was asked for ends CANCELED instead of FAILED.

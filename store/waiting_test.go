@@ -129,10 +129,14 @@ func (m *model) change() {
 		return draw(m, status, ids...)
 	}
 	on := rapid.Bool().Draw(m.t, "on")
-	switch what := rapid.IntRange(0, 23).Draw(m.t, "what"); what {
+	switch what := rapid.IntRange(0, 25).Draw(m.t, "what"); what {
 	case 0, 1, 2, 3, 4, 5:
 		m.try(`INSERT INTO rowrun.task_run (task_id, run_at, priority) VALUES ($1, clock_timestamp() + $2::interval, $3)`,
 			task, draw(m, "in", "-1 h", "-1 s", "-1 s", "1 h"), draw(m, "priority", any(nil), 1, 5))
+	case 24, 25:
+		m.try(`INSERT INTO rowrun.task_run (task_id, run_at, after) SELECT $1, clock_timestamp() + $2::interval, array_agg(x.id)
+			FROM (SELECT r.id FROM rowrun.task_run r ORDER BY r.id DESC OFFSET $3 LIMIT $4) x`,
+			task, draw(m, "in", "-1 s", "-1 s", "1 h"), rapid.IntRange(0, 5).Draw(m.t, "behind"), rapid.IntRange(1, 3).Draw(m.t, "jobs"))
 	case 6:
 		m.addTask()
 	case 7, 8, 9:

@@ -1,7 +1,7 @@
 -- Ends RUNNING runs, as one statement's worth of work: compare-and-set on (id, RUNNING, claim), successors, and by
 -- the triggers what hangs on it. claims[i] NULL asks for no claim. statuses[i] is DONE or FAILED; a run of which a
 -- cancel was asked for ends CANCELED instead of FAILED. retries[i]: FAILURE (counts against max_attempts), STALE
--- (on_stale decides), RELEASED (a successor that counts against nothing), NONE. The rows are locked before they are judged, so that nothing changes in between. Rows that are returned were recorded; the others had ended or belong to somebody else.
+-- (on_stale decides), RELEASED (a successor that counts against nothing), SNOOZED (the same, later, as the result says), NONE. The rows are locked before they are judged, so that nothing changes in between. Rows that are returned were recorded; the others had ended or belong to somebody else.
 -- plan_tasks names the tasks of those runs that belong to plans; NULL: it is looked up. marks_plans: a mark for each of their plans, as
 -- slots have come free; false where the caller fills them (rowrun.promote_next_of_plans).
 CREATE OR REPLACE FUNCTION rowrun.end_batch(run_ids bigint[], claims uuid[], statuses text[], results jsonb[], retries text[],

@@ -56,6 +56,7 @@ BEGIN
         END IF;
     END IF;
     IF sweep THEN
+        runs := runs || rowrun.overlooked_after(most);
         databases := databases || ARRAY(SELECT o.database_id FROM rowrun.overlooked_databases(databases) o ORDER BY random() LIMIT 2 * most);
         plans := plans || ARRAY(SELECT o.plan_id FROM rowrun.overlooked_plans(plans) o ORDER BY random() LIMIT 2 * most);
     END IF;

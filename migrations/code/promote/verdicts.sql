@@ -18,7 +18,8 @@ BEGIN
         INSERT INTO gate_mark (kind, run_id)
         SELECT DISTINCT 'RUN', c.id FROM unnest(run_ids) c(id)
         WHERE c.id <> ALL (locked)
-          AND EXISTS (SELECT FROM task_run r WHERE r.id = c.id AND coalesce(r.status, '') = 'PENDING' AND r.judge_at IS NULL);
+          AND EXISTS (SELECT FROM task_run r WHERE r.id = c.id AND coalesce(r.status, '') = 'PENDING'
+                      AND (r.judge_at IS NULL OR r.after IS NOT NULL)); -- what promote_ungated holds may have been judged before its last job ended
     END IF;
 
     -- Their moment is one before the next statement's snapshot, so that whatever gate was closed by then is seen closed; and
@@ -68,12 +69,13 @@ BEGIN
     IF cardinality(v.open_ids) < cardinality(v.ids) THEN
         IF 'DEPENDENCY' = ANY (v.causes) THEN
             PERFORM mark_unseen_ends(v.ids, v.causes);
+            next_ms := watch_awaited(v.ids, v.causes);
         END IF;
         PERFORM write_causes(v.ids, v.causes);
         IF 'RUN_AT' = ANY (v.causes) THEN
             -- Their marks had them judged before they are due: this pass is the only one that is sure to be told of their time.
-            next_ms := (SELECT extract(epoch FROM min(r.run_at) - v.t) * 1000
-                        FROM task_run r JOIN unnest(v.ids, v.causes) h(id, cause) ON h.id = r.id WHERE h.cause = 'RUN_AT');
+            next_ms := least(next_ms, (SELECT extract(epoch FROM min(r.run_at) - v.t) * 1000
+                        FROM task_run r JOIN unnest(v.ids, v.causes) h(id, cause) ON h.id = r.id WHERE h.cause = 'RUN_AT'));
         END IF;
     END IF;
 END $$;
