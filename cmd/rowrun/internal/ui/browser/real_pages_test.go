@@ -84,7 +84,7 @@ func TestPagesOfARealDeploymentSayWhatIsThere(t *testing.T) {
 	require.Contains(t, text("tasks?q=import"), "import")
 	require.NotContains(t, text("tasks?q=import"), "shaky")
 	d.holds(t, `SELECT EXISTS (SELECT FROM rowrun.task_run WHERE status = 'FAILED' AND result::text LIKE '%no luck%')`)
-	require.Contains(t, text("runs?text=no luck"), "no luck")
+	require.Contains(t, text("runs?task=shaky&text=no luck"), "no luck")
 	w.quiet()
 }
 
