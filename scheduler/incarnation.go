@@ -75,10 +75,12 @@ func (t *incarnation) register(ctx context.Context) error {
 	sent := time.Since(t.began)
 	own := store.Replica{
 		ID: t.id, Name: c.Name, Hostname: host, Version: c.Version, Lease: c.StaleAfter, Role: c.role(),
-		Queues: c.Queues, Types: t.rules.Load().capabilities.Types, Databases: c.Databases, Commands: c.Commands, Concurrency: c.Concurrency,
+		Queues: c.Queues, Types: t.rules.Load().capabilities.Types, Databases: c.Databases, Commands: c.Commands, Concurrency: c.Concurrency, Reserve: published(c.Reserve),
 	}
 	if c.Admin {
-		own.Queues, own.Concurrency = nil, 0
+		own.Queues, own.Concurrency, own.Reserve = nil, 0, nil
+	} else {
+		own.Engines = c.Engines
 	}
 	err = c.Store.Register(ctx, own)
 	if err != nil {
@@ -118,6 +120,7 @@ func (t *incarnation) serve(ctx, base context.Context) error {
 	loops.Go(func() { t.watchHoldUps(live) })
 	loops.Go(func() { t.sweepStale(live) })
 	loops.Go(func() { t.sweepOverdue(live) })
+	loops.Go(func() { t.sweepAging(live) })
 	loops.Go(func() { t.sweepOrphans(live) })
 	loops.Go(func() { t.sweepSchedules(live) })
 	loops.Go(func() { t.watchTypes(taking) })

@@ -70,10 +70,10 @@ func (t *incarnation) nextTrip(promote store.Promotion, endings []ending) (trip 
 	trip = store.Trip{Endings: endingsOf(endings), LockTimeout: quickLock, Promote: promote}
 	some = promote != store.PromoteNothing || len(endings) > 0
 	if some || may {
-		trip.Want = t.reserve()
+		trip.Want, trip.Below = t.reserve()
 	}
 	switch {
-	case t.s.cfg.TwoSteps || promote == store.PromoteSweep:
+	case t.s.cfg.TwoSteps || t.s.shares != nil || promote == store.PromoteSweep: // what is promoted is claimed by a search
 		trip.Claim = store.ClaimAny
 	case may:
 		trip.Claim = store.ClaimAnyAndFresh

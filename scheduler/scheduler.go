@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"sort"
 	"sync"
@@ -26,12 +27,16 @@ type Config struct {
 	Executors map[string]Executor
 	// Databases are the targets that the SQL executors reach, Commands those that COMMAND knows.
 	Databases, Commands []string
+	// Engines are those of Databases that are not PostgreSQL, by name: they are shown where databases are.
+	Engines map[string]string
 	// Queues that are served. Default: default.
 	Queues []string
 	// Name is what the operator calls this replica, Version that of its binary.
 	Name, Version string
 	// Concurrency is how many runs execute at once. Default 20.
 	Concurrency int
+	// Reserve are slots of Concurrency that only runs of at least a priority take, at most one of each priority. Default: none.
+	Reserve []Reserve
 	// MaxBatch (default 1000) is how many runs at most are claimed or ended by one statement. 1: each by itself, for
 	// measurements and tests.
 	MaxBatch int
@@ -114,6 +119,8 @@ type Scheduler struct {
 	notifyQueue atomic.Uint64 // how full the queue of notifications is, as bits of a float64
 
 	giveUp context.CancelCauseFunc // asks for a drain; set by Run
+	pace   pace
+	shares *shares
 }
 
 // Check fills in defaults and refuses what can't work. Store, and what hangs on it, may still be missing.
@@ -148,6 +155,9 @@ func (c *Config) Check() error {
 	}
 	if c.Concurrency < 0 || c.MaxBatch < 0 || c.TaskTimeout < 0 || c.StuckLimit < 0 {
 		return errors.New("concurrency, max batch, task timeout and stuck limit may not be negative")
+	}
+	if err := checkReserves(c.Reserve, c.Concurrency); err != nil {
+		return err
 	}
 	return c.checkNames()
 }
@@ -195,7 +205,7 @@ func New(c Config) (*Scheduler, error) {
 	if err := c.Check(); err != nil {
 		return nil, fmt.Errorf("scheduler: %w", err)
 	}
-	s := &Scheduler{cfg: c, freed: make(chan struct{}, 1), opened: make(chan struct{}, 1), promoted: make(chan struct{}, 1), lookAtRuns: make(chan struct{}, 1), running: map[int64]*running{}}
+	s := &Scheduler{cfg: c, freed: make(chan struct{}, 1), opened: make(chan struct{}, 1), promoted: make(chan struct{}, 1), lookAtRuns: make(chan struct{}, 1), running: map[int64]*running{}, pace: rand.Float64, shares: newShares(c.Reserve, c.Concurrency)}
 	for t := range c.Executors {
 		s.types = append(s.types, t)
 	}
@@ -281,13 +291,13 @@ func (s *Scheduler) incarnations(ctx context.Context) error {
 			if !errors.Is(err, store.ErrElsewhere) { // that is said in full
 				errs.failed(err)
 			}
-			sleep(ctx, time.Second)
+			sleep(ctx, s.pace.again(time.Second))
 			continue
 		}
 		t := newIncarnation(s)
 		if err := t.register(ctx); err != nil {
 			errs.failed(err)
-			sleep(ctx, time.Second)
+			sleep(ctx, s.pace.again(time.Second))
 			continue
 		}
 		errs.ok()

@@ -199,6 +199,7 @@ type RunTerms struct {
 	ParallelLimit *int
 	OnFailure     *string
 	Dependencies  int
+	Jobs          int  // that it comes after
 	Newest        bool // of its task, or its chain's last where there is no plan
 }
 
@@ -214,7 +215,7 @@ func scanRunDetails(row pgx.CollectableRow) (BoardRunDetails, error) {
 		&r.DatabaseID, &r.Version, &r.Status, &r.Priority, &r.RunAt, &r.CreatedAt, &r.Available, &r.StartedAt, &r.EndedAt, &r.ReplicaID,
 		&r.Code, &r.Detail, &r.Progress, &r.CancelRequested, &r.Cause,
 		&d.IdempotencyKey, &d.Creator, &d.Deadline, &d.CancelRequestedAt, &d.CancelReason, &d.ProgressAt, &d.Payload, &d.Input, &d.Result,
-		&t.Sequential, &t.TaskPaused, &t.TaskSkipped, &t.PlanPaused, &t.ParallelLimit, &t.OnFailure, &t.Dependencies, &t.Newest, &d.WholeDetail)
+		&t.Sequential, &t.TaskPaused, &t.TaskSkipped, &t.PlanPaused, &t.ParallelLimit, &t.OnFailure, &t.Dependencies, &t.Jobs, &t.Newest, &d.WholeDetail)
 	return d, err
 }
 

@@ -36,6 +36,7 @@ type WantedPlan struct {
 	Project, Name string
 	ParallelLimit *int
 	OnFailure     *string // nil: the column's default
+	OnFinish      *string // name or id of a task without a plan; nil: what the plan has
 	Tasks         []WantedTask
 }
 
@@ -104,6 +105,11 @@ func (s *Store) ApplyPlan(ctx context.Context, wanted WantedPlan, decide func(Ap
 			}
 		}
 		id = a.plan
+		if wanted.OnFinish != nil {
+			if _, err := tx.Exec(ctx, statement("apply_on_finish"), id, *wanted.OnFinish); err != nil {
+				return fmt.Errorf("set what the plan ends with: %w", err)
+			}
+		}
 		if err := a.write(ctx, todo); err != nil {
 			return err
 		}

@@ -22,7 +22,10 @@ type Replica struct {
 	Databases   []string
 	Commands    []string
 	Concurrency int
-	Role        string // RoleWorker or RoleAdmin
+	Reserve     []int32 // a priority, and how many slots only runs of at least that take, and so on
+	Role        string  // RoleWorker or RoleAdmin
+	// Engines are those of Databases that are not PostgreSQL, by name.
+	Engines map[string]string
 }
 
 // Roles of replicas.
@@ -34,9 +37,15 @@ const (
 // Register writes a replica's row, its first heartbeat. It comes before the first claim.
 func (s *Store) Register(ctx context.Context, r Replica) error {
 	_, err := s.pool.Exec(ctx, statement("register_replica"), r.ID, r.Name, r.Hostname, r.Version, seconds(r.Lease),
-		list(r.Queues), list(r.Types), list(r.Databases), list(r.Commands), r.Concurrency, cmp.Or(r.Role, RoleWorker))
+		list(r.Queues), list(r.Types), list(r.Databases), list(r.Commands), r.Concurrency, cmp.Or(r.Role, RoleWorker), r.Reserve)
 	if err != nil {
 		return fmt.Errorf("register replica: %w", err)
+	}
+	if len(r.Engines) == 0 {
+		return nil
+	}
+	if _, err := s.pool.Exec(ctx, statement("set_engines"), r.ID, r.Engines); err != nil {
+		return fmt.Errorf("say the engines of the targets: %w", err)
 	}
 	return nil
 }

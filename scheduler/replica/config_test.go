@@ -70,6 +70,6 @@ func TestExportedNamesAreThePromise(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{
-		"BadInput", "Config", "ErrCanceled", "ErrDrained", "ErrStuck", "Executor", "ExecutorFunc", "Failure", "Result", "Run", "TaskRun",
+		"BadInput", "Config", "ErrCanceled", "ErrDrained", "ErrStuck", "Executor", "ExecutorFunc", "Failure", "Result", "Run", "Snooze", "TaskRun",
 	}, slices.Sorted(maps.Keys(found)))
 }

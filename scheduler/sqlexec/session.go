@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/rowrun/rowrun/scheduler"
 	rowrun "github.com/rowrun/rowrun/store/session"
 )
 
@@ -132,6 +133,26 @@ func (s *session) exec(ctx context.Context, sql string) (pgconn.CommandTag, erro
 	err := s.guard(ctx, func(ctx context.Context) error {
 		var err error
 		tag, err = s.conn.ExecParams(ctx, sql, nil, nil, nil, nil).Close()
+		return err
+	})
+	return tag, err
+}
+
+// execWith is exec for a statement with parameters: as many of these as it has, the first of them. None: exec.
+func (s *session) execWith(ctx context.Context, sql string, params [][]byte) (pgconn.CommandTag, error) {
+	if len(params) == 0 {
+		return s.exec(ctx, sql)
+	}
+	var tag pgconn.CommandTag
+	err := s.guard(ctx, func(ctx context.Context) error {
+		prepared, err := s.conn.Prepare(ctx, "", sql, nil)
+		if err != nil {
+			return err
+		}
+		if n := len(prepared.ParamOIDs); n > len(params) {
+			return scheduler.BadInput(`the statement has $%d, and "params" in the payload has %d values`, n, len(params))
+		}
+		tag, err = s.conn.ExecPrepared(ctx, "", params[:len(prepared.ParamOIDs)], nil, nil).Close()
 		return err
 	})
 	return tag, err

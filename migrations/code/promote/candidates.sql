@@ -67,6 +67,10 @@ BEGIN
             more := true;
         END IF;
     END IF;
+    IF cardinality(marks.limit_keys) > 0 THEN
+        PERFORM reopen_available(marks.limit_keys, t);
+        ids := ids || ARRAY(SELECT w.id FROM waiting_for_limits(marks.limit_keys, t, most) w);
+    END IF;
     IF cardinality(plans) > 0 THEN
         of_plans := ARRAY(SELECT w.id FROM waiting_of_plans(plans, marks.wide, most) w);
         ids := ids || of_plans;

@@ -36,6 +36,8 @@ DECLARE
     found_runs record;
     verdicts record;
     step record;
+    limit_keys text[];
+    full_keys text[];
 BEGIN
     promoted := 0;
     busy := false;
@@ -60,7 +62,11 @@ BEGIN
         END IF;
         RETURN;
     END IF;
+    IF may_be_limited() THEN
+        PERFORM adopt_limits();
+    END IF;
     marks := take_marks(sweep, most);
+    limit_keys := marks.limit_keys;
     found_runs := candidates(marks, due, most);
     more := more OR marks.more OR found_runs.more;
     IF cardinality(found_runs.ids) > 0 THEN
@@ -70,6 +76,13 @@ BEGIN
         claims := claims || step.claims;
         next_ms := least(next_ms, step.next_ms);
         more := leave_marks(verdicts, found_runs.of_plans, found_runs.cut_off) OR more;
+        limit_keys := limit_keys || verdicts.limit_keys;
+        full_keys := verdicts.full_keys;
+    END IF;
+    IF limit_keys <> '{}' THEN
+        step := follow_limits(limit_keys, full_keys);
+        next_ms := least(next_ms, step.next_ms);
+        more := more OR step.more AND cardinality(found_runs.ids) > 0;
     END IF;
 END $$;
 COMMENT ON FUNCTION rowrun.promote_runs(boolean, boolean, integer, rowrun.claim_request) IS 'Internal: one promote pass, PENDING to AVAILABLE, and to RUNNING what is asked for.';

@@ -1,6 +1,7 @@
 -- The judgement of a pass: on which of these runs, and what follows from it for all of them together.
 CREATE OR REPLACE FUNCTION rowrun.verdicts_on(run_ids bigint[], OUT ids bigint[], OUT causes text[], OUT open_ids bigint[], OUT exclusive boolean,
-    OUT crowded_out text[], OUT fresh text[], OUT freed text[], OUT t timestamptz) LANGUAGE plpgsql
+    OUT crowded_out text[], OUT fresh text[], OUT freed text[], OUT t timestamptz,
+    OUT waits text[], OUT limit_keys text[], OUT full_keys text[]) LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     locked bigint[];
@@ -18,20 +19,32 @@ BEGIN
         INSERT INTO gate_mark (kind, run_id)
         SELECT DISTINCT 'RUN', c.id FROM unnest(run_ids) c(id)
         WHERE c.id <> ALL (locked)
-          AND EXISTS (SELECT FROM task_run r WHERE r.id = c.id AND coalesce(r.status, '') = 'PENDING' AND r.judge_at IS NULL);
+          AND EXISTS (SELECT FROM task_run r WHERE r.id = c.id AND coalesce(r.status, '') = 'PENDING'
+                      AND (r.judge_at IS NULL OR r.after IS NOT NULL)); -- what promote_ungated holds may have been judged before its last job ended
     END IF;
 
     -- Their moment is one before the next statement's snapshot, so that whatever gate was closed by then is seen closed; and
     -- not before an end that the snapshot sees. An end after t leaves its mark behind the last one now.
     last_mark := coalesce(pg_sequence_last_value('rowrun.gate_mark_id_seq'), 0);
     t := clock_timestamp();
-    SELECT array_agg(v.id), array_agg(v.cause), coalesce(array_agg(v.id) FILTER (WHERE v.cause IS NULL), '{}'),
-           bool_or(v.cause IS NULL AND v.exclusive), bool_or(v.cause IS NULL AND v.plan_id IS NOT NULL),
-           array_agg(DISTINCT v.database_id) FILTER (WHERE v.crowded_out AND v.database_id IS NOT NULL),
-           array_agg(DISTINCT v.database_id) FILTER (WHERE v.fresh), array_agg(DISTINCT v.database_id) FILTER (WHERE v.freed),
-           max(v.judged_at)
-    INTO ids, causes, open_ids, exclusive, of_plans, crowded_out, fresh, freed, t
-    FROM rowrun.judge(locked, plans, t, last_mark) v;
+    IF may_be_limited() THEN
+        SELECT array_agg(v.id), array_agg(v.cause), coalesce(array_agg(v.id) FILTER (WHERE v.cause IS NULL), '{}'),
+               bool_or(v.cause IS NULL AND v.exclusive), bool_or(v.cause IS NULL AND v.plan_id IS NOT NULL),
+               array_agg(DISTINCT v.database_id) FILTER (WHERE v.crowded_out AND v.database_id IS NOT NULL),
+               array_agg(DISTINCT v.database_id) FILTER (WHERE v.fresh), array_agg(DISTINCT v.database_id) FILTER (WHERE v.freed),
+               max(v.judged_at), array_agg(v.limit_key), array_agg(DISTINCT v.limit_key) FILTER (WHERE v.is_full)
+        INTO ids, causes, open_ids, exclusive, of_plans, crowded_out, fresh, freed, t, waits, full_keys
+        FROM rowrun.judge_limited(locked, plans, t, last_mark) v;
+        limit_keys := ARRAY(SELECT DISTINCT k.limit_key FROM rowrun.limited_of(ids) s CROSS JOIN LATERAL unnest(s.limit_keys) k(limit_key));
+    ELSE
+        SELECT array_agg(v.id), array_agg(v.cause), coalesce(array_agg(v.id) FILTER (WHERE v.cause IS NULL), '{}'),
+               bool_or(v.cause IS NULL AND v.exclusive), bool_or(v.cause IS NULL AND v.plan_id IS NOT NULL),
+               array_agg(DISTINCT v.database_id) FILTER (WHERE v.crowded_out AND v.database_id IS NOT NULL),
+               array_agg(DISTINCT v.database_id) FILTER (WHERE v.fresh), array_agg(DISTINCT v.database_id) FILTER (WHERE v.freed),
+               max(v.judged_at)
+        INTO ids, causes, open_ids, exclusive, of_plans, crowded_out, fresh, freed, t
+        FROM rowrun.judge(locked, plans, t, last_mark) v;
+    END IF;
 
     IF of_plans THEN
         -- The first run of a round begins it, with the plan's row held; where somebody else holds that, it waits.
@@ -56,6 +69,9 @@ BEGIN
     promoted := 0;
     claims := '{}';
     IF cardinality(v.open_ids) > 0 THEN
+        IF v.limit_keys <> '{}' THEN
+            PERFORM redraw_limits(v.open_ids);
+        END IF;
         -- Only the runs that have a database to themselves need the savepoint.
         IF v.exclusive THEN
             step := let_start_singly(v.open_ids, v.t, request);
@@ -64,16 +80,23 @@ BEGIN
         END IF;
         promoted := cardinality(step.ids);
         claims := step.claims;
+        IF v.limit_keys <> '{}' THEN
+            PERFORM take_limits(step.ids, v.t);
+        END IF;
     END IF;
     IF cardinality(v.open_ids) < cardinality(v.ids) THEN
+        IF 'LIMIT' = ANY (v.causes) THEN
+            PERFORM write_limit_waits(v.ids, v.waits);
+        END IF;
         IF 'DEPENDENCY' = ANY (v.causes) THEN
             PERFORM mark_unseen_ends(v.ids, v.causes);
+            next_ms := watch_awaited(v.ids, v.causes);
         END IF;
         PERFORM write_causes(v.ids, v.causes);
         IF 'RUN_AT' = ANY (v.causes) THEN
             -- Their marks had them judged before they are due: this pass is the only one that is sure to be told of their time.
-            next_ms := (SELECT extract(epoch FROM min(r.run_at) - v.t) * 1000
-                        FROM task_run r JOIN unnest(v.ids, v.causes) h(id, cause) ON h.id = r.id WHERE h.cause = 'RUN_AT');
+            next_ms := least(next_ms, (SELECT extract(epoch FROM min(r.run_at) - v.t) * 1000
+                        FROM task_run r JOIN unnest(v.ids, v.causes) h(id, cause) ON h.id = r.id WHERE h.cause = 'RUN_AT'));
         END IF;
     END IF;
 END $$;

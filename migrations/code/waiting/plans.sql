@@ -17,8 +17,8 @@ BEGIN ATOMIC
     LEFT JOIN LATERAL (
         SELECT u.id
         FROM (SELECT x.* FROM unnest('{AVAILABLE}'::text[]) w(status)
-              CROSS JOIN LATERAL (SELECT u.* FROM rowrun.task_run u
-                                  WHERE u.plan_id = p.id AND u.status = w.status AND u.status IN ('AVAILABLE', 'RUNNING') OFFSET 0) x
+              CROSS JOIN LATERAL (SELECT a.* FROM rowrun.task_run a
+                                  WHERE a.plan_id = p.id AND a.status = w.status AND a.status IN ('AVAILABLE', 'RUNNING') OFFSET 0) x
               LIMIT 200) u
         WHERE room.slots <= 0 AND NOT EXISTS (SELECT FROM rowrun.able_replicas(u, t))
         LIMIT 1) stuck ON true;

@@ -135,7 +135,11 @@ func gatesOf(r *store.BoardRunDetails, held []waiting) []gate {
 		limit = fmt.Sprintf("fewer than %d runs of the plan are AVAILABLE or RUNNING", *t.ParallelLimit)
 	}
 	add("PLAN_LIMIT", limit, limited)
-	add("DEPENDENCY", fmt.Sprintf("%d tasks are DONE or SKIPPED", t.Dependencies), t.Dependencies > 0)
+	needed := fmt.Sprintf("%d tasks are DONE or SKIPPED", t.Dependencies)
+	if t.Jobs > 0 {
+		needed += fmt.Sprintf(", and %d other jobs DONE", t.Jobs)
+	}
+	add("DEPENDENCY", needed, t.Dependencies+t.Jobs > 0)
 	add("PAUSED", "neither the plan nor the task is paused", true)
 	add("PLAN_FAILED", "nothing of the plan that failed holds it back ("+text(t.OnFailure)+")", r.PlanID != nil)
 	add("NO_REPLICA", "a live replica can run it", r.DatabaseID != nil || limited)

@@ -44,6 +44,7 @@ func oddValues() map[string][]string {
 		"double precision":         {"NULL", "'NaN'", "'infinity'", "-1"},
 		"bytea":                    {"NULL", "''", `'\xff00'`},
 		"bigint[]":                 {"NULL", "'{}'", "'{NULL,-1,9223372036854775807}'"},
+		"integer[]":                {"NULL", "'{}'", "'{50,1}'", "'{NULL,-1,2147483647}'", "'{50}'", "'{{50,1},{60,2}}'"},
 		"text":                     text,
 		"text[]":                   {"NULL", "'{}'", "'{NULL}'", "ARRAY[$odd$" + oddText + "$odd$, '']", "ARRAY[repeat('x', 1048576)]"},
 		"timestamp with time zone": moment,

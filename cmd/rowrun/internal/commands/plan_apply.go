@@ -32,8 +32,8 @@ func (p *planCommand) apply() *cobra.Command {
 			"transaction does it, and called twice it makes one set.\n\n" +
 			"DIR has a folder for each target database, with Flyway's names: orders/V1.2__add_index.sql is version 1.2 of orders.\n" +
 			"With --database all migrations below DIR are of that one. A comment -- rowrun: transaction=false at the head of a file\n" +
-			"(or Flyway's FILE.conf) has it run outside of a transaction. FILE is YAML: plan, project, parallel_limit, on_failure\n" +
-			"and tasks with name, type, database, version, sql or file or payload, depends_on and the other columns of a task.\n\n" +
+			"(or Flyway's FILE.conf) has it run outside of a transaction. FILE is YAML: plan, project, parallel_limit, on_failure,\n" +
+			"on_finish and tasks with name, type, database, version, sql or file or payload, depends_on and the other columns of a task.\n\n" +
 			"A file that was changed is run again if it FAILED, was CANCELED or never ran. One that is DONE, SKIPPED or under way\n" +
 			"is refused, with the SHA-256 of what was applied; so is one that another plan has applied (the plan's name is that of\n" +
 			"the directory, or --name). What has FAILED and wasn't changed is retried by `rowrun plan retry`.",
@@ -73,7 +73,7 @@ func (p *planCommand) applies(cmd *cobra.Command, path string, a *planApplicatio
 	done := applied{planName: read.Name, DryRun: a.dryRun}
 	err = asking(cmd.Context(), func(ctx context.Context) error {
 		wanted := store.WantedPlan{
-			Project: read.Project, Name: read.Name, ParallelLimit: read.ParallelLimit, OnFailure: read.OnFailure, Tasks: read.Tasks,
+			Project: read.Project, Name: read.Name, ParallelLimit: read.ParallelLimit, OnFailure: read.OnFailure, OnFinish: read.OnFinish, Tasks: read.Tasks,
 		}
 		var err error
 		done.PlanID, done.Runs, err = s.ApplyPlan(ctx, wanted, func(now store.AppliedPlan) (store.Apply, error) {

@@ -126,6 +126,20 @@ func TestRunCreateInsertsARun(t *testing.T) {
 	s.fails(cli.ExitFailed, "is AVAILABLE; `rowrun run why", "run", "create", "hello", "--wait", "--timeout", "50ms")
 }
 
+func TestRunCreateInsertsARunAfterOthers(t *testing.T) {
+	t.Parallel()
+	s, _ := newShell(t)
+	s.does("task", "define", "hello", "--type", "NOOP")
+	s.does("run", "create", "hello", "--at", "1h")
+	s.does("run", "create", "hello", "--at", "1h")
+	made, _ := s.does("run", "create", "hello", "--after", "1", "--after", "2")
+	require.Equal(t, "3\n", made)
+	why, _ := s.does("run", "why", "3")
+	require.Contains(t, why, "waits for 2 runs, first of them run 1 (hello), which is PENDING")
+	s.fails(cli.ExitFailed, "run 77 of after does not exist", "run", "create", "hello", "--after", "77")
+	s.fails(cli.ExitUsage, "--after: 0 is not accepted; accepted: ids of runs", "run", "create", "hello", "--after", "0")
+}
+
 func TestRunCreateWaitsForTheEnd(t *testing.T) {
 	t.Parallel()
 	s, url := newShell(t)

@@ -25,6 +25,7 @@ type defining struct {
 	sequential                           bool
 	priority, maxAttempts                int
 	timeout, progressTimeout, retryDelay time.Duration
+	spread                               time.Duration
 	given                                *pflag.FlagSet
 }
 
@@ -72,6 +73,7 @@ func (d *defining) register(flags *pflag.FlagSet) {
 	flags.StringVar(&d.timeZone, "time-zone", "", "`zone` of the cron fields, such as Europe/Berlin")
 	cli.Choice(flags, &d.misfire, "misfire", "SKIP", "what becomes of ticks that nobody could start in time", "SKIP", "ONCE", "ALL")
 	cli.Choice(flags, &d.overlap, "overlap", "SKIP", "what becomes of ticks that pass while a run is under way", "SKIP", "QUEUE")
+	flags.DurationVar(&d.spread, "spread", 0, "put the runs off by up to this `duration`, by as much each time; at most the time between two ticks")
 }
 
 // task is what the flags say.
@@ -105,7 +107,7 @@ func (d *defining) task(cmd *cobra.Command, name string) (store.TaskDefinition, 
 	for _, wanted := range []struct {
 		flag  string
 		value time.Duration
-	}{{"timeout", d.timeout}, {"progress-timeout", d.progressTimeout}, {"retry-delay", d.retryDelay}} {
+	}{{"timeout", d.timeout}, {"progress-timeout", d.progressTimeout}, {"retry-delay", d.retryDelay}, {"spread", d.spread}} {
 		if wanted.value < 0 {
 			return task, cli.Usagef("--%s: %s is not accepted; accepted: a duration", wanted.flag, wanted.value)
 		}
@@ -117,6 +119,7 @@ func (d *defining) task(cmd *cobra.Command, name string) (store.TaskDefinition, 
 	task.Recurs = store.Recurrence{
 		Schedule: given(d, "schedule", d.schedule), TimeZone: given(d, "time-zone", d.timeZone),
 		Misfire: given(d, "misfire", d.misfire), Overlap: given(d, "overlap", d.overlap),
+		Spread: given(d, "spread", d.spread),
 	}
 	return task, nil
 }

@@ -20,6 +20,7 @@ type Plan struct {
 	Project       string
 	ParallelLimit *int
 	OnFailure     *string
+	OnFinish      *string
 	Tasks         []store.WantedTask
 	// Ignored are files that are left out, and why.
 	Ignored []string

@@ -27,7 +27,9 @@ type Config struct {
 	Role        string // store.RoleWorker or store.RoleAdmin
 	ReplicaName string
 	Concurrency int
-	Queues      []string
+	// Reserve are slots of Concurrency for runs of some priority and above.
+	Reserve []scheduler.Reserve
+	Queues  []string
 	// Types is never empty after Validate but for an admin: the types that are configured, or some of them.
 	Types     []string
 	AppURL    string
@@ -67,6 +69,7 @@ type Config struct {
 	flags        *pflag.FlagSet // nil in tests that make a configuration by hand
 	ConfigPath   string
 	webhookAllow []string
+	reserve      []string
 	lookup       func(string) (string, bool) // of Validate: what webhooks refer to is read at each try
 }
 
@@ -85,6 +88,7 @@ func (c *Config) Register(flags *pflag.FlagSet) {
 	flags.StringVar(&c.ReplicaName, "replica-name", "", "`name` shown for this replica (default POD_NAME, HOSTNAME, the host's name)")
 	cli.Choice(flags, &c.Role, "role", store.RoleWorker, "worker, or admin: claims nothing, and sweeps, settles what is lost, writes the stream and delivers webhooks", store.RoleWorker, store.RoleAdmin)
 	flags.IntVar(&c.Concurrency, "concurrency", 20, "most runs at once in this replica")
+	cli.List(flags, &c.reserve, "reserve", nil, "slots of --concurrency that only runs of at least a priority take, as `PRIORITY=SLOTS`, separated by commas; those of several priorities add up")
 	cli.List(flags, &c.Queues, "queues", []string{"default"}, "queues that this replica serves, separated by commas")
 	cli.List(flags, &c.Types, "types", nil, "task types that this replica runs (default: all that are configured)")
 	flags.StringVar(&c.AppURL, "app-url", "", "base `URL` of the app that HTTP tasks call")
@@ -195,6 +199,9 @@ func (c *Config) validateNumbers() error {
 	}
 	if c.DatabaseConns < minDatabaseConns || c.DatabaseConns > 1000 {
 		return cli.Usagef("--db-max-conns: %d is not accepted; accepted: %d to 1000", c.DatabaseConns, minDatabaseConns)
+	}
+	if err := c.validateReserve(); err != nil {
+		return err
 	}
 	if c.StuckLimit < 1 {
 		return cli.Usagef("--stuck-limit: %d is not accepted; accepted: 1 or more", c.StuckLimit)

@@ -14,6 +14,7 @@ import (
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/database"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/rowruntest"
+	"github.com/rowrun/rowrun/scheduler"
 	"github.com/rowrun/rowrun/store/connect"
 )
 
@@ -199,4 +200,22 @@ func TestReplicaNameFallsBackToTheHost(t *testing.T) {
 	c, err = parse(map[string]string{"DATABASE_URL": rowruntest.SomeURL, "HOSTNAME": "a" + strings.Repeat("é", 100)})
 	require.NoError(t, err)
 	require.Equal(t, "a"+strings.Repeat("é", 99), c.ReplicaName, "cut to what the column takes")
+}
+
+func TestReservedSlots(t *testing.T) {
+	t.Parallel()
+	c, err := parse(map[string]string{"ROWRUN_RESERVE": "50=4, -1=1,100=2"}, "--database-url", rowruntest.SomeURL, "--concurrency", "7")
+	require.NoError(t, err)
+	require.Equal(t, []scheduler.Reserve{{Priority: 50, Slots: 4}, {Priority: -1, Slots: 1}, {Priority: 100, Slots: 2}}, c.Reserve)
+	for given, says := range map[string]string{
+		"50": "such as 50=4", "50=": "such as 50=4", "=4": "such as 50=4", "50=0": "such as 50=4", "50=-1": "such as 50=4", "x=4": "such as 50=4",
+		"50=4,50=2": "each priority once", "99999999999=1": "such as 50=4", "50=4,100=4": "at most --concurrency (7) slots", "1=99999999": "at most --concurrency (7) slots",
+	} {
+		_, err := parse(nil, "--database-url", rowruntest.SomeURL, "--concurrency", "7", "--reserve", given)
+		require.ErrorContains(t, err, says, given)
+		require.ErrorContains(t, err, "--reserve: ")
+	}
+	c, err = parse(map[string]string{"ROWRUN_RESERVE": "50=4"}, "--database-url", rowruntest.SomeURL, "--role", "admin")
+	require.NoError(t, err, "the environment is that of all replicas")
+	require.Empty(t, c.Reserve)
 }

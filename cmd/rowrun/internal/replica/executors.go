@@ -1,6 +1,8 @@
 package replica
 
 import (
+	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -9,6 +11,7 @@ import (
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
 	"github.com/rowrun/rowrun/scheduler"
 	"github.com/rowrun/rowrun/scheduler/cmdexec"
+	"github.com/rowrun/rowrun/scheduler/dbexec"
 	"github.com/rowrun/rowrun/scheduler/httpexec"
 	"github.com/rowrun/rowrun/scheduler/sqlexec"
 )
@@ -20,6 +23,8 @@ type executors struct {
 	databases, commands []string
 	http                *httpexec.Executor // nil where no app is called
 	sql                 *sqlexec.Executor  // nil before addSQL
+	others              *dbexec.Executor   // of targets that are not PostgreSQL; nil before addSQL
+	engines             map[string]string  // of targets that are not PostgreSQL, by name
 }
 
 // newExecutors makes those that need no database; what they refuse is wrong use.
@@ -54,8 +59,19 @@ func newExecutors(c *Config) (*executors, error) {
 
 // addSQL makes those that mark their work in the targets with the deployment.
 func (x *executors) addSQL(c *Config, deployment string, log zerolog.Logger) error {
-	targets := make(map[string]sqlexec.Target, len(c.File.Databases))
+	targets, others := map[string]sqlexec.Target{}, map[string]dbexec.Target{}
+	x.engines = map[string]string{}
+	named := map[string]bool{}
 	for name, database := range c.File.Databases {
+		engine, err := database.Engine()
+		if err != nil {
+			return cli.Usagef("--config %s: databases.%s: %w", c.ConfigPath, name, err)
+		}
+		if engine != dbexec.PostgreSQL {
+			others[name], named[name] = database.target(engine), true
+			x.engines[name] = string(engine)
+			continue
+		}
 		targets[name] = sqlexec.Target{
 			URL:              database.URL,
 			LockTimeout:      time.Duration(database.LockTimeout),
@@ -66,14 +82,24 @@ func (x *executors) addSQL(c *Config, deployment string, log zerolog.Logger) err
 	if err != nil {
 		return cli.Usagef("--config %s: %w", c.ConfigPath, err)
 	}
-	x.sql = sql
+	other, err := dbexec.New(dbexec.Config{Targets: others, Deployment: deployment, Log: log})
+	if err != nil {
+		return cli.Usagef("--config %s: %w", c.ConfigPath, err)
+	}
+	x.sql, x.others = sql, other
+	names := slices.Sorted(maps.Keys(c.File.Databases))
 	if slices.Contains(c.Types, "SQL") {
-		x.byType["SQL"], x.databases = sql, sql.Databases()
+		x.byType["SQL"], x.databases = byEngine{sql, other, named}, names
 	}
 	if slices.Contains(c.Types, "DATABASE_MIGRATE") {
-		x.byType["DATABASE_MIGRATE"], x.databases = sql.Migrate(), sql.Databases()
+		x.byType["DATABASE_MIGRATE"], x.databases = byEngine{sql.Migrate(), other.Migrate(), named}, names
 	}
 	return nil
+}
+
+// setDeployment gives those that mark their work another deployment's uuid.
+func (x *executors) setDeployment(deployment string) error {
+	return errors.Join(x.sql.SetDeployment(deployment), x.others.SetDeployment(deployment))
 }
 
 func (x *executors) close() {

@@ -26,9 +26,10 @@ type File struct {
 	WebhookSecrets []string `yaml:"webhook_secrets"`
 }
 
-// FileDatabase is one target. A timeout of 0 leaves the server's own.
+// FileDatabase is one target. A timeout of 0 leaves the server's own. Kind is the engine's name, "": as the URL says.
 type FileDatabase struct {
 	URL              string       `yaml:"url"`
+	Kind             string       `yaml:"engine"`
 	LockTimeout      FileDuration `yaml:"lock_timeout"`
 	StatementTimeout FileDuration `yaml:"statement_timeout"`
 }
@@ -67,7 +68,7 @@ func ReadFile(path string) (File, error) {
 	}
 	for name, target := range config.Databases {
 		if name == "" || target.URL == "" {
-			return config, cli.Usagef("--config %s: databases.%s.url is missing; accepted: %s", path, name, database.URLForm)
+			return config, cli.Usagef("--config %s: databases.%s.url is missing; accepted: %s; or mysql://…, mariadb://…, sqlite:/path", path, name, database.URLForm)
 		}
 	}
 	for name, command := range config.Commands {
@@ -87,12 +88,11 @@ func ReadFile(path string) (File, error) {
 // Resolve replaces env:NAME and file:PATH in the URLs and checks them.
 func (c *File) Resolve(lookup func(string) (string, bool)) error {
 	for name, target := range c.Databases {
-		url, err := database.ResolveURL("databases."+name+".url", target.URL, lookup)
+		resolved, err := target.Resolve("databases."+name, lookup)
 		if err != nil {
 			return err
 		}
-		target.URL = url
-		c.Databases[name] = target
+		c.Databases[name] = resolved
 	}
 	return nil
 }
@@ -112,7 +112,7 @@ func (c *File) UnmarshalYAML(node *yaml.Node) error {
 // UnmarshalYAML refuses keys that are not accepted.
 func (d *FileDatabase) UnmarshalYAML(node *yaml.Node) error {
 	type plain FileDatabase
-	if err := onlyKeys(node, "url", "lock_timeout", "statement_timeout"); err != nil {
+	if err := onlyKeys(node, "url", "engine", "lock_timeout", "statement_timeout"); err != nil {
 		return err
 	}
 	return node.Decode((*plain)(d))

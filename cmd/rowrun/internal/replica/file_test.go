@@ -40,7 +40,7 @@ func TestWrongFileIsWrongUse(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, text, says string }{
 		{"unknown key", "database: {}", `line 1: unknown key "database"; accepted: databases, commands, webhook_secrets`},
-		{"unknown key of a target", "databases:\n  a:\n    url: x\n    lock-timeout: 1s", `line 4: unknown key "lock-timeout"; accepted: url, lock_timeout, statement_timeout`},
+		{"unknown key of a target", "databases:\n  a:\n    url: x\n    lock-timeout: 1s", `line 4: unknown key "lock-timeout"; accepted: url, engine, lock_timeout, statement_timeout`},
 		{"unknown key of a command", "commands: {a: {path: /x, shell: y}}", `unknown key "shell"; accepted: path, args, types, env, dir`},
 		{"bad duration", "databases: {a: {url: x, lock_timeout: 5}}", `line 1: "5" is not accepted; accepted: a duration`},
 		{"no url", "databases: {a: {lock_timeout: 5s}}", "databases.a.url is missing"},

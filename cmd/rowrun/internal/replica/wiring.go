@@ -108,11 +108,13 @@ func (r *replica) makeScheduler() (err error) {
 		Admin:              c.Admin(),
 		Executors:          x.byType,
 		Databases:          x.databases,
+		Engines:            x.engines,
 		Commands:           x.commands,
 		Queues:             c.Queues,
 		Name:               c.ReplicaName,
 		Version:            c.Version,
 		Concurrency:        c.Concurrency,
+		Reserve:            c.Reserve,
 		MaxBatch:           c.MaxBatch,
 		TwoSteps:           c.TwoSteps,
 		HeartbeatInterval:  c.HeartbeatInterval,
@@ -149,7 +151,7 @@ func (r *replica) makeScheduler() (err error) {
 
 // identified: the deployment that the work in the targets is marked with may change while a replica lives.
 func (r *replica) identified(deployment string) {
-	if err := r.executors.sql.SetDeployment(deployment); err != nil {
+	if err := r.executors.setDeployment(deployment); err != nil {
 		r.log.Error().Err(err).Msg("the deployment's identity can't be used") // a column of type uuid
 	}
 }
