@@ -61,6 +61,7 @@ func (t *incarnation) execute(c store.Claim, rules *typeRules) {
 	s.mu.Unlock()
 	s.executing.Add(1)
 	s.shares.started(c.Priority, 1)
+	s.rooms.started(c.Type)
 	s.logRun("run claimed", &c, "")
 	t.executions.Go(func() {
 		defer cancel(nil)
@@ -84,6 +85,9 @@ func (t *incarnation) execute(c store.Claim, rules *typeRules) {
 		s.mu.Unlock()
 		s.shares.started(c.Priority, -1)
 		s.executing.Add(-1)
+		if s.rooms.ended(c.Type) {
+			t.roomCame()
+		}
 		r.end(out, err)
 		signal(s.freed)
 	})

@@ -75,10 +75,11 @@ func (t *incarnation) register(ctx context.Context) error {
 	sent := time.Since(t.began)
 	own := store.Replica{
 		ID: t.id, Name: c.Name, Hostname: host, Version: c.Version, Lease: c.StaleAfter, Role: c.role(),
-		Queues: c.Queues, Types: t.rules.Load().capabilities.Types, Databases: c.Databases, Commands: c.Commands, Concurrency: c.Concurrency, Reserve: published(c.Reserve),
+		Queues: c.Queues, Types: t.rules.Load().capabilities.Types, Databases: c.Databases, Commands: c.Commands, Concurrency: t.s.slots(),
+		Reserve: published(c.Reserve), TypeConcurrency: t.s.rooms.announced(),
 	}
 	if c.Admin {
-		own.Queues, own.Concurrency, own.Reserve = nil, 0, nil
+		own.Queues, own.Concurrency, own.Reserve, own.TypeConcurrency = nil, 0, nil, nil
 	} else {
 		own.Engines = c.Engines
 	}
@@ -125,6 +126,7 @@ func (t *incarnation) serve(ctx, base context.Context) error {
 	loops.Go(func() { t.sweepSchedules(live) })
 	loops.Go(func() { t.watchTypes(taking) })
 	loops.Go(func() { t.cleanup(live) })
+	loops.Go(func() { t.recover(live) })
 
 	<-taking.Done()
 	dispatch.Wait() // a claim that is under way is executed

@@ -37,21 +37,21 @@ func checkReserves(reserves []Reserve, concurrency int) error {
 type shares struct {
 	mu         sync.Mutex
 	priorities []int // ascending
-	most       []int // how many runs may be under way below each
+	above      []int // how many slots runs below each may not take
 	below      []int // how many are executed, or may be claimed by trips that are under way
 }
 
-func newShares(reserves []Reserve, concurrency int) *shares {
+func newShares(reserves []Reserve) *shares {
 	if len(reserves) == 0 {
 		return nil
 	}
 	ordered := slices.Clone(reserves)
 	slices.SortFunc(ordered, func(a, b Reserve) int { return a.Priority - b.Priority })
-	s := &shares{below: make([]int, len(ordered)), most: make([]int, len(ordered))}
-	left := concurrency
+	s := &shares{below: make([]int, len(ordered)), above: make([]int, len(ordered))}
+	above := 0
 	for i, r := range slices.Backward(ordered) {
-		left -= r.Slots
-		s.most[i] = left
+		above += r.Slots
+		s.above[i] = above
 	}
 	for _, r := range ordered {
 		s.priorities = append(s.priorities, r.Priority)
@@ -59,9 +59,9 @@ func newShares(reserves []Reserve, concurrency int) *shares {
 	return s
 }
 
-// take gives a trip that has n slots its part of what is left below each priority; give takes it back when the runs that it has
+// take gives a trip that has n of all slots its part of what is left below each priority; give takes it back when the runs that it has
 // claimed have begun.
-func (s *shares) take(n int) []store.Below {
+func (s *shares) take(n, slots int) []store.Below {
 	if s == nil || n == 0 {
 		return nil
 	}
@@ -69,7 +69,7 @@ func (s *shares) take(n int) []store.Below {
 	defer s.mu.Unlock()
 	taken := make([]store.Below, len(s.priorities))
 	for i := range slices.Backward(s.priorities) {
-		n = max(0, min(n, s.most[i]-s.below[i])) // what is below a priority is below the next one, too
+		n = max(0, min(n, slots-s.above[i]-s.below[i])) // what is below a priority is below the next one, too
 		s.below[i] += n
 		taken[i] = store.Below{Priority: s.priorities[i], Most: n}
 	}
@@ -101,15 +101,15 @@ func (s *shares) started(priority, runs int) {
 	}
 }
 
-// open is how many of n free slots a run of any priority may take.
-func (s *shares) open(n int) int {
+// open is how many of n free slots, of so many, a run of any priority may take.
+func (s *shares) open(n, slots int) int {
 	if s == nil {
 		return n
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range s.priorities {
-		n = min(n, s.most[i]-s.below[i])
+		n = min(n, slots-s.above[i]-s.below[i])
 	}
 	return max(0, n)
 }

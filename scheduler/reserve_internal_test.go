@@ -22,7 +22,7 @@ func TestSharesAreNeverExceeded(t *testing.T) {
 			reserves, reserved = append(reserves, Reserve{p, n}), reserved+n
 		}
 		require.NoError(t, checkReserves(reserves, concurrency))
-		s := newShares(reserves, concurrency)
+		s := newShares(reserves)
 		var executing []int // priorities
 		type trip struct {
 			want  int
@@ -41,7 +41,7 @@ func TestSharesAreNeverExceeded(t *testing.T) {
 			case 0:
 				if n := free(); n > 0 {
 					n = rapid.IntRange(1, n).Draw(t, "want")
-					trips = append(trips, trip{n, s.take(n)})
+					trips = append(trips, trip{n, s.take(n, concurrency)})
 				}
 			case 1:
 				if len(trips) == 0 {
@@ -77,7 +77,7 @@ func TestSharesAreNeverExceeded(t *testing.T) {
 				}
 				require.LessOrEqual(t, below, concurrency-above, "below %d of %v: %v", r.Priority, reserves, executing)
 			}
-			require.LessOrEqual(t, s.open(free()), max(0, concurrency-reserved))
+			require.LessOrEqual(t, s.open(free(), concurrency), max(0, concurrency-reserved))
 		}
 		// Nothing is lost: where nothing is under way, the lowest may have what is not reserved.
 		for _, tr := range trips {
@@ -86,7 +86,7 @@ func TestSharesAreNeverExceeded(t *testing.T) {
 		for _, p := range executing {
 			s.started(p, -1)
 		}
-		require.Equal(t, concurrency-reserved, s.open(concurrency))
+		require.Equal(t, concurrency-reserved, s.open(concurrency, concurrency))
 	})
 }
 

@@ -61,6 +61,16 @@ type Config struct {
 	// CancelGrace (default 20 s) is how long an executor may take to return once it was told to stop. Beyond it the run is
 	// recorded without it, and it keeps its slot until it does return.
 	CancelGrace time.Duration
+	// TypeLimits are by task type what this replica allows runs of it, MaxPerType is how many of each other type execute at once;
+	// 0: as many as there are slots.
+	TypeLimits map[string]TypeLimit
+	MaxPerType int
+	// Recovery (default RecoveryAuto): whether this replica looks for an outage of the deployment when it comes, and takes part in
+	// the recovery from it: meanwhile RecoveryConcurrency (0: Concurrency) is its Concurrency, and all replicas together start at
+	// most RecoveryRate runs per second; 0: no cap.
+	Recovery            string
+	RecoveryConcurrency int
+	RecoveryRate        int
 	// StuckLimit (default 5) is how many such executors a replica bears. With more, or with no slot left, Run drains and
 	// returns ErrStuck.
 	StuckLimit int
@@ -102,6 +112,9 @@ type Scheduler struct {
 	mu      sync.Mutex
 	running map[int64]*running
 	claimed [1024]int64 // the last runs claimed, each at its id modulo the length
+
+	rooms      rooms
+	recovering atomic.Pointer[recovering] // nil: no recovery is under way, as far as this replica knows
 
 	executing atomic.Int64
 	reserved  atomic.Int64 // slots that trips under way may fill
@@ -156,7 +169,7 @@ func (c *Config) Check() error {
 	if c.Concurrency < 0 || c.MaxBatch < 0 || c.TaskTimeout < 0 || c.StuckLimit < 0 {
 		return errors.New("concurrency, max batch, task timeout and stuck limit may not be negative")
 	}
-	if err := checkReserves(c.Reserve, c.Concurrency); err != nil {
+	if err := errors.Join(checkReserves(c.Reserve, c.Concurrency), c.checkLimits(), c.checkRecovery()); err != nil {
 		return err
 	}
 	return c.checkNames()
@@ -192,6 +205,9 @@ func (c *Config) setDefaults() {
 	if c.MaxBatch == 0 {
 		c.MaxBatch = 1000
 	}
+	if c.Recovery == "" {
+		c.Recovery = RecoveryAuto
+	}
 	if len(c.Queues) == 0 {
 		c.Queues = []string{"default"}
 	}
@@ -205,7 +221,7 @@ func New(c Config) (*Scheduler, error) {
 	if err := c.Check(); err != nil {
 		return nil, fmt.Errorf("scheduler: %w", err)
 	}
-	s := &Scheduler{cfg: c, freed: make(chan struct{}, 1), opened: make(chan struct{}, 1), promoted: make(chan struct{}, 1), lookAtRuns: make(chan struct{}, 1), running: map[int64]*running{}, pace: rand.Float64, shares: newShares(c.Reserve, c.Concurrency)}
+	s := &Scheduler{cfg: c, freed: make(chan struct{}, 1), opened: make(chan struct{}, 1), promoted: make(chan struct{}, 1), lookAtRuns: make(chan struct{}, 1), running: map[int64]*running{}, pace: rand.Float64, shares: newShares(c.Reserve)}
 	for t := range c.Executors {
 		s.types = append(s.types, t)
 	}
@@ -213,6 +229,7 @@ func New(c Config) (*Scheduler, error) {
 	s.capabilities = store.Capabilities{
 		Queues: slices.Clone(c.Queues), Types: s.types, Databases: c.Databases, Commands: c.Commands, DefaultTimeout: c.TaskTimeout,
 	}
+	s.rooms = rooms{limits: c.TypeLimits, most: c.MaxPerType, common: c.TaskTimeout, busy: map[string]int{}}
 	s.recorder = newRecorder(s)
 	return s, nil
 }
@@ -225,6 +242,7 @@ type Status struct {
 	Paused    bool   // it claims nothing, because an operator said so
 	Role      string // store.RoleWorker or store.RoleAdmin
 	Executing int
+	Slots     int   // how many runs execute at once, at most
 	Completed int64 // runs that ended DONE here, since the process started
 	Failed    int64
 	// Silent is for how long no heartbeat was written.
@@ -253,6 +271,9 @@ func (s *Scheduler) Status() Status {
 		HeartbeatFailures: s.missed.Load(), Stalled: s.stalled.Load(), Stuck: s.stuck.Load(),
 		HoldUps: s.holdUps.all(), NotifyQueue: math.Float64frombits(s.notifyQueue.Load()),
 		Elsewhere: s.waits(),
+	}
+	if !s.cfg.Admin {
+		st.Slots = s.slots()
 	}
 	st.Unable, st.UnableWhy = s.unable.read()
 	if t := s.current.Load(); t != nil {
@@ -295,14 +316,18 @@ func (s *Scheduler) incarnations(ctx context.Context) error {
 			continue
 		}
 		t := newIncarnation(s)
-		if err := t.register(ctx); err != nil {
+		err := s.lookForOutage(ctx)
+		if err == nil {
+			err = t.register(ctx)
+		}
+		if err != nil {
 			errs.failed(err)
 			sleep(ctx, s.pace.again(time.Second))
 			continue
 		}
 		errs.ok()
 		s.current.Store(t)
-		err := t.serve(ctx, base)
+		err = t.serve(ctx, base)
 		s.current.Store(nil)
 		if ctx.Err() != nil {
 			return err

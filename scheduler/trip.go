@@ -70,12 +70,18 @@ func (t *incarnation) trip(ctx context.Context, l *lane, trip store.Trip) (store
 	}
 	trip.Replica, trip.Capabilities, trip.Lane = t.id, rules.capabilities, l.on
 	trip.Capabilities.Cursor = &l.cursor
+	if trip.Want > 0 {
+		trip.Capabilities.Rooms = t.s.rooms.of(rules.capabilities.Types, trip.Want)
+	}
 	round, err := t.s.cfg.Store.Work(ctx, trip)
 	t.passing.RUnlock()
 	if round.Gated {
 		t.s.invalidations.Add(1)
 	}
 	t.s.cfg.Observer.passed(round.Pass)
+	if r := t.s.recovering.Load(); r != nil {
+		r.started.Add(int64(len(round.Claims)))
+	}
 	for _, c := range round.Claims {
 		t.execute(c, rules)
 	}
@@ -96,7 +102,7 @@ func (t *incarnation) endAndClaim(ctx context.Context, ending store.Ending) (sto
 	t.open.RLock()
 	defer t.open.RUnlock()
 	some, since := t.available.ask()
-	if !t.opened || !some || t.rules.Load().paused {
+	if !t.opened || !some || t.rules.Load().paused || !t.s.mayClaimBesideDispatch() {
 		return store.Round{}, false
 	}
 	trip := store.Trip{Endings: []store.Ending{ending}, LockTimeout: quickLock}
@@ -126,7 +132,7 @@ func (t *incarnation) reserve() (slots int, below []store.Below) {
 	if t.rules.Load().paused {
 		return 0, nil
 	}
-	return t.s.reserve(t.s.cfg.MaxBatch)
+	return t.s.reserve(t.s.batch())
 }
 
 // reserve takes free slots, at most so many.
@@ -134,14 +140,15 @@ func (s *Scheduler) reserve(most int) (slots int, below []store.Below) {
 	if s.recorder.waiting() >= maxUnrecorded {
 		return 0, nil
 	}
+	all := s.slots()
 	for {
 		taken := s.reserved.Load()
-		n := min(most, s.cfg.Concurrency-int(s.executing.Load()+taken))
+		n := min(most, all-int(s.executing.Load()+taken))
 		if n <= 0 {
 			return 0, nil
 		}
 		if s.reserved.CompareAndSwap(taken, taken+int64(n)) {
-			return n, s.shares.take(n)
+			return n, s.shares.take(n, all)
 		}
 	}
 }
@@ -157,5 +164,6 @@ func (s *Scheduler) freeSlots() int {
 	if s.recorder.waiting() >= maxUnrecorded {
 		return 0
 	}
-	return s.shares.open(max(0, s.cfg.Concurrency-int(s.executing.Load()+s.reserved.Load())))
+	all := s.slots()
+	return s.shares.open(max(0, all-int(s.executing.Load()+s.reserved.Load())), all)
 }

@@ -89,6 +89,25 @@ func TestClaimsTakeWhatReservedSlotsAllow(t *testing.T) {
 	require.Positive(t, bound)
 }
 
+func TestQueuesWithoutASlotForLowPrioritiesAreNamed(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	conn, s := connect(t, url), open(t, url, time.Minute)
+	for name, row := range map[string]string{
+		"all":      `'{a,b}', 5, '{50,4,100,1}'`,
+		"all, too": `'{a,c}', 2, '{20,2}'`,
+		"some":     `'{b}', 5, '{50,4}'`,
+		"none":     `'{d}', 5, NULL`,
+		"odd":      `'{e}', 1, '{50}'`,
+	} {
+		exec(t, conn, `INSERT INTO rowrun.replica_heartbeat (replica_id, last_heartbeat, queues, concurrency, reserve) VALUES ('`+name+`', now(), `+row+`)`)
+	}
+	exec(t, conn, `INSERT INTO rowrun.replica_heartbeat (replica_id, last_heartbeat, queues, concurrency, reserve) VALUES ('gone', now() - interval '1 h', '{f}', 1, '{50,1}')`)
+	queues, err := s.ReservedQueues(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []store.ReservedQueue{{Queue: "a", Priority: 20}, {Queue: "c", Priority: 20}}, queues)
+}
+
 func TestWhyARunWaitsForSlotsThatAreReserved(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, storetest.New(t))

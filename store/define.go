@@ -25,6 +25,8 @@ type TaskDefinition struct {
 	RetryDelay      *time.Duration
 	OnStale         *string
 	Labels          json.RawMessage
+	// Aging is in how long the priority of its runs grows by one while they wait; 0: it doesn't, nil: it stays as it is.
+	Aging *time.Duration
 	// Recurs says when it recurs; what is nil in it stays as it is.
 	Recurs Recurrence
 }
@@ -55,6 +57,11 @@ func (s *Store) DefineTasks(ctx context.Context, tasks []TaskDefinition) ([]int6
 				inSeconds(t.Timeout), inSeconds(t.ProgressTimeout), t.MaxAttempts, inSeconds(t.RetryDelay), t.OnStale, t.Labels).Scan(&ids[i])
 			if err != nil {
 				return &DefinitionError{i, err}
+			}
+			if t.Aging != nil {
+				if _, err := tx.Exec(ctx, statement("define_aging"), ids[i], t.Aging.Seconds()); err != nil {
+					return &DefinitionError{i, err}
+				}
 			}
 			if t.Recurs == (Recurrence{}) {
 				continue

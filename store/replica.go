@@ -26,6 +26,8 @@ type Replica struct {
 	Role        string  // RoleWorker or RoleAdmin
 	// Engines are those of Databases that are not PostgreSQL, by name.
 	Engines map[string]string
+	// TypeConcurrency is how many runs of a type it executes at once where that is less, by type; "*": of each other type.
+	TypeConcurrency map[string]int
 }
 
 // Roles of replicas.
@@ -37,7 +39,8 @@ const (
 // Register writes a replica's row, its first heartbeat. It comes before the first claim.
 func (s *Store) Register(ctx context.Context, r Replica) error {
 	_, err := s.pool.Exec(ctx, statement("register_replica"), r.ID, r.Name, r.Hostname, r.Version, seconds(r.Lease),
-		list(r.Queues), list(r.Types), list(r.Databases), list(r.Commands), r.Concurrency, cmp.Or(r.Role, RoleWorker), r.Reserve)
+		list(r.Queues), list(r.Types), list(r.Databases), list(r.Commands), r.Concurrency, cmp.Or(r.Role, RoleWorker), r.Reserve,
+		bounds(r.TypeConcurrency))
 	if err != nil {
 		return fmt.Errorf("register replica: %w", err)
 	}
@@ -48,6 +51,14 @@ func (s *Store) Register(ctx context.Context, r Replica) error {
 		return fmt.Errorf("say the engines of the targets: %w", err)
 	}
 	return nil
+}
+
+// bounds keeps an empty map from being written as NULL.
+func bounds(m map[string]int) map[string]int {
+	if m == nil {
+		return map[string]int{}
+	}
+	return m
 }
 
 // list keeps an empty list from being written as NULL.
@@ -96,9 +107,9 @@ func (s *Store) Deregister(ctx context.Context, replicaID string) error {
 // RemoveOldHeartbeats removes the rows of replicas that were not heard of for that long and are not alive by their
 // own lease; how many.
 func (s *Store) RemoveOldHeartbeats(ctx context.Context, older time.Duration) (int64, error) {
-	tag, err := s.pool.Exec(ctx, statement("remove_old_heartbeats"), seconds(older))
-	if err != nil {
+	var removed int64
+	if err := s.pool.QueryRow(ctx, statement("remove_old_heartbeats"), seconds(older)).Scan(&removed); err != nil {
 		return 0, fmt.Errorf("remove old heartbeats: %w", err)
 	}
-	return tag.RowsAffected(), nil
+	return removed, nil
 }

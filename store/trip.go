@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -56,15 +55,6 @@ type Trip struct {
 	Lane  Lane
 }
 
-// Below is how many runs a trip claims below a priority, at most.
-type Below struct{ Priority, Most int }
-
-// Bound says whether it has claimed as many below a priority as it may, and might have claimed more.
-func (t *Trip) Bound(claims []Claim) bool {
-	left := leftBelow(t.Below, claims)
-	return len(claims) < t.Want && slices.ContainsFunc(left, func(b Below) bool { return b.Most <= 0 })
-}
-
 // Round is what a trip did.
 type Round struct {
 	Pass
@@ -100,7 +90,7 @@ type work struct {
 	most    int // how much one statement takes on
 	cut     bool
 	thin    bool // one run is searched for, with less of a statement
-	limited bool // the search asks limits
+	bounded bool // the search asks bounds of the replica, or limits
 	round   Round
 
 	ends     recorded
@@ -133,7 +123,7 @@ func (s *Store) newWork(t *Trip) *work {
 	default:
 		w.claim = t.Claim
 	}
-	w.thin = w.searches() && t.Want == 1 && t.Below == nil
+	w.thin = w.searches() && t.Want == 1
 	// All of it is one transaction: whichever part ran out of time, the next one is for fewer in each.
 	w.most = s.passSize.Most(fullBatch)
 	w.cut = w.want > w.most
@@ -251,12 +241,12 @@ func (w *work) queuePromotion() {
 func (w *work) queueClaim() {
 	t := w.trip
 	w.keys, w.hashes = w.s.keys.take(w.want)
-	w.limited = w.s.limited.Load()
-	if !w.limited { // that search can't go on behind a run
+	w.bounded = t.bounded() || w.s.limited.Load()
+	if !w.bounded { // that search can't go on behind a run
 		w.after = t.Capabilities.Cursor.after(time.Now())
 		w.weighed = w.after == 0 && t.Capabilities.Cursor.weighs(time.Now())
 	}
-	w.thin = w.thin && w.after == 0 && !w.limited
+	w.thin = w.thin && w.after == 0 && !w.bounded
 	collect := func(before ...any) func(pgx.Rows) error {
 		return func(rows pgx.Rows) (err error) {
 			var sure bool
@@ -275,11 +265,8 @@ func (w *work) queueClaim() {
 	}
 	args := []any{t.Replica, w.hashes, seconds(t.Capabilities.DefaultTimeout), list(t.Capabilities.Queues), list(t.Capabilities.Types), list(t.Capabilities.Databases), list(t.Capabilities.Commands)}
 	switch {
-	case w.limited:
-		w.batch.Queue(statement("claim_runs_limited"), append(args, w.look, w.want)...).Query(collect())
-	case t.Below != nil:
-		priorities, most := split(t.Below)
-		w.batch.Queue(statement("claim_runs_below"), append(args, w.look, w.want, w.after, priorities, most)...).Query(collect(&w.ranks))
+	case w.bounded:
+		w.batch.Queue(statement("claim_runs_bounded"), w.boundedArgs()...).Query(collect(&w.ranks))
 	case w.after != 0:
 		w.batch.Queue(statement("claim_runs_after"), append(args, w.look, w.want, w.after)...).Query(collect())
 	case w.thin:
@@ -359,6 +346,7 @@ func (w *work) searchFurther(ctx context.Context) error {
 	again := w.s.newWork(&Trip{
 		Replica: w.trip.Replica, Capabilities: w.trip.Capabilities, Want: w.want - len(w.round.Claims), Below: leftBelow(w.trip.Below, w.round.Claims), Lane: w.trip.Lane,
 	})
+	again.trip.Capabilities.Rooms = leftRooms(w.trip.Capabilities.Rooms, w.round.Claims)
 	again.look, again.thin = min(4*w.want+100, again.most), false
 	err := again.do(ctx)
 	w.round.Claims = append(w.round.Claims, again.round.Claims...)
@@ -368,26 +356,6 @@ func (w *work) searchFurther(ctx context.Context) error {
 		return err
 	}
 	return nil
-}
-
-// leftBelow is what is left below each priority behind these claims.
-func leftBelow(below []Below, claims []Claim) []Below {
-	left := slices.Clone(below)
-	for i := range left {
-		for j := range claims {
-			if claims[j].Priority < left[i].Priority {
-				left[i].Most--
-			}
-		}
-	}
-	return left
-}
-
-func split(below []Below) (priorities, most []int32) {
-	for _, b := range below {
-		priorities, most = append(priorities, int32(b.Priority)), append(most, int32(b.Most)) //nolint:gosec // a priority of a run, and slots
-	}
-	return priorities, most
 }
 
 // missed says whether the search left runs that it could have taken, as others were at them.

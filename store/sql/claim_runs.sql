@@ -9,7 +9,7 @@
 -- $7 text[]: commands
 -- $8 bigint: how many candidates to look at
 -- $9 bigint: how many runs to take
--- Returns: at least one row: how many candidates there were, -1: there may be limits, and claim_runs_limited is to be sent; whether the replica may claim, where there were any; then the
+-- Returns: at least one row: how many candidates there were, -1: there may be limits, and claim_runs_bounded is to be sent; whether the replica may claim, where there were any; then the
 -- number of the claim, the run and its task, or NULLs
 -- rowrun.claimed tells promote_and_claim, where it follows in the transaction, how many of the hashes are taken.
 -- The candidates are read first, by queue and type along their index; then the best of them are locked. Rows that another

@@ -12,7 +12,8 @@
 -- $10 integer: how many runs it executes at once
 -- $11 text: its role, worker or admin
 -- $12 integer[]: slots that only runs of at least a priority take: the priority, their number, and so on; NULL: none
+-- $13 jsonb: how many runs of a type it executes at once where that is less, by type; "*": of each other type
 -- Returns: no row
 INSERT INTO rowrun.replica_heartbeat
-    (replica_id, last_heartbeat, name, hostname, version, lease, queues, types, databases, commands, concurrency, role, reserve, release)
-VALUES ($1, clock_timestamp(), $2, $3, $4, make_interval(secs => $5), $6, $7, $8, $9, $10, $11, $12, 2)
+    (replica_id, last_heartbeat, name, hostname, version, lease, queues, types, databases, commands, concurrency, role, reserve, type_concurrency, release)
+VALUES ($1, clock_timestamp(), $2, $3, $4, make_interval(secs => $5), $6, $7, $8, $9, $10, $11, $12, $13, 2)

@@ -8,10 +8,12 @@ GRANT INSERT, UPDATE, DELETE ON rowrun.limit_holder, rowrun.limit_bucket TO rowr
 REVOKE ALL ON FUNCTION rowrun.mark_limited(text, boolean), rowrun.concurrency_limit_fill(), rowrun.concurrency_limit_changed(), rowrun.delete_limit(text),
     rowrun.take_limits(bigint[], timestamptz), rowrun.redraw_limits(bigint[]), rowrun.free_limits(bigint[]), rowrun.adopt_limits(), rowrun.tidy_limits(),
     rowrun.reopen_available(text[], timestamptz), rowrun.put_limited_aside(bigint[]), rowrun.write_limit_waits(bigint[], text[]),
-    rowrun.follow_limits(text[], text[]), rowrun.admit_available(bigint[], bigint), rowrun.admit_for_worker(text[], integer, integer),
-    rowrun.claim_available(rowrun.claim_request, bigint, bigint) FROM PUBLIC;
+    rowrun.follow_limits(text[], text[]), rowrun.admit_available(bigint[], bigint, text[], bigint[], integer[], integer[]), rowrun.admit_for_worker(text[], integer, integer),
+    rowrun.claim_available(rowrun.claim_request, bigint, bigint, bigint[], double precision[], integer[], integer[]),
+    rowrun.within_bounds(bigint[], bigint, text[], bigint[], integer[], integer[], bigint) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION rowrun.mark_limited(text, boolean) TO rowrun_client, rowrun_replica;
 GRANT EXECUTE ON FUNCTION rowrun.delete_limit(text) TO rowrun_operator;
 GRANT EXECUTE ON FUNCTION rowrun.take_limits(bigint[], timestamptz), rowrun.redraw_limits(bigint[]), rowrun.free_limits(bigint[]), rowrun.adopt_limits(), rowrun.tidy_limits(),
     rowrun.reopen_available(text[], timestamptz), rowrun.put_limited_aside(bigint[]), rowrun.write_limit_waits(bigint[], text[]),
-    rowrun.follow_limits(text[], text[]), rowrun.admit_available(bigint[], bigint), rowrun.claim_available(rowrun.claim_request, bigint, bigint) TO rowrun_replica;
+    rowrun.follow_limits(text[], text[]), rowrun.admit_available(bigint[], bigint, text[], bigint[], integer[], integer[]), rowrun.claim_available(rowrun.claim_request, bigint, bigint, bigint[], double precision[], integer[], integer[]),
+    rowrun.within_bounds(bigint[], bigint, text[], bigint[], integer[], integer[], bigint) TO rowrun_replica;

@@ -10,17 +10,21 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION rowrun.open_slots(rowrun.replica_heartbeat, integer) IS 'Internal: slots of a replica for runs of a priority, where others are reserved.';
 
--- Live replicas that could run a run of this kind, at most a hundred ids of them, and the most free slots that one has: of all, and of
--- those that a run of this priority may take.
+-- Live replicas that could run a run of this kind, at most a hundred ids of them, and the most slots that one has: free, free and with
+-- room for its type, and of those that a run of this priority may take.
 CREATE OR REPLACE FUNCTION rowrun.kind_stands(queue text, type text, database_id text, payload jsonb, t timestamptz, available boolean, priority integer)
-    RETURNS TABLE (replicas bigint, free bigint, open bigint, ids jsonb)
+    RETURNS TABLE (replicas bigint, free bigint, room bigint, open bigint, ids jsonb)
     LANGUAGE sql STABLE
 BEGIN ATOMIC
-    SELECT count(*), max(s.free), max(least(s.free, s.open)), to_jsonb((array_agg(h.replica_id ORDER BY h.replica_id))[1:100])
+    SELECT count(*), max(s.free), max(s.room), max(least(s.room, s.open)), to_jsonb((array_agg(h.replica_id ORDER BY h.replica_id))[1:100])
     FROM rowrun.replica_heartbeat h
     LEFT JOIN LATERAL (
-        SELECT h.concurrency - (SELECT count(*) FROM rowrun.task_run a WHERE a.replica_id = h.replica_id AND a.status = 'RUNNING') AS free,
+        SELECT f.free, greatest(least(f.free,
+                   CASE WHEN jsonb_typeof(coalesce(h.type_concurrency -> kind_stands.type, h.type_concurrency -> '*')) = 'number'
+                        THEN coalesce(h.type_concurrency -> kind_stands.type, h.type_concurrency -> '*')::numeric - f.of_type END), 0)::bigint AS room,
                rowrun.open_slots(h, kind_stands.priority) AS open
+        FROM (SELECT h.concurrency - count(*) AS free, count(*) FILTER (WHERE a.type = kind_stands.type) AS of_type
+              FROM rowrun.task_run a WHERE a.replica_id = h.replica_id AND a.status = 'RUNNING') f
         WHERE available) s ON true
     WHERE rowrun.takes(h, t, queue, type, kind_stands.database_id, payload);
 END;
@@ -78,7 +82,8 @@ BEGIN
         ELSIF NOT r.pending AND kind.open <= 0 THEN
             cause := 'CAPACITY';
             message := kind.replicas || CASE kind.replicas WHEN 1 THEN ' replica' ELSE ' replicas' END || ' could run it, '
-                || CASE WHEN kind.free <= 0 THEN 'all are full' ELSE 'the slots that are free are reserved for higher priorities' END;
+                || CASE WHEN kind.free <= 0 THEN 'all are full' WHEN kind.room <= 0 THEN 'those with free slots have no room for its type'
+                        ELSE 'the slots that are free are reserved for higher priorities' END;
             detail := jsonb_build_object('replicas', kind.replicas, 'replica_ids', kind.ids);
             RETURN NEXT;
         END IF;

@@ -204,6 +204,7 @@ func TestHostileRowsHarmNobodyElse(t *testing.T) {
 		"stream_note":          {"event": "'odd'", "message": "'odd'"},
 		"orphan_type":          {"type": "'odd $n'", "pending": "0", "available": "0"},
 		"gate_mark":            {"kind": "'NO_REPLICA'"},
+		"recovery":             {"last_seen": "now()", "backlog": "5", "remaining": "5"},
 	}, keys: map[string]string{
 		"plan": "id", "task": "id", "task_run": "id", "task_run_log": "id", "task_type": "type", "webhook": "id", "webhook_delivery": "id",
 		"stream_note": "id", "orphan_type": "type", "gate_mark": "id", "replica_heartbeat": "replica_id",

@@ -66,6 +66,13 @@ func TestTaskDefineMakesATaskAndSaysWhatItChanged(t *testing.T) {
 	answer, said := s.does("task", "define", "hello", "--type", "NOOP", "-o", "json")
 	require.Empty(t, said)
 	require.JSONEq(t, `{"task_id": 1, "made": false, "changed": ["payload", "timeout_ms"]}`, answer)
+	_, said = s.does("task", "define", "hello", "--type", "NOOP", "--aging", "10m")
+	require.Equal(t, "task 1 (hello) changed: aging_ms\n", said)
+	_, said = s.does("task", "define", "hello", "--type", "NOOP")
+	require.Equal(t, "task 1 (hello) as it was\n", said, "aging stays")
+	_, said = s.does("task", "define", "hello", "--type", "NOOP", "--aging", "0")
+	require.Equal(t, "task 1 (hello) changed: aging_ms\n", said)
+	s.fails(cli.ExitFailed, "task_aging_1_second_to_1_year", "task", "define", "hello", "--type", "NOOP", "--aging", "10ms")
 
 	file := filepath.Join(t.TempDir(), "count.sql")
 	require.NoError(t, os.WriteFile(file, []byte("SELECT 'it''s'"), 0o600))

@@ -38,6 +38,7 @@ func (d *doctor) checks() (first, ofSchema []check) {
 		{"snapshot", d.checkSnapshots, []string{"doctor_snapshots"}},
 		{"slot", d.checkSlots, []string{"doctor_slots"}},
 		{"replicas", d.checkReplicas, []string{"replicas"}},
+		{"replicas", d.checkReserved, []string{"doctor_reserved"}},
 		{"orphans", d.checkOrphans, []string{"doctor_orphans"}},
 		{"locks", d.checkLocks, []string{"hold_ups"}},
 		{"webhooks", d.checkWebhooks, []string{"delivery_backlogs", "doctor_filters"}},

@@ -13,6 +13,7 @@
 //	settings.go     settings that fail in silence
 //	upkeep.go       vacuum, snapshots, slots
 //	replicas.go     replicas, runs that none of them takes, locks that they go without
+//	reserved.go     slots that no run of low priority gets
 //	stopped.go      webhooks and schedules that stand still
 //
 // A new check is a method in the file of its subject, and a line in checks.go. It says that all is well, too, so that a

@@ -51,7 +51,12 @@ type Config struct {
 	DrainTimeout       time.Duration
 	StuckLimit         int
 	MaxBatch           int
-	TwoSteps           bool
+	// MaxClaimsPerType is for types that the file has no concurrency for; 0: no bound.
+	MaxClaimsPerType    int
+	Recovery            string // scheduler.RecoveryAuto or RecoveryOff
+	RecoveryConcurrency int    // 0: as Concurrency
+	RecoveryRate        int    // runs per second; 0: no cap
+	TwoSteps            bool
 
 	HTTPAddr  string // "": no HTTP
 	HTTPToken string // resolved by Validate; "": none
@@ -76,6 +81,7 @@ type Config struct {
 const (
 	minDatabaseConns = 5
 	minStaleAfter    = time.Second
+	maxRecoveryRate  = 1_000_000
 	// Below this a replica would do nothing but look.
 	minInterval = 10 * time.Millisecond
 )
@@ -93,7 +99,7 @@ func (c *Config) Register(flags *pflag.FlagSet) {
 	cli.List(flags, &c.Types, "types", nil, "task types that this replica runs (default: all that are configured)")
 	flags.StringVar(&c.AppURL, "app-url", "", "base `URL` of the app that HTTP tasks call")
 	flags.StringVar(&c.AppSecret, "app-secret", "", "whsec_… `secret` that signs calls to the app, several separated by spaces; env:NAME or file:PATH")
-	flags.StringVar(&c.ConfigPath, "config", "", "YAML `file` with databases, commands and webhook_secrets")
+	flags.StringVar(&c.ConfigPath, "config", "", "YAML `file` with databases, commands, types and webhook_secrets")
 	flags.BoolVar(&c.Migrate, "migrate", false, "bring the schema up to date first")
 	flags.IntVar(&c.DatabaseConns, "db-max-conns", 10, "most connections of the pool to the database")
 
@@ -107,6 +113,10 @@ func (c *Config) Register(flags *pflag.FlagSet) {
 	flags.DurationVar(&c.RetentionFailed, "retention-failed", 0, "how long ended runs are kept that are FAILED; 0: as --retention")
 	flags.DurationVar(&c.TaskTimeout, "task-timeout", time.Hour, "timeout of tasks that have none of their own; 0: none")
 	flags.DurationVar(&c.DrainTimeout, "drain-timeout", 30*time.Second, "how long running work may go on after SIGTERM")
+	flags.IntVar(&c.MaxClaimsPerType, "max-claims-per-type", 0, "most runs of one type at once in this replica, where types in the file of --config says nothing; 0: as many as --concurrency")
+	cli.Choice(flags, &c.Recovery, "recovery", scheduler.RecoveryAuto, "what follows an outage of the deployment, when no replica was alive for longer than --stale-after: a recovery in which this replica takes part, or nothing", scheduler.RecoveryAuto, scheduler.RecoveryOff)
+	flags.IntVar(&c.RecoveryConcurrency, "recovery-concurrency", 0, "most runs at once in this replica during a recovery; 0: as --concurrency")
+	flags.IntVar(&c.RecoveryRate, "recovery-rate", 0, "most runs per second that all replicas together start during a recovery, the same on each; 0: no cap")
 	flags.IntVar(&c.MaxBatch, "max-batch", 1000, "most runs that one statement claims or ends; 1: each by itself, for measurements")
 	flags.BoolVar(&c.TwoSteps, "two-steps", false, "promote and claim in two versions of each run's row, also where one does for both; for measurements")
 	flags.IntVar(&c.StuckLimit, "stuck-limit", 5, "how many executors that ignore their cancel this replica bears; with more, or no slot left, it drains and exits with 1")
@@ -196,6 +206,15 @@ func (c *Config) validateNumbers() error {
 	}
 	if c.MaxBatch < 1 || c.MaxBatch > 1000 {
 		return cli.Usagef("--max-batch: %d is not accepted; accepted: 1 to 1000", c.MaxBatch)
+	}
+	if c.MaxClaimsPerType < 0 || c.MaxClaimsPerType > 10000 {
+		return cli.Usagef("--max-claims-per-type: %d is not accepted; accepted: 1 to 10000, or 0 for no bound", c.MaxClaimsPerType)
+	}
+	if c.RecoveryConcurrency < 0 || c.RecoveryConcurrency > 10000 {
+		return cli.Usagef("--recovery-concurrency: %d is not accepted; accepted: 1 to 10000, or 0 for that of --concurrency", c.RecoveryConcurrency)
+	}
+	if c.RecoveryRate < 0 || c.RecoveryRate > maxRecoveryRate {
+		return cli.Usagef("--recovery-rate: %d is not accepted; accepted: 1 to %d runs per second, or 0 for no cap", c.RecoveryRate, maxRecoveryRate)
 	}
 	if c.DatabaseConns < minDatabaseConns || c.DatabaseConns > 1000 {
 		return cli.Usagef("--db-max-conns: %d is not accepted; accepted: %d to 1000", c.DatabaseConns, minDatabaseConns)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/database"
 	"github.com/rowrun/rowrun/notifier/webhook"
+	"github.com/rowrun/rowrun/scheduler"
 )
 
 // File is the YAML file of --config: what does not fit into flags.
@@ -22,6 +24,8 @@ type File struct {
 	Databases map[string]FileDatabase `yaml:"databases"`
 	// Commands are what COMMAND tasks may run, by name.
 	Commands map[string]fileCommand `yaml:"commands"`
+	// Types are what this replica allows runs of a type, whoever's executor runs them.
+	Types map[string]fileType `yaml:"types"`
 	// WebhookSecrets are the env:NAME and file:PATH that rows of webhook may name as secret_ref or url.
 	WebhookSecrets []string `yaml:"webhook_secrets"`
 }
@@ -42,6 +46,15 @@ type fileCommand struct {
 	Env   map[string]string `yaml:"env"`
 	Dir   string            `yaml:"dir"`
 }
+
+// fileType is what a replica allows runs of one type. Without a timeout they have that of --task-timeout.
+type fileType struct {
+	Concurrency fileCount     `yaml:"concurrency"`
+	Timeout     *FileDuration `yaml:"timeout"`
+}
+
+// fileCount is a number in the file, from 1 on; 0: none was given.
+type fileCount int
 
 // FileDuration is a time in the file, such as 500ms.
 type FileDuration time.Duration
@@ -76,6 +89,14 @@ func ReadFile(path string) (File, error) {
 			return config, cli.Usagef("--config %s: commands.%s.path is missing; accepted: an absolute path", path, name)
 		}
 	}
+	for name, limit := range config.Types {
+		if err := scheduler.CheckWord(name); err != nil {
+			return config, cli.Usagef("--config %s: types: %w", path, err)
+		}
+		if limit.Concurrency == 0 && limit.Timeout == nil {
+			return config, cli.Usagef("--config %s: types.%s says nothing; accepted: concurrency, timeout", path, name)
+		}
+	}
 	for _, reference := range config.WebhookSecrets {
 		if !webhook.IsReference(reference) {
 			return config, cli.Usagef("--config %s: webhook_secrets: an entry is neither env:NAME nor file:PATH; "+
@@ -103,7 +124,7 @@ func (c *File) Resolve(lookup func(string) (string, bool)) error {
 // UnmarshalYAML refuses keys that are not accepted.
 func (c *File) UnmarshalYAML(node *yaml.Node) error {
 	type plain File
-	if err := onlyKeys(node, "databases", "commands", "webhook_secrets"); err != nil {
+	if err := onlyKeys(node, "databases", "commands", "types", "webhook_secrets"); err != nil {
 		return err
 	}
 	return node.Decode((*plain)(c))
@@ -124,6 +145,33 @@ func (c *fileCommand) UnmarshalYAML(node *yaml.Node) error {
 		return err
 	}
 	return node.Decode((*plain)(c))
+}
+
+func (t *fileType) UnmarshalYAML(node *yaml.Node) error {
+	type plain fileType
+	if err := onlyKeys(node, "concurrency", "timeout"); err != nil {
+		return err
+	}
+	return node.Decode((*plain)(t))
+}
+
+// UnmarshalYAML refuses what is no number of runs.
+func (c *fileCount) UnmarshalYAML(node *yaml.Node) error {
+	n, err := strconv.Atoi(node.Value)
+	if err != nil || n < 1 || n > 10000 {
+		return fmt.Errorf("line %d: %q is not accepted; accepted: 1 to 10000", node.Line, node.Value)
+	}
+	*c = fileCount(n)
+	return nil
+}
+
+// typeLimits are Types as the scheduler takes them.
+func (c *File) typeLimits() map[string]scheduler.TypeLimit {
+	limits := make(map[string]scheduler.TypeLimit, len(c.Types))
+	for name, given := range c.Types {
+		limits[name] = scheduler.TypeLimit{Concurrency: int(given.Concurrency), Timeout: (*time.Duration)(given.Timeout)}
+	}
+	return limits
 }
 
 // UnmarshalYAML refuses what is no duration.

@@ -18,13 +18,16 @@ func (c *Config) validateReserve() error {
 			return cli.Usagef("--reserve: %q is not accepted; accepted: a priority and a number of slots, each priority once, such as 50=4 or 50=4,100=2", text)
 		}
 		named[priority] = true
-		all = min(all+slots, c.Concurrency+1)
+		all = min(all+slots, max(c.Concurrency, c.RecoveryConcurrency)+1)
 		if !c.Admin() {
 			c.Reserve = append(c.Reserve, scheduler.Reserve{Priority: priority, Slots: slots})
 		}
 	}
 	if all > c.Concurrency {
 		return cli.Usagef("--reserve: %s is not accepted; accepted: together at most --concurrency (%d) slots", strings.Join(c.reserve, ","), c.Concurrency)
+	}
+	if c.RecoveryConcurrency > 0 && all > c.RecoveryConcurrency {
+		return cli.Usagef("--reserve: %s is not accepted; accepted: together at most --recovery-concurrency (%d) slots", strings.Join(c.reserve, ","), c.RecoveryConcurrency)
 	}
 	return nil
 }

@@ -127,9 +127,12 @@ func (r *replica) makeScheduler() (err error) {
 		TaskTimeout:        c.TaskTimeout,
 		DrainTimeout:       c.DrainTimeout,
 		StuckLimit:         c.StuckLimit,
-		LogRuns:            func() bool { return !r.writing() }, // who writes the stream says it there
-		Observer:           r.metrics.Observer(),
-		Identified:         r.identified,
+		TypeLimits:         c.File.typeLimits(),
+		MaxPerType:         c.MaxClaimsPerType,
+		Recovery:           c.Recovery, RecoveryConcurrency: c.RecoveryConcurrency, RecoveryRate: c.RecoveryRate,
+		LogRuns:    func() bool { return !r.writing() }, // who writes the stream says it there
+		Observer:   r.metrics.Observer(),
+		Identified: r.identified,
 		Surveyed: func(seen store.Survey) {
 			tell(r.due, seen.Deliveries)
 			tell(r.noted, seen.Notes)
