@@ -1,4 +1,4 @@
--- Of these AVAILABLE runs those that may be claimed now, at most so many, in the order of claims: they are locked, and hold their
+-- Of these AVAILABLE runs, which are in the order of claims, those that may be claimed now, at most so many: they are locked, and hold their
 -- places. Where limits apply to some, under the lock of the passes: what a limit holds back is passed by from now on, until there is room. Those
 -- of whom that can't be said now, as others are at it, stay as they are.
 CREATE OR REPLACE FUNCTION rowrun.admit_available(run_ids bigint[], most bigint) RETURNS bigint[] LANGUAGE plpgsql
@@ -19,7 +19,8 @@ BEGIN
         END IF;
     END IF;
     ids := ARRAY(SELECT r.id FROM task_run r WHERE r.id = ANY (run_ids) AND coalesce(r.status, '') = 'AVAILABLE'
-                 ORDER BY r.priority DESC, r.run_at, r.id FOR NO KEY UPDATE SKIP LOCKED);
+                 ORDER BY r.id FOR NO KEY UPDATE SKIP LOCKED);
+    ids := ARRAY(SELECT r.id FROM unnest(run_ids) WITH ORDINALITY i(id, n) JOIN unnest(ids) r(id) ON r.id = i.id ORDER BY i.n);
     t := clock_timestamp();
     SELECT coalesce(array_agg(v.id), '{}'), coalesce(array_agg(v.id) FILTER (WHERE v.cause IS NOT NULL), '{}'),
            array_agg(v.limit_key) FILTER (WHERE v.cause IS NOT NULL)
@@ -75,7 +76,7 @@ BEGIN
     IF (SELECT h.paused_at IS NULL FROM replica_heartbeat h WHERE h.replica_id = request.replica_id AND h.state = 'ACTIVE') IS NOT TRUE THEN
         RETURN;
     END IF;
-    ids := admit_available(ids, most);
+    ids := admit_available(in_turn(ids, request.queues, request.types, request.databases, request.commands, look), most);
     WITH fitting AS MATERIALIZED (
         SELECT f.place, f.untold, request.used + (row_number() OVER ())::int AS n
         FROM (SELECT r.ctid AS place, r.cause = 'UNTOLD' AS untold FROM task_run r
