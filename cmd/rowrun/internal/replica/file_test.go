@@ -39,7 +39,7 @@ func TestEmptyFileIsAccepted(t *testing.T) {
 func TestWrongFileIsWrongUse(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, text, says string }{
-		{"unknown key", "database: {}", `line 1: unknown key "database"; accepted: databases, commands, webhook_secrets`},
+		{"unknown key", "database: {}", `line 1: unknown key "database"; accepted: databases, databases_from, commands, webhook_secrets`},
 		{"unknown key of a target", "databases:\n  a:\n    url: x\n    lock-timeout: 1s", `line 4: unknown key "lock-timeout"; accepted: url, engine, lock_timeout, statement_timeout`},
 		{"unknown key of a command", "commands: {a: {path: /x, shell: y}}", `unknown key "shell"; accepted: path, args, types, env, dir`},
 		{"bad duration", "databases: {a: {url: x, lock_timeout: 5}}", `line 1: "5" is not accepted; accepted: a duration`},
@@ -47,7 +47,7 @@ func TestWrongFileIsWrongUse(t *testing.T) {
 		{"no path", "commands: {a: {args: []}}", "commands.a.path is missing"},
 		{"a webhook's secret itself", "webhook_secrets: [whsec_eA==]", "webhook_secrets: an entry is neither env:NAME nor file:PATH"},
 		{"null target", "databases: {a: }", "databases.a.url is missing"},
-		{"a list", "[1, 2]", "a mapping is expected here, with the keys databases, commands, webhook_secrets"},
+		{"a list", "[1, 2]", "a mapping is expected here, with the keys databases, databases_from, commands, webhook_secrets"},
 		{"twice", "commands: {}\ncommands: {}", "already defined"},
 		{"two documents", "commands: {}\n---\ncommands: {}", "a second one follows"},
 		{"no YAML", "\t{", "found character that cannot start any token"},
