@@ -31,6 +31,7 @@ type overview struct {
 	FailedLast     []store.BoardRun         `json:"failed_last"`
 	Doctor         []finding                `json:"doctor"`
 	History        past                     `json:"history"`
+	worries        []store.LimitWorry
 }
 
 // failing is why deliveries wait, and for how long the oldest does.
@@ -103,6 +104,9 @@ func (a *API) look(ctx context.Context) (overview, error) {
 	o.FailedLast = append([]store.BoardRun{}, failed...)
 	a.hideRuns(o.FailedLast)
 	a.hideRuns(o.Longest)
+	if o.worries, err = a.store.LimitWorries(ctx); err != nil {
+		return overview{}, err
+	}
 	o.Doctor = findings(&o, health)
 	return o, nil
 }
