@@ -13,7 +13,7 @@ import (
 
 // codeLockTimeout bounds each wait for a lock while code is applied: who makes a trigger locks the table against writers,
 // and whoever comes after waits as long as that waits.
-const codeLockTimeout = time.Second
+const codeLockTimeout = lockTimeout
 
 // recordedObject is one that the database has recorded.
 type recordedObject struct {
@@ -148,6 +148,11 @@ func (a *application) run(ctx context.Context) (err error) {
 		}
 	}
 	a.sort()
+	if len(a.todo)+len(a.gone) > 0 {
+		if err := a.lockOutWriters(ctx); err != nil {
+			return err
+		}
+	}
 	for _, key := range a.gone {
 		if err := a.drop(ctx, key); err != nil {
 			return err
@@ -163,6 +168,24 @@ func (a *application) run(ctx context.Context) (err error) {
 		}
 	}
 	return a.record(ctx)
+}
+
+// lockOutWriters locks the tables that are written most, in the order in which applications fill them, until the end of the
+// transaction: no statement that writes there is half way through functions that are dropped and made again.
+func (a *application) lockOutWriters(ctx context.Context) error {
+	for _, table := range []string{"task_run"} {
+		var exists bool
+		if err := a.tx.QueryRow(ctx, "SELECT pg_catalog.to_regclass('rowrun.' || $1) IS NOT NULL", table).Scan(&exists); err != nil {
+			return err
+		}
+		if !exists {
+			continue
+		}
+		if _, err := a.tx.Exec(ctx, "LOCK TABLE rowrun."+table+" IN SHARE ROW EXCLUSIVE MODE"); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // sort finds what is no more in the files: what is removed, and what is only retired.

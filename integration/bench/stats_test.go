@@ -22,5 +22,5 @@ func TestChooseRefusesAnUnknownSection(t *testing.T) {
 	_, err = choose(peersSuite, "idle")
 	require.ErrorContains(t, err, `"idle" is not accepted`)
 	_, err = choose("speed", "")
-	require.EqualError(t, err, `-suite: "speed" is not accepted; accepted: own, peers`)
+	require.EqualError(t, err, `-suite: "speed" is not accepted; accepted: own, peers, week`)
 }

@@ -35,7 +35,6 @@ COMMENT ON COLUMN rowrun.concurrency_limit.not_before IS 'None of its runs start
 COMMENT ON COLUMN rowrun.concurrency_limit.created_at IS 'When it was inserted.';
 COMMENT ON COLUMN rowrun.concurrency_limit.id IS 'Internal: what the keys of runs begin with; another one whenever type, queue or key_path change.';
 COMMENT ON COLUMN rowrun.concurrency_limit.adopted IS 'Internal: whether a pass has counted the runs that were AVAILABLE or RUNNING when it was made.';
-
 CREATE TABLE rowrun.limit_holder (
     run_id    bigint NOT NULL,
     limit_key text NOT NULL,
@@ -47,7 +46,6 @@ COMMENT ON TABLE rowrun.limit_holder IS 'Internal: which runs take a place of wh
 COMMENT ON COLUMN rowrun.limit_holder.run_id IS 'The run.';
 COMMENT ON COLUMN rowrun.limit_holder.limit_key IS 'The limit, by its id, and the key.';
 COMMENT ON COLUMN rowrun.limit_holder.paid IS 'Whether a token was taken for it; false: it was AVAILABLE before the limit was made.';
-
 CREATE TABLE rowrun.limit_bucket (
     limit_key  text PRIMARY KEY,
     tokens     double precision,
@@ -59,22 +57,8 @@ COMMENT ON COLUMN rowrun.limit_bucket.limit_key IS 'The limit, by its id, and th
 COMMENT ON COLUMN rowrun.limit_bucket.tokens IS 'How many there were at counted_at; NULL: it was full.';
 COMMENT ON COLUMN rowrun.limit_bucket.counted_at IS 'When they were counted last, by the database''s clock.';
 COMMENT ON COLUMN rowrun.limit_bucket.held_until IS 'None is given before this moment: a target asked for that (Retry-After).';
-
-ALTER TABLE rowrun.task_run
-    ADD COLUMN limit_keys text[],
-    ADD COLUMN limit_wait text;
-COMMENT ON COLUMN rowrun.task_run.limit_keys IS 'Internal: the limits that apply to it, each with its key, as drawn at the INSERT; NULL: none.';
-COMMENT ON COLUMN rowrun.task_run.limit_wait IS 'Internal: the one that holds it back: of a PENDING run where the cause is LIMIT, of an AVAILABLE one where a limit was made or lowered after it had become that.';
-COMMENT ON COLUMN rowrun.task_run.cause IS 'Internal: what the last judgement left a PENDING run waiting for; PLAN: for its plan alone (PLAN_LIMIT, PAUSED, PLAN_FAILED of it); DATABASE: for the runs on its database (VERSION, DATABASE_BUSY); LIMIT: for a limit (LIMIT, RATE_LIMIT); others: that cause. Of an AVAILABLE run UNTOLD: its INSERT made it so, and nobody has been notified of that.';
--- The runs that a limit may let go next, in the order of promotion.
-CREATE INDEX task_run_limit_wait ON rowrun.task_run (limit_wait, status, priority DESC, run_at, id)
-    WHERE limit_wait IS NOT NULL AND status = ANY (ARRAY['PENDING'::text, 'AVAILABLE'::text]);
-
 ALTER TABLE rowrun.gate_mark
     ADD COLUMN limit_key text,
     DROP CONSTRAINT gate_mark_kind_check,
     ADD CONSTRAINT gate_mark_kind_check CHECK (kind = ANY (ARRAY['RUN'::text, 'TASK'::text, 'DATABASE'::text, 'PLAN'::text, 'PLAN_CHANGED'::text, 'DEPENDENCY'::text, 'PLAN_FAILED'::text, 'PAUSED'::text, 'NO_REPLICA'::text, 'LIMIT'::text]));
 COMMENT ON COLUMN rowrun.gate_mark.limit_key IS 'For LIMIT: a place or a token may have come free there.';
-
-ALTER TABLE rowrun.replica_heartbeat ADD COLUMN release smallint;
-COMMENT ON COLUMN rowrun.replica_heartbeat.release IS 'Which release its program is of, as the manifest of the schema''s code counts them; NULL: the first, which knows no limits.';

@@ -1,3 +1,12 @@
+-- Slots that only runs of at least a priority take.
+ALTER TABLE rowrun.replica_heartbeat ADD COLUMN reserve integer[];
+COMMENT ON COLUMN rowrun.replica_heartbeat.reserve IS 'Slots of concurrency that only runs of at least a priority take: {50,4,100,2} are four from priority 50 on, and two more from 100 on. NULL: none.';
+-- Targets that are not PostgreSQL.
+ALTER TABLE rowrun.replica_heartbeat ADD COLUMN engines jsonb NOT NULL DEFAULT '{}'
+    CONSTRAINT replica_heartbeat_engines_an_object CHECK (jsonb_typeof(engines) = 'object'::text);
+COMMENT ON COLUMN rowrun.replica_heartbeat.engines IS 'The engines of its target databases that are not PostgreSQL, by name: {"shop": "MariaDB"}.';
+ALTER TABLE rowrun.replica_heartbeat ADD COLUMN release smallint;
+COMMENT ON COLUMN rowrun.replica_heartbeat.release IS 'Which release its program is of, as the manifest of the schema''s code counts them; NULL: the first, which knows no limits.';
 -- Recoveries from an outage of the deployment, and room for runs of a type.
 CREATE TABLE rowrun.recovery (
     id              bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -34,13 +43,10 @@ COMMENT ON COLUMN rowrun.recovery.moved_at IS 'Internal: when the backlog last b
 COMMENT ON COLUMN rowrun.recovery.noted_at IS 'Internal: when the stream last told of it.';
 COMMENT ON COLUMN rowrun.recovery.paced_until IS 'Internal: until when the runs that were started are accounted for, where their rate has a cap.';
 COMMENT ON COLUMN rowrun.recovery.ended_at IS 'When the backlog was gone, or nobody took what was left; NULL: it is under way.';
-
 ALTER TABLE rowrun.deployment ADD COLUMN last_alive_at timestamptz;
 COMMENT ON COLUMN rowrun.deployment.last_alive_at IS 'When a replica that claims, and whose row is gone, was last alive; NULL: not known.';
-
 ALTER TABLE rowrun.replica_heartbeat ADD COLUMN type_concurrency jsonb NOT NULL DEFAULT '{}';
 COMMENT ON COLUMN rowrun.replica_heartbeat.type_concurrency IS 'How many runs of a type it executes at once where that is less than its slots, by type; "*": of each other type.';
-
 -- As in the baseline: text that has no equivalent in UTF-8 is refused where it comes in.
 DO $$
 BEGIN

@@ -2,15 +2,7 @@
 ALTER TABLE rowrun.task ADD COLUMN spread interval
     CONSTRAINT task_spread_0_to_1_year CHECK (spread >= '00:00:00'::interval AND spread <= '1 year'::interval);
 COMMENT ON COLUMN rowrun.task.spread IS 'By how much at most the runs of its ticks are put off: by as much each time, which its id decides. At most the shortest time between two ticks; NULL: by nothing.';
-
--- Slots that only runs of at least a priority take.
-ALTER TABLE rowrun.replica_heartbeat ADD COLUMN reserve integer[];
-COMMENT ON COLUMN rowrun.replica_heartbeat.reserve IS 'Slots of concurrency that only runs of at least a priority take: {50,4,100,2} are four from priority 50 on, and two more from 100 on. NULL: none.';
-
 -- Priorities that grow while a run waits.
 ALTER TABLE rowrun.task ADD COLUMN aging interval
     CONSTRAINT task_aging_1_second_to_1_year CHECK (aging >= '00:00:01'::interval AND aging <= '1 year'::interval);
 COMMENT ON COLUMN rowrun.task.aging IS 'The priority of a run that is due grows by one for each such interval that it waits; it holds for runs inserted from then on. NULL: it doesn''t grow.';
-ALTER TABLE rowrun.task_run ADD COLUMN age_at timestamptz;
-COMMENT ON COLUMN rowrun.task_run.age_at IS 'Internal: when its priority grows next, if it still waits; NULL: it doesn''t.';
-CREATE INDEX task_run_age ON rowrun.task_run (age_at) WHERE age_at IS NOT NULL AND status = ANY (ARRAY['PENDING'::text, 'AVAILABLE'::text]);

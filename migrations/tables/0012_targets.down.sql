@@ -1,1 +1,0 @@
-ALTER TABLE rowrun.replica_heartbeat DROP COLUMN engines;
