@@ -172,8 +172,18 @@ func (a *application) run(ctx context.Context) (err error) {
 
 // lockOutWriters locks the tables that are written most, in the order in which applications fill them, until the end of the
 // transaction: no statement that writes there is half way through functions that are dropped and made again.
+// Passes come first: one that goes on would wait for a table while it holds another.
 func (a *application) lockOutWriters(ctx context.Context) error {
-	for _, table := range []string{"task_run"} {
+	var passes bool
+	if err := a.tx.QueryRow(ctx, "SELECT pg_catalog.to_regclass('rowrun.promotion_lock') IS NOT NULL").Scan(&passes); err != nil {
+		return err
+	}
+	if passes {
+		if _, err := a.tx.Exec(ctx, "SELECT FROM rowrun.promotion_lock WHERE id = 1 FOR UPDATE"); err != nil {
+			return err
+		}
+	}
+	for _, table := range []string{"plan", "task", "task_dependency", "task_run"} {
 		var exists bool
 		if err := a.tx.QueryRow(ctx, "SELECT pg_catalog.to_regclass('rowrun.' || $1) IS NOT NULL", table).Scan(&exists); err != nil {
 			return err
