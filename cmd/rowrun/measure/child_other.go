@@ -4,8 +4,8 @@ package measure
 
 import "syscall"
 
-// DieWithParent does nothing: only Linux has a signal for a parent's death. What measures needs Linux anyway, for /proc.
-func DieWithParent(*syscall.SysProcAttr) {}
+// dieWithParent does nothing: only Linux has a signal for a parent's death. What measures needs Linux anyway, for /proc.
+func dieWithParent(*syscall.SysProcAttr) {}
 
-// OwnGroup does nothing.
-func OwnGroup(*syscall.SysProcAttr) {}
+// ownGroup does nothing.
+func ownGroup(*syscall.SysProcAttr) {}

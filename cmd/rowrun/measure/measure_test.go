@@ -1,8 +1,10 @@
 package measure
 
 import (
+	"bytes"
 	"math"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -36,4 +38,18 @@ func TestProcessFiguresAreOfThisProcess(t *testing.T) {
 	require.GreaterOrEqual(t, used, 0.0)
 	_, err = CPUSeconds(-1)
 	require.Error(t, err)
+}
+
+func TestLogKeepsItsEnd(t *testing.T) {
+	t.Parallel()
+	var log Tail
+	for range 100 {
+		n, err := log.Write(bytes.Repeat([]byte("x"), 99))
+		require.NoError(t, err)
+		require.Equal(t, 99, n)
+	}
+	_, err := log.Write([]byte("the end"))
+	require.NoError(t, err)
+	require.Len(t, log.String(), kept)
+	require.Equal(t, strings.Repeat("x", 1993)+"the end", log.String())
 }

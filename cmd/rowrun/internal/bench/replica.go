@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -21,10 +19,8 @@ import (
 
 // replica is a process: rowrun serve. Its stream goes nowhere; of its log the end is kept.
 type replica struct {
-	cmd     *exec.Cmd
-	log     *tail
-	exited  chan struct{} // closed when it has been reaped
-	err     error         // how it ended; to be read when exited is closed
+	*measure.Child
+
 	stopped bool
 
 	registered float64 // when its row was written, in seconds of the database's clock
@@ -40,39 +36,22 @@ func (b *Bench) serve(ctx context.Context, concurrency int, args ...string) (*re
 		stream = "auto"
 	}
 	const never = "10000h"
-	r := &replica{log: &tail{}, exited: make(chan struct{})}
-	r.cmd = exec.Command(b.cfg.Program, slices.Concat([]string{ //nolint:noctx // stop ends it
+	cmd := exec.Command(b.cfg.Program, slices.Concat([]string{ //nolint:noctx // stop ends it
 		"serve", "--http-addr", "off", "--queues", b.name, "--types", "NOOP", "--replica-name", name, "--log-level", "warn",
 		"--stream-source", stream, "--concurrency", strconv.Itoa(concurrency),
 		"--cleanup-interval", never, "--retention", never, "--stale-sweep-interval", never,
 	}, args)...)
-	r.cmd.Env = environment(b.cfg.URL, b.cfg.DirectURL)
-	r.cmd.Stderr = r.log
-	// A group of its own: Ctrl-C at a terminal is for the bench, which stops its replicas in order.
-	r.cmd.SysProcAttr = &syscall.SysProcAttr{}
-	measure.OwnGroup(r.cmd.SysProcAttr)
-	r.cmd.WaitDelay = time.Second
-	measure.DieWithParent(r.cmd.SysProcAttr)
-	started := make(chan error)
-	go func() {
-		defer close(r.exited)
-		// The kernel's signal goes by the thread that forked, so it stays until the replica ended.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := r.cmd.Start()
-		started <- err
-		if err == nil {
-			r.err = r.cmd.Wait()
-		}
-	}()
-	if err := <-started; err != nil {
+	cmd.Env = environment(b.cfg.URL, b.cfg.DirectURL)
+	child, err := measure.StartChild(cmd)
+	if err != nil {
 		return nil, fmt.Errorf("start a replica: %w", err)
 	}
+	r := &replica{Child: child}
 	const row = `-- bench_registered
 SELECT extract(epoch FROM started_at)::float8 FROM rowrun.replica_heartbeat WHERE name = $1`
-	err := poll(ctx, 5*time.Millisecond, time.Minute, "a replica registers", func() (bool, error) {
+	err = poll(ctx, 5*time.Millisecond, time.Minute, "a replica registers", func() (bool, error) {
 		select {
-		case <-r.exited:
+		case <-r.Exited:
 			return false, errors.New("it ended by itself")
 		default:
 		}
@@ -110,9 +89,9 @@ SELECT coalesce(wake_source, '') FROM rowrun.replica_heartbeat WHERE name = $1`
 	return said, err
 }
 
-func (r *replica) pid() int { return r.cmd.Process.Pid }
+func (r *replica) pid() int { return r.Process.Pid }
 
-func (r *replica) name() string { return r.cmd.Args[slices.Index(r.cmd.Args, "--replica-name")+1] }
+func (r *replica) name() string { return r.Args[slices.Index(r.Args, "--replica-name")+1] }
 
 // stop asks for a drain and waits for a clean end; called again it does nothing.
 func (r *replica) stop() error {
@@ -120,12 +99,12 @@ func (r *replica) stop() error {
 		return nil
 	}
 	r.stopped = true
-	_ = r.cmd.Process.Signal(syscall.SIGTERM) // one that has ended says so below
-	timer := time.AfterFunc(time.Minute, func() { _ = r.cmd.Process.Kill() })
+	_ = r.Process.Signal(syscall.SIGTERM) // one that has ended says so below
+	timer := time.AfterFunc(time.Minute, func() { _ = r.Process.Kill() })
 	defer timer.Stop()
-	<-r.exited
-	if r.err != nil {
-		return fmt.Errorf("replica ended: %w; the end of its log:\n%s", r.err, r.log)
+	<-r.Exited
+	if r.Err != nil {
+		return fmt.Errorf("replica ended: %w; the end of its log:\n%s", r.Err, r.Log)
 	}
 	return nil
 }
@@ -140,24 +119,4 @@ func environment(url, direct string) []string {
 		kept = append(kept, "ROWRUN_DIRECT_URL="+direct)
 	}
 	return kept
-}
-
-// tail keeps the end of what is written to it.
-type tail struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.text = append(t.text, p...)
-	t.text = t.text[max(0, len(t.text)-2000):]
-	return len(p), nil
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return string(t.text)
 }

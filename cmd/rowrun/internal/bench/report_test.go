@@ -2,7 +2,6 @@ package bench
 
 import (
 	"bytes"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -89,18 +88,4 @@ func TestSharesAddUpToTheTotal(t *testing.T) {
 func TestNamesAreFoundByTheirPatternOnly(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, `rowrun\_bench\_0a1b2c3d%`, like("rowrun_bench_0a1b2c3d"))
-}
-
-func TestLogKeepsItsEnd(t *testing.T) {
-	t.Parallel()
-	var kept tail
-	for range 100 {
-		n, err := kept.Write(bytes.Repeat([]byte("x"), 99))
-		require.NoError(t, err)
-		require.Equal(t, 99, n)
-	}
-	_, err := kept.Write([]byte("the end"))
-	require.NoError(t, err)
-	require.Len(t, kept.String(), 2000)
-	require.Equal(t, strings.Repeat("x", 1993)+"the end", kept.String())
 }

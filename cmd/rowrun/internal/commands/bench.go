@@ -2,7 +2,6 @@ package commands
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -10,13 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/spf13/cobra"
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/bench"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
 	"github.com/rowrun/rowrun/store"
-	"github.com/rowrun/rowrun/store/connect"
 )
 
 func newBench(env cli.Environment) *cobra.Command {
@@ -77,7 +74,7 @@ func (c *benchCommand) run(cmd *cobra.Command, args []string) error {
 	report, err := b.Run(cmd.Context())
 	stop()
 	if err != nil {
-		return c.failed(cmd, err)
+		return lost(cmd, err, "rowrun bench --clean")
 	}
 	if c.out.Document() {
 		return c.out.Write(cmd, report, cli.Table{})
@@ -143,24 +140,7 @@ func (c *benchCommand) show(out io.Writer, names []string) {
 func (c *benchCommand) tidy(cmd *cobra.Command) error {
 	names, err := bench.Clean(cmd.Context(), c.config)
 	if err != nil {
-		return c.failed(cmd, err)
+		return lost(cmd, err, "rowrun bench --clean")
 	}
-	line := "nothing was left"
-	if len(names) > 0 {
-		line = "removed " + strings.Join(names, ", ")
-	} else {
-		names = []string{}
-	}
-	return c.answer(cmd, struct {
-		Removed []string `json:"removed"`
-	}{names}, line)
-}
-
-// failed puts a lost connection into words: the driver's own name the login.
-func (c *benchCommand) failed(cmd *cobra.Command, err error) error {
-	var lost *pgconn.ConnectError
-	if cmd.Context().Err() == nil && errors.As(err, &lost) {
-		return fmt.Errorf("connection to the database lost: %s; `rowrun bench --clean` removes what may be left", connect.Diagnose(err).Text)
-	}
-	return err
+	return c.answerRemoved(cmd, names)
 }

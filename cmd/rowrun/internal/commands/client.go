@@ -2,11 +2,13 @@ package commands
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -141,5 +143,28 @@ func (c *client) answer(cmd *cobra.Command, value any, line string) error {
 		return c.out.Write(cmd, value, cli.Table{})
 	}
 	_, err := fmt.Fprintln(cmd.OutOrStdout(), line)
+	return err
+}
+
+// answerRemoved says what a command that cleans up has removed, by name.
+func (c *client) answerRemoved(cmd *cobra.Command, names []string) error {
+	line := "nothing was left"
+	if len(names) > 0 {
+		line = "removed " + strings.Join(names, ", ")
+	} else {
+		names = []string{}
+	}
+	return c.answer(cmd, struct {
+		Removed []string `json:"removed"`
+	}{names}, line)
+}
+
+// lost puts a lost connection into words, as the driver's own name the login; clean is the command that removes what was left.
+// Other errors stay as they are.
+func lost(cmd *cobra.Command, err error, clean string) error {
+	var gone *pgconn.ConnectError
+	if cmd.Context().Err() == nil && errors.As(err, &gone) {
+		return fmt.Errorf("connection to the database lost: %s; `%s` removes what may be left", connect.Diagnose(err).Text, clean)
+	}
 	return err
 }

@@ -20,7 +20,6 @@ import (
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/database"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/drill"
 	"github.com/rowrun/rowrun/store"
-	"github.com/rowrun/rowrun/store/connect"
 )
 
 func newDrill(env cli.Environment) *cobra.Command {
@@ -280,26 +279,14 @@ func (c *drillCommand) tidy(cmd *cobra.Command) error {
 	if err != nil {
 		return c.failed(cmd, err)
 	}
-	line := "nothing was left"
-	if len(names) > 0 {
-		line = "removed " + strings.Join(names, ", ")
-	} else {
-		names = []string{}
-	}
-	return c.answer(cmd, struct {
-		Removed []string `json:"removed"`
-	}{names}, line)
+	return c.answerRemoved(cmd, names)
 }
 
-// failed puts a lost connection into words: the driver's own name the login.
+// failed puts what went wrong into words.
 func (c *drillCommand) failed(cmd *cobra.Command, err error) error {
-	var lost *pgconn.ConnectError
-	if cmd.Context().Err() == nil && errors.As(err, &lost) {
-		return fmt.Errorf("connection to the database lost: %s; `rowrun drill --clean` removes what may be left", connect.Diagnose(err).Text)
-	}
 	var server *pgconn.PgError
 	if errors.As(err, &server) {
 		return database.InWords(err)
 	}
-	return err
+	return lost(cmd, err, "rowrun drill --clean")
 }

@@ -74,7 +74,7 @@ INSERT INTO rowrun.task_run (task_id) SELECT $1::bigint FROM generate_series(1, 
 	}
 	found := fmt.Sprintf("%d workers have %d of %d runs", len(lost), running, d.cfg.Jobs)
 	if !ok && len(d.workers) > 0 {
-		found += "; the first says: " + strings.TrimSpace(d.workers[0].log.String())
+		found += "; the first says: " + strings.TrimSpace(d.workers[0].Log.String())
 	}
 	d.add(Step{Name: StepStarted, Passed: ok, Found: found}, time.Since(begun), within, reason)
 	return lost, ok, nil
@@ -144,7 +144,7 @@ SELECT r.id FROM rowrun.task_run r WHERE r.task_id = $1 AND r.status = 'RUNNING'
 		}
 	} else {
 		for _, worker := range d.workers {
-			_ = worker.cmd.Process.Kill() // all at once; each is waited for below
+			_ = worker.Process.Kill() // all at once; each is waited for below
 		}
 		for _, worker := range d.workers {
 			worker.kill()

@@ -9,11 +9,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"runtime"
 	"strconv"
 	"strings"
-	"sync"
-	"syscall"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -82,52 +79,33 @@ func idle(ctx context.Context, run *replica.TaskRun) (replica.Result, error) {
 
 // worker is a process of the drill's.
 type worker struct {
+	*measure.Child
+
 	name   string
-	cmd    *exec.Cmd
 	orders io.Closer
-	log    *tail
-	exited chan struct{} // closed when it has been reaped
 }
 
 // hire starts workers and waits for nothing.
 func (d *Drill) hire(slots int) error {
 	for range d.cfg.Workers {
-		w := &worker{name: d.name + "_" + strconv.Itoa(len(d.workers)+1), log: &tail{}, exited: make(chan struct{})}
-		w.cmd = exec.Command(d.cfg.Program, d.cfg.Args...) //nolint:noctx // stop and kill end it
-		w.cmd.Env = os.Environ()
-		w.cmd.Stderr = w.log
-		w.cmd.WaitDelay = time.Second
-		// A group of its own: Ctrl-C at a terminal is for the drill, which stops its workers in order.
-		w.cmd.SysProcAttr = &syscall.SysProcAttr{}
-		measure.OwnGroup(w.cmd.SysProcAttr)
-		measure.DieWithParent(w.cmd.SysProcAttr)
-		in, err := w.cmd.StdinPipe()
+		cmd := exec.Command(d.cfg.Program, d.cfg.Args...) //nolint:noctx // stop and kill end it
+		cmd.Env = os.Environ()
+		in, err := cmd.StdinPipe()
 		if err != nil {
 			return fmt.Errorf("start a worker: %w", err)
 		}
-		w.orders = in
-		started := make(chan error)
-		go func() {
-			defer close(w.exited)
-			// The kernel's signal goes by the thread that forked, so it stays until the worker ended.
-			runtime.LockOSThread()
-			defer runtime.UnlockOSThread()
-			err := w.cmd.Start()
-			started <- err
-			if err == nil {
-				_ = w.cmd.Wait() // killed, most often
-			}
-		}()
-		if err := <-started; err != nil {
+		child, err := measure.StartChild(cmd)
+		if err != nil {
 			return fmt.Errorf("start a worker: %w", err)
 		}
+		w := &worker{Child: child, name: d.name + "_" + strconv.Itoa(len(d.workers)+1), orders: in}
 		d.workers = append(d.workers, w)
 		text, err := json.Marshal(orders{d.cfg.URL, d.cfg.DirectURL, w.name, d.queue, slots, d.cfg.Lease})
 		if err == nil {
 			_, err = in.Write(append(text, '\n'))
 		}
 		if err != nil {
-			return fmt.Errorf("start a worker: %w: %s", err, w.log)
+			return fmt.Errorf("start a worker: %w: %s", err, w.Log)
 		}
 	}
 	return nil
@@ -137,8 +115,8 @@ func (d *Drill) hire(slots int) error {
 func (d *Drill) dead(from int) error {
 	for _, w := range d.workers[from:] {
 		select {
-		case <-w.exited:
-			return fmt.Errorf("worker %s ended by itself: %s", w.name, strings.TrimSpace(w.log.String()))
+		case <-w.Exited:
+			return fmt.Errorf("worker %s ended by itself: %s", w.name, strings.TrimSpace(w.Log.String()))
 		default:
 		}
 	}
@@ -147,35 +125,15 @@ func (d *Drill) dead(from int) error {
 
 // kill ends a worker as a crash would.
 func (w *worker) kill() {
-	_ = w.cmd.Process.Kill() // one that has ended is reaped below
-	<-w.exited
+	_ = w.Process.Kill() // one that has ended is reaped below
+	<-w.Exited
 	_ = w.orders.Close()
 }
 
 // stop has a worker drain; one that doesn't is killed. Called again it does nothing.
 func (w *worker) stop() {
 	_ = w.orders.Close()
-	timer := time.AfterFunc(10*time.Second, func() { _ = w.cmd.Process.Kill() })
+	timer := time.AfterFunc(10*time.Second, func() { _ = w.Process.Kill() })
 	defer timer.Stop()
-	<-w.exited
-}
-
-// tail keeps the end of what is written to it.
-type tail struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.text = append(t.text, p...)
-	t.text = t.text[max(0, len(t.text)-1000):]
-	return len(p), nil
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return string(t.text)
+	<-w.Exited
 }
