@@ -177,7 +177,7 @@ func TestTriggersGoAtOnce(t *testing.T) {
 // A call could mean both of two functions of a name, and a statement that has begun ends on the function it began with.
 func TestAFunctionWithOtherArgumentsIsRenamed(t *testing.T) {
 	t.Parallel()
-	const f = "CREATE OR REPLACE FUNCTION rowrun.f(a int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN PERFORM FROM public.held FOR UPDATE; RETURN a; END $$;\n"
+	const f = "CREATE OR REPLACE FUNCTION rowrun.f(a int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN PERFORM FROM public.held WHERE id <> -f.a FOR UPDATE; RETURN a; END $$;\n"
 	const g = "CREATE OR REPLACE FUNCTION rowrun.g() RETURNS int LANGUAGE sql RETURN rowrun.f(1);\n"
 	two := strings.NewReplacer("(a int)", "(a int, b int DEFAULT 1)", "RETURN a", "RETURN a + b").Replace(f)
 	three := strings.NewReplacer("(a int)", "(a int, b int DEFAULT 1, c int DEFAULT 1)", "RETURN a", "RETURN a + b + c").Replace(f)

@@ -29,7 +29,7 @@ func (c *codeFiles) records() string {
 
 // renaming is the text that renames the functions which the files have with other arguments only, and records them as
 // retired: a call that a replica or an application has begun ends on the same function, and what is called from then on is
-// that of the files.
+// that of the files. A body that tells its arguments from columns by the name of its function (run_task.task) says the new name.
 func (c *codeFiles) renaming() string {
 	families := make([]string, len(c.objects))
 	for i, o := range c.objects {
@@ -38,6 +38,7 @@ func (c *codeFiles) renaming() string {
 	return fmt.Sprintf(`DO $$
 DECLARE
     found record;
+    old regprocedure;
 BEGIN
     FOR found IN
         SELECT o.object, split_part(o.object, ' ', 1) AS kind, substr(o.object, strpos(o.object, ' ') + 1) AS name,
@@ -50,7 +51,9 @@ BEGIN
         EXECUTE format('DROP %%s IF EXISTS rowrun.%%I%%s', found.kind, found.renamed, found.arguments);
         DELETE FROM rowrun.code_object o WHERE o.object = format('%%s rowrun.%%s%%s', found.kind, found.renamed, found.arguments);
         IF to_regprocedure(found.name) IS NOT NULL THEN
+            old := found.name::regprocedure;
             EXECUTE format('ALTER %%s %%s RENAME TO %%I', found.kind, found.name, found.renamed);
+            EXECUTE regexp_replace(pg_get_functiondef(old), '\m' || split_part(split_part(found.name, '.', 2), '(', 1) || '\.', found.renamed || '.', 'g');
         END IF;
         UPDATE rowrun.code_object o SET object = format('%%s rowrun.%%s%%s', found.kind, found.renamed, found.arguments), retired_in = %[1]d
         WHERE o.object = found.object;
