@@ -33,6 +33,7 @@ type overview struct {
 	Recovery       *recovery                `json:"recovery"`
 	Doctor         []finding                `json:"doctor"`
 	History        past                     `json:"history"`
+	worries        []store.LimitWorry
 }
 
 // recovery is how far the recovery from an outage is that is under way.
@@ -126,6 +127,9 @@ func (a *API) look(ctx context.Context) (overview, error) {
 	o.FailedLast = append([]store.BoardRun{}, failed...)
 	a.hideRuns(o.FailedLast)
 	a.hideRuns(o.Longest)
+	if o.worries, err = a.store.LimitWorries(ctx); err != nil {
+		return overview{}, err
+	}
 	o.Doctor = findings(&o, health)
 	return o, nil
 }

@@ -76,6 +76,15 @@ func readSituation(ctx context.Context, s *store.Store, schema int64, status sto
 	}
 	now.Recovery = health.Recovery
 	now.judge(schema, status, health)
+	worries, err := s.LimitWorries(ctx)
+	if err != nil {
+		return now, err
+	}
+	for _, w := range worries {
+		if w.Serious() {
+			now.Problems = append(now.Problems, w.Text()+": `rowrun limit list`")
+		}
+	}
 	return now, nil
 }
 

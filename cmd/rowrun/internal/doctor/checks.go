@@ -42,6 +42,7 @@ func (d *doctor) checks() (first, ofSchema []check) {
 		{"orphans", d.checkOrphans, []string{"doctor_orphans"}},
 		{"locks", d.checkLocks, []string{"hold_ups"}},
 		{"webhooks", d.checkWebhooks, []string{"delivery_backlogs", "doctor_filters"}},
+		{"limits", d.checkLimits, []string{"limit_worries"}},
 		{"schedules", d.checkSchedules, []string{"stopped_schedules"}},
 	}
 	return first, ofSchema
