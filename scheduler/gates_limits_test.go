@@ -37,6 +37,9 @@ func makeLimits(t *testing.T, conn *pgx.Conn, rnd *rand.Rand) worldLimits {
 		most := 1 + rnd.IntN(2)
 		l.atOnce[id(`INSERT INTO rowrun.concurrency_limit (name, key_path, max_running) VALUES ('tenants', '{tenant}', $1)`, most)] = most
 	}
+	if rnd.IntN(3) == 0 { // who may go when is the bound's test in store; here it must keep to every gate, and leave nobody behind
+		id(`INSERT INTO rowrun.concurrency_limit (name, key_path, share, weights) VALUES ('shares', '{tenant}', 'FAIR', '{"a": 3}')`)
+	}
 	if rnd.IntN(3) == 0 {
 		r := worldRate{burst: float64(1 + rnd.IntN(4)), rate: float64(20 + rnd.IntN(60))}
 		l.rates[id(`INSERT INTO rowrun.concurrency_limit (name, type, rate, per, burst) VALUES ('pace', $1, $2, '1 s', $3)`, workType, int(r.rate), int(r.burst))] = r

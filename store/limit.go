@@ -50,7 +50,9 @@ type LimitChange struct {
 	Per        *time.Duration
 	Burst      *int
 	NotBefore  *time.Time
-	Clear      []string // columns
+	Share      *string            // NONE or FAIR
+	Weights    map[string]float64 // of keys; those of others stay
+	Clear      []string           // columns
 }
 
 // ListLimits reads the limits, by name.
@@ -84,8 +86,15 @@ func (s *Store) SetLimit(ctx context.Context, name string, c LimitChange) error 
 		v := seconds(*c.Per)
 		per = &v
 	}
+	var weights []byte
+	if c.Weights != nil {
+		var err error
+		if weights, err = json.Marshal(c.Weights); err != nil {
+			return fmt.Errorf("set limit: %w", err)
+		}
+	}
 	var text *string
-	err := s.pool.QueryRow(ctx, statement("set_limit"), name, c.Type, c.Queue, c.KeyPath, c.MaxRunning, c.Rate, per, c.Burst, c.NotBefore, list(c.Clear)).Scan(&text)
+	err := s.pool.QueryRow(ctx, statement("set_limit"), name, c.Type, c.Queue, c.KeyPath, c.MaxRunning, c.Rate, per, c.Burst, c.NotBefore, list(c.Clear), c.Share, weights).Scan(&text)
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return fmt.Errorf("set limit: %w", err)
 	}

@@ -19,20 +19,23 @@ func TestAPassBehindLimitsReadsFewPages(t *testing.T) {
 	cluster, err := embeddedpg.Start(t.Context(), embeddedpg.Config{Ephemeral: true, Log: log})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, cluster.Stop(context.WithoutCancel(t.Context()))) })
-	few := limitedRound(t, log, storetest.On(t, cluster), 1000)
-	many := limitedRound(t, log, storetest.On(t, cluster), storetest.Count(50_000, 1_000_000))
-	for what, pages := range many.pages {
-		t.Logf("%s: %d pages beside 1,000, %d beside many", what, few.pages[what], pages)
-		require.LessOrEqual(t, pages, 2*few.pages[what]+20, "pages of %q grow with the table", what)
+	for _, share := range []string{"NONE", "FAIR"} {
+		few := limitedRound(t, log, storetest.On(t, cluster), share, 1000)
+		many := limitedRound(t, log, storetest.On(t, cluster), share, storetest.Count(50_000, 1_000_000))
+		for what, pages := range many.pages {
+			t.Logf("%s, %s: %d pages beside 1,000, %d beside many", share, what, few.pages[what], pages)
+			require.LessOrEqual(t, pages, 2*few.pages[what]+20, "%s: pages of %q grow with the table", share, what)
+		}
 	}
 }
 
 // limitedRound fills two limits with so many waiting runs each, one of one key and one of 100, and makes rounds.
-func limitedRound(t *testing.T, log *storetest.Log, url string, waiting int) *explained {
+func limitedRound(t *testing.T, log *storetest.Log, url, share string, waiting int) *explained {
 	t.Helper()
 	conn := connect(t, url)
 	addReplica(t, conn, "r")
-	exec(t, conn, `INSERT INTO rowrun.concurrency_limit (name, type, key_path, max_running) VALUES ('all', 'NOOP', NULL, 2), ('each', 'HTTP', '{x}', 1)`)
+	exec(t, conn, `INSERT INTO rowrun.concurrency_limit (name, type, key_path, max_running, share) VALUES ('all', 'NOOP', NULL, 2, 'NONE'), ('each', 'HTTP', '{x}', 1, $1)`, share)
+	exec(t, conn, `UPDATE rowrun.replica_heartbeat SET concurrency = 10`)
 	exec(t, conn, `INSERT INTO rowrun.task (id, type) VALUES (1, 'NOOP'), (2, 'HTTP')`)
 	// As the fill trigger and a pass leave them.
 	tx, err := conn.Begin(t.Context())

@@ -308,7 +308,7 @@ func TestALimitIsWhatItSays(t *testing.T) {
 	t.Parallel()
 	conn, _, _ := limitedTask(t, `INSERT INTO rowrun.concurrency_limit (name, rate, per) VALUES ('x', 1, '1 s')`)
 	for values, constraint := range map[string]string{
-		`(name, share) VALUES ('a', 'FAIR')`:                          "concurrency_limit_share_none_fair_not_yet",
+		`(name, share) VALUES ('a', 'FAIR')`:                          "concurrency_limit_fair_with_key_path",
 		`(name, rate) VALUES ('a', 1)`:                                "concurrency_limit_rate_with_per",
 		`(name, burst) VALUES ('a', 1)`:                               "concurrency_limit_burst_with_rate",
 		`(name, max_running) VALUES ('a', -1)`:                        "concurrency_limit_max_running_from_0",

@@ -107,12 +107,14 @@ func (m *model) limit() {
 		m.try(`SELECT rowrun.delete_limit($1)`, name)
 		return
 	}
-	m.try(`INSERT INTO rowrun.concurrency_limit (name, type, key_path, max_running, rate, per, not_before)
-		VALUES ($1, $2, $3::text::text[], $4, $5, CASE WHEN $5::int > 0 THEN interval '10 h' END, clock_timestamp() + $6::interval)
+	m.try(`INSERT INTO rowrun.concurrency_limit (name, type, key_path, max_running, rate, per, not_before, share)
+		VALUES ($1, $2, $3::text::text[], $4, $5, CASE WHEN $5::int > 0 THEN interval '10 h' END, clock_timestamp() + $6::interval,
+			CASE WHEN $3::text IS NULL THEN 'NONE' ELSE $7 END)
 		ON CONFLICT (name) DO UPDATE SET type = excluded.type, key_path = excluded.key_path, max_running = excluded.max_running,
-			rate = excluded.rate, per = excluded.per, not_before = excluded.not_before`,
+			rate = excluded.rate, per = excluded.per, not_before = excluded.not_before, share = excluded.share`,
 		name, draw(m, "of", any(nil), any(nil), any("NOOP")), draw(m, "key", any(nil), any("{tenant}")), draw(m, "places", any(nil), 0, 1, 1, 2),
-		draw(m, "rate", any(nil), any(nil), 2), draw(m, "not before", any(nil), any(nil), any(nil), "-1 h", "1 h"))
+		draw(m, "rate", any(nil), any(nil), 2), draw(m, "not before", any(nil), any(nil), any(nil), "-1 h", "1 h"),
+		draw(m, "share", "NONE", "FAIR"))
 }
 
 func (m *model) addTask() {

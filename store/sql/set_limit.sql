@@ -9,7 +9,9 @@
 -- $7 float8: the time of the rate in s
 -- $8 integer: burst
 -- $9 timestamptz: not before
--- $10 text[]: columns that are none from now on
+-- $10 text[]: columns that are none from now on; weights: those that $12 doesn't give
+-- $11 text: how its keys share
+-- $12 jsonb: weights of keys; those of others stay
 -- Returns: its name; no row where it was changed
 WITH changed AS (
     UPDATE rowrun.concurrency_limit l
@@ -20,10 +22,11 @@ WITH changed AS (
         rate = CASE WHEN 'rate' = ANY ($10::text[]) THEN NULL ELSE coalesce($6, l.rate) END,
         per = CASE WHEN 'rate' = ANY ($10::text[]) THEN NULL ELSE coalesce(make_interval(secs => $7), l.per) END,
         burst = CASE WHEN '{burst,rate}'::text[] && $10::text[] THEN NULL ELSE coalesce($8, l.burst) END,
-        not_before = CASE WHEN 'not_before' = ANY ($10::text[]) THEN NULL ELSE coalesce($9, l.not_before) END
+        not_before = CASE WHEN 'not_before' = ANY ($10::text[]) THEN NULL ELSE coalesce($9, l.not_before) END,
+        share = coalesce($11, l.share), weights = CASE WHEN 'weights' = ANY ($10::text[]) THEN '{}' ELSE l.weights END || coalesce($12::jsonb, '{}')
     WHERE l.name = $1
     RETURNING l.name
 )
-INSERT INTO rowrun.concurrency_limit (name, type, queue, key_path, max_running, rate, per, burst, not_before)
-SELECT $1, $2, $3, $4, $5, $6, make_interval(secs => $7), $8, $9 WHERE NOT EXISTS (SELECT FROM changed)
+INSERT INTO rowrun.concurrency_limit (name, type, queue, key_path, max_running, rate, per, burst, not_before, share, weights)
+SELECT $1, $2, $3, $4, $5, $6, make_interval(secs => $7), $8, $9, coalesce($11, 'NONE'), coalesce($12::jsonb, '{}') WHERE NOT EXISTS (SELECT FROM changed)
 RETURNING name

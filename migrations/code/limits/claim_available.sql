@@ -1,4 +1,4 @@
--- Of these AVAILABLE runs those that a replica has slots for, in the order of claims: at most so many, of each type as many as there
+-- Of these AVAILABLE runs, which are in the order of claims, those that a replica has slots for: at most so many, of each type as many as there
 -- is room for, and below each of these priorities, ascending, as many as there are slots for. NULL: there are no such bounds.
 -- Where a type has no more room, the other types go on. Where a priority has no more slots nothing goes on, as all that comes
 -- behind is below it too. slack is by how much each bound may be exceeded.
@@ -10,17 +10,17 @@ BEGIN
     RETURN ARRAY(
         SELECT f.id FROM (
             SELECT l.id, l.n, l.n + max(1 - l.n - l.most) OVER (ORDER BY l.n ROWS UNBOUNDED PRECEDING) AS excess
-            FROM (SELECT o.id, row_number() OVER (ORDER BY o.priority DESC, o.run_at, o.id) AS n,
+            FROM (SELECT o.id, row_number() OVER (ORDER BY o.nth) AS n,
                          least(within_bounds.most, (SELECT min(b.most) FROM unnest(priorities, below) b(priority, most) WHERE b.priority > o.priority)) AS most
-                  FROM (SELECT r.id, r.priority, r.run_at, y.room, row_number() OVER (PARTITION BY r.type ORDER BY r.priority DESC, r.run_at, r.id) AS of_type
-                        FROM task_run r JOIN unnest(types, rooms) y(type, room) ON y.type = r.type
-                        WHERE r.id = ANY (run_ids) AND coalesce(r.status, '') = 'AVAILABLE') o
+                  FROM (SELECT r.id, r.priority, i.nth, y.room, row_number() OVER (PARTITION BY r.type ORDER BY i.nth) AS of_type
+                        FROM unnest(run_ids) WITH ORDINALITY i(id, nth) JOIN task_run r ON r.id = i.id JOIN unnest(types, rooms) y(type, room) ON y.type = r.type
+                        WHERE coalesce(r.status, '') = 'AVAILABLE') o
                   WHERE (o.of_type > o.room + slack) IS NOT TRUE) l) f
         WHERE f.excess <= slack ORDER BY f.n);
 END $$;
 COMMENT ON FUNCTION rowrun.within_bounds(bigint[], bigint, text[], bigint[], integer[], integer[], bigint) IS 'Internal: of AVAILABLE runs those that a replica has slots for.';
 
--- Of these AVAILABLE runs those that may be claimed now, at most so many, in the order of claims: they are locked, and hold their
+-- Of these AVAILABLE runs, which are in the order of claims, those that may be claimed now, at most so many: they are locked, and hold their
 -- places. Where limits apply to some, under the lock of the passes: what a limit holds back is passed by from now on, until there is room. Those
 -- of whom that can't be said now, as others are at it, stay as they are. Those that are beyond the bounds by now take no places.
 CREATE OR REPLACE FUNCTION rowrun.admit_available(run_ids bigint[], most bigint, types text[] DEFAULT NULL, rooms bigint[] DEFAULT NULL,
@@ -42,7 +42,8 @@ BEGIN
         END IF;
     END IF;
     ids := ARRAY(SELECT r.id FROM task_run r WHERE r.id = ANY (run_ids) AND coalesce(r.status, '') = 'AVAILABLE'
-                 ORDER BY r.priority DESC, r.run_at, r.id FOR NO KEY UPDATE SKIP LOCKED);
+                 ORDER BY r.id FOR NO KEY UPDATE SKIP LOCKED);
+    ids := ARRAY(SELECT r.id FROM unnest(run_ids) WITH ORDINALITY i(id, n) JOIN unnest(ids) r(id) ON r.id = i.id ORDER BY i.n);
     IF rooms IS NOT NULL OR priorities IS NOT NULL THEN
         ids := within_bounds(ids, most, types, rooms, priorities, below, 0);
     END IF;
@@ -115,6 +116,7 @@ BEGIN
     IF (SELECT h.paused_at IS NULL FROM replica_heartbeat h WHERE h.replica_id = request.replica_id AND h.state = 'ACTIVE') IS NOT TRUE THEN
         RETURN;
     END IF;
+    ids := in_turn(ids, request.queues, request.types, request.databases, request.commands, look);
     ids := admit_available(ids, most, request.types, rooms, priorities, below);
     WITH fitting AS MATERIALIZED (
         SELECT f.place, f.untold, f.priority, f.timeout, request.used + (row_number() OVER ())::int AS n

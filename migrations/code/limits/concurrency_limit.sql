@@ -71,6 +71,11 @@ BEGIN
             DELETE FROM limit_holder h WHERE starts_with(h.limit_key, OLD.id || ':');
             DELETE FROM limit_bucket b WHERE starts_with(b.limit_key, OLD.id || ':');
         END IF;
+        IF TG_OP = 'DELETE' OR NEW.id IS DISTINCT FROM OLD.id OR NEW.share IS DISTINCT FROM OLD.share THEN
+            UPDATE limit_holder h SET share_id = NULL, turn = NULL WHERE h.share_id = OLD.id;
+            DELETE FROM limit_turn w WHERE w.limit_id = OLD.id;
+            DELETE FROM limit_clock c WHERE c.limit_id = OLD.id;
+        END IF;
     END IF;
     IF TG_OP <> 'DELETE' THEN -- a pass counts what is AVAILABLE and RUNNING
         INSERT INTO gate_mark (kind, limit_key) VALUES ('LIMIT', NEW.id || ':');

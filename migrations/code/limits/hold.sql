@@ -6,8 +6,9 @@ CREATE OR REPLACE FUNCTION rowrun.take_limits(run_ids bigint[], t timestamptz) R
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 BEGIN
     WITH held AS (
-        INSERT INTO limit_holder AS h (run_id, limit_key, paid)
-        SELECT s.id, k.limit_key, true FROM limited_of(run_ids) s CROSS JOIN LATERAL unnest(s.limit_keys) k(limit_key)
+        INSERT INTO limit_holder AS h (run_id, limit_key, paid, share_id)
+        SELECT s.id, k.limit_key, true, CASE WHEN k.limit_key = fair_key(s.limit_keys) THEN split_part(k.limit_key, ':', 1)::bigint END
+        FROM limited_of(run_ids) s CROSS JOIN LATERAL unnest(s.limit_keys) k(limit_key)
         ON CONFLICT (run_id, limit_key) DO UPDATE SET paid = true WHERE NOT h.paid
         RETURNING h.limit_key
     ), paid AS (
@@ -93,5 +94,8 @@ BEGIN
         WHERE (x.held_until > clock_timestamp()) IS NOT TRUE
           AND (l.rate IS NULL OR x.tokens IS NULL OR x.counted_at + l.per * (coalesce(l.burst, l.rate) - x.tokens) / l.rate < clock_timestamp())
         LIMIT 1000 FOR UPDATE OF x SKIP LOCKED));
+    DELETE FROM limit_turn w WHERE w.ctid = ANY (ARRAY(
+        SELECT x.ctid FROM limit_turn x LEFT JOIN limit_clock c ON c.limit_id = x.limit_id
+        WHERE x.priority IS NULL AND (x.starts_at > c.virtual_time) IS NOT TRUE LIMIT 1000 FOR UPDATE OF x SKIP LOCKED));
 END $$;
 COMMENT ON FUNCTION rowrun.tidy_limits() IS 'Internal: removes what limits don''t need any more.';

@@ -64,7 +64,7 @@ BEGIN
         r.status := 'PENDING';
         r.available_at := NULL;
         r.cause := 'LIMIT';
-        r.limit_wait := r.limit_keys[1];
+        r.limit_wait := coalesce(fair_key(r.limit_keys), r.limit_keys[1]);
         PERFORM mark_limited(r.limit_wait, true);
     END IF;
     RETURN r;

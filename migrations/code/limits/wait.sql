@@ -1,10 +1,11 @@
 -- What limits hold back waits for one key, and is found again along it: task_run.limit_wait.
 
--- As many PENDING runs as their keys have room for, in the order of promotion; more of a key than the pass takes on at once come next.
+-- As many PENDING runs as their keys have room for, in the order of promotion, but for those that wait for their turn (fair.sql); more of a key than the pass takes on at once come next.
 CREATE OR REPLACE FUNCTION rowrun.waiting_for_limits(limit_keys text[], t timestamptz, most integer) RETURNS TABLE (id bigint) LANGUAGE sql STABLE
 BEGIN ATOMIC
     SELECT w.id
-    FROM (SELECT DISTINCT u.limit_key FROM unnest(waiting_for_limits.limit_keys) u(limit_key)) k
+    FROM (SELECT DISTINCT u.limit_key FROM unnest(waiting_for_limits.limit_keys) u(limit_key)
+          WHERE NOT EXISTS (SELECT FROM rowrun.concurrency_limit l WHERE l.id = split_part(u.limit_key, ':', 1)::bigint AND l.share = 'FAIR')) k
     LEFT JOIN LATERAL rowrun.limit_room(k.limit_key, waiting_for_limits.t) m ON true
     CROSS JOIN LATERAL (
         SELECT r.id FROM rowrun.task_run r WHERE r.limit_wait = k.limit_key AND r.status = 'PENDING'
@@ -61,7 +62,7 @@ BEGIN
     WITH moved AS (
         UPDATE task_run r
         SET cause = 'LIMIT', judge_at = NULL, prev_status = NULL, limit_keys = s.limit_keys,
-            limit_wait = CASE WHEN r.limit_wait = ANY (s.limit_keys) THEN r.limit_wait ELSE s.limit_keys[1] END
+            limit_wait = coalesce(fair_key(s.limit_keys), CASE WHEN r.limit_wait = ANY (s.limit_keys) THEN r.limit_wait ELSE s.limit_keys[1] END)
         FROM (SELECT x.id, x.limit_keys FROM limited_of(run_ids) x) s
         WHERE r.id = s.id
         RETURNING r.id, r.limit_wait
@@ -105,7 +106,8 @@ BEGIN
                CASE WHEN m.held_until > t THEN m.held_until
                     WHEN m.places <= 0 THEN 'infinity'
                     WHEN m.rated AND m.tokens < 0.999999 THEN coalesce(m.next_token_at, t)
-                    WHEN k.limit_key = ANY (full_keys) THEN t + interval '200 ms' END AS opens_at
+                    WHEN k.limit_key = ANY (full_keys) THEN t + interval '200 ms'
+                    WHEN EXISTS (SELECT FROM concurrency_limit l WHERE l.id = split_part(k.limit_key, ':', 1)::bigint AND l.share = 'FAIR') THEN 'infinity' END AS opens_at
         FROM (SELECT DISTINCT u.limit_key FROM unnest(limit_keys) u(limit_key)) k
         CROSS JOIN LATERAL (
             SELECT r.id, r.judge_at FROM task_run r WHERE r.limit_wait = k.limit_key AND r.status = 'PENDING'

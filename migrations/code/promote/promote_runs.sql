@@ -38,6 +38,7 @@ DECLARE
     step record;
     limit_keys text[];
     full_keys text[];
+    turn record;
 BEGIN
     promoted := 0;
     busy := false;
@@ -70,16 +71,22 @@ BEGIN
     found_runs := candidates(marks, due, most);
     more := more OR marks.more OR found_runs.more;
     IF cardinality(found_runs.ids) > 0 THEN
-        verdicts := verdicts_on(found_runs.ids);
-        step := apply_verdicts(verdicts, request);
+        verdicts := verdicts_on(found_runs.ids, found_runs.turns);
+        step := apply_verdicts(verdicts, found_runs.turns, request);
         promoted := promoted + step.promoted;
         claims := claims || step.claims;
         next_ms := least(next_ms, step.next_ms);
         more := leave_marks(verdicts, found_runs.of_plans, found_runs.cut_off) OR more;
         limit_keys := limit_keys || verdicts.limit_keys;
         full_keys := verdicts.full_keys;
+        IF 'LIMIT' = ANY (verdicts.causes) THEN
+            PERFORM note_turns(verdicts.waits, clock_timestamp());
+        END IF;
     END IF;
     IF limit_keys <> '{}' THEN
+        turn := follow_turns(found_runs.turns);
+        next_ms := least(next_ms, turn.next_ms);
+        more := more OR turn.more;
         step := follow_limits(limit_keys, full_keys);
         next_ms := least(next_ms, step.next_ms);
         more := more OR step.more AND cardinality(found_runs.ids) > 0;

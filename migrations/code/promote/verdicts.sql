@@ -1,5 +1,5 @@
 -- The judgement of a pass: on which of these runs, and what follows from it for all of them together.
-CREATE OR REPLACE FUNCTION rowrun.verdicts_on(run_ids bigint[], OUT ids bigint[], OUT causes text[], OUT open_ids bigint[], OUT exclusive boolean,
+CREATE OR REPLACE FUNCTION rowrun.verdicts_on(run_ids bigint[], turns bigint[], OUT ids bigint[], OUT causes text[], OUT open_ids bigint[], OUT exclusive boolean,
     OUT crowded_out text[], OUT fresh text[], OUT freed text[], OUT t timestamptz,
     OUT waits text[], OUT limit_keys text[], OUT full_keys text[]) LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
@@ -34,7 +34,7 @@ BEGIN
                array_agg(DISTINCT v.database_id) FILTER (WHERE v.fresh), array_agg(DISTINCT v.database_id) FILTER (WHERE v.freed),
                max(v.judged_at), array_agg(v.limit_key), array_agg(DISTINCT v.limit_key) FILTER (WHERE v.is_full)
         INTO ids, causes, open_ids, exclusive, of_plans, crowded_out, fresh, freed, t, waits, full_keys
-        FROM rowrun.judge_limited(locked, plans, t, last_mark) v;
+        FROM rowrun.judge_limited(locked, plans, t, last_mark, coalesce(turns, '{}')) v;
         limit_keys := ARRAY(SELECT DISTINCT k.limit_key FROM rowrun.limited_of(ids) s CROSS JOIN LATERAL unnest(s.limit_keys) k(limit_key));
     ELSE
         SELECT array_agg(v.id), array_agg(v.cause), coalesce(array_agg(v.id) FILTER (WHERE v.cause IS NULL), '{}'),
@@ -57,10 +57,11 @@ BEGIN
         END IF;
     END IF;
 END $$;
-COMMENT ON FUNCTION rowrun.verdicts_on(bigint[]) IS 'Internal: locks runs, judges them, and begins the rounds of those that go.';
+COMMENT ON FUNCTION rowrun.verdicts_on(bigint[], bigint[]) IS 'Internal: locks runs, judges them, and begins the rounds of those that go.';
 
--- Promotes what has every gate open, claims of that what the request takes, and notes what holds the others.
-CREATE OR REPLACE FUNCTION rowrun.apply_verdicts(v record, request rowrun.claim_request,
+-- Promotes what has every gate open, claims of that what the request takes, and notes what holds the others. turns are runs in the
+-- order of their turns.
+CREATE OR REPLACE FUNCTION rowrun.apply_verdicts(v record, turns bigint[], request rowrun.claim_request,
     OUT promoted integer, OUT next_ms double precision, OUT claims rowrun.claim[]) LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
@@ -73,7 +74,9 @@ BEGIN
             PERFORM redraw_limits(v.open_ids);
         END IF;
         -- Only the runs that have a database to themselves need the savepoint.
-        IF v.exclusive THEN
+        IF turns <> '{}' THEN
+            step := let_start_in_turn(v.open_ids, turns, v.exclusive, v.t, request);
+        ELSIF v.exclusive THEN
             step := let_start_singly(v.open_ids, v.t, request);
         ELSE
             step := let_start(v.open_ids, v.t, request);
@@ -82,6 +85,9 @@ BEGIN
         claims := step.claims;
         IF v.limit_keys <> '{}' THEN
             PERFORM take_limits(step.ids, v.t);
+            IF turns <> '{}' THEN
+                PERFORM take_turns(ARRAY(SELECT o.id FROM unnest(turns) WITH ORDINALITY o(id, n) JOIN unnest(step.ids) i(id) ON i.id = o.id ORDER BY o.n));
+            END IF;
         END IF;
     END IF;
     IF cardinality(v.open_ids) < cardinality(v.ids) THEN
@@ -100,7 +106,7 @@ BEGIN
         END IF;
     END IF;
 END $$;
-COMMENT ON FUNCTION rowrun.apply_verdicts(record, rowrun.claim_request) IS 'Internal: promotes and claims runs, and notes what holds others.';
+COMMENT ON FUNCTION rowrun.apply_verdicts(record, bigint[], rowrun.claim_request) IS 'Internal: promotes and claims runs, and notes what holds others.';
 
 -- Whoever is just ending a task may not have seen that one of these waits for it. Whose tasks can all be locked is seen
 -- by their ends; where one is held, or the verdict is out of date by now, it is judged again.

@@ -29,12 +29,13 @@ DECLARE
     l_of text;
     called text;
     next_at timestamptz;
+    share record;
 BEGIN
     IF NOT may_be_limited() THEN
         RETURN;
     END IF;
     FOR r IN
-        SELECT s.id, u.status = 'PENDING' AS pending, k.limit_key, coalesce(h.paid, false) AS paid
+        SELECT s.id, u.status = 'PENDING' AS pending, k.limit_key, coalesce(h.paid, false) AS paid, k.limit_key IS NOT DISTINCT FROM fair_key(s.limit_keys) AS shares
         FROM limited_of(ids) s
         CROSS JOIN LATERAL (SELECT x.status FROM task_run x WHERE x.id = s.id AND coalesce(x.status, '') IN ('PENDING', 'AVAILABLE') OFFSET 0) u
         CROSS JOIN LATERAL unnest(s.limit_keys) k(limit_key)
@@ -60,6 +61,18 @@ BEGIN
             message := called || ': ' || CASE WHEN r.pending THEN l.taken ELSE l.running END || ' of ' || l.max_running || ' places taken';
             detail := jsonb_build_object('limit', l.name, 'key', l.key, 'max_running', l.max_running, 'run_ids', l.run_ids);
             RETURN NEXT;
+        END IF;
+        IF r.shares AND r.pending THEN
+            SELECT f.slots, f.taken INTO share FROM fair_room(split_part(r.limit_key, ':', 1)::bigint, t) f;
+            IF share.taken >= share.slots AND share.slots > 0 THEN -- without any, it has no replica
+                cause := 'LIMIT';
+                message := called || ': its keys take turns, and runs of it have all ' || share.slots || ' slots';
+                detail := jsonb_build_object('limit', l.name, 'key', l.key, 'share', 'FAIR', 'slots', share.slots, 'run_ids',
+                    (SELECT coalesce(to_jsonb((array_agg(h.run_id ORDER BY h.run_id))[1:100]), '[]') FROM limit_holder h
+                     JOIN task_run x ON x.id = h.run_id AND coalesce(x.status, '') IN ('AVAILABLE', 'RUNNING')
+                     WHERE h.share_id = split_part(r.limit_key, ':', 1)::bigint));
+                RETURN NEXT;
+            END IF;
         END IF;
         IF l.rated AND NOT r.paid AND l.tokens < 0.999999 THEN
             cause := 'RATE_LIMIT';

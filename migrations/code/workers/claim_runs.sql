@@ -49,7 +49,7 @@ BEGIN
                 ORDER BY r.priority DESC, r.run_at, r.id LIMIT look) c
             WHERE NOT EXISTS (SELECT FROM task_type d WHERE d.type = y.type AND d.draining)
             ORDER BY c.priority DESC, c.run_at, c.id LIMIT look);
-        admitted := admit_available(ids, most);
+        admitted := admit_available(in_turn(ids, NULL, types, NULL, NULL, look), most);
         EXIT WHEN cardinality(admitted) > 0 OR cardinality(ids) < look;
     END LOOP;
     RETURN admitted;

@@ -49,14 +49,14 @@ func limitTable(limits []store.Limit) cli.Table {
 	t := cli.Table{
 		Columns: []cli.Column{
 			cli.Free("LIMIT"), cli.Free("TYPE"), cli.Free("QUEUE"), cli.Free("KEY"), cli.Whole("AT ONCE"), cli.Whole("RATE"), cli.Whole("BURST"),
-			cli.Whole("NOT BEFORE"), cli.Whole("TAKEN"), cli.Whole("WAITING"),
+			cli.Whole("NOT BEFORE"), cli.Whole("SHARE"), cli.Whole("TAKEN"), cli.Whole("WAITING"),
 		},
 		None: "no limit",
 	}
 	for _, one := range limits {
 		t.Rows = append(t.Rows, []string{
 			one.Name, text(one.Type), text(one.Queue), strings.Join(one.KeyPath, "."), whole(one.MaxRunning), rateText(one), whole(one.Burst),
-			momentText(one.NotBefore), strconv.FormatInt(one.Taken, 10), atLeast(one.Waiting),
+			momentText(one.NotBefore), shareText(one.Share), strconv.FormatInt(one.Taken, 10), atLeast(one.Waiting),
 		})
 	}
 	return t
@@ -82,6 +82,13 @@ func rateText(l store.Limit) string {
 		return ""
 	}
 	return fmt.Sprintf("%d/%s", *l.Rate, milliseconds(l.PerMS, ""))
+}
+
+func shareText(share string) string {
+	if share == "NONE" {
+		return ""
+	}
+	return share
 }
 
 func momentText(at *time.Time) string {
@@ -174,6 +181,7 @@ func (l *limitCommand) set() *cobra.Command {
 			"AVAILABLE already; what is RUNNING goes on. none takes back what was set.",
 		Example: "  rowrun limit set tenants --key tenant --max-running 5\n" +
 			"  rowrun limit set mailer --type EMAIL --rate 100/1m --burst 20\n" +
+			"  rowrun limit set shares --key tenant --share fair --weight gold=3\n" +
 			"  rowrun limit set reports --queue reports --not-before 2h",
 		Args: cli.Arguments("NAME"),
 	}

@@ -15,7 +15,10 @@ import (
 const none = "none"
 
 // limitFlags are the columns of a limit as flags.
-type limitFlags struct{ kind, queue, key, maxRunning, rate, burst, notBefore string }
+type limitFlags struct {
+	kind, queue, key, maxRunning, rate, burst, notBefore, share string
+	weights                                                     []string
+}
 
 func (f *limitFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
@@ -25,6 +28,8 @@ func (f *limitFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.maxRunning, "max-running", "", "most runs AVAILABLE or RUNNING at once, a whole `number` from 0; none: no such limit")
 	flags.StringVar(&f.rate, "rate", "", "how many may start in a time, as `100/1m`; none: any number")
 	flags.StringVar(&f.burst, "burst", "", "how many may start at once after a quiet time, a whole `number` from 1; none: as many as the rate")
+	flags.StringVar(&f.share, "share", "", "`fair`: its keys take turns for the slots of replicas, by weight; none: the order of priority and time alone")
+	flags.StringArrayVar(&f.weights, "weight", nil, "weight of a key where they share, as `KEY=N` from 1 to 1000, repeatable; 1 of those that aren't named; none: of all")
 	flags.StringVar(&f.notBefore, "not-before", "", "start none of its runs before this `moment`, as 2h or 2026-11-23T18:00:00Z; none: it isn't paused")
 }
 
@@ -76,7 +81,40 @@ func (f *limitFlags) change(cmd *cobra.Command) (c store.LimitChange, err error)
 		}
 		c.NotBefore = at
 	}
+	if err := f.shares(&c); err != nil {
+		return c, err
+	}
 	return c, nil
+}
+
+// shares reads how keys share.
+func (f *limitFlags) shares(c *store.LimitChange) error {
+	if f.share != "" {
+		share := strings.ToUpper(f.share)
+		if share != "FAIR" && share != "NONE" {
+			return cli.Usagef("--share: %q is not accepted; accepted: fair, none", f.share)
+		}
+		c.Share = &share
+	}
+	for _, text := range f.weights {
+		if text == none {
+			c.Clear = append(c.Clear, "weights")
+			continue
+		}
+		at := strings.LastIndex(text, "=") // a key may hold one
+		if at < 0 {
+			return cli.Usagef("--weight: %q is not accepted; accepted: KEY=N, or none", text)
+		}
+		n, err := strconv.ParseFloat(text[at+1:], 64)
+		if err != nil || !(n >= 1 && n <= 1000) {
+			return cli.Usagef("--weight: %q is not accepted; accepted: KEY=N with a number from 1 to 1000, or none", text)
+		}
+		if c.Weights == nil {
+			c.Weights = map[string]float64{}
+		}
+		c.Weights[text[:at]] = n
+	}
+	return nil
 }
 
 func limitNumber(flag, text string, least int) (*int, error) {

@@ -35,12 +35,17 @@ func TestLimitCommands(t *testing.T) {
 	does(`"rate": null,(.|\n)*"burst": null`, "set", "mailer", "--rate", "none", "-o", "json")
 	does(`"not_before": "20`, "set", "mailer", "--not-before", "2h", "-o", "json")
 	does(`"not_before": null`, "set", "mailer", "--not-before", "none", "-o", "json")
+	does(`"share": "FAIR",(.|\n)*"weights": {(.|\n)*"a=b": 2,(.|\n)*"gold": 3.5`, "set", "tenants", "--share", "fair", "--weight", "gold=3.5", "--weight", "a=b=2", "-o", "json")
+	does(`tenants .* FAIR +0 `, "set", "tenants", "--weight", "gold=2")
+	does(`"share": "NONE",(.|\n)*"weights": {}`, "set", "tenants", "--share", "none", "--weight", "none", "-o", "json")
 	for _, wrong := range [][]string{
+		{"--share", "some"}, {"--weight", "gold"}, {"--weight", "gold=0"}, {"--weight", "gold=NaN"}, {"--weight", "gold=1001"},
 		{"--rate", "100"}, {"--rate", "0/1s"}, {"--rate", "5/soon"}, {"--max-running", "-1"}, {"--burst", "0"}, {"--not-before", "soon"},
 	} {
 		refuses(cli.ExitUsage, wrong[0]+": ", append([]string{"set", "x"}, wrong...)...)
 	}
 	refuses(cli.ExitFailed, "concurrency_limit_burst_with_rate", "set", "x", "--burst", "5")
+	refuses(cli.ExitFailed, "concurrency_limit_fair_with_key_path", "set", "x", "--share", "fair")
 	rowruntest.Change(t, conn, `INSERT INTO rowrun.concurrency_limit (name, key_path, max_running) VALUES ('full', '{k}', 0);
 		INSERT INTO rowrun.task (id, type) VALUES (1, 'NOOP'); INSERT INTO rowrun.task_run (task_id, input) VALUES (1, '{"k": "acme"}'), (1, '{"k": "acme"}')`)
 	does(`full .* 0 +2 *\n`, "list")
