@@ -134,6 +134,9 @@ type Scheduler struct {
 	giveUp context.CancelCauseFunc // asks for a drain; set by Run
 	pace   pace
 	shares *shares
+	// reached is what SetDatabases gave, nil: the configuration's.
+	reached   atomic.Pointer[reached]
+	reachable chan struct{} // it was called
 }
 
 // Check fills in defaults and refuses what can't work. Store, and what hangs on it, may still be missing.
@@ -221,7 +224,7 @@ func New(c Config) (*Scheduler, error) {
 	if err := c.Check(); err != nil {
 		return nil, fmt.Errorf("scheduler: %w", err)
 	}
-	s := &Scheduler{cfg: c, freed: make(chan struct{}, 1), opened: make(chan struct{}, 1), promoted: make(chan struct{}, 1), lookAtRuns: make(chan struct{}, 1), running: map[int64]*running{}, pace: rand.Float64, shares: newShares(c.Reserve)}
+	s := &Scheduler{cfg: c, freed: make(chan struct{}, 1), opened: make(chan struct{}, 1), promoted: make(chan struct{}, 1), lookAtRuns: make(chan struct{}, 1), reachable: make(chan struct{}, 1), running: map[int64]*running{}, pace: rand.Float64, shares: newShares(c.Reserve)}
 	for t := range c.Executors {
 		s.types = append(s.types, t)
 	}

@@ -57,6 +57,11 @@ func TestJudgementSaysWhatHoldsARun(t *testing.T) {
 		at    string // from now on
 		want  map[int64]string
 	}{
+		"waves that are not open": {
+			given: `INSERT INTO rowrun.plan (name) VALUES ('p'); ` + ofPlan + `(1, 1, 'NOOP', NULL, NULL, false), (2, 1, 'NOOP', 'a', '1', false), (3, 1, 'NOOP', NULL, NULL, false);
+				SELECT rowrun.add_waves(1, '[{"tasks": [1]}, {"tasks": [2]}]'); UPDATE rowrun.plan_wave SET opened_at = now() WHERE wave = 1; ` + runs,
+			want: map[int64]string{1: "OPEN", 2: "DEPENDENCY", 3: "OPEN"},
+		},
 		"nothing":                    {given: task + `(1, 'NOOP', 'a', '1', false); ` + runs, want: map[int64]string{1: "OPEN"}},
 		"RUN_AT":                     {given: task + `(1, 'NOOP', 'a', '1', false); ` + runs + `; ` + later, want: map[int64]string{1: "RUN_AT"}},
 		"time has come":              {given: task + `(1, 'NOOP', 'a', '1', false); ` + runs + `; ` + later, at: elapsed, want: map[int64]string{1: "OPEN"}},

@@ -73,6 +73,8 @@ type Apply struct {
 	Make, Change []int
 	// Run are those that get a run: of the ones that are made, changed, or were never run.
 	Run []int
+	// Waves are those of tasks that are made; one that is in none waits for none.
+	Waves []WantedWave
 }
 
 // ErrDryRun ends ApplyPlan before it changes anything.
@@ -111,6 +113,9 @@ func (s *Store) ApplyPlan(ctx context.Context, wanted WantedPlan, decide func(Ap
 			}
 		}
 		if err := a.write(ctx, todo); err != nil {
+			return err
+		}
+		if err := a.addWaves(ctx, todo.Waves); err != nil {
 			return err
 		}
 		runs, err = a.run(ctx, todo.Run)

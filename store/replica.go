@@ -61,6 +61,29 @@ func bounds(m map[string]int) map[string]int {
 	return m
 }
 
+// AnnounceDatabases says which target databases a replica reaches from now on, the engines of those that are not PostgreSQL, and why
+// others are set aside.
+func (s *Store) AnnounceDatabases(ctx context.Context, replicaID string, databases []string, engines, aside map[string]string) error {
+	if engines == nil {
+		engines = map[string]string{}
+	}
+	if aside == nil {
+		aside = map[string]string{}
+	}
+	if _, err := s.pool.Exec(ctx, statement("announce_databases"), replicaID, list(databases), engines, aside); err != nil {
+		return fmt.Errorf("say which databases are reached: %w", err)
+	}
+	return nil
+}
+
+// SetAside is a target database that a live replica knows and can't reach.
+type SetAside struct{ Database, Replica, Why string }
+
+// SetAside reads which target databases live replicas can't reach, the first 100.
+func (s *Store) SetAside(ctx context.Context) ([]SetAside, error) {
+	return collect(ctx, s, "read what is set aside", statement("doctor_set_aside"), pgx.RowToStructByPos[SetAside])
+}
+
 // list keeps an empty list from being written as NULL.
 func list(s []string) []string {
 	if s == nil {

@@ -30,6 +30,8 @@ type Config struct {
 	Targets map[string]Target
 	// Deployment is required: the uuid of the deployment, which keeps the ledger rows of two deployments with one target apart.
 	Deployment string
+	// Unreachable, where not nil, is told that a run could not connect to a target.
+	Unreachable func(name string, err error)
 	// Log gets what a person who runs the sidecar should know. Default: nothing is logged.
 	Log zerolog.Logger
 }
@@ -40,33 +42,44 @@ type target struct {
 	engine           engine
 	lockTimeout      time.Duration
 	statementTimeout time.Duration
+	unreachable      func(name string, err error) // may be nil
 }
 
 // Executor executes SQL tasks. It holds no connection between runs.
 type Executor struct {
-	targets    map[string]*target
-	deployment atomic.Pointer[string]
-	log        zerolog.Logger
+	targets     atomic.Pointer[map[string]*target]
+	deployment  atomic.Pointer[string]
+	unreachable func(name string, err error)
+	log         zerolog.Logger
 }
 
 // New returns the executor for SQL tasks; its Migrate returns the one for DATABASE_MIGRATE. It connects to nothing. An error names
 // the target but never its URL.
 func New(c Config) (*Executor, error) {
-	x := &Executor{targets: make(map[string]*target, len(c.Targets)), log: c.Log}
+	x := &Executor{unreachable: c.Unreachable, log: c.Log}
 	if err := x.SetDeployment(c.Deployment); err != nil {
 		return nil, err
 	}
-	for name, t := range c.Targets {
+	return x, x.SetTargets(c.Targets)
+}
+
+// SetTargets gives the executor other targets, for runs that begin after it. Where one is refused nothing changes; the error names it
+// but never its URL.
+func (x *Executor) SetTargets(targets map[string]Target) error {
+	all := make(map[string]*target, len(targets))
+	for name, t := range targets {
 		if name == "" {
-			return nil, errors.New("dbexec: a target database has no name")
+			return errors.New("dbexec: a target database has no name")
 		}
 		known, err := newTarget(name, t)
 		if err != nil {
-			return nil, fmt.Errorf("dbexec: database %q: %w", name, err)
+			return fmt.Errorf("dbexec: database %q: %w", name, err)
 		}
-		x.targets[name] = known
+		known.unreachable = x.unreachable
+		all[name] = known
 	}
-	return x, nil
+	x.targets.Store(&all)
+	return nil
 }
 
 func newTarget(name string, t Target) (*target, error) {
@@ -112,4 +125,4 @@ func (x *Executor) SetDeployment(deployment string) error {
 }
 
 // Databases returns the names of the targets, sorted.
-func (x *Executor) Databases() []string { return slices.Sorted(maps.Keys(x.targets)) }
+func (x *Executor) Databases() []string { return slices.Sorted(maps.Keys(*x.targets.Load())) }

@@ -213,10 +213,13 @@ func (s *session) leave(ctx context.Context) {
 
 // open connects to the target.
 func (t *target) open(ctx context.Context, label string) (*session, error) {
-	ctx, cancel := context.WithTimeout(ctx, connectLimit)
+	connecting, cancel := context.WithTimeout(ctx, connectLimit)
 	defer cancel()
-	s, err := t.engine.connect(ctx, t, label)
+	s, err := t.engine.connect(connecting, t, label)
 	if err != nil {
+		if t.unreachable != nil && ctx.Err() == nil {
+			t.unreachable(t.name, inWords(t.engine, err))
+		}
 		return nil, fmt.Errorf("connect to database %q: %w", t.name, err)
 	}
 	return s, nil

@@ -55,6 +55,7 @@ type session struct {
 
 // open connects to the target under an application_name. onNotice may be nil.
 func (t *target) open(ctx context.Context, name string, onNotice func(*pgconn.Notice)) (*session, error) {
+	asked := ctx
 	ctx, cancel := context.WithTimeout(ctx, connectLimit)
 	defer cancel()
 	config := t.conn.Copy()
@@ -73,6 +74,9 @@ func (t *target) open(ctx context.Context, name string, onNotice func(*pgconn.No
 		// The outer error names the login and the database behind the target's name.
 		if outer, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 			err = outer.Unwrap()
+		}
+		if t.unreachable != nil && asked.Err() == nil {
+			t.unreachable(t.name, err)
 		}
 		return nil, fmt.Errorf("connect to database %q: %w", t.name, err)
 	}

@@ -27,6 +27,7 @@ SELECT EXISTS (SELECT FROM me),
            ORDER BY r.plan_id, r.priority DESC, r.run_at, r.id LIMIT 1) IS TRUE
        OR (SELECT true FROM rowrun.task_run r WHERE r.status = 'PENDING' AND r.cause = 'DATABASE'
            ORDER BY r.database_id, r.version_key LIMIT 1) IS TRUE
+       OR (SELECT true FROM rowrun.plan_wave w WHERE w.opened_at IS NULL AND w.opens_at IS NOT NULL AND w.opens_at <= now.t ORDER BY w.opens_at LIMIT 1) IS TRUE
        OR (SELECT true FROM rowrun.run_after w WHERE w.open ORDER BY w.run_id LIMIT 1) IS TRUE
        OR (SELECT true FROM rowrun.task_run r WHERE r.limit_wait IS NOT NULL AND r.status IN ('PENDING', 'AVAILABLE')
            ORDER BY r.limit_wait, r.status LIMIT 1) IS TRUE

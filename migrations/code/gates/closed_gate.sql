@@ -13,6 +13,8 @@ BEGIN ATOMIC
     SELECT CASE WHEN r.after IS NOT NULL AND NOT k.skipped AND rowrun.awaits_runs(r.id) THEN 'DEPENDENCY'
                 WHEN r.run_at > t THEN 'RUN_AT' ELSE coalesce(rowrun.own_cause(k, r.missed_at, t), CASE
         WHEN r.plan_id IS NOT NULL AND EXISTS (SELECT FROM rowrun.unmet_dependency d WHERE d.task_id = r.task_id) THEN 'DEPENDENCY'
+        WHEN k.wave IS NOT NULL AND EXISTS (SELECT FROM rowrun.plan_wave w WHERE w.plan_id = r.plan_id AND w.wave = k.wave AND w.opened_at IS NULL)
+        THEN 'DEPENDENCY'
         WHEN r.version_key IS NOT NULL AND (
             EXISTS (SELECT FROM rowrun.task_run u WHERE u.database_id = r.database_id
                     AND u.version_key < r.version_key AND u.status = 'PENDING')

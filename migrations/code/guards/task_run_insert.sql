@@ -115,7 +115,7 @@ DECLARE
     current_round integer;
     depends boolean; marked boolean;
 BEGIN
-    SELECT k.type, k.queue, k.database_id, k.version, k.version_key, k.sequential, k.priority, k.aging, k.plan_id,
+    SELECT k.type, k.queue, k.database_id, k.version, k.version_key, k.sequential, k.priority, k.aging, k.plan_id, k.wave,
            nullif(k.retention IS NOT NULL OR k.retention_by_status IS NOT NULL, false) AS own_retention, k.paused OR k.skipped AS stopped
     INTO t FROM rowrun.task k WHERE k.id = NEW.task_id;
     IF NOT FOUND THEN
@@ -206,7 +206,7 @@ BEGIN
         NEW.status := 'AVAILABLE';
         NEW.available_at := at;
         NEW.cause := 'UNTOLD';
-    ELSIF t.plan_id IS NOT NULL AND t.database_id IS NULL AND NEW.run_at <= at AND NOT depends THEN
+    ELSIF t.plan_id IS NOT NULL AND t.database_id IS NULL AND NEW.run_at <= at AND NOT depends AND t.wave IS NULL THEN
         -- Most likely only its plan holds it, which the pass looks at; the other gates are asked when its turn comes.
         NEW.cause := 'PLAN';
         IF marked IS NOT TRUE THEN

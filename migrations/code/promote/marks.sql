@@ -45,6 +45,10 @@ BEGIN
     more := taken = most;
     IF sweep OR cardinality(plans) > 0 THEN
         PERFORM rowrun.settle_plans(plans, rounds, sweep);
+        -- One look at an empty index where there are no waves.
+        IF (SELECT true FROM plan_wave w WHERE w.opened_at IS NULL LIMIT 1) THEN
+            more := rowrun.advance_waves(plans, sweep) OR more;
+        END IF;
     END IF;
     IF cardinality(gates) > 0 THEN
         -- The sequential runs of these plans hold others back on their databases, or no more.

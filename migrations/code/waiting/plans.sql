@@ -96,6 +96,7 @@ BEGIN
             detail := jsonb_build_object('plan_id', r.plan_id, 'parallel_limit', plan.parallel_limit, 'run_ids', plan.run_ids);
             RETURN NEXT;
         END IF;
+        RETURN QUERY SELECT r.id, w.cause, w.message, w.detail FROM rowrun.closed_wave(r.task_id) w;
         SELECT * INTO tasks FROM rowrun.tasks_ahead(r.task_id);
         IF tasks.total > 0 THEN
             IF first_of IS DISTINCT FROM tasks.first_id THEN

@@ -30,7 +30,7 @@ func (d *doctor) checks() (first, ofSchema []check) {
 		{"privileges", d.checkPrivileges, []string{"doctor_privileges"}},
 		{"role", d.checkRole, []string{"doctor_role"}},
 		{"attached", d.checkAttachments, []string{"doctor_attachments"}},
-		{"target", d.checkTargets, []string{"doctor_server_start", "doctor_target"}},
+		{"target", d.checkTargets, []string{"doctor_server_start", "doctor_target", "doctor_set_aside"}},
 		{"drift", d.checkDrift, nil},
 		{"sequence", d.checkSequences, []string{"doctor_identities"}},
 		{"settings", d.checkTraps, []string{"doctor_traps"}},

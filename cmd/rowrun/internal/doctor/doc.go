@@ -10,6 +10,7 @@
 //	schema.go       version, privileges, drift, sequences
 //	deployment.go   copies of a database
 //	role.go         what the sidecar's role may do too much, code of others, target databases
+//	fleet.go        target databases that live replicas can not reach
 //	settings.go     settings that fail in silence
 //	upkeep.go       vacuum, snapshots, slots
 //	replicas.go     replicas, runs that none of them takes, locks that they go without

@@ -71,6 +71,9 @@ func (d *doctor) checkTargets(ctx context.Context) error {
 		d.add("target", Note, "the target databases were not looked at: "+database.InWords(err).Error(), "rowrun doctor --config FILE  # the one that the sidecars have")
 		return nil
 	}
+	if err := d.checkSetAside(ctx); err != nil {
+		return err
+	}
 	for _, name := range slices.Sorted(maps.Keys(file.Databases)) {
 		known, err := file.Databases[name].Resolve("databases."+name, d.Lookup)
 		if err != nil {

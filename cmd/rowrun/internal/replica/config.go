@@ -321,8 +321,8 @@ func (c *Config) ValidateTypes() error {
 		configured  bool
 	}{
 		{"NOOP", "", true},
-		{"SQL", "databases in the file of --config", len(c.File.Databases) > 0},
-		{"DATABASE_MIGRATE", "databases in the file of --config", len(c.File.Databases) > 0},
+		{"SQL", "databases in the file of --config", len(c.File.Databases)+len(c.File.DatabasesFrom) > 0},
+		{"DATABASE_MIGRATE", "databases in the file of --config", len(c.File.Databases)+len(c.File.DatabasesFrom) > 0},
 		{"HTTP", "--app-url", c.AppURL != ""},
 		{"COMMAND", "commands in the file of --config", len(c.File.Commands) > 0},
 	}

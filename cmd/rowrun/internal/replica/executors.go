@@ -2,7 +2,7 @@ package replica
 
 import (
 	"errors"
-	"maps"
+	"fmt"
 	"slices"
 	"time"
 
@@ -25,6 +25,8 @@ type executors struct {
 	sql                 *sqlexec.Executor  // nil before addSQL
 	others              *dbexec.Executor   // of targets that are not PostgreSQL; nil before addSQL
 	engines             map[string]string  // of targets that are not PostgreSQL, by name
+	named               *engineNames       // the same, for runs
+	fleet               *fleet             // nil: targets are what databases says
 }
 
 // newExecutors makes those that need no database; what they refuse is wrong use.
@@ -59,17 +61,47 @@ func newExecutors(c *Config) (*executors, error) {
 
 // addSQL makes those that mark their work in the targets with the deployment.
 func (x *executors) addSQL(c *Config, deployment string, log zerolog.Logger) error {
+	if len(c.File.DatabasesFrom) > 0 && !c.Admin() {
+		x.fleet = newFleet(c, log)
+		x.fleet.use = x.setTargets
+	}
+	unreachable := func(name string, err error) {
+		if x.fleet != nil {
+			x.fleet.unreachable(name, err)
+		}
+	}
+	var err error
+	if x.sql, err = sqlexec.New(sqlexec.Config{Deployment: deployment, Unreachable: unreachable, Log: log}); err != nil {
+		return cli.Usagef("--config %s: %w", c.ConfigPath, err)
+	}
+	if x.others, err = dbexec.New(dbexec.Config{Deployment: deployment, Unreachable: unreachable, Log: log}); err != nil {
+		return cli.Usagef("--config %s: %w", c.ConfigPath, err)
+	}
+	x.named = &engineNames{}
+	if err := x.setTargets(c.File.Databases); err != nil {
+		return cli.Usagef("--config %s: %w", c.ConfigPath, err)
+	}
+	x.engines = enginesOf(c.File.Databases)
+	if slices.Contains(c.Types, "SQL") {
+		x.byType["SQL"], x.databases = byEngine{x.sql, x.others, x.named}, names(c.File.Databases)
+	}
+	if slices.Contains(c.Types, "DATABASE_MIGRATE") {
+		x.byType["DATABASE_MIGRATE"], x.databases = byEngine{x.sql.Migrate(), x.others.Migrate(), x.named}, names(c.File.Databases)
+	}
+	return nil
+}
+
+// setTargets has runs that begin from now on find these targets.
+func (x *executors) setTargets(all map[string]FileDatabase) error {
 	targets, others := map[string]sqlexec.Target{}, map[string]dbexec.Target{}
-	x.engines = map[string]string{}
 	named := map[string]bool{}
-	for name, database := range c.File.Databases {
+	for name, database := range all {
 		engine, err := database.Engine()
 		if err != nil {
-			return cli.Usagef("--config %s: databases.%s: %w", c.ConfigPath, name, err)
+			return fmt.Errorf("databases.%s: %w", name, err)
 		}
 		if engine != dbexec.PostgreSQL {
 			others[name], named[name] = database.target(engine), true
-			x.engines[name] = string(engine)
 			continue
 		}
 		targets[name] = sqlexec.Target{
@@ -78,23 +110,26 @@ func (x *executors) addSQL(c *Config, deployment string, log zerolog.Logger) err
 			StatementTimeout: time.Duration(database.StatementTimeout),
 		}
 	}
-	sql, err := sqlexec.New(sqlexec.Config{Targets: targets, Deployment: deployment, Log: log})
-	if err != nil {
-		return cli.Usagef("--config %s: %w", c.ConfigPath, err)
+	if err := x.sql.SetTargets(targets); err != nil {
+		return err
 	}
-	other, err := dbexec.New(dbexec.Config{Targets: others, Deployment: deployment, Log: log})
-	if err != nil {
-		return cli.Usagef("--config %s: %w", c.ConfigPath, err)
+	if err := x.others.SetTargets(others); err != nil {
+		return err
 	}
-	x.sql, x.others = sql, other
-	names := slices.Sorted(maps.Keys(c.File.Databases))
-	if slices.Contains(c.Types, "SQL") {
-		x.byType["SQL"], x.databases = byEngine{sql, other, named}, names
-	}
-	if slices.Contains(c.Types, "DATABASE_MIGRATE") {
-		x.byType["DATABASE_MIGRATE"], x.databases = byEngine{sql.Migrate(), other.Migrate(), named}, names
-	}
+	x.named.names.Store(&named)
 	return nil
+}
+
+// enginesOf are those of targets that are not PostgreSQL, by name.
+func enginesOf(targets map[string]FileDatabase) map[string]string {
+	engines := map[string]string{}
+	for name, target := range targets {
+		if !target.IsPostgreSQL() {
+			engine, _ := target.Engine()
+			engines[name] = string(engine)
+		}
+	}
+	return engines
 }
 
 // setDeployment gives those that mark their work another deployment's uuid.

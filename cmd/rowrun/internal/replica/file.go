@@ -22,6 +22,8 @@ import (
 type File struct {
 	// Databases are the targets that SQL and DATABASE_MIGRATE tasks name in database_id.
 	Databases map[string]FileDatabase `yaml:"databases"`
+	// DatabasesFrom are places where more of them come from.
+	DatabasesFrom []FleetSource `yaml:"databases_from"`
 	// Commands are what COMMAND tasks may run, by name.
 	Commands map[string]fileCommand `yaml:"commands"`
 	// Types are what this replica allows runs of a type, whoever's executor runs them.
@@ -36,6 +38,8 @@ type FileDatabase struct {
 	Kind             string       `yaml:"engine"`
 	LockTimeout      FileDuration `yaml:"lock_timeout"`
 	StatementTimeout FileDuration `yaml:"statement_timeout"`
+	// Labels are what plan apply --to chooses by.
+	Labels map[string]string `yaml:"labels"`
 }
 
 // fileCommand is one program: never a shell line.
@@ -84,6 +88,11 @@ func ReadFile(path string) (File, error) {
 			return config, cli.Usagef("--config %s: databases.%s.url is missing; accepted: %s; or mysql://…, mariadb://…, sqlite:/path", path, name, database.URLForm)
 		}
 	}
+	for i := range config.DatabasesFrom {
+		if err := config.DatabasesFrom[i].check(); err != nil {
+			return config, cli.Usagef("--config %s: databases_from[%d]: %w", path, i, err)
+		}
+	}
 	for name, command := range config.Commands {
 		if name == "" || command.Path == "" {
 			return config, cli.Usagef("--config %s: commands.%s.path is missing; accepted: an absolute path", path, name)
@@ -115,6 +124,13 @@ func (c *File) Resolve(lookup func(string) (string, bool)) error {
 		}
 		c.Databases[name] = resolved
 	}
+	for i, source := range c.DatabasesFrom {
+		resolved, err := source.resolve(fmt.Sprintf("databases_from[%d]", i), lookup)
+		if err != nil {
+			return err
+		}
+		c.DatabasesFrom[i] = resolved
+	}
 	return nil
 }
 
@@ -124,7 +140,7 @@ func (c *File) Resolve(lookup func(string) (string, bool)) error {
 // UnmarshalYAML refuses keys that are not accepted.
 func (c *File) UnmarshalYAML(node *yaml.Node) error {
 	type plain File
-	if err := onlyKeys(node, "databases", "commands", "types", "webhook_secrets"); err != nil {
+	if err := onlyKeys(node, "databases", "databases_from", "commands", "types", "webhook_secrets"); err != nil {
 		return err
 	}
 	return node.Decode((*plain)(c))
@@ -133,7 +149,7 @@ func (c *File) UnmarshalYAML(node *yaml.Node) error {
 // UnmarshalYAML refuses keys that are not accepted.
 func (d *FileDatabase) UnmarshalYAML(node *yaml.Node) error {
 	type plain FileDatabase
-	if err := onlyKeys(node, "url", "engine", "lock_timeout", "statement_timeout"); err != nil {
+	if err := onlyKeys(node, "url", "engine", "lock_timeout", "statement_timeout", "labels"); err != nil {
 		return err
 	}
 	return node.Decode((*plain)(d))

@@ -52,7 +52,7 @@ func TestEmptyFileIsAccepted(t *testing.T) {
 func TestWrongFileIsWrongUse(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, text, says string }{
-		{"unknown key", "database: {}", `line 1: unknown key "database"; accepted: databases, commands, types, webhook_secrets`},
+		{"unknown key", "database: {}", `line 1: unknown key "database"; accepted: databases, databases_from, commands, types, webhook_secrets`},
 		{"unknown key of a target", "databases:\n  a:\n    url: x\n    lock-timeout: 1s", `line 4: unknown key "lock-timeout"; accepted: url, engine, lock_timeout, statement_timeout`},
 		{"unknown key of a command", "commands: {a: {path: /x, shell: y}}", `unknown key "shell"; accepted: path, args, types, env, dir`},
 		{"bad duration", "databases: {a: {url: x, lock_timeout: 5}}", `line 1: "5" is not accepted; accepted: a duration`},
@@ -66,7 +66,7 @@ func TestWrongFileIsWrongUse(t *testing.T) {
 		{"a type about which nothing is said", "types: {REPORT: }", "types.REPORT says nothing; accepted: concurrency, timeout"},
 		{"a type without a name", "types: {'': {concurrency: 1}}", "types: a name is empty"},
 		{"null target", "databases: {a: }", "databases.a.url is missing"},
-		{"a list", "[1, 2]", "a mapping is expected here, with the keys databases, commands, types, webhook_secrets"},
+		{"a list", "[1, 2]", "a mapping is expected here, with the keys databases, databases_from, commands, types, webhook_secrets"},
 		{"twice", "commands: {}\ncommands: {}", "already defined"},
 		{"two documents", "commands: {}\n---\ncommands: {}", "a second one follows"},
 		{"no YAML", "\t{", "found character that cannot start any token"},

@@ -3,6 +3,7 @@ package replica
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
@@ -67,11 +68,16 @@ func (d FileDatabase) Look(ctx context.Context) (TargetFacts, error) {
 // byEngine hands a run to the executor of its database's engine. One whose database isn't known goes to PostgreSQL's, which says so.
 type byEngine struct {
 	postgresql, others scheduler.Executor
-	names              map[string]bool // of the others
+	named              *engineNames
+}
+
+// engineNames are the names of targets that are not PostgreSQL.
+type engineNames struct {
+	names atomic.Pointer[map[string]bool]
 }
 
 func (e byEngine) Execute(ctx context.Context, run *scheduler.Run) (scheduler.Result, error) {
-	if e.names[run.DatabaseID] {
+	if (*e.named.names.Load())[run.DatabaseID] {
 		return e.others.Execute(ctx, run)
 	}
 	return e.postgresql.Execute(ctx, run)

@@ -58,7 +58,8 @@ func TestTargetsRunsGoToTheExecutorOfTheirEngine(t *testing.T) {
 			return scheduler.Result{}, errors.New(name)
 		})
 	}
-	e := byEngine{postgresql: named("postgresql"), others: named("others"), names: map[string]bool{"shop": true}}
+	e := byEngine{postgresql: named("postgresql"), others: named("others"), named: &engineNames{}}
+	e.named.names.Store(&map[string]bool{"shop": true})
 	for database, want := range map[string]string{"shop": "others", "orders": "postgresql", "": "postgresql"} {
 		_, err := e.Execute(t.Context(), &scheduler.Run{DatabaseID: database})
 		require.EqualError(t, err, want)

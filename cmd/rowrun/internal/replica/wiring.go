@@ -144,12 +144,24 @@ func (r *replica) makeScheduler() (err error) {
 	}
 	if c.Wake == "poll" {
 		r.scheduler, err = scheduler.New(config)
+		r.makeFleet()
 		return err
 	}
 	var unsubscribe func()
 	r.scheduler, unsubscribe, err = wake.Scheduler(r.hub, config)
 	r.unsubscribes = append(r.unsubscribes, unsubscribe)
+	r.makeFleet()
 	return err
+}
+
+// makeFleet has the scheduler follow the targets of databases_from.
+func (r *replica) makeFleet() {
+	if r.executors.fleet == nil {
+		return
+	}
+	r.executors.fleet.announce = func(reached map[string]FileDatabase, aside map[string]string) {
+		r.scheduler.SetDatabases(names(reached), enginesOf(reached), aside)
+	}
 }
 
 // identified: the deployment that the work in the targets is marked with may change while a replica lives.
@@ -183,6 +195,9 @@ func (r *replica) makeWaking() error {
 		DeafText: ", and this replica writes no stream; set --direct-url to the server itself", Log: r.log,
 	}
 	r.support = []part{r.listener, r.metrics, r.waking}
+	if r.executors.fleet != nil {
+		r.support = append(r.support, r.executors.fleet)
+	}
 	return nil
 }
 
