@@ -51,8 +51,10 @@ func TestAFunctionWithOtherArgumentsIsRenamed(t *testing.T) {
 			up(t, url, files("2", strings.Replace(two, "+ b", "- b", 1)))
 			up(t, url, files("2", three))
 			require.Equal(t, 3, ask[int](t, conn, "SELECT rowrun.g()"))
-			require.Equal(t, []string{"rowrun.f(integer,integer,integer)", "rowrun.f_before_release_2(integer)", "rowrun.f_before_release_2(integer,integer)",
-				"rowrun.f_before_release_2(integer,integer,integer)"}, ask[[]string](t, conn, functions), "other builds of the same release")
+			require.Equal(t, []string{
+				"rowrun.f(integer,integer,integer)", "rowrun.f_before_release_2(integer)", "rowrun.f_before_release_2(integer,integer)",
+				"rowrun.f_before_release_2(integer,integer,integer)",
+			}, ask[[]string](t, conn, functions), "other builds of the same release")
 
 			_, err := migrations.Up(t.Context(), migrations.Config{URL: url, FS: files("3", three)})
 			require.ErrorContains(t, err, "drop it, run `rowrun migrate up`")
