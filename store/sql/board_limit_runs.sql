@@ -2,7 +2,7 @@
 -- The runs that take places of a limit with a key, and those that wait for one, in the order of promotion.
 -- $1 text: limit
 -- $2 text: key; '': the limit has none
--- $3 integer: how many of each at most
+-- $3 bigint: how many of each at most
 -- Returns: run ids that hold places, run ids that wait
 WITH k AS MATERIALIZED (
     SELECT c.id || ':' || $2 AS limit_key FROM rowrun.concurrency_limit c WHERE c.name = $1

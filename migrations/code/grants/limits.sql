@@ -9,7 +9,7 @@ REVOKE ALL ON FUNCTION rowrun.mark_limited(text, boolean), rowrun.concurrency_li
     rowrun.take_limits(bigint[], timestamptz), rowrun.redraw_limits(bigint[]), rowrun.free_limits(bigint[]), rowrun.adopt_limits(), rowrun.tidy_limits(),
     rowrun.reopen_available(text[], timestamptz), rowrun.put_limited_aside(bigint[]), rowrun.write_limit_waits(bigint[], text[]),
     rowrun.note_turns(text[], timestamptz), rowrun.choose_turns_of(bigint, bigint, timestamptz), rowrun.choose_turns(timestamptz, integer),
-    rowrun.take_turns(bigint[]), rowrun.follow_turns(bigint[]),
+    rowrun.take_turns(bigint[]), rowrun.follow_turns(bigint[], bigint[]),
     rowrun.follow_limits(text[], text[]), rowrun.admit_available(bigint[], bigint, text[], bigint[], integer[], integer[]), rowrun.admit_for_worker(text[], integer, integer),
     rowrun.claim_available(rowrun.claim_request, bigint, bigint, bigint[], double precision[], integer[], integer[]),
     rowrun.within_bounds(bigint[], bigint, text[], bigint[], integer[], integer[], bigint) FROM PUBLIC;
@@ -18,7 +18,7 @@ GRANT EXECUTE ON FUNCTION rowrun.delete_limit(text) TO rowrun_operator;
 GRANT EXECUTE ON FUNCTION rowrun.take_limits(bigint[], timestamptz), rowrun.redraw_limits(bigint[]), rowrun.free_limits(bigint[]), rowrun.adopt_limits(), rowrun.tidy_limits(),
     rowrun.reopen_available(text[], timestamptz), rowrun.put_limited_aside(bigint[]), rowrun.write_limit_waits(bigint[], text[]),
     rowrun.note_turns(text[], timestamptz), rowrun.choose_turns_of(bigint, bigint, timestamptz), rowrun.choose_turns(timestamptz, integer),
-    rowrun.take_turns(bigint[]), rowrun.follow_turns(bigint[]),
+    rowrun.take_turns(bigint[]), rowrun.follow_turns(bigint[], bigint[]),
     rowrun.follow_limits(text[], text[]), rowrun.admit_available(bigint[], bigint, text[], bigint[], integer[], integer[]),
     rowrun.claim_available(rowrun.claim_request, bigint, bigint, bigint[], double precision[], integer[], integer[]),
     rowrun.within_bounds(bigint[], bigint, text[], bigint[], integer[], integer[], bigint) TO rowrun_replica;

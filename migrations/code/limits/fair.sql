@@ -234,9 +234,10 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION rowrun.take_turns(bigint[]) IS 'Internal: charges the keys of runs that were promoted.';
 
--- What follows from a pass: where there is room and somebody waits, another one looks. At once, where this one hasn't looked (chosen NULL), or
--- some of those that it has chosen don't wait any more; otherwise something else holds those whose turn it is, and it does in some ms.
-CREATE OR REPLACE FUNCTION rowrun.follow_turns(chosen bigint[], OUT more boolean, OUT next_ms double precision) LANGUAGE plpgsql
+-- What follows from a pass: where there is room and somebody waits, another one looks. At once, where this one hasn't looked (chosen NULL),
+-- some of those that it has chosen don't wait any more, or some that it has held were not among those that it chose from; otherwise
+-- something else holds those whose turn it is, and it does in some ms.
+CREATE OR REPLACE FUNCTION rowrun.follow_turns(chosen bigint[], held bigint[], OUT more boolean, OUT next_ms double precision) LANGUAGE plpgsql
     SET jit = off
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
@@ -251,7 +252,8 @@ BEGIN
     IF open_id IS NULL THEN
         RETURN;
     END IF;
-    IF chosen IS NULL OR EXISTS (SELECT FROM unnest(chosen) i(id) LEFT JOIN task_run r ON r.id = i.id WHERE r.limit_wait IS NULL) THEN
+    IF chosen IS NULL OR EXISTS (SELECT FROM unnest(chosen) i(id) LEFT JOIN task_run r ON r.id = i.id WHERE r.limit_wait IS NULL)
+        OR EXISTS (SELECT FROM unnest(held) i(id) JOIN task_run r ON r.id = i.id WHERE i.id <> ALL (chosen) AND starts_with(r.limit_wait, open_id || ':')) THEN
         INSERT INTO gate_mark (kind, limit_key) VALUES ('LIMIT', open_id || ':');
         more := true;
         RETURN;
@@ -264,7 +266,7 @@ BEGIN
     next_ms := 200;
     UPDATE task_run r SET judge_at = t + interval '200 ms', prev_status = NULL WHERE r.id = first_id AND (r.judge_at > t) IS NOT TRUE;
 END $$;
-COMMENT ON FUNCTION rowrun.follow_turns(bigint[]) IS 'Internal: what follows from a pass for the turns.';
+COMMENT ON FUNCTION rowrun.follow_turns(bigint[], bigint[]) IS 'Internal: what follows from a pass for the turns.';
 
 -- AVAILABLE runs that a claim may take, those of FAIR limits in the order of their turns: within a priority they stand together where the
 -- oldest of them does. At most as many of these are AVAILABLE as there are slots, and any of them may be first. Queues NULL: any.

@@ -39,6 +39,7 @@ DECLARE
     limit_keys text[];
     full_keys text[];
     turn record;
+    held bigint[];
 BEGIN
     promoted := 0;
     busy := false;
@@ -81,10 +82,11 @@ BEGIN
         full_keys := verdicts.full_keys;
         IF 'LIMIT' = ANY (verdicts.causes) THEN
             PERFORM note_turns(verdicts.waits, clock_timestamp());
+            held := ARRAY(SELECT v.id FROM unnest(verdicts.ids, verdicts.causes) v(id, cause) WHERE v.cause = 'LIMIT');
         END IF;
     END IF;
     IF limit_keys <> '{}' THEN
-        turn := follow_turns(found_runs.turns);
+        turn := follow_turns(found_runs.turns, held);
         next_ms := least(next_ms, turn.next_ms);
         more := more OR turn.more;
         step := follow_limits(limit_keys, full_keys);
