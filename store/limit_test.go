@@ -153,6 +153,19 @@ func TestALimitThatIsRaisedOrDeletedLetsGo(t *testing.T) {
 	require.Len(t, work(t, s, 20).Claims, 1)
 }
 
+// A run with a limit becomes AVAILABLE for a replica that can take it. Without the limit it waits for none.
+func TestADeletedLimitNeedsNoReplica(t *testing.T) {
+	t.Parallel()
+	conn, s, task := limitedTask(t, `INSERT INTO rowrun.concurrency_limit (name, type, max_running) VALUES ('one', 'NOBODY', 1)`)
+	exec(t, conn, `UPDATE rowrun.task SET type = 'NOBODY' WHERE id = $1`, task)
+	exec(t, conn, `INSERT INTO rowrun.task_run (task_id) SELECT $1 FROM generate_series(1, 3)`, task)
+	require.Empty(t, work(t, s, 20).Claims)
+	require.Equal(t, 1, query[int](t, conn, `SELECT count(*) FROM rowrun.task_run WHERE status = 'PENDING' AND cause = 'NO_REPLICA'`), "the first of the key")
+	exec(t, conn, `SELECT rowrun.delete_limit('one')`)
+	require.Empty(t, work(t, s, 20).Claims)
+	require.Equal(t, map[string]int{"AVAILABLE": 3}, statusCounts(t, conn))
+}
+
 // A rate lets the burst go, then one for each token, and the pass says when the next one comes.
 func TestARateGivesTokensByTheDatabasesClock(t *testing.T) {
 	t.Parallel()

@@ -66,10 +66,19 @@ BEGIN
         END IF;
     END IF;
     IF TG_OP <> 'INSERT' THEN
-        INSERT INTO gate_mark (kind, limit_key) SELECT 'LIMIT', w.limit_key FROM limit_waits() w WHERE starts_with(w.limit_key, OLD.id || ':');
+        -- A run of this limit and of a FAIR one waits along the key of that.
+        INSERT INTO gate_mark (kind, limit_key)
+        SELECT 'LIMIT', w.limit_key FROM limit_waits() w WHERE starts_with(w.limit_key, OLD.id || ':')
+        UNION ALL
+        SELECT 'LIMIT', l.id || ':' FROM concurrency_limit l WHERE l.share = 'FAIR' AND l.id <> OLD.id;
         IF TG_OP = 'DELETE' OR NEW.id IS DISTINCT FROM OLD.id THEN
             DELETE FROM limit_holder h WHERE starts_with(h.limit_key, OLD.id || ':');
             DELETE FROM limit_bucket b WHERE starts_with(b.limit_key, OLD.id || ':');
+            -- Without a limit a run needs no replica to become AVAILABLE, but for its database's sake.
+            INSERT INTO gate_mark (kind, run_id)
+            SELECT 'RUN', r.id FROM task_run r
+            WHERE r.status = 'PENDING' AND r.cause = 'NO_REPLICA' AND r.database_id IS NULL
+              AND (OLD.type IS NULL OR r.type = OLD.type) AND (OLD.queue IS NULL OR r.queue = OLD.queue);
         END IF;
         IF TG_OP = 'DELETE' OR NEW.id IS DISTINCT FROM OLD.id OR NEW.share IS DISTINCT FROM OLD.share THEN
             UPDATE limit_holder h SET share_id = NULL, turn = NULL WHERE h.share_id = OLD.id;

@@ -74,23 +74,32 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION rowrun.put_limited_aside(bigint[]) IS 'Internal: runs that a limit applies to wait for its mark; the others.';
 
--- Writes which key PENDING runs wait for, that the caller holds.
-CREATE OR REPLACE FUNCTION rowrun.write_limit_waits(run_ids bigint[], waits text[]) RETURNS void LANGUAGE plpgsql
+-- Writes which key PENDING runs wait for, that the caller holds. causes are the verdicts on all that was judged with them.
+CREATE OR REPLACE FUNCTION rowrun.write_limit_waits(run_ids bigint[], waits text[], causes text[]) RETURNS void LANGUAGE plpgsql
     SET jit = off
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
+DECLARE
+    crowded_databases text[];
+    crowded_plans bigint[];
 BEGIN
-    -- Others may have waited behind them that needn't now: on their databases, and for their plans.
+    SELECT coalesce(array_agg(DISTINCT r.database_id) FILTER (WHERE v.cause = 'DATABASE'), '{}'),
+           coalesce(array_agg(DISTINCT r.plan_id) FILTER (WHERE v.cause = 'PLAN'), '{}')
+    INTO crowded_databases, crowded_plans
+    FROM unnest(run_ids, causes) v(id, cause) JOIN task_run r ON r.id = v.id WHERE v.cause IN ('DATABASE', 'PLAN');
+    -- Other runs may have waited behind them that needn't now, or were judged behind them just now: on their databases, and for
+    -- their plans.
     INSERT INTO gate_mark (kind, database_id, plan_id)
     SELECT DISTINCT CASE WHEN x.database_id IS NOT NULL THEN 'DATABASE' ELSE 'PLAN' END, x.database_id, x.plan_id
     FROM unnest(run_ids, waits) v(id, limit_key) JOIN task_run r ON r.id = v.id
     CROSS JOIN LATERAL (VALUES (r.database_id, NULL::bigint), (NULL, r.plan_id)) x(database_id, plan_id)
-    WHERE v.limit_key IS NOT NULL AND r.cause IS DISTINCT FROM 'LIMIT' AND num_nonnulls(x.database_id, x.plan_id) = 1;
+    WHERE v.limit_key IS NOT NULL AND num_nonnulls(x.database_id, x.plan_id) = 1
+      AND (r.cause IS DISTINCT FROM 'LIMIT' OR x.database_id = ANY (crowded_databases) OR x.plan_id = ANY (crowded_plans));
     UPDATE task_run r SET cause = 'LIMIT', judge_at = NULL, prev_status = NULL, limit_keys = s.limit_keys, limit_wait = v.limit_key
     FROM unnest(run_ids, waits) v(id, limit_key) JOIN limited_of(run_ids) s ON s.id = v.id
     WHERE v.limit_key IS NOT NULL AND r.id = v.id
       AND (r.cause, r.limit_wait, r.judge_at) IS DISTINCT FROM ('LIMIT', v.limit_key, NULL::timestamptz);
 END $$;
-COMMENT ON FUNCTION rowrun.write_limit_waits(bigint[], text[]) IS 'Internal: writes which limit PENDING runs wait for.';
+COMMENT ON FUNCTION rowrun.write_limit_waits(bigint[], text[], text[]) IS 'Internal: writes which limit PENDING runs wait for.';
 
 -- What follows from a pass for the keys that it has looked at: where there is room and somebody waits, it is looked at again; where
 -- time opens it, the first that waits is judged then. full_keys: a token waits for a free slot of a replica, which nobody

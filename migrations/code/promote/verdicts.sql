@@ -92,7 +92,7 @@ BEGIN
     END IF;
     IF cardinality(v.open_ids) < cardinality(v.ids) THEN
         IF 'LIMIT' = ANY (v.causes) THEN
-            PERFORM write_limit_waits(v.ids, v.waits);
+            PERFORM write_limit_waits(v.ids, v.waits, v.causes);
         END IF;
         IF 'DEPENDENCY' = ANY (v.causes) THEN
             PERFORM mark_unseen_ends(v.ids, v.causes);
@@ -135,7 +135,8 @@ COMMENT ON FUNCTION rowrun.mark_unseen_ends(bigint[], text[]) IS 'Internal: mark
 CREATE OR REPLACE FUNCTION rowrun.leave_marks(v record, of_plans bigint[], cut_off text[]) RETURNS boolean LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
-    left_some boolean := 'SKIPPED' = ANY (v.causes); -- their ends have left marks
+    left_some boolean := 'SKIPPED' = ANY (v.causes) -- their ends have left marks
+                         OR 'LIMIT' = ANY (v.causes) AND EXISTS (SELECT FROM gate_mark m WHERE m.kind IN ('DATABASE', 'PLAN')); -- see write_limit_waits
 BEGIN
     IF v.fresh IS NOT NULL THEN
         -- A version that came may hold a sequential run back, behind which others then needn't wait.
