@@ -44,7 +44,7 @@ run: ## a private PostgreSQL, rowrun and a sample plan; Ctrl-C ends it
 	@exec bin/rowrun dev --sample
 
 test: ## all tests with the race detector, on a real PostgreSQL
-	@.ci/ensure postgres cc promtool workers
+	@.ci/ensure postgres mariadb cc promtool workers
 	$(GOTEST) -p $(TEST_JOBS) -timeout $(TEST_TIMEOUT) ./...
 
 test-unbatched: ## the tests of scheduler and integration with each run claimed and ended by itself
@@ -77,11 +77,11 @@ test-matrix: ## all tests on PostgreSQL 15, 16, 17 and 18
 	@.ci/matrix
 
 soak: ## the same tests with full counts, the model's with fused transitions and without; SOAK=0.05 for a part, SOAK_PARTS='on off'
-	@.ci/ensure postgres cc promtool workers
+	@.ci/ensure postgres mariadb cc promtool workers
 	@ROWRUN_SOAK=$(SOAK) .ci/soak $(SOAK_LOG) $(SOAK_PARTS)
 
 race: ## scheduler and store again and again, in random order
-	@.ci/ensure postgres cc
+	@.ci/ensure postgres mariadb cc
 	$(GOTEST) -p 1 -timeout 1h -count=$(RACE_COUNT) ./scheduler/... ./store/...
 
 lint: ## golangci-lint, in the version that .ci/tools.mod pins
@@ -95,7 +95,7 @@ fuzz: ## each fuzz target for FUZZTIME
 	@.ci/ensure postgres
 	@FUZZTIME=$(FUZZTIME) .ci/fuzz
 
-bench: bench-tools ## the figures of docs/benchmarks.md; BENCH=full, BENCH_ONLY=latency|successor|drain|blocked|others|stream|idle|plans|schedules|workers
+bench: bench-tools ## the figures of docs/benchmarks.md; BENCH=full, BENCH_ONLY=latency|successor|drain|blocked|others|limits|stream|idle|plans|schedules|workers
 	@bin/bench -rowrun bin/rowrun -peers bin/peers -only '$(BENCH_ONLY)' $(if $(filter full,$(BENCH)),-full)
 
 bench-peers: bench-tools ## beside River and graphile-worker (wants Node.js); BENCH=full, BENCH_ONLY=drain|gates|single|arrival|burst|flood|due|serial|kept|footprint

@@ -21,7 +21,7 @@
 //	          connected, set up, LISTEN committed
 //	DOWN ────────────────────────────────────────▶ UP
 //	 ▲  ◀── no answer, terminated, closed ──────────┘
-//	 └── next try: at once, then with backoff up to 1 s
+//	 └── next try: within 50 ms, then with backoff up to 1 s
 //
 // On the way up, in this order: connect; the session's settings; OnConnect;
 // LISTEN; Connected is true; every subscriber is told to look, and told of a

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"time"
 	"unicode/utf8"
 
@@ -31,7 +32,7 @@ func (l *Listener) Run(ctx context.Context) error {
 	defer l.running.Store(false)
 
 	retry := &backoff.ExponentialBackOff{
-		InitialInterval: firstRetry, MaxInterval: maxRetry, Multiplier: 2, RandomizationFactor: 0.3,
+		InitialInterval: firstRetry, MaxInterval: maxRetry, Multiplier: 2,
 	}
 	for atOnce := true; ; atOnce = false {
 		up, err := l.session(ctx)
@@ -46,15 +47,17 @@ func (l *Listener) Run(ctx context.Context) error {
 		if errors.Is(err, ErrNoNotify) {
 			l.deaf.Store(true)
 		}
-		if atOnce {
-			continue
-		}
-		wait := min(retry.NextBackOff(), maxRetry)
-		if errors.Is(err, ErrNoNotify) {
-			wait = l.config.ProbeInterval // a pooler stays one for a while
-		}
-		if errors.Is(err, ErrQueueFull) {
-			wait = l.config.PingInterval
+		// Others have lost their connections at the same moment, and would all come back at the next.
+		var wait time.Duration
+		switch {
+		case atOnce:
+			wait = sooner(firstRetry, 0)
+		case errors.Is(err, ErrNoNotify):
+			wait = sooner(l.config.ProbeInterval, 0.9) // a pooler stays one for a while
+		case errors.Is(err, ErrQueueFull):
+			wait = sooner(l.config.PingInterval, 0.9)
+		default:
+			wait = sooner(retry.NextBackOff(), 0.5)
 		}
 		pause := time.NewTimer(wait)
 		select {
@@ -64,6 +67,11 @@ func (l *Listener) Run(ctx context.Context) error {
 		case <-pause.C:
 		}
 	}
+}
+
+// sooner is at least that part of a wait.
+func sooner(d time.Duration, least float64) time.Duration {
+	return time.Duration(float64(d) * (least + (1-least)*rand.Float64())) //nolint:gosec // not a secret
 }
 
 // session is the life of one connection. It returns how long the connection

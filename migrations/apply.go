@@ -12,7 +12,7 @@ import (
 )
 
 // tries is how often something is tried that another session's lock is in the way of.
-const tries = 30
+const tries = 60
 
 // settle returns the version that the database is at, 0 for none. Where the flag
 // says that a migration was under way when its process died, what that

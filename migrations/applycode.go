@@ -13,7 +13,7 @@ import (
 
 // codeLockTimeout bounds each wait for a lock while code is applied: who makes a trigger locks the table against writers,
 // and whoever comes after waits as long as that waits.
-const codeLockTimeout = time.Second
+const codeLockTimeout = lockTimeout
 
 // recordedObject is one that the database has recorded.
 type recordedObject struct {
@@ -133,6 +133,7 @@ type application struct {
 	has     map[string]recordedObject
 	todo    map[string]bool // keys of what is made
 	gone    []string        // keys of what is removed
+	renamed []string        // keys of functions that have other arguments in the files
 	retired []string        // keys of what has gone from the files since the last time
 	made    int
 	removed int
@@ -148,10 +149,18 @@ func (a *application) run(ctx context.Context) (err error) {
 		}
 	}
 	a.sort()
+	if len(a.todo)+len(a.gone)+len(a.renamed) > 0 {
+		if err := a.lockOutWriters(ctx); err != nil {
+			return err
+		}
+	}
 	for _, key := range a.gone {
 		if err := a.drop(ctx, key); err != nil {
 			return err
 		}
+	}
+	if err := a.rename(ctx); err != nil {
+		return err
 	}
 	for _, o := range a.want.objects {
 		// What was made anew has the rights of new objects.
@@ -165,7 +174,35 @@ func (a *application) run(ctx context.Context) (err error) {
 	return a.record(ctx)
 }
 
-// sort finds what is no more in the files: what is removed, and what is only retired.
+// lockOutWriters locks the tables that are written most, in the order in which applications fill them, until the end of the
+// transaction: no statement that writes there is half way through functions that are dropped and made again.
+// Passes come first: one that goes on would wait for a table while it holds another.
+func (a *application) lockOutWriters(ctx context.Context) error {
+	var passes bool
+	if err := a.tx.QueryRow(ctx, "SELECT pg_catalog.to_regclass('rowrun.promotion_lock') IS NOT NULL").Scan(&passes); err != nil {
+		return err
+	}
+	if passes {
+		if _, err := a.tx.Exec(ctx, "SELECT FROM rowrun.promotion_lock WHERE id = 1 FOR UPDATE"); err != nil {
+			return err
+		}
+	}
+	for _, table := range []string{"plan", "task", "task_dependency", "task_run"} {
+		var exists bool
+		if err := a.tx.QueryRow(ctx, "SELECT pg_catalog.to_regclass('rowrun.' || $1) IS NOT NULL", table).Scan(&exists); err != nil {
+			return err
+		}
+		if !exists {
+			continue
+		}
+		if _, err := a.tx.Exec(ctx, "LOCK TABLE rowrun."+table+" IN SHARE ROW EXCLUSIVE MODE"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sort finds what is no more in the files: what is removed, what is renamed, and what is only retired.
 func (a *application) sort() {
 	kept, families := map[string]bool{}, map[string]bool{}
 	for _, o := range a.want.objects {
@@ -176,9 +213,10 @@ func (a *application) sort() {
 		kind, _, _ := strings.Cut(key, " ")
 		switch {
 		case kept[key]:
-		case kind == kindTrigger, kind == kindGrants, kind == kindRoles, families[family(key)],
-			o.retired > 0 && o.retired < a.want.release:
+		case kind == kindTrigger, kind == kindGrants, kind == kindRoles, o.retired > 0 && o.retired < a.want.release:
 			a.gone = append(a.gone, key)
+		case families[family(key)]:
+			a.renamed = append(a.renamed, key)
 		case o.retired == 0:
 			a.retired = append(a.retired, key)
 		}
@@ -234,18 +272,7 @@ func (a *application) drop(ctx context.Context, key string) error {
 	if kind == kindGrants || kind == kindRoles {
 		return nil // others say what may be done now
 	}
-	keys := slices.Collect(maps.Keys(a.has))
-	for _, o := range a.want.objects {
-		keys = append(keys, o.key())
-	}
-	rows, err := a.tx.Query(ctx, dependantsSQL, keys, key)
-	if err != nil {
-		return err
-	}
-	type dependant struct {
-		Key, Description string // the key is empty where it isn't ours
-	}
-	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[dependant])
+	list, err := a.dependants(ctx, key)
 	if err != nil {
 		return err
 	}
@@ -258,6 +285,43 @@ func (a *application) drop(ctx context.Context, key string) error {
 	}
 	a.removed++
 	return a.exec(ctx, "DROP "+kind+" IF EXISTS "+name+" CASCADE")
+}
+
+// rename gives the functions of a.renamed the names of retired ones. What of the code uses them is made again, on those of
+// the files; what others have built on them stays on them.
+func (a *application) rename(ctx context.Context) error {
+	for _, key := range a.renamed {
+		list, err := a.dependants(ctx, key)
+		if err != nil {
+			return err
+		}
+		for _, d := range list {
+			if d.Key != "" {
+				a.todo[d.Key] = true
+			}
+		}
+	}
+	if len(a.renamed) == 0 {
+		return nil
+	}
+	return a.exec(ctx, a.want.renaming())
+}
+
+// dependant is what goes along when an object is dropped; its key is empty where it isn't ours.
+type dependant struct {
+	Key, Description string
+}
+
+func (a *application) dependants(ctx context.Context, key string) ([]dependant, error) {
+	keys := slices.Collect(maps.Keys(a.has))
+	for _, o := range a.want.objects {
+		keys = append(keys, o.key())
+	}
+	rows, err := a.tx.Query(ctx, dependantsSQL, keys, key)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowToStructByPos[dependant])
 }
 
 // dependantsSQL lists what goes along when $2, one of the objects $1, is dropped. Rules are their views', and a constraint
@@ -303,79 +367,6 @@ func (a *application) record(ctx context.Context) error {
 	_, err := a.tx.Conn().PgConn().Exec(ctx, a.want.records()).ReadAll()
 	return err
 }
-
-// records are the statements that say that this code was applied.
-func (c *codeFiles) records() string {
-	var b strings.Builder
-	b.WriteString("INSERT INTO rowrun.code_object (object, hash, position) VALUES")
-	for i, o := range c.objects {
-		fmt.Fprintf(&b, "%s\n    (%s, '%s', %d)", strings.Repeat(",", min(i, 1)), literal(o.key()), o.hash, i+1)
-	}
-	b.WriteString("\nON CONFLICT (object) DO UPDATE SET hash = excluded.hash, position = excluded.position, retired_in = NULL;\n")
-	fmt.Fprintf(&b, "INSERT INTO rowrun.code_version (release, hash) VALUES (%d, '%s')\n", c.release, c.hash())
-	b.WriteString("ON CONFLICT (singleton) DO UPDATE SET release = excluded.release, hash = excluded.hash, applied_at = excluded.applied_at;\n")
-	return b.String()
-}
-
-// removal is the text that removes what is recorded of the code, where that is so. What depends on an object goes before
-// it: who refers to whom only the server knows, so they are tried until none is left.
-func removal(where string) string {
-	return `DO $$
-DECLARE
-    found text;
-    left_over integer;
-    before integer;
-    trouble text;
-BEGIN
-    LOOP
-        before := left_over;
-        SELECT count(*) INTO left_over FROM rowrun.code_object o WHERE ` + where + `;
-        EXIT WHEN left_over = 0;
-        IF left_over = before THEN
-            RAISE EXCEPTION 'the code can''t be removed: %', trouble USING ERRCODE = 'dependent_objects_still_exist';
-        END IF;
-        FOR found IN SELECT o.object FROM rowrun.code_object o WHERE ` + where + ` ORDER BY o.position DESC LOOP
-            BEGIN
-                IF found !~ '^(grants|roles) ' THEN
-                    EXECUTE 'DROP ' || overlay(found PLACING ' IF EXISTS ' FROM strpos(found, ' ') FOR 1);
-                END IF;
-                DELETE FROM rowrun.code_object o WHERE o.object = found;
-            EXCEPTION WHEN dependent_objects_still_exist THEN
-                GET STACKED DIAGNOSTICS trouble = PG_EXCEPTION_DETAIL;
-            END;
-        END LOOP;
-    END LOOP;
-END $$;
-`
-}
-
-// replacement is the text by which a person applies the code over another one.
-func (c *codeFiles) replacement() string {
-	var keys, families []string
-	for _, o := range c.objects {
-		keys, families = append(keys, literal(o.key())), append(families, literal(family(o.key())))
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "UPDATE rowrun.code_object\nSET retired_in = CASE WHEN object ~ '^(trigger|grants|roles) ' OR split_part(object, '(', 1) IN (%s) THEN 0 ELSE %d END\n"+
-		"WHERE coalesce(retired_in, %[2]d) = %[2]d AND object NOT IN (%s);\n", strings.Join(families, ", "), c.release, strings.Join(keys, ", "))
-	b.WriteString(removal(fmt.Sprintf("o.retired_in < %d", c.release)))
-	file := ""
-	for _, o := range c.objects {
-		if o.path != file {
-			file = o.path
-			fmt.Fprintf(&b, "\n-- code/%s\n", file)
-		}
-		if o.make != "" && !o.replace {
-			fmt.Fprintf(&b, "DROP %s IF EXISTS %s;\n", strings.ToUpper(o.kind), o.name)
-		}
-		for _, text := range o.texts() {
-			b.WriteString(text + ";\n")
-		}
-	}
-	return b.String() + "\n" + c.records()
-}
-
-func literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
 // makeRoles makes the roles that are missing: they are the server's, and a dump that was restored on another has brought
 // none along.

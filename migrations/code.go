@@ -23,8 +23,8 @@ const manifestFile = "code/manifest"
 //   - What they call keeps its signature, its result and its meaning for one release. A function that needs other
 //     arguments gets another name, or stands beside the old one (that is, both files stay), for that long.
 //   - A function or view that goes from the files is recorded as retired, and removed when the code of the next release is
-//     applied. What is replaced goes at once: a trigger that the files no longer have, which nobody calls, and a function
-//     of which they have the name with other arguments, as calls could mean both.
+//     applied. A function of which the files have the name with other arguments only is renamed as well, as calls could
+//     mean both. A trigger that the files no longer have goes at once, as nobody calls it.
 //   - release, in the manifest, tells releases apart. It is raised with the first change after a tag.
 type codeFiles struct {
 	release int

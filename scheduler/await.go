@@ -67,7 +67,7 @@ func (d *dispatcher) heardLook() {
 // gather lets some more slots become free before they are filled, where most are taken and runs are waiting for them:
 // one claim for many costs little more than one for one.
 func (t *incarnation) gather(ctx context.Context) {
-	if t.available.may() && t.s.freeSlots() < t.s.cfg.Concurrency/2 {
+	if t.available.may() && t.s.freeSlots() < t.s.slots()/2 {
 		sleep(ctx, gatherFor)
 	}
 }

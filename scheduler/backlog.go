@@ -55,6 +55,7 @@ func (t *incarnation) promoteBacklog(ctx context.Context) {
 			}
 		}
 		t.backlog.Store(false)
+		t.s.recovering.Load().settle()
 		signal(t.s.opened) // for what came between the last look and now
 	}
 }

@@ -39,14 +39,14 @@ func decide(w wake, at timetable, work, backlog bool, now time.Time) (promote st
 }
 
 // after is the timetable behind a round that began at a moment and promoted so much. next is in how long something is due as
-// far as that is known, every how often it sweeps.
-func (at timetable) after(promote store.Promotion, next time.Duration, began, now time.Time, every time.Duration) timetable {
+// far as that is known, every in how long it sweeps again, whole in how long at the latest as a whole pass.
+func (at timetable) after(promote store.Promotion, next time.Duration, began, now time.Time, every, whole time.Duration) timetable {
 	sweep := !began.Before(at.sweep)
 	if sweep {
 		at.sweep = began.Add(every)
 	}
 	if promote == store.PromoteSweep {
-		at.whole = began.Add(wholeEvery)
+		at.whole = began.Add(whole)
 	}
 	if sweep || promote != store.PromoteNothing || next < at.promote.Sub(now) {
 		at.promote = now.Add(next)

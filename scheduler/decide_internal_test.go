@@ -53,15 +53,15 @@ func TestWhenTheNextRoundIs(t *testing.T) {
 	at := timetable{sweep: began.Add(time.Second), promote: began.Add(time.Minute), whole: began.Add(time.Hour)}
 	const every = 5 * time.Second
 
-	require.Equal(t, at, at.after(store.PromoteNothing, forever, began, now, every), "a claim alone knows of no time")
-	require.Equal(t, now.Add(busyAgain), at.after(store.PromoteNothing, busyAgain, began, now, every).promote, "but that others were quicker")
-	require.Equal(t, now.Add(2*time.Minute), at.after(store.PromoteDue, 2*time.Minute, began, now, every).promote, "a promotion knows the next time, also a later one")
-	require.Equal(t, at.sweep, at.after(store.PromoteDue, forever, began, now, every).sweep)
+	require.Equal(t, at, at.after(store.PromoteNothing, forever, began, now, every, wholeEvery), "a claim alone knows of no time")
+	require.Equal(t, now.Add(busyAgain), at.after(store.PromoteNothing, busyAgain, began, now, every, wholeEvery).promote, "but that others were quicker")
+	require.Equal(t, now.Add(2*time.Minute), at.after(store.PromoteDue, 2*time.Minute, began, now, every, wholeEvery).promote, "a promotion knows the next time, also a later one")
+	require.Equal(t, at.sweep, at.after(store.PromoteDue, forever, began, now, every, wholeEvery).sweep)
 
 	at.sweep = began
-	swept := at.after(store.PromoteNothing, 3*time.Second, began, now, every)
+	swept := at.after(store.PromoteNothing, 3*time.Second, began, now, every, wholeEvery)
 	require.Equal(t, timetable{sweep: began.Add(every), promote: now.Add(3 * time.Second), whole: at.whole}, swept, "a sweep's look knows the next time")
-	require.Equal(t, began.Add(wholeEvery), at.after(store.PromoteSweep, forever, began, now, every).whole)
+	require.Equal(t, began.Add(wholeEvery), at.after(store.PromoteSweep, forever, began, now, every, wholeEvery).whole)
 }
 
 func TestHowSoonAFailedPassIsTriedAgain(t *testing.T) {

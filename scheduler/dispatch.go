@@ -18,6 +18,8 @@ type dispatcher struct {
 	lost    lostWakeUps
 	futile  vain
 	failing bool // the last round did
+	turns   rounds
+	wholes  rounds
 	strays  map[int64]bool
 	claimed int64 // claimedAt behind the last round that a notification asked for
 }
@@ -28,7 +30,7 @@ func (t *incarnation) dispatch(ctx context.Context) {
 	now := time.Now()
 	d := &dispatcher{
 		incarnation: t, errs: t.s.newOnce("promote and claim"), timer: time.NewTimer(0), times: timetable{sweep: now, promote: now, whole: now},
-		lost: lostWakeUps{observer: &t.s.cfg.Observer},
+		lost: lostWakeUps{observer: &t.s.cfg.Observer}, turns: rounds{pace: t.s.pace}, wholes: rounds{pace: t.s.pace},
 	}
 	defer d.timer.Stop()
 	defer t.s.recorder.carry(false)
@@ -90,7 +92,14 @@ func (d *dispatcher) round(ctx context.Context, w wake) {
 			next = min(next, seen.NextDue)
 		}
 	}
-	d.times = d.times.after(promote, next, now, time.Now(), d.s.cfg.SweepInterval)
+	every, whole := d.s.cfg.SweepInterval, wholeEvery
+	if sweep {
+		every = d.turns.wait(every)
+	}
+	if promote == store.PromoteSweep {
+		whole = d.wholes.wait(whole)
+	}
+	d.times = d.times.after(promote, next, now, time.Now(), every, whole)
 	d.rest()
 }
 
@@ -98,6 +107,9 @@ func (d *dispatcher) round(ctx context.Context, w wake) {
 func (d *dispatcher) failed(err error) {
 	d.s.unable.failed(err)
 	wait, say := again(err, d.failing)
+	wait = d.s.pace.again(wait)
+	d.turns.lost()
+	d.wholes.lost()
 	if say {
 		d.errs.failed(err)
 	}

@@ -30,11 +30,16 @@ func (e *ending) refills() bool {
 	return !e.store.Failed && e.plan != nil && e.fresh && e.store.Database == "" && !e.handOver && !e.byItself
 }
 
+// putOff says that the run ended because its executor asked to be called again later: no failure that anybody counts.
+func (e *ending) putOff(ended *store.Ended) bool {
+	return e.store.Retry == store.RetrySnoozed && ended.Status == "FAILED" && ended.RetryRunID != nil
+}
+
 // lighten takes out of an ending what the database may have refused it for: its result, or the successor that it asks
 // for; false: neither was it.
 func (e *ending) lighten(err error) bool {
 	e.refusals++
-	successor := e.store.Retry == store.RetryFailure || e.store.Retry == store.RetryStale
+	successor := e.store.Retry == store.RetryFailure || e.store.Retry == store.RetryStale || e.store.Retry == store.RetrySnoozed
 	switch code := store.SQLState(err); {
 	case e.refusals > 2:
 		return false

@@ -60,6 +60,8 @@ func (t *incarnation) execute(c store.Claim, rules *typeRules) {
 	s.claimed[s.slotOf(c.ID)] = c.ID
 	s.mu.Unlock()
 	s.executing.Add(1)
+	s.shares.started(c.Priority, 1)
+	s.rooms.started(c.Type)
 	s.logRun("run claimed", &c, "")
 	t.executions.Go(func() {
 		defer cancel(nil)
@@ -81,7 +83,11 @@ func (t *incarnation) execute(c store.Claim, rules *typeRules) {
 		delete(s.running, c.ID)
 		r.noLongerHung()
 		s.mu.Unlock()
+		s.shares.started(c.Priority, -1)
 		s.executing.Add(-1)
+		if s.rooms.ended(c.Type) {
+			t.roomCame()
+		}
 		r.end(out, err)
 		signal(s.freed)
 	})
@@ -96,6 +102,9 @@ func (r *running) call(ctx context.Context) (out Result, err error) {
 			err = &Failure{Code: CodePanic, Detail: fmt.Sprintf("the executor panicked: %v", p), Retryable: true}
 		}
 	}()
+	if err := r.resolve(ctx); err != nil {
+		return Result{}, err
+	}
 	if r.claim.Unfit != "" {
 		return Result{}, BadInput("%s", r.claim.Unfit)
 	}
@@ -112,6 +121,28 @@ func (r *running) call(ctx context.Context) (out Result, err error) {
 		return Result{}, &Failure{Code: CodeError, Detail: "this replica has no executor for type " + r.claim.Type, Retryable: true}
 	}
 	return ex.Execute(ctx, r.handout())
+}
+
+// resolveAgain is how long after a connection failed the results of other tasks are asked for again.
+const resolveAgain = 200 * time.Millisecond
+
+// resolve puts results of other tasks into the payload. While the database can't be reached it waits; what the database refuses is
+// the run's failure.
+func (r *running) resolve(ctx context.Context) error {
+	for {
+		rt, cancel := context.WithTimeout(ctx, passTimeout)
+		err := r.incarnation.s.cfg.Store.Resolve(rt, &r.claim)
+		cancel()
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case store.OneByOne(err):
+			return &Failure{Code: CodeError, Detail: "the results that the task's payload names could not be read: " + err.Error(), Retryable: true}
+		}
+		sleep(ctx, resolveAgain)
+	}
 }
 
 // handout is what the executor is told.
@@ -245,6 +276,9 @@ func verdict(cause, err error, took time.Duration, c *store.Claim) (Failure, sto
 	case errors.Is(cause, ErrDrained):
 		return Failure{Code: CodeDrained, Detail: store.DetailDrained}, store.RetryStale
 	case f != nil:
+		if f.snoozed {
+			return *f, store.RetrySnoozed
+		}
 		if f.Retryable {
 			return *f, store.RetryFailure
 		}

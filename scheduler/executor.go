@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Executor does the work of one task type. It is called from many goroutines
@@ -87,6 +88,7 @@ const (
 	CodeDrained         = "DRAINED"
 	CodePanic           = "PANIC"
 	CodeCanceled        = "CANCELED"
+	CodeSnoozed         = "SNOOZED"
 	CodeError           = "ERROR"
 )
 
@@ -107,9 +109,26 @@ type Failure struct {
 	Retryable bool
 	// Output, where not nil, is merged into task_run.result beside code and detail.
 	Output map[string]any
+
+	snoozed bool
 }
 
 func (f *Failure) Error() string { return f.Code + ": " + f.Detail }
+
+// maxSnooze is the longest time for which a run is put off.
+const maxSnooze = 100 * 365 * 24 * time.Hour
+
+// Snooze is an error that asks for the run to be put off: it ends FAILED, code SNOOZED, and its successor is due after this
+// long, by the database's clock. That counts neither against max_attempts nor anywhere as a failure; the successor's attempt is
+// one more. A cancel that was asked for wins, and so does whatever else stopped the executor. reason stands in the run's detail.
+func Snooze(after time.Duration, reason string) error {
+	after = min(max(after, 0), maxSnooze)
+	detail := "Task run put off for " + after.Round(time.Millisecond).String()
+	if reason != "" {
+		detail += ": " + reason
+	}
+	return &Failure{Code: CodeSnoozed, Detail: detail, Output: map[string]any{"snooze_seconds": after.Seconds()}, snoozed: true}
+}
 
 // BadInput is a failure that no retry can mend: the task or its input is wrong.
 func BadInput(format string, args ...any) error {

@@ -153,6 +153,7 @@ func (v *view) violated(r *runRow) string {
 		{"DATABASE_BUSY (order)", v.overtaking},
 		{"PLAN_LIMIT", v.overLimit},
 		{"DEPENDENCY", v.dependent},
+		{"DEPENDENCY (job)", v.beforeItsJobs},
 		{"NO_REPLICA", func(r *runRow) string { return unless(r.kind == workType || r.db == "", "of type %s", r.kind) }},
 	} {
 		if why := g.closed(r); why != "" {
@@ -256,4 +257,23 @@ func (v *view) dependent(r *runRow) string {
 		}
 	}
 	return ""
+}
+
+// beforeItsJobs: a run of each job that it comes after must have been DONE.
+func (v *view) beforeItsJobs(r *runRow) string {
+	for _, root := range r.after {
+		if !v.jobMayBeDone(root) {
+			return fmt.Sprintf("job %d", root)
+		}
+	}
+	return ""
+}
+
+func (v *view) jobMayBeDone(root int64) bool {
+	for _, m := range v.runs {
+		if m.ever(func(u *runRow) bool { return u.root == root && u.status == "DONE" }) {
+			return true
+		}
+	}
+	return false
 }

@@ -34,11 +34,14 @@ type runRow struct {
 	priority           int64
 	runAt, availableAt time.Time
 	startedAt          time.Time
+	root               int64
+	after              []int64  // first runs of jobs
+	limits             []string // its limit keys
 }
 
 func (r *runRow) unfinished() bool { return r.status == "PENDING" || r.active() }
 func (r *runRow) active() bool     { return r.status == "AVAILABLE" || r.status == "RUNNING" }
-func (r *runRow) gated() bool      { return r.plan != 0 || r.db != "" }
+func (r *runRow) gated() bool      { return r.plan != 0 || r.db != "" || r.limits != nil }
 
 // before is the order of promotion.
 func (r *runRow) before(o *runRow) bool {
@@ -86,6 +89,15 @@ type columns map[string]string
 func (c columns) int(name string) int64 {
 	n, _ := strconv.ParseInt(c[name], 10, 64)
 	return n
+}
+
+func (c columns) ints(name string) (all []int64) {
+	for part := range strings.SplitSeq(strings.Trim(c[name], "{}"), ",") {
+		if n, err := strconv.ParseInt(part, 10, 64); err == nil {
+			all = append(all, n)
+		}
+	}
+	return all
 }
 
 func (c columns) time(name string) time.Time {
@@ -146,6 +158,15 @@ func parseChange(line string) (change, error) {
 	return c, nil
 }
 
+// list reads an array of plain words; nil: none.
+func (c columns) list(name string) []string {
+	text, some := c[name]
+	if !some {
+		return nil
+	}
+	return strings.Split(strings.Trim(text, "{}"), ",")
+}
+
 func (c columns) plan() *planRow {
 	return &planRow{id: c.int("id"), limit: int(c.int("parallel_limit")), onFailure: c["on_failure"], paused: c["paused"] == "true"}
 }
@@ -162,5 +183,7 @@ func (c columns) run() *runRow {
 		id: c.int("id"), task: c.int("task_id"), plan: c.int("plan_id"), db: c["database_id"], status: c["status"], kind: c["type"],
 		version: parseVersion(c["version"]), sequential: c["sequential"] == "true", priority: c.int("priority"),
 		runAt: c.time("run_at"), availableAt: c.time("available_at"), startedAt: c.time("started_at"),
+		root: c.int("root_id"), after: c.ints("after"),
+		limits: c.list("limit_keys"),
 	}
 }

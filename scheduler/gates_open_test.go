@@ -2,6 +2,9 @@ package scheduler_test
 
 // openButForExclusion says that every other gate of a PENDING run was open, whatever the snapshot was.
 func (v *view) openButForExclusion(s *runRow) bool {
+	if s.limits != nil { // which may have been closed
+		return false
+	}
 	if s.kind != workType || v.tasks[s.task].ever(func(k *taskRow) bool { return k.paused || k.skipped }) ||
 		v.plans[s.plan].ever(func(p *planRow) bool { return p.paused }) {
 		return false
@@ -17,7 +20,22 @@ func (v *view) openButForExclusion(s *runRow) bool {
 			return false
 		}
 	}
+	for _, root := range s.after {
+		if !v.jobIsDone(root) {
+			return false
+		}
+	}
 	return s.plan == 0 || v.planLets(s)
+}
+
+// jobIsDone says that a run of a job was DONE, whatever the snapshot was.
+func (v *view) jobIsDone(root int64) bool {
+	for _, m := range v.runs {
+		if m.always(func(u *runRow) bool { return u.root == root && u.status == "DONE" }) {
+			return true
+		}
+	}
+	return false
 }
 
 // planLets says that the plan of a run neither stopped nor was full.
@@ -39,7 +57,7 @@ func (v *view) planLets(s *runRow) bool {
 }
 
 // check replays a history: the gates at every promotion, and what must hold after every commit.
-func (p *history) check() (violations []string, promotions int) {
+func (p *history) check(limits worldLimits) (violations []string, promotions int) {
 	state := map[int64]*runRow{}
 	for i, c := range p.commits {
 		for _, r := range c.promoted {
@@ -62,9 +80,10 @@ func (p *history) check() (violations []string, promotions int) {
 		}
 		if touched {
 			violations = append(violations, invariants(state)...)
+			violations = append(violations, limits.places(state)...)
 		}
 	}
-	return violations, promotions
+	return append(violations, limits.pace(p.commits)...), promotions
 }
 
 // invariants hold after every commit: one unfinished run per task of a plan, sequential runs alone.

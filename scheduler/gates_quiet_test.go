@@ -27,6 +27,7 @@ type cause struct {
 	Detail         struct {
 		RunID   int64   `json:"run_id"`
 		TaskIDs []int64 `json:"task_ids"`
+		RunIDs  []int64 `json:"run_ids"`
 	}
 }
 
@@ -145,7 +146,16 @@ func (r *left) held(runs map[int64]*left, held, idle map[int64]bool) bool {
 					return true
 				}
 			}
+		case "LIMIT": // an AVAILABLE run of a task that is paused keeps its place
+			if slices.ContainsFunc(c.Detail.RunIDs, func(id int64) bool { return held[id] }) {
+				return true
+			}
 		case "DEPENDENCY":
+			for _, run := range c.Detail.RunIDs {
+				if _, unfinished := runs[run]; !unfinished || held[run] { // it failed for good, or is gone
+					return true
+				}
+			}
 			for _, task := range c.Detail.TaskIDs {
 				if idle[task] {
 					return true

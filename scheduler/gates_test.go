@@ -84,7 +84,7 @@ func runWorld(t *testing.T, seed uint64) (promoted, claimed int) {
 	stopProbing()
 
 	past := historian.read(t)
-	violations, promotions := past.check()
+	violations, promotions := past.check(w.limits)
 	require.Empty(t, violations, "of %d promotions", promotions)
 	require.Greater(t, promotions, 10, "too little happened") // of some dozens; one history of a thousand has 18
 	return promotions, past.claimed()

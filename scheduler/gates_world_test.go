@@ -27,11 +27,19 @@ const dependOnEarlier = `INSERT INTO rowrun.task_dependency
 	WHERE k.id = $1 AND d.id < k.id AND (d.version_key IS NULL OR d.version_key <= k.version_key)
 	ORDER BY d.id DESC LIMIT 1 ON CONFLICT DO NOTHING`
 
+// insertAfterOthers inserts a run after jobs outside of plans, for the same reason of no larger version.
+const insertAfterOthers = `INSERT INTO rowrun.task_run (task_id, run_at, after)
+	SELECT $1, now() + make_interval(secs => $2), array_agg(x.id)
+	FROM (SELECT r.id FROM rowrun.task_run r JOIN rowrun.task k ON k.id = $1
+	      WHERE r.plan_id IS NULL AND (r.version_key IS NULL OR r.version_key <= k.version_key)
+	      ORDER BY r.id DESC OFFSET $3 LIMIT 2) x`
+
 // world is a database full of plans and tasks with every kind of gate, made from a seed.
 type world struct {
-	url   string
-	plans []int64
-	tasks []int64
+	url    string
+	plans  []int64
+	tasks  []int64
+	limits worldLimits
 	// multixacts counts what refusedByServer knows.
 	multixacts atomic.Int64
 }
@@ -43,6 +51,7 @@ func newWorld(t *testing.T, url string, seed uint64) *world {
 	require.NoError(t, err)
 	defer func() { _ = conn.Close(t.Context()) }()
 	w := &world{url: url}
+	w.limits = makeLimits(t, conn, rnd)
 	for range 2 + rnd.IntN(3) {
 		var plan int64
 		require.NoError(t, conn.QueryRow(t.Context(), `INSERT INTO rowrun.plan (parallel_limit, on_failure) VALUES ($1, $2) RETURNING id`,
@@ -86,9 +95,9 @@ func insertTask(ctx context.Context, conn *pgx.Conn, rnd *rand.Rand, plan any) (
 			version = pick(rnd, "1", "1.0", "1.2", "1.10", "2", "10.0.1", "0.9")
 		}
 	}
-	err = conn.QueryRow(ctx, `INSERT INTO rowrun.task (plan_id, type, database_id, version, sequential, priority, max_attempts, retry_delay)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, '20 ms') RETURNING id`,
-		plan, workType, db, version, sequential, rnd.IntN(3), 1+rnd.IntN(3)).Scan(&id)
+	err = conn.QueryRow(ctx, `INSERT INTO rowrun.task (plan_id, type, database_id, version, sequential, priority, max_attempts, retry_delay, payload)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, '20 ms', jsonb_build_object('tenant', $8::int)) RETURNING id`,
+		plan, workType, db, version, sequential, rnd.IntN(3), 1+rnd.IntN(3), rnd.IntN(3)).Scan(&id)
 	return id, err
 }
 
@@ -158,6 +167,8 @@ func (w *world) do(ctx context.Context, conn *pgx.Conn, rnd *rand.Rand) error {
 	task, plan := pick(rnd, w.tasks...), pick(rnd, w.plans...)
 	anyRun := `(SELECT id FROM rowrun.task_run WHERE status = ANY ($1) ORDER BY id DESC OFFSET floor($2 * 8) LIMIT 1)`
 	switch n := rnd.IntN(100); {
+	case n < 5:
+		return exec(insertAfterOthers, task, max(0, rnd.Float64()*0.4-0.3), rnd.IntN(6))
 	case n < 30:
 		return exec(`INSERT INTO rowrun.task_run (task_id, run_at, priority) VALUES ($1, now() + make_interval(secs => $2), $3)`,
 			task, max(0, rnd.Float64()*0.6-0.4), pick(rnd, any(nil), 0, 1, 5))
@@ -203,6 +214,8 @@ func (w *world) lift(ctx context.Context, conn *pgx.Conn) error {
 		`UPDATE rowrun.task SET paused = false WHERE paused`,
 		`UPDATE rowrun.task k SET skipped = true FROM rowrun.task_status s
 		 WHERE s.task_id = k.id AND k.plan_id IS NOT NULL AND s.status IN ('NOT_STARTED', 'FAILED', 'CANCELED')`,
+		`SELECT rowrun.cancel_run(run_id) FROM (SELECT DISTINCT u.run_id FROM rowrun.unmet_after u JOIN rowrun.task_run r ON r.id = u.run_id
+		 WHERE u.status IN ('FAILED', 'CANCELED') OR u.last_run_id IS NULL) x`,
 		`SELECT rowrun.cancel_run(id) FROM rowrun.task_run WHERE type = '` + nobodyType + `' AND status = 'PENDING'`,
 	} {
 		if _, err := conn.Exec(ctx, sql); err != nil {

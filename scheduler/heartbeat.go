@@ -16,7 +16,8 @@ func (t *incarnation) heartbeat(ctx context.Context) error {
 	c := t.s.cfg
 	errs := t.s.newOnce("heartbeat")
 	trust := c.StaleAfter * 2 / 3
-	wait := c.HeartbeatInterval
+	turns := rounds{pace: t.s.pace}
+	wait := turns.wait(c.HeartbeatInterval)
 	for {
 		left := trust - time.Since(t.lastBeat())
 		sleep(ctx, min(wait, left))
@@ -37,7 +38,7 @@ func (t *incarnation) heartbeat(ctx context.Context) error {
 			errs.ok()
 			t.beat.Store(int64(sent))
 			t.contact.CompareAndSwap(-1, int64(sent))
-			wait = c.HeartbeatInterval
+			wait = turns.wait(c.HeartbeatInterval)
 		case ctx.Err() != nil:
 			return nil //nolint:nilerr // a clean stop
 		case errors.Is(err, store.ErrDead), errors.Is(err, store.ErrElsewhere):
@@ -46,7 +47,8 @@ func (t *incarnation) heartbeat(ctx context.Context) error {
 			errs.failed(err)
 			t.s.missed.Add(1)
 			t.contact.Store(-1)
-			wait = min(c.HeartbeatInterval/4, time.Second)
+			turns.lost()
+			wait = t.s.pace.again(min(c.HeartbeatInterval/4, time.Second))
 		}
 	}
 }

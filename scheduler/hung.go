@@ -51,7 +51,7 @@ func (r *running) ignoresCancel() {
 	}
 	s.cfg.Log.Error().Int64("run_id", r.claim.ID).Str("type", r.claim.Type).Int64("stuck", stuck).
 		Msg("an executor ignores its cancel: its run is recorded, its slot stays taken until it returns")
-	if stuck > int64(s.cfg.StuckLimit) || stuck >= int64(s.cfg.Concurrency) {
+	if stuck > int64(s.cfg.StuckLimit) || stuck >= int64(s.slots()) {
 		s.giveUp(ErrStuck)
 	}
 }

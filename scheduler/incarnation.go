@@ -35,6 +35,7 @@ type incarnation struct {
 	// rules are what is claimed; passing is held by trips, so that they don't change under it. announced: the row says so
 	// (of watchTypes alone). claimable says that runs of a type may be claimed that weren't before.
 	rules     atomic.Pointer[typeRules]
+	ruling    sync.Mutex // held by who makes them anew
 	passing   sync.RWMutex
 	announced bool
 	claimable chan struct{}
@@ -71,14 +72,19 @@ func (t *incarnation) register(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.rules.Store(t.s.rulesOf(rules, false))
+	known, reaches := t.s.rulesOf(rules, false), t.s.reaches()
+	known.capabilities.Databases = reaches.databases
+	t.rules.Store(known)
 	sent := time.Since(t.began)
 	own := store.Replica{
 		ID: t.id, Name: c.Name, Hostname: host, Version: c.Version, Lease: c.StaleAfter, Role: c.role(),
-		Queues: c.Queues, Types: t.rules.Load().capabilities.Types, Databases: c.Databases, Commands: c.Commands, Concurrency: c.Concurrency,
+		Queues: c.Queues, Types: t.rules.Load().capabilities.Types, Databases: reaches.databases, Commands: c.Commands, Concurrency: t.s.slots(),
+		Reserve: published(c.Reserve), TypeConcurrency: t.s.rooms.announced(),
 	}
 	if c.Admin {
-		own.Queues, own.Concurrency = nil, 0
+		own.Queues, own.Concurrency, own.Reserve, own.TypeConcurrency = nil, 0, nil, nil
+	} else {
+		own.Engines = reaches.engines
 	}
 	err = c.Store.Register(ctx, own)
 	if err != nil {
@@ -118,10 +124,13 @@ func (t *incarnation) serve(ctx, base context.Context) error {
 	loops.Go(func() { t.watchHoldUps(live) })
 	loops.Go(func() { t.sweepStale(live) })
 	loops.Go(func() { t.sweepOverdue(live) })
+	loops.Go(func() { t.sweepAging(live) })
 	loops.Go(func() { t.sweepOrphans(live) })
 	loops.Go(func() { t.sweepSchedules(live) })
 	loops.Go(func() { t.watchTypes(taking) })
+	loops.Go(func() { t.watchDatabases(taking) })
 	loops.Go(func() { t.cleanup(live) })
+	loops.Go(func() { t.recover(live) })
 
 	<-taking.Done()
 	dispatch.Wait() // a claim that is under way is executed

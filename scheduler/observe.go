@@ -19,7 +19,7 @@ type Observer struct {
 	Executed func(kind string, took time.Duration)
 	// Recorded is told of each batch of endings that was written: how many endings it had.
 	Recorded func(endings int)
-	// Ended is told of each run whose end was recorded: its type and DONE, FAILED or CANCELED.
+	// Ended is told of each run whose end was recorded: its type and DONE, FAILED, CANCELED, or SNOOZED for one that was put off.
 	Ended func(kind, status string)
 	// Swept is told of each sweep: which, and how many runs it found.
 	Swept func(sweep Sweep, runs int)
@@ -77,12 +77,19 @@ func (o *Observer) recorded(batch []ending, ended []store.Ended) {
 	if o.Ended == nil || len(ended) == 0 {
 		return
 	}
-	kinds := make(map[int64]string, len(batch))
+	by := make(map[int64]*ending, len(batch))
 	for i := range batch {
-		kinds[batch[i].store.ID] = batch[i].kind
+		by[batch[i].store.ID] = &batch[i]
 	}
-	for _, e := range ended {
-		o.Ended(kinds[e.ID], e.Status)
+	for i := range ended {
+		e, kind, status := &ended[i], "", ended[i].Status
+		if b := by[e.ID]; b != nil {
+			kind = b.kind
+			if b.putOff(e) {
+				status = CodeSnoozed
+			}
+		}
+		o.Ended(kind, status)
 	}
 }
 

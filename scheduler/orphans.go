@@ -6,8 +6,9 @@ import "context"
 func (t *incarnation) sweepOrphans(ctx context.Context) {
 	c := t.s.cfg
 	errs := t.s.newOnce("orphans")
+	turns := rounds{pace: t.s.pace}
 	for {
-		sleep(ctx, c.StaleSweepInterval)
+		sleep(ctx, turns.wait(c.StaleSweepInterval))
 		if ctx.Err() != nil {
 			return
 		}

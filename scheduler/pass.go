@@ -30,12 +30,16 @@ func (t *incarnation) pass(ctx context.Context, promote store.Promotion) (next t
 			endings = t.s.recorder.takeCarried()
 		}
 		trip, since, some := t.nextTrip(promote, endings)
-		if !some {
+		if wait := t.admit(ctx, &trip); wait > 0 {
+			next = min(next, wait)
+		}
+		if !some && trip.Want == 0 {
 			return next, found, nil
 		}
 		var p store.Pass
 		p, err = t.promoteAndClaim(ctx, trip, endings)
 		found.add(p)
+		t.giveBack(ctx, &trip, p)
 		if err != nil && len(endings) > 0 && ctx.Err() == nil {
 			carry = false // without them; whose fault it was shows
 			continue
@@ -51,36 +55,37 @@ func (t *incarnation) pass(ctx context.Context, promote store.Promotion) (next t
 		case p.Busy, p.Contended:
 			return busyAgain, found, nil
 		}
+		settled := t.settled(promote, p)
 		promote = store.PromoteNothing
 		if p.Marked {
 			promote = store.PromoteDue
 			continue
 		}
-		full := len(p.Claims) == t.s.cfg.MaxBatch
-		if trip.Claim != store.ClaimFresh && !full && (len(p.Claims) == 0 || t.s.freeSlots() < t.s.cfg.Concurrency/2) {
+		full := len(p.Claims) == t.s.batch()
+		if trip.Claim != store.ClaimFresh && !full && !settled && (len(p.Claims) == 0 || t.s.freeSlots() < t.s.slots()/2) {
 			return next, found, nil // slots that become free say so
 		}
 	}
 }
 
 // nextTrip is the trip that promotes so much, writes these endings and claims for the slots that are free. since is what was known
-// of AVAILABLE runs before; some: there is anything to do.
+// of AVAILABLE runs before; some: there is anything to do besides claims.
 func (t *incarnation) nextTrip(promote store.Promotion, endings []ending) (trip store.Trip, since int, some bool) {
 	may, since := t.available.ask()
 	trip = store.Trip{Endings: endingsOf(endings), LockTimeout: quickLock, Promote: promote}
 	some = promote != store.PromoteNothing || len(endings) > 0
 	if some || may {
-		trip.Want = t.reserve()
+		trip.Want, trip.Below = t.reserve()
 	}
 	switch {
-	case t.s.cfg.TwoSteps || promote == store.PromoteSweep:
+	case t.s.cfg.TwoSteps || t.s.shares != nil || promote == store.PromoteSweep || t.s.recovering.Load() != nil: // what is promoted is claimed by a search
 		trip.Claim = store.ClaimAny
 	case may:
 		trip.Claim = store.ClaimAnyAndFresh
 	default:
 		trip.Claim = store.ClaimFresh
 	}
-	return trip, since, some || trip.Want > 0
+	return trip, since, some
 }
 
 // lookAgainAfter is when to look again behind a trip: something is due, or searches have gone past runs.

@@ -184,7 +184,7 @@ func (r *recorder) write(ctx context.Context, batch []ending, lock time.Duration
 		default:
 			r.errs.failed(err)
 		}
-		sleep(ctx, wait)
+		sleep(ctx, r.s.pace.again(wait))
 		wait = min(2*wait, time.Second)
 	}
 }
@@ -200,7 +200,7 @@ func (r *recorder) setAside(e ending) {
 
 // runRefused tries again what was set aside, each by itself, beside the others.
 func (r *recorder) runRefused(ctx context.Context) {
-	for sleep(ctx, refusedAgain); ctx.Err() == nil; sleep(ctx, refusedAgain) {
+	for sleep(ctx, r.s.pace.again(refusedAgain)); ctx.Err() == nil; sleep(ctx, r.s.pace.again(refusedAgain)) {
 		r.mu.Lock()
 		refused := r.refused
 		r.refused = nil
@@ -292,8 +292,12 @@ func (r *recorder) count(batch []ending, ended []store.Ended) {
 		case "DONE":
 			r.s.completed.Add(1)
 		case "FAILED":
+			i := slices.IndexFunc(batch, func(b ending) bool { return b.store.ID == e.ID })
+			if i >= 0 && batch[i].putOff(&e) {
+				break
+			}
 			r.s.failed.Add(1)
-			if i := slices.IndexFunc(batch, func(b ending) bool { return b.store.ID == e.ID }); told && i >= 0 {
+			if told && i >= 0 {
 				level = batch[i].loud
 			}
 		}

@@ -16,6 +16,7 @@ func (t *incarnation) sweepSchedules(ctx context.Context) {
 	errs := t.s.newOnce("schedule sweep")
 	after := int64(0)
 	var size store.Batch
+	turns := rounds{pace: t.s.pace}
 	for ctx.Err() == nil {
 		pass, cancel := context.WithTimeout(ctx, passTimeout)
 		most := size.Most(scheduleWindow)
@@ -32,7 +33,8 @@ func (t *incarnation) sweepSchedules(ctx context.Context) {
 			}
 		case ctx.Err() == nil:
 			errs.failed(err)
+			turns.lost()
 		}
-		sleep(ctx, c.StaleSweepInterval)
+		sleep(ctx, turns.wait(c.StaleSweepInterval))
 	}
 }

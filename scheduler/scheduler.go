@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"sort"
 	"sync"
@@ -26,12 +27,16 @@ type Config struct {
 	Executors map[string]Executor
 	// Databases are the targets that the SQL executors reach, Commands those that COMMAND knows.
 	Databases, Commands []string
+	// Engines are those of Databases that are not PostgreSQL, by name: they are shown where databases are.
+	Engines map[string]string
 	// Queues that are served. Default: default.
 	Queues []string
 	// Name is what the operator calls this replica, Version that of its binary.
 	Name, Version string
 	// Concurrency is how many runs execute at once. Default 20.
 	Concurrency int
+	// Reserve are slots of Concurrency that only runs of at least a priority take, at most one of each priority. Default: none.
+	Reserve []Reserve
 	// MaxBatch (default 1000) is how many runs at most are claimed or ended by one statement. 1: each by itself, for
 	// measurements and tests.
 	MaxBatch int
@@ -56,6 +61,16 @@ type Config struct {
 	// CancelGrace (default 20 s) is how long an executor may take to return once it was told to stop. Beyond it the run is
 	// recorded without it, and it keeps its slot until it does return.
 	CancelGrace time.Duration
+	// TypeLimits are by task type what this replica allows runs of it, MaxPerType is how many of each other type execute at once;
+	// 0: as many as there are slots.
+	TypeLimits map[string]TypeLimit
+	MaxPerType int
+	// Recovery (default RecoveryAuto): whether this replica looks for an outage of the deployment when it comes, and takes part in
+	// the recovery from it: meanwhile RecoveryConcurrency (0: Concurrency) is its Concurrency, and all replicas together start at
+	// most RecoveryRate runs per second; 0: no cap.
+	Recovery            string
+	RecoveryConcurrency int
+	RecoveryRate        int
 	// StuckLimit (default 5) is how many such executors a replica bears. With more, or with no slot left, Run drains and
 	// returns ErrStuck.
 	StuckLimit int
@@ -98,6 +113,9 @@ type Scheduler struct {
 	running map[int64]*running
 	claimed [1024]int64 // the last runs claimed, each at its id modulo the length
 
+	rooms      rooms
+	recovering atomic.Pointer[recovering] // nil: no recovery is under way, as far as this replica knows
+
 	executing atomic.Int64
 	reserved  atomic.Int64 // slots that trips under way may fill
 	stalled   atomic.Int64 // executors whose run reported no progress in time, and that have not returned
@@ -114,6 +132,11 @@ type Scheduler struct {
 	notifyQueue atomic.Uint64 // how full the queue of notifications is, as bits of a float64
 
 	giveUp context.CancelCauseFunc // asks for a drain; set by Run
+	pace   pace
+	shares *shares
+	// reached is what SetDatabases gave, nil: the configuration's.
+	reached   atomic.Pointer[reached]
+	reachable chan struct{} // it was called
 }
 
 // Check fills in defaults and refuses what can't work. Store, and what hangs on it, may still be missing.
@@ -149,6 +172,9 @@ func (c *Config) Check() error {
 	if c.Concurrency < 0 || c.MaxBatch < 0 || c.TaskTimeout < 0 || c.StuckLimit < 0 {
 		return errors.New("concurrency, max batch, task timeout and stuck limit may not be negative")
 	}
+	if err := errors.Join(checkReserves(c.Reserve, c.Concurrency), c.checkLimits(), c.checkRecovery()); err != nil {
+		return err
+	}
 	return c.checkNames()
 }
 
@@ -182,6 +208,9 @@ func (c *Config) setDefaults() {
 	if c.MaxBatch == 0 {
 		c.MaxBatch = 1000
 	}
+	if c.Recovery == "" {
+		c.Recovery = RecoveryAuto
+	}
 	if len(c.Queues) == 0 {
 		c.Queues = []string{"default"}
 	}
@@ -195,7 +224,7 @@ func New(c Config) (*Scheduler, error) {
 	if err := c.Check(); err != nil {
 		return nil, fmt.Errorf("scheduler: %w", err)
 	}
-	s := &Scheduler{cfg: c, freed: make(chan struct{}, 1), opened: make(chan struct{}, 1), promoted: make(chan struct{}, 1), lookAtRuns: make(chan struct{}, 1), running: map[int64]*running{}}
+	s := &Scheduler{cfg: c, freed: make(chan struct{}, 1), opened: make(chan struct{}, 1), promoted: make(chan struct{}, 1), lookAtRuns: make(chan struct{}, 1), reachable: make(chan struct{}, 1), running: map[int64]*running{}, pace: rand.Float64, shares: newShares(c.Reserve)}
 	for t := range c.Executors {
 		s.types = append(s.types, t)
 	}
@@ -203,6 +232,7 @@ func New(c Config) (*Scheduler, error) {
 	s.capabilities = store.Capabilities{
 		Queues: slices.Clone(c.Queues), Types: s.types, Databases: c.Databases, Commands: c.Commands, DefaultTimeout: c.TaskTimeout,
 	}
+	s.rooms = rooms{limits: c.TypeLimits, most: c.MaxPerType, common: c.TaskTimeout, busy: map[string]int{}}
 	s.recorder = newRecorder(s)
 	return s, nil
 }
@@ -215,6 +245,7 @@ type Status struct {
 	Paused    bool   // it claims nothing, because an operator said so
 	Role      string // store.RoleWorker or store.RoleAdmin
 	Executing int
+	Slots     int   // how many runs execute at once, at most
 	Completed int64 // runs that ended DONE here, since the process started
 	Failed    int64
 	// Silent is for how long no heartbeat was written.
@@ -243,6 +274,9 @@ func (s *Scheduler) Status() Status {
 		HeartbeatFailures: s.missed.Load(), Stalled: s.stalled.Load(), Stuck: s.stuck.Load(),
 		HoldUps: s.holdUps.all(), NotifyQueue: math.Float64frombits(s.notifyQueue.Load()),
 		Elsewhere: s.waits(),
+	}
+	if !s.cfg.Admin {
+		st.Slots = s.slots()
 	}
 	st.Unable, st.UnableWhy = s.unable.read()
 	if t := s.current.Load(); t != nil {
@@ -281,18 +315,22 @@ func (s *Scheduler) incarnations(ctx context.Context) error {
 			if !errors.Is(err, store.ErrElsewhere) { // that is said in full
 				errs.failed(err)
 			}
-			sleep(ctx, time.Second)
+			sleep(ctx, s.pace.again(time.Second))
 			continue
 		}
 		t := newIncarnation(s)
-		if err := t.register(ctx); err != nil {
+		err := s.lookForOutage(ctx)
+		if err == nil {
+			err = t.register(ctx)
+		}
+		if err != nil {
 			errs.failed(err)
-			sleep(ctx, time.Second)
+			sleep(ctx, s.pace.again(time.Second))
 			continue
 		}
 		errs.ok()
 		s.current.Store(t)
-		err := t.serve(ctx, base)
+		err = t.serve(ctx, base)
 		s.current.Store(nil)
 		if ctx.Err() != nil {
 			return err

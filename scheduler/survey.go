@@ -14,14 +14,14 @@ const wholeEvery = time.Minute
 
 // surveyed is what the loops of an incarnation learn from its surveys, so that those which find nothing send nothing.
 type surveyed struct {
-	overdue, rules told
+	overdue, aging, rules told
 	// rulesNow is what the last survey saw of the rules, rulesDone what was followed. A change of the first asks for the other.
 	rulesNow, rulesDone atomic.Pointer[string]
 	queueFull           bool // dispatch only
 }
 
 func newSurveyed() *surveyed {
-	s := &surveyed{overdue: make(told, 1), rules: make(told, 1)}
+	s := &surveyed{overdue: make(told, 1), aging: make(told, 1), rules: make(told, 1)}
 	s.rulesNow.Store(new(string))
 	s.rulesDone.Store(new(string))
 	return s
@@ -76,6 +76,7 @@ func (t *incarnation) survey(ctx context.Context) (store.Survey, error) {
 		return v, err
 	}
 	t.seen.overdue.tell(v.Overdue)
+	t.seen.aging.tell(v.Aging)
 	t.seen.rulesNow.Store(&v.Rules)
 	t.seen.rules.tell(v.Rules != *t.seen.rulesDone.Load())
 	if t.s.cfg.Surveyed != nil {

@@ -15,14 +15,16 @@ const heartbeatKeep = time.Hour // rows of replicas that were not heard of for l
 func (t *incarnation) sweepStale(ctx context.Context) {
 	c := t.s.cfg
 	errs := t.s.newOnce("stale sweep")
-	firstWindow := t.began.Add(c.StaleAfter + 50*time.Millisecond)
+	firstWindow := t.began.Add(c.StaleAfter + 50*time.Millisecond + t.s.pace.first(c.HeartbeatInterval/10))
+	turns := rounds{pace: t.s.pace}
 	for ctx.Err() == nil {
 		if err := t.failStale(ctx); err != nil && ctx.Err() == nil {
 			errs.failed(err)
+			turns.lost()
 		} else if err == nil {
 			errs.ok()
 		}
-		wait := c.StaleSweepInterval
+		wait := turns.wait(c.StaleSweepInterval)
 		if left := time.Until(firstWindow); left > 0 {
 			wait = min(wait, left)
 		}
@@ -94,8 +96,9 @@ func (t *incarnation) endOverdue(ctx context.Context) error {
 func (t *incarnation) cleanup(ctx context.Context) {
 	c := t.s.cfg
 	errs := t.s.newOnce("cleanup")
+	turns := rounds{pace: t.s.pace}
 	for {
-		sleep(ctx, c.CleanupInterval)
+		sleep(ctx, turns.wait(c.CleanupInterval))
 		if ctx.Err() != nil {
 			return
 		}

@@ -38,7 +38,7 @@ func (a *available) ask() (some bool, since int) {
 }
 
 // learned takes what a trip has found. One that searched and found fewer than it wanted has left none, but those that came
-// meanwhile.
+// meanwhile; but for those of priorities below which it could take no more.
 func (a *available) learned(since int, trip store.Trip, p store.Pass) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -46,7 +46,7 @@ func (a *available) learned(since int, trip store.Trip, p store.Pass) {
 	case p.Unclaimed > 0, searched && (len(p.Claims) >= trip.Want || p.Contended):
 		a.some = true
 		a.told++ // a trip beside this one has not seen what this one left
-	case searched && a.told == since:
+	case searched && a.told == since && !trip.Bound(p.Claims):
 		a.some = false
 	}
 }
@@ -60,7 +60,7 @@ type lane struct {
 
 // trip makes a trip of a lane, and starts what it claimed. The slots that it wants are reserved; they are given back.
 func (t *incarnation) trip(ctx context.Context, l *lane, trip store.Trip) (store.Round, error) {
-	defer t.s.release(trip.Want)
+	defer t.s.release(trip.Want, trip.Below)
 	defer t.s.holdUps.begin()()
 	t.passing.RLock()
 	rules := t.rules.Load()
@@ -70,12 +70,18 @@ func (t *incarnation) trip(ctx context.Context, l *lane, trip store.Trip) (store
 	}
 	trip.Replica, trip.Capabilities, trip.Lane = t.id, rules.capabilities, l.on
 	trip.Capabilities.Cursor = &l.cursor
+	if trip.Want > 0 {
+		trip.Capabilities.Rooms = t.s.rooms.of(rules.capabilities.Types, trip.Want)
+	}
 	round, err := t.s.cfg.Store.Work(ctx, trip)
 	t.passing.RUnlock()
 	if round.Gated {
 		t.s.invalidations.Add(1)
 	}
 	t.s.cfg.Observer.passed(round.Pass)
+	if r := t.s.recovering.Load(); r != nil {
+		r.started.Add(int64(len(round.Claims)))
+	}
 	for _, c := range round.Claims {
 		t.execute(c, rules)
 	}
@@ -96,11 +102,11 @@ func (t *incarnation) endAndClaim(ctx context.Context, ending store.Ending) (sto
 	t.open.RLock()
 	defer t.open.RUnlock()
 	some, since := t.available.ask()
-	if !t.opened || !some || t.rules.Load().paused {
+	if !t.opened || !some || t.rules.Load().paused || !t.s.mayClaimBesideDispatch() {
 		return store.Round{}, false
 	}
-	trip := store.Trip{Endings: []store.Ending{ending}, LockTimeout: quickLock, Want: t.s.reserve(1)}
-	if trip.Want == 0 {
+	trip := store.Trip{Endings: []store.Ending{ending}, LockTimeout: quickLock}
+	if trip.Want, trip.Below = t.s.reserve(1); trip.Want == 0 {
 		return store.Round{}, false
 	}
 	rt, cancel := context.WithTimeout(context.WithoutCancel(ctx), passTimeout)
@@ -120,38 +126,44 @@ func (t *incarnation) close() {
 	t.opened = false
 }
 
-// reserve takes the slots that a trip may fill, as many as are free, up to a batch.
-func (t *incarnation) reserve() int {
+// reserve takes the slots that a trip may fill, as many as are free, up to a batch, and its part of what is left below priorities
+// with slots of their own.
+func (t *incarnation) reserve() (slots int, below []store.Below) {
 	if t.rules.Load().paused {
-		return 0
+		return 0, nil
 	}
-	return t.s.reserve(t.s.cfg.MaxBatch)
+	return t.s.reserve(t.s.batch())
 }
 
 // reserve takes free slots, at most so many.
-func (s *Scheduler) reserve(most int) int {
+func (s *Scheduler) reserve(most int) (slots int, below []store.Below) {
 	if s.recorder.waiting() >= maxUnrecorded {
-		return 0
+		return 0, nil
 	}
+	all := s.slots()
 	for {
 		taken := s.reserved.Load()
-		n := min(most, s.cfg.Concurrency-int(s.executing.Load()+taken))
+		n := min(most, all-int(s.executing.Load()+taken))
 		if n <= 0 {
-			return 0
+			return 0, nil
 		}
 		if s.reserved.CompareAndSwap(taken, taken+int64(n)) {
-			return n
+			return n, s.shares.take(n, all)
 		}
 	}
 }
 
 // release gives slots back, after what was claimed has taken its own.
-func (s *Scheduler) release(slots int) { s.reserved.Add(-int64(slots)) }
+func (s *Scheduler) release(slots int, below []store.Below) {
+	s.shares.give(below)
+	s.reserved.Add(-int64(slots))
+}
 
-// freeSlots is how many runs may be claimed now.
+// freeSlots is how many runs may be claimed now, whatever their priority.
 func (s *Scheduler) freeSlots() int {
 	if s.recorder.waiting() >= maxUnrecorded {
 		return 0
 	}
-	return max(0, s.cfg.Concurrency-int(s.executing.Load()+s.reserved.Load()))
+	all := s.slots()
+	return s.shares.open(max(0, all-int(s.executing.Load()+s.reserved.Load())), all)
 }

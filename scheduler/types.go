@@ -85,10 +85,13 @@ func (t *incarnation) applyTypes(ctx context.Context) error {
 		return err
 	}
 	now := t.s.rulesOf(rules, paused)
+	t.ruling.Lock()
 	before := t.rules.Load()
+	now.capabilities.Databases = before.capabilities.Databases // applyDatabases changes them
 	t.passing.Lock()
 	t.rules.Store(now)
 	t.passing.Unlock()
+	t.ruling.Unlock()
 	if slices.Equal(now.capabilities.Types, before.capabilities.Types) && now.paused == before.paused && t.announced {
 		return nil
 	}

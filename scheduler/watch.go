@@ -15,7 +15,7 @@ const watchPause = 25 * time.Millisecond
 func (t *incarnation) watch(ctx context.Context) {
 	errs := t.s.newOnce("watch")
 	for ctx.Err() == nil {
-		timer := time.NewTimer(t.s.cfg.SweepInterval)
+		timer := time.NewTimer(t.s.pace.next(t.s.cfg.SweepInterval))
 		woken := false
 		select {
 		case <-ctx.Done():

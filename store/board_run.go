@@ -188,6 +188,8 @@ type BoardRunDetails struct {
 	Result            json.RawMessage `json:"result"`
 	Terms             RunTerms        `json:"-"`
 	WholeDetail       *string         `json:"-"`
+	Limits            []string        `json:"limits"` // that apply to it, by name
+	After             []string        `json:"after"`  // runs whose jobs must be DONE first
 }
 
 // RunTerms are what the gates of a run ask, besides what stands in its row.
@@ -199,6 +201,7 @@ type RunTerms struct {
 	ParallelLimit *int
 	OnFailure     *string
 	Dependencies  int
+	Jobs          int  // that it comes after
 	Newest        bool // of its task, or its chain's last where there is no plan
 }
 
@@ -214,7 +217,7 @@ func scanRunDetails(row pgx.CollectableRow) (BoardRunDetails, error) {
 		&r.DatabaseID, &r.Version, &r.Status, &r.Priority, &r.RunAt, &r.CreatedAt, &r.Available, &r.StartedAt, &r.EndedAt, &r.ReplicaID,
 		&r.Code, &r.Detail, &r.Progress, &r.CancelRequested, &r.Cause,
 		&d.IdempotencyKey, &d.Creator, &d.Deadline, &d.CancelRequestedAt, &d.CancelReason, &d.ProgressAt, &d.Payload, &d.Input, &d.Result,
-		&t.Sequential, &t.TaskPaused, &t.TaskSkipped, &t.PlanPaused, &t.ParallelLimit, &t.OnFailure, &t.Dependencies, &t.Newest, &d.WholeDetail)
+		&t.Sequential, &t.TaskPaused, &t.TaskSkipped, &t.PlanPaused, &t.ParallelLimit, &t.OnFailure, &t.Dependencies, &t.Jobs, &t.Newest, &d.WholeDetail, &d.Limits, &d.After)
 	return d, err
 }
 

@@ -36,8 +36,12 @@ type Claim struct {
 	// FailureLogLevel is the task's, "" for info, the default.
 	FailureLogLevel string
 	// Fresh: it was promoted and claimed at once, as a slot or a gate opened for it; others may wait for its end.
-	Fresh  bool
-	number int64 // among those of one claim
+	Fresh bool
+	// Priority is set where the trip says how many runs it claims below some priorities.
+	Priority int
+	number   int64 // among those of one claim
+	// unresolved: its payload names results of other tasks, which Resolve puts there; nil: none.
+	unresolved *assignment
 }
 
 // collectClaims reads a claim's answer, behind columns that the caller reads, in the order in which the runs were claimed. The
@@ -87,6 +91,10 @@ func collectClaims(rows pgx.Rows, keys []key, before ...any) (claims []Claim, us
 			c.Payload = given.whole()
 		} else {
 			c.Payload = json.RawMessage(`{}`)
+		}
+		if plan != nil && c.Unfit == "" && given.namesResults() {
+			named := given
+			c.unresolved = &named
 		}
 		claims = append(claims, c)
 	}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -85,6 +86,32 @@ func (a *assignment) whole() json.RawMessage {
 		return a.payload
 	}
 	return bytes.TrimSuffix(text.Bytes(), []byte("\n"))
+}
+
+// namesResults says whether the payload may name results of other tasks. PostgreSQL writes each key in one way.
+func (a *assignment) namesResults() bool { return bytes.Contains(a.payload, []byte(`"$result"`)) }
+
+// Resolve puts the results of tasks that a claim's task depends on in place of what its payload names of them, before the input is
+// laid over it. Where one isn't to be had, the claim is unfit. It does nothing for a claim that names none.
+func (s *Store) Resolve(ctx context.Context, c *Claim) error {
+	if c.unresolved == nil {
+		return nil
+	}
+	var payload []byte
+	var problem *string
+	err := s.pool.QueryRow(ctx, statement("resolve_results"), c.TaskID, json.RawMessage(c.unresolved.payload)).Scan(&payload, &problem)
+	if err != nil {
+		return fmt.Errorf("resolve results of other tasks: %w", err)
+	}
+	if problem != nil {
+		c.Unfit, c.Payload = *problem, json.RawMessage(`{}`)
+	} else {
+		resolved := *c.unresolved
+		resolved.payload = payload
+		c.Payload = resolved.whole()
+	}
+	c.unresolved = nil
+	return nil
 }
 
 // traceParent is that of the run's input, "": it has none.

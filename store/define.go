@@ -25,12 +25,17 @@ type TaskDefinition struct {
 	RetryDelay      *time.Duration
 	OnStale         *string
 	Labels          json.RawMessage
+	// Aging is in how long the priority of its runs grows by one while they wait; 0: it doesn't, nil: it stays as it is.
+	Aging *time.Duration
 	// Recurs says when it recurs; what is nil in it stays as it is.
 	Recurs Recurrence
 }
 
 // Recurrence is when a task recurs.
-type Recurrence struct{ Schedule, TimeZone, Misfire, Overlap *string }
+type Recurrence struct {
+	Schedule, TimeZone, Misfire, Overlap *string
+	Spread                               *time.Duration // by how much at most its runs are put off
+}
 
 // DefinitionError says which of several definitions was refused.
 type DefinitionError struct {
@@ -53,11 +58,16 @@ func (s *Store) DefineTasks(ctx context.Context, tasks []TaskDefinition) ([]int6
 			if err != nil {
 				return &DefinitionError{i, err}
 			}
+			if t.Aging != nil {
+				if _, err := tx.Exec(ctx, statement("define_aging"), ids[i], t.Aging.Seconds()); err != nil {
+					return &DefinitionError{i, err}
+				}
+			}
 			if t.Recurs == (Recurrence{}) {
 				continue
 			}
 			r := t.Recurs
-			if _, err := tx.Exec(ctx, statement("define_schedule"), ids[i], r.Schedule, r.TimeZone, r.Misfire, r.Overlap); err != nil {
+			if _, err := tx.Exec(ctx, statement("define_schedule"), ids[i], r.Schedule, r.TimeZone, r.Misfire, r.Overlap, inSeconds(r.Spread)); err != nil {
 				return &DefinitionError{i, err}
 			}
 		}
@@ -85,12 +95,13 @@ type NewRun struct {
 	Delay    time.Duration
 	Priority *int    // nil: the task's
 	Key      *string // idempotency key; nil: none
+	After    []int64 // runs whose jobs must be DONE first
 }
 
 // CreateRun inserts a run; its id, or that of the run that has the key.
 func (s *Store) CreateRun(ctx context.Context, r NewRun) (int64, error) {
 	var id int64
-	err := s.pool.QueryRow(ctx, statement("create_run"), r.TaskID, r.Input, r.At, r.Delay.Seconds(), r.Priority, r.Key).Scan(&id)
+	err := s.pool.QueryRow(ctx, statement("create_run"), r.TaskID, r.Input, r.At, r.Delay.Seconds(), r.Priority, r.Key, r.After).Scan(&id)
 	if err != nil {
 		return 0, fmt.Errorf("create run: %w", err)
 	}

@@ -14,8 +14,8 @@
 //
 // # Order of locks
 //
-// Everywhere the same: replica_heartbeat, worker_claim, plan (ids ascending), task (ids ascending), task_run (ids ascending). Where
-// a transaction picks rows that others may hold, it does so with SKIP LOCKED. 40P01 and 40001 are retried by the
+// Everywhere the same: replica_heartbeat, worker_claim, plan (ids ascending), task (ids ascending), task_run (ids ascending), run_after.
+// Where a transaction picks rows that others may hold, it does so with SKIP LOCKED. 40P01 and 40001 are retried by the
 // caller's next pass; final writes are retried until they are recorded or refused. A step of an act (rowrun.step_act) locks the
 // act first and its targets one after the other; it waits for none of these for longer than 300 ms while it holds another.
 //

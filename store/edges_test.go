@@ -63,7 +63,7 @@ func TestNoCombinationOfColumnsTakesAnEdgeThatIsNone(t *testing.T) {
 		"text":                     {"NULL", "''", "'X'", "'PLAN'", "'DATABASE'", "'PENDING'", "'RUNNING'", "prev_status", "status"},
 		"timestamp with time zone": {"NULL", "'infinity'", "'-infinity'", "now()", "clock_timestamp() + interval '1 s'", "updated_at + interval '1 us'"},
 		"jsonb":                    {"NULL", "'{}'", `'{"code": "X"}'`, "'[]'"},
-		"boolean":                  {"NULL", "true", "false"}, "bytea": {"NULL", `'\x00'`, `sha256('x')`},
+		"boolean":                  {"NULL", "true", "false"}, "bigint[]": {"NULL", "'{1}'"}, "text[]": {"NULL", "'{1/a}'"}, "bytea": {"NULL", `'\x00'`, `sha256('x')`},
 	}
 	columns := all[string](t, conn, `SELECT attname || ':' || format_type(atttypid, NULL) FROM pg_attribute
 		WHERE attrelid = 'rowrun.task_run'::regclass AND attnum > 0 AND NOT attisdropped AND attname <> 'status' ORDER BY attnum`)

@@ -26,7 +26,7 @@ func TestEveryStatementOfARoundUsesIndexes(t *testing.T) {
 	ended := storetest.Count(150_000, 1_000_000)
 	many := aRound(t, log, storetest.On(t, cluster), ended, 20_000)
 	for _, name := range []string{
-		"promote", "promote_and_claim", "claim_runs", "claim_run", "begin_round", "end_plain_runs", "end_plain_run", "end_runs", "promote_next_version", "promote_next_and_claim",
+		"promote", "promote_and_claim", "claim_runs", "claim_run", "claim_runs_bounded", "begin_round", "end_plain_runs", "end_plain_run", "end_runs", "promote_next_version", "promote_next_and_claim",
 		"dead_replicas", "declare_dead", "stale_runs", "end_stale_runs", "overdue_runs", "end_overdue_runs",
 		"retention_window", "remove_old_chains", "remove_earlier_runs", "remove_early_runs",
 	} {
@@ -151,6 +151,24 @@ func (x *explainedRound) free() {
 		require.Len(t, claims, 1)
 	})
 	insert()
+	x.e.check(t, "start with slots that are reserved", 40, func() {
+		pass, err = x.s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Want: 2, Below: []store.Below{{Priority: 50, Most: 1}}})
+		require.NoError(t, err)
+	})
+	require.Len(t, pass.Claims, 1)
+	exec(t, x.e.conn, `INSERT INTO rowrun.task_run (task_id) VALUES (1), (1), (1)`)
+	bound := noop()
+	bound.Rooms = map[string]store.Room{"NOOP": {Most: 2}}
+	x.e.check(t, "start what there is room for", 40, func() {
+		pass, err := x.s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: bound, Want: 10})
+		require.NoError(t, err)
+		require.Len(t, pass.Claims, 2)
+		require.False(t, pass.Contended)
+		for i := range pass.Claims {
+			_, _, err := x.s.EndRuns(t.Context(), []store.Ending{endingOf(pass.Claims[i])}, time.Second)
+			require.NoError(t, err)
+		}
+	})
 	pass, err = x.s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Want: 2})
 	require.NoError(t, err)
 	claims = append(claims, pass.Claims...)

@@ -19,6 +19,7 @@ const (
 	RetryNone    Retry = "NONE"    // nothing
 	RetryFailure Retry = "FAILURE" // a retry, while max_attempts lasts
 	RetryStale   Retry = "STALE"   // a recovery, where the task's on_stale says so
+	RetrySnoozed Retry = "SNOOZED" // a successor that counts against nothing, after so many seconds as Result's snooze_seconds says
 )
 
 // Ending is how a RUNNING run ends. One of which a cancel was asked for ends CANCELED instead of FAILED.
@@ -66,10 +67,10 @@ func (s *Store) EndHeldRuns(ctx context.Context, endings []Ending, lockTimeout t
 // endRunsOn ends runs whose texts the database can't hold with texts that it can.
 func (s *Store) endRunsOn(ctx context.Context, pool *pool, endings []Ending, lockTimeout time.Duration) ([]Ended, Opened, error) {
 	fitEndings(endings, s.holds())
-	ended, opened, err := endRunsAsTheyAre(ctx, pool, endings, lockTimeout)
+	ended, opened, err := s.endRunsAsTheyAre(ctx, pool, endings, lockTimeout)
 	if unstorable(err) {
 		fitEndings(endings, s.holdsSurely())
-		ended, opened, err = endRunsAsTheyAre(ctx, pool, endings, lockTimeout)
+		ended, opened, err = s.endRunsAsTheyAre(ctx, pool, endings, lockTimeout)
 	}
 	return ended, opened, err
 }
@@ -83,8 +84,8 @@ func fitEndings(endings []Ending, can held) {
 	}
 }
 
-func endRunsAsTheyAre(ctx context.Context, pool *pool, endings []Ending, lockTimeout time.Duration) ([]Ended, Opened, error) {
-	r, err := sendEndings(ctx, pool, endings, lockTimeout, queueEndings)
+func (s *Store) endRunsAsTheyAre(ctx context.Context, pool *pool, endings []Ending, lockTimeout time.Duration) ([]Ended, Opened, error) {
+	r, err := s.sendEndings(ctx, pool, endings, lockTimeout, queueEndings)
 	if err != nil {
 		return nil, Opened{}, err
 	}
@@ -95,8 +96,9 @@ func endRunsAsTheyAre(ctx context.Context, pool *pool, endings []Ending, lockTim
 	if len(left) == 0 {
 		return r.ended, r.opened, nil
 	}
-	more, err := sendEndings(ctx, pool, left, lockTimeout, queueEndRuns)
-	return append(r.ended, more.ended...), Opened{r.opened.Promoted, r.opened.Marked || more.opened.Marked}, err
+	more, err := s.sendEndings(ctx, pool, left, lockTimeout, queueEndRuns)
+	// Limits may be why they were left, whose places come free with a mark.
+	return append(r.ended, more.ended...), Opened{r.opened.Promoted, true}, err
 }
 
 // recorded is what came of endings that were queued.
@@ -108,17 +110,19 @@ type recorded struct {
 	replicaID string
 	// filling claims what takes the slots that come free in plans; nil: plans get marks.
 	filling *handing
-	most    int // how many runs of a plan it takes on
+	most    int  // how many runs of a plan it takes on
+	limited bool // there may be limits, whose places come free
 }
 
 // sendEndings writes endings by one of two ways, in a transaction of its own.
-func sendEndings(ctx context.Context, pool *pool, endings []Ending, lockTimeout time.Duration,
+func (s *Store) sendEndings(ctx context.Context, pool *pool, endings []Ending, lockTimeout time.Duration,
 	queue func(*pgx.Batch, []Ending, *recorded),
 ) (r recorded, err error) {
 	b := &pgx.Batch{}
 	if lockTimeout > 0 {
 		b.Queue(`SELECT set_config('lock_timeout', $1, true)`, milliseconds(lockTimeout))
 	}
+	r.limited = s.limited.Load()
 	queue(b, endings, &r)
 	if err := pool.SendBatch(ctx, b).Close(); err != nil {
 		return recorded{}, fmt.Errorf("end runs: %w", err)
@@ -158,7 +162,7 @@ func queueEndings(b *pgx.Batch, endings []Ending, r *recorded) {
 	}
 	b.Queue(statement("promote_next_version"), databases).QueryRow(func(row pgx.Row) error {
 		err := row.Scan(&r.opened.Promoted, &marked)
-		r.opened.Marked = marked > 0
+		r.opened.Marked = r.opened.Marked || marked > 0
 		return err
 	})
 }
@@ -189,7 +193,7 @@ func byPlan(endings []Ending) (planned, others []Ending) {
 
 // queuePlainEnds queues the statement that ends plain runs, which for one is a simple UPDATE.
 func queuePlainEnds(b *pgx.Batch, endings []Ending, databases []string, r *recorded) {
-	if len(endings) == 1 {
+	if len(endings) == 1 && !r.limited {
 		e := &endings[0]
 		b.Queue(statement("end_plain_run"), e.ID, hashOf(e.Claim), e.result(), databases).Query(func(rows pgx.Rows) error {
 			var id int64
@@ -205,9 +209,15 @@ func queuePlainEnds(b *pgx.Batch, endings []Ending, databases []string, r *recor
 	for i, e := range endings {
 		ids[i], hashes[i], results[i] = e.ID, hashOf(e.Claim), e.result()
 	}
-	b.Queue(statement("end_plain_runs"), ids, hashes, results, databases).QueryRow(func(row pgx.Row) error {
-		var done []int64
-		err := row.Scan(&done)
+	text, freed := statement("end_plain_runs"), false
+	var done []int64
+	told := []any{&done}
+	if r.limited {
+		text, told = statement("end_plain_runs_limited"), append(told, &freed)
+	}
+	b.Queue(text, ids, hashes, results, databases).QueryRow(func(row pgx.Row) error {
+		err := row.Scan(told...)
+		r.opened.Marked = r.opened.Marked || freed
 		for _, id := range done {
 			r.ended = append(r.ended, Ended{ID: id, Status: "DONE"})
 		}
@@ -286,7 +296,7 @@ func queueEndRuns(b *pgx.Batch, endings []Ending, r *recorded) {
 			statuses[i] = "FAILED"
 		}
 		results[i] = e.result()
-		r.opened.Marked = r.opened.Marked || r.filling == nil && (e.PlanTask != 0 || e.Database != "")
+		r.opened.Marked = r.opened.Marked || r.limited || r.filling == nil && (e.PlanTask != 0 || e.Database != "")
 		retries[i] = string(RetryNone)
 		if e.Retry != "" {
 			retries[i] = string(e.Retry)

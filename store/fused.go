@@ -18,7 +18,7 @@ func (s *Store) hand(w Capabilities, most int) *handing {
 }
 
 func freshArgs(w Capabilities, hashes []byte) []any {
-	return []any{hashes, seconds(w.DefaultTimeout), list(w.Queues), list(w.Types), list(w.Databases), list(w.Commands)}
+	return []any{hashes, seconds(w.DefaultTimeout), list(w.Queues), w.fresh(), list(w.Databases), list(w.Commands)}
 }
 
 // collect reads an answer whose rows begin with columns of the statement's own.

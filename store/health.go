@@ -60,6 +60,8 @@ type Health struct {
 	MissedSchedules int64
 	// StoppedSchedules counts the tasks whose schedule was paused by itself, as it can't be followed any more.
 	StoppedSchedules int64
+	// Recovery is the recovery from an outage that is under way, nil: none is.
+	Recovery *Recovery
 	// SlotLag is how many bytes the deployment's replication slot is behind; nil: there is no such slot.
 	SlotLag *int64
 }
@@ -86,6 +88,14 @@ func (s *Store) Health(ctx context.Context) (Health, error) {
 		var w WaitingRuns
 		_, err := pgx.ForEachRow(rows, []any{&w.Status, &w.Type, &w.Runs}, func() error {
 			h.Waiting = append(h.Waiting, w)
+			return nil
+		})
+		return err
+	})
+	b.Queue(statement("find_recovery")).Query(func(rows pgx.Rows) error {
+		var r Recovery
+		_, err := pgx.ForEachRow(rows, r.targets(), func() error {
+			h.Recovery = &r
 			return nil
 		})
 		return err

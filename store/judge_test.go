@@ -49,12 +49,19 @@ func TestJudgementSaysWhatHoldsARun(t *testing.T) {
 		missed  = `SET session_replication_role = replica; UPDATE rowrun.task_run SET tick = run_at, missed_at = run_at; RESET session_replication_role`
 		later   = `UPDATE rowrun.task_run SET run_at = now() + interval '10 min'`
 		elapsed = "30 min"
+		// the second task's run, after the first's
+		afterFirst = `INSERT INTO rowrun.task_run (task_id, after) SELECT 2, ARRAY[id] FROM rowrun.task_run WHERE task_id = 1`
 	)
 	for name, c := range map[string]struct {
 		given string
 		at    string // from now on
 		want  map[int64]string
 	}{
+		"waves that are not open": {
+			given: `INSERT INTO rowrun.plan (name) VALUES ('p'); ` + ofPlan + `(1, 1, 'NOOP', NULL, NULL, false), (2, 1, 'NOOP', 'a', '1', false), (3, 1, 'NOOP', NULL, NULL, false);
+				SELECT rowrun.add_waves(1, '[{"tasks": [1]}, {"tasks": [2]}]'); UPDATE rowrun.plan_wave SET opened_at = now() WHERE wave = 1; ` + runs,
+			want: map[int64]string{1: "OPEN", 2: "DEPENDENCY", 3: "OPEN"},
+		},
 		"nothing":                    {given: task + `(1, 'NOOP', 'a', '1', false); ` + runs, want: map[int64]string{1: "OPEN"}},
 		"RUN_AT":                     {given: task + `(1, 'NOOP', 'a', '1', false); ` + runs + `; ` + later, want: map[int64]string{1: "RUN_AT"}},
 		"time has come":              {given: task + `(1, 'NOOP', 'a', '1', false); ` + runs + `; ` + later, at: elapsed, want: map[int64]string{1: "OPEN"}},
@@ -84,6 +91,19 @@ func TestJudgementSaysWhatHoldsARun(t *testing.T) {
 			INSERT INTO rowrun.task_dependency VALUES (2, 1); ` + runs, want: map[int64]string{1: "OPEN", 2: "DEPENDENCY"}},
 		"DEPENDENCY before DATABASE": {given: `INSERT INTO rowrun.plan (id) VALUES (1); ` + ofPlan + `(1, 1, 'NOOP', 'a', '1', false), (2, 1, 'NOOP', 'a', '2', false);
 			INSERT INTO rowrun.task_dependency VALUES (2, 1); ` + runs, want: map[int64]string{1: "OPEN", 2: "DEPENDENCY"}},
+		"DEPENDENCY, another job": {
+			given: task + `(1, 'NOOP', NULL, NULL, false), (2, 'NOOP', 'a', NULL, false); ` + runOf + `(1); ` + afterFirst,
+			want:  map[int64]string{2: "DEPENDENCY"},
+		},
+		"DEPENDENCY, another job, before RUN_AT": {
+			given: task + `(1, 'NOOP', NULL, NULL, false), (2, 'NOOP', 'a', NULL, false); ` + runOf + `(1); ` + afterFirst + `; ` + later + ` WHERE task_id = 2`,
+			want:  map[int64]string{2: "DEPENDENCY"},
+		},
+		"a job that is DONE is met": {
+			given: task + `(1, 'NOOP', NULL, NULL, false), (2, 'NOOP', 'a', NULL, false); ` + runOf + `(1); ` + afterFirst + `; ` +
+				`UPDATE rowrun.task_run SET status = 'RUNNING', replica_id = 'r' WHERE task_id = 1; UPDATE rowrun.task_run SET status = 'DONE' WHERE task_id = 1`,
+			want: map[int64]string{2: "OPEN"},
+		},
 		"a skipped dependency is met": {given: `INSERT INTO rowrun.plan (id) VALUES (1); ` + ofPlan + `(1, 1, 'NOOP', NULL, NULL, false), (2, 1, 'NOOP', NULL, NULL, false);
 			INSERT INTO rowrun.task_dependency VALUES (2, 1); UPDATE rowrun.task SET skipped = true WHERE id = 1; ` + runOf + `(2)`, want: map[int64]string{2: "OPEN"}},
 		"PLAN_FAILED of a version": {given: `INSERT INTO rowrun.plan (id) VALUES (1); ` + ofPlan + `(1, 1, 'NOOP', 'a', '1', false); ` + runs + `; ` + start + `; ` + fail + `; ` +

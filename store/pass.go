@@ -9,6 +9,8 @@ type Capabilities struct {
 	Databases      []string
 	Commands       []string
 	DefaultTimeout time.Duration // of runs whose task has none; 0: none
+	// Rooms are those of the types that have one. Such runs are claimed by searches alone. nil: none.
+	Rooms map[string]Room
 	// Cursor is where searches begin; nil: each at the first run.
 	Cursor *Cursor
 }

@@ -36,6 +36,7 @@ type WantedPlan struct {
 	Project, Name string
 	ParallelLimit *int
 	OnFailure     *string // nil: the column's default
+	OnFinish      *string // name or id of a task without a plan; nil: what the plan has
 	Tasks         []WantedTask
 }
 
@@ -72,6 +73,8 @@ type Apply struct {
 	Make, Change []int
 	// Run are those that get a run: of the ones that are made, changed, or were never run.
 	Run []int
+	// Waves are those of tasks that are made; one that is in none waits for none.
+	Waves []WantedWave
 }
 
 // ErrDryRun ends ApplyPlan before it changes anything.
@@ -104,7 +107,15 @@ func (s *Store) ApplyPlan(ctx context.Context, wanted WantedPlan, decide func(Ap
 			}
 		}
 		id = a.plan
+		if wanted.OnFinish != nil {
+			if _, err := tx.Exec(ctx, statement("apply_on_finish"), id, *wanted.OnFinish); err != nil {
+				return fmt.Errorf("set what the plan ends with: %w", err)
+			}
+		}
 		if err := a.write(ctx, todo); err != nil {
+			return err
+		}
+		if err := a.addWaves(ctx, todo.Waves); err != nil {
 			return err
 		}
 		runs, err = a.run(ctx, todo.Run)

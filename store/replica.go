@@ -22,7 +22,12 @@ type Replica struct {
 	Databases   []string
 	Commands    []string
 	Concurrency int
-	Role        string // RoleWorker or RoleAdmin
+	Reserve     []int32 // a priority, and how many slots only runs of at least that take, and so on
+	Role        string  // RoleWorker or RoleAdmin
+	// Engines are those of Databases that are not PostgreSQL, by name.
+	Engines map[string]string
+	// TypeConcurrency is how many runs of a type it executes at once where that is less, by type; "*": of each other type.
+	TypeConcurrency map[string]int
 }
 
 // Roles of replicas.
@@ -34,11 +39,49 @@ const (
 // Register writes a replica's row, its first heartbeat. It comes before the first claim.
 func (s *Store) Register(ctx context.Context, r Replica) error {
 	_, err := s.pool.Exec(ctx, statement("register_replica"), r.ID, r.Name, r.Hostname, r.Version, seconds(r.Lease),
-		list(r.Queues), list(r.Types), list(r.Databases), list(r.Commands), r.Concurrency, cmp.Or(r.Role, RoleWorker))
+		list(r.Queues), list(r.Types), list(r.Databases), list(r.Commands), r.Concurrency, cmp.Or(r.Role, RoleWorker), r.Reserve,
+		bounds(r.TypeConcurrency))
 	if err != nil {
 		return fmt.Errorf("register replica: %w", err)
 	}
+	if len(r.Engines) == 0 {
+		return nil
+	}
+	if _, err := s.pool.Exec(ctx, statement("set_engines"), r.ID, r.Engines); err != nil {
+		return fmt.Errorf("say the engines of the targets: %w", err)
+	}
 	return nil
+}
+
+// bounds keeps an empty map from being written as NULL.
+func bounds(m map[string]int) map[string]int {
+	if m == nil {
+		return map[string]int{}
+	}
+	return m
+}
+
+// AnnounceDatabases says which target databases a replica reaches from now on, the engines of those that are not PostgreSQL, and why
+// others are set aside.
+func (s *Store) AnnounceDatabases(ctx context.Context, replicaID string, databases []string, engines, aside map[string]string) error {
+	if engines == nil {
+		engines = map[string]string{}
+	}
+	if aside == nil {
+		aside = map[string]string{}
+	}
+	if _, err := s.pool.Exec(ctx, statement("announce_databases"), replicaID, list(databases), engines, aside); err != nil {
+		return fmt.Errorf("say which databases are reached: %w", err)
+	}
+	return nil
+}
+
+// SetAside is a target database that a live replica knows and can't reach.
+type SetAside struct{ Database, Replica, Why string }
+
+// SetAside reads which target databases live replicas can't reach, the first 100.
+func (s *Store) SetAside(ctx context.Context) ([]SetAside, error) {
+	return collect(ctx, s, "read what is set aside", statement("doctor_set_aside"), pgx.RowToStructByPos[SetAside])
 }
 
 // list keeps an empty list from being written as NULL.
@@ -87,9 +130,9 @@ func (s *Store) Deregister(ctx context.Context, replicaID string) error {
 // RemoveOldHeartbeats removes the rows of replicas that were not heard of for that long and are not alive by their
 // own lease; how many.
 func (s *Store) RemoveOldHeartbeats(ctx context.Context, older time.Duration) (int64, error) {
-	tag, err := s.pool.Exec(ctx, statement("remove_old_heartbeats"), seconds(older))
-	if err != nil {
+	var removed int64
+	if err := s.pool.QueryRow(ctx, statement("remove_old_heartbeats"), seconds(older)).Scan(&removed); err != nil {
 		return 0, fmt.Errorf("remove old heartbeats: %w", err)
 	}
-	return tag.RowsAffected(), nil
+	return removed, nil
 }

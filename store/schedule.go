@@ -27,6 +27,7 @@ type Schedule struct {
 	TimeZone string     `json:"time_zone"`
 	Misfire  string     `json:"misfire"`
 	Overlap  string     `json:"overlap"`
+	SpreadMS *float64   `json:"spread_ms"` // by how much at most runs are put off; nil: by nothing
 	StartsAt *time.Time `json:"starts_at"`
 	EndsAt   *time.Time `json:"ends_at"`
 	Paused   bool       `json:"paused"`

@@ -50,6 +50,8 @@ type ReplicaStatus struct {
 	// PausedAt is since when it claims nothing because an operator said so; nil: it isn't paused.
 	PausedAt *time.Time `json:"paused_at"`
 	Role     string     `json:"role"` // RoleWorker or RoleAdmin
+	// Engines are those of Databases that are not PostgreSQL, by name.
+	Engines map[string]string `json:"engines"`
 }
 
 // Status reads how the deployment stands. It reads no run that ended before the last day.

@@ -51,7 +51,9 @@ type Store struct {
 	// encoding is how the database stores text, a string; nothing before the first connection.
 	encoding atomic.Value
 	standby  atomic.Bool
-	keys     keyring
+	// limited says that there may be limits, as far as the last answers told. Statements that know none do nothing then.
+	limited atomic.Bool
+	keys    keyring
 }
 
 // Own says whether a server process serves one of the store's connections.

@@ -21,6 +21,8 @@ type Survey struct {
 	Deliveries bool
 	// Notes: there is something that the stream has not said.
 	Notes bool
+	// Aging: a run has waited so long that AgeRuns would raise its priority.
+	Aging bool
 	// Rules is another text whenever what ClaimRules reads is other.
 	Rules string
 	// NotifyQueue is how full the server's notification queue is, 0 to 1. Reading it also frees a queue that got stuck.
@@ -35,14 +37,16 @@ func (s *Store) Survey(ctx context.Context, replicaID string, w Capabilities) (S
 	var alive bool
 	var next *float64
 	var holdUps string
+	var limited bool
 	err := s.passes.QueryRow(ctx, statement("survey"), replicaID, list(w.Queues), list(w.Types)).Scan(&alive, &v.Work, &next,
-		&v.Owned, &v.Overdue, &v.Deliveries, &v.Notes, &v.Rules, &v.NotifyQueue, &holdUps)
+		&v.Owned, &v.Overdue, &v.Deliveries, &v.Notes, &v.Aging, &v.Rules, &v.NotifyQueue, &holdUps, &limited)
 	if err == nil {
 		err = json.Unmarshal([]byte(holdUps), &v.HoldUps)
 	}
 	if err != nil {
 		return Survey{}, fmt.Errorf("survey: %w", err)
 	}
+	s.limited.Store(limited)
 	if !alive {
 		return Survey{}, ErrDead
 	}

@@ -47,6 +47,9 @@ type Trip struct {
 	Promote     Promotion
 	// Want is how many runs it may claim.
 	Want int
+	// Below says of how many of these at most are below some priorities, ascending, the other slots being for higher ones. It goes with
+	// ClaimAny alone, and claims then say their priorities. nil: nothing is said.
+	Below []Below
 	// Claim says which; a sweep is always ClaimAny, as is a trip that promotes nothing by itself and isn't ClaimFresh.
 	Claim Claiming
 	Lane  Lane
@@ -65,8 +68,12 @@ type Round struct {
 func (s *Store) Work(ctx context.Context, t Trip) (Round, error) {
 	w := s.newWork(&t)
 	err := w.do(ctx)
-	if err == nil && w.missed() {
+	for tries := 0; err == nil && tries < 2 && w.missed(); tries++ {
+		before := w.s.limited.Load()
 		err = w.searchFurther(ctx)
+		if w.s.limited.Load() == before { // otherwise that search found out that there are limits, and no more
+			break
+		}
 	}
 	return w.round, err
 }
@@ -83,6 +90,7 @@ type work struct {
 	most    int // how much one statement takes on
 	cut     bool
 	thin    bool // one run is searched for, with less of a statement
+	bounded bool // the search asks bounds of the replica, or limits
 	round   Round
 
 	ends     recorded
@@ -98,6 +106,7 @@ type work struct {
 	after    int64 // the run after which it searches
 	weighed  bool  // the search says what it cost
 	cost     cost
+	ranks    []int32 // the priorities of searched, where Below asks for them
 }
 
 func (s *Store) newWork(t *Trip) *work {
@@ -174,7 +183,7 @@ func (w *work) queueEndings() {
 		planned, others = byPlan(t.Endings)
 		w.ends.most, w.ends.filling = w.most, &handing{args: freshArgs(t.Capabilities, nil)}
 	}
-	w.ends.replicaID = t.Replica
+	w.ends.replicaID, w.ends.limited = t.Replica, w.s.limited.Load()
 	if w.claim == ClaimFresh {
 		// Of each database at most one run is promoted by the end of another, and of plans most often as many as have ended. What
 		// these don't take is not left to the pass: its statement is sent before theirs is answered.
@@ -232,13 +241,19 @@ func (w *work) queuePromotion() {
 func (w *work) queueClaim() {
 	t := w.trip
 	w.keys, w.hashes = w.s.keys.take(w.want)
-	w.after = t.Capabilities.Cursor.after(time.Now())
-	w.weighed = w.after == 0 && t.Capabilities.Cursor.weighs(time.Now())
-	w.thin = w.thin && w.after == 0
+	w.bounded = t.bounded() || w.s.limited.Load()
+	if !w.bounded { // that search can't go on behind a run
+		w.after = t.Capabilities.Cursor.after(time.Now())
+		w.weighed = w.after == 0 && t.Capabilities.Cursor.weighs(time.Now())
+	}
+	w.thin = w.thin && w.after == 0 && !w.bounded
 	collect := func(before ...any) func(pgx.Rows) error {
 		return func(rows pgx.Rows) (err error) {
 			var sure bool
 			w.searched, w.used, w.seen, sure, err = collectClaims(rows, w.keys, before...)
+			if w.seen < 0 { // a limit was made since
+				w.s.limited.Store(true)
+			}
 			w.alive = w.alive || sure || w.seen == 0 // without candidates nobody was asked
 			return err
 		}
@@ -250,6 +265,8 @@ func (w *work) queueClaim() {
 	}
 	args := []any{t.Replica, w.hashes, seconds(t.Capabilities.DefaultTimeout), list(t.Capabilities.Queues), list(t.Capabilities.Types), list(t.Capabilities.Databases), list(t.Capabilities.Commands)}
 	switch {
+	case w.bounded:
+		w.batch.Queue(statement("claim_runs_bounded"), w.boundedArgs()...).Query(collect(&w.ranks))
 	case w.after != 0:
 		w.batch.Queue(statement("claim_runs_after"), append(args, w.look, w.want, w.after)...).Query(collect())
 	case w.thin:
@@ -305,6 +322,9 @@ func (w *work) account() {
 // the promotion of this trip claimed in one version.
 func (w *work) takeClaims() (promoted int) {
 	r := &w.round
+	for i, priority := range w.ranks {
+		w.searched[i].Priority = int(priority)
+	}
 	r.Claims = w.searched
 	switch {
 	case w.fresh == nil:
@@ -323,11 +343,14 @@ func (w *work) takeClaims() (promoted int) {
 // searchFurther looks further down the list, once, as others were at the same rows. What the trip did stands by now: where this
 // fails the next trip will tell.
 func (w *work) searchFurther(ctx context.Context) error {
-	again := w.s.newWork(&Trip{Replica: w.trip.Replica, Capabilities: w.trip.Capabilities, Want: w.want - len(w.round.Claims), Lane: w.trip.Lane})
+	again := w.s.newWork(&Trip{
+		Replica: w.trip.Replica, Capabilities: w.trip.Capabilities, Want: w.want - len(w.round.Claims), Below: leftBelow(w.trip.Below, w.round.Claims), Lane: w.trip.Lane,
+	})
+	again.trip.Capabilities.Rooms = leftRooms(w.trip.Capabilities.Rooms, w.round.Claims)
 	again.look, again.thin = min(4*w.want+100, again.most), false
 	err := again.do(ctx)
 	w.round.Claims = append(w.round.Claims, again.round.Claims...)
-	w.round.Contended = w.round.Contended || len(again.searched) < again.want && (err != nil || again.seen > len(again.searched))
+	w.round.Contended = w.round.Contended || len(again.searched) < again.want && (err != nil || again.seen != len(again.searched))
 	w.round.rescan(again.round.Rescan)
 	if errors.Is(err, ErrDead) {
 		return err
@@ -337,5 +360,5 @@ func (w *work) searchFurther(ctx context.Context) error {
 
 // missed says whether the search left runs that it could have taken, as others were at them.
 func (w *work) missed() bool {
-	return w.searches() && len(w.round.Claims) < w.want && (w.thin || w.seen > len(w.searched))
+	return w.searches() && len(w.round.Claims) < w.want && (w.thin || w.seen < 0 || w.seen > len(w.searched))
 }

@@ -94,7 +94,27 @@ func (m *model) begin() {
 	for range rapid.IntRange(2, 10).Draw(m.t, "tasks") {
 		m.addTask()
 	}
+	for range rapid.IntRange(0, 2).Draw(m.t, "limits") {
+		m.limit()
+	}
 	m.replica()
+}
+
+// limit makes a limit, or another one of it, or takes one away.
+func (m *model) limit() {
+	name := draw(m, "limit", "x", "y")
+	if rapid.IntRange(0, 4).Draw(m.t, "no limit") == 0 {
+		m.try(`SELECT rowrun.delete_limit($1)`, name)
+		return
+	}
+	m.try(`INSERT INTO rowrun.concurrency_limit (name, type, key_path, max_running, rate, per, not_before, share)
+		VALUES ($1, $2, $3::text::text[], $4, $5, CASE WHEN $5::int > 0 THEN interval '10 h' END, clock_timestamp() + $6::interval,
+			CASE WHEN $3::text IS NULL THEN 'NONE' ELSE $7 END)
+		ON CONFLICT (name) DO UPDATE SET type = excluded.type, key_path = excluded.key_path, max_running = excluded.max_running,
+			rate = excluded.rate, per = excluded.per, not_before = excluded.not_before, share = excluded.share`,
+		name, draw(m, "of", any(nil), any(nil), any("NOOP")), draw(m, "key", any(nil), any("{tenant}")), draw(m, "places", any(nil), 0, 1, 1, 2),
+		draw(m, "rate", any(nil), any(nil), 2), draw(m, "not before", any(nil), any(nil), any(nil), "-1 h", "1 h"),
+		draw(m, "share", "NONE", "FAIR"))
 }
 
 func (m *model) addTask() {
@@ -108,9 +128,9 @@ func (m *model) addTask() {
 		version = draw(m, "version", any(nil), "1", "1.0", "1.2", "1.10", "2")
 		sequential = rapid.IntRange(0, 2).Draw(m.t, "sequential") == 0
 	}
-	m.tasks = append(m.tasks, m.ids(`INSERT INTO rowrun.task (plan_id, type, database_id, version, sequential, max_attempts, retry_delay)
-		VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id`, plan, draw(m, "type", "NOOP", "NOOP", "NOOP", "SQL", "OTHER"), db, version, sequential,
-		rapid.IntRange(1, 2).Draw(m.t, "attempts"), draw(m, "delay", "0 s", "1 h"))...)
+	m.tasks = append(m.tasks, m.ids(`INSERT INTO rowrun.task (plan_id, type, database_id, version, sequential, max_attempts, retry_delay, payload)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, jsonb_strip_nulls(jsonb_build_object('tenant', $8::text))) RETURNING id`, plan, draw(m, "type", "NOOP", "NOOP", "NOOP", "SQL", "OTHER"), db, version, sequential,
+		rapid.IntRange(1, 2).Draw(m.t, "attempts"), draw(m, "delay", "0 s", "1 h"), draw(m, "tenant", any(nil), "a", "b"))...)
 }
 
 func (m *model) replica() {
@@ -129,10 +149,14 @@ func (m *model) change() {
 		return draw(m, status, ids...)
 	}
 	on := rapid.Bool().Draw(m.t, "on")
-	switch what := rapid.IntRange(0, 23).Draw(m.t, "what"); what {
+	switch what := rapid.IntRange(0, 27).Draw(m.t, "what"); what {
 	case 0, 1, 2, 3, 4, 5:
 		m.try(`INSERT INTO rowrun.task_run (task_id, run_at, priority) VALUES ($1, clock_timestamp() + $2::interval, $3)`,
 			task, draw(m, "in", "-1 h", "-1 s", "-1 s", "1 h"), draw(m, "priority", any(nil), 1, 5))
+	case 24, 25:
+		m.try(`INSERT INTO rowrun.task_run (task_id, run_at, after) SELECT $1, clock_timestamp() + $2::interval, array_agg(x.id)
+			FROM (SELECT r.id FROM rowrun.task_run r ORDER BY r.id DESC OFFSET $3 LIMIT $4) x`,
+			task, draw(m, "in", "-1 s", "-1 s", "1 h"), rapid.IntRange(0, 5).Draw(m.t, "behind"), rapid.IntRange(1, 3).Draw(m.t, "jobs"))
 	case 6:
 		m.addTask()
 	case 7, 8, 9:
@@ -167,6 +191,8 @@ func (m *model) change() {
 		// Many of one transaction, as the trigger sees it: in no savepoint.
 		m.ids(`INSERT INTO rowrun.task_run (task_id) SELECT k.id FROM rowrun.task k, generate_series(1, $2)
 			WHERE k.id = $1 AND k.plan_id IS NULL RETURNING id`, task, rapid.IntRange(2, 5).Draw(m.t, "many"))
+	case 26, 27:
+		m.limit()
 	}
 }
 
@@ -174,6 +200,13 @@ func (m *model) change() {
 type waits struct {
 	causes []string
 	behind int64
+}
+
+// gotFull says that something has no room by now which others have taken since.
+func (w waits) gotFull(before waits) bool {
+	return slices.ContainsFunc([]string{"PLAN_LIMIT", "LIMIT", "RATE_LIMIT"}, func(cause string) bool {
+		return slices.Contains(w.causes, cause) && !slices.Contains(before.causes, cause)
+	})
 }
 
 // waiting asks it of each PENDING run by itself.
@@ -231,15 +264,14 @@ func (m *model) promoteAndCompare() {
 		case !pending && len(skipped) == 0:
 			// What a pass promotes may take the last slot of a plan: a sequential run that comes to wait for it thereby lets
 			// those go who waited behind it.
-			gaveWay := slices.Equal(was.causes, []string{"DATABASE_BUSY"}) && slices.Contains(after[was.behind].causes, "PLAN_LIMIT") &&
-				!slices.Contains(before[was.behind].causes, "PLAN_LIMIT")
+			gaveWay := slices.Equal(was.causes, []string{"DATABASE_BUSY"}) && after[was.behind].gotFull(before[was.behind])
 			if len(was.causes) > 0 && !gaveWay {
 				require.Fail(m.t, "promoted though it waited", "run %d: %v\n%s", id, was.causes, m.story())
 			}
 		case pending && len(left.causes) == 0:
 			require.Fail(m.t, "left waiting for nothing", "run %d\n%s", id, m.story())
 		case pending && len(was.causes) == 0:
-			if !slices.Contains(left.causes, "PLAN_LIMIT") && !slices.Contains(left.causes, "DATABASE_BUSY") {
+			if !left.gotFull(was) && !slices.Contains(left.causes, "DATABASE_BUSY") {
 				require.Fail(m.t, "waited for nothing and was not promoted", "run %d, now: %v\n%s", id, left.causes, m.story())
 			}
 		}
@@ -250,7 +282,7 @@ func (m *model) promoteAndCompare() {
 func (m *model) story() string {
 	rows, err := m.conn.Query(m.ctx, `
 		SELECT concat_ws(' ', 'run', r.id, 'task', r.task_id, 'plan', r.plan_id, r.status, r.type, 'db', r.database_id, 'v', r.version, 'seq', r.sequential,
-			'prio', r.priority, r.run_at, 'cause', r.cause, 'judge_at', r.judge_at, (SELECT string_agg(w.cause || ': ' || w.message, '; ') FROM rowrun.waiting(r.id) w))
+			'prio', r.priority, r.run_at, 'cause', r.cause, 'judge_at', r.judge_at, 'limits', r.limit_keys, r.limit_wait, (SELECT string_agg(w.cause || ': ' || w.message, '; ') FROM rowrun.waiting(r.id) w))
 		FROM rowrun.task_run r WHERE r.status IN ('PENDING', 'AVAILABLE', 'RUNNING') ORDER BY r.id`)
 	require.NoError(m.t, err)
 	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])

@@ -192,6 +192,27 @@ func TestAWorkersResultsAreRecordedOnce(t *testing.T) {
 	require.Equal(t, 1, query[int](t, conn, `SELECT count(*) FROM rowrun.worker_claim`))
 }
 
+// A run that is put off ends FAILED, and its successor is due when the worker said, whatever the attempts before were; a cancel that
+// was asked for wins.
+func TestAWorkerPutsARunOff(t *testing.T) {
+	t.Parallel()
+	conn := ownRuns(t, 2)
+	exec(t, conn, `INSERT INTO rowrun.task (id, name, type) VALUES (2, 'handler', 'NOOP')`)
+	exec(t, conn, `UPDATE rowrun.task SET on_failure_task = 'handler' WHERE id = 1`)
+	exec(t, conn, `INSERT INTO rowrun.webhook (url, events) VALUES ('https://example.com', '{RUN_FAILED}')`)
+	claims := claimsOf(claimForW(t, conn, "1", 2, "1 min"))
+	exec(t, conn, `SELECT rowrun.cancel_run(2)`)
+	results := `[{"claim": "` + claims[0] + `", "status": "SNOOZED", "delay": 90.5, "detail": "not yet", "result": {"seen": 1}}, {"claim": "` + claims[1] + `", "status": "SNOOZED", "delay": 0}]`
+	require.Equal(t, "OK CANCELED", query[string](t, conn, `SELECT string_agg(e ->> 'verdict', ' ' ORDER BY e ->> 'run_id')
+		FROM jsonb_array_elements(rowrun.finish_runs($1, 'w', $2::jsonb) -> 'ended') e`, requestID("2"), results))
+	require.Equal(t, `FAILED {"code": "SNOOZED", "seen": 1, "detail": "Task run put off for 90.5 s: not yet", "snooze_seconds": 90.5}`,
+		query[string](t, conn, `SELECT status || ' ' || result::text FROM rowrun.task_run WHERE id = 1`))
+	require.Equal(t, "1 PENDING 0 0 00:01:30.5", query[string](t, conn, `SELECT concat_ws(' ', n.attempt, n.status, n.failures, n.recoveries, n.run_at - p.finished_at)
+		FROM rowrun.task_run n JOIN rowrun.task_run p ON p.id = n.retry_of`))
+	require.Equal(t, "CANCELED CANCELED", query[string](t, conn, `SELECT status || ' ' || (result ->> 'code') FROM rowrun.task_run WHERE id = 2`))
+	require.Zero(t, query[int](t, conn, `SELECT (SELECT count(*) FROM rowrun.webhook_delivery) + (SELECT count(*) FROM rowrun.task_run WHERE handles IS NOT NULL)`))
+}
+
 // What only a worker runs is promoted while the worker is there, whatever its queue.
 func TestWorkersCountAsReplicasForGates(t *testing.T) {
 	t.Parallel()
@@ -208,16 +229,19 @@ func TestWhatAWorkerMayNotAskFor(t *testing.T) {
 	t.Parallel()
 	conn := ownRuns(t, 1)
 	for call, message := range map[string]string{
-		`claim_runs(NULL, 'w', '{OWN}', 1)`:                                            "a request has an id",
-		`claim_runs(gen_random_uuid(), '', '{OWN}', 1)`:                                "a worker has a name of 1 to 200 bytes",
-		`claim_runs(gen_random_uuid(), 'w', '{}', 1)`:                                  "a worker claims 1 to 100 types, none of them NULL",
-		`claim_runs(gen_random_uuid(), 'w', '{OWN,SQL}', 1)`:                           "COMMAND are run by the sidecar, not by workers",
-		`claim_runs(gen_random_uuid(), 'w', '{OWN}', 0)`:                               "a worker claims 1 to 1000 runs at once, not 0",
-		`claim_runs(gen_random_uuid(), 'w', '{OWN}', 1, '0 s')`:                        "a lease lasts 1 s to 1 day, not 00:00:00",
-		`finish_runs(gen_random_uuid(), 'w', '{}')`:                                    "results is an array of at most 1000 objects",
-		`finish_runs(gen_random_uuid(), 'w', '[{}]')`:                                  "entry 1 of results: claim is no uuid",
-		`finish_runs(gen_random_uuid(), 'w', '[{"claim": "` + requestID("1") + `"}]')`: "entry 1 of results: status is neither DONE nor FAILED",
-		`finish_runs(gen_random_uuid(), 'w', '[1]')`:                                   "entry 1 of results: it is no object",
+		`claim_runs(NULL, 'w', '{OWN}', 1)`:                                                                                 "a request has an id",
+		`claim_runs(gen_random_uuid(), '', '{OWN}', 1)`:                                                                     "a worker has a name of 1 to 200 bytes",
+		`claim_runs(gen_random_uuid(), 'w', '{}', 1)`:                                                                       "a worker claims 1 to 100 types, none of them NULL",
+		`claim_runs(gen_random_uuid(), 'w', '{OWN,SQL}', 1)`:                                                                "COMMAND are run by the sidecar, not by workers",
+		`claim_runs(gen_random_uuid(), 'w', '{OWN}', 0)`:                                                                    "a worker claims 1 to 1000 runs at once, not 0",
+		`claim_runs(gen_random_uuid(), 'w', '{OWN}', 1, '0 s')`:                                                             "a lease lasts 1 s to 1 day, not 00:00:00",
+		`finish_runs(gen_random_uuid(), 'w', '{}')`:                                                                         "results is an array of at most 1000 objects",
+		`finish_runs(gen_random_uuid(), 'w', '[{}]')`:                                                                       "entry 1 of results: claim is no uuid",
+		`finish_runs(gen_random_uuid(), 'w', '[{"claim": "` + requestID("1") + `"}]')`:                                      "entry 1 of results: status is none of DONE, FAILED and SNOOZED",
+		`finish_runs(gen_random_uuid(), 'w', '[{"status": "SNOOZED", "delay": "1 h", "claim": "` + requestID("1") + `"}]')`: "entry 1 of results: delay is no number of seconds",
+		`finish_runs(gen_random_uuid(), 'w', '[{"status": "SNOOZED", "delay": -1, "claim": "` + requestID("1") + `"}]')`:    "entry 1 of results: delay is no number of seconds",
+		`finish_runs(gen_random_uuid(), 'w', '[{"status": "SNOOZED", "claim": "` + requestID("1") + `"}]')`:                 "entry 1 of results: delay is no number of seconds",
+		`finish_runs(gen_random_uuid(), 'w', '[1]')`:                                                                        "entry 1 of results: it is no object",
 	} {
 		_, err := conn.Exec(t.Context(), `SELECT rowrun.`+call)
 		require.ErrorContains(t, err, message)

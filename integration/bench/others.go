@@ -76,12 +76,17 @@ func (b *bench) delaysOf(ctx context.Context, d *database, rate, runs int) ([]fl
 
 // backlog inserts runs beforehand and returns the rate at which a replica worked them off, by the rows.
 func (b *bench) backlog(ctx context.Context, d *database, jobs int) (float64, error) {
+	return b.backlogOf(ctx, d, "SELECT $1, '{}' FROM generate_series(1, $2::int)", jobs)
+}
+
+// backlogOf is backlog of runs that a query gives: the task, $1, and the input of each of $2.
+func (b *bench) backlogOf(ctx context.Context, d *database, runs string, jobs int) (float64, error) {
 	var task, first int64
 	err := d.QueryRow(ctx, "SELECT rowrun.define_task('backlog', 'NOOP'), coalesce(max(id), 0) FROM rowrun.task_run").Scan(&task, &first)
 	if err != nil {
 		return 0, err
 	}
-	if _, err := d.Exec(ctx, "INSERT INTO rowrun.task_run (task_id) SELECT $1 FROM generate_series(1, $2::int)", task, jobs); err != nil {
+	if _, err := d.Exec(ctx, "INSERT INTO rowrun.task_run (task_id, input) "+runs, task, jobs); err != nil {
 		return 0, err
 	}
 	if err := d.do(ctx, "VACUUM ANALYZE rowrun.task_run", "CHECKPOINT"); err != nil {
@@ -101,7 +106,7 @@ func (b *bench) backlog(ctx context.Context, d *database, jobs int) (float64, er
 		return 0, err
 	}
 	var took float64
-	err = d.QueryRow(ctx, `SELECT extract(epoch FROM max(finished_at) - min(available_at))::float8 FROM rowrun.task_run
+	err = d.QueryRow(ctx, `SELECT extract(epoch FROM max(finished_at) - min(started_at))::float8 FROM rowrun.task_run
 		WHERE task_id = $1 AND id > $2`, task, first).Scan(&took)
 	return float64(jobs) / took, err
 }

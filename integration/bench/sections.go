@@ -26,6 +26,7 @@ func ownSections() []section {
 		{"drain", "jobs inserted beforehand, one replica, in alternating rounds", (*bench).drain},
 		{"blocked", "one promote pass and one end beside many blocked runs", (*bench).blocked},
 		{"others", "the same work with and without many runs of a type that nobody has", (*bench).others},
+		{"limits", "runs with a limit, beside runs without one", (*bench).limits},
 		{"stream", "from a commit to its line, and what waking costs those who insert", (*bench).stream},
 		{"idle", "a replica without work", (*bench).idle},
 		{"schedules", "recurring tasks that are due in the same second", (*bench).schedules},

@@ -35,6 +35,8 @@ type answer struct {
 	body      []byte
 	truncated bool
 	state     any // what the next run of a recurring task is to be handed; nil: nothing was said
+	// retryAfter is for how long the app wants no request, of a 429; 0: it didn't say.
+	retryAfter time.Duration
 }
 
 // readAnswer reads as much of the body as the status calls for. An error means
@@ -44,6 +46,9 @@ func readAnswer(resp *http.Response, abort func()) (*answer, error) {
 	a.mediaType, _, _ = mime.ParseMediaType(resp.Header.Get("Content-Type")) // malformed: no JSON
 	if state, ok := safeJSON([]byte(resp.Header.Get(headerState))); ok {
 		a.state = state
+	}
+	if a.status == http.StatusTooManyRequests {
+		a.retryAfter = retryAfter(resp.Header.Get("Retry-After"), time.Now())
 	}
 	limit, patience := maxLogBody, errorPatience
 	switch {
@@ -80,9 +85,26 @@ func (a *answer) judge(c *call) (scheduler.Result, error) {
 	if text := safeText(head(a.body, maxDetailBody)); text != "" {
 		detail += ": " + text
 	}
-	return scheduler.Result{}, &scheduler.Failure{
-		Code: "HTTP_" + strconv.Itoa(a.status), Detail: detail, Retryable: retryable(a.status),
+	failure := &scheduler.Failure{Code: "HTTP_" + strconv.Itoa(a.status), Detail: detail, Retryable: retryable(a.status)}
+	if a.retryAfter > 0 { // the end of the run holds back the limits that it has a rate of
+		failure.Output = map[string]any{"retry_after_s": a.retryAfter.Seconds()}
 	}
+	return scheduler.Result{}, failure
+}
+
+// maxRetryAfter bounds what an app may ask for.
+const maxRetryAfter = 24 * time.Hour
+
+// retryAfter reads a header Retry-After: seconds, or a moment. 0: it says nothing.
+func retryAfter(header string, now time.Time) time.Duration {
+	header = strings.TrimSpace(header)
+	if seconds, err := strconv.ParseUint(header, 10, 31); err == nil {
+		return min(time.Duration(seconds)*time.Second, maxRetryAfter)
+	}
+	if at, err := http.ParseTime(header); err == nil {
+		return min(max(at.Sub(now), 0), maxRetryAfter)
+	}
+	return 0
 }
 
 func retryable(status int) bool {

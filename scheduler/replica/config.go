@@ -26,6 +26,19 @@ type Config struct {
 	Queues []string
 	// Concurrency is how many runs execute at once. Default 20.
 	Concurrency int
+	// MaxClaimsPerType is how many runs of one type execute at once, where TypeConcurrency has no number for it. Default: as many
+	// as Concurrency.
+	MaxClaimsPerType int
+	// TypeConcurrency is how many runs of a type execute at once.
+	TypeConcurrency map[string]int
+	// TypeTimeout is for tasks of a type that have none of their own. Default TaskTimeout; 0: none.
+	TypeTimeout map[string]time.Duration
+	// Recovery is auto (the default) or off: whether this replica looks for an outage of the deployment when it comes, and takes
+	// part in the recovery from it. Meanwhile RecoveryConcurrency (default Concurrency) runs execute at once, and all replicas
+	// together start at most RecoveryRate runs per second. Default 0: no cap; the same on all replicas.
+	Recovery            string
+	RecoveryConcurrency int
+	RecoveryRate        int
 	// TaskTimeout is for tasks that have none of their own. Default 1 h; below 0: none.
 	TaskTimeout time.Duration
 	// DrainTimeout (default 30 s) bounds a stop, all in all. Let whoever stops the process wait longer.
@@ -106,10 +119,26 @@ func (c *Config) scheduler() (scheduler.Config, error) {
 		Executors: maps.Clone(c.Executors), Name: c.Name, Version: moduleVersion(), Queues: slices.Clone(c.Queues), Concurrency: c.Concurrency,
 		HeartbeatInterval: c.StaleAfter / heartbeats, StaleAfter: c.StaleAfter, SweepInterval: c.SweepInterval,
 		Retention: c.Retention, RetentionFailed: c.RetentionFailed, TaskTimeout: max(c.TaskTimeout, 0), DrainTimeout: c.DrainTimeout,
+		MaxPerType: c.MaxClaimsPerType, TypeLimits: c.typeLimits(),
+		Recovery: c.Recovery, RecoveryConcurrency: c.RecoveryConcurrency, RecoveryRate: c.RecoveryRate,
 		LogRuns: func() bool { return true }, // it never writes the stream
 		Log:     c.Log,
 	}
 	return s, s.Check()
+}
+
+// typeLimits are TypeConcurrency and TypeTimeout as one.
+func (c *Config) typeLimits() map[string]scheduler.TypeLimit {
+	limits := make(map[string]scheduler.TypeLimit, len(c.TypeConcurrency)+len(c.TypeTimeout))
+	for name, most := range c.TypeConcurrency {
+		limits[name] = scheduler.TypeLimit{Concurrency: most}
+	}
+	for name, timeout := range c.TypeTimeout {
+		limit := limits[name]
+		limit.Timeout = &timeout
+		limits[name] = limit
+	}
+	return limits
 }
 
 // moduleVersion is which release of Rowrun the program was built with, as a sidecar shows its own; "" where that has none.

@@ -43,6 +43,13 @@ func TestMistakesAreRefusedBeforeAnythingIsStarted(t *testing.T) {
 		{nowhere, func(c *replica.Config) { c.Retention = -time.Second }, "replica: retention must be above zero"},
 		{nowhere, func(c *replica.Config) { c.StaleAfter = 999 * time.Millisecond }, "replica: stale after: 999ms is not accepted; accepted: 1s to 24h0m0s"},
 		{nowhere, func(c *replica.Config) { c.SweepInterval = time.Millisecond }, "replica: sweep interval: 1ms is not accepted; accepted: at least 10ms"},
+		{nowhere, func(c *replica.Config) { c.MaxClaimsPerType = -1 }, "replica: max per type: -1 is not accepted; accepted: 1 or more, or 0 for no bound"},
+		{nowhere, func(c *replica.Config) { c.TypeConcurrency = map[string]int{mine: -2} }, "a concurrency of -2 is not accepted; accepted: 1 or more"},
+		{nowhere, func(c *replica.Config) { c.TypeTimeout = map[string]time.Duration{mine: -time.Hour} }, "a timeout of -1h0m0s is not accepted; accepted: a duration, or 0 for none"},
+		{nowhere, func(c *replica.Config) { c.TypeConcurrency = map[string]int{"": 1} }, "replica: type limits: a name is empty"},
+		{nowhere, func(c *replica.Config) { c.Recovery = "on" }, `replica: recovery: "on" is not accepted; accepted: auto, off`},
+		{nowhere, func(c *replica.Config) { c.RecoveryConcurrency = -1 }, "replica: recovery concurrency: -1 is not accepted"},
+		{nowhere, func(c *replica.Config) { c.RecoveryRate = -1 }, "replica: recovery rate: -1 is not accepted; accepted: runs per second, or 0 for no cap"},
 		{nowhere, func(c *replica.Config) { c.MaxConns = 4 }, "replica: max conns: 4 is not accepted; accepted: 5 to 1000"},
 	} {
 		config := replica.Config{Executors: map[string]replica.Executor{mine: done}}
@@ -70,6 +77,6 @@ func TestExportedNamesAreThePromise(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{
-		"BadInput", "Config", "ErrCanceled", "ErrDrained", "ErrStuck", "Executor", "ExecutorFunc", "Failure", "Result", "Run", "TaskRun",
+		"BadInput", "Config", "ErrCanceled", "ErrDrained", "ErrStuck", "Executor", "ExecutorFunc", "Failure", "Result", "Run", "Snooze", "TaskRun",
 	}, slices.Sorted(maps.Keys(found)))
 }

@@ -1,6 +1,10 @@
 package replica
 
-import "github.com/rowrun/rowrun/scheduler"
+import (
+	"time"
+
+	"github.com/rowrun/rowrun/scheduler"
+)
 
 // Executor does the work of one task type.
 type Executor = scheduler.Executor
@@ -20,6 +24,10 @@ type Failure = scheduler.Failure
 
 // BadInput is a Failure that no retry can mend: the task or its input is wrong.
 func BadInput(format string, args ...any) error { return scheduler.BadInput(format, args...) }
+
+// Snooze is an error that asks for the run to be put off for this long: it ends FAILED, code SNOOZED, and a successor that counts
+// as no attempt is due then.
+func Snooze(after time.Duration, reason string) error { return scheduler.Snooze(after, reason) }
 
 // Why an executor's context ended: compare with context.Cause. There are more causes (a timeout, no progress, a lost
 // lease); whatever it is, an executor stops and returns.

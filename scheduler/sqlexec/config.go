@@ -32,6 +32,8 @@ type Config struct {
 	// Deployment is required: the uuid of the deployment, which keeps the ledger
 	// rows of two deployments with one target apart.
 	Deployment string
+	// Unreachable, where not nil, is told that a run could not connect to a target.
+	Unreachable func(name string, err error)
 	// Log gets what a person who runs the sidecar should know. Default: nothing is logged.
 	Log zerolog.Logger
 }
@@ -42,13 +44,15 @@ type target struct {
 	conn             *pgx.ConnConfig
 	lockTimeout      time.Duration
 	statementTimeout time.Duration
+	unreachable      func(name string, err error) // may be nil
 }
 
 // Executor executes SQL tasks. It holds no connection between runs.
 type Executor struct {
-	targets    map[string]*target
-	deployment atomic.Pointer[string]
-	log        zerolog.Logger
+	targets     atomic.Pointer[map[string]*target]
+	deployment  atomic.Pointer[string]
+	unreachable func(name string, err error)
+	log         zerolog.Logger
 }
 
 // New returns the executor for SQL tasks; its Migrate returns the one for
@@ -58,33 +62,42 @@ func New(c Config) (*Executor, error) {
 	if err := id.Scan(c.Deployment); err != nil || !id.Valid {
 		return nil, errors.New("sqlexec: Deployment must be a uuid")
 	}
-	x := &Executor{targets: make(map[string]*target, len(c.Targets)), log: c.Log}
+	x := &Executor{unreachable: c.Unreachable, log: c.Log}
 	x.deployment.Store(new(id.String()))
-	for name, t := range c.Targets {
+	return x, x.SetTargets(c.Targets)
+}
+
+// SetTargets gives the executor other targets, for runs that begin after it. Where one is refused nothing changes; the error names it
+// but never its URL.
+func (x *Executor) SetTargets(targets map[string]Target) error {
+	known := make(map[string]*target, len(targets))
+	for name, t := range targets {
 		switch {
 		case name == "":
-			return nil, errors.New("sqlexec: a target database has no name")
+			return errors.New("sqlexec: a target database has no name")
 		case t.URL == "":
-			return nil, fmt.Errorf("sqlexec: database %q has no url", name)
+			return fmt.Errorf("sqlexec: database %q has no url", name)
 		case t.LockTimeout < 0:
-			return nil, fmt.Errorf("sqlexec: database %q: lock_timeout is negative", name)
+			return fmt.Errorf("sqlexec: database %q: lock_timeout is negative", name)
 		case t.StatementTimeout < 0:
-			return nil, fmt.Errorf("sqlexec: database %q: statement_timeout is negative", name)
+			return fmt.Errorf("sqlexec: database %q: statement_timeout is negative", name)
 		}
 		conn, err := pgx.ParseConfig(t.URL)
 		if err != nil {
 			// The parser's own text quotes the URL, and hides passwords only as well as it can.
-			return nil, fmt.Errorf("sqlexec: database %q: url is not one that PostgreSQL understands "+
+			return fmt.Errorf("sqlexec: database %q: url is not one that PostgreSQL understands "+
 				"(postgres://user:password@host:5432/database, or keywords: host=… dbname=…)", name)
 		}
-		x.targets[name] = &target{
+		known[name] = &target{
 			name:             name,
 			conn:             conn,
 			lockTimeout:      t.LockTimeout,
 			statementTimeout: t.StatementTimeout,
+			unreachable:      x.unreachable,
 		}
 	}
-	return x, nil
+	x.targets.Store(&known)
+	return nil
 }
 
 // SetDeployment gives the executor another deployment's uuid, for runs that begin after it: scheduler.Config.Identified
@@ -100,5 +113,5 @@ func (x *Executor) SetDeployment(deployment string) error {
 
 // Databases returns the names of the targets, sorted.
 func (x *Executor) Databases() []string {
-	return slices.Sorted(maps.Keys(x.targets))
+	return slices.Sorted(maps.Keys(*x.targets.Load()))
 }

@@ -100,7 +100,7 @@ func (j *job) each(ctx context.Context, s *session) error {
 			j.log.progress(ctx, i+1, len(j.statements))
 		}
 		start := time.Now()
-		tag, err := s.exec(ctx, statement.text)
+		tag, err := s.execWith(ctx, statement.text, j.params)
 		j.log.flush(ctx)
 		if err == nil && j.transaction && s.conn.TxStatus() != 'T' {
 			err = errEndedTransaction

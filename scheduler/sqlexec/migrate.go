@@ -46,6 +46,7 @@ func (m *Migrator) Execute(ctx context.Context, run *scheduler.Run) (scheduler.R
 	if run.Version == "" {
 		return scheduler.Result{}, scheduler.BadInput("the task has no version: DATABASE_MIGRATE needs one, such as 1.2")
 	}
+	j.params = nil // what is applied is the text that the ledger knows
 	hash := sha256.Sum256([]byte(j.text))
 	g := &migration{job: j, key: ledgerKey{
 		deployment: *m.sql.deployment.Load(),

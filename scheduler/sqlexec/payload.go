@@ -15,6 +15,7 @@ type job struct {
 	text        string
 	statements  []statement
 	transaction bool
+	params      [][]byte // values of $1, $2 …, as text; nil: NULL
 	log         *runLog
 	changed     int64 // rows inserted, updated, deleted, merged or copied
 }
@@ -24,7 +25,7 @@ func (x *Executor) job(run *scheduler.Run) (*job, error) {
 	if run.DatabaseID == "" {
 		return nil, scheduler.BadInput("the task has no database_id: set it to the name of the database to run on")
 	}
-	t, ok := x.targets[run.DatabaseID]
+	t, ok := (*x.targets.Load())[run.DatabaseID]
 	if !ok {
 		return nil, scheduler.BadInput("this replica has no database %q: add it to databases in the configuration file, "+
 			"or correct the task's database_id", cut(run.DatabaseID, 200))
@@ -35,6 +36,9 @@ func (x *Executor) job(run *scheduler.Run) (*job, error) {
 	}
 	return j, j.parse()
 }
+
+// maxParams is how many parameters a statement of PostgreSQL takes.
+const maxParams = 65535
 
 // decode takes the payload apart. Keys that it does not know are left alone:
 // a run's input may carry some for others.
@@ -53,6 +57,29 @@ func (j *job) decode() error {
 	j.transaction = true
 	if raw, ok = payload["transaction"]; ok && (isNull(raw) || json.Unmarshal(raw, &j.transaction) != nil) {
 		return scheduler.BadInput(`"transaction" in the payload must be true or false`)
+	}
+	if raw, ok = payload["params"]; ok {
+		return j.decodeParams(raw)
+	}
+	return nil
+}
+
+// decodeParams takes the values of $1, $2 and so on: texts as they are, everything else as JSON writes it, null as NULL.
+func (j *job) decodeParams(raw json.RawMessage) error {
+	var values []json.RawMessage
+	if json.Unmarshal(raw, &values) != nil || len(values) > maxParams {
+		return scheduler.BadInput(`"params" in the payload must be an array of at most %d values`, maxParams)
+	}
+	j.params = make([][]byte, len(values))
+	for i, value := range values {
+		var text string
+		switch {
+		case isNull(value):
+		case value[0] == '"' && json.Unmarshal(value, &text) == nil:
+			j.params[i] = []byte(text)
+		default:
+			j.params[i] = value
+		}
 	}
 	return nil
 }

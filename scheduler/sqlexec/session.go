@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/rowrun/rowrun/scheduler"
 	rowrun "github.com/rowrun/rowrun/store/session"
 )
 
@@ -54,6 +55,7 @@ type session struct {
 
 // open connects to the target under an application_name. onNotice may be nil.
 func (t *target) open(ctx context.Context, name string, onNotice func(*pgconn.Notice)) (*session, error) {
+	asked := ctx
 	ctx, cancel := context.WithTimeout(ctx, connectLimit)
 	defer cancel()
 	config := t.conn.Copy()
@@ -72,6 +74,9 @@ func (t *target) open(ctx context.Context, name string, onNotice func(*pgconn.No
 		// The outer error names the login and the database behind the target's name.
 		if outer, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 			err = outer.Unwrap()
+		}
+		if t.unreachable != nil && asked.Err() == nil {
+			t.unreachable(t.name, err)
 		}
 		return nil, fmt.Errorf("connect to database %q: %w", t.name, err)
 	}
@@ -132,6 +137,26 @@ func (s *session) exec(ctx context.Context, sql string) (pgconn.CommandTag, erro
 	err := s.guard(ctx, func(ctx context.Context) error {
 		var err error
 		tag, err = s.conn.ExecParams(ctx, sql, nil, nil, nil, nil).Close()
+		return err
+	})
+	return tag, err
+}
+
+// execWith is exec for a statement with parameters: as many of these as it has, the first of them. None: exec.
+func (s *session) execWith(ctx context.Context, sql string, params [][]byte) (pgconn.CommandTag, error) {
+	if len(params) == 0 {
+		return s.exec(ctx, sql)
+	}
+	var tag pgconn.CommandTag
+	err := s.guard(ctx, func(ctx context.Context) error {
+		prepared, err := s.conn.Prepare(ctx, "", sql, nil)
+		if err != nil {
+			return err
+		}
+		if n := len(prepared.ParamOIDs); n > len(params) {
+			return scheduler.BadInput(`the statement has $%d, and "params" in the payload has %d values`, n, len(params))
+		}
+		tag, err = s.conn.ExecPrepared(ctx, "", params[:len(prepared.ParamOIDs)], nil, nil).Close()
 		return err
 	})
 	return tag, err

@@ -36,7 +36,6 @@ func Wait(ctx context.Context, url, source string, patience time.Duration, log z
 			try, cancel = context.WithDeadline(ctx, start.Add(patience))
 		}
 		err := Try(try, url)
-		cut := try.Err() != nil
 		cancel()
 		if err == nil {
 			if said != "" {
@@ -50,9 +49,6 @@ func Wait(ctx context.Context, url, source string, patience time.Duration, log z
 		trouble := Diagnose(err)
 		if !trouble.Wait {
 			return fmt.Errorf("%s (%s): %s", Place(url), source, trouble.Text)
-		}
-		if cut && said != "" { // the end of patience says less than the try before
-			trouble.Text = said
 		}
 		next := pause.NextBackOff()
 		if patience > 0 && time.Since(start)+next >= patience {

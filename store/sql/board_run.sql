@@ -9,8 +9,10 @@ SELECT r.id, r.root_id, r.attempt, r.retry_of, r.retry_run_id, r.task_id, k.name
     CASE WHEN r.status = 'PENDING' THEN coalesce(r.cause, CASE WHEN r.run_at > now() THEN 'RUN_AT' END) END,
     r.idempotency_key, r.creator, r.deadline, r.cancel_requested_at, r.cancel_reason, r.progress_at, k.payload, r.input, r.result,
     r.sequential, k.paused, k.skipped, p.paused, p.parallel_limit, p.on_failure,
-    (SELECT count(*)::integer FROM rowrun.task_dependency d WHERE d.task_id = r.task_id),
+    (SELECT count(*)::integer FROM rowrun.task_dependency d WHERE d.task_id = r.task_id), coalesce(cardinality(r.after), 0),
     r.plan_id IS NULL OR r.id = (SELECT s.last_run_id FROM rowrun.task_status s WHERE s.task_id = r.task_id),
-    r.result ->> 'detail'
+    r.result ->> 'detail', coalesce(l.names, '{}'), coalesce(r.after, '{}')::text[]
 FROM rowrun.task_run r JOIN rowrun.task k ON k.id = r.task_id LEFT JOIN rowrun.plan p ON p.id = r.plan_id
+LEFT JOIN LATERAL (SELECT array_agg(c.name ORDER BY c.id) AS names FROM unnest(r.limit_keys) u(limit_key)
+                   JOIN rowrun.concurrency_limit c ON c.id = split_part(u.limit_key, ':', 1)::bigint) l ON true
 WHERE r.id = $1

@@ -24,7 +24,7 @@ WITH seen AS MATERIALIZED (
          LEFT JOIN rowrun.plan p ON p.id = r.plan_id
          WHERE r.status = 'AVAILABLE' AND r.queue = q.queue AND r.type = y.type
            AND NOT k.paused AND p.paused IS NOT TRUE
-           AND rowrun.may_take(r, k, $6, $7)
+           AND rowrun.can_take(r, k, $6, $7)
            AND r.priority > b.priority
          ORDER BY r.priority DESC, r.run_at, r.id LIMIT $8)
         UNION ALL (SELECT r.ctid AS place, r.priority, r.run_at, r.id
@@ -33,7 +33,7 @@ WITH seen AS MATERIALIZED (
          LEFT JOIN rowrun.plan p ON p.id = r.plan_id
          WHERE r.status = 'AVAILABLE' AND r.queue = q.queue AND r.type = y.type
            AND NOT k.paused AND p.paused IS NOT TRUE
-           AND rowrun.may_take(r, k, $6, $7)
+           AND rowrun.can_take(r, k, $6, $7)
            AND r.priority = b.priority AND (r.run_at, r.id) > (b.run_at, b.id)
          ORDER BY r.priority DESC, r.run_at, r.id LIMIT $8)
         UNION ALL (SELECT r.ctid AS place, r.priority, r.run_at, r.id
@@ -42,19 +42,19 @@ WITH seen AS MATERIALIZED (
          LEFT JOIN rowrun.plan p ON p.id = r.plan_id
          WHERE r.status = 'AVAILABLE' AND r.queue = q.queue AND r.type = y.type
            AND NOT k.paused AND p.paused IS NOT TRUE
-           AND rowrun.may_take(r, k, $6, $7)
+           AND rowrun.can_take(r, k, $6, $7)
            AND r.priority < b.priority
          ORDER BY r.priority DESC, r.run_at, r.id LIMIT $8)
     ) c
     ORDER BY c.priority DESC, c.run_at, c.id LIMIT $8
 ), alive AS MATERIALIZED (
-    SELECT h.paused_at FROM rowrun.replica_heartbeat h
+    SELECT h.paused_at, rowrun.may_be_limited() AS limited FROM rowrun.replica_heartbeat h
     WHERE h.replica_id = $1 AND h.state = 'ACTIVE' AND EXISTS (SELECT FROM seen) FOR KEY SHARE
 ), picked AS MATERIALIZED (
     SELECT r.ctid AS place, r.cause = 'UNTOLD' AS untold
     FROM rowrun.task_run r
     WHERE r.ctid = ANY (ARRAY(SELECT s.place FROM seen s)) AND coalesce(r.status, '') = 'AVAILABLE'
-      AND EXISTS (SELECT FROM alive a WHERE a.paused_at IS NULL)
+      AND EXISTS (SELECT FROM alive a WHERE a.paused_at IS NULL AND NOT a.limited)
     ORDER BY r.priority DESC, r.run_at, r.id LIMIT $9
     FOR NO KEY UPDATE SKIP LOCKED
 ), taken AS (
@@ -75,7 +75,7 @@ WITH seen AS MATERIALIZED (
 ), said AS (
     SELECT rowrun.announce(array_agg(item)), set_config('rowrun.claimed', coalesce(max(n), 0)::text, true) FROM taken
 )
-SELECT (SELECT count(*) FROM seen), EXISTS (SELECT FROM alive),
+SELECT CASE WHEN (SELECT a.limited FROM alive a) THEN -1 ELSE (SELECT count(*) FROM seen) END, EXISTS (SELECT FROM alive),
        t.n, t.id, t.root_id, t.task_id, t.name, t.plan_id, t.attempt, t.type, t.queue, t.database_id, t.version, t.input, t.manual, t.timeout,
        t.task_type, t.alias_of, t.task_database_id, t.task_version, t.payload, t.state, t.traceparent, t.progress_timeout, t.failure_log_level
 FROM said LEFT JOIN taken t ON true

@@ -6,5 +6,6 @@
 -- $4 float8: so many seconds from now
 -- $5 integer: priority; NULL: the task's
 -- $6 text: idempotency key; NULL: none
+-- $7 bigint[]: runs whose jobs must be DONE first; NULL: none
 -- Returns: its id
-SELECT rowrun.run_task($1::bigint, $2, coalesce($3, now() + make_interval(secs => $4)), $5, $6)
+SELECT rowrun.run_task($1::bigint, $2, coalesce($3, now() + make_interval(secs => $4)), $5, $6, $7)

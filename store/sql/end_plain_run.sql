@@ -9,6 +9,6 @@ UPDATE rowrun.task_run r
 SET status = 'DONE', prev_status = 'RUNNING', edited_directly = NULL, finished_at = now.t, updated_at = now.t, claim_hash = NULL, result = $3
 FROM (SELECT clock_timestamp() AS t) now
 WHERE r.id = $1 AND coalesce(r.status, '') = 'RUNNING' AND r.claim_hash = $2
-  AND num_nonnulls(r.plan_id, r.tick) = 0 AND (r.database_id IS NULL OR r.database_id = ANY ($4::text[]))
+  AND num_nonnulls(r.plan_id, r.tick, r.limit_keys) = 0 AND (r.database_id IS NULL OR r.database_id = ANY ($4::text[]))
   AND jsonb_typeof($3::jsonb) = 'object' AND NOT $3::jsonb ? 'state' AND pg_column_size($3::jsonb) < 2000
 RETURNING r.id, rowrun.announce_one(rowrun.transition(r))

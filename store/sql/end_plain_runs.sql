@@ -1,6 +1,6 @@
 -- end_plain_runs
 -- What rowrun.end_runs does for runs that ended well, as one statement: half the time for a single run. Where it meets
--- anything but the row itself (a plan, a schedule, a state to keep, a large result, a database that isn't looked at
+-- anything but the row itself (a plan, a schedule, a limit, a state to keep, a large result, a database that isn't looked at
 -- afterwards) the run stays as it is, and is for the function.
 -- $1 bigint[]: runs
 -- $2 bytea[]: the hashes of their claims
@@ -13,7 +13,7 @@ WITH done AS (
         result = i.result
     FROM unnest($1::bigint[], $2::bytea[], $3::jsonb[]) AS i(id, claim_hash, result), (SELECT clock_timestamp() AS t) now
     WHERE r.id = i.id AND coalesce(r.status, '') = 'RUNNING' AND r.claim_hash = i.claim_hash
-      AND num_nonnulls(r.plan_id, r.tick) = 0 AND (r.database_id IS NULL OR r.database_id = ANY ($4::text[]))
+      AND num_nonnulls(r.plan_id, r.tick, r.limit_keys) = 0 AND (r.database_id IS NULL OR r.database_id = ANY ($4::text[]))
       AND jsonb_typeof(i.result) = 'object' AND NOT i.result ? 'state' AND pg_column_size(i.result) < 2000
     RETURNING r.id, rowrun.transition(r) AS item
 ), said AS (

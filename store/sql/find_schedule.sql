@@ -2,7 +2,7 @@
 -- A task that recurs, with the run that stands for its present tick.
 -- $1 bigint: task
 -- Returns: at most one row: store.Schedule
-SELECT k.id, k.name, k.schedule, k.time_zone, k.misfire, k.overlap, k.starts_at, k.ends_at, k.paused,
+SELECT k.id, k.name, k.schedule, k.time_zone, k.misfire, k.overlap, (extract(epoch FROM k.spread) * 1000)::float8 AS spread_ms, k.starts_at, k.ends_at, k.paused,
     k.schedule_error, r.id AS run_id, r.tick, r.run_at, r.status
 FROM rowrun.task k
 LEFT JOIN rowrun.task_run r ON r.task_id = k.id AND r.tick IS NOT NULL AND r.status IN ('PENDING', 'AVAILABLE', 'RUNNING')

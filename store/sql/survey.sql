@@ -5,8 +5,8 @@
 -- $3 text[]: its types
 -- Returns: whether the replica may claim; whether a whole pass may find something; in how many ms the next run is due (NULL:
 -- none is known); its RUNNING runs; whether a run that the app or a worker executes is overdue; whether a delivery is due; whether the
--- stream has something to say; a text that changes with the rules of claims; how full the notification queue is, 0 to 1; who
--- holds something up, as JSON
+-- stream has something to say; whether a priority is to be raised; a text that changes with the rules of claims; how full the notification queue is, 0 to 1; who
+-- holds something up, as JSON; whether there may be limits
 -- What makes a whole pass necessary is what promote_runs(true) and settle_plans look for. Each is asked for along its own
 -- index, in whose order, so that no statistics of a table that was empty once lead to another one.
 WITH me AS MATERIALIZED (
@@ -27,6 +27,10 @@ SELECT EXISTS (SELECT FROM me),
            ORDER BY r.plan_id, r.priority DESC, r.run_at, r.id LIMIT 1) IS TRUE
        OR (SELECT true FROM rowrun.task_run r WHERE r.status = 'PENDING' AND r.cause = 'DATABASE'
            ORDER BY r.database_id, r.version_key LIMIT 1) IS TRUE
+       OR (SELECT true FROM rowrun.plan_wave w WHERE w.opened_at IS NULL AND w.opens_at IS NOT NULL AND w.opens_at <= now.t ORDER BY w.opens_at LIMIT 1) IS TRUE
+       OR (SELECT true FROM rowrun.run_after w WHERE w.open ORDER BY w.run_id LIMIT 1) IS TRUE
+       OR (SELECT true FROM rowrun.task_run r WHERE r.limit_wait IS NOT NULL AND r.status IN ('PENDING', 'AVAILABLE')
+           ORDER BY r.limit_wait, r.status LIMIT 1) IS TRUE
        OR (SELECT true FROM unnest($2::text[]) q(queue) CROSS JOIN unnest($3::text[]) y(type)
            CROSS JOIN LATERAL (SELECT FROM rowrun.task_run r WHERE r.status = 'AVAILABLE' AND r.queue = q.queue AND r.type = y.type
                                ORDER BY r.priority DESC, r.run_at, r.id LIMIT 1) a LIMIT 1) IS TRUE
@@ -48,9 +52,12 @@ SELECT EXISTS (SELECT FROM me),
        (SELECT true FROM rowrun.webhook_delivery d WHERE d.status = 'PENDING' AND d.next_attempt_at <= now.t
         ORDER BY d.next_attempt_at LIMIT 1) IS TRUE,
        (SELECT true FROM rowrun.stream_note n WHERE n.printed_at IS NULL ORDER BY n.id LIMIT 1) IS TRUE,
+       (SELECT true FROM rowrun.task_run r WHERE r.age_at <= now.t AND r.age_at IS NOT NULL AND r.status IN ('PENDING', 'AVAILABLE')
+        ORDER BY r.age_at LIMIT 1) IS TRUE,
        coalesce((SELECT me.paused_at::text FROM me), '')
        || (SELECT md5(coalesce(string_agg(rule::text, E'\n' ORDER BY rule.type), '')) FROM (SELECT * FROM rowrun.task_type ORDER BY type LIMIT 1000) rule),
        pg_notification_queue_usage(),
        coalesce((SELECT json_agg(json_build_object('PID', h.pid, 'User', h.username, 'What', h.what) ORDER BY h.pid, h.what)
-                 FROM rowrun.hold_ups() h)::text, 'null')
+                 FROM rowrun.hold_ups() h)::text, 'null'),
+       rowrun.may_be_limited()
 FROM now, due

@@ -11,7 +11,7 @@ import (
 )
 
 // RefusingServer answers every login with the next of these SQLSTATEs, and the
-// last one again and again; "" is no answer, until the client gives up. It returns its URL.
+// last one again and again. It returns its URL.
 func RefusingServer(t *testing.T, address string, codes ...string) string {
 	t.Helper()
 	var config net.ListenConfig
@@ -43,10 +43,6 @@ func refuse(conn net.Conn, code string) {
 	_ = conn.SetDeadline(time.Now().Add(5 * time.Second))
 	backend := pgproto3.NewBackend(conn, conn)
 	if _, err := backend.ReceiveStartupMessage(); err != nil {
-		return
-	}
-	if code == "" {
-		_, _ = conn.Read(make([]byte, 1))
 		return
 	}
 	backend.Send(&pgproto3.ErrorResponse{Severity: "FATAL", Code: code, Message: "refused with " + code})

@@ -93,6 +93,8 @@ func identify(text string) string {
 	switch {
 	case has("apache license", "version 2.0, january 2004"), has("licensed under the apache license, version 2.0"):
 		return "Apache-2.0"
+	case has("mozilla public license version 2.0", "covered software"):
+		return "MPL-2.0" // per file: its text and where the source is, by the module's path and version, go along
 	case has("redistribution and use in source and binary forms", "neither the name"):
 		return "BSD-3-Clause"
 	case has("redistribution and use in source and binary forms"):

@@ -254,6 +254,7 @@ func TestLicencesThatNobodyKnowsEndTheRelease(t *testing.T) {
 	for text, want := range map[string]string{
 		"Permission is hereby granted, free of charge,\n to any person obtaining a copy": "MIT",
 		"Redistribution and use in source and binary forms … Neither the name of":        "BSD-3-Clause",
+		"Mozilla Public License Version 2.0\n====\n1.4. \"Covered Software\"":            "MPL-2.0",
 		"GNU AFFERO GENERAL PUBLIC LICENSE Version 3":                                    "",
 		"": "",
 	} {

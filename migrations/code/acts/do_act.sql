@@ -9,7 +9,7 @@ DECLARE
     made bigint[] := '{}';
     changed bigint;
 BEGIN
-    IF kind <> 'replica' THEN
+    IF kind NOT IN ('replica', 'limit') THEN
         target_id := target::bigint;
     END IF;
     CASE kind || '.' || verb
@@ -86,6 +86,16 @@ BEGIN
     WHEN 'replica.drain' THEN
         PERFORM rowrun.drain_replica(target);
         RETURN made;
+    WHEN 'limit.limit' THEN
+        UPDATE concurrency_limit l SET max_running = (args ->> 'limit')::integer
+        WHERE l.name = target AND l.max_running IS DISTINCT FROM (args ->> 'limit')::integer;
+        GET DIAGNOSTICS changed = ROW_COUNT;
+    WHEN 'limit.pause', 'limit.resume' THEN
+        UPDATE concurrency_limit l SET not_before = CASE verb WHEN 'pause' THEN (args ->> 'until')::timestamptz END
+        WHERE l.name = target AND l.not_before IS DISTINCT FROM CASE verb WHEN 'pause' THEN (args ->> 'until')::timestamptz END;
+        GET DIAGNOSTICS changed = ROW_COUNT;
+    WHEN 'limit.delete' THEN
+        changed := CASE WHEN rowrun.delete_limit(target) THEN 1 ELSE 0 END;
     ELSE
         RAISE EXCEPTION 'there is no act % of a %', verb, kind USING ERRCODE = 'invalid_parameter_value', HINT = 'The dashboard''s API names what there is.';
     END CASE;

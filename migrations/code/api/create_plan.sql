@@ -3,7 +3,7 @@
 -- an object of them by status. What is left out
 -- has its default. Nothing runs before run_plan.
 CREATE OR REPLACE FUNCTION rowrun.create_plan(name text, tasks jsonb, project text DEFAULT NULL, parallel_limit integer DEFAULT NULL,
-    on_failure text DEFAULT NULL) RETURNS bigint LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
+    on_failure text DEFAULT NULL, on_finish_task text DEFAULT NULL) RETURNS bigint LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
     made bigint;
@@ -21,25 +21,25 @@ BEGIN
     LEFT JOIN LATERAL (
         SELECT k.key FROM jsonb_object_keys(CASE WHEN jsonb_typeof(x.t) = 'object' THEN x.t ELSE '{}' END) k(key)
         WHERE k.key NOT IN ('name', 'type', 'queue', 'database_id', 'version', 'sequential', 'payload', 'priority', 'timeout', 'progress_timeout',
-                            'max_attempts', 'retry_delay', 'on_stale', 'on_failure_task', 'paused', 'skipped', 'skip_reason', 'retention', 'labels', 'depends_on')
+                            'max_attempts', 'retry_delay', 'on_stale', 'on_failure_task', 'paused', 'skipped', 'skip_reason', 'retention', 'aging', 'labels', 'depends_on')
         ORDER BY k.key LIMIT 1) u ON true
     WHERE jsonb_typeof(x.t) <> 'object' OR u.key IS NOT NULL OR jsonb_typeof(coalesce(nullif(x.t -> 'depends_on', 'null'), '[]')) <> 'array'
     ORDER BY x.n LIMIT 1;
     IF wrong IS NOT NULL THEN
         RAISE EXCEPTION '%', wrong USING ERRCODE = 'RR003', HINT = 'A task has the columns of rowrun.task that people write, and depends_on.';
     END IF;
-    INSERT INTO plan (name, project, parallel_limit, on_failure)
-    VALUES (create_plan.name, create_plan.project, create_plan.parallel_limit, create_plan.on_failure) RETURNING id INTO made;
+    INSERT INTO plan (name, project, parallel_limit, on_failure, on_finish_task)
+    VALUES (create_plan.name, create_plan.project, create_plan.parallel_limit, create_plan.on_failure, create_plan.on_finish_task) RETURNING id INTO made;
     INSERT INTO task (plan_id, name, type, queue, database_id, version, sequential, payload, priority, timeout, progress_timeout, max_attempts,
-                      retry_delay, on_stale, on_failure_task, paused, skipped, skip_reason, retention, retention_by_status, labels)
+                      retry_delay, on_stale, on_failure_task, paused, skipped, skip_reason, retention, retention_by_status, aging, labels)
     SELECT made, t.name, t.type, t.queue, t.database_id, t.version, t.sequential, t.payload, t.priority, t.timeout, t.progress_timeout, t.max_attempts,
            t.retry_delay, t.on_stale, t.on_failure_task, t.paused, t.skipped, t.skip_reason,
            CASE WHEN jsonb_typeof(t.retention) <> 'object' THEN (t.retention #>> '{}')::interval END,
-           CASE WHEN jsonb_typeof(t.retention) = 'object' THEN t.retention END, t.labels
+           CASE WHEN jsonb_typeof(t.retention) = 'object' THEN t.retention END, t.aging, t.labels
     FROM jsonb_array_elements(create_plan.tasks) WITH ORDINALITY x(t, n)
     CROSS JOIN LATERAL jsonb_to_record(x.t) AS t(name text, type text, queue text, database_id text, version text, sequential boolean, payload jsonb,
         priority integer, timeout interval, progress_timeout interval, max_attempts integer, retry_delay interval, on_stale text,
-        on_failure_task text, paused boolean, skipped boolean, skip_reason text, retention jsonb, labels jsonb)
+        on_failure_task text, paused boolean, skipped boolean, skip_reason text, retention jsonb, aging interval, labels jsonb)
     ORDER BY x.n;
     SELECT format('create_plan: task %s depends on %s, which is none of this plan', coalesce(quote_literal(x.t ->> 'name'), 'without a name'), coalesce(quote_literal(d.name), 'NULL')) INTO wrong
     FROM jsonb_array_elements(create_plan.tasks) WITH ORDINALITY x(t, n)
@@ -57,4 +57,4 @@ BEGIN
     JOIN task o ON o.plan_id = made AND o.name = d.name;
     RETURN made;
 END $$;
-COMMENT ON FUNCTION rowrun.create_plan(text, jsonb, text, integer, text) IS 'Makes a plan with its tasks and their dependencies; its id. run_plan runs it.';
+COMMENT ON FUNCTION rowrun.create_plan(text, jsonb, text, integer, text, text) IS 'Makes a plan with its tasks and their dependencies; its id. run_plan runs it.';

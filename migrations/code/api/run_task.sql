@@ -1,18 +1,18 @@
 CREATE OR REPLACE FUNCTION rowrun.run_task(task bigint, input jsonb DEFAULT '{}', run_at timestamptz DEFAULT now(),
-    priority integer DEFAULT NULL, idempotency_key text DEFAULT NULL)
+    priority integer DEFAULT NULL, idempotency_key text DEFAULT NULL, after bigint[] DEFAULT NULL)
     RETURNS bigint LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
     made bigint;
 BEGIN
     IF run_task.idempotency_key IS NULL THEN
-        INSERT INTO rowrun.task_run AS r (task_id, input, run_at, priority)
-        VALUES (run_task.task, run_task.input, run_task.run_at, run_task.priority) RETURNING r.id INTO made;
+        INSERT INTO rowrun.task_run AS r (task_id, input, run_at, priority, after)
+        VALUES (run_task.task, run_task.input, run_task.run_at, run_task.priority, run_task.after) RETURNING r.id INTO made;
         RETURN made;
     END IF;
     FOR i IN 1..10 LOOP
-        INSERT INTO rowrun.task_run AS r (task_id, input, run_at, priority, idempotency_key)
-        VALUES (run_task.task, run_task.input, run_task.run_at, run_task.priority, run_task.idempotency_key)
+        INSERT INTO rowrun.task_run AS r (task_id, input, run_at, priority, idempotency_key, after)
+        VALUES (run_task.task, run_task.input, run_task.run_at, run_task.priority, run_task.idempotency_key, run_task.after)
         ON CONFLICT (task_id, idempotency_key) DO NOTHING
         RETURNING r.id INTO made;
         IF made IS NULL THEN
@@ -23,10 +23,10 @@ BEGIN
     END LOOP;
     RETURN made;
 END $$;
-COMMENT ON FUNCTION rowrun.run_task(bigint, jsonb, timestamptz, integer, text) IS 'Inserts a run of a task; its id, or that of the run that has the key.';
+COMMENT ON FUNCTION rowrun.run_task(bigint, jsonb, timestamptz, integer, text, bigint[]) IS 'Inserts a run of a task, which waits until the jobs of the runs in after are DONE; its id, or that of the run that has the key.';
 
 CREATE OR REPLACE FUNCTION rowrun.run_task(task text, input jsonb DEFAULT '{}', run_at timestamptz DEFAULT now(),
-    priority integer DEFAULT NULL, idempotency_key text DEFAULT NULL)
+    priority integer DEFAULT NULL, idempotency_key text DEFAULT NULL, after bigint[] DEFAULT NULL)
     RETURNS bigint LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
@@ -42,9 +42,9 @@ BEGIN
                 'Did you mean ' || (SELECT quote_literal(k.name) FROM rowrun.task k WHERE lower(k.name) = lower(btrim(run_task.task)) AND k.name <> '' AND k.plan_id IS NULL LIMIT 1) || '?',
                 'Define it: SELECT rowrun.define_task(name, type, payload).');
     END IF;
-    RETURN rowrun.run_task(found_id, run_task.input, run_task.run_at, run_task.priority, run_task.idempotency_key);
+    RETURN rowrun.run_task(found_id, run_task.input, run_task.run_at, run_task.priority, run_task.idempotency_key, run_task.after);
 END $$;
-COMMENT ON FUNCTION rowrun.run_task(text, jsonb, timestamptz, integer, text) IS 'The same, by the name of a task without a plan, or by an id as text.';
+COMMENT ON FUNCTION rowrun.run_task(text, jsonb, timestamptz, integer, text, bigint[]) IS 'The same, by the name of a task without a plan, or by an id as text.';
 
 CREATE OR REPLACE FUNCTION rowrun.run_tasks(task_ids bigint[], run_at timestamptz DEFAULT now()) RETURNS SETOF bigint
     LANGUAGE sql

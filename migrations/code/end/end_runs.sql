@@ -1,7 +1,7 @@
 -- Ends RUNNING runs, as one statement's worth of work: compare-and-set on (id, RUNNING, claim), successors, and by
 -- the triggers what hangs on it. claims[i] NULL asks for no claim. statuses[i] is DONE or FAILED; a run of which a
 -- cancel was asked for ends CANCELED instead of FAILED. retries[i]: FAILURE (counts against max_attempts), STALE
--- (on_stale decides), RELEASED (a successor that counts against nothing), NONE. The rows are locked before they are judged, so that nothing changes in between. Rows that are returned were recorded; the others had ended or belong to somebody else.
+-- (on_stale decides), RELEASED (a successor that counts against nothing), SNOOZED (the same, later, as the result says), NONE. The rows are locked before they are judged, so that nothing changes in between. Rows that are returned were recorded; the others had ended or belong to somebody else.
 -- plan_tasks names the tasks of those runs that belong to plans; NULL: it is looked up. marks_plans: a mark for each of their plans, as
 -- slots have come free; false where the caller fills them (rowrun.promote_next_of_plans).
 CREATE OR REPLACE FUNCTION rowrun.end_batch(run_ids bigint[], claims uuid[], statuses text[], results jsonb[], retries text[],
@@ -37,6 +37,9 @@ BEGIN
         PERFORM rowrun.mark_ended(ended.ids, marks_plans);
     ELSIF ended.databases IS NOT NULL THEN -- all that mark_ended would do, without a look at the rows
         INSERT INTO rowrun.gate_mark (kind, database_id) SELECT 'DATABASE', unnest(ended.databases);
+    END IF;
+    IF rowrun.may_be_limited() THEN
+        PERFORM rowrun.free_limits(ended.ids);
     END IF;
     IF array_remove(ended.successors, NULL) <> '{}' THEN
         PERFORM rowrun.insert_successors(run_ids, retries, ended.successors, t);

@@ -43,7 +43,7 @@ BEGIN ATOMIC
            i.status = 'FAILED' AND x.cancel_requested_at IS NULL AND NOT k.skipped
                -- Its input was not written for statements or a command.
                AND (k.type = x.type OR k.type NOT IN ('SQL', 'DATABASE_MIGRATE', 'COMMAND'))
-               AND (i.retry = 'RELEASED'
+               AND (i.retry IN ('RELEASED', 'SNOOZED')
                     OR (i.retry = 'FAILURE' AND x.failures < k.max_attempts - 1)
                     OR (i.retry = 'STALE' AND k.on_stale = 'RETRY' AND x.recoveries < 5)),
            i.status = 'FAILED' AND k.on_failure_task IS NOT NULL
@@ -90,6 +90,12 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION rowrun.make_ended(bigint[], uuid[], text[], jsonb[], bigint[], timestamptz) IS 'Internal: the transition from RUNNING to an end.';
 
+-- For how long a run was put off, as its result says: a number of seconds, at most 100 years; 0 for anything else.
+CREATE OR REPLACE FUNCTION rowrun.snooze_of(result jsonb) RETURNS interval LANGUAGE sql STABLE
+    RETURN CASE WHEN jsonb_typeof(result -> 'snooze_seconds') = 'number'
+                THEN make_interval(secs => least(greatest((result ->> 'snooze_seconds')::numeric, 0), 3155760000)::float8) ELSE interval '0' END;
+COMMENT ON FUNCTION rowrun.snooze_of(jsonb) IS 'Internal: for how long a run was put off.';
+
 -- The runs that follow runs which have just ended, with the ids that those name.
 CREATE OR REPLACE FUNCTION rowrun.insert_successors(run_ids bigint[], retries text[], successors bigint[], t timestamptz) RETURNS void LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
@@ -97,10 +103,11 @@ BEGIN
     INSERT INTO rowrun.task_run (id, task_id, retry_of, root_id, attempt, input, priority, creator, round, tick, run_at, failures, recoveries)
     SELECT r.retry_run_id, r.task_id, r.id, r.root_id, least(r.attempt, 2147483646) + 1, r.input, r.priority, r.creator, r.round, r.tick,
            CASE WHEN i.retry IN ('STALE', 'RELEASED') THEN t
+                WHEN i.retry = 'SNOOZED' THEN t + rowrun.snooze_of(r.result)
                 ELSE t + least(interval '1 hour', least(k.retry_delay, interval '1 hour')
                                * power(2, least(r.failures, 20)) * (0.8 + 0.4 * random())) END,
            least(r.failures, 2147483646) + CASE i.retry WHEN 'FAILURE' THEN 1 ELSE 0 END,
-           CASE i.retry WHEN 'STALE' THEN least(r.recoveries, 2147483646) + 1 WHEN 'RELEASED' THEN r.recoveries ELSE 0 END
+           CASE i.retry WHEN 'STALE' THEN least(r.recoveries, 2147483646) + 1 WHEN 'RELEASED' THEN r.recoveries WHEN 'SNOOZED' THEN r.recoveries ELSE 0 END
     FROM unnest(run_ids, retries) AS i(id, retry)
     JOIN rowrun.task_run r ON r.id = i.id
     JOIN rowrun.task k ON k.id = r.task_id

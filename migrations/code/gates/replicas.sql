@@ -14,6 +14,11 @@ COMMENT ON FUNCTION rowrun.takes(rowrun.replica_heartbeat, timestamptz, text, te
 
 -- How a run is handed over, for the claims of replicas. A run whose task is no COMMAND any more is taken by whoever runs
 -- commands, to say so. Inlined where they are called.
-CREATE OR REPLACE FUNCTION rowrun.may_take(r rowrun.task_run, k rowrun.task, databases text[], commands text[]) RETURNS boolean LANGUAGE sql IMMUTABLE
+CREATE OR REPLACE FUNCTION rowrun.can_take(r rowrun.task_run, k rowrun.task, databases text[], commands text[]) RETURNS boolean LANGUAGE sql IMMUTABLE
     RETURN rowrun.fits(r.type, r.database_id, k.payload, databases, commands) OR r.type = 'COMMAND' AND k.type <> 'COMMAND';
-COMMENT ON FUNCTION rowrun.may_take(rowrun.task_run, rowrun.task, text[], text[]) IS 'Internal: whether a replica with these databases and commands takes a run.';
+COMMENT ON FUNCTION rowrun.can_take(rowrun.task_run, rowrun.task, text[], text[]) IS 'Internal: whether a replica with these databases and commands takes a run.';
+
+-- The same for the claims of release 1, which know no limits: a run that one applies to is none of theirs.
+CREATE OR REPLACE FUNCTION rowrun.may_take(r rowrun.task_run, k rowrun.task, databases text[], commands text[]) RETURNS boolean LANGUAGE sql IMMUTABLE
+    RETURN (rowrun.fits(r.type, r.database_id, k.payload, databases, commands) OR r.type = 'COMMAND' AND k.type <> 'COMMAND') AND r.limit_keys IS NULL;
+COMMENT ON FUNCTION rowrun.may_take(rowrun.task_run, rowrun.task, text[], text[]) IS 'Internal: whether a replica of release 1 with these databases and commands takes a run.';

@@ -2,7 +2,8 @@
 CREATE OR REPLACE FUNCTION rowrun.sequential_open(run_id bigint, t timestamptz) RETURNS boolean LANGUAGE plpgsql STABLE
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 BEGIN
-    RETURN (SELECT g.cause IS NULL AND coalesce(room.open AND room.slots > 0, true)
+    RETURN (NOT may_be_limited() OR NOT EXISTS (SELECT FROM limit_verdicts(ARRAY[run_id], t, false) v WHERE v.cause IS NOT NULL))
+       AND (SELECT g.cause IS NULL AND coalesce(room.open AND room.slots > 0, true)
             FROM rowrun.task_run r
             CROSS JOIN LATERAL rowrun.closed_gate(r, false, t) g
             LEFT JOIN LATERAL rowrun.plan_room(r.plan_id) room ON true

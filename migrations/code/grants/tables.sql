@@ -9,7 +9,8 @@ GRANT SELECT ON rowrun.deployment, rowrun.plan, rowrun.task, rowrun.task_depende
     rowrun.replica_heartbeat, rowrun.job, rowrun.task_status, rowrun.plan_status, rowrun.replica_status, rowrun.failed_run, rowrun.health,
     rowrun.webhook_delivery_log, rowrun.webhook_delivery, rowrun.migration
     TO rowrun_client, rowrun_viewer, rowrun_replica;
-GRANT SELECT ON rowrun.unmet_dependency TO rowrun_client, rowrun_viewer, rowrun_replica; -- waiting() asks it
+GRANT SELECT ON rowrun.unmet_dependency, rowrun.unmet_after, rowrun.run_after TO rowrun_client, rowrun_viewer, rowrun_replica; -- waiting() asks them
+GRANT UPDATE, DELETE ON rowrun.run_after TO rowrun_replica;
 -- Where messages go, and what signs them, is for those who write it and for the sidecar.
 GRANT SELECT (id, project, name, events, filter, format, enabled, created_at) ON rowrun.webhook TO rowrun_client, rowrun_viewer;
 
@@ -20,8 +21,8 @@ REVOKE UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER ON ALL TABLES IN SCHEMA row
 GRANT INSERT ON rowrun.plan, rowrun.task, rowrun.task_dependency, rowrun.task_run TO rowrun_client;
 GRANT UPDATE (name, type, queue, database_id, version, sequential, payload, priority, timeout, progress_timeout,
     max_attempts, retry_delay, on_stale, on_failure_task, labels, retention, retention_by_status, failure_log_level,
-    schedule, time_zone, misfire, starts_at, ends_at, overlap, state) ON rowrun.task TO rowrun_client;
-GRANT UPDATE (name, project) ON rowrun.plan TO rowrun_client;
+    schedule, time_zone, misfire, starts_at, ends_at, overlap, state, spread, aging) ON rowrun.task TO rowrun_client;
+GRANT UPDATE (name, project, on_finish_task) ON rowrun.plan TO rowrun_client;
 -- An upsert sets task_id and idempotency_key too, to what they are; anything else is refused.
 GRANT UPDATE (task_id, idempotency_key, run_at, priority, input, cancel_requested_at, cancel_reason) ON rowrun.task_run TO rowrun_client;
 GRANT USAGE ON SEQUENCE rowrun.plan_id_seq, rowrun.task_id_seq, rowrun.task_run_id_seq TO rowrun_client, rowrun_replica;

@@ -13,6 +13,7 @@ BEGIN
     NEW.concurrency := coalesce(NEW.concurrency, 0);
     NEW.running := coalesce(NEW.running, 0);
     NEW.role := coalesce(NEW.role, 'worker');
+    NEW.type_concurrency := coalesce(NEW.type_concurrency, '{}');
     RETURN NEW;
 END $$;
 COMMENT ON FUNCTION rowrun.replica_heartbeat_fill() IS 'Trigger: NULLs get their defaults.';

@@ -5,11 +5,11 @@ CREATE OR REPLACE FUNCTION rowrun.task_run_fixed() RETURNS trigger LANGUAGE plpg
 BEGIN
     IF (NEW.id, NEW.task_id, NEW.root_id, NEW.retry_of, NEW.attempt, NEW.created_at, NEW.plan_id, NEW.type, NEW.queue,
         NEW.database_id, NEW.version, NEW.version_key, NEW.sequential, NEW.idempotency_key, NEW.round, NEW.creator, NEW.failures,
-        NEW.recoveries, NEW.own_retention, NEW.handles)
+        NEW.recoveries, NEW.own_retention, NEW.handles, NEW.after)
        IS DISTINCT FROM
        (OLD.id, OLD.task_id, OLD.root_id, OLD.retry_of, OLD.attempt, OLD.created_at, OLD.plan_id, OLD.type, OLD.queue,
         OLD.database_id, OLD.version, OLD.version_key, OLD.sequential, OLD.idempotency_key, OLD.round, OLD.creator, OLD.failures,
-        OLD.recoveries, OLD.own_retention, OLD.handles)
+        OLD.recoveries, OLD.own_retention, OLD.handles, OLD.after)
     THEN
         RAISE EXCEPTION 'run %: what it is does not change; only run_at, priority and input do until it is claimed', OLD.id
             USING ERRCODE = 'RR003', HINT = 'Cancel the run and insert another one.';
@@ -37,5 +37,5 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION rowrun.task_run_fixed() IS 'Trigger: what a run is stays; what users may change of it, and how long.';
 CREATE OR REPLACE TRIGGER task_run_fixed BEFORE UPDATE OF id, task_id, root_id, retry_of, attempt, created_at, plan_id, type, queue, database_id,
-    version, version_key, sequential, idempotency_key, round, creator, failures, recoveries, own_retention, handles, tick, missed_at,
+    version, version_key, sequential, idempotency_key, round, creator, failures, recoveries, own_retention, handles, after, tick, missed_at,
     run_at, priority, input ON rowrun.task_run FOR EACH ROW EXECUTE FUNCTION rowrun.task_run_fixed();

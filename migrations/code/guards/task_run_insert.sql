@@ -25,9 +25,34 @@ BEGIN
     r.prev_status := NULL;
     r.edited_directly := NULL;
     r.retry_run_id := NULL;
+    IF r.retry_of IS NULL THEN
+        r.awaited := NULL;
+    END IF;
+    r.limit_keys := NULL;
+    r.limit_wait := NULL;
     RETURN r;
 END $$;
 COMMENT ON FUNCTION rowrun.unstarted(rowrun.task_run) IS 'Internal: a new run without what only its later life may say.';
+
+-- A new run that says what it follows, where that is so: who waits for its job waits for it now, and it for what its predecessor
+-- was to wait for.
+CREATE OR REPLACE FUNCTION rowrun.as_successor(r rowrun.task_run) RETURNS rowrun.task_run LANGUAGE plpgsql
+    SET enable_seqscan = off SET search_path = pg_catalog, rowrun, pg_temp AS $$
+DECLARE
+    earlier record;
+BEGIN
+    IF rowrun.is_trusted() THEN
+        SELECT p.awaited, p.after INTO earlier FROM rowrun.task_run p WHERE p.id = r.retry_of AND p.retry_run_id = r.id;
+        IF FOUND THEN
+            r.awaited := earlier.awaited;
+            r.after := earlier.after;
+            RETURN r;
+        END IF;
+    END IF;
+    r.retry_of := NULL;
+    RETURN r;
+END $$;
+COMMENT ON FUNCTION rowrun.as_successor(rowrun.task_run) IS 'Internal: a new run with what it has of the run that it follows.';
 
 -- Whether a new run, which is due, waits for its database as far as the same transaction has shown: it then needs no first look
 -- of its own. stopped: its task is paused or skipped.
@@ -88,10 +113,9 @@ DECLARE
     at timestamptz := clock_timestamp(); -- before the task is read, whose pause is younger then where it isn't seen
     t record;
     current_round integer;
-    depends boolean;
-    marked boolean;
+    depends boolean; marked boolean;
 BEGIN
-    SELECT k.type, k.queue, k.database_id, k.version, k.version_key, k.sequential, k.priority, k.plan_id,
+    SELECT k.type, k.queue, k.database_id, k.version, k.version_key, k.sequential, k.priority, k.aging, k.plan_id, k.wave,
            nullif(k.retention IS NOT NULL OR k.retention_by_status IS NOT NULL, false) AS own_retention, k.paused OR k.skipped AS stopped
     INTO t FROM rowrun.task k WHERE k.id = NEW.task_id;
     IF NOT FOUND THEN
@@ -115,6 +139,7 @@ BEGIN
     NEW.run_at := coalesce(NEW.run_at, now());
     NEW.input := coalesce(NEW.input, '{}');
     NEW.priority := coalesce(NEW.priority, t.priority);
+    NEW.age_at := CASE WHEN t.aging IS NOT NULL THEN greatest(NEW.run_at, at) + t.aging END;
     NEW.plan_id := t.plan_id;
     NEW.type := t.type;
     NEW.queue := t.queue;
@@ -127,9 +152,7 @@ BEGIN
     NEW.updated_at := now();
     NEW.result := '{}';
     IF NEW.retry_of IS NOT NULL THEN -- asked by itself: a query in the condition below would be one for each INSERT
-        IF NOT rowrun.is_trusted() OR NOT EXISTS (SELECT FROM rowrun.task_run p WHERE p.id = NEW.retry_of AND p.retry_run_id = NEW.id) THEN
-            NEW.retry_of := NULL;
-        END IF;
+        NEW := rowrun.as_successor(NEW);
     END IF;
     IF NEW.retry_of IS NULL THEN
         NEW.attempt := 0;
@@ -138,14 +161,10 @@ BEGIN
         NEW.failures := 0;
         NEW.recoveries := 0;
         NEW.round := NULL;
-        IF NEW.tick IS NOT NULL AND NOT rowrun.is_scheduling() THEN
-            NEW.tick := NULL;
-        END IF;
+        NEW.tick := CASE WHEN NEW.tick IS NOT NULL AND rowrun.is_scheduling() THEN NEW.tick END;
     END IF;
     -- What is a handler's run follows from who inserts it: a key or a setting could be anybody's.
-    IF NEW.handles IS NOT NULL AND NOT rowrun.is_trusted() THEN
-        NEW.handles := NULL;
-    END IF;
+    NEW.handles := CASE WHEN NEW.handles IS NOT NULL AND rowrun.is_trusted() THEN NEW.handles END;
     NEW.missed_at := CASE WHEN NEW.tick IS NOT NULL THEN NEW.missed_at END;
     IF t.plan_id IS NULL THEN
         NEW.round := NULL;
@@ -162,7 +181,7 @@ BEGIN
         NEW.round := coalesce(NEW.round, current_round);
     END IF;
     IF NOT (ROW(NEW.available_at, NEW.started_at, NEW.finished_at, NEW.deadline, NEW.cancel_requested_at, NEW.cancel_reason,
-                NEW.progress, NEW.progress_at, NEW.replica_id, NEW.claim_hash, NEW.prev_status, NEW.edited_directly, NEW.retry_run_id) IS NULL)
+                NEW.progress, NEW.progress_at, NEW.replica_id, NEW.claim_hash, NEW.prev_status, NEW.edited_directly, NEW.retry_run_id, NEW.awaited, NEW.limit_keys, NEW.limit_wait) IS NULL)
     THEN
         NEW := rowrun.unstarted(NEW);
     END IF;
@@ -177,21 +196,24 @@ BEGIN
     END IF;
     -- Nothing holds a run without plan and database that is due: it needs no pass, and no further version of its row. That
     -- it is AVAILABLE is announced with what becomes of it next. The run of a tick may be missed, and goes with its schedule.
-    IF t.plan_id IS NULL AND t.database_id IS NULL AND NEW.run_at <= at AND NOT t.stopped AND NEW.tick IS NULL THEN
+    NEW.cause := NULL;
+    NEW.judge_at := NULL;
+    NEW.after := CASE WHEN NEW.after IS NOT NULL THEN rowrun.await_runs(NEW.id, NEW.after, NEW.retry_of) END;
+    IF NEW.after IS NOT NULL THEN -- looked at at once, whenever it is due: the ends of those jobs are to find it
+        NEW.cause := CASE WHEN num_nonnulls(t.plan_id, t.database_id) = 0 THEN 'DEPENDENCY' END;
+        NEW.judge_at := CASE WHEN NEW.cause IS NULL THEN least(NEW.run_at, now()) END;
+    ELSIF t.plan_id IS NULL AND t.database_id IS NULL AND NEW.run_at <= at AND NOT t.stopped AND NEW.tick IS NULL THEN
         NEW.status := 'AVAILABLE';
         NEW.available_at := at;
         NEW.cause := 'UNTOLD';
-        NEW.judge_at := NULL;
-    ELSIF t.plan_id IS NOT NULL AND t.database_id IS NULL AND NEW.run_at <= at AND NOT depends THEN
+    ELSIF t.plan_id IS NOT NULL AND t.database_id IS NULL AND NEW.run_at <= at AND NOT depends AND t.wave IS NULL THEN
         -- Most likely only its plan holds it, which the pass looks at; the other gates are asked when its turn comes.
         NEW.cause := 'PLAN';
-        NEW.judge_at := NULL;
         IF marked IS NOT TRUE THEN
             PERFORM rowrun.mark_ready(t.plan_id);
         END IF;
     ELSE
         -- A run of a plan is looked at at once even where it isn't due yet: a retry ends what its failure held back.
-        NEW.cause := NULL;
         NEW.judge_at := CASE WHEN t.plan_id IS NULL THEN NEW.run_at ELSE least(NEW.run_at, now()) END;
         IF t.database_id IS NOT NULL AND NEW.tick IS NULL AND NEW.run_at <= at THEN
             IF rowrun.is_blocked_at_insert(NEW, at, t.stopped) THEN
@@ -199,6 +221,9 @@ BEGIN
                 NEW.judge_at := NULL;
             END IF;
         END IF;
+    END IF;
+    IF rowrun.may_be_limited() THEN
+        NEW := rowrun.limit_new_run(NEW);
     END IF;
     RETURN NEW;
 END $$;

@@ -11,9 +11,17 @@ BEGIN
         IF NEW.missed_at = OLD.missed_at THEN -- somebody put it off or brought it forward
             NEW.missed_at := OLD.missed_at + (NEW.run_at - OLD.run_at);
         END IF;
-        IF NEW.status = 'PENDING' THEN
+        IF NEW.run_at <> OLD.run_at AND OLD.age_at IS NOT NULL THEN
+            NEW.age_at := greatest(OLD.age_at + (NEW.run_at - OLD.run_at), t);
+        END IF;
+        -- A priority that has grown while the run waited is no other gate, and its sweep sees to the order of databases.
+        IF NEW.status = 'PENDING' AND (NEW.run_at <> OLD.run_at OR NEW.age_at IS NOT DISTINCT FROM OLD.age_at) THEN
             PERFORM rowrun.mark_edited(NEW.database_id, NEW.run_at < OLD.run_at);
             NEW.cause := NULL;
+            IF OLD.limit_wait IS NOT NULL THEN -- others may have waited for its time
+                PERFORM rowrun.mark_limited(OLD.limit_wait, false);
+                NEW.limit_wait := NULL;
+            END IF;
             -- As at its INSERT: a run of a plan that is put off before its first look may still end what a failure held back.
             NEW.judge_at := CASE WHEN NEW.plan_id IS NULL THEN NEW.run_at ELSE least(NEW.run_at, t) END;
         END IF;

@@ -1,5 +1,5 @@
 -- Decides the events of plans whose rows the caller holds: the claim in the log, and a message for each webhook that
--- wants it. How many events.
+-- wants it; and what such a plan ends with is run. How many events.
 CREATE OR REPLACE FUNCTION rowrun.announce_plans(plan_ids bigint[]) RETURNS integer LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 #variable_conflict use_column
@@ -28,6 +28,9 @@ BEGIN
             CONTINUE;
         END IF;
         made := made + 1;
+        IF p.on_finish_task IS NOT NULL THEN
+            PERFORM finish_plan(p, what);
+        END IF;
         SELECT array_agg(w.id) INTO wanted FROM webhook w WHERE w.project = p.project AND w.enabled AND what = ANY (w.events);
         IF wanted IS NOT NULL THEN
             SELECT * INTO said FROM plan_message(p, what);

@@ -1,7 +1,8 @@
 -- Whom to judge: what is due, and what marks name. Every list is bounded; where a bound is met, the rest keeps its mark.
--- of_plans are those that were found by their plan, cut_off the databases whose list met its bound.
+-- of_plans are those that were found by their plan, cut_off the databases whose list met its bound, turns runs in the order of
+-- their turns; NULL: that isn't asked.
 CREATE OR REPLACE FUNCTION rowrun.candidates(marks record, due boolean, most integer,
-    OUT ids bigint[], OUT of_plans bigint[], OUT cut_off text[], OUT more boolean) LANGUAGE plpgsql
+    OUT ids bigint[], OUT of_plans bigint[], OUT cut_off text[], OUT turns bigint[], OUT more boolean) LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     t timestamptz := clock_timestamp();
@@ -66,6 +67,15 @@ BEGIN
             INSERT INTO gate_mark (kind) VALUES ('NO_REPLICA');
             more := true;
         END IF;
+    END IF;
+    IF cardinality(marks.limit_keys) > 0 THEN
+        PERFORM reopen_available(marks.limit_keys, t);
+        ids := ids || ARRAY(SELECT w.id FROM waiting_for_limits(marks.limit_keys, t, most) w);
+    END IF;
+    IF may_be_limited() AND EXISTS (SELECT FROM concurrency_limit l WHERE l.share = 'FAIR') AND (marks.replicas OR cardinality(marks.limit_keys) > 0) THEN
+        PERFORM note_turns(marks.limit_keys, t);
+        turns := choose_turns(t, most);
+        ids := ids || turns;
     END IF;
     IF cardinality(plans) > 0 THEN
         of_plans := ARRAY(SELECT w.id FROM waiting_of_plans(plans, marks.wide, most) w);

@@ -51,3 +51,53 @@ BEGIN
     END LOOP;
 END $$;
 COMMENT ON FUNCTION rowrun.let_start_singly(bigint[], timestamptz, rowrun.claim_request) IS 'Internal: let_start, one by one where that fails for all.';
+
+-- The same where some have their turn in a FAIR limit: where the request takes fewer than start, those it takes are the first in the
+-- order of turns; and where runs of theirs are AVAILABLE that had their turn before, a claim takes these first.
+CREATE OR REPLACE FUNCTION rowrun.let_start_in_turn(run_ids bigint[], turns bigint[], exclusive boolean, t timestamptz, request rowrun.claim_request,
+    OUT ids bigint[], OUT claims rowrun.claim[]) LANGUAGE plpgsql
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+DECLARE
+    room integer := coalesce(octet_length(request.hashes) / 32 - request.used, 0);
+    ordered bigint[];
+    step record;
+BEGIN
+    ids := '{}';
+    claims := '{}';
+    IF room > 0 AND EXISTS (
+        SELECT FROM concurrency_limit l JOIN limit_holder h ON h.share_id = l.id
+        CROSS JOIN LATERAL (SELECT FROM task_run x WHERE x.id = h.run_id AND coalesce(x.status, '') = 'AVAILABLE' OFFSET 0) x
+        WHERE l.share = 'FAIR')
+    THEN
+        room := 0;
+    END IF;
+    ordered := run_ids;
+    IF room BETWEEN 1 AND cardinality(run_ids) - 1 THEN
+        ordered := ARRAY(
+            SELECT r.id FROM (SELECT x.id, x.priority, CASE WHEN o.n IS NULL THEN x.run_at ELSE min(x.run_at) OVER (PARTITION BY o.n IS NULL, x.priority) END AS placed_at, o.n
+                              FROM unnest(turns) WITH ORDINALITY o(id, n)
+                              FULL JOIN (SELECT y.id, y.priority, y.run_at FROM task_run y WHERE y.id = ANY (run_ids)) x ON x.id = o.id) r
+            WHERE r.id IS NOT NULL ORDER BY r.priority DESC, r.placed_at, r.n, r.id);
+        ids := ordered[room + 1:];
+        ordered := ordered[1:room];
+    END IF;
+    IF room = 0 THEN
+        request := NULL;
+    END IF;
+    IF exclusive THEN
+        step := let_start_singly(ordered, t, request);
+    ELSE
+        step := let_start(ordered, t, request);
+    END IF;
+    claims := step.claims;
+    IF cardinality(ids) > 0 THEN
+        IF exclusive THEN
+            ids := step.ids || (let_start_singly(ids, t, NULL)).ids;
+        ELSE
+            ids := step.ids || (let_start(ids, t, NULL)).ids;
+        END IF;
+    ELSE
+        ids := step.ids;
+    END IF;
+END $$;
+COMMENT ON FUNCTION rowrun.let_start_in_turn(bigint[], bigint[], boolean, timestamptz, rowrun.claim_request) IS 'Internal: let_start, in the order of turns.';

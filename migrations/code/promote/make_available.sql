@@ -15,7 +15,7 @@ BEGIN
     WITH changed AS (
         UPDATE task_run r
         SET status = 'AVAILABLE', prev_status = 'PENDING', available_at = greatest(t, r.run_at),
-            updated_at = greatest(t, r.updated_at + interval '1 us'), cause = NULL, judge_at = NULL
+            updated_at = greatest(t, r.updated_at + interval '1 us'), cause = NULL, judge_at = NULL, limit_wait = NULL
         WHERE r.id = ANY (run_ids) AND coalesce(r.status, '') = 'PENDING'
         RETURNING r.id, transition(r) AS item
     )

@@ -22,11 +22,11 @@ BEGIN
         SELECT f.place, request.used + (row_number() OVER ())::int AS n
         FROM (SELECT r.ctid AS place FROM task_run r JOIN task k ON k.id = r.task_id
               WHERE r.id = ANY (run_ids) AND coalesce(r.status, '') = 'PENDING' AND r.queue = ANY (request.queues)
-                AND r.type = ANY (request.types) AND NOT k.paused AND may_take(r, k, request.databases, request.commands)
+                AND r.type = ANY (request.types) AND NOT k.paused AND can_take(r, k, request.databases, request.commands)
               ORDER BY r.priority DESC, r.run_at, r.id LIMIT octet_length(request.hashes) / 32 - request.used) f
     ), taken AS (
         UPDATE task_run r
-        SET status = 'RUNNING', prev_status = 'PENDING', edited_directly = NULL, cause = NULL, judge_at = NULL, replica_id = request.replica_id,
+        SET status = 'RUNNING', prev_status = 'PENDING', edited_directly = NULL, cause = NULL, judge_at = NULL, limit_wait = NULL, replica_id = request.replica_id,
             claim_hash = substring(request.hashes FROM 32 * f.n - 31 FOR 32), available_at = greatest(make_running.t, r.run_at),
             started_at = greatest(now.t, r.run_at), updated_at = greatest(now.t, r.run_at, r.updated_at + interval '1 us'),
             deadline = CASE WHEN coalesce(k.timeout, make_interval(secs => request.default_timeout)) > interval '0'

@@ -18,7 +18,7 @@ COMMENT ON FUNCTION rowrun.asked_for(timestamptz) IS 'Internal: what asks for a 
 -- The marks, and what they say must be looked at; with a sweep also what has lost its mark.
 CREATE OR REPLACE FUNCTION rowrun.take_marks(sweep boolean, most integer, OUT runs bigint[], OUT databases text[], OUT plans bigint[],
     OUT wide bigint[], OUT dependents bigint[], OUT tasks bigint[], OUT paused bigint[], OUT failures jsonb, OUT replicas boolean,
-    OUT more boolean) LANGUAGE plpgsql
+    OUT limit_keys text[], OUT more boolean) LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     taken integer;
@@ -38,13 +38,17 @@ BEGIN
            coalesce(array_agg(DISTINCT k.task_id) FILTER (WHERE k.kind = 'DEPENDENCY'), '{}'),
            coalesce(array_agg(DISTINCT k.task_id) FILTER (WHERE k.kind = 'PAUSED'), '{}'),
            jsonb_agg(DISTINCT jsonb_build_object('plan_id', k.plan_id, 'database_id', k.database_id)) FILTER (WHERE k.kind = 'PLAN_FAILED'),
-           coalesce(bool_or(k.kind = 'NO_REPLICA'), false),
+           coalesce(bool_or(k.kind = 'NO_REPLICA'), false), coalesce(array_agg(DISTINCT k.limit_key) FILTER (WHERE k.kind = 'LIMIT'), '{}'),
            jsonb_agg(DISTINCT jsonb_build_object('plan_id', k.plan_id, 'round', k.round, 'by_run', k.by_run)) FILTER (WHERE k.round IS NOT NULL)
-    INTO taken, runs, databases, plans, gates, wide, dependents, tasks, paused, failures, replicas, rounds
+    INTO taken, runs, databases, plans, gates, wide, dependents, tasks, paused, failures, replicas, limit_keys, rounds
     FROM taken k;
     more := taken = most;
     IF sweep OR cardinality(plans) > 0 THEN
         PERFORM rowrun.settle_plans(plans, rounds, sweep);
+        -- One look at an empty index where there are no waves.
+        IF (SELECT true FROM plan_wave w WHERE w.opened_at IS NULL LIMIT 1) THEN
+            more := rowrun.advance_waves(plans, sweep) OR more;
+        END IF;
     END IF;
     IF cardinality(gates) > 0 THEN
         -- The sequential runs of these plans hold others back on their databases, or no more.
@@ -56,8 +60,13 @@ BEGIN
         END IF;
     END IF;
     IF sweep THEN
+        runs := runs || rowrun.overlooked_after(most);
         databases := databases || ARRAY(SELECT o.database_id FROM rowrun.overlooked_databases(databases) o ORDER BY random() LIMIT 2 * most);
         plans := plans || ARRAY(SELECT o.plan_id FROM rowrun.overlooked_plans(plans) o ORDER BY random() LIMIT 2 * most);
+        IF rowrun.may_be_limited() THEN
+            PERFORM rowrun.tidy_limits();
+            limit_keys := limit_keys || ARRAY(SELECT w.limit_key FROM rowrun.limit_waits() w WHERE w.limit_key <> ALL (limit_keys) ORDER BY random() LIMIT 2 * most);
+        END IF;
     END IF;
 END $$;
 COMMENT ON FUNCTION rowrun.take_marks(boolean, integer) IS 'Internal: takes the marks of a pass.';

@@ -35,7 +35,8 @@ BEGIN
         CROSS JOIN LATERAL (SELECT l.id, l.round, l.announced_round FROM rowrun.plan l WHERE l.id = p.id AND l.parallel_limit IS NOT NULL OFFSET 0) l
         CROSS JOIN LATERAL rowrun.plan_room(l.id) room
         CROSS JOIN LATERAL (
-            SELECT r.id, r.round, r.database_id IS NULL AND g.cause IS NULL AS simple
+            SELECT r.id, r.round, r.database_id IS NULL AND g.cause IS NULL
+                   AND (NOT rowrun.may_be_limited() OR NOT EXISTS (SELECT FROM rowrun.limited_of(ARRAY[r.id]))) AS simple
             FROM (SELECT r.* FROM rowrun.task_run r WHERE r.plan_id = l.id AND r.status = 'PENDING' AND r.cause = 'PLAN'
                   ORDER BY r.priority DESC, r.run_at, r.id LIMIT least(room.slots, most)) r
             CROSS JOIN LATERAL rowrun.closed_gate(r, true, t) g) c

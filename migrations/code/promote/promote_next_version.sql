@@ -28,6 +28,7 @@ BEGIN
     WITH first AS MATERIALIZED (
         SELECT d.id AS database_id, r.id,
                r.plan_id IS NULL AND r.missed_at IS NULL AND a.is_there IS NULL
+               AND (NOT rowrun.may_be_limited() OR NOT EXISTS (SELECT FROM rowrun.limited_of(ARRAY[r.id])))
                AND (r.version_key IS NULL OR NOT EXISTS (
                    SELECT FROM rowrun.task_run u WHERE u.database_id = d.id AND u.status = 'PENDING' AND u.version_key IS NULL))
                AND (r.sequential

@@ -36,6 +36,10 @@ DECLARE
     found_runs record;
     verdicts record;
     step record;
+    limit_keys text[];
+    full_keys text[];
+    turn record;
+    held bigint[];
 BEGIN
     promoted := 0;
     busy := false;
@@ -60,16 +64,34 @@ BEGIN
         END IF;
         RETURN;
     END IF;
+    IF may_be_limited() THEN
+        PERFORM adopt_limits();
+    END IF;
     marks := take_marks(sweep, most);
+    limit_keys := marks.limit_keys;
     found_runs := candidates(marks, due, most);
     more := more OR marks.more OR found_runs.more;
     IF cardinality(found_runs.ids) > 0 THEN
-        verdicts := verdicts_on(found_runs.ids);
-        step := apply_verdicts(verdicts, request);
+        verdicts := verdicts_on(found_runs.ids, found_runs.turns);
+        step := apply_verdicts(verdicts, found_runs.turns, request);
         promoted := promoted + step.promoted;
         claims := claims || step.claims;
         next_ms := least(next_ms, step.next_ms);
         more := leave_marks(verdicts, found_runs.of_plans, found_runs.cut_off) OR more;
+        limit_keys := limit_keys || verdicts.limit_keys;
+        full_keys := verdicts.full_keys;
+        IF 'LIMIT' = ANY (verdicts.causes) THEN
+            PERFORM note_turns(verdicts.waits, clock_timestamp());
+            held := ARRAY(SELECT v.id FROM unnest(verdicts.ids, verdicts.causes) v(id, cause) WHERE v.cause = 'LIMIT');
+        END IF;
+    END IF;
+    IF limit_keys <> '{}' THEN
+        turn := follow_turns(found_runs.turns, held);
+        next_ms := least(next_ms, turn.next_ms);
+        more := more OR turn.more;
+        step := follow_limits(limit_keys, full_keys);
+        next_ms := least(next_ms, step.next_ms);
+        more := more OR step.more AND cardinality(found_runs.ids) > 0;
     END IF;
 END $$;
 COMMENT ON FUNCTION rowrun.promote_runs(boolean, boolean, integer, rowrun.claim_request) IS 'Internal: one promote pass, PENDING to AVAILABLE, and to RUNNING what is asked for.';

@@ -18,9 +18,15 @@ BEGIN
         RETURN;
     END IF;
     ids := ids[1:2 * most];
+    IF may_be_limited() THEN
+        ids := put_limited_aside(ids);
+        IF cardinality(ids) = 0 THEN
+            RETURN;
+        END IF;
+    END IF;
     step := let_start(ARRAY(
         SELECT r.id FROM task_run r JOIN task k ON k.id = r.task_id
-        WHERE r.id = ANY (ids) AND rowrun.own_cause(k, r.missed_at, t) IS NULL), t, request);
+        WHERE r.id = ANY (ids) AND rowrun.own_cause(k, r.missed_at, t) IS NULL AND (r.after IS NULL OR NOT rowrun.awaits_runs(r.id))), t, request);
     promoted := cardinality(step.ids);
     claims := step.claims;
     IF promoted < cardinality(ids) THEN
@@ -29,7 +35,8 @@ BEGIN
         PERFORM FROM task k WHERE k.id IN (SELECT r.task_id FROM task_run r WHERE r.id = ANY (ids) AND coalesce(r.status, '') = 'PENDING')
         ORDER BY k.id FOR SHARE SKIP LOCKED;
         SELECT array_agg(c.id), array_agg(c.cause) INTO closed, causes
-        FROM (SELECT r.id, rowrun.own_cause(k, r.missed_at, t) AS cause FROM task_run r JOIN task k ON k.id = r.task_id
+        FROM (SELECT r.id, coalesce(rowrun.own_cause(k, r.missed_at, t), CASE WHEN r.after IS NOT NULL AND rowrun.awaits_runs(r.id) THEN 'DEPENDENCY' END) AS cause
+              FROM task_run r JOIN task k ON k.id = r.task_id
               WHERE r.id = ANY (ids) AND coalesce(r.status, '') = 'PENDING') c
         WHERE c.cause IS NOT NULL;
         PERFORM write_causes(closed, causes);

@@ -1,6 +1,7 @@
 -- The judgement of a pass: on which of these runs, and what follows from it for all of them together.
-CREATE OR REPLACE FUNCTION rowrun.verdicts_on(run_ids bigint[], OUT ids bigint[], OUT causes text[], OUT open_ids bigint[], OUT exclusive boolean,
-    OUT crowded_out text[], OUT fresh text[], OUT freed text[], OUT t timestamptz) LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION rowrun.verdicts_on(run_ids bigint[], turns bigint[], OUT ids bigint[], OUT causes text[], OUT open_ids bigint[], OUT exclusive boolean,
+    OUT crowded_out text[], OUT fresh text[], OUT freed text[], OUT t timestamptz,
+    OUT waits text[], OUT limit_keys text[], OUT full_keys text[]) LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     locked bigint[];
@@ -18,20 +19,32 @@ BEGIN
         INSERT INTO gate_mark (kind, run_id)
         SELECT DISTINCT 'RUN', c.id FROM unnest(run_ids) c(id)
         WHERE c.id <> ALL (locked)
-          AND EXISTS (SELECT FROM task_run r WHERE r.id = c.id AND coalesce(r.status, '') = 'PENDING' AND r.judge_at IS NULL);
+          AND EXISTS (SELECT FROM task_run r WHERE r.id = c.id AND coalesce(r.status, '') = 'PENDING'
+                      AND (r.judge_at IS NULL OR r.after IS NOT NULL)); -- what promote_ungated holds may have been judged before its last job ended
     END IF;
 
     -- Their moment is one before the next statement's snapshot, so that whatever gate was closed by then is seen closed; and
     -- not before an end that the snapshot sees. An end after t leaves its mark behind the last one now.
     last_mark := coalesce(pg_sequence_last_value('rowrun.gate_mark_id_seq'), 0);
     t := clock_timestamp();
-    SELECT array_agg(v.id), array_agg(v.cause), coalesce(array_agg(v.id) FILTER (WHERE v.cause IS NULL), '{}'),
-           bool_or(v.cause IS NULL AND v.exclusive), bool_or(v.cause IS NULL AND v.plan_id IS NOT NULL),
-           array_agg(DISTINCT v.database_id) FILTER (WHERE v.crowded_out AND v.database_id IS NOT NULL),
-           array_agg(DISTINCT v.database_id) FILTER (WHERE v.fresh), array_agg(DISTINCT v.database_id) FILTER (WHERE v.freed),
-           max(v.judged_at)
-    INTO ids, causes, open_ids, exclusive, of_plans, crowded_out, fresh, freed, t
-    FROM rowrun.judge(locked, plans, t, last_mark) v;
+    IF may_be_limited() THEN
+        SELECT array_agg(v.id), array_agg(v.cause), coalesce(array_agg(v.id) FILTER (WHERE v.cause IS NULL), '{}'),
+               bool_or(v.cause IS NULL AND v.exclusive), bool_or(v.cause IS NULL AND v.plan_id IS NOT NULL),
+               array_agg(DISTINCT v.database_id) FILTER (WHERE v.crowded_out AND v.database_id IS NOT NULL),
+               array_agg(DISTINCT v.database_id) FILTER (WHERE v.fresh), array_agg(DISTINCT v.database_id) FILTER (WHERE v.freed),
+               max(v.judged_at), array_agg(v.limit_key), array_agg(DISTINCT v.limit_key) FILTER (WHERE v.is_full)
+        INTO ids, causes, open_ids, exclusive, of_plans, crowded_out, fresh, freed, t, waits, full_keys
+        FROM rowrun.judge_limited(locked, plans, t, last_mark, coalesce(turns, '{}')) v;
+        limit_keys := ARRAY(SELECT DISTINCT k.limit_key FROM rowrun.limited_of(ids) s CROSS JOIN LATERAL unnest(s.limit_keys) k(limit_key));
+    ELSE
+        SELECT array_agg(v.id), array_agg(v.cause), coalesce(array_agg(v.id) FILTER (WHERE v.cause IS NULL), '{}'),
+               bool_or(v.cause IS NULL AND v.exclusive), bool_or(v.cause IS NULL AND v.plan_id IS NOT NULL),
+               array_agg(DISTINCT v.database_id) FILTER (WHERE v.crowded_out AND v.database_id IS NOT NULL),
+               array_agg(DISTINCT v.database_id) FILTER (WHERE v.fresh), array_agg(DISTINCT v.database_id) FILTER (WHERE v.freed),
+               max(v.judged_at)
+        INTO ids, causes, open_ids, exclusive, of_plans, crowded_out, fresh, freed, t
+        FROM rowrun.judge(locked, plans, t, last_mark) v;
+    END IF;
 
     IF of_plans THEN
         -- The first run of a round begins it, with the plan's row held; where somebody else holds that, it waits.
@@ -44,10 +57,11 @@ BEGIN
         END IF;
     END IF;
 END $$;
-COMMENT ON FUNCTION rowrun.verdicts_on(bigint[]) IS 'Internal: locks runs, judges them, and begins the rounds of those that go.';
+COMMENT ON FUNCTION rowrun.verdicts_on(bigint[], bigint[]) IS 'Internal: locks runs, judges them, and begins the rounds of those that go.';
 
--- Promotes what has every gate open, claims of that what the request takes, and notes what holds the others.
-CREATE OR REPLACE FUNCTION rowrun.apply_verdicts(v record, request rowrun.claim_request,
+-- Promotes what has every gate open, claims of that what the request takes, and notes what holds the others. turns are runs in the
+-- order of their turns.
+CREATE OR REPLACE FUNCTION rowrun.apply_verdicts(v record, turns bigint[], request rowrun.claim_request,
     OUT promoted integer, OUT next_ms double precision, OUT claims rowrun.claim[]) LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
@@ -56,28 +70,43 @@ BEGIN
     promoted := 0;
     claims := '{}';
     IF cardinality(v.open_ids) > 0 THEN
+        IF v.limit_keys <> '{}' THEN
+            PERFORM redraw_limits(v.open_ids);
+        END IF;
         -- Only the runs that have a database to themselves need the savepoint.
-        IF v.exclusive THEN
+        IF turns <> '{}' THEN
+            step := let_start_in_turn(v.open_ids, turns, v.exclusive, v.t, request);
+        ELSIF v.exclusive THEN
             step := let_start_singly(v.open_ids, v.t, request);
         ELSE
             step := let_start(v.open_ids, v.t, request);
         END IF;
         promoted := cardinality(step.ids);
         claims := step.claims;
+        IF v.limit_keys <> '{}' THEN
+            PERFORM take_limits(step.ids, v.t);
+            IF turns <> '{}' THEN
+                PERFORM take_turns(ARRAY(SELECT o.id FROM unnest(turns) WITH ORDINALITY o(id, n) JOIN unnest(step.ids) i(id) ON i.id = o.id ORDER BY o.n));
+            END IF;
+        END IF;
     END IF;
     IF cardinality(v.open_ids) < cardinality(v.ids) THEN
+        IF 'LIMIT' = ANY (v.causes) THEN
+            PERFORM write_limit_waits(v.ids, v.waits, v.causes);
+        END IF;
         IF 'DEPENDENCY' = ANY (v.causes) THEN
             PERFORM mark_unseen_ends(v.ids, v.causes);
+            next_ms := watch_awaited(v.ids, v.causes);
         END IF;
         PERFORM write_causes(v.ids, v.causes);
         IF 'RUN_AT' = ANY (v.causes) THEN
             -- Their marks had them judged before they are due: this pass is the only one that is sure to be told of their time.
-            next_ms := (SELECT extract(epoch FROM min(r.run_at) - v.t) * 1000
-                        FROM task_run r JOIN unnest(v.ids, v.causes) h(id, cause) ON h.id = r.id WHERE h.cause = 'RUN_AT');
+            next_ms := least(next_ms, (SELECT extract(epoch FROM min(r.run_at) - v.t) * 1000
+                        FROM task_run r JOIN unnest(v.ids, v.causes) h(id, cause) ON h.id = r.id WHERE h.cause = 'RUN_AT'));
         END IF;
     END IF;
 END $$;
-COMMENT ON FUNCTION rowrun.apply_verdicts(record, rowrun.claim_request) IS 'Internal: promotes and claims runs, and notes what holds others.';
+COMMENT ON FUNCTION rowrun.apply_verdicts(record, bigint[], rowrun.claim_request) IS 'Internal: promotes and claims runs, and notes what holds others.';
 
 -- Whoever is just ending a task may not have seen that one of these waits for it. Whose tasks can all be locked is seen
 -- by their ends; where one is held, or the verdict is out of date by now, it is judged again.
@@ -106,7 +135,8 @@ COMMENT ON FUNCTION rowrun.mark_unseen_ends(bigint[], text[]) IS 'Internal: mark
 CREATE OR REPLACE FUNCTION rowrun.leave_marks(v record, of_plans bigint[], cut_off text[]) RETURNS boolean LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
-    left_some boolean := 'SKIPPED' = ANY (v.causes); -- their ends have left marks
+    left_some boolean := 'SKIPPED' = ANY (v.causes) -- their ends have left marks
+                         OR 'LIMIT' = ANY (v.causes) AND EXISTS (SELECT FROM gate_mark m WHERE m.kind IN ('DATABASE', 'PLAN')); -- see write_limit_waits
 BEGIN
     IF v.fresh IS NOT NULL THEN
         -- A version that came may hold a sequential run back, behind which others then needn't wait.

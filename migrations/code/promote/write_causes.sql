@@ -2,11 +2,11 @@
 CREATE OR REPLACE FUNCTION rowrun.write_causes(run_ids bigint[], causes text[]) RETURNS void LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 BEGIN
-    UPDATE task_run r SET cause = v.cause, judge_at = NULL, prev_status = NULL
+    UPDATE task_run r SET cause = v.cause, judge_at = NULL, limit_wait = NULL, prev_status = NULL
     FROM unnest(run_ids, causes) v(id, cause)
-    WHERE r.id = v.id AND v.cause NOT IN ('RUN_AT', 'SKIPPED', 'MISSED') AND (r.cause IS DISTINCT FROM v.cause OR r.judge_at IS NOT NULL);
+    WHERE r.id = v.id AND v.cause NOT IN ('RUN_AT', 'SKIPPED', 'MISSED', 'LIMIT') AND (r.cause IS DISTINCT FROM v.cause OR r.judge_at IS NOT NULL);
     IF 'RUN_AT' = ANY (causes) THEN
-        UPDATE task_run r SET cause = NULL, judge_at = r.run_at, prev_status = NULL
+        UPDATE task_run r SET cause = NULL, judge_at = r.run_at, limit_wait = NULL, prev_status = NULL
         FROM unnest(run_ids, causes) v(id, cause)
         WHERE r.id = v.id AND v.cause = 'RUN_AT' AND (r.cause IS NOT NULL OR r.judge_at IS DISTINCT FROM r.run_at);
     END IF;

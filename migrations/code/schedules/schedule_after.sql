@@ -44,7 +44,7 @@ BEGIN
                 PERFORM rowrun.pause_schedule((pair.k).id, SQLERRM || ' (SQLSTATE ' || SQLSTATE || ')');
         END;
         IF coming IS NOT NULL THEN
-            due := greatest(coming, t);
+            due := greatest(coming + rowrun.spread_of(pair.k), t);
             tasks := tasks || (pair.k).id;
             ticks := ticks || coming;
             dues := dues || due;

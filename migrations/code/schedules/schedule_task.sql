@@ -54,7 +54,7 @@ BEGIN
         due := run.run_at;
     ELSE
         wanted := rowrun.tick_that_follows(k, nothing, t);
-        due := wanted;
+        due := wanted + rowrun.spread_of(k);
     END IF;
     PERFORM set_config('rowrun.scheduling', 'on', true);
     IF run.id IS NOT NULL AND (wanted IS NULL OR anew AND run.attempt = 0) THEN
@@ -87,10 +87,16 @@ BEGIN
         coming := tick_that_follows(NEW, nothing, clock_timestamp());
         IF coming IS NOT NULL THEN
             PERFORM set_config('rowrun.scheduling', 'on', true);
-            INSERT INTO task_run (id, task_id, tick, run_at, missed_at) VALUES (next_run_id(), NEW.id, coming, coming, missed_at(NEW, coming));
+            INSERT INTO task_run (id, task_id, tick, run_at, missed_at) VALUES (next_run_id(), NEW.id, coming, coming + spread_of(NEW), missed_at(NEW, coming + spread_of(NEW)));
             PERFORM set_config('rowrun.scheduling', 'off', true);
         END IF;
     ELSE
+        IF NEW.spread IS DISTINCT FROM OLD.spread AND spread_of(NEW) <> spread_of(OLD) THEN
+            -- The run that waits stays that of its tick; one that somebody put off is put off from where it was.
+            UPDATE task_run r SET run_at = r.run_at + (spread_of(NEW) - spread_of(OLD))
+            WHERE r.task_id = NEW.id AND r.tick IS NOT NULL AND r.attempt = 0 AND r.status IN ('PENDING', 'AVAILABLE', 'RUNNING')
+              AND coalesce(r.status, '') = 'PENDING';
+        END IF;
         PERFORM schedule_task(NEW.id,
             NEW.scheduled_at IS DISTINCT FROM OLD.scheduled_at,
             (NEW.type, NEW.queue, NEW.database_id, NEW.version, NEW.sequential, NEW.priority)
@@ -103,7 +109,7 @@ CREATE OR REPLACE TRIGGER task_scheduled AFTER INSERT ON rowrun.task FOR EACH RO
     WHEN (NEW.schedule IS NOT NULL) EXECUTE FUNCTION rowrun.task_scheduled();
 CREATE OR REPLACE TRIGGER task_rescheduled AFTER UPDATE ON rowrun.task FOR EACH ROW
     WHEN ((NEW.schedule IS NOT NULL OR OLD.schedule IS NOT NULL)
-          AND (NEW.scheduled_at IS DISTINCT FROM OLD.scheduled_at OR NEW.misfire IS DISTINCT FROM OLD.misfire OR NEW.ends_at IS DISTINCT FROM OLD.ends_at
+          AND (NEW.scheduled_at IS DISTINCT FROM OLD.scheduled_at OR NEW.misfire IS DISTINCT FROM OLD.misfire OR NEW.spread IS DISTINCT FROM OLD.spread OR NEW.ends_at IS DISTINCT FROM OLD.ends_at
                OR NEW.skipped IS DISTINCT FROM OLD.skipped OR NEW.type IS DISTINCT FROM OLD.type OR NEW.queue IS DISTINCT FROM OLD.queue
                OR NEW.database_id IS DISTINCT FROM OLD.database_id OR NEW.version IS DISTINCT FROM OLD.version OR NEW.sequential IS DISTINCT FROM OLD.sequential
                OR NEW.priority IS DISTINCT FROM OLD.priority))

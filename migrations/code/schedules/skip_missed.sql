@@ -25,7 +25,7 @@ BEGIN
                 problem := SQLERRM || ' (SQLSTATE ' || SQLSTATE || ')';
         END;
         IF coming IS NOT NULL THEN
-            UPDATE rowrun.task_run r SET tick = coming, run_at = coming, missed_at = rowrun.missed_at(k, coming) WHERE r.id = run.id;
+            UPDATE rowrun.task_run r SET tick = coming, run_at = coming + rowrun.spread_of(k), missed_at = rowrun.missed_at(k, coming + rowrun.spread_of(k)) WHERE r.id = run.id;
         ELSE
             PERFORM rowrun.cancel_tick(run.id, 'its tick was missed, and no other comes');
         END IF;

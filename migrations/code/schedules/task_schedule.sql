@@ -14,6 +14,9 @@ BEGIN
         changed := (NEW.schedule, NEW.time_zone, NEW.starts_at) IS DISTINCT FROM (OLD.schedule, OLD.time_zone, OLD.starts_at);
     END IF;
     IF NOT (changed OR resumed) THEN
+        IF NEW.spread IS DISTINCT FROM OLD.spread THEN
+            PERFORM rowrun.check_spread(NEW);
+        END IF;
         RETURN NEW;
     END IF;
     NEW.scheduled_at := clock_timestamp();
@@ -38,6 +41,7 @@ BEGIN
         RAISE EXCEPTION 'schedule: the date of "%" never comes', NEW.schedule
             USING ERRCODE = 'RR003', HINT = 'Look at day of month and month: there is no 30 February.';
     END IF;
+    PERFORM rowrun.check_spread(NEW);
     RETURN NEW;
 END $$;
 COMMENT ON FUNCTION rowrun.task_schedule_fill() IS 'Trigger: reads a task''s schedule, refuses what can''t be followed.';
@@ -49,11 +53,11 @@ EXCEPTION WHEN invalid_parameter_value THEN
     RETURN false;
 END $$;
 COMMENT ON FUNCTION rowrun.known_zone(text) IS 'Internal: whether the server has a time zone.';
-CREATE OR REPLACE TRIGGER task_author_schedule BEFORE UPDATE OF schedule, time_zone, misfire, starts_at, ends_at, overlap, state ON rowrun.task
+CREATE OR REPLACE TRIGGER task_author_schedule BEFORE UPDATE OF schedule, time_zone, misfire, spread, starts_at, ends_at, overlap, state ON rowrun.task
     FOR EACH ROW EXECUTE FUNCTION rowrun.task_author_check();
 CREATE OR REPLACE TRIGGER task_schedule_fill BEFORE INSERT ON rowrun.task FOR EACH ROW
     WHEN (NEW.schedule IS NOT NULL OR num_nulls(NEW.time_zone, NEW.misfire, NEW.overlap) > 0)
     EXECUTE FUNCTION rowrun.task_schedule_fill();
-CREATE OR REPLACE TRIGGER task_schedule_refill BEFORE UPDATE OF schedule, time_zone, misfire, overlap, starts_at, paused, plan_id ON rowrun.task
+CREATE OR REPLACE TRIGGER task_schedule_refill BEFORE UPDATE OF schedule, time_zone, misfire, overlap, spread, starts_at, paused, plan_id ON rowrun.task
     FOR EACH ROW WHEN (NEW.schedule IS NOT NULL OR OLD.schedule IS NOT NULL OR num_nulls(NEW.time_zone, NEW.misfire, NEW.overlap) > 0)
     EXECUTE FUNCTION rowrun.task_schedule_fill();

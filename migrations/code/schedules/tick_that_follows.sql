@@ -1,13 +1,17 @@
 -- The tick that follows a run of a task, at the moment that. A tick that is not in the future was missed before the run
 -- could start (misfire says what becomes of it) or passed while the run was under way (overlap does); those that had
 -- passed when the run became due are the rest of a queue. run is NULL where there was none.
+-- What a spread puts off passes later by just that: all is asked by a clock that is as much behind. The delay of @after counts from
+-- the moment itself.
 CREATE OR REPLACE FUNCTION rowrun.tick_that_follows(k rowrun.task, run rowrun.task_run, that timestamptz) RETURNS timestamptz
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     -- One tick of @every, @after and cron in one way: what begins later has its first tick then.
     grid CONSTANT timestamptz := coalesce(k.starts_at, k.created_at);
     floor CONSTANT timestamptz := greatest(k.scheduled_at, k.starts_at - interval '1 us');
-    begun CONSTANT timestamptz := coalesce(run.started_at, that);
+    spread CONSTANT interval := rowrun.spread_of(k);
+    shown CONSTANT timestamptz := that - spread;
+    begun CONSTANT timestamptz := coalesce(run.started_at, that) - spread;
     coming timestamptz;
 BEGIN
     IF k.schedule IS NULL OR cardinality(k.schedule_parts) = 0 OR k.skipped OR k.schedule_error IS NOT NULL OR k.plan_id IS NOT NULL THEN
@@ -15,18 +19,18 @@ BEGIN
     ELSIF cardinality(k.schedule_parts) = 2 THEN
         coming := CASE WHEN k.starts_at > that THEN k.starts_at ELSE rowrun.tick_after(k.schedule_parts, k.time_zone, that, NULL) END;
     ELSE
-        coming := rowrun.tick_after(k.schedule_parts, k.time_zone, greatest(coalesce(run.tick, that), floor), grid);
-        IF coming <= that AND NOT (coming <= run.run_at AND (k.misfire = 'ALL' OR k.overlap = 'QUEUE')) THEN
+        coming := rowrun.tick_after(k.schedule_parts, k.time_zone, greatest(coalesce(run.tick, shown), floor), grid);
+        IF coming <= shown AND NOT (coming <= run.run_at - spread AND (k.misfire = 'ALL' OR k.overlap = 'QUEUE')) THEN
             IF coming <= begun AND k.misfire <> 'ALL' THEN
                 coming := rowrun.tick_after(k.schedule_parts, k.time_zone, greatest(begun, floor), grid);
             END IF;
-            IF coming <= that AND NOT (coming <= begun OR k.overlap = 'QUEUE') THEN
-                coming := rowrun.tick_after(k.schedule_parts, k.time_zone, that, grid);
+            IF coming <= shown AND NOT (coming <= begun OR k.overlap = 'QUEUE') THEN
+                coming := rowrun.tick_after(k.schedule_parts, k.time_zone, shown, grid);
             END IF;
         END IF;
     END IF;
     -- One that was brought forward by hand has been run.
-    WHILE coming > that AND EXISTS (SELECT FROM rowrun.task_run r WHERE r.task_id = k.id AND r.tick = coming
+    WHILE coming > shown AND EXISTS (SELECT FROM rowrun.task_run r WHERE r.task_id = k.id AND r.tick = coming
                                   AND r.tick IS NOT NULL AND r.attempt = 0 AND r.status <> 'CANCELED' AND r.status <> 'PENDING') LOOP
         coming := rowrun.tick_after(k.schedule_parts, k.time_zone, coming, grid);
     END LOOP;

@@ -13,6 +13,7 @@ COMMENT ON FUNCTION rowrun.mark_stopped(bigint[]) IS 'Internal: marks of what ma
 CREATE OR REPLACE FUNCTION rowrun.mark_ended(run_ids bigint[], of_plans boolean) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     failed_plans bigint[];
+    wave_plans bigint[];
 BEGIN
     WITH ended AS (
         UPDATE rowrun.task t
@@ -21,9 +22,13 @@ BEGIN
         FROM rowrun.task_run c
         WHERE c.id = ANY (run_ids) AND t.id = c.task_id AND num_nonnulls(c.plan_id) = 1
           AND coalesce(c.status, '') IN ('DONE', 'FAILED', 'CANCELED') AND c.retry_run_id IS NULL
-        RETURNING c.status, c.plan_id
+        RETURNING c.status, c.plan_id, t.wave
     )
-    SELECT array_agg(DISTINCT e.plan_id) FILTER (WHERE e.status = 'FAILED') INTO failed_plans FROM ended e;
+    SELECT array_agg(DISTINCT e.plan_id) FILTER (WHERE e.status = 'FAILED'), array_agg(DISTINCT e.plan_id) FILTER (WHERE e.wave IS NOT NULL)
+    INTO failed_plans, wave_plans FROM ended e;
+    IF wave_plans IS NOT NULL THEN -- the next wave may be opened
+        INSERT INTO rowrun.gate_mark (kind, plan_id) SELECT 'PLAN', unnest(wave_plans);
+    END IF;
     IF failed_plans IS NOT NULL THEN
         PERFORM rowrun.mark_stopped(failed_plans);
     END IF;

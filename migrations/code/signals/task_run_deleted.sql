@@ -29,7 +29,14 @@ BEGIN
     IF OLD.retry_of IS NOT NULL THEN
         UPDATE rowrun.task_run SET retry_run_id = NULL WHERE id = OLD.retry_of AND retry_run_id = OLD.id;
     END IF;
-    IF OLD.status = 'PENDING' THEN
+    IF OLD.status <> 'DONE' AND OLD.retry_run_id IS NULL THEN -- who waits for this job goes on waiting
+        UPDATE rowrun.run_after w SET outcome = OLD.status
+        WHERE w.root_id = OLD.root_id AND NOT EXISTS (SELECT FROM rowrun.last_of_job(OLD.root_id));
+    END IF;
+    IF OLD.after IS NOT NULL THEN
+        DELETE FROM rowrun.run_after w WHERE w.run_id = OLD.id;
+    END IF;
+    IF OLD.status = 'PENDING' AND num_nonnulls(OLD.plan_id, OLD.database_id, OLD.retry_of) > 0 THEN
         reopened := true;
         IF OLD.database_id IS NOT NULL THEN
             INSERT INTO rowrun.gate_mark (kind, database_id) VALUES ('DATABASE', OLD.database_id);
@@ -45,5 +52,5 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION rowrun.task_run_deleted() IS 'Trigger: what a deleted run leaves behind.';
 CREATE OR REPLACE TRIGGER task_run_deleted AFTER DELETE ON rowrun.task_run FOR EACH ROW
-    WHEN (OLD.plan_id IS NOT NULL OR OLD.retry_of IS NOT NULL OR (OLD.status = 'PENDING' AND OLD.database_id IS NOT NULL))
+    WHEN (OLD.plan_id IS NOT NULL OR OLD.retry_of IS NOT NULL OR OLD.status <> 'DONE' OR OLD.after IS NOT NULL)
     EXECUTE FUNCTION rowrun.task_run_deleted();

@@ -50,7 +50,8 @@ SELECT (SELECT count(*) FROM rowrun.replica_heartbeat h
        (SELECT CASE WHEN isfinite(min(b.since)) THEN clock_timestamp() - min(b.since) END FROM backlog b WHERE b.reason = 'unready') AS delivery_unready_for,
        (SELECT count(DISTINCT x.task_id) FROM (
            SELECT o.task_id, o.tick FROM overdue o UNION ALL SELECT a.task_id, a.tick FROM available a) x
-        WHERE x.tick < clock_timestamp() - interval '1 min') AS missed_schedules,
+        WHERE x.tick < clock_timestamp() - interval '1 min'
+          AND x.tick + (SELECT rowrun.spread_of(k) FROM rowrun.task k WHERE k.id = x.task_id) < clock_timestamp() - interval '1 min') AS missed_schedules,
        (SELECT count(*) FROM rowrun.task k WHERE k.schedule_error IS NOT NULL) AS stopped_schedules,
        pg_notification_queue_usage() AS notify_queue,
        (SELECT CASE WHEN NOT pg_is_in_recovery() THEN pg_wal_lsn_diff(pg_current_wal_lsn(), s.confirmed_flush_lsn)::bigint END
@@ -58,4 +59,4 @@ SELECT (SELECT count(*) FROM rowrun.replica_heartbeat h
         WHERE s.slot_name = (SELECT 'rowrun_stream_' || left(d.id::text, 8) FROM rowrun.deployment d)) AS slot_lag,
        (SELECT count(*) FROM rowrun.replica_heartbeat h
         WHERE h.state <> 'DEAD' AND h.role = 'admin' AND h.last_heartbeat + h.lease > clock_timestamp()) AS live_admins;
-COMMENT ON VIEW rowrun.health IS 'How the deployment stands, in one row. live_replicas are those that claim: no admin, and no program that claims by functions. Counts of runs end at 10,000 (overdue_pending: 30,000), and what is oldest is so among these. Durations are NULL where there is nothing. orphan_types and orphan_runs are what a replica has counted last; missed_schedules have a tick that should have started over a minute ago; stale_runs are RUNNING under a replica or worker whose lease is over; slot_lag is in bytes.';
+COMMENT ON VIEW rowrun.health IS 'How the deployment stands, in one row. live_replicas are those that claim: no admin, and no program that claims by functions. Counts of runs end at 10,000 (overdue_pending: 30,000), and what is oldest is so among these. Durations are NULL where there is nothing. orphan_types and orphan_runs are what a replica has counted last; missed_schedules have a tick that should have started, with its spread, over a minute ago; stale_runs are RUNNING under a replica or worker whose lease is over; slot_lag is in bytes.';

@@ -53,9 +53,9 @@ CREATE OR REPLACE FUNCTION rowrun.stuck_on_database(database_id text, t timestam
 BEGIN ATOMIC
     SELECT min(u.id), min(u.id) FILTER (WHERE u.sequential),
            (array_agg(u.id ORDER BY u.version_key, u.id) FILTER (WHERE u.version_key IS NOT NULL))[1], min(u.version_key)
-    FROM (SELECT x.* FROM rowrun.task_run x
-          WHERE x.database_id = stuck_on_database.database_id AND x.status IN ('AVAILABLE', 'RUNNING')
-          ORDER BY x.database_id, x.version_key LIMIT 200) u
+    FROM (SELECT a.* FROM rowrun.task_run a
+          WHERE a.database_id = stuck_on_database.database_id AND a.status IN ('AVAILABLE', 'RUNNING')
+          ORDER BY a.database_id, a.version_key LIMIT 200) u
     WHERE u.status = 'AVAILABLE' AND NOT EXISTS (SELECT FROM rowrun.able_replicas(u, t));
 END;
 COMMENT ON FUNCTION rowrun.stuck_on_database(text, timestamptz) IS 'Internal: AVAILABLE runs that keep a database and that no live replica takes.';

@@ -10,7 +10,8 @@ BEGIN ATOMIC
     SELECT r.id, r.task_id, r.status = 'PENDING', r.run_at, r.priority, r.plan_id, r.type, r.queue,
            r.database_id, r.version_key, r.sequential, k.paused, k.command
     FROM generate_subscripts(ids, 1) n
-    CROSS JOIN LATERAL (SELECT * FROM rowrun.task_run x WHERE x.id = ids[n] AND coalesce(x.status, '') IN ('PENDING', 'AVAILABLE') OFFSET 0) r
+    CROSS JOIN LATERAL (SELECT x.id, x.task_id, x.status, x.run_at, x.priority, x.plan_id, x.type, x.queue, x.database_id, x.version_key, x.sequential
+                        FROM rowrun.task_run x WHERE x.id = ids[n] AND coalesce(x.status, '') IN ('PENDING', 'AVAILABLE') OFFSET 0) r
     CROSS JOIN LATERAL (SELECT x.paused, CASE r.type WHEN 'COMMAND' THEN x.payload -> 'command' END AS command
                         FROM rowrun.task x WHERE x.id = r.task_id OFFSET 0) k;
 END;

@@ -17,8 +17,8 @@ BEGIN ATOMIC
     LEFT JOIN LATERAL (
         SELECT u.id
         FROM (SELECT x.* FROM unnest('{AVAILABLE}'::text[]) w(status)
-              CROSS JOIN LATERAL (SELECT u.* FROM rowrun.task_run u
-                                  WHERE u.plan_id = p.id AND u.status = w.status AND u.status IN ('AVAILABLE', 'RUNNING') OFFSET 0) x
+              CROSS JOIN LATERAL (SELECT a.* FROM rowrun.task_run a
+                                  WHERE a.plan_id = p.id AND a.status = w.status AND a.status IN ('AVAILABLE', 'RUNNING') OFFSET 0) x
               LIMIT 200) u
         WHERE room.slots <= 0 AND NOT EXISTS (SELECT FROM rowrun.able_replicas(u, t))
         LIMIT 1) stuck ON true;
@@ -96,6 +96,7 @@ BEGIN
             detail := jsonb_build_object('plan_id', r.plan_id, 'parallel_limit', plan.parallel_limit, 'run_ids', plan.run_ids);
             RETURN NEXT;
         END IF;
+        RETURN QUERY SELECT r.id, w.cause, w.message, w.detail FROM rowrun.closed_wave(r.task_id) w;
         SELECT * INTO tasks FROM rowrun.tasks_ahead(r.task_id);
         IF tasks.total > 0 THEN
             IF first_of IS DISTINCT FROM tasks.first_id THEN

@@ -19,6 +19,8 @@ BEGIN
     FOR run_id, cause, message, detail IN
         SELECT * FROM rowrun.waits_for_database(ids, t)
         UNION ALL SELECT * FROM rowrun.waits_for_plan(ids, t)
+        UNION ALL SELECT * FROM rowrun.waits_for_runs(ids)
+        UNION ALL SELECT * FROM rowrun.waits_for_limit(ids, t)
         UNION ALL SELECT * FROM rowrun.waits_for_replica(ids, t)
     LOOP
         told := told || run_id;

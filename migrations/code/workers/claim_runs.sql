@@ -1,6 +1,9 @@
--- What a worker gets: the task's payload with its state below and the run's input laid over it.
+-- What a worker gets: the task's payload, with the results that it names, its state below and the run's input laid over it. NULL:
+-- a result isn't to be had.
 CREATE OR REPLACE FUNCTION rowrun.worker_payload(k rowrun.task, r rowrun.task_run) RETURNS jsonb LANGUAGE sql STABLE
-    RETURN CASE WHEN k.state IS NULL THEN k.payload || r.input ELSE jsonb_build_object('state', k.state) || k.payload || r.input END;
+    RETURN CASE WHEN rowrun.names_results(r, k) 
+                THEN CASE WHEN k.state IS NULL THEN '{}' ELSE jsonb_build_object('state', k.state) END || (rowrun.with_results(k.id, k.payload)).whole || r.input
+                WHEN k.state IS NULL THEN k.payload || r.input ELSE jsonb_build_object('state', k.state) || k.payload || r.input END;
 COMMENT ON FUNCTION rowrun.worker_payload(rowrun.task, rowrun.task_run) IS 'Internal: what a worker gets of a run.';
 
 -- What a worker holds by a request: the answer to the claim, as often as it is asked.
@@ -19,9 +22,43 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION rowrun.claimed_by_request(uuid) IS 'Internal: what a worker holds by a request.';
 
+-- Of the AVAILABLE runs that a worker may look at those that it may claim now, where there may be limits. What a limit holds back
+-- is passed by from now on, so that it looks on.
+CREATE OR REPLACE FUNCTION rowrun.admit_for_worker(types text[], look integer, most integer) RETURNS bigint[] LANGUAGE plpgsql
+    SET search_path = pg_catalog, rowrun, pg_temp
+    SET plan_cache_mode = force_generic_plan
+    SET jit = off
+    SET enable_seqscan = off
+    SET enable_bitmapscan = off
+AS $$
+DECLARE
+    ids bigint[];
+    admitted bigint[];
+BEGIN
+    FOR tries IN 1..10 LOOP
+        ids := ARRAY(
+            WITH RECURSIVE queue AS (
+                (SELECT r.queue FROM task_run r WHERE r.status = 'AVAILABLE' ORDER BY r.queue LIMIT 1)
+                UNION ALL
+                SELECT (SELECT r.queue FROM task_run r WHERE r.status = 'AVAILABLE' AND r.queue > q.queue ORDER BY r.queue LIMIT 1) FROM queue q WHERE q.queue IS NOT NULL
+            )
+            SELECT c.id FROM queue q CROSS JOIN unnest(types) y(type)
+            CROSS JOIN LATERAL (
+                SELECT r.id, r.priority, r.run_at FROM task_run r JOIN task k ON k.id = r.task_id LEFT JOIN plan p ON p.id = r.plan_id
+                WHERE r.status = 'AVAILABLE' AND r.queue = q.queue AND r.type = y.type AND r.limit_wait IS NULL AND NOT k.paused AND p.paused IS NOT TRUE
+                ORDER BY r.priority DESC, r.run_at, r.id LIMIT look) c
+            WHERE NOT EXISTS (SELECT FROM task_type d WHERE d.type = y.type AND d.draining)
+            ORDER BY c.priority DESC, c.run_at, c.id LIMIT look);
+        admitted := admit_available(in_turn(ids, NULL, types, NULL, NULL, look), most);
+        EXIT WHEN cardinality(admitted) > 0 OR cardinality(ids) < look;
+    END LOOP;
+    RETURN admitted;
+END $$;
+COMMENT ON FUNCTION rowrun.admit_for_worker(text[], integer, integer) IS 'Internal: of AVAILABLE runs those that a worker may claim now.';
+
 -- Hands AVAILABLE runs to a worker, of any queue: as the statement of replicas does (claim_runs in store/sql), and with a lease
 -- for each. As many are looked at as are to be taken; where others were at these, some more. A run whose task has become another
--- type since ends.
+-- type since ends, and one of whose payload a result isn't to be had.
 CREATE OR REPLACE FUNCTION rowrun.take_for_worker(request_id uuid, replica text, types text[], most integer, lease interval)
     RETURNS TABLE (run_id bigint, claim uuid, type text, payload jsonb, attempt integer, root_id bigint, deadline timestamptz) LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp
@@ -38,8 +75,12 @@ DECLARE
     given integer := 0;
     seen integer;
     rows integer;
+    admitted bigint[]; -- NULL: there is no limit
 BEGIN
     LOOP
+        IF may_be_limited() THEN
+            admitted := admit_for_worker(types, look, most - given);
+        END IF;
         RETURN QUERY
         WITH RECURSIVE queue AS (
             (SELECT r.queue FROM task_run r WHERE r.status = 'AVAILABLE' ORDER BY r.queue LIMIT 1)
@@ -54,6 +95,7 @@ BEGIN
                 JOIN task k ON k.id = r.task_id
                 LEFT JOIN plan p ON p.id = r.plan_id
                 WHERE r.status = 'AVAILABLE' AND r.queue = q.queue AND r.type = y.type AND NOT k.paused AND p.paused IS NOT TRUE
+                  AND (admitted IS NULL OR r.id = ANY (admitted))
                 ORDER BY r.priority DESC, r.run_at, r.id LIMIT look) c
             WHERE NOT EXISTS (SELECT FROM task_type d WHERE d.type = y.type AND d.draining)
             ORDER BY c.priority DESC, c.run_at, c.id LIMIT look
@@ -70,7 +112,8 @@ BEGIN
             WHERE k.id = r.task_id AND r.ctid = i.place
             RETURNING r.id, i.claim, r.type, worker_payload(k, r) AS payload, r.attempt, r.root_id, r.deadline, r.claim_hash, now.t,
                 CASE WHEN i.untold THEN arrival(r) || ',' ELSE '' END || transition(r) AS item, k.type AS task_type,
-                r.type <> k.type AND NOT EXISTS (SELECT FROM task_type a WHERE a.type = r.type AND a.alias_of = k.type) AS unfit
+                r.type <> k.type AND NOT EXISTS (SELECT FROM task_type a WHERE a.type = r.type AND a.alias_of = k.type)
+                OR CASE WHEN names_results(r, k) THEN (with_results(k.id, k.payload)).problem IS NOT NULL ELSE false END AS unfit
         ), held AS (
             INSERT INTO worker_claim (claim_hash, run_id, lease, until)
             SELECT x.claim_hash, x.id, take_for_worker.lease, x.t + take_for_worker.lease FROM taken x WHERE NOT x.unfit
@@ -94,7 +137,8 @@ BEGIN
         seen := current_setting('rowrun.claimed')::integer;
         IF current_setting('rowrun.unfit') <> '' THEN
             PERFORM end_runs(array_agg(r.id), array_agg(NULL::uuid), array_agg('FAILED'::text), array_agg(jsonb_build_object('code', 'BAD_INPUT', 'detail',
-                format('task type changed from %s to %s after the run was inserted: insert it again', r.type, k.type))), array_agg('NONE'::text))
+                coalesce(CASE WHEN names_results(r, k) THEN (with_results(k.id, k.payload)).problem END,
+                         format('task type changed from %s to %s after the run was inserted: insert it again', r.type, k.type)))), array_agg('NONE'::text))
             FROM task_run r JOIN task k ON k.id = r.task_id WHERE r.id = ANY (string_to_array(current_setting('rowrun.unfit'), ',')::bigint[]);
         END IF;
         EXIT WHEN given = most OR seen < look OR look > most;

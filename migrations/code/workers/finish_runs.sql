@@ -30,7 +30,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION rowrun.end_worker_runs(uuid[], bigint[], text[], jsonb[], text[]) IS 'Internal: ends runs that workers hold.';
 
--- results: [{"run_id", "claim", "status": "DONE" or "FAILED", "result": {}, "detail": "text of a failure"}]
+-- results: [{"run_id", "claim", "status": "DONE", "FAILED" or "SNOOZED", "result": {}, "detail": "text of a failure", "delay": seconds of a snooze}]
 CREATE OR REPLACE FUNCTION rowrun.check_results(results jsonb) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     wrong text;
@@ -46,7 +46,10 @@ BEGIN
         WHEN jsonb_typeof(x.o) <> 'object' THEN 'it is no object'
         WHEN NOT is_uuid(x.o ->> 'claim') THEN 'claim is no uuid'
         WHEN coalesce(x.o ->> 'run_id', '1') !~ '^[0-9]{1,18}$' THEN 'run_id is no id'
-        WHEN coalesce(x.o ->> 'status', '') NOT IN ('DONE', 'FAILED') THEN 'status is neither DONE nor FAILED'
+        WHEN coalesce(x.o ->> 'status', '') NOT IN ('DONE', 'FAILED', 'SNOOZED') THEN 'status is none of DONE, FAILED and SNOOZED'
+        WHEN x.o ->> 'status' = 'SNOOZED'
+             AND CASE WHEN jsonb_typeof(x.o -> 'delay') = 'number' THEN (x.o -> 'delay')::numeric NOT BETWEEN 0 AND 3155760000 ELSE true END
+            THEN 'delay is no number of seconds from 0 to 100 years'
         WHEN jsonb_typeof(r.result) <> 'object' THEN 'result is no object'
         WHEN jsonb_typeof(coalesce(x.o -> 'detail', 'null')) NOT IN ('string', 'null') THEN 'detail is no text'
         WHEN pg_column_size(r.result) >= 2000 AND (octet_length(r.result::text) > 1048576 OR too_deep(r.result))
@@ -70,6 +73,8 @@ COMMENT ON FUNCTION rowrun.is_uuid(text) IS 'Internal: whether a text is a uuid.
 -- database says what it did itself.
 CREATE OR REPLACE FUNCTION rowrun.worker_result(entry jsonb) RETURNS jsonb LANGUAGE sql STABLE
     RETURN coalesce(nullif(entry -> 'result', 'null'), '{}') || CASE entry ->> 'status' WHEN 'DONE' THEN '{}'
+        WHEN 'SNOOZED' THEN jsonb_build_object('detail', 'Task run put off for ' || (entry ->> 'delay') || ' s' || coalesce(': ' || left(entry ->> 'detail', 100000), ''),
+            'code', 'SNOOZED', 'snooze_seconds', entry -> 'delay')
         ELSE jsonb_build_object('detail', left(coalesce(entry ->> 'detail', entry #>> '{result,detail}', ''), 100000), 'code',
             CASE WHEN jsonb_typeof(entry #> '{result,code}') <> 'string' OR entry #>> '{result,code}' IN ('', 'TIMEOUT', 'PROGRESS_TIMEOUT',
                      'STALE', 'LOST_CONTACT', 'DRAINED', 'ABANDONED', 'RELEASED', 'SNOOZED', 'CANCELED') THEN 'ERROR'
@@ -103,8 +108,8 @@ BEGIN
         END IF;
         SELECT coalesce(jsonb_agg(jsonb_build_object('run_id', coalesce(e.run_id, a.named[e.n]), 'verdict', e.verdict) ORDER BY e.n), '[]') INTO ended
         FROM (SELECT array_agg((x.o ->> 'claim')::uuid ORDER BY x.n) AS claims, array_agg((x.o ->> 'run_id')::bigint ORDER BY x.n) AS named,
-                     array_agg(x.o ->> 'status' ORDER BY x.n) AS statuses, array_agg(worker_result(x.o) ORDER BY x.n) AS results,
-                     array_agg('FAILURE'::text) AS retries
+                     array_agg(CASE x.o ->> 'status' WHEN 'DONE' THEN 'DONE' ELSE 'FAILED' END ORDER BY x.n) AS statuses, array_agg(worker_result(x.o) ORDER BY x.n) AS results,
+                     array_agg(CASE x.o ->> 'status' WHEN 'SNOOZED' THEN 'SNOOZED' ELSE 'FAILURE' END ORDER BY x.n) AS retries
               FROM jsonb_array_elements(finish_runs.results) WITH ORDINALITY x(o, n)) a
         CROSS JOIN LATERAL end_worker_runs(a.claims, a.named, a.statuses, a.results, a.retries) e
         WHERE a.claims IS NOT NULL;

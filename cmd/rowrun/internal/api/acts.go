@@ -31,6 +31,7 @@ type actRequest struct {
 	Args struct {
 		Reason string `json:"reason,omitempty"`
 		Limit  *int   `json:"limit,omitempty"`
+		Until  string `json:"until,omitempty"`
 	} `json:"args"`
 	Preview bool `json:"preview"`
 }
@@ -44,6 +45,7 @@ func verbs() map[string][]string {
 		"delivery": {"redeliver"},
 		"replica":  {"pause", "resume", "drain"},
 		"webhook":  {"test"},
+		"limit":    {"limit", "pause", "resume", "delete"},
 	}
 }
 
@@ -52,27 +54,50 @@ func (a *actRequest) check() error {
 	known, ok := verbs()[a.On.Kind]
 	switch {
 	case !ok:
-		return bad("on.kind: "+printable(a.On.Kind)+" is not accepted", "Accepted: run, task, plan, delivery, replica, webhook.")
+		return bad("on.kind: "+printable(a.On.Kind)+" is not accepted", "Accepted: run, task, plan, delivery, replica, webhook, limit.")
 	case !slices.Contains(known, a.Act):
 		return bad(fmt.Sprintf("act: %s is no act of a %s", printable(a.Act), a.On.Kind), "GET /api/v1/openapi.json says which there are.")
 	case !a.Preview && new(pgtype.UUID).Scan(a.RequestID) != nil:
 		return bad("request_id is no uuid", "A random one for each confirmation, and the same when it is sent again.")
 	case (a.On.IDs == nil) == (a.On.Filter == nil):
 		return bad("on: either ids or filter", "ids are 1 to 1000 texts; filter has the words of the list of that kind.")
-	case a.On.Filter != nil && (a.On.Kind == "plan" || a.On.Kind == "replica" || a.On.Kind == "webhook"):
+	case a.On.Filter != nil && (a.On.Kind == "plan" || a.On.Kind == "replica" || a.On.Kind == "webhook" || a.On.Kind == "limit"):
 		return bad("acts on a "+a.On.Kind+" are by ids", "Give ids.")
 	case len(a.Args.Reason) > 2000:
 		return bad("args.reason has more than 2,000 bytes", "Say it shorter.")
 	case a.Act == "abandon" && a.Args.Reason == "" && !a.Preview:
 		return bad("args.reason: abandon needs one", "Say why the run is given up: it stands in its result.")
-	case a.Args.Limit != nil && (*a.Args.Limit < 1 || *a.Args.Limit > math.MaxInt32):
-		return bad("args.limit is not accepted", "Accepted: 1 to 2147483647, or null for none.")
+	}
+	if err := a.checkLimit(); err != nil {
+		return err
 	}
 	if a.On.Filter != nil {
 		return nil
 	}
 	return a.checkIDs()
 }
+
+// checkLimit refuses what no limit may be.
+func (a *actRequest) checkLimit() error {
+	least := 1
+	if a.On.Kind == "limit" {
+		least = 0
+	}
+	if a.Args.Limit != nil && (*a.Args.Limit < least || *a.Args.Limit > math.MaxInt32) {
+		return bad("args.limit is not accepted", fmt.Sprintf("Accepted: %d to 2147483647, or null for none.", least))
+	}
+	if a.On.Kind != "limit" || a.Act != "pause" || a.Preview && a.Args.Until == "" {
+		return nil
+	}
+	at, err := time.Parse(time.RFC3339, a.Args.Until)
+	if err != nil || at.Year() < 1900 || at.Year() > 9998 {
+		return bad("args.until: "+printable(a.Args.Until)+" is not accepted", "Accepted: a moment such as 2026-11-23T18:00:00Z.")
+	}
+	return nil
+}
+
+// byName says that what the act is on is named, and has no number.
+func (a *actRequest) byName() bool { return a.On.Kind == "replica" || a.On.Kind == "limit" }
 
 func (a *actRequest) checkIDs() error {
 	most := maxTargets
@@ -84,14 +109,17 @@ func (a *actRequest) checkIDs() error {
 	}
 	var ids []string
 	for _, id := range a.On.IDs {
-		if _, ok := parseID(id); !ok && a.On.Kind != "replica" || id == "" || len(id) > 200 {
+		if _, ok := parseID(id); !ok && !a.byName() || id == "" || len(id) > 200 {
 			return bad("on.ids: "+printable(id)+" is not accepted", "Ids are numbers, as texts.")
 		}
 		if !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}
 	}
-	if a.On.Kind != "replica" { // the order of locks
+	if a.On.Kind == "limit" {
+		slices.Sort(ids)
+	}
+	if !a.byName() { // the order of locks
 		slices.SortFunc(ids, func(x, y string) int {
 			if len(x) != len(y) {
 				return len(x) - len(y)
@@ -178,6 +206,7 @@ func (s *server) begin(ctx context.Context, who auth.Who, asked store.NewAct) (a
 	}
 	s.goOn()
 	s.grids.forget()
+	s.limits.forget()
 	if begun, err = s.store.FindAct(ctx, begun.ID); err != nil {
 		return nil, err
 	}

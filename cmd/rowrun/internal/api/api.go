@@ -50,6 +50,7 @@ type API struct {
 	slots    chan struct{}
 	kick     chan struct{} // an act was begun
 	overview kept[overview]
+	limits   kept[[]store.Limit]
 	day      kept[past]
 	week     kept[past]
 	role     kept[store.BoardRole]
@@ -70,7 +71,7 @@ func New(c Config) (*API, error) {
 	}
 	return &API{
 		config: c, store: c.Store, slots: make(chan struct{}, c.Slots), kick: make(chan struct{}, 1),
-		overview: kept[overview]{life: time.Second}, day: kept[past]{life: pastLife}, week: kept[past]{life: pastLife}, role: kept[store.BoardRole]{life: 10 * time.Second},
+		overview: kept[overview]{life: time.Second}, limits: kept[[]store.Limit]{life: limitsLife}, day: kept[past]{life: pastLife}, week: kept[past]{life: pastLife}, role: kept[store.BoardRole]{life: 10 * time.Second},
 	}, nil
 }
 
@@ -140,6 +141,8 @@ func (s *server) routes(mux *http.ServeMux) {
 		"deliveries":             s.listDeliveries,
 		"deliveries/{id}":        s.getDelivery,
 		"replicas":               s.listReplicas,
+		"limits":                 s.listLimits,
+		"limits/{id}":            s.getLimit,
 		"doctor":                 s.getDoctor,
 		"acts":                   s.listActs,
 		"acts/{id}":              s.getAct,

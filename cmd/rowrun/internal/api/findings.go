@@ -48,6 +48,9 @@ func findings(o *overview, h store.Health) []finding {
 		}
 	}
 	add(paused > 0, "replicas", "warn", fmt.Sprintf("%d live replicas are paused: they claim nothing", paused), "rowrun replica list")
+	for _, w := range o.worries {
+		add(w.Serious(), "limits", "warn", w.Text(), w.Fix())
+	}
 	if len(all) == 0 {
 		all = append(all, finding{"all", "ok", "nothing to worry about", nil})
 	}

@@ -17,6 +17,8 @@ import (
 const (
 	// gridLife is for how long a plan's tasks are not read again, however many pages ask.
 	gridLife = time.Second
+	// maxErrors is how many errors of a plan are numbered before that begins anew.
+	maxErrors = 1000
 	// maxGrids is how many plans are kept: the last that were asked for.
 	maxGrids = 8
 )
@@ -38,7 +40,11 @@ type grid struct {
 	reading int
 	tasks   []store.GridTask // by id
 	changed []int
-	whole   int // the reading since which no task came or went
+	whole   int // the reading since which no task came, went, or moved to another place
+
+	// groups number the errors that were told: a number stays, so that it needn't be told again of tasks that didn't change.
+	groups map[errorKey]int
+	errors []errorKey
 }
 
 // of reads a plan's tasks, unless that was done a moment ago.
@@ -87,14 +93,20 @@ func (g *grid) take(tasks []store.GridTask) {
 	same := len(tasks) == len(g.tasks)
 	for i := range tasks {
 		changed[i] = g.reading
-		if same = same && g.tasks[i].ID == tasks[i].ID; same && equal(&g.tasks[i], &tasks[i]) {
+		if same = same && sits(&g.tasks[i], &tasks[i]); same && equal(&g.tasks[i], &tasks[i]) {
 			changed[i] = g.changed[i]
 		}
 	}
-	if !same {
+	if !same || len(g.errors) > maxErrors {
 		g.whole = g.reading
+		g.groups, g.errors = map[errorKey]int{}, nil
 	}
 	g.tasks, g.changed, g.at = tasks, changed, time.Now()
+}
+
+// sits says that it is the same task where it was: databases, versions and types are told by their places among all of them.
+func sits(a, b *store.GridTask) bool {
+	return a.ID == b.ID && a.DatabaseID == b.DatabaseID && a.Version == b.Version && a.Type == b.Type
 }
 
 // equal says that nothing changed that is shown.
@@ -187,13 +199,13 @@ func (g *grid) answer(since string, hide bool) gridAnswer {
 		types.add(t.Type, t.Type)
 	}
 	a.Databases, a.Versions, a.Types = databases.sorted(), versions.sorted(), types.sorted()
-	groups := map[errorKey]int{}
 	for i := range tasks {
 		t := &tasks[i]
 		count(&a.Counts, t.Status)
 		group := -1
 		if t.Status == "FAILED" {
-			group = a.group(groups, t, hide)
+			group = g.group(t, hide)
+			a.tell(g.errors, group)
 		}
 		if g.changed[i] > from {
 			a.Tasks.add(t, databases.of(t.DatabaseID), versions.of(t.Version), types.of(t.Type), group)
@@ -205,19 +217,27 @@ func (g *grid) answer(since string, hide bool) gridAnswer {
 
 type errorKey struct{ text, code string }
 
-func (a *gridAnswer) group(groups map[errorKey]int, t *store.GridTask, hide bool) int {
+// group numbers a task's error. g.mu is held.
+func (g *grid) group(t *store.GridTask, hide bool) int {
 	key := errorKey{t.Error, t.Code}
 	if hide {
 		key.text = ""
 	}
-	n, ok := groups[key]
+	n, ok := g.groups[key]
 	if !ok {
-		n = len(a.Errors)
-		groups[key] = n
-		a.Errors = append(a.Errors, errorGroup{Text: key.text, Code: some(key.code)})
+		n = len(g.errors)
+		g.groups[key] = n
+		g.errors = append(g.errors, key)
 	}
-	a.Errors[n].Count++
 	return n
+}
+
+// tell counts a task of a group. Groups that were numbered before and have no task now are told with none.
+func (a *gridAnswer) tell(errors []errorKey, group int) {
+	for n := len(a.Errors); n <= group; n++ {
+		a.Errors = append(a.Errors, errorGroup{Text: errors[n].text, Code: some(errors[n].code)})
+	}
+	a.Errors[group].Count++
 }
 
 func (c *columns) add(t *store.GridTask, database, version, kind, group int) {

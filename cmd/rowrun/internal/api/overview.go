@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/auth"
 	"github.com/rowrun/rowrun/store"
@@ -29,8 +30,30 @@ type overview struct {
 	Schedules      []store.BoardSchedule    `json:"schedules"`
 	Longest        []store.BoardRun         `json:"running_longest"`
 	FailedLast     []store.BoardRun         `json:"failed_last"`
+	Recovery       *recovery                `json:"recovery"`
 	Doctor         []finding                `json:"doctor"`
 	History        past                     `json:"history"`
+	worries        []store.LimitWorry
+}
+
+// recovery is how far the recovery from an outage is that is under way.
+type recovery struct {
+	ID           string        `json:"id"`
+	BeganAt      time.Time     `json:"began_at"`
+	Backlog      store.Bounded `json:"backlog"`
+	Remaining    store.Bounded `json:"remaining"`
+	Rate         float64       `json:"rate"`
+	EstimatedEnd *time.Time    `json:"estimated_end"`
+}
+
+func recoveryOf(r *store.Recovery) *recovery {
+	if r == nil {
+		return nil
+	}
+	return &recovery{
+		strconv.FormatInt(r.ID, 10), r.BeganAt.UTC(), store.BoundedBy(r.Backlog, store.MaxBacklog), store.BoundedBy(r.Remaining, store.MaxBacklog),
+		r.Rate, r.EstimatedEnd,
+	}
 }
 
 // failing is why deliveries wait, and for how long the oldest does.
@@ -72,6 +95,7 @@ func (a *API) look(ctx context.Context) (overview, error) {
 		Orphans: strconv.FormatInt(health.Orphans, 10), OrphanTypes: health.OrphanTypes, Stale: board.Stale, Retrying: board.Retrying, NotifyQueue: health.NotifyQueue,
 		Failing: []failing{}, Queues: append([]store.BoardQueue{}, board.Queues...), Longest: append([]store.BoardRun{}, board.Longest...),
 	}
+	o.Recovery = recoveryOf(health.Recovery)
 	for _, status := range []string{"PENDING", "AVAILABLE"} {
 		var n int64
 		for _, waiting := range health.Waiting {
@@ -103,6 +127,9 @@ func (a *API) look(ctx context.Context) (overview, error) {
 	o.FailedLast = append([]store.BoardRun{}, failed...)
 	a.hideRuns(o.FailedLast)
 	a.hideRuns(o.Longest)
+	if o.worries, err = a.store.LimitWorries(ctx); err != nil {
+		return overview{}, err
+	}
 	o.Doctor = findings(&o, health)
 	return o, nil
 }

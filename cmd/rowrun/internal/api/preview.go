@@ -130,6 +130,8 @@ func (a *API) preview(ctx context.Context, r *actRequest, search json.RawMessage
 		err = a.sampleIDs(ctx, r, &p)
 	case r.On.Kind == "plan":
 		err = a.samplePlans(ctx, r, &p)
+	case r.On.Kind == "limit":
+		err = a.sampleLimits(ctx, r, &p)
 	default:
 		p.Count = len(r.On.IDs)
 		for _, id := range r.On.IDs[:min(len(r.On.IDs), previewSample)] {

@@ -207,11 +207,13 @@ func TestEveryPathAnswersWhatTheDocumentSays(t *testing.T) {
 			change(t, b.conn, `INSERT INTO rowrun.webhook_delivery (webhook_id, task_type, event_type, message_id, payload) VALUES (1, 'NOOP', 'TYPE_ORPHANED', 'o', '{}')`)
 			change(t, b.conn, `INSERT INTO rowrun.task (type, name, schedule) VALUES ('NOOP', 'nightly', '@daily')`)
 			change(t, b.conn, `INSERT INTO rowrun.task_run_log (task_run_id, type) SELECT min(id), 'x' FROM rowrun.task_run`)
+			change(t, b.conn, `INSERT INTO rowrun.concurrency_limit (name, type, max_running, rate, per) VALUES ('two', 'NOOP', 2, 5, '1 min')`)
+			change(t, b.conn, `INSERT INTO rowrun.task_run (task_id) SELECT max(id) FROM rowrun.task WHERE type = 'NOOP' AND plan_id IS NULL`)
 			made := b.act(`{"request_id": "` + someID + `", "act": "pause", "on": {"kind": "plan", "ids": ["` + strconv.FormatInt(plan, 10) + `"]}}`)
 			require.Equal(t, http.StatusOK, made.Status, made.Body)
 			ids = map[string]string{
 				"plans": strconv.FormatInt(plan, 10), "runs": query[string](t, b.conn, `SELECT min(id)::text FROM rowrun.task_run`),
-				"tasks": query[string](t, b.conn, `SELECT min(id)::text FROM rowrun.task`), "webhooks": "1", "deliveries": "2", "acts": at(t, made.value(), "act_id").(string),
+				"tasks": query[string](t, b.conn, `SELECT min(id)::text FROM rowrun.task`), "webhooks": "1", "deliveries": "2", "acts": at(t, made.value(), "act_id").(string), "limits": "two",
 			}
 		}
 		for path, methods := range doc.Paths {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -78,6 +79,9 @@ func (s *server) getRun(ctx context.Context, r *http.Request, who auth.Who) (any
 			return nil, err
 		}
 		for _, c := range causes {
+			if s.config.HideData {
+				hideKey(&c)
+			}
 			page.Waiting = append(page.Waiting, waiting{c.Cause, c.Message, idsAsTexts(c.Detail)})
 		}
 	}
@@ -135,11 +139,41 @@ func gatesOf(r *store.BoardRunDetails, held []waiting) []gate {
 		limit = fmt.Sprintf("fewer than %d runs of the plan are AVAILABLE or RUNNING", *t.ParallelLimit)
 	}
 	add("PLAN_LIMIT", limit, limited)
-	add("DEPENDENCY", fmt.Sprintf("%d tasks are DONE or SKIPPED", t.Dependencies), t.Dependencies > 0)
+	needed := fmt.Sprintf("%d tasks are DONE or SKIPPED", t.Dependencies)
+	if t.Jobs > 0 {
+		needed += fmt.Sprintf(", and %d other jobs DONE", t.Jobs)
+	}
+	add("DEPENDENCY", needed, t.Dependencies+t.Jobs > 0)
 	add("PAUSED", "neither the plan nor the task is paused", true)
 	add("PLAN_FAILED", "nothing of the plan that failed holds it back ("+text(t.OnFailure)+")", r.PlanID != nil)
-	add("NO_REPLICA", "a live replica can run it", r.DatabaseID != nil || limited)
+	if holds := func(cause string) bool {
+		return slices.ContainsFunc(held, func(w waiting) bool { return w.Cause == cause })
+	}; len(r.Limits) > 0 || holds("LIMIT") || holds("RATE_LIMIT") {
+		names := strings.Join(r.Limits, ", ")
+		add("LIMIT", "there is a place of each of its limits: "+names, true)
+		add("RATE_LIMIT", "there is a token of each of its limits with a rate: "+names, true)
+	}
+	add("NO_REPLICA", "a live replica can run it", r.DatabaseID != nil || limited || len(r.Limits) > 0)
 	return gates
+}
+
+// hideKey takes the key of a limit, which stands in the payload, out of why a run waits.
+func hideKey(c *store.Cause) {
+	var detail map[string]json.RawMessage
+	if c.Cause != "LIMIT" && c.Cause != "RATE_LIMIT" || json.Unmarshal(c.Detail, &detail) != nil {
+		return
+	}
+	var key *string
+	if json.Unmarshal(detail["key"], &key) != nil || key == nil {
+		return
+	}
+	delete(detail, "key")
+	if shown := []rune(*key); len(shown) > 0 {
+		c.Message = strings.Replace(c.Message, " of "+string(shown[:min(len(shown), 100)]), "", 1)
+	}
+	if text, err := json.Marshal(detail); err == nil {
+		c.Detail = text
+	}
 }
 
 // timelineOf says which statuses a run was in, and why it waited where that is known.

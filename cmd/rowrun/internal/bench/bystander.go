@@ -58,13 +58,18 @@ func (b *Bench) beside(ctx context.Context, c *Case, feeding bool) error {
 	if err != nil {
 		return err
 	}
-	stop, fed := make(chan struct{}), make(chan error, 1)
+	stop, fed, begun := make(chan struct{}), make(chan error, 1), make(chan struct{})
 	if feeding {
 		go func() {
 			var err error
-			f.runs, _, err = b.feed(ctx, stop, b.cfg.Rate*int(b.cfg.Duration.Seconds()+60))
+			f.runs, _, err = b.feed(ctx, stop, b.cfg.Rate*int(b.cfg.Duration.Seconds()+60), func() { close(begun) })
 			fed <- err
 		}()
+		select {
+		case <-begun:
+		case err := <-fed:
+			return fmt.Errorf("no run was inserted: %w", err)
+		}
 	} else {
 		fed <- nil
 	}

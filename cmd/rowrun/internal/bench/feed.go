@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -13,13 +14,14 @@ import (
 func (b *Bench) inserters() int { return min(1+b.cfg.Rate/200, 64) }
 
 // feed inserts single runs at the steady rate, as psql would: each one simple query and its own transaction. It
-// returns how many there were and how long it took, in seconds. Stopping is an end, not an error.
-func (b *Bench) feed(ctx context.Context, stop <-chan struct{}, most int) (inserted int, seconds float64, err error) {
+// returns how many there were and how long it took, in seconds. Stopping is an end, not an error. begun is called with the first.
+func (b *Bench) feed(ctx context.Context, stop <-chan struct{}, most int, begun func()) (inserted int, seconds float64, err error) {
 	insert := "INSERT INTO rowrun.task_run (task_id) VALUES (" + strconv.FormatInt(b.task, 10) + ")"
 	n := b.inserters()
 	counts := make([]int, n)
 	var group errgroup.Group
-	begun := time.Now()
+	began := time.Now()
+	var first sync.Once
 	for i := range n {
 		group.Go(func() error {
 			conn, err := b.pool.Acquire(ctx)
@@ -41,6 +43,7 @@ func (b *Bench) feed(ctx context.Context, stop <-chan struct{}, most int) (inser
 					return err
 				}
 				counts[i]++
+				first.Do(begun)
 			}
 			return nil
 		})
@@ -49,7 +52,7 @@ func (b *Bench) feed(ctx context.Context, stop <-chan struct{}, most int) (inser
 	for _, count := range counts {
 		inserted += count
 	}
-	return inserted, time.Since(begun).Seconds(), err
+	return inserted, time.Since(began).Seconds(), err
 }
 
 func (b *Bench) insertOne(ctx context.Context, conn *pgx.Conn, insert string) error {

@@ -141,7 +141,7 @@ SELECT (pg_relation_size('rowrun.task_run') / current_setting('block_size')::int
 // ended waits until all that was filled has ended, and returns how long that was after a moment, in seconds.
 func (b *Bench) ended(ctx context.Context, f filled, since float64) (float64, error) {
 	const newest = `-- bench_newest
-SELECT max(id) FROM rowrun.task_run WHERE id > $1 AND queue = $2`
+SELECT coalesce(max(id), 0) FROM rowrun.task_run WHERE id > $1 AND queue = $2`
 	const look = `-- bench_look
 SELECT status IN ('DONE', 'FAILED', 'CANCELED') FROM rowrun.task_run WHERE id = $1`
 	const count = `-- bench_count
@@ -154,7 +154,7 @@ FROM rowrun.task_run WHERE id > $1 AND queue = $2`
 	}
 	var at float64
 	within := time.Minute + time.Duration(f.runs)*10*time.Millisecond // slower than any server
-	over := false
+	over := last == 0                                                 // none was due in that time
 	err := poll(ctx, 20*time.Millisecond, within, strconv.Itoa(f.runs)+" runs end", func() (bool, error) {
 		// Counting reads all of them: not before one of the last has ended.
 		if !over {

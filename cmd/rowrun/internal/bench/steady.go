@@ -75,7 +75,7 @@ func (b *Bench) steadyOnce(ctx context.Context, c *Case, replicas int) (err erro
 	if err != nil {
 		return err
 	}
-	inserted, seconds, err := b.feed(ctx, nil, warm+counted)
+	inserted, seconds, err := b.feed(ctx, nil, warm+counted, func() {})
 	if err != nil {
 		return err
 	}

@@ -32,6 +32,7 @@ func All(env cli.Environment) []*cobra.Command {
 		newTask(env),
 		newType(env),
 		newReplicaCommand(env),
+		newLimit(env),
 		newSchedule(env),
 		newWebhook(env),
 		newRun(env),

@@ -20,9 +20,9 @@ func deadDatabases(t *testing.T) map[string]string {
 	var config net.ListenConfig
 	gone, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	require.NoError(t, gone.Close())
 	silent, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0") // the kernel takes the connection, and nobody answers
 	require.NoError(t, err)
+	require.NoError(t, gone.Close()) // not before: the other would be given its port
 	t.Cleanup(func() { _ = silent.Close() })
 	return map[string]string{
 		"connection refused":     "postgres://someone:hunter2@" + gone.Addr().String() + "/app?sslmode=disable",

@@ -107,6 +107,8 @@ func TestDoctorFindsTargetsThatLendTheSidecarsRights(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte(strings.Join([]string{
 		"databases:", "  mighty: {url: '" + dsn + "'}", "  'its;own': {url: '" + as + "'}", "  elsewhere: {url: '" + strings.Replace(withUser(t, dsn, "helper"), conn.Config().Database, "postgres", 1) + "'}",
 		"  apart: {url: '" + withUser(t, dsn, "tasks") + "'}", "  gone: {url: 'postgres://nobody:geheim1234@127.0.0.1:1/none'}", "  unset: {url: 'env:NOWHERE_SET'}",
+		"  shop: {url: 'mariadb://nobody:geheim1234@127.0.0.1:1/none'}", "  device: {url: 'sqlite:" + filepath.Join(t.TempDir(), "a.db") + "?mode=rwc'}",
+		"  nofile: {url: 'sqlite:/not/there.db'}",
 	}, "\n")), 0o600))
 	code, findings := diagnosis(t, as, "--config", path)
 	require.Equal(t, cli.ExitFailed, code)
@@ -117,7 +119,7 @@ func TestDoctorFindsTargetsThatLendTheSidecarsRights(t *testing.T) {
 			require.NotContains(t, f.Text+f.Fix, "geheim")
 		}
 	}
-	require.Len(t, texts, 6)
+	require.Len(t, texts, 9)
 	for name, want := range map[string]struct {
 		severity doctor.Severity
 		text     string
@@ -125,6 +127,7 @@ func TestDoctorFindsTargetsThatLendTheSidecarsRights(t *testing.T) {
 		"mighty": {doctor.Warning, "reached with postgres, who rules there"}, "its;own": {doctor.Warning, "sidecar, who may act as sidecar"},
 		"elsewhere": {doctor.Warning, "helper, who may act as sidecar"}, "apart": {doctor.Fine, "reached with tasks"},
 		"gone": {doctor.Warning, "can't be reached"}, "unset": {doctor.Note, "NOWHERE_SET"},
+		"shop": {doctor.Warning, "(MariaDB) can't be reached"}, "device": {doctor.Fine, "(SQLite 3."}, "nofile": {doctor.Warning, "(SQLite) can't be reached"},
 	} {
 		require.Equal(t, want.severity, texts[name].Severity, texts[name].Text)
 		require.Contains(t, texts[name].Text, want.text)

@@ -44,6 +44,7 @@ func oddValues() map[string][]string {
 		"double precision":         {"NULL", "'NaN'", "'infinity'", "-1"},
 		"bytea":                    {"NULL", "''", `'\xff00'`},
 		"bigint[]":                 {"NULL", "'{}'", "'{NULL,-1,9223372036854775807}'"},
+		"integer[]":                {"NULL", "'{}'", "'{50,1}'", "'{NULL,-1,2147483647}'", "'{50}'", "'{{50,1},{60,2}}'"},
 		"text":                     text,
 		"text[]":                   {"NULL", "'{}'", "'{NULL}'", "ARRAY[$odd$" + oddText + "$odd$, '']", "ARRAY[repeat('x', 1048576)]"},
 		"timestamp with time zone": moment,
@@ -203,6 +204,7 @@ func TestHostileRowsHarmNobodyElse(t *testing.T) {
 		"stream_note":          {"event": "'odd'", "message": "'odd'"},
 		"orphan_type":          {"type": "'odd $n'", "pending": "0", "available": "0"},
 		"gate_mark":            {"kind": "'NO_REPLICA'"},
+		"recovery":             {"last_seen": "now()", "backlog": "5", "remaining": "5"},
 	}, keys: map[string]string{
 		"plan": "id", "task": "id", "task_run": "id", "task_run_log": "id", "task_type": "type", "webhook": "id", "webhook_delivery": "id",
 		"stream_note": "id", "orphan_type": "type", "gate_mark": "id", "replica_heartbeat": "replica_id",

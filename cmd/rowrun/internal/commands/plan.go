@@ -21,7 +21,7 @@ func newPlan(env cli.Environment) *cobra.Command {
 		Short: "Apply plans from files, list them, look at one, run, retry, pause, cancel or delete it, wait for its end",
 	})
 	p.register(cmd.PersistentFlags())
-	cmd.AddCommand(p.apply(), p.list(), p.show(), p.run(), p.wait(), p.retry(), p.cancel(), p.pause(), p.resume(), p.remove())
+	cmd.AddCommand(p.apply(), p.list(), p.show(), p.run(), p.wait(), p.retry(), p.cancel(), p.pause(), p.resume(), p.remove(), p.wave())
 	return cmd
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/planfile"
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/replica"
 	"github.com/rowrun/rowrun/store"
 )
 
@@ -21,6 +22,8 @@ type planApplication struct {
 	dryRun      bool
 	again, wait bool
 	timeout     time.Duration
+	to, config  string // a selector of targets, and the file that names them
+	waves       waveWords
 }
 
 func (p *planCommand) apply() *cobra.Command {
@@ -31,9 +34,9 @@ func (p *planCommand) apply() *cobra.Command {
 		Long: "Bring a plan to what a directory of migrations or a YAML file says, run what is new, and print the plan's id. One\n" +
 			"transaction does it, and called twice it makes one set.\n\n" +
 			"DIR has a folder for each target database, with Flyway's names: orders/V1.2__add_index.sql is version 1.2 of orders.\n" +
-			"With --database all migrations below DIR are of that one. A comment -- rowrun: transaction=false at the head of a file\n" +
-			"(or Flyway's FILE.conf) has it run outside of a transaction. FILE is YAML: plan, project, parallel_limit, on_failure\n" +
-			"and tasks with name, type, database, version, sql or file or payload, depends_on and the other columns of a task.\n\n" +
+			"With --database all migrations below DIR are of that one, with --to each is of every target of --config that matches. A comment -- rowrun: transaction=false at the head of a file\n" +
+			"(or Flyway's FILE.conf) has it run outside of a transaction. FILE is YAML: plan, project, parallel_limit, on_failure,\n" +
+			"on_finish and tasks with name, type, database, version, sql or file or payload, depends_on and the other columns of a task.\n\n" +
 			"A file that was changed is run again if it FAILED, was CANCELED or never ran. One that is DONE, SKIPPED or under way\n" +
 			"is refused, with the SHA-256 of what was applied; so is one that another plan has applied (the plan's name is that of\n" +
 			"the directory, or --name). What has FAILED and wasn't changed is retried by `rowrun plan retry`.",
@@ -47,6 +50,9 @@ func (p *planCommand) apply() *cobra.Command {
 	flags.StringVar(&a.options.Name, "name", "", "`name` of the plan (default: that of the directory, or what the file says)")
 	flags.StringVar(&a.options.Project, "project", "", "`name` of its project (default: what the file says, or default)")
 	flags.StringVar(&a.options.Database, "database", "", "`name` of the target database of all migrations in DIR (default: that of the folder)")
+	flags.StringVar(&a.to, "to", "", "apply all migrations in DIR to each target of --config whose labels match: `env=prod,tier!=free,name=tenant_*`")
+	flags.StringVar(&a.config, "config", "", "`file` of the sidecars, whose databases and databases_from --to chooses from")
+	a.waves.register(flags)
 	flags.BoolVar(&a.dryRun, "dry-run", false, "show what would be done, and change nothing")
 	flags.BoolVar(&a.again, "again", false, "also run migrations that another plan has applied")
 	flags.BoolVar(&a.wait, "wait", false, "wait until the plan has ended; exit 0 if it is DONE")
@@ -57,6 +63,9 @@ func (p *planCommand) apply() *cobra.Command {
 func (p *planCommand) applies(cmd *cobra.Command, path string, a *planApplication) error {
 	if a.timeout < 0 || a.timeout > 0 && !a.wait || a.wait && a.dryRun {
 		return cli.Usagef("--wait and --timeout: accepted: a duration, with --wait, and without --dry-run")
+	}
+	if err := a.choose(cmd.Context(), p.lookup); err != nil {
+		return err
 	}
 	read, err := planfile.Read(path, a.options)
 	if err != nil {
@@ -73,11 +82,12 @@ func (p *planCommand) applies(cmd *cobra.Command, path string, a *planApplicatio
 	done := applied{planName: read.Name, DryRun: a.dryRun}
 	err = asking(cmd.Context(), func(ctx context.Context) error {
 		wanted := store.WantedPlan{
-			Project: read.Project, Name: read.Name, ParallelLimit: read.ParallelLimit, OnFailure: read.OnFailure, Tasks: read.Tasks,
+			Project: read.Project, Name: read.Name, ParallelLimit: read.ParallelLimit, OnFailure: read.OnFailure, OnFinish: read.OnFinish, Tasks: read.Tasks,
 		}
 		var err error
 		done.PlanID, done.Runs, err = s.ApplyPlan(ctx, wanted, func(now store.AppliedPlan) (store.Apply, error) {
 			todo := done.decide(wanted, now, a.again)
+			todo.Waves = a.waves.of(wanted, todo.Make)
 			if a.dryRun {
 				return todo, store.ErrDryRun
 			}
@@ -95,6 +105,32 @@ func (p *planCommand) applies(cmd *cobra.Command, path string, a *planApplicatio
 		return err
 	}
 	return p.listening(cmd, s, a.timeout, func(ctx context.Context, w *watching) error { return p.awaitEnd(ctx, cmd, w, done.PlanID) })
+}
+
+// choose finds the targets that --to names.
+func (a *planApplication) choose(ctx context.Context, lookup func(string) (string, bool)) error {
+	if a.to == "" {
+		return a.waves.without()
+	}
+	if a.options.Database != "" || a.config == "" {
+		return cli.Usagef("--to: goes with --config FILE, and not with --database")
+	}
+	selector, err := replica.ParseSelector(a.to)
+	if err != nil {
+		return cli.Usagef("--to: %w", err)
+	}
+	file, err := replica.ReadFile(a.config)
+	if err != nil {
+		return err
+	}
+	targets, err := file.Targets(ctx, lookup)
+	if err != nil {
+		return fmt.Errorf("--config %s: %w", a.config, err)
+	}
+	if a.options.Databases = selector.Choose(targets); len(a.options.Databases) == 0 {
+		return cli.Usagef("--to %s: none of the %d targets of --config matches", a.to, len(targets))
+	}
+	return a.waves.divide(a.options.Databases, targets)
 }
 
 // applied is what was done, or would be.

@@ -22,6 +22,7 @@ const maxExplained = 100
 type shownPlan struct {
 	store.Plan
 	Announcement *store.Announcement `json:"announcement"` // of the current round; null: none yet
+	Waves        []store.PlanWave    `json:"waves"`        // none: it isn't applied in waves
 	TaskList     []shownTask         `json:"task_list"`
 	TasksMore    bool                `json:"tasks_more"` // there are further tasks
 }
@@ -67,6 +68,9 @@ func readPlan(ctx context.Context, s *store.Store, id int64, limit int) (shownPl
 	}
 	shown := shownPlan{Plan: plan, TaskList: []shownTask{}}
 	if shown.Announcement, err = s.Announcement(ctx, id); err != nil {
+		return shown, err
+	}
+	if shown.Waves, err = s.PlanWaves(ctx, id); err != nil {
 		return shown, err
 	}
 	tasks, err := s.PlanTasks(ctx, id, maxListed)
@@ -167,7 +171,7 @@ func (p *planCommand) writeShown(w io.Writer, shown shownPlan) error {
 	if shown.TasksMore {
 		tasks.Note = fmt.Sprintf("… %d of %d tasks: --limit, or rowrun task list --plan %d", len(shown.TaskList), shown.Tasks, shown.ID)
 	}
-	return p.out.WriteParts(w, f.Table, deliveries, tasks)
+	return p.out.WriteParts(w, f.Table, deliveries, waveTable(shown.Waves), tasks)
 }
 
 func announced(a *store.Announcement) string {

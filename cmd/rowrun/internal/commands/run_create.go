@@ -17,6 +17,7 @@ import (
 type creating struct {
 	input, at, key string
 	priority       int
+	after          []int64
 	wait           bool
 	timeout        time.Duration
 }
@@ -31,7 +32,8 @@ func (r *runCommand) create() *cobra.Command {
 			"With --wait it waits for the end of the job, retries included, and prints its last run. Exit code 0 if that is DONE.",
 		Example: "  rowrun run create hello\n" +
 			"  rowrun run create report --input '{\"day\": \"2026-11-23\"}' --key 2026-11-23 --wait\n" +
-			"  jq -c . order.json | rowrun run create ship --input - --at 10m",
+			"  jq -c . order.json | rowrun run create ship --input - --at 10m\n" +
+			"  rowrun run create publish --after 41 --after 42",
 		Args: cli.Arguments("TASK"),
 		RunE: func(cmd *cobra.Command, args []string) error { return r.creates(cmd, args[0], &c) },
 	}
@@ -40,6 +42,7 @@ func (r *runCommand) create() *cobra.Command {
 	flags.StringVar(&c.at, "at", "", "not before this `moment`: 10m (from now), \"2026-11-23 18:00\" (this machine's zone) or 2026-11-23T18:00:00Z")
 	flags.StringVar(&c.key, "key", "", "idempotency `key`: where the task has a run with it, that run's id is printed, and none is made")
 	flags.IntVar(&c.priority, "priority", 0, "higher is run first; not given: the task's")
+	flags.Int64SliceVar(&c.after, "after", nil, "not before the jobs of these `runs` are DONE, each by the id of any of its runs; repeatable")
 	flags.BoolVar(&c.wait, "wait", false, "wait until the job has ended")
 	flags.DurationVar(&c.timeout, "timeout", 0, "how long --wait waits; 0: for ever")
 	return cmd
@@ -91,6 +94,12 @@ func (c *creating) run(cmd *cobra.Command) (store.NewRun, error) {
 	if cmd.Flags().Changed("priority") {
 		run.Priority = &c.priority
 	}
+	for _, id := range c.after {
+		if id < 1 {
+			return run, cli.Usagef("--after: %d is not accepted; accepted: ids of runs", id)
+		}
+	}
+	run.After = c.after
 	if c.key != "" {
 		run.Key = &c.key
 	}

@@ -156,13 +156,13 @@ func (c *scheduleCommand) pausing(cmd *cobra.Command, paused bool) *cobra.Comman
 func scheduleTable(found []store.Schedule, now time.Time) cli.Table {
 	t := cli.Table{
 		Columns: []cli.Column{
-			cli.Whole("TASK"), cli.Free("NAME"), cli.Free("SCHEDULE"), cli.Free("ZONE").Spare(), cli.Whole("NEXT"), cli.Whole("AT").Wide(), cli.Whole("RUN"), cli.Free("STANDING"),
+			cli.Whole("TASK"), cli.Free("NAME"), cli.Free("SCHEDULE"), cli.Free("ZONE").Spare(), cli.Whole("SPREAD").Wide(), cli.Whole("NEXT"), cli.Whole("AT").Wide(), cli.Whole("RUN"), cli.Free("STANDING"),
 		},
 		None: "no recurring task: `rowrun task define NAME --schedule '0 3 * * *' …` makes one",
 	}
 	for _, s := range found {
 		t.Rows = append(t.Rows, []string{
-			strconv.FormatInt(s.TaskID, 10), s.Name, s.Schedule, s.TimeZone, cli.Age(now, s.RunAt), cli.Moment(s.RunAt), number(s.RunID), scheduleStanding(s),
+			strconv.FormatInt(s.TaskID, 10), s.Name, s.Schedule, s.TimeZone, milliseconds(s.SpreadMS, "none"), cli.Age(now, s.RunAt), cli.Moment(s.RunAt), number(s.RunID), scheduleStanding(s),
 		})
 	}
 	return t

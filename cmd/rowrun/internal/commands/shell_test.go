@@ -66,6 +66,13 @@ func TestTaskDefineMakesATaskAndSaysWhatItChanged(t *testing.T) {
 	answer, said := s.does("task", "define", "hello", "--type", "NOOP", "-o", "json")
 	require.Empty(t, said)
 	require.JSONEq(t, `{"task_id": 1, "made": false, "changed": ["payload", "timeout_ms"]}`, answer)
+	_, said = s.does("task", "define", "hello", "--type", "NOOP", "--aging", "10m")
+	require.Equal(t, "task 1 (hello) changed: aging_ms\n", said)
+	_, said = s.does("task", "define", "hello", "--type", "NOOP")
+	require.Equal(t, "task 1 (hello) as it was\n", said, "aging stays")
+	_, said = s.does("task", "define", "hello", "--type", "NOOP", "--aging", "0")
+	require.Equal(t, "task 1 (hello) changed: aging_ms\n", said)
+	s.fails(cli.ExitFailed, "task_aging_1_second_to_1_year", "task", "define", "hello", "--type", "NOOP", "--aging", "10ms")
 
 	file := filepath.Join(t.TempDir(), "count.sql")
 	require.NoError(t, os.WriteFile(file, []byte("SELECT 'it''s'"), 0o600))
@@ -124,6 +131,20 @@ func TestRunCreateInsertsARun(t *testing.T) {
 	s.fails(cli.ExitUsage, `--at: "tomorrow" is not accepted; accepted: 10m (from now)`, "run", "create", "hello", "--at", "tomorrow")
 	s.fails(cli.ExitUsage, "--timeout: 1s is not accepted; accepted: a duration, with --wait", "run", "create", "hello", "--timeout", "1s")
 	s.fails(cli.ExitFailed, "is AVAILABLE; `rowrun run why", "run", "create", "hello", "--wait", "--timeout", "50ms")
+}
+
+func TestRunCreateInsertsARunAfterOthers(t *testing.T) {
+	t.Parallel()
+	s, _ := newShell(t)
+	s.does("task", "define", "hello", "--type", "NOOP")
+	s.does("run", "create", "hello", "--at", "1h")
+	s.does("run", "create", "hello", "--at", "1h")
+	made, _ := s.does("run", "create", "hello", "--after", "1", "--after", "2")
+	require.Equal(t, "3\n", made)
+	why, _ := s.does("run", "why", "3")
+	require.Contains(t, why, "waits for 2 runs, first of them run 1 (hello), which is PENDING")
+	s.fails(cli.ExitFailed, "run 77 of after does not exist", "run", "create", "hello", "--after", "77")
+	s.fails(cli.ExitUsage, "--after: 0 is not accepted; accepted: ids of runs", "run", "create", "hello", "--after", "0")
 }
 
 func TestRunCreateWaitsForTheEnd(t *testing.T) {

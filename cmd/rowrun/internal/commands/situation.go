@@ -29,6 +29,8 @@ type situation struct {
 	Waiting  []waitingFor `json:"waiting"`
 	Sampled  int          `json:"waiting_sampled"` // of how many runs that wait it was asked
 	Failed   []store.Run  `json:"failed_last"`
+	// Recovery is the recovery from an outage that is under way, nil: none is.
+	Recovery *store.Recovery `json:"recovery"`
 	now      time.Time
 }
 
@@ -72,7 +74,17 @@ func readSituation(ctx context.Context, s *store.Store, schema int64, status sto
 	if err != nil {
 		return now, err
 	}
+	now.Recovery = health.Recovery
 	now.judge(schema, status, health)
+	worries, err := s.LimitWorries(ctx)
+	if err != nil {
+		return now, err
+	}
+	for _, w := range worries {
+		if w.Serious() {
+			now.Problems = append(now.Problems, w.Text()+": `rowrun limit list`")
+		}
+	}
 	return now, nil
 }
 
@@ -123,6 +135,9 @@ func (n *situation) judge(schema int64, status store.Status, health store.Health
 	if health.Overdue > 0 {
 		say("%d runs are due and nobody has looked at them for %s", health.Overdue, health.OverdueFor.Round(time.Second))
 	}
+	if health.Recovery != nil {
+		say("%s", recoveryText(health.Recovery))
+	}
 	if health.Orphans > 0 {
 		say("%d runs of %d types are for no live replica: `rowrun type list`", health.Orphans, health.OrphanTypes)
 	}
@@ -132,6 +147,19 @@ func (n *situation) judge(schema int64, status store.Status, health store.Health
 	if status.FailedLastDay > 0 {
 		say("%d failed for good in the last 24 hours: `rowrun run list --failed`", status.FailedLastDay)
 	}
+}
+
+// recoveryText is a sentence about a recovery that is under way.
+func recoveryText(r *store.Recovery) string {
+	more := ""
+	if r.Backlog >= store.MaxBacklog {
+		more = " or more"
+	}
+	said := fmt.Sprintf("recovery from an outage of %s: %d of %d%s overdue runs are left", r.BeganAt.Sub(r.LastSeen).Round(time.Second), r.Remaining, r.Backlog, more)
+	if r.EstimatedEnd == nil {
+		return said
+	}
+	return said + fmt.Sprintf("; %.0f/s, done in about %s", r.Rate, r.EstimatedEnd.Sub(r.CountedAt).Round(time.Second))
 }
 
 // fitted keeps a line on a screen.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -120,6 +121,17 @@ func writeDeployment(w io.Writer, out *cli.Output, schema int64, status store.St
 	return out.WriteParts(w, now.runningTable(status.Running), now.waitingTable(), now.failedTable(), replicaTable(status.Replicas))
 }
 
+// withEngines are a replica's databases, each that is not PostgreSQL with its engine.
+func withEngines(r store.ReplicaStatus) []string {
+	names := slices.Clone(r.Databases)
+	for i, name := range names {
+		if engine := r.Engines[name]; engine != "" {
+			names[i] += " (" + engine + ")"
+		}
+	}
+	return names
+}
+
 func replicaTable(replicas []store.ReplicaStatus) cli.Table {
 	t := cli.Table{
 		Columns: []cli.Column{
@@ -143,7 +155,7 @@ func replicaTable(replicas []store.ReplicaStatus) cli.Table {
 		heard := now.Add(-store.Milliseconds(max(r.SilentMS, 0))) // by the database's clock it was that long ago
 		t.Rows = append(t.Rows, []string{
 			shortReplica(r.ReplicaID), r.Name, r.Version, state, cli.Age(now, &heard), fmt.Sprintf("%d of %d", r.Running, r.Concurrency),
-			strings.Join(r.Queues, ","), strings.Join(r.Types, ","), strings.Join(r.Databases, ","), strings.Join(r.Commands, ","), r.ReplicaID,
+			strings.Join(r.Queues, ","), strings.Join(r.Types, ","), strings.Join(withEngines(r), ","), strings.Join(r.Commands, ","), r.ReplicaID,
 		})
 		t.Names = append(t.Names, r.ReplicaID)
 	}

@@ -25,6 +25,7 @@ type defining struct {
 	sequential                           bool
 	priority, maxAttempts                int
 	timeout, progressTimeout, retryDelay time.Duration
+	spread, aging                        time.Duration
 	given                                *pflag.FlagSet
 }
 
@@ -34,7 +35,7 @@ func (t *taskCommand) define() *cobra.Command {
 		Use:   "define NAME",
 		Short: "Make a task without a plan, or bring it up to date, and print its id",
 		Long: "Make a task without a plan, or bring the one of that name up to date, and print its id. A definition says all:\n" +
-			"what isn't given is the default, but for the schedule, which stays as it is. Called twice it changes nothing.\n" +
+			"what isn't given is the default, but for the schedule and aging, which stay as they are. Called twice it changes nothing.\n" +
 			"On standard error it says what was changed.",
 		Example: "  rowrun task define hello --type NOOP --payload '{\"sleep\": \"200ms\"}'\n" +
 			"  rowrun task define count --database orders --sql @count.sql\n" +
@@ -62,6 +63,7 @@ func (d *defining) register(flags *pflag.FlagSet) {
 	flags.StringVar(&d.version, "version", "", "`version`: numbers and dots, for the order on a database")
 	flags.BoolVar(&d.sequential, "sequential", false, "alone on its database (default: true for DATABASE_MIGRATE)")
 	flags.IntVar(&d.priority, "priority", 0, "higher is run first")
+	flags.DurationVar(&d.aging, "aging", 0, "raise the priority of each run by one for each such `duration` that it is due and waits; 0: no more (default: as it is)")
 	flags.DurationVar(&d.timeout, "timeout", 0, "how long a run may take; 0: no limit (default: the sidecar's --task-timeout)")
 	flags.DurationVar(&d.progressTimeout, "progress-timeout", 0, "how long a run may go without reporting progress (default: no limit)")
 	flags.IntVar(&d.maxAttempts, "max-attempts", 1, "how often a run is tried")
@@ -72,6 +74,7 @@ func (d *defining) register(flags *pflag.FlagSet) {
 	flags.StringVar(&d.timeZone, "time-zone", "", "`zone` of the cron fields, such as Europe/Berlin")
 	cli.Choice(flags, &d.misfire, "misfire", "SKIP", "what becomes of ticks that nobody could start in time", "SKIP", "ONCE", "ALL")
 	cli.Choice(flags, &d.overlap, "overlap", "SKIP", "what becomes of ticks that pass while a run is under way", "SKIP", "QUEUE")
+	flags.DurationVar(&d.spread, "spread", 0, "put the runs off by up to this `duration`, by as much each time; at most the time between two ticks")
 }
 
 // task is what the flags say.
@@ -105,7 +108,7 @@ func (d *defining) task(cmd *cobra.Command, name string) (store.TaskDefinition, 
 	for _, wanted := range []struct {
 		flag  string
 		value time.Duration
-	}{{"timeout", d.timeout}, {"progress-timeout", d.progressTimeout}, {"retry-delay", d.retryDelay}} {
+	}{{"timeout", d.timeout}, {"progress-timeout", d.progressTimeout}, {"retry-delay", d.retryDelay}, {"spread", d.spread}, {"aging", d.aging}} {
 		if wanted.value < 0 {
 			return task, cli.Usagef("--%s: %s is not accepted; accepted: a duration", wanted.flag, wanted.value)
 		}
@@ -113,10 +116,12 @@ func (d *defining) task(cmd *cobra.Command, name string) (store.TaskDefinition, 
 	task.Queue, task.DatabaseID, task.Version = given(d, "queue", d.queue), given(d, "database", d.database), given(d, "version", d.version)
 	task.Sequential, task.Priority, task.MaxAttempts = given(d, "sequential", d.sequential), given(d, "priority", d.priority), given(d, "max-attempts", d.maxAttempts)
 	task.Timeout, task.ProgressTimeout = given(d, "timeout", d.timeout), given(d, "progress-timeout", d.progressTimeout)
+	task.Aging = given(d, "aging", d.aging)
 	task.RetryDelay, task.OnStale = given(d, "retry-delay", d.retryDelay), given(d, "on-stale", d.onStale)
 	task.Recurs = store.Recurrence{
 		Schedule: given(d, "schedule", d.schedule), TimeZone: given(d, "time-zone", d.timeZone),
 		Misfire: given(d, "misfire", d.misfire), Overlap: given(d, "overlap", d.overlap),
+		Spread: given(d, "spread", d.spread),
 	}
 	return task, nil
 }

@@ -30,7 +30,7 @@ func (d *doctor) checks() (first, ofSchema []check) {
 		{"privileges", d.checkPrivileges, []string{"doctor_privileges"}},
 		{"role", d.checkRole, []string{"doctor_role"}},
 		{"attached", d.checkAttachments, []string{"doctor_attachments"}},
-		{"target", d.checkTargets, []string{"doctor_server_start", "doctor_target"}},
+		{"target", d.checkTargets, []string{"doctor_server_start", "doctor_target", "doctor_set_aside"}},
 		{"drift", d.checkDrift, nil},
 		{"sequence", d.checkSequences, []string{"doctor_identities"}},
 		{"settings", d.checkTraps, []string{"doctor_traps"}},
@@ -38,9 +38,11 @@ func (d *doctor) checks() (first, ofSchema []check) {
 		{"snapshot", d.checkSnapshots, []string{"doctor_snapshots"}},
 		{"slot", d.checkSlots, []string{"doctor_slots"}},
 		{"replicas", d.checkReplicas, []string{"replicas"}},
+		{"replicas", d.checkReserved, []string{"doctor_reserved"}},
 		{"orphans", d.checkOrphans, []string{"doctor_orphans"}},
 		{"locks", d.checkLocks, []string{"hold_ups"}},
 		{"webhooks", d.checkWebhooks, []string{"delivery_backlogs", "doctor_filters"}},
+		{"limits", d.checkLimits, []string{"limit_worries"}},
 		{"schedules", d.checkSchedules, []string{"stopped_schedules"}},
 	}
 	return first, ofSchema

@@ -10,9 +10,11 @@
 //	schema.go       version, privileges, drift, sequences
 //	deployment.go   copies of a database
 //	role.go         what the sidecar's role may do too much, code of others, target databases
+//	fleet.go        target databases that live replicas can not reach
 //	settings.go     settings that fail in silence
 //	upkeep.go       vacuum, snapshots, slots
 //	replicas.go     replicas, runs that none of them takes, locks that they go without
+//	reserved.go     slots that no run of low priority gets
 //	stopped.go      webhooks and schedules that stand still
 //
 // A new check is a method in the file of its subject, and a line in checks.go. It says that all is well, too, so that a

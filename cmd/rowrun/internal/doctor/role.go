@@ -71,14 +71,24 @@ func (d *doctor) checkTargets(ctx context.Context) error {
 		d.add("target", Note, "the target databases were not looked at: "+database.InWords(err).Error(), "rowrun doctor --config FILE  # the one that the sidecars have")
 		return nil
 	}
+	if err := d.checkSetAside(ctx); err != nil {
+		return err
+	}
 	for _, name := range slices.Sorted(maps.Keys(file.Databases)) {
-		url, err := database.ResolveURL("databases."+name+".url", file.Databases[name].URL, d.Lookup)
+		known, err := file.Databases[name].Resolve("databases."+name, d.Lookup)
 		if err != nil {
 			d.add("target", Note, "database "+name+" was not looked at: "+database.InWords(err).Error(), "rowrun doctor --config FILE  # where the sidecar's variables and files are")
 			continue
 		}
 		again := "rowrun doctor --config FILE  # once databases." + name + ".url leads there"
-		role, err := d.store.TargetRole(ctx, url, d.server.Role, d.owner)
+		if !known.IsPostgreSQL() {
+			d.lookAtTarget(ctx, name, known, again)
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			continue
+		}
+		role, err := d.store.TargetRole(ctx, known.URL, d.server.Role, d.owner)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -95,10 +105,25 @@ func (d *doctor) checkTargets(ctx context.Context) error {
 			d.add("target", Warning, "database "+name+" is on the server of Rowrun's own, and reached with "+role.Name+
 				", who may act as "+role.Lends+": whoever may write SQL tasks is the sidecar", mend)
 		default:
-			d.add("target", Fine, "database "+name+" is reached with "+role.Name+", who has no rights of Rowrun's", "")
+			d.add("target", Fine, "database "+name+" (PostgreSQL) is reached with "+role.Name+", who has no rights of Rowrun's", "")
 		}
 	}
 	return nil
+}
+
+// lookAtTarget tries a target that is not PostgreSQL.
+func (d *doctor) lookAtTarget(ctx context.Context, name string, target replica.FileDatabase, again string) {
+	engine, _ := target.Engine() // Resolve has told it
+	facts, err := target.Look(ctx)
+	if err != nil {
+		d.add("target", Warning, "database "+name+" ("+string(engine)+") can't be reached, its runs will fail: "+err.Error(), again)
+		return
+	}
+	text := "database " + name + " (" + string(facts.Engine) + " " + facts.Version + ")"
+	for _, doubt := range facts.Doubts {
+		d.add("target", Warning, text+": "+doubt, again)
+	}
+	d.add("target", Fine, strings.Join(append([]string{text + " is reached as " + facts.Login}, facts.Notes...), "; "), "")
 }
 
 // shortName is a name of which the role's name may be made.

@@ -32,12 +32,6 @@ func (d *Drill) outage(ctx context.Context) error {
 // started waits until workers have runs.
 func (d *Drill) started(ctx context.Context) (lost []Lost, ok bool, err error) {
 	begun, within, reason := time.Now(), launch+d.cfg.Slack, "a process starts, connects, registers and claims"
-	const jobs = `-- drill_jobs
-INSERT INTO rowrun.task_run (task_id) SELECT $1::bigint FROM generate_series(1, $2::int)`
-	if err := d.exec(ctx, jobs, d.task, d.cfg.Jobs); err != nil {
-		return nil, false, fmt.Errorf("insert runs: %w", err)
-	}
-	d.report.Runs.Inserted = d.cfg.Jobs
 	// Half of the runs are not taken: new workers find lost ones and those that nobody had.
 	slots := max(1, d.cfg.Jobs/(2*d.cfg.Workers))
 	want := d.cfg.Workers * slots
@@ -49,6 +43,10 @@ INSERT INTO rowrun.task_run (task_id) SELECT $1::bigint FROM generate_series(1, 
 	} else {
 		d.cfg.Waiting(fmt.Sprintf("%d workers start", d.cfg.Workers))
 	}
+	workers := d.cfg.Workers
+	if d.cfg.ByHand { // how many will come isn't known
+		workers = 1
+	}
 	running, since := 0, time.Now()
 	ok, err = poll(ctx, within, func() (bool, error) {
 		if err := d.dead(0); err != nil {
@@ -56,6 +54,12 @@ INSERT INTO rowrun.task_run (task_id) SELECT $1::bigint FROM generate_series(1, 
 		}
 		if lost, err = d.live(ctx); err != nil {
 			return false, err
+		}
+		if d.report.Runs.Inserted == 0 {
+			if len(lost) < workers {
+				return false, nil
+			}
+			return false, d.insertJobs(ctx)
 		}
 		now := 0
 		for _, l := range lost {
@@ -78,6 +82,17 @@ INSERT INTO rowrun.task_run (task_id) SELECT $1::bigint FROM generate_series(1, 
 	}
 	d.add(Step{Name: StepStarted, Passed: ok, Found: found}, time.Since(begun), within, reason)
 	return lost, ok, nil
+}
+
+// insertJobs inserts the runs once there are workers: runs that nobody can run are a sign of an outage, and none stands before.
+func (d *Drill) insertJobs(ctx context.Context) error {
+	const q = `-- drill_jobs
+INSERT INTO rowrun.task_run (task_id) SELECT $1::bigint FROM generate_series(1, $2::int)`
+	if err := d.exec(ctx, q, d.task, d.cfg.Jobs); err != nil {
+		return fmt.Errorf("insert runs: %w", err)
+	}
+	d.report.Runs.Inserted = d.cfg.Jobs
+	return nil
 }
 
 // live are the workers that are to be lost: those that serve the queue.

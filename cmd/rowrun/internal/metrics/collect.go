@@ -1,6 +1,8 @@
 package metrics
 
 import (
+	"cmp"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/rowrun/rowrun/store"
@@ -84,7 +86,7 @@ func (r *replica) Collect(ch chan<- prometheus.Metric) {
 	if status.ReplicaID != "" {
 		gauge(ch, r.age, status.Silent.Seconds())
 	}
-	gauge(ch, r.slots, float64(r.config.Concurrency))
+	gauge(ch, r.slots, float64(cmp.Or(status.Slots, r.config.Concurrency))) // more in a recovery
 	gauge(ch, r.used, float64(status.Executing))
 	gauge(ch, r.draining, truth(status.Draining))
 	count(ch, r.missed, float64(status.HeartbeatFailures))

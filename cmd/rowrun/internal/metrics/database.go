@@ -18,7 +18,7 @@ const fresh = 15 * time.Second
 type database struct {
 	config                                                      Config
 	up, runs, oldest, overdue, overdueFor, replicas, queue, lag *prometheus.Desc
-	admins                                                      *prometheus.Desc
+	admins, recovering, backlog                                 *prometheus.Desc
 	orphanTypes, orphans, deliveries, stopped, missed, stale    *prometheus.Desc
 
 	mu     sync.Mutex // held while asking: scrapes share the answer
@@ -44,13 +44,15 @@ func newDatabase(config Config) *database {
 		stopped:     desc("store_stopped_schedules", "Tasks whose schedule was paused by itself, as it can't be followed any more."),
 		missed:      desc("store_missed_schedules", "Schedules with a tick that should have started over a minute ago, and whose run is overdue or AVAILABLE."),
 		stale:       desc("store_stale_runs", "RUNNING runs of replicas and workers whose lease is over, up to 10,000."),
+		recovering:  desc("store_recovering", "1 while the deployment recovers from an outage: what was due when a replica was back is being started."),
+		backlog:     desc("store_recovery_backlog_runs", "Overdue runs that it has still to start, up to 100,000."),
 		lag:         desc("store_slot_lag_bytes", "How far the deployment's replication slot is behind. Missing where there is none."),
 	}
 }
 
 // Describe implements prometheus.Collector.
 func (d *database) Describe(ch chan<- *prometheus.Desc) {
-	for _, one := range []*prometheus.Desc{d.up, d.runs, d.oldest, d.overdue, d.overdueFor, d.replicas, d.queue, d.lag, d.orphanTypes, d.orphans, d.deliveries, d.stopped, d.missed, d.stale, d.admins} {
+	for _, one := range []*prometheus.Desc{d.up, d.runs, d.oldest, d.overdue, d.overdueFor, d.replicas, d.queue, d.lag, d.orphanTypes, d.orphans, d.deliveries, d.stopped, d.missed, d.stale, d.admins, d.recovering, d.backlog} {
 		ch <- one
 	}
 }
@@ -88,6 +90,12 @@ func (d *database) Collect(ch chan<- prometheus.Metric) {
 	gauge(ch, d.stopped, float64(health.StoppedSchedules))
 	gauge(ch, d.missed, float64(health.MissedSchedules))
 	gauge(ch, d.stale, float64(health.Stale))
+	gauge(ch, d.recovering, truth(health.Recovery != nil))
+	backlog := 0.0
+	if health.Recovery != nil {
+		backlog = float64(health.Recovery.Remaining)
+	}
+	gauge(ch, d.backlog, backlog)
 	if health.SlotLag != nil {
 		gauge(ch, d.lag, float64(*health.SlotLag))
 	}

@@ -132,7 +132,7 @@ func (m *Metrics) make() {
 		return prometheus.HistogramOpts{Namespace: "rowrun", Name: name, Help: help, Buckets: buckets}
 	}
 	m.runs = prometheus.NewCounterVec(counter("scheduler_runs_total",
-		"Runs that this replica took to a status: RUNNING when claimed, DONE, FAILED or CANCELED when their end was recorded."), []string{"status", "type"})
+		"Runs that this replica took to a status: RUNNING when claimed, DONE, FAILED, CANCELED or SNOOZED (put off by their executor) when their end was recorded."), []string{"status", "type"})
 	m.promoted = prometheus.NewCounter(counter("scheduler_promoted_runs_total", "Runs that this replica took from PENDING to AVAILABLE."))
 	m.claimSize = prometheus.NewHistogram(histogram("scheduler_claim_batch_runs", "Runs per claim.", sizes()))
 	m.endSize = prometheus.NewHistogram(histogram("scheduler_end_batch_runs", "Endings per transaction.", sizes()))

@@ -20,6 +20,7 @@ type Plan struct {
 	Project       string
 	ParallelLimit *int
 	OnFailure     *string
+	OnFinish      *string
 	Tasks         []store.WantedTask
 	// Ignored are files that are left out, and why.
 	Ignored []string
@@ -33,6 +34,8 @@ type Options struct {
 	Project string
 	// Database is the target of all migrations of a directory; "": each has the name of a folder in it.
 	Database string
+	// Databases, where not nil, each get every migration of a directory.
+	Databases []string
 }
 
 const (
@@ -47,11 +50,18 @@ func Read(path string, o Options) (Plan, error) {
 		return Plan{}, cli.Usagef("%w", err)
 	}
 	var plan Plan
-	if info.IsDir() {
+	switch {
+	case info.IsDir() && o.Databases != nil:
+		if plan, err = readDirectory(path, "*"); err == nil {
+			plan.Tasks = forEach(o.Databases, plan.Tasks)
+		}
+	case info.IsDir():
 		plan, err = readDirectory(path, o.Database)
-	} else if o.Database != "" {
+	case o.Databases != nil:
+		err = cli.Usagef("--to is for a directory: in %s each task names its own", path)
+	case o.Database != "":
 		err = cli.Usagef("--database is for a directory: in %s each task names its own", path)
-	} else {
+	default:
 		plan, err = readYAML(path)
 	}
 	if err != nil {
@@ -77,6 +87,18 @@ func Read(path string, o Options) (Plan, error) {
 }
 
 // check holds a plan to what the database takes, so that all that is wrong is said with its file.
+// forEach gives each database all of the tasks, named as those of a folder of that name are.
+func forEach(databases []string, tasks []store.WantedTask) []store.WantedTask {
+	all := make([]store.WantedTask, 0, len(databases)*len(tasks))
+	for _, database := range databases {
+		for _, task := range tasks {
+			task.Name, task.DatabaseID = database+"/"+task.Name, &database
+			all = append(all, task)
+		}
+	}
+	return all
+}
+
 func (p *Plan) check(path string) error {
 	if len(p.Tasks) == 0 {
 		return cli.Usagef("%s: has no task; accepted: V1__name.sql, V1.1__name.sql and so on, in a folder for each database, or a YAML file", path)

@@ -94,6 +94,7 @@ plan: release 7
 project: shop
 parallel_limit: 4
 on_failure: STOP
+on_finish: tidy up
 tasks:
   - {name: table, database: orders, version: 1.10, file: sql/table.sql, timeout: 10m}
   - name: fill
@@ -114,6 +115,7 @@ tasks:
 	require.Equal(t, "shop", plan.Project)
 	require.Equal(t, 4, *plan.ParallelLimit)
 	require.Equal(t, "STOP", *plan.OnFailure)
+	require.Equal(t, "tidy up", *plan.OnFinish)
 	require.Len(t, plan.Tasks, 3)
 	require.Equal(t, "DATABASE_MIGRATE", plan.Tasks[0].Type)
 	require.Equal(t, "1.10", *plan.Tasks[0].Version, "no number")

@@ -23,6 +23,7 @@ type planYAML struct {
 	Project       string     `yaml:"project"`
 	ParallelLimit *int       `yaml:"parallel_limit"`
 	OnFailure     *string    `yaml:"on_failure"`
+	OnFinish      *string    `yaml:"on_finish"`
 	Tasks         []taskYAML `yaml:"tasks"`
 }
 
@@ -50,7 +51,7 @@ type taskYAML struct {
 
 func (p *planYAML) UnmarshalYAML(node *yaml.Node) error {
 	type plain planYAML
-	if err := onlyKeys(node, "plan", "project", "parallel_limit", "on_failure", "tasks"); err != nil {
+	if err := onlyKeys(node, "plan", "project", "parallel_limit", "on_failure", "on_finish", "tasks"); err != nil {
 		return err
 	}
 	return node.Decode((*plain)(p))
@@ -109,7 +110,7 @@ func readYAML(path string) (Plan, error) {
 	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		return Plan{}, cli.Usagef("%s: one YAML document is accepted, a second one follows", path)
 	}
-	plan := Plan{Name: read.Plan, Project: read.Project, ParallelLimit: read.ParallelLimit, OnFailure: read.OnFailure}
+	plan := Plan{Name: read.Plan, Project: read.Project, ParallelLimit: read.ParallelLimit, OnFailure: read.OnFailure, OnFinish: read.OnFinish}
 	for i := range read.Tasks {
 		task, err := read.Tasks[i].task(path)
 		if err != nil {

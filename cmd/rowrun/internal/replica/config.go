@@ -27,7 +27,9 @@ type Config struct {
 	Role        string // store.RoleWorker or store.RoleAdmin
 	ReplicaName string
 	Concurrency int
-	Queues      []string
+	// Reserve are slots of Concurrency for runs of some priority and above.
+	Reserve []scheduler.Reserve
+	Queues  []string
 	// Types is never empty after Validate but for an admin: the types that are configured, or some of them.
 	Types     []string
 	AppURL    string
@@ -49,7 +51,12 @@ type Config struct {
 	DrainTimeout       time.Duration
 	StuckLimit         int
 	MaxBatch           int
-	TwoSteps           bool
+	// MaxClaimsPerType is for types that the file has no concurrency for; 0: no bound.
+	MaxClaimsPerType    int
+	Recovery            string // scheduler.RecoveryAuto or RecoveryOff
+	RecoveryConcurrency int    // 0: as Concurrency
+	RecoveryRate        int    // runs per second; 0: no cap
+	TwoSteps            bool
 
 	HTTPAddr  string // "": no HTTP
 	HTTPToken string // resolved by Validate; "": none
@@ -67,12 +74,14 @@ type Config struct {
 	flags        *pflag.FlagSet // nil in tests that make a configuration by hand
 	ConfigPath   string
 	webhookAllow []string
+	reserve      []string
 	lookup       func(string) (string, bool) // of Validate: what webhooks refer to is read at each try
 }
 
 const (
 	minDatabaseConns = 5
 	minStaleAfter    = time.Second
+	maxRecoveryRate  = 1_000_000
 	// Below this a replica would do nothing but look.
 	minInterval = 10 * time.Millisecond
 )
@@ -85,11 +94,12 @@ func (c *Config) Register(flags *pflag.FlagSet) {
 	flags.StringVar(&c.ReplicaName, "replica-name", "", "`name` shown for this replica (default POD_NAME, HOSTNAME, the host's name)")
 	cli.Choice(flags, &c.Role, "role", store.RoleWorker, "worker, or admin: claims nothing, and sweeps, settles what is lost, writes the stream and delivers webhooks", store.RoleWorker, store.RoleAdmin)
 	flags.IntVar(&c.Concurrency, "concurrency", 20, "most runs at once in this replica")
+	cli.List(flags, &c.reserve, "reserve", nil, "slots of --concurrency that only runs of at least a priority take, as `PRIORITY=SLOTS`, separated by commas; those of several priorities add up")
 	cli.List(flags, &c.Queues, "queues", []string{"default"}, "queues that this replica serves, separated by commas")
 	cli.List(flags, &c.Types, "types", nil, "task types that this replica runs (default: all that are configured)")
 	flags.StringVar(&c.AppURL, "app-url", "", "base `URL` of the app that HTTP tasks call")
 	flags.StringVar(&c.AppSecret, "app-secret", "", "whsec_… `secret` that signs calls to the app, several separated by spaces; env:NAME or file:PATH")
-	flags.StringVar(&c.ConfigPath, "config", "", "YAML `file` with databases, commands and webhook_secrets")
+	flags.StringVar(&c.ConfigPath, "config", "", "YAML `file` with databases, commands, types and webhook_secrets")
 	flags.BoolVar(&c.Migrate, "migrate", false, "bring the schema up to date first")
 	flags.IntVar(&c.DatabaseConns, "db-max-conns", 10, "most connections of the pool to the database")
 
@@ -103,6 +113,10 @@ func (c *Config) Register(flags *pflag.FlagSet) {
 	flags.DurationVar(&c.RetentionFailed, "retention-failed", 0, "how long ended runs are kept that are FAILED; 0: as --retention")
 	flags.DurationVar(&c.TaskTimeout, "task-timeout", time.Hour, "timeout of tasks that have none of their own; 0: none")
 	flags.DurationVar(&c.DrainTimeout, "drain-timeout", 30*time.Second, "how long running work may go on after SIGTERM")
+	flags.IntVar(&c.MaxClaimsPerType, "max-claims-per-type", 0, "most runs of one type at once in this replica, where types in the file of --config says nothing; 0: as many as --concurrency")
+	cli.Choice(flags, &c.Recovery, "recovery", scheduler.RecoveryAuto, "what follows an outage of the deployment, when no replica was alive for longer than --stale-after: a recovery in which this replica takes part, or nothing", scheduler.RecoveryAuto, scheduler.RecoveryOff)
+	flags.IntVar(&c.RecoveryConcurrency, "recovery-concurrency", 0, "most runs at once in this replica during a recovery; 0: as --concurrency")
+	flags.IntVar(&c.RecoveryRate, "recovery-rate", 0, "most runs per second that all replicas together start during a recovery, the same on each; 0: no cap")
 	flags.IntVar(&c.MaxBatch, "max-batch", 1000, "most runs that one statement claims or ends; 1: each by itself, for measurements")
 	flags.BoolVar(&c.TwoSteps, "two-steps", false, "promote and claim in two versions of each run's row, also where one does for both; for measurements")
 	flags.IntVar(&c.StuckLimit, "stuck-limit", 5, "how many executors that ignore their cancel this replica bears; with more, or no slot left, it drains and exits with 1")
@@ -193,8 +207,20 @@ func (c *Config) validateNumbers() error {
 	if c.MaxBatch < 1 || c.MaxBatch > 1000 {
 		return cli.Usagef("--max-batch: %d is not accepted; accepted: 1 to 1000", c.MaxBatch)
 	}
+	if c.MaxClaimsPerType < 0 || c.MaxClaimsPerType > 10000 {
+		return cli.Usagef("--max-claims-per-type: %d is not accepted; accepted: 1 to 10000, or 0 for no bound", c.MaxClaimsPerType)
+	}
+	if c.RecoveryConcurrency < 0 || c.RecoveryConcurrency > 10000 {
+		return cli.Usagef("--recovery-concurrency: %d is not accepted; accepted: 1 to 10000, or 0 for that of --concurrency", c.RecoveryConcurrency)
+	}
+	if c.RecoveryRate < 0 || c.RecoveryRate > maxRecoveryRate {
+		return cli.Usagef("--recovery-rate: %d is not accepted; accepted: 1 to %d runs per second, or 0 for no cap", c.RecoveryRate, maxRecoveryRate)
+	}
 	if c.DatabaseConns < minDatabaseConns || c.DatabaseConns > 1000 {
 		return cli.Usagef("--db-max-conns: %d is not accepted; accepted: %d to 1000", c.DatabaseConns, minDatabaseConns)
+	}
+	if err := c.validateReserve(); err != nil {
+		return err
 	}
 	if c.StuckLimit < 1 {
 		return cli.Usagef("--stuck-limit: %d is not accepted; accepted: 1 or more", c.StuckLimit)
@@ -295,8 +321,8 @@ func (c *Config) ValidateTypes() error {
 		configured  bool
 	}{
 		{"NOOP", "", true},
-		{"SQL", "databases in the file of --config", len(c.File.Databases) > 0},
-		{"DATABASE_MIGRATE", "databases in the file of --config", len(c.File.Databases) > 0},
+		{"SQL", "databases in the file of --config", len(c.File.Databases)+len(c.File.DatabasesFrom) > 0},
+		{"DATABASE_MIGRATE", "databases in the file of --config", len(c.File.Databases)+len(c.File.DatabasesFrom) > 0},
 		{"HTTP", "--app-url", c.AppURL != ""},
 		{"COMMAND", "commands in the file of --config", len(c.File.Commands) > 0},
 	}

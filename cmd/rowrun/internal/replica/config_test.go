@@ -14,6 +14,7 @@ import (
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/database"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/rowruntest"
+	"github.com/rowrun/rowrun/scheduler"
 	"github.com/rowrun/rowrun/store/connect"
 )
 
@@ -46,7 +47,7 @@ func TestDefaultsAreTheContracts(t *testing.T) {
 		DatabaseConns:     10,
 		HeartbeatInterval: 10 * time.Second, StaleAfter: time.Minute, StaleSweepInterval: 30 * time.Second,
 		SweepInterval: 5 * time.Second, CleanupInterval: time.Hour, Retention: 720 * time.Hour,
-		TaskTimeout: time.Hour, DrainTimeout: 30 * time.Second, StuckLimit: 5, MaxBatch: 1000,
+		TaskTimeout: time.Hour, DrainTimeout: 30 * time.Second, StuckLimit: 5, MaxBatch: 1000, Recovery: "auto",
 		HTTPAddr: "127.0.0.1:8484", StreamSource: "auto", Wake: "auto",
 		Dashboard: Dashboard{UI: "on"},
 	}, c)
@@ -68,6 +69,8 @@ func TestAdminTakesNoTypes(t *testing.T) {
 	require.ErrorContains(t, err, "--types: is not accepted with --role admin")
 	_, err = parse(nil, "--database-url", rowruntest.SomeURL, "--role", "leader")
 	require.Error(t, err)
+	_, err = parse(nil, "--database-url", rowruntest.SomeURL, "--recovery", "on")
+	require.ErrorContains(t, err, `invalid argument "on" for "--recovery" flag: not one of auto, off`)
 }
 
 func TestEveryFlagHasAVariable(t *testing.T) {
@@ -148,6 +151,9 @@ func TestWrongValuesAreWrongUse(t *testing.T) {
 		{[]string{"--task-timeout", "-1s"}, "--task-timeout: -1s is not accepted; accepted: a duration, or 0 for none"},
 		{[]string{"--concurrency", "0"}, "--concurrency: 0 is not accepted; accepted: 1 to"},
 		{[]string{"--max-batch", "0"}, "--max-batch: 0 is not accepted; accepted: 1 to 1000"},
+		{[]string{"--max-claims-per-type", "-1"}, "--max-claims-per-type: -1 is not accepted; accepted: 1 to 10000, or 0"},
+		{[]string{"--recovery-concurrency", "10001"}, "--recovery-concurrency: 10001 is not accepted; accepted: 1 to 10000, or 0 for that of --concurrency"},
+		{[]string{"--recovery-rate", "-5"}, "--recovery-rate: -5 is not accepted; accepted: 1 to 1000000 runs per second, or 0 for no cap"},
 		{[]string{"--db-max-conns", "1"}, "--db-max-conns: 1 is not accepted"},
 		{[]string{"--queues", ""}, "--queues: is empty"},
 		{[]string{"--queues", strings.Repeat("q", 101)}, "--queues: a name has 101 bytes"},
@@ -199,4 +205,22 @@ func TestReplicaNameFallsBackToTheHost(t *testing.T) {
 	c, err = parse(map[string]string{"DATABASE_URL": rowruntest.SomeURL, "HOSTNAME": "a" + strings.Repeat("é", 100)})
 	require.NoError(t, err)
 	require.Equal(t, "a"+strings.Repeat("é", 99), c.ReplicaName, "cut to what the column takes")
+}
+
+func TestReservedSlots(t *testing.T) {
+	t.Parallel()
+	c, err := parse(map[string]string{"ROWRUN_RESERVE": "50=4, -1=1,100=2"}, "--database-url", rowruntest.SomeURL, "--concurrency", "7")
+	require.NoError(t, err)
+	require.Equal(t, []scheduler.Reserve{{Priority: 50, Slots: 4}, {Priority: -1, Slots: 1}, {Priority: 100, Slots: 2}}, c.Reserve)
+	for given, says := range map[string]string{
+		"50": "such as 50=4", "50=": "such as 50=4", "=4": "such as 50=4", "50=0": "such as 50=4", "50=-1": "such as 50=4", "x=4": "such as 50=4",
+		"50=4,50=2": "each priority once", "99999999999=1": "such as 50=4", "50=4,100=4": "at most --concurrency (7) slots", "1=99999999": "at most --concurrency (7) slots",
+	} {
+		_, err := parse(nil, "--database-url", rowruntest.SomeURL, "--concurrency", "7", "--reserve", given)
+		require.ErrorContains(t, err, says, given)
+		require.ErrorContains(t, err, "--reserve: ")
+	}
+	c, err = parse(map[string]string{"ROWRUN_RESERVE": "50=4"}, "--database-url", rowruntest.SomeURL, "--role", "admin")
+	require.NoError(t, err, "the environment is that of all replicas")
+	require.Empty(t, c.Reserve)
 }

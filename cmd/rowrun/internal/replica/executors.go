@@ -1,6 +1,8 @@
 package replica
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -9,6 +11,7 @@ import (
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
 	"github.com/rowrun/rowrun/scheduler"
 	"github.com/rowrun/rowrun/scheduler/cmdexec"
+	"github.com/rowrun/rowrun/scheduler/dbexec"
 	"github.com/rowrun/rowrun/scheduler/httpexec"
 	"github.com/rowrun/rowrun/scheduler/sqlexec"
 )
@@ -20,6 +23,10 @@ type executors struct {
 	databases, commands []string
 	http                *httpexec.Executor // nil where no app is called
 	sql                 *sqlexec.Executor  // nil before addSQL
+	others              *dbexec.Executor   // of targets that are not PostgreSQL; nil before addSQL
+	engines             map[string]string  // of targets that are not PostgreSQL, by name
+	named               *engineNames       // the same, for runs
+	fleet               *fleet             // nil: targets are what databases says
 }
 
 // newExecutors makes those that need no database; what they refuse is wrong use.
@@ -54,26 +61,80 @@ func newExecutors(c *Config) (*executors, error) {
 
 // addSQL makes those that mark their work in the targets with the deployment.
 func (x *executors) addSQL(c *Config, deployment string, log zerolog.Logger) error {
-	targets := make(map[string]sqlexec.Target, len(c.File.Databases))
-	for name, database := range c.File.Databases {
+	if len(c.File.DatabasesFrom) > 0 && !c.Admin() {
+		x.fleet = newFleet(c, log)
+		x.fleet.use = x.setTargets
+	}
+	unreachable := func(name string, err error) {
+		if x.fleet != nil {
+			x.fleet.unreachable(name, err)
+		}
+	}
+	var err error
+	if x.sql, err = sqlexec.New(sqlexec.Config{Deployment: deployment, Unreachable: unreachable, Log: log}); err != nil {
+		return cli.Usagef("--config %s: %w", c.ConfigPath, err)
+	}
+	if x.others, err = dbexec.New(dbexec.Config{Deployment: deployment, Unreachable: unreachable, Log: log}); err != nil {
+		return cli.Usagef("--config %s: %w", c.ConfigPath, err)
+	}
+	x.named = &engineNames{}
+	if err := x.setTargets(c.File.Databases); err != nil {
+		return cli.Usagef("--config %s: %w", c.ConfigPath, err)
+	}
+	x.engines = enginesOf(c.File.Databases)
+	if slices.Contains(c.Types, "SQL") {
+		x.byType["SQL"], x.databases = byEngine{x.sql, x.others, x.named}, names(c.File.Databases)
+	}
+	if slices.Contains(c.Types, "DATABASE_MIGRATE") {
+		x.byType["DATABASE_MIGRATE"], x.databases = byEngine{x.sql.Migrate(), x.others.Migrate(), x.named}, names(c.File.Databases)
+	}
+	return nil
+}
+
+// setTargets has runs that begin from now on find these targets.
+func (x *executors) setTargets(all map[string]FileDatabase) error {
+	targets, others := map[string]sqlexec.Target{}, map[string]dbexec.Target{}
+	named := map[string]bool{}
+	for name, database := range all {
+		engine, err := database.Engine()
+		if err != nil {
+			return fmt.Errorf("databases.%s: %w", name, err)
+		}
+		if engine != dbexec.PostgreSQL {
+			others[name], named[name] = database.target(engine), true
+			continue
+		}
 		targets[name] = sqlexec.Target{
 			URL:              database.URL,
 			LockTimeout:      time.Duration(database.LockTimeout),
 			StatementTimeout: time.Duration(database.StatementTimeout),
 		}
 	}
-	sql, err := sqlexec.New(sqlexec.Config{Targets: targets, Deployment: deployment, Log: log})
-	if err != nil {
-		return cli.Usagef("--config %s: %w", c.ConfigPath, err)
+	if err := x.sql.SetTargets(targets); err != nil {
+		return err
 	}
-	x.sql = sql
-	if slices.Contains(c.Types, "SQL") {
-		x.byType["SQL"], x.databases = sql, sql.Databases()
+	if err := x.others.SetTargets(others); err != nil {
+		return err
 	}
-	if slices.Contains(c.Types, "DATABASE_MIGRATE") {
-		x.byType["DATABASE_MIGRATE"], x.databases = sql.Migrate(), sql.Databases()
-	}
+	x.named.names.Store(&named)
 	return nil
+}
+
+// enginesOf are those of targets that are not PostgreSQL, by name.
+func enginesOf(targets map[string]FileDatabase) map[string]string {
+	engines := map[string]string{}
+	for name, target := range targets {
+		if !target.IsPostgreSQL() {
+			engine, _ := target.Engine()
+			engines[name] = string(engine)
+		}
+	}
+	return engines
+}
+
+// setDeployment gives those that mark their work another deployment's uuid.
+func (x *executors) setDeployment(deployment string) error {
+	return errors.Join(x.sql.SetDeployment(deployment), x.others.SetDeployment(deployment))
 }
 
 func (x *executors) close() {

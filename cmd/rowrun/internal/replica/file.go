@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,23 +15,31 @@ import (
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/database"
 	"github.com/rowrun/rowrun/notifier/webhook"
+	"github.com/rowrun/rowrun/scheduler"
 )
 
 // File is the YAML file of --config: what does not fit into flags.
 type File struct {
 	// Databases are the targets that SQL and DATABASE_MIGRATE tasks name in database_id.
 	Databases map[string]FileDatabase `yaml:"databases"`
+	// DatabasesFrom are places where more of them come from.
+	DatabasesFrom []FleetSource `yaml:"databases_from"`
 	// Commands are what COMMAND tasks may run, by name.
 	Commands map[string]fileCommand `yaml:"commands"`
+	// Types are what this replica allows runs of a type, whoever's executor runs them.
+	Types map[string]fileType `yaml:"types"`
 	// WebhookSecrets are the env:NAME and file:PATH that rows of webhook may name as secret_ref or url.
 	WebhookSecrets []string `yaml:"webhook_secrets"`
 }
 
-// FileDatabase is one target. A timeout of 0 leaves the server's own.
+// FileDatabase is one target. A timeout of 0 leaves the server's own. Kind is the engine's name, "": as the URL says.
 type FileDatabase struct {
 	URL              string       `yaml:"url"`
+	Kind             string       `yaml:"engine"`
 	LockTimeout      FileDuration `yaml:"lock_timeout"`
 	StatementTimeout FileDuration `yaml:"statement_timeout"`
+	// Labels are what plan apply --to chooses by.
+	Labels map[string]string `yaml:"labels"`
 }
 
 // fileCommand is one program: never a shell line.
@@ -41,6 +50,15 @@ type fileCommand struct {
 	Env   map[string]string `yaml:"env"`
 	Dir   string            `yaml:"dir"`
 }
+
+// fileType is what a replica allows runs of one type. Without a timeout they have that of --task-timeout.
+type fileType struct {
+	Concurrency fileCount     `yaml:"concurrency"`
+	Timeout     *FileDuration `yaml:"timeout"`
+}
+
+// fileCount is a number in the file, from 1 on; 0: none was given.
+type fileCount int
 
 // FileDuration is a time in the file, such as 500ms.
 type FileDuration time.Duration
@@ -67,12 +85,25 @@ func ReadFile(path string) (File, error) {
 	}
 	for name, target := range config.Databases {
 		if name == "" || target.URL == "" {
-			return config, cli.Usagef("--config %s: databases.%s.url is missing; accepted: %s", path, name, database.URLForm)
+			return config, cli.Usagef("--config %s: databases.%s.url is missing; accepted: %s; or mysql://…, mariadb://…, sqlite:/path", path, name, database.URLForm)
+		}
+	}
+	for i := range config.DatabasesFrom {
+		if err := config.DatabasesFrom[i].check(); err != nil {
+			return config, cli.Usagef("--config %s: databases_from[%d]: %w", path, i, err)
 		}
 	}
 	for name, command := range config.Commands {
 		if name == "" || command.Path == "" {
 			return config, cli.Usagef("--config %s: commands.%s.path is missing; accepted: an absolute path", path, name)
+		}
+	}
+	for name, limit := range config.Types {
+		if err := scheduler.CheckWord(name); err != nil {
+			return config, cli.Usagef("--config %s: types: %w", path, err)
+		}
+		if limit.Concurrency == 0 && limit.Timeout == nil {
+			return config, cli.Usagef("--config %s: types.%s says nothing; accepted: concurrency, timeout", path, name)
 		}
 	}
 	for _, reference := range config.WebhookSecrets {
@@ -87,12 +118,18 @@ func ReadFile(path string) (File, error) {
 // Resolve replaces env:NAME and file:PATH in the URLs and checks them.
 func (c *File) Resolve(lookup func(string) (string, bool)) error {
 	for name, target := range c.Databases {
-		url, err := database.ResolveURL("databases."+name+".url", target.URL, lookup)
+		resolved, err := target.Resolve("databases."+name, lookup)
 		if err != nil {
 			return err
 		}
-		target.URL = url
-		c.Databases[name] = target
+		c.Databases[name] = resolved
+	}
+	for i, source := range c.DatabasesFrom {
+		resolved, err := source.resolve(fmt.Sprintf("databases_from[%d]", i), lookup)
+		if err != nil {
+			return err
+		}
+		c.DatabasesFrom[i] = resolved
 	}
 	return nil
 }
@@ -103,7 +140,7 @@ func (c *File) Resolve(lookup func(string) (string, bool)) error {
 // UnmarshalYAML refuses keys that are not accepted.
 func (c *File) UnmarshalYAML(node *yaml.Node) error {
 	type plain File
-	if err := onlyKeys(node, "databases", "commands", "webhook_secrets"); err != nil {
+	if err := onlyKeys(node, "databases", "databases_from", "commands", "types", "webhook_secrets"); err != nil {
 		return err
 	}
 	return node.Decode((*plain)(c))
@@ -112,7 +149,7 @@ func (c *File) UnmarshalYAML(node *yaml.Node) error {
 // UnmarshalYAML refuses keys that are not accepted.
 func (d *FileDatabase) UnmarshalYAML(node *yaml.Node) error {
 	type plain FileDatabase
-	if err := onlyKeys(node, "url", "lock_timeout", "statement_timeout"); err != nil {
+	if err := onlyKeys(node, "url", "engine", "lock_timeout", "statement_timeout", "labels"); err != nil {
 		return err
 	}
 	return node.Decode((*plain)(d))
@@ -124,6 +161,33 @@ func (c *fileCommand) UnmarshalYAML(node *yaml.Node) error {
 		return err
 	}
 	return node.Decode((*plain)(c))
+}
+
+func (t *fileType) UnmarshalYAML(node *yaml.Node) error {
+	type plain fileType
+	if err := onlyKeys(node, "concurrency", "timeout"); err != nil {
+		return err
+	}
+	return node.Decode((*plain)(t))
+}
+
+// UnmarshalYAML refuses what is no number of runs.
+func (c *fileCount) UnmarshalYAML(node *yaml.Node) error {
+	n, err := strconv.Atoi(node.Value)
+	if err != nil || n < 1 || n > 10000 {
+		return fmt.Errorf("line %d: %q is not accepted; accepted: 1 to 10000", node.Line, node.Value)
+	}
+	*c = fileCount(n)
+	return nil
+}
+
+// typeLimits are Types as the scheduler takes them.
+func (c *File) typeLimits() map[string]scheduler.TypeLimit {
+	limits := make(map[string]scheduler.TypeLimit, len(c.Types))
+	for name, given := range c.Types {
+		limits[name] = scheduler.TypeLimit{Concurrency: int(given.Concurrency), Timeout: (*time.Duration)(given.Timeout)}
+	}
+	return limits
 }
 
 // UnmarshalYAML refuses what is no duration.

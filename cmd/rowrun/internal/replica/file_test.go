@@ -8,6 +8,7 @@ import (
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/rowruntest"
+	"github.com/rowrun/rowrun/scheduler"
 )
 
 func TestFileNamesTargetsAndCommands(t *testing.T) {
@@ -27,6 +28,18 @@ commands: {report: {path: /usr/bin/report, args: ["--day", "{day}"], types: {day
 	require.Equal(t, []string{"NOOP", "SQL", "DATABASE_MIGRATE", "COMMAND"}, c.Types)
 }
 
+func TestFileBoundsTypes(t *testing.T) {
+	t.Parallel()
+	path := rowruntest.ConfigFile(t, "types: {REPORT: {concurrency: 2, timeout: 2h}, IMPORT: {timeout: 0}, MAIL: {concurrency: 10000}}")
+	c, err := parse(map[string]string{"DATABASE_URL": rowruntest.SomeURL}, "--config", path, "--max-claims-per-type", "5")
+	require.NoError(t, err)
+	long, none := 2*time.Hour, time.Duration(0)
+	require.Equal(t, map[string]scheduler.TypeLimit{
+		"REPORT": {Concurrency: 2, Timeout: &long}, "IMPORT": {Timeout: &none}, "MAIL": {Concurrency: 10000},
+	}, c.File.typeLimits())
+	require.Equal(t, 5, c.MaxClaimsPerType)
+}
+
 func TestEmptyFileIsAccepted(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "# nothing yet\n", "databases:\n", "databases: {}\n"} {
@@ -39,15 +52,21 @@ func TestEmptyFileIsAccepted(t *testing.T) {
 func TestWrongFileIsWrongUse(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, text, says string }{
-		{"unknown key", "database: {}", `line 1: unknown key "database"; accepted: databases, commands, webhook_secrets`},
-		{"unknown key of a target", "databases:\n  a:\n    url: x\n    lock-timeout: 1s", `line 4: unknown key "lock-timeout"; accepted: url, lock_timeout, statement_timeout`},
+		{"unknown key", "database: {}", `line 1: unknown key "database"; accepted: databases, databases_from, commands, types, webhook_secrets`},
+		{"unknown key of a target", "databases:\n  a:\n    url: x\n    lock-timeout: 1s", `line 4: unknown key "lock-timeout"; accepted: url, engine, lock_timeout, statement_timeout`},
 		{"unknown key of a command", "commands: {a: {path: /x, shell: y}}", `unknown key "shell"; accepted: path, args, types, env, dir`},
 		{"bad duration", "databases: {a: {url: x, lock_timeout: 5}}", `line 1: "5" is not accepted; accepted: a duration`},
 		{"no url", "databases: {a: {lock_timeout: 5s}}", "databases.a.url is missing"},
 		{"no path", "commands: {a: {args: []}}", "commands.a.path is missing"},
 		{"a webhook's secret itself", "webhook_secrets: [whsec_eA==]", "webhook_secrets: an entry is neither env:NAME nor file:PATH"},
+		{"unknown key of a type", "types: {REPORT: {limit: 2}}", `line 1: unknown key "limit"; accepted: concurrency, timeout`},
+		{"no room for a type", "types: {REPORT: {concurrency: 0}}", `line 1: "0" is not accepted; accepted: 1 to 10000`},
+		{"room that is no number", "types: {REPORT: {concurrency: two}}", `line 1: "two" is not accepted; accepted: 1 to 10000`},
+		{"bad timeout of a type", "types: {REPORT: {timeout: -2h}}", `line 1: "-2h" is not accepted; accepted: a duration`},
+		{"a type about which nothing is said", "types: {REPORT: }", "types.REPORT says nothing; accepted: concurrency, timeout"},
+		{"a type without a name", "types: {'': {concurrency: 1}}", "types: a name is empty"},
 		{"null target", "databases: {a: }", "databases.a.url is missing"},
-		{"a list", "[1, 2]", "a mapping is expected here, with the keys databases, commands, webhook_secrets"},
+		{"a list", "[1, 2]", "a mapping is expected here, with the keys databases, databases_from, commands, types, webhook_secrets"},
 		{"twice", "commands: {}\ncommands: {}", "already defined"},
 		{"two documents", "commands: {}\n---\ncommands: {}", "a second one follows"},
 		{"no YAML", "\t{", "found character that cannot start any token"},

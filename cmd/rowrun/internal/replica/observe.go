@@ -183,6 +183,12 @@ func statusOf(s *store.Store, replica *scheduler.Scheduler) func(ctx context.Con
 		if err != nil {
 			return status // null says that the database didn't answer
 		}
+		if r, err := s.FindRecovery(ctx); err == nil && r != nil {
+			status.Recovery = &server.Recovery{
+				ID: r.ID, LastSeen: r.LastSeen.UTC(), BeganAt: r.BeganAt.UTC(), Backlog: r.Backlog, Remaining: r.Remaining, Started: r.Started,
+				Rate: r.Rate, EstimatedEnd: r.EstimatedEnd,
+			}
+		}
 		status.Replicas = []server.Replica{}
 		for _, row := range rows {
 			status.Replicas = append(status.Replicas, server.Replica{

@@ -108,11 +108,13 @@ func (r *replica) makeScheduler() (err error) {
 		Admin:              c.Admin(),
 		Executors:          x.byType,
 		Databases:          x.databases,
+		Engines:            x.engines,
 		Commands:           x.commands,
 		Queues:             c.Queues,
 		Name:               c.ReplicaName,
 		Version:            c.Version,
 		Concurrency:        c.Concurrency,
+		Reserve:            c.Reserve,
 		MaxBatch:           c.MaxBatch,
 		TwoSteps:           c.TwoSteps,
 		HeartbeatInterval:  c.HeartbeatInterval,
@@ -125,9 +127,12 @@ func (r *replica) makeScheduler() (err error) {
 		TaskTimeout:        c.TaskTimeout,
 		DrainTimeout:       c.DrainTimeout,
 		StuckLimit:         c.StuckLimit,
-		LogRuns:            func() bool { return !r.writing() }, // who writes the stream says it there
-		Observer:           r.metrics.Observer(),
-		Identified:         r.identified,
+		TypeLimits:         c.File.typeLimits(),
+		MaxPerType:         c.MaxClaimsPerType,
+		Recovery:           c.Recovery, RecoveryConcurrency: c.RecoveryConcurrency, RecoveryRate: c.RecoveryRate,
+		LogRuns:    func() bool { return !r.writing() }, // who writes the stream says it there
+		Observer:   r.metrics.Observer(),
+		Identified: r.identified,
 		Surveyed: func(seen store.Survey) {
 			tell(r.due, seen.Deliveries)
 			tell(r.noted, seen.Notes)
@@ -139,17 +144,29 @@ func (r *replica) makeScheduler() (err error) {
 	}
 	if c.Wake == "poll" {
 		r.scheduler, err = scheduler.New(config)
+		r.makeFleet()
 		return err
 	}
 	var unsubscribe func()
 	r.scheduler, unsubscribe, err = wake.Scheduler(r.hub, config)
 	r.unsubscribes = append(r.unsubscribes, unsubscribe)
+	r.makeFleet()
 	return err
+}
+
+// makeFleet has the scheduler follow the targets of databases_from.
+func (r *replica) makeFleet() {
+	if r.executors.fleet == nil {
+		return
+	}
+	r.executors.fleet.announce = func(reached map[string]FileDatabase, aside map[string]string) {
+		r.scheduler.SetDatabases(names(reached), enginesOf(reached), aside)
+	}
 }
 
 // identified: the deployment that the work in the targets is marked with may change while a replica lives.
 func (r *replica) identified(deployment string) {
-	if err := r.executors.sql.SetDeployment(deployment); err != nil {
+	if err := r.executors.setDeployment(deployment); err != nil {
 		r.log.Error().Err(err).Msg("the deployment's identity can't be used") // a column of type uuid
 	}
 }
@@ -178,6 +195,9 @@ func (r *replica) makeWaking() error {
 		DeafText: ", and this replica writes no stream; set --direct-url to the server itself", Log: r.log,
 	}
 	r.support = []part{r.listener, r.metrics, r.waking}
+	if r.executors.fleet != nil {
+		r.support = append(r.support, r.executors.fleet)
+	}
 	return nil
 }
 

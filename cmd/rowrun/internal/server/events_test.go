@@ -291,7 +291,7 @@ func TestStatusIsAskedOncePerMoment(t *testing.T) {
 	status, body := get(t, base+"/status")
 	require.Equal(t, http.StatusOK, status)
 	require.JSONEq(t, `{"status":"running","role":"worker","paused":false,"replica_name":"one","replica_id":"one-1","running":0,"completed":3,"failed":0,
-"heartbeat_failures":0,"stalled":0,"stuck":0,"replicas":[{"replica_id":"one-1","replica_name":"","state":"","live":false,"role":"admin","paused":false,"running":2,"last_seen":"0001-01-01T00:00:00Z"}]}`, body)
+"heartbeat_failures":0,"stalled":0,"stuck":0,"recovery":null,"replicas":[{"replica_id":"one-1","replica_name":"","state":"","live":false,"role":"admin","paused":false,"running":2,"last_seen":"0001-01-01T00:00:00Z"}]}`, body)
 	begun := time.Now()
 	for range 20 {
 		get(t, base+"/status")

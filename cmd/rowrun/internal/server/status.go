@@ -26,8 +26,22 @@ type Status struct {
 	HeartbeatFailures int64 `json:"heartbeat_failures"`
 	Stalled           int64 `json:"stalled"` // executors whose run reported no progress in time, now
 	Stuck             int64 `json:"stuck"`   // executors that ignore their cancel, now
+	// Recovery is the deployment's recovery from an outage that is under way; null: none is, or the database doesn't answer.
+	Recovery *Recovery `json:"recovery"`
 	// Replicas is null where the database doesn't answer.
 	Replicas []Replica `json:"replicas"`
+}
+
+// Recovery is how far a recovery is.
+type Recovery struct {
+	ID           int64      `json:"id"`
+	LastSeen     time.Time  `json:"last_seen"` // when a replica that claims was last alive before
+	BeganAt      time.Time  `json:"began_at"`
+	Backlog      int64      `json:"backlog"`       // overdue runs when it began
+	Remaining    int64      `json:"remaining"`     // that are still to be started
+	Started      int64      `json:"started"`       // runs started since, overdue or not
+	Rate         float64    `json:"rate"`          // overdue runs started per second lately
+	EstimatedEnd *time.Time `json:"estimated_end"` // null: not known
 }
 
 // Replica is one of the deployment's, as its row tells.

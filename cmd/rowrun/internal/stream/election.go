@@ -158,9 +158,9 @@ func (e *Election) Release() {
 // must outlive it.
 func (e *Election) Run(ctx context.Context) error {
 	defer e.forget()
-	for ctx.Err() == nil {
+	for part := 0.5; ctx.Err() == nil; part = 0.9 { // those that begin together are apart from then on
 		wait := e.round(ctx)
-		_ = pause(ctx, wait)
+		_ = pause(ctx, sooner(wait, part))
 	}
 	return nil
 }

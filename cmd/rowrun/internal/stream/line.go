@@ -104,14 +104,19 @@ func (l *line) json(to *zerolog.Logger) {
 	e.Msg("task run " + status)
 }
 
-// level is info; a failure has that of its task.
+// level is info; a failure has that of its task, but for what is only called again later.
 func (l *line) level() zerolog.Level {
-	if l.To == "FAILED" && l.row != nil && l.row.FailureLogLevel != "" {
+	if l.To == "FAILED" && l.row != nil && l.row.FailureLogLevel != "" && !l.again() {
 		if level, err := zerolog.ParseLevel(l.row.FailureLogLevel); err == nil {
 			return level
 		}
 	}
 	return zerolog.InfoLevel
+}
+
+// again says that an executor asked to be called again, or gave the run back.
+func (l *line) again() bool {
+	return l.row.Code != nil && (*l.row.Code == "SNOOZED" || *l.row.Code == "RELEASED") && l.row.RetryRunID != nil
 }
 
 // duration is how long the status before took: the wait of a run that starts,

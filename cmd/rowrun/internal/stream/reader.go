@@ -3,6 +3,7 @@ package stream
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"sync/atomic"
 	"time"
 
@@ -314,10 +315,15 @@ func repeat(ctx context.Context, limit time.Duration, ask func(context.Context) 
 			return ctx.Err()
 		}
 		failed(err)
-		if err := pause(ctx, wait); err != nil {
+		if err := pause(ctx, sooner(wait, 0.5)); err != nil {
 			return err
 		}
 	}
+}
+
+// sooner is at least that part of a wait: what began or failed together, at several replicas, doesn't go on together.
+func sooner(d time.Duration, least float64) time.Duration {
+	return time.Duration(float64(d) * (least + (1-least)*rand.Float64())) //nolint:gosec // not a secret
 }
 
 func pause(ctx context.Context, d time.Duration) error {

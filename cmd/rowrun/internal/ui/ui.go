@@ -251,7 +251,7 @@ func known(address string) bool {
 		return true
 	case "plans", "runs", "tasks", "webhooks", "deliveries", "acts":
 		return len(parts) <= 2
-	case "types", "schedules", "replicas", "sign-in":
+	case "types", "schedules", "replicas", "limits", "sign-in":
 		return len(parts) == 1
 	}
 	return false

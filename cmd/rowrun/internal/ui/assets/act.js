@@ -4,7 +4,7 @@
 // lost answer, act once.
 import { html, store, useEffect, useRef, useState, useStore } from './lib.js'
 import { get, post, requestID, session } from './api.js'
-import { t, has, num } from './i18n.js'
+import { t, has, num, zone, zoneShort } from './i18n.js'
 import { link } from './router.js'
 import { Icon, Status } from './icons.js'
 import { Button, Dialog, Problem } from './parts.js'
@@ -25,6 +25,12 @@ export function Act({ act: name, on, args, then, icon, kind, children, disabled 
 
 const reasons = { cancel: false, abandon: true, skip: false } // true: needed
 
+// A moment as an input of the page's zone has it.
+function wall(at) {
+  const shifted = zone.get() === 'utc' ? at : new Date(at - at.getTimezoneOffset() * 60000)
+  return shifted.toISOString().slice(0, 16)
+}
+
 export function Acting() {
   const request = useStore(asked)
   if (!request) return null
@@ -38,11 +44,14 @@ function Steps({ request, close }) {
   const [sending, setSending] = useState(false)
   const [reason, setReason] = useState(request.args?.reason ?? '')
   const [limit, setLimit] = useState(String(request.args?.limit ?? ''))
+  const [until, setUntil] = useState(() => wall(new Date(Date.now() + 3600000)))
   const busy = useRef(false)
   const body = { act: request.act, on: request.on }
   const args = { ...request.args }
   if (request.act in reasons && reason) args.reason = reason
   if (request.act === 'limit') args.limit = limit === '' ? null : Number(limit)
+  const pauses = request.act === 'pause' && request.on.kind === 'limit'
+  if (pauses && until) args.until = new Date(zone.get() === 'utc' ? until + 'Z' : until).toISOString()
 
   const look = () => {
     setError(null)
@@ -79,7 +88,9 @@ function Steps({ request, close }) {
     ${result ? html`<${Outcome} result=${result} stop=${stop} />` : html`<form id="act" onSubmit=${confirm}>
       ${preview ? html`<${What} preview=${preview} request=${request} />` : !error && html`<p class="loading" role="status"><span>${t('act.looking')}</span></p>`}
       ${preview && !empty && request.act === 'limit' && html`<label class="field"><span>${t('act.limit_label')}</span>
-        <input type="number" min="1" max="2147483647" value=${limit} onInput=${(e) => setLimit(e.target.value)} /></label>`}
+        <input type="number" min=${request.on.kind === 'limit' ? 0 : 1} max="2147483647" value=${limit} onInput=${(e) => setLimit(e.target.value)} /></label>`}
+      ${preview && !empty && pauses && html`<label class="field"><span>${t('act.until', { zone: zoneShort() })}</span>
+        <input type="datetime-local" required value=${until} onInput=${(e) => setUntil(e.target.value)} /></label>`}
       ${preview && !empty && request.act in reasons && html`<label class="field">
         <span>${t(reasons[request.act] ? 'act.reason_needed' : 'act.reason')}</span>
         <input type="text" maxlength="500" required=${reasons[request.act]} value=${reason} onInput=${(e) => setReason(e.target.value)} /></label>`}

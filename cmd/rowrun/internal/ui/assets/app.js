@@ -15,13 +15,13 @@ const routes = [
   [/^runs$/, 'runs', 'Runs'], [/^runs\/(\d+)$/, 'run', 'Run'], [/^schedules$/, 'schedules', 'Schedules'],
   [/^tasks$/, 'tasks', 'Tasks'], [/^tasks\/(\d+)$/, 'task', 'Task'], [/^types$/, 'tasks', 'Types'],
   [/^webhooks$/, 'webhooks', 'Webhooks'], [/^webhooks\/(\d+)$/, 'webhooks', 'Webhook'], [/^deliveries$/, 'webhooks', 'Deliveries'],
-  [/^deliveries\/(\d+)$/, 'webhooks', 'Delivery'], [/^replicas$/, 'replicas', 'Replicas'], [/^acts$/, 'acts', 'Acts'],
+  [/^deliveries\/(\d+)$/, 'webhooks', 'Delivery'], [/^replicas$/, 'replicas', 'Replicas'], [/^limits$/, 'limits', 'Limits'], [/^acts$/, 'acts', 'Acts'],
   [/^acts\/(\d+)$/, 'acts', 'OneAct'], [/^sign-in$/, 'signin', 'SignIn'],
 ]
 
 const nav = [
   ['overview', '', /^$/], ['plans', 'plans', /^plans/], ['runs', 'runs', /^runs/], ['schedules', 'schedules', /^schedules/],
-  ['tasks', 'tasks', /^(tasks|types)/], ['webhooks', 'webhooks', /^(webhooks|deliveries)/], ['replicas', 'replicas', /^replicas/],
+  ['tasks', 'tasks', /^(tasks|types)/], ['webhooks', 'webhooks', /^(webhooks|deliveries)/], ['limits', 'limits', /^limits/], ['replicas', 'replicas', /^replicas/],
   ['acts', 'acts', /^acts/],
 ]
 

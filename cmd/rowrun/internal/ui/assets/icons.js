@@ -46,6 +46,7 @@ const drawn = {
   tasks: 'M3 2.5h10v11H3zM5.5 6h5M5.5 9h5',
   webhooks: 'M2.5 4h11v8h-11zM2.5 4.5L8 9l5.5-4.5',
   replicas: 'M2.5 2.8h11v4h-11zM2.5 9.2h11v4h-11zM5 4.8h.01M5 11.2h.01',
+  limits: 'M3 12.5a5.5 5.5 0 1 1 10 0M8 10L10.8 6.2',
   acts: 'M3 13.5V3M3 3.5h9l-2 2.7 2 2.8H3',
   search: 'M7 2.5a4.5 4.5 0 1 1 0 9a4.5 4.5 0 1 1 0-9zM10.3 10.3L13.7 13.7',
   close: 'M4 4l8 8M12 4l-8 8',

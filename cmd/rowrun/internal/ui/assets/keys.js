@@ -5,7 +5,7 @@ import { go } from './router.js'
 import { Dialog, Button } from './parts.js'
 
 const help = store(false)
-const pages = { o: '', p: 'plans', r: 'runs', s: 'schedules', t: 'tasks', w: 'webhooks', e: 'replicas', a: 'acts' }
+const pages = { o: '', p: 'plans', r: 'runs', s: 'schedules', t: 'tasks', w: 'webhooks', l: 'limits', e: 'replicas', a: 'acts' }
 let prefix = 0
 
 const visible = (element) => element.getClientRects().length > 0
@@ -54,7 +54,7 @@ export function listen() {
 const lines = [
   [['/'], 'keys.search'], [['j', 'k'], 'keys.walk'], [['Enter'], 'keys.open'], [['x'], 'keys.select'], [['←', '↑', '→', '↓'], 'keys.grid'],
   [['Esc'], 'keys.close'], [['g', 'o'], 'nav.overview'], [['g', 'p'], 'nav.plans'], [['g', 'r'], 'nav.runs'], [['g', 's'], 'nav.schedules'],
-  [['g', 't'], 'nav.tasks'], [['g', 'w'], 'nav.webhooks'], [['g', 'e'], 'nav.replicas'], [['g', 'a'], 'nav.acts'], [['?'], 'keys.help'],
+  [['g', 't'], 'nav.tasks'], [['g', 'w'], 'nav.webhooks'], [['g', 'l'], 'nav.limits'], [['g', 'e'], 'nav.replicas'], [['g', 'a'], 'nav.acts'], [['?'], 'keys.help'],
 ]
 
 export const showKeys = () => help.set(true)

@@ -55,6 +55,17 @@ export function throttle(call, wait) {
   return run
 }
 
+// One call after the last of several, when nothing more came for a while.
+export function settled(call, wait) {
+  let timer = 0
+  const run = () => {
+    clearTimeout(timer)
+    timer = setTimeout(call, wait)
+  }
+  run.stop = () => clearTimeout(timer)
+  return run
+}
+
 // What a browser remembers for its user; storage may be forbidden.
 export const keep = {
   get(name, fallback = null) {

@@ -1,10 +1,14 @@
 // One stream a page. What it says comes in batches, once per animation frame.
 //
 // The page may have missed something when the stream says so (stream.gap), when a closed one is opened again, and when the
-// tab was hidden: then `again` is called, and the page reads what it shows. Until the first line all that is known is what
-// was read, so the stream is opened before that.
+// tab was hidden: then `again` is called, and the page reads what it shows. It also may have missed what happened between its
+// first reading and the moment when the stream was open: once it is, `again` is called when no answer from before that is given
+// any more.
 import { store, useEffect, useRef } from './lib.js'
 import { eventsAddress } from './api.js'
+
+// For how long a server may give an answer again (gridLife, and overview of the API), and a little more.
+export const answersLast = 1100
 
 export const liveState = store('off') // off, live, reconnecting, paused
 const paused = store(false)
@@ -29,6 +33,7 @@ function open(query, on, again) {
   let frame = 0
   let wait = 1000
   let missed = false
+  let first = 0 // the reading after the first opening
   let heard = false // this source has a position to come back with
   let batch = []
 
@@ -59,6 +64,7 @@ function open(query, on, again) {
       liveState.set('live')
       if (missed) again()
       missed = false
+      first ||= setTimeout(() => document.hidden || again('opened'), answersLast)
     }
     source.onerror = () => {
       liveState.set('reconnecting')
@@ -94,6 +100,7 @@ function open(query, on, again) {
   document.addEventListener('visibilitychange', decide)
   decide()
   return () => {
+    clearTimeout(first)
     unwatch()
     document.removeEventListener('visibilitychange', decide)
     close()
@@ -101,13 +108,13 @@ function open(query, on, again) {
   }
 }
 
-// useLive(query, on, again): a stream as long as the page is there. query null: none.
+// useLive(query, on, again): a stream as long as the page is there. query null: none. again('opened') is that after the opening.
 export function useLive(query, on, again) {
   const handlers = useRef({})
   handlers.current = { on, again }
   const key = query && JSON.stringify(query)
   useEffect(() => {
     if (!key) return undefined
-    return open(JSON.parse(key), (lines) => handlers.current.on(lines), () => handlers.current.again())
+    return open(JSON.parse(key), (lines) => handlers.current.on(lines), (why) => handlers.current.again(why))
   }, [key])
 }

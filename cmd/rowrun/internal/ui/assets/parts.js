@@ -171,6 +171,21 @@ export function Tabs({ items, label }) {
     <a href=${href} aria-current=${current ? 'page' : undefined}>${text}</a>`)}</nav>`
 }
 
+// What opened a dialog may be gone by what was done, at once or when the page has read again: the focus is then where the keys work.
+function restore(before) {
+  const rescue = () => (document.querySelector('.panel') ?? document.getElementById('main'))?.focus()
+  if (!before?.isConnected || document.activeElement === document.body) {
+    rescue()
+    return
+  }
+  const watch = new MutationObserver(() => {
+    if (before.isConnected && document.activeElement === before) return
+    watch.disconnect()
+    if (!before.isConnected && document.activeElement === document.body) rescue()
+  })
+  watch.observe(document.body, { childList: true, subtree: true })
+}
+
 // A dialog that Escape and a click beside it close.
 export function Dialog({ label, onClose, children, wide }) {
   const ref = useRef()
@@ -181,10 +196,7 @@ export function Dialog({ label, onClose, children, wide }) {
     return () => {
       dialog.close()
       before?.isConnected && before.focus?.()
-      // What opened it may be gone by what was done: the focus is then where the keys work.
-      setTimeout(() => {
-        if (!before?.isConnected || document.activeElement === document.body) (document.querySelector('.panel') ?? document.getElementById('main'))?.focus()
-      })
+      setTimeout(() => restore(before))
     }
   }, [])
   return html`<dialog ref=${ref} class=${classes(wide && 'wide')} aria-label=${label} onCancel=${(e) => { e.preventDefault(); onClose() }}

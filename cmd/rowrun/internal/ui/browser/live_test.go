@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,6 +46,19 @@ func TestAfterAGapThePageReadsAgain(t *testing.T) {
 	w.api.Tell(`{"level":"warn","event":"stream.gap","message":"lines may be missing"}`)
 	require.Eventually(t, func() bool { return w.api.Asked("plans/{id}/grid") > read }, patience, pollEvery, "a gap")
 	w.quiet("503")
+}
+
+// An answer may be a second old: a page reads again once its stream is open, and once nothing more comes, so that it shows what has
+// become even where nothing happens afterwards.
+func TestAPageReadsOnceMoreWhenItStandsStill(t *testing.T) {
+	w := open(t, uitest.Options{})
+	w.visit("plans/7")
+	require.Eventually(t, func() bool { return w.api.Asked("plans/{id}/grid") >= 2 }, patience, pollEvery, "what happened before the stream was open")
+	eval[bool](w, "new Promise((done) => setTimeout(() => done(true), 4000))") // until it may ask at once
+	at := eval[float64](w, "performance.now()")
+	require.NotEmpty(t, w.api.Change("7", 'R', 'F'))
+	w.until(fmt.Sprintf("performance.getEntriesByType('resource').some((one) => one.name.includes('/grid?since=') && one.startTime > %f + 1000)", at), "a reading when no answer can be older than the line")
+	w.quiet()
 }
 
 func TestPausingClosesTheStream(t *testing.T) {

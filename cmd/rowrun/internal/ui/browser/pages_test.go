@@ -19,7 +19,7 @@ func pages() map[string]string {
 	return map[string]string{
 		"overview": "", "plans": "plans", "plan": "plans/7", "plan-task": "plans/7?task=700310", "plan-map": "plans/8", "plan-list": "plans/7?view=list", "plan-plain": "plans/9",
 		"runs": "runs", "run": "runs/90071992547700266", "run-failed": "runs/90071992547700239", "run-waiting": "runs/90071992547700490", "schedules": "schedules", "tasks": "tasks", "task": "tasks/700310",
-		"types": "types", "webhooks": "webhooks", "webhook": "webhooks/1", "deliveries": "deliveries", "delivery": "deliveries/898", "replicas": "replicas", "acts": "acts", "sign-in": "sign-in",
+		"types": "types", "webhooks": "webhooks", "webhook": "webhooks/1", "deliveries": "deliveries", "delivery": "deliveries/898", "replicas": "replicas", "limits": "limits", "limit": "limits?name=tenants&key=acme", "acts": "acts", "sign-in": "sign-in",
 	}
 }
 

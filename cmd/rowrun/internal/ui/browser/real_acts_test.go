@@ -53,6 +53,12 @@ func TestEachActOnARealDeployment(t *testing.T) {
 		{"runs/RUNNING", "Abandon", "", reason, `SELECT EXISTS (SELECT FROM rowrun.task_run WHERE result ->> 'code' = 'ABANDONED')`},
 		{"deliveries/" + delivery, "Redeliver", "", nil, `SELECT status = 'DELIVERED' AND attempts = 1 FROM rowrun.webhook_delivery WHERE id = ` + delivery},
 		{"webhooks/1", "Test", "", nil, `SELECT state = 'DONE' FROM rowrun.act WHERE verb = 'test' ORDER BY id DESC LIMIT 1`},
+		{"limits?name=slow", "Limit", "", func() {
+			w.do(chromedp.Evaluate[chromedp.Void]("document.querySelector('dialog input[type=number]').select()"), chromedp.SendKeys(chromedp.CSS("dialog input[type=number]"), "3"))
+		}, `SELECT max_running = 3 FROM rowrun.concurrency_limit WHERE name = 'slow'`},
+		{"limits?name=slow", "Pause", "", nil, `SELECT not_before BETWEEN now() + interval '50 min' AND now() + interval '70 min' FROM rowrun.concurrency_limit WHERE name = 'slow'`},
+		{"limits?name=slow", "Resume", "", nil, `SELECT not_before IS NULL FROM rowrun.concurrency_limit WHERE name = 'slow'`},
+		{"limits", "Delete", "spare", nil, `SELECT NOT EXISTS (SELECT FROM rowrun.concurrency_limit WHERE name = 'spare')`},
 		{"replicas", "Pause", "second", nil, `SELECT paused_at IS NOT NULL FROM rowrun.replica_heartbeat WHERE name = 'second'`},
 		{"replicas", "Resume", "second", nil, `SELECT paused_at IS NULL FROM rowrun.replica_heartbeat WHERE name = 'second'`},
 		{"replicas", "Drain", "second", nil, `SELECT NOT EXISTS (SELECT FROM rowrun.replica_status WHERE name = 'second' AND live AND state = 'ACTIVE')`},
@@ -99,7 +105,7 @@ func TestARetryByKeyboardAloneOnARealDeployment(t *testing.T) {
 	d.holds(t, `SELECT failed = 2 FROM rowrun.plan_status WHERE plan_id = `+d.plan) // it fails again
 
 	w.visit("plans/" + d.plan)
-	w.until("document.querySelector('.failures .button')", "a group of failures")
+	w.until("document.querySelector('.failures .button')?.textContent.includes('2')", "a group of two failures, also where the page was opened while one of them ran")
 	require.True(t, eval[bool](w, "document.querySelector('.failures .button').click() ?? true"))
 	w.until("document.querySelector('dialog .says')?.textContent.includes('2')", "a preview of two")
 	require.True(t, eval[bool](w, "document.querySelector('dialog button[type=submit]').click() ?? true"))

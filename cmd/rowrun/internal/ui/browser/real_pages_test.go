@@ -23,7 +23,7 @@ func (d *deployment) pages(t *testing.T) map[string]string {
 		"rollout-list": "plans/" + d.plan + "?view=list", "runs": "runs", "runs-failed": "runs?failed=1", "run": run("status = 'DONE' AND type = 'DATABASE_MIGRATE'"),
 		"run-failed": run("status = 'FAILED'"), "run-running": run("status = 'RUNNING'"), "run-waiting": run("status = 'PENDING' AND plan_id IS NOT NULL"),
 		"schedules": "schedules", "tasks": "tasks", "task": "tasks/" + failed, "types": "types", "webhooks": "webhooks", "webhook": "webhooks/1",
-		"deliveries": "deliveries", "delivery": "deliveries/" + delivery, "replicas": "replicas", "acts": "acts", "sign-in": "sign-in",
+		"deliveries": "deliveries", "delivery": "deliveries/" + delivery, "replicas": "replicas", "limits": "limits", "limit": "limits?name=slow", "acts": "acts", "sign-in": "sign-in",
 	}
 }
 

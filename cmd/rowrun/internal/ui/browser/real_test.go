@@ -158,6 +158,7 @@ func (d *deployment) fill() error {
 		`SELECT rowrun.define_task('shaky', 'NOOP', '{"fail": "no luck"}')`,
 		`SELECT rowrun.run_task('shaky') FROM generate_series(1, 5)`,
 		`SELECT rowrun.run_task('nightly report', run_at => now() + interval '1 day')`,
+		`INSERT INTO rowrun.concurrency_limit (name, type, max_running, rate, per) VALUES ('slow', 'LATER', 2, 10, '1 min'), ('spare', 'LATER', 5, NULL, NULL)`,
 		`INSERT INTO rowrun.task (name, type) VALUES ('of our own', 'MAIL')`,
 		`SELECT rowrun.run_task('of our own')`,
 	} {

@@ -218,7 +218,7 @@ func (s *Server) runDetails(id string) any {
 		timeline = append(timeline, object{"phase": "RUNNING", "at": o["started_at"], "to": o["ended_at"], "cause": nil})
 	}
 	for key, value := range (object{
-		"idempotency_key": nil, "creator": "app", "deadline": s.start.Add(time.Hour), "cancel_requested_at": nil, "cancel_reason": nil, "progress_at": nil, "chain": chain, "waiting": waiting,
+		"idempotency_key": nil, "limits": []string{}, "after": []string{}, "creator": "app", "deadline": s.start.Add(time.Hour), "cancel_requested_at": nil, "cancel_reason": nil, "progress_at": nil, "chain": chain, "waiting": waiting,
 		"gates": s.gates(p, i), "timeline": timeline, "hidden": s.options.HideData,
 		"payload": object{"sql": fmt.Sprintf("ALTER TABLE invoice ADD COLUMN note text; -- %s", p.names[i]), "transaction": true}, "input": object{"batch": 5000, "dry_run": false, "tags": []string{"nightly", "eu"}},
 		"result": object{"rows": 410233, "statements": []object{{"text": "ALTER TABLE", "ms": 12.5}, {"text": "CREATE INDEX", "ms": 8123.25}}},

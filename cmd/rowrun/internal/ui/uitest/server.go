@@ -90,6 +90,8 @@ func New(options Options) *Server {
 	read("deliveries", func(r *http.Request) any { return object{"items": s.deliveries(), "next": nil} })
 	read("deliveries/{id}", func(r *http.Request) any { return s.delivery() })
 	read("replicas", func(*http.Request) any { return object{"items": s.replicas()} })
+	read("limits", func(*http.Request) any { return object{"items": s.limits()} })
+	read("limits/{id}", func(r *http.Request) any { return s.limit(r.PathValue("id"), r.URL.Query().Get("key")) })
 	read("doctor", func(*http.Request) any { return object{"items": s.findings()} })
 	read("acts", func(*http.Request) any { return object{"items": s.acts, "next": nil} })
 	read("acts/{id}", func(r *http.Request) any { return s.act(r.PathValue("id")) })

@@ -1,9 +1,9 @@
 // The rollout: one plan, what is done, what runs, what waits and why.
-import { html, useEffect, useLayoutEffect, useMemo, useRef, useState, useStore, throttle } from '../lib.js'
+import { html, useEffect, useLayoutEffect, useMemo, useRef, useState, useStore, settled, throttle } from '../lib.js'
 import { get } from '../api.js'
 import { t, num, decimal, duration, percent } from '../i18n.js'
 import { place as address, setQuery } from '../router.js'
-import { useLive } from '../live.js'
+import { answersLast, useLive } from '../live.js'
 import { Icon, Status, statuses } from '../icons.js'
 import { Act } from '../act.js'
 import { Search } from '../filters.js'
@@ -49,7 +49,9 @@ function Rollout({ plan, reload, grid, model }) {
   }, 2500), [model, plan.id])
   const show = useMemo(() => throttle(() => bump((n) => n + 1), 100), []) // lines are taken in at each frame; nobody reads faster than this
   const head = useMemo(() => throttle(reload, 4000), [plan.id])
-  useEffect(() => () => { catchUp.stop(); show.stop(); head.stop() }, [catchUp, head])
+  // What is read at once after a line may have been read by the server before it: the last line is followed by one more reading.
+  const settle = useMemo(() => settled(() => { catchUp(); head() }, answersLast), [catchUp, head])
+  useEffect(() => () => { settle.stop(); catchUp.stop(); show.stop(); head.stop() }, [catchUp, head])
   useLive({ plan: plan.id }, (lines) => {
     if (!model) return
     let changed = false
@@ -65,7 +67,8 @@ function Rollout({ plan, reload, grid, model }) {
     if (changed) show()
     catchUp()
     head()
-  }, () => { catchUp(); reload() })
+    settle()
+  }, () => { catchUp(); reload(); settle() })
   const after = () => { reload(); catchUp() }
   const counts = model ? model.counts() : plan.counts
   const total = plan.tasks || Object.values(counts).reduce((a, b) => a + b, 0)

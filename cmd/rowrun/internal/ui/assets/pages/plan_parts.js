@@ -1,7 +1,7 @@
 // Failures by what they say, what a start would make, and what is done with a selection.
 import { html, useMemo, useState } from '../lib.js'
 import { t, num } from '../i18n.js'
-import { setQuery } from '../router.js'
+import { link, setQuery } from '../router.js'
 import { Icon, Status } from '../icons.js'
 import { Act } from '../act.js'
 import { FAILED } from './plan_model.js'
@@ -83,6 +83,7 @@ export function Why({ waiting }) {
 
 function links(detail) {
   const found = []
+  if (detail?.limit) found.push(html`<a href=${link('limits', { name: detail.limit, key: detail.key })}>${t('link.limit', { name: detail.limit })}</a>`)
   for (const [name, value] of Object.entries(detail ?? {})) {
     const kind = /^(waiting_)?(run|task|plan)_ids?$/.exec(name)?.[2]
     if (!kind) continue

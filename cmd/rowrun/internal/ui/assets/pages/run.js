@@ -3,6 +3,7 @@ import { html, useEffect, useMemo, useRef, useState, throttle } from '../lib.js'
 import { get } from '../api.js'
 import { t, has, moment, num, percent } from '../i18n.js'
 import { useLive } from '../live.js'
+import { link } from '../router.js'
 import { Icon, Status, StatusIcon } from '../icons.js'
 import { Act } from '../act.js'
 import { Answer, Copy, Crumbs, PlanLink, RunLink, TaskLink, Time, Took, useData, useTitle } from '../parts.js'
@@ -81,6 +82,8 @@ function Facts({ run }) {
     ['col.created', html`<${Time} at=${run.created_at} />`], ['run.due', run.run_at !== run.created_at && html`<${Time} at=${run.run_at} />`],
     ['run.deadline', run.deadline && html`<${Time} at=${run.deadline} />`], ['run.cancel_asked', run.cancel_requested_at && html`<${Time} at=${run.cancel_requested_at} />`],
     ['run.cancel_reason', run.cancel_reason],
+    ['nav.limits', run.limits.length > 0 && run.limits.map((name, i) => html`${i > 0 ? ', ' : ''}<a href=${link('limits', { name })}>${name}</a>`)],
+    ['run.after', run.after.length > 0 && run.after.map((id, i) => html`${i > 0 ? ', ' : ''}<${RunLink} id=${id} />`)],
   ]
   return html`<dl class="facts">${rows.filter(([, value]) => value).map(([key, value]) => html`<dt>${t(key)}</dt><dd dir="auto">${value}</dd>`)}</dl>`
 }

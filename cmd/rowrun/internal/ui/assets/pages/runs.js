@@ -31,7 +31,7 @@ export function Runs() {
     else note(true)
   }, 2500), [JSON.stringify(filter), list.items?.length > 50])
   const of = Object.fromEntries(['plan', 'task', 'type', 'queue', 'database'].filter((word) => filter[word]).map((word) => [word, filter[word]]))
-  useLive(of, () => again(), () => again())
+  useLive(of, () => again(), (why) => (why === 'opened' && scrollY >= 200) || again())
   useTitle(t('nav.runs'))
   const { order, ...acting } = filter
   return html`<header class="title"><h1>${t('nav.runs')}</h1>

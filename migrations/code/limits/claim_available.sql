@@ -1,0 +1,148 @@
+-- Of these AVAILABLE runs, which are in the order of claims, those that a replica has slots for: at most so many, of each type as many as there
+-- is room for, and below each of these priorities, ascending, as many as there are slots for. NULL: there are no such bounds.
+-- Where a type has no more room, the other types go on. Where a priority has no more slots nothing goes on, as all that comes
+-- behind is below it too. slack is by how much each bound may be exceeded.
+CREATE OR REPLACE FUNCTION rowrun.within_bounds(run_ids bigint[], most bigint, types text[], rooms bigint[], priorities integer[], below integer[], slack bigint)
+    RETURNS bigint[] LANGUAGE plpgsql
+    SET jit = off
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+BEGIN
+    RETURN ARRAY(
+        SELECT f.id FROM (
+            SELECT l.id, l.n, l.n + max(1 - l.n - l.most) OVER (ORDER BY l.n ROWS UNBOUNDED PRECEDING) AS excess
+            FROM (SELECT o.id, row_number() OVER (ORDER BY o.nth) AS n,
+                         least(within_bounds.most, (SELECT min(b.most) FROM unnest(priorities, below) b(priority, most) WHERE b.priority > o.priority)) AS most
+                  FROM (SELECT r.id, r.priority, i.nth, y.room, row_number() OVER (PARTITION BY r.type ORDER BY i.nth) AS of_type
+                        FROM unnest(run_ids) WITH ORDINALITY i(id, nth) JOIN task_run r ON r.id = i.id JOIN unnest(types, rooms) y(type, room) ON y.type = r.type
+                        WHERE coalesce(r.status, '') = 'AVAILABLE') o
+                  WHERE (o.of_type > o.room + slack) IS NOT TRUE) l) f
+        WHERE f.excess <= slack ORDER BY f.n);
+END $$;
+COMMENT ON FUNCTION rowrun.within_bounds(bigint[], bigint, text[], bigint[], integer[], integer[], bigint) IS 'Internal: of AVAILABLE runs those that a replica has slots for.';
+
+-- Of these AVAILABLE runs, which are in the order of claims, those that may be claimed now, at most so many: they are locked, and hold their
+-- places. Where limits apply to some, under the lock of the passes: what a limit holds back is passed by from now on, until there is room. Those
+-- of whom that can't be said now, as others are at it, stay as they are. Those that are beyond the bounds by now take no places.
+CREATE OR REPLACE FUNCTION rowrun.admit_available(run_ids bigint[], most bigint, types text[] DEFAULT NULL, rooms bigint[] DEFAULT NULL,
+    priorities integer[] DEFAULT NULL, below integer[] DEFAULT NULL) RETURNS bigint[] LANGUAGE plpgsql
+    SET jit = off
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+DECLARE
+    t timestamptz;
+    has_lock boolean := false;
+    ids bigint[];
+    limited bigint[];
+    held bigint[];
+    held_keys text[];
+BEGIN
+    IF EXISTS (SELECT FROM limited_of(run_ids)) THEN
+        has_lock := lock_promotion();
+        IF has_lock THEN
+            PERFORM adopt_limits();
+        END IF;
+    END IF;
+    ids := ARRAY(SELECT r.id FROM task_run r WHERE r.id = ANY (run_ids) AND coalesce(r.status, '') = 'AVAILABLE'
+                 ORDER BY r.id FOR NO KEY UPDATE SKIP LOCKED);
+    ids := ARRAY(SELECT r.id FROM unnest(run_ids) WITH ORDINALITY i(id, n) JOIN unnest(ids) r(id) ON r.id = i.id ORDER BY i.n);
+    IF rooms IS NOT NULL OR priorities IS NOT NULL THEN
+        ids := within_bounds(ids, most, types, rooms, priorities, below, 0);
+    END IF;
+    t := clock_timestamp();
+    SELECT coalesce(array_agg(v.id), '{}'), coalesce(array_agg(v.id) FILTER (WHERE v.cause IS NOT NULL), '{}'),
+           array_agg(v.limit_key) FILTER (WHERE v.cause IS NOT NULL)
+    INTO limited, held, held_keys FROM limit_verdicts(ids, t, true) v;
+    IF NOT has_lock THEN
+        held := limited;
+    ELSIF cardinality(held) > 0 THEN
+        UPDATE task_run r SET limit_wait = v.limit_key, prev_status = NULL FROM unnest(held, held_keys) v(id, limit_key) WHERE r.id = v.id;
+    END IF;
+    ids := ARRAY(SELECT i.id FROM unnest(ids) WITH ORDINALITY i(id, n) WHERE i.id <> ALL (held) ORDER BY i.n LIMIT most);
+    IF cardinality(limited) > cardinality(held) THEN
+        PERFORM redraw_limits(ids);
+        PERFORM take_limits(ids, t);
+    END IF;
+    RETURN ids;
+END $$;
+COMMENT ON FUNCTION rowrun.admit_available(bigint[], bigint, text[], bigint[], integer[], integer[]) IS 'Internal: of AVAILABLE runs those that may be claimed now.';
+
+-- The claim of replicas that may not take whatever comes first: where there may be limits, or a replica has reserved slots, or room
+-- or timeouts of its own for types; what claim_runs in store/sql does otherwise. rooms and timeouts go with the types of the
+-- request, which are those that it has room for; below goes with priorities, ascending. NULL: there are none. candidates is how many
+-- there were within the bounds: where it took fewer, there may be more behind those that it has passed by. A search that looks
+-- at more than it may take locks as many more of each bound, so that a run that somebody else is at keeps no slot empty.
+-- Rows are updated by their places, and the planner would read the whole of a small table for that.
+CREATE OR REPLACE FUNCTION rowrun.claim_available(request rowrun.claim_request, look bigint, most bigint,
+    rooms bigint[], timeouts double precision[], priorities integer[], below integer[],
+    OUT candidates bigint, OUT alive boolean, OUT claims rowrun.claim[], OUT ranks integer[]) LANGUAGE plpgsql
+    SET search_path = pg_catalog, rowrun, pg_temp
+    SET plan_cache_mode = force_generic_plan
+    SET jit = off
+    SET enable_seqscan = off
+    SET enable_bitmapscan = off
+    SET enable_hashjoin = off
+    SET enable_mergejoin = off
+AS $$
+DECLARE
+    ids bigint[];
+    items text[];
+    slack bigint := greatest(look - most, 0);
+    bounded boolean := rooms IS NOT NULL OR priorities IS NOT NULL;
+    lowest integer := coalesce((SELECT max(b.priority) FROM unnest(priorities, below) b(priority, most) WHERE b.most <= 0), -2147483648);
+BEGIN
+    claims := '{}';
+    alive := false;
+    ids := ARRAY(
+        SELECT o.id FROM (
+            SELECT c.*, y.room, row_number() OVER (PARTITION BY y.type ORDER BY c.priority DESC, c.run_at, c.id) AS of_type
+            FROM unnest(request.queues) q(queue)
+            CROSS JOIN unnest(request.types, rooms) y(type, room)
+            CROSS JOIN LATERAL (
+                SELECT r.id, r.priority, r.run_at FROM task_run r JOIN task k ON k.id = r.task_id LEFT JOIN plan p ON p.id = r.plan_id
+                WHERE r.status = 'AVAILABLE' AND r.queue = q.queue AND r.type = y.type AND r.limit_wait IS NULL AND r.priority >= lowest
+                  AND NOT k.paused AND p.paused IS NOT TRUE AND can_take(r, k, request.databases, request.commands)
+                ORDER BY r.priority DESC, r.run_at, r.id LIMIT least(look, y.room + slack)) c) o
+        WHERE (o.of_type > o.room + slack) IS NOT TRUE
+        ORDER BY o.priority DESC, o.run_at, o.id LIMIT look);
+    candidates := cardinality(ids);
+    IF candidates = 0 THEN
+        RETURN;
+    END IF;
+    IF bounded THEN
+        candidates := cardinality(within_bounds(ids, most, request.types, rooms, priorities, below, 0));
+        ids := within_bounds(ids, most, request.types, rooms, priorities, below, slack);
+    END IF;
+    PERFORM FROM replica_heartbeat h WHERE h.replica_id = request.replica_id AND h.state = 'ACTIVE' FOR KEY SHARE;
+    alive := FOUND;
+    IF (SELECT h.paused_at IS NULL FROM replica_heartbeat h WHERE h.replica_id = request.replica_id AND h.state = 'ACTIVE') IS NOT TRUE THEN
+        RETURN;
+    END IF;
+    ids := in_turn(ids, request.queues, request.types, request.databases, request.commands, look);
+    ids := admit_available(ids, most, request.types, rooms, priorities, below);
+    WITH fitting AS MATERIALIZED (
+        SELECT f.place, f.untold, f.priority, f.timeout, request.used + (row_number() OVER ())::int AS n
+        FROM (SELECT r.ctid AS place, r.cause = 'UNTOLD' AS untold, r.priority,
+                     coalesce((SELECT y.timeout FROM unnest(request.types, timeouts) y(type, timeout) WHERE y.type = r.type LIMIT 1), request.default_timeout) AS timeout
+              FROM task_run r
+              WHERE r.id = ANY (ids) AND coalesce(r.status, '') = 'AVAILABLE' ORDER BY r.priority DESC, r.run_at, r.id) f
+    ), taken AS (
+        UPDATE task_run r
+        SET status = 'RUNNING', prev_status = 'AVAILABLE', edited_directly = NULL, cause = NULL, limit_wait = NULL, replica_id = request.replica_id,
+            claim_hash = substring(request.hashes FROM 32 * f.n - 31 FOR 32), started_at = now.t, updated_at = now.t,
+            deadline = CASE WHEN coalesce(k.timeout, make_interval(secs => f.timeout)) > interval '0'
+                            THEN now.t + coalesce(k.timeout, make_interval(secs => f.timeout)) END
+        FROM fitting f, task k, (SELECT clock_timestamp() AS t) now
+        WHERE k.id = r.task_id AND r.ctid = f.place
+        RETURNING CASE WHEN f.untold THEN arrival(r) || ',' ELSE '' END || transition(r) AS item, f.n, f.priority,
+            ROW(f.n, r.id, r.root_id, r.task_id, k.name, r.plan_id, r.attempt, r.type, r.queue, r.database_id, r.version, r.input,
+                r.failures = 0 AND r.recoveries = 0, date_part('epoch', r.deadline - now.t),
+                k.type, CASE WHEN r.type <> k.type THEN (SELECT a.alias_of FROM task_type a WHERE a.type = r.type) END,
+                k.database_id, k.version, k.payload, k.state, k.labels ->> 'traceparent',
+                date_part('epoch', k.progress_timeout), k.failure_log_level)::rowrun.claim AS claim
+    )
+    SELECT coalesce(array_agg(c.claim), '{}'), array_agg(c.item), array_agg(c.priority ORDER BY c.n) INTO claims, items, ranks FROM taken c;
+    IF items IS NOT NULL THEN
+        PERFORM announce(items);
+    END IF;
+END $$;
+COMMENT ON FUNCTION rowrun.claim_available(rowrun.claim_request, bigint, bigint, bigint[], double precision[], integer[], integer[])
+    IS 'Internal: the claim of replicas where there may be limits, or that have bounds of their own.';

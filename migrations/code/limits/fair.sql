@@ -1,0 +1,298 @@
+-- Turns among the keys of a FAIR limit. What they share are the slots of replicas: as many of its runs are AVAILABLE or RUNNING
+-- as there are slots, and who comes next is decided at the promotion. Claims take what is AVAILABLE in the order of turns.
+--
+-- The algorithm is worst-case fair queueing in virtual time (WF2Q+: Bennett and Zhang 1997; start tags as in SFQ: Goyal, Vin and
+-- Cheng 1996), for packets of one size. Virtual time goes on by 1 / (the sum of the weights of the keys that wait) with each turn. The n-th
+-- run of a key may start from a virtual time on (limit_turn.starts_at), and is to start within 1 / weight of that: of those that may,
+-- the one whose time ends first does. Start tags alone have keys of a small weight, which came together, take their turns
+-- in a row, before one of a large weight. A key that comes begins at the virtual time there is: it makes up for no time without runs.
+-- Keys of one weight are served in the order of their tags, so that each weight is one line, and a turn compares as many as there are weights.
+--
+-- All of it is written under the lock of the passes.
+
+-- The FAIR limit among these keys in which a run takes its turn: the first.
+CREATE OR REPLACE FUNCTION rowrun.fair_key(limit_keys text[]) RETURNS text LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT u.limit_key FROM unnest(fair_key.limit_keys) WITH ORDINALITY u(limit_key, n)
+    JOIN rowrun.concurrency_limit l ON l.id = split_part(u.limit_key, ':', 1)::bigint AND l.share = 'FAIR'
+    ORDER BY u.n LIMIT 1;
+END;
+COMMENT ON FUNCTION rowrun.fair_key(text[]) IS 'Internal: the key with which a run takes its turn.';
+
+-- How many slots the keys of a limit share, and how many of these are taken. What the app has (202) takes none, nor what is AVAILABLE
+-- and can't be claimed now. A worker has as many as it asks for: it counts as twenty.
+CREATE OR REPLACE FUNCTION rowrun.fair_room(limit_id bigint, t timestamptz) RETURNS TABLE (slots bigint, taken bigint) LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT s.slots, (SELECT count(*) FROM (
+               SELECT FROM rowrun.limit_holder h
+               CROSS JOIN LATERAL (SELECT x.status, x.replica_id, x.task_id, x.plan_id, x.queue, x.type, x.database_id, x.limit_wait FROM rowrun.task_run x
+                                   WHERE x.id = h.run_id AND coalesce(x.status, '') IN ('AVAILABLE', 'RUNNING') OFFSET 0) x
+               WHERE h.share_id = fair_room.limit_id
+                 AND CASE WHEN x.status = 'RUNNING' THEN x.replica_id IS NOT NULL
+                          ELSE x.limit_wait IS NULL AND EXISTS (
+                              SELECT FROM rowrun.task k LEFT JOIN rowrun.plan p ON p.id = k.plan_id
+                              WHERE k.id = x.task_id AND NOT k.paused AND p.paused IS NOT TRUE
+                                AND EXISTS (SELECT FROM rowrun.replica_heartbeat b WHERE rowrun.takes(b, fair_room.t, x.queue, x.type, x.database_id, k.payload))) END
+               LIMIT s.slots) a)
+    FROM rowrun.concurrency_limit l
+    CROSS JOIN LATERAL (
+        SELECT coalesce(sum(CASE WHEN h.worker THEN 20 ELSE h.concurrency END), 0)::bigint AS slots FROM rowrun.replica_heartbeat h
+        WHERE h.state = 'ACTIVE' AND h.last_heartbeat + h.lease > fair_room.t AND h.role = 'worker'
+          AND (l.queue IS NULL OR l.queue = ANY (h.queues) OR h.worker) AND (l.type IS NULL OR l.type = ANY (h.types))) s
+    WHERE l.id = fair_room.limit_id;
+END;
+COMMENT ON FUNCTION rowrun.fair_room(bigint, timestamptz) IS 'Internal: how many slots the keys of a limit share.';
+
+-- Of these keys those of FAIR limits: which of them wait, and with which priority. One that a limit of its own lets none go of
+-- doesn't, until a mark says that there is room.
+CREATE OR REPLACE FUNCTION rowrun.note_turns(limit_keys text[], t timestamptz) RETURNS void LANGUAGE plpgsql
+    SET jit = off
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+BEGIN
+    INSERT INTO limit_clock (limit_id, virtual_time, weight, turn)
+    SELECT l.id, 0, 1, 0 FROM concurrency_limit l WHERE l.share = 'FAIR' AND NOT EXISTS (SELECT FROM limit_clock c WHERE c.limit_id = l.id)
+    ON CONFLICT DO NOTHING;
+    INSERT INTO limit_turn AS o (limit_key, limit_id, weight, starts_at, priority)
+    SELECT k.limit_key, l.id, coalesce((l.weights ->> substr(k.limit_key, strpos(k.limit_key, ':') + 1))::double precision, 1), c.virtual_time,
+           CASE WHEN (m.held_until > note_turns.t) IS NOT TRUE AND m.places > 0 AND (NOT m.rated OR m.tokens > 0.999998) THEN w.priority END
+    FROM (SELECT DISTINCT u.limit_key FROM unnest(note_turns.limit_keys) u(limit_key)) k
+    CROSS JOIN LATERAL (SELECT * FROM concurrency_limit x WHERE x.id = split_part(k.limit_key, ':', 1)::bigint AND x.share = 'FAIR' OFFSET 0) l
+    CROSS JOIN LATERAL (SELECT x.virtual_time FROM limit_clock x WHERE x.limit_id = l.id OFFSET 0) c
+    CROSS JOIN LATERAL limit_room(k.limit_key, note_turns.t) m
+    LEFT JOIN LATERAL (SELECT r.priority FROM task_run r WHERE r.limit_wait = k.limit_key AND r.status = 'PENDING'
+                       ORDER BY r.priority DESC, r.run_at, r.id LIMIT 1) w ON true
+    WHERE w.priority IS NOT NULL OR EXISTS (SELECT FROM limit_turn y WHERE y.limit_key = k.limit_key AND y.priority IS NOT NULL)
+    ON CONFLICT (limit_key) DO UPDATE
+    SET weight = excluded.weight, priority = excluded.priority,
+        starts_at = CASE WHEN o.priority IS NULL THEN greatest(o.starts_at, excluded.starts_at) ELSE o.starts_at END
+    WHERE (o.weight, o.priority) IS DISTINCT FROM (excluded.weight, excluded.priority);
+END $$;
+COMMENT ON FUNCTION rowrun.note_turns(text[], timestamptz) IS 'Internal: which keys of FAIR limits wait for their turn.';
+
+-- The runs of a limit whose turn may be next: of each priority and weight as many keys as there may be turns, of each key as
+-- many runs. A run that another of its limits holds waits here for that. A key without a run that could go: id is NULL.
+CREATE OR REPLACE FUNCTION rowrun.fair_items(limit_id bigint, most bigint, t timestamptz)
+    RETURNS TABLE (id bigint, priority integer, weight double precision, starts_at double precision, n bigint, limit_key text) LANGUAGE sql STABLE
+BEGIN ATOMIC
+    WITH RECURSIVE line AS (
+        (SELECT x.priority, x.weight, 1 AS n FROM rowrun.limit_turn x WHERE x.limit_id = fair_items.limit_id AND x.priority IS NOT NULL
+         ORDER BY x.limit_id, x.priority DESC, x.weight LIMIT 1)
+        UNION ALL
+        SELECT y.priority, y.weight, l.n + 1 FROM line l
+        CROSS JOIN LATERAL (
+            (SELECT x.priority, x.weight FROM rowrun.limit_turn x
+             WHERE x.limit_id = fair_items.limit_id AND x.priority IS NOT NULL AND x.priority = l.priority AND x.weight > l.weight
+             ORDER BY x.limit_id, x.priority DESC, x.weight LIMIT 1)
+            UNION ALL
+            (SELECT x.priority, x.weight FROM rowrun.limit_turn x
+             WHERE x.limit_id = fair_items.limit_id AND x.priority IS NOT NULL AND x.priority < l.priority
+             ORDER BY x.limit_id, x.priority DESC, x.weight LIMIT 1)
+            LIMIT 1) y
+        WHERE l.n < 1000
+    ), key AS MATERIALIZED (
+        SELECT k.limit_key, l.weight, k.starts_at,
+               CASE WHEN c.max_running IS NULL AND c.rate IS NULL AND c.not_before IS NULL THEN fair_items.most
+                    ELSE (SELECT CASE WHEN m.held_until > fair_items.t THEN 0
+                                      ELSE greatest(least(m.places, fair_items.most, CASE WHEN m.rated THEN floor(m.tokens + 0.000001)::bigint END), 0) END
+                          FROM rowrun.limit_room(k.limit_key, fair_items.t) m) END AS room
+        FROM rowrun.concurrency_limit c CROSS JOIN line l
+        CROSS JOIN LATERAL (SELECT x.limit_key, x.starts_at FROM rowrun.limit_turn x
+                            WHERE x.limit_id = fair_items.limit_id AND x.priority IS NOT NULL AND x.priority = l.priority AND x.weight = l.weight
+                            ORDER BY x.limit_id, x.priority DESC, x.weight, x.starts_at, x.limit_key LIMIT fair_items.most) k
+        WHERE c.id = fair_items.limit_id
+    ), item AS MATERIALIZED (
+        SELECT k.limit_key, k.weight, r.priority, r.id, r.limit_keys, k.starts_at + (r.n - 1) / k.weight AS starts_at, r.n
+        FROM key k
+        LEFT JOIN LATERAL (
+            SELECT w.*, row_number() OVER () AS n FROM (
+                SELECT q.id, q.priority, q.limit_keys FROM rowrun.task_run q WHERE q.limit_wait = k.limit_key AND q.status = 'PENDING'
+                ORDER BY q.priority DESC, q.run_at, q.id
+                LIMIT least(k.room, ceil(fair_items.most * k.weight / (SELECT sum(a.weight) FROM key a))::bigint + 1)) w) r ON true
+    ), shut AS MATERIALIZED (
+        SELECT coalesce(array_agg(d.limit_key), '{}') AS keys
+        FROM (SELECT DISTINCT u.limit_key FROM item i CROSS JOIN LATERAL unnest(i.limit_keys) u(limit_key)
+              WHERE cardinality(i.limit_keys) > 1 AND u.limit_key <> i.limit_key) d
+        CROSS JOIN LATERAL rowrun.limit_room(d.limit_key, fair_items.t) m
+        WHERE m.held_until > fair_items.t OR m.places <= 0 OR m.rated AND m.tokens < 0.999999
+    )
+    SELECT i.id, i.priority, i.weight, i.starts_at, i.n, i.limit_key
+    FROM item i CROSS JOIN shut s WHERE (cardinality(i.limit_keys) > 1 AND i.limit_keys && s.keys) IS NOT TRUE;
+END;
+COMMENT ON FUNCTION rowrun.fair_items(bigint, bigint, timestamptz) IS 'Internal: the runs of a limit whose turn may be next.';
+
+-- Whose turn it is, of one limit: as many runs as there is room for, in this order. Nothing is charged yet: who goes is charged by
+-- take_turns.
+CREATE OR REPLACE FUNCTION rowrun.choose_turns_of(limit_id bigint, room bigint, t timestamptz) RETURNS bigint[] LANGUAGE plpgsql
+    SET jit = off
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+DECLARE
+    chosen bigint[] := '{}';
+    ids bigint[];
+    priorities integer[];
+    weights double precision[];
+    starts double precision[];
+    heads integer[] := '{}'; -- where each line stands
+    ends integer[] := '{}';
+    empty text[];
+    v double precision; -- the virtual time
+    waiting_weight double precision; -- of the keys that wait
+    best integer;
+    best_late boolean; -- its virtual time hasn't come
+    best_at double precision;
+    late boolean;
+    at double precision;
+BEGIN
+    SELECT c.virtual_time INTO v FROM limit_clock c WHERE c.limit_id = choose_turns_of.limit_id;
+    SELECT sum(x.weight) INTO waiting_weight
+    FROM (SELECT w.weight FROM limit_turn w WHERE w.limit_id = choose_turns_of.limit_id AND w.priority IS NOT NULL LIMIT 20000) x;
+    IF v IS NULL OR waiting_weight IS NULL THEN
+        RETURN chosen;
+    END IF;
+    SELECT array_agg(f.id ORDER BY f.priority DESC, f.weight DESC, f.starts_at, f.limit_key, f.n) FILTER (WHERE f.id IS NOT NULL),
+           array_agg(f.priority ORDER BY f.priority DESC, f.weight DESC) FILTER (WHERE f.id IS NOT NULL),
+           array_agg(f.weight ORDER BY f.priority DESC, f.weight DESC) FILTER (WHERE f.id IS NOT NULL),
+           array_agg(f.starts_at ORDER BY f.priority DESC, f.weight DESC, f.starts_at, f.limit_key, f.n) FILTER (WHERE f.id IS NOT NULL),
+           array_agg(f.limit_key) FILTER (WHERE f.id IS NULL)
+    INTO ids, priorities, weights, starts, empty FROM fair_items(choose_turns_of.limit_id, room, t) f;
+    IF empty IS NOT NULL THEN -- a mark says when there is somebody again
+        UPDATE limit_turn w SET priority = NULL WHERE w.limit_key = ANY (empty);
+    END IF;
+    FOR i IN 1..coalesce(cardinality(ids), 0) LOOP
+        IF i = 1 OR priorities[i] <> priorities[i - 1] OR weights[i] <> weights[i - 1] THEN
+            heads := heads || i;
+            ends := ends || i;
+        ELSE
+            ends[cardinality(ends)] := i;
+        END IF;
+    END LOOP;
+    WHILE cardinality(chosen) < room LOOP
+        best := NULL;
+        FOR i IN 1..cardinality(heads) LOOP
+            CONTINUE WHEN heads[i] > ends[i];
+            EXIT WHEN best IS NOT NULL AND priorities[heads[i]] < priorities[heads[best]];
+            late := starts[heads[i]] > v + 1e-9;
+            at := CASE WHEN late THEN starts[heads[i]] ELSE starts[heads[i]] + 1 / weights[heads[i]] END;
+            IF best IS NULL OR best_late AND NOT late OR late = best_late AND at < best_at THEN
+                best := i;
+                best_late := late;
+                best_at := at;
+            END IF;
+        END LOOP;
+        EXIT WHEN best IS NULL;
+        IF chosen = '{}' THEN
+            -- Where nobody's time has come, it comes now: who joins later is given nothing of what these have had.
+            UPDATE limit_clock c SET virtual_time = greatest(c.virtual_time, starts[heads[best]]), weight = waiting_weight
+            WHERE c.limit_id = choose_turns_of.limit_id AND (c.virtual_time < starts[heads[best]] OR c.weight <> waiting_weight);
+        END IF;
+        chosen := chosen || ids[heads[best]];
+        v := greatest(v, starts[heads[best]]) + 1 / waiting_weight;
+        heads[best] := heads[best] + 1;
+    END LOOP;
+    RETURN chosen;
+END $$;
+COMMENT ON FUNCTION rowrun.choose_turns_of(bigint, bigint, timestamptz) IS 'Internal: whose turn it is, of one limit.';
+
+-- Whose turn it is, of all FAIR limits.
+CREATE OR REPLACE FUNCTION rowrun.choose_turns(t timestamptz, most integer) RETURNS bigint[] LANGUAGE plpgsql
+    SET jit = off
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+DECLARE
+    l record;
+    chosen bigint[] := '{}';
+BEGIN
+    FOR l IN SELECT c.id, r.slots - r.taken AS room FROM concurrency_limit c CROSS JOIN LATERAL fair_room(c.id, choose_turns.t) r
+             WHERE c.share = 'FAIR' ORDER BY c.id LOOP
+        IF least(l.room, most - cardinality(chosen)) > 0 THEN
+            chosen := chosen || choose_turns_of(l.id, least(l.room, most - cardinality(chosen)), choose_turns.t);
+        END IF;
+    END LOOP;
+    RETURN chosen;
+END $$;
+COMMENT ON FUNCTION rowrun.choose_turns(timestamptz, integer) IS 'Internal: whose turn it is, of all FAIR limits.';
+
+-- Charges the keys of runs that were promoted, in the order of their turns.
+CREATE OR REPLACE FUNCTION rowrun.take_turns(run_ids bigint[]) RETURNS void LANGUAGE plpgsql
+    SET jit = off
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+BEGIN
+    WITH gone AS MATERIALIZED (
+        SELECT h.run_id, h.limit_key, h.share_id, row_number() OVER (PARTITION BY h.share_id ORDER BY o.n) AS n
+        FROM unnest(run_ids) WITH ORDINALITY o(id, n)
+        CROSS JOIN LATERAL (SELECT x.run_id, x.limit_key, x.share_id FROM limit_holder x WHERE x.run_id = o.id AND x.share_id IS NOT NULL OFFSET 0) h
+    ), clock AS (
+        UPDATE limit_clock c SET virtual_time = c.virtual_time + w.n / greatest(c.weight, 1), turn = c.turn + w.n
+        FROM (SELECT g.share_id, count(*) AS n FROM gone g GROUP BY 1) w WHERE c.limit_id = w.share_id RETURNING c.limit_id, c.turn - w.n AS before
+    ), numbered AS (
+        UPDATE limit_holder h SET turn = c.before + g.n FROM gone g, clock c
+        WHERE c.limit_id = g.share_id AND h.run_id = g.run_id AND h.limit_key = g.limit_key
+    )
+    UPDATE limit_turn w
+    SET starts_at = w.starts_at + k.n / w.weight,
+        priority = (SELECT r.priority FROM task_run r WHERE r.limit_wait = w.limit_key AND r.status = 'PENDING' ORDER BY r.priority DESC, r.run_at, r.id LIMIT 1)
+    FROM (SELECT g.limit_key, count(*) AS n FROM gone g GROUP BY 1) k
+    WHERE w.limit_key = k.limit_key;
+END $$;
+COMMENT ON FUNCTION rowrun.take_turns(bigint[]) IS 'Internal: charges the keys of runs that were promoted.';
+
+-- What follows from a pass: where there is room and somebody waits, another one looks. At once, where this one hasn't looked (chosen NULL),
+-- some of those that it has chosen don't wait any more, or some that it has held were not among those that it chose from; otherwise
+-- something else holds those whose turn it is, and it does in some ms.
+CREATE OR REPLACE FUNCTION rowrun.follow_turns(chosen bigint[], held bigint[], OUT more boolean, OUT next_ms double precision) LANGUAGE plpgsql
+    SET jit = off
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+DECLARE
+    t timestamptz := clock_timestamp();
+    open_id bigint;
+    first_id bigint;
+BEGIN
+    more := false;
+    open_id := (SELECT c.id FROM concurrency_limit c CROSS JOIN LATERAL fair_room(c.id, t) r
+                WHERE c.share = 'FAIR' AND r.taken < r.slots AND EXISTS (SELECT FROM limit_turn w WHERE w.limit_id = c.id AND w.priority IS NOT NULL)
+                ORDER BY random() LIMIT 1);
+    IF open_id IS NULL THEN
+        RETURN;
+    END IF;
+    IF chosen IS NULL OR EXISTS (SELECT FROM unnest(chosen) i(id) LEFT JOIN task_run r ON r.id = i.id WHERE r.limit_wait IS NULL)
+        OR EXISTS (SELECT FROM unnest(held) i(id) JOIN task_run r ON r.id = i.id WHERE i.id <> ALL (chosen) AND starts_with(r.limit_wait, open_id || ':')) THEN
+        INSERT INTO gate_mark (kind, limit_key) VALUES ('LIMIT', open_id || ':');
+        more := true;
+        RETURN;
+    END IF;
+    SELECT r.id INTO first_id
+    FROM (SELECT w.limit_key FROM limit_turn w WHERE w.limit_id = open_id AND w.priority IS NOT NULL
+          ORDER BY w.limit_id, w.priority DESC, w.weight, w.starts_at, w.limit_key LIMIT 20) k
+    CROSS JOIN LATERAL (SELECT q.id, q.judge_at FROM task_run q WHERE q.limit_wait = k.limit_key AND q.status = 'PENDING'
+                        ORDER BY q.priority DESC, q.run_at, q.id LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED) r LIMIT 1;
+    next_ms := 200;
+    UPDATE task_run r SET judge_at = t + interval '200 ms', prev_status = NULL WHERE r.id = first_id AND (r.judge_at > t) IS NOT TRUE;
+END $$;
+COMMENT ON FUNCTION rowrun.follow_turns(bigint[], bigint[]) IS 'Internal: what follows from a pass for the turns.';
+
+-- AVAILABLE runs that a claim may take, those of FAIR limits in the order of their turns: within a priority they stand together where the
+-- oldest of them does. At most as many of these are AVAILABLE as there are slots, and any of them may be first. Queues NULL: any.
+CREATE OR REPLACE FUNCTION rowrun.in_turn(run_ids bigint[], queues text[], types text[], databases text[], commands text[], most bigint) RETURNS bigint[]
+    LANGUAGE plpgsql STABLE
+    SET jit = off
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM concurrency_limit l WHERE l.share = 'FAIR') THEN
+        RETURN run_ids;
+    END IF;
+    RETURN ARRAY(
+        WITH fair AS MATERIALIZED (
+            SELECT r.id, r.priority, r.run_at, h.turn FROM limit_holder h
+            CROSS JOIN LATERAL (SELECT * FROM task_run x WHERE x.id = h.run_id AND coalesce(x.status, '') = 'AVAILABLE' OFFSET 0) r
+            JOIN task k ON k.id = r.task_id LEFT JOIN plan p ON p.id = r.plan_id
+            WHERE h.share_id IS NOT NULL AND h.turn IS NOT NULL AND r.limit_wait IS NULL AND (queues IS NULL OR r.queue = ANY (queues)) AND r.type = ANY (types)
+              AND NOT k.paused AND p.paused IS NOT TRUE AND (databases IS NULL OR can_take(r, k, databases, commands))
+        ), known AS MATERIALIZED (
+            SELECT i.id, f.id AS fair_id, i.n, f.priority, f.run_at, f.turn
+            FROM unnest(run_ids) WITH ORDINALITY i(id, n) FULL JOIN fair f ON f.id = i.id
+        )
+        SELECT coalesce(k.id, k.fair_id) FROM known k
+        LEFT JOIN LATERAL (SELECT r.priority, r.run_at FROM task_run r WHERE k.fair_id IS NULL AND r.id = k.id OFFSET 0) r ON true
+        ORDER BY coalesce(k.priority, r.priority) DESC,
+                 CASE WHEN k.fair_id IS NULL THEN r.run_at ELSE min(k.run_at) OVER (PARTITION BY k.fair_id IS NULL, k.priority) END,
+                 k.turn, coalesce(k.id, k.fair_id) LIMIT most);
+END $$;
+COMMENT ON FUNCTION rowrun.in_turn(bigint[], text[], text[], text[], text[], bigint) IS 'Internal: AVAILABLE runs in the order of claims.';

@@ -1,0 +1,101 @@
+-- What takes places and tokens, and gives them back. Who takes holds the lock of the passes.
+
+-- Runs that have just been promoted or claimed, at t.
+CREATE OR REPLACE FUNCTION rowrun.take_limits(run_ids bigint[], t timestamptz) RETURNS void LANGUAGE plpgsql
+    SET jit = off
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+BEGIN
+    WITH held AS (
+        INSERT INTO limit_holder AS h (run_id, limit_key, paid, share_id)
+        SELECT s.id, k.limit_key, true, CASE WHEN k.limit_key = fair_key(s.limit_keys) THEN split_part(k.limit_key, ':', 1)::bigint END
+        FROM limited_of(run_ids) s CROSS JOIN LATERAL unnest(s.limit_keys) k(limit_key)
+        ON CONFLICT (run_id, limit_key) DO UPDATE SET paid = true WHERE NOT h.paid
+        RETURNING h.limit_key
+    ), paid AS (
+        SELECT h.limit_key, count(*) AS n FROM held h GROUP BY 1
+    )
+    INSERT INTO limit_bucket AS b (limit_key, tokens, counted_at)
+    SELECT p.limit_key, m.tokens - p.n, take_limits.t FROM paid p CROSS JOIN LATERAL limit_room(p.limit_key, take_limits.t) m WHERE m.rated
+    ON CONFLICT (limit_key) DO UPDATE SET tokens = excluded.tokens, counted_at = greatest(excluded.counted_at, b.counted_at);
+END $$;
+COMMENT ON FUNCTION rowrun.take_limits(bigint[], timestamptz) IS 'Internal: runs take places and tokens of their limits.';
+
+-- Keys that were not drawn at the INSERT, because the limit was made since, before runs start: their ends look at the row.
+CREATE OR REPLACE FUNCTION rowrun.redraw_limits(run_ids bigint[]) RETURNS void LANGUAGE plpgsql
+    SET jit = off
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+BEGIN
+    UPDATE task_run r SET limit_keys = s.limit_keys, prev_status = NULL
+    FROM (SELECT x.id, x.limit_keys FROM limited_of(run_ids) x) s
+    WHERE r.id = s.id AND r.limit_keys IS DISTINCT FROM s.limit_keys;
+END $$;
+COMMENT ON FUNCTION rowrun.redraw_limits(bigint[]) IS 'Internal: writes the keys of runs whose limits were made after their INSERT.';
+
+-- Runs that have ended: their places come free, each with a mark. A target that answered 429 with Retry-After holds back the
+-- limits of the run that have a rate, for all.
+CREATE OR REPLACE FUNCTION rowrun.free_limits(run_ids bigint[]) RETURNS void LANGUAGE plpgsql
+    SET jit = off
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+BEGIN
+    WITH freed AS (
+        DELETE FROM limit_holder h WHERE h.run_id = ANY (run_ids) RETURNING h.run_id, h.limit_key
+    ), held AS (
+        INSERT INTO limit_bucket AS b (limit_key, held_until)
+        SELECT f.limit_key, max(r.finished_at + make_interval(secs => least((r.result ->> 'retry_after_s')::double precision, 86400)))
+        FROM freed f JOIN task_run r ON r.id = f.run_id
+        JOIN concurrency_limit l ON l.id = split_part(f.limit_key, ':', 1)::bigint AND l.rate IS NOT NULL
+        WHERE r.type = 'HTTP' AND r.result ->> 'code' = 'HTTP_429' AND jsonb_typeof(r.result -> 'retry_after_s') = 'number'
+        GROUP BY f.limit_key ORDER BY f.limit_key
+        ON CONFLICT (limit_key) DO UPDATE SET held_until = greatest(excluded.held_until, b.held_until)
+    )
+    INSERT INTO gate_mark (kind, limit_key) SELECT DISTINCT 'LIMIT', f.limit_key FROM freed f;
+END $$;
+COMMENT ON FUNCTION rowrun.free_limits(bigint[]) IS 'Internal: places that ended runs had come free.';
+
+-- Limits that were made since the last pass: what is RUNNING counts, and of what is AVAILABLE the first 20,000. Under the lock of
+-- the passes, by a snapshot behind it, so that nothing is promoted or claimed beside it that it doesn't see.
+CREATE OR REPLACE FUNCTION rowrun.adopt_limits() RETURNS void LANGUAGE plpgsql
+    SET jit = off
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+DECLARE
+    l rowrun.concurrency_limit;
+BEGIN
+    FOR l IN SELECT * FROM concurrency_limit c WHERE NOT c.adopted ORDER BY c.id FOR NO KEY UPDATE SKIP LOCKED LOOP
+        INSERT INTO limit_holder (run_id, limit_key, paid)
+        SELECT x.id, x.limit_key, false
+        FROM (SELECT r.id, limit_key_of(l.id, l.key_path, k.payload || r.input) AS limit_key
+              FROM task_run r JOIN task k ON k.id = r.task_id
+              WHERE r.status = 'RUNNING' AND (l.type IS NULL OR r.type = l.type) AND (l.queue IS NULL OR r.queue = l.queue)
+              UNION ALL
+              SELECT a.id, limit_key_of(l.id, l.key_path, k.payload || a.input)
+              FROM (SELECT r.id, r.task_id, r.input FROM task_run r
+                    WHERE r.status = 'AVAILABLE' AND (l.type IS NULL OR r.type = l.type) AND (l.queue IS NULL OR r.queue = l.queue)
+                    LIMIT 20000) a
+              JOIN task k ON k.id = a.task_id) x
+        WHERE x.limit_key IS NOT NULL
+        ON CONFLICT DO NOTHING;
+        UPDATE concurrency_limit c SET adopted = true WHERE c.id = l.id;
+    END LOOP;
+END $$;
+COMMENT ON FUNCTION rowrun.adopt_limits() IS 'Internal: counts the runs that were there before a limit.';
+
+-- What ends by other ways than ours leaves behind, and buckets that are full again. For sweeps.
+CREATE OR REPLACE FUNCTION rowrun.tidy_limits() RETURNS void LANGUAGE plpgsql
+    SET jit = off
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+BEGIN
+    DELETE FROM limit_holder h WHERE h.ctid = ANY (ARRAY(
+        SELECT x.ctid FROM limit_holder x
+        WHERE NOT EXISTS (SELECT FROM task_run r WHERE r.id = x.run_id AND coalesce(r.status, '') IN ('AVAILABLE', 'RUNNING'))
+        LIMIT 1000 FOR UPDATE SKIP LOCKED));
+    DELETE FROM limit_bucket b WHERE b.ctid = ANY (ARRAY(
+        SELECT x.ctid FROM limit_bucket x
+        LEFT JOIN concurrency_limit l ON l.id = split_part(x.limit_key, ':', 1)::bigint
+        WHERE (x.held_until > clock_timestamp()) IS NOT TRUE
+          AND (l.rate IS NULL OR x.tokens IS NULL OR x.counted_at + l.per * (coalesce(l.burst, l.rate) - x.tokens) / l.rate < clock_timestamp())
+        LIMIT 1000 FOR UPDATE OF x SKIP LOCKED));
+    DELETE FROM limit_turn w WHERE w.ctid = ANY (ARRAY(
+        SELECT x.ctid FROM limit_turn x LEFT JOIN limit_clock c ON c.limit_id = x.limit_id
+        WHERE x.priority IS NULL AND (x.starts_at > c.virtual_time) IS NOT TRUE LIMIT 1000 FOR UPDATE OF x SKIP LOCKED));
+END $$;
+COMMENT ON FUNCTION rowrun.tidy_limits() IS 'Internal: removes what limits don''t need any more.';

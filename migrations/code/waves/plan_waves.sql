@@ -1,0 +1,92 @@
+-- Gives tasks of a plan waves: [{"name": "canary", "soak": 600, "max_failures": 0, "tasks": [7, 8]}, ...], soak in seconds. They come
+-- behind the waves that the plan has. The tasks have no run yet, nor a wave.
+CREATE OR REPLACE FUNCTION rowrun.add_waves(plan_id bigint, waves jsonb) RETURNS integer LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+DECLARE
+    last integer;
+    given integer;
+    item jsonb;
+    ids bigint[];
+BEGIN
+    PERFORM check_plan(add_waves.plan_id);
+    PERFORM FROM plan p WHERE p.id = add_waves.plan_id FOR NO KEY UPDATE;
+    last := coalesce((SELECT max(w.wave) FROM plan_wave w WHERE w.plan_id = add_waves.plan_id), 0);
+    IF jsonb_typeof(waves) IS DISTINCT FROM 'array' OR jsonb_array_length(waves) NOT BETWEEN 1 AND 100 THEN
+        RAISE EXCEPTION 'waves is an array of 1 to 100 objects' USING ERRCODE = 'RR003', HINT = '[{"name": "canary", "soak": 600, "max_failures": 0, "tasks": [7]}]';
+    END IF;
+    FOR item IN SELECT e.value FROM jsonb_array_elements(waves) e LOOP
+        last := last + 1;
+        ids := ARRAY(SELECT e.value::bigint FROM jsonb_array_elements_text(item -> 'tasks') e);
+        INSERT INTO plan_wave (plan_id, wave, name, soak, max_failures)
+        VALUES (add_waves.plan_id, last, coalesce(item ->> 'name', ''), make_interval(secs => coalesce((item ->> 'soak')::float8, 0)),
+                coalesce((item ->> 'max_failures')::integer, 0));
+        PERFORM FROM task k WHERE k.id = ANY (ids) ORDER BY k.id FOR NO KEY UPDATE;
+        UPDATE task k SET wave = last
+        WHERE k.id = ANY (ids) AND k.plan_id = add_waves.plan_id AND k.wave IS NULL
+          AND NOT EXISTS (SELECT FROM task_run r WHERE r.task_id = k.id);
+        GET DIAGNOSTICS given = ROW_COUNT;
+        IF given <> cardinality(ids) THEN
+            RAISE EXCEPTION 'a task of wave % is not of plan %, has a wave, or has run', item ->> 'name', add_waves.plan_id
+                USING ERRCODE = 'RR003', HINT = 'Give new tasks a wave before their first run.';
+        END IF;
+    END LOOP;
+    INSERT INTO gate_mark (kind, plan_id) VALUES ('PLAN', add_waves.plan_id);
+    PERFORM notify_look();
+    RETURN last;
+END $$;
+COMMENT ON FUNCTION rowrun.add_waves(bigint, jsonb) IS 'Gives new tasks of a plan waves, behind those that it has; the last wave.';
+
+-- What a person does with the waves of a plan. RESUME: runs for the tasks of the open wave that have failed or are CANCELED. ROLL_ON: the
+-- next wave is opened now, whatever became of this one. GIVE_UP: all that is unfinished is canceled. Returns the runs made or
+-- canceled, or the wave opened.
+CREATE OR REPLACE FUNCTION rowrun.move_waves(plan_id bigint, act text, reason text DEFAULT NULL) RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+DECLARE
+    open_now integer;
+    coming integer;
+    ids bigint[];
+BEGIN
+    PERFORM check_plan(move_waves.plan_id);
+    PERFORM FROM plan p WHERE p.id = move_waves.plan_id FOR NO KEY UPDATE;
+    PERFORM FROM plan_wave w WHERE w.plan_id = move_waves.plan_id ORDER BY w.wave FOR UPDATE;
+    SELECT max(w.wave) FILTER (WHERE w.opened_at IS NOT NULL), min(w.wave) FILTER (WHERE w.opened_at IS NULL) INTO open_now, coming
+    FROM plan_wave w WHERE w.plan_id = move_waves.plan_id;
+    IF num_nonnulls(open_now, coming) = 0 THEN
+        RAISE EXCEPTION 'plan % has no waves', move_waves.plan_id USING ERRCODE = 'RR004', HINT = 'rowrun plan apply DIR --to ... --wave 1 --wave 10%';
+    END IF;
+    CASE act
+    WHEN 'RESUME' THEN
+        ids := ARRAY(SELECT k.id FROM task k
+                     WHERE k.plan_id = move_waves.plan_id AND k.wave = open_now AND k.outcome IN ('FAILED', 'CANCELED') AND NOT k.skipped ORDER BY k.id);
+        INSERT INTO gate_mark (kind, plan_id) VALUES ('PLAN', move_waves.plan_id);
+        PERFORM notify_look();
+        RETURN (SELECT count(*) FROM run_tasks(ids));
+    WHEN 'ROLL_ON' THEN
+        IF coming IS NULL THEN
+            RAISE EXCEPTION 'the last wave of plan % is open', move_waves.plan_id USING ERRCODE = 'RR004', HINT = 'Nothing waits for it.';
+        END IF;
+        UPDATE plan_wave w SET accepted_at = clock_timestamp(), stopped_at = NULL WHERE w.plan_id = move_waves.plan_id AND w.wave = open_now;
+        PERFORM open_wave(move_waves.plan_id, coming, clock_timestamp());
+        RETURN coming;
+    WHEN 'GIVE_UP' THEN
+        RETURN cancel_plan(move_waves.plan_id, coalesce(reason, 'the plan was given up'));
+    ELSE
+        RAISE EXCEPTION 'a plan''s waves are not moved by %', act USING ERRCODE = 'RR003', HINT = 'RESUME, ROLL_ON or GIVE_UP.';
+    END CASE;
+END $$;
+COMMENT ON FUNCTION rowrun.move_waves(bigint, text, text) IS 'RESUME, ROLL_ON or GIVE_UP: what a person does with the waves of a plan.';
+
+-- How the waves of plans stand.
+CREATE OR REPLACE VIEW rowrun.plan_wave_status WITH (security_invoker = true) AS
+SELECT w.plan_id, w.wave, w.name,
+       CASE WHEN w.opened_at IS NULL THEN 'WAITING' WHEN n.closed IS NULL AND x.over THEN 'DONE' WHEN w.stopped_at IS NOT NULL AND n.closed THEN 'STOPPED'
+            WHEN n.closed AND w.done_at IS NOT NULL THEN 'SOAKING' WHEN NOT x.over THEN 'RUNNING' ELSE 'DONE' END AS status,
+       x.tasks, x.done, x.failed, w.soak, w.max_failures, w.opened_at, w.done_at, w.opens_at, w.stopped_at, w.accepted_at
+FROM rowrun.plan_wave w
+LEFT JOIN LATERAL (SELECT m.opened_at IS NULL AS closed FROM rowrun.plan_wave m
+                   WHERE m.plan_id = w.plan_id AND m.wave > w.wave ORDER BY m.wave LIMIT 1) n ON true
+CROSS JOIN LATERAL (
+    SELECT count(*) AS tasks, count(*) FILTER (WHERE k.skipped OR k.outcome = 'DONE') AS done, rowrun.failures_of_wave(w.plan_id, w.wave) AS failed,
+           NOT rowrun.is_wave_under_way(w.plan_id, w.wave) AS over
+    FROM rowrun.task k WHERE k.plan_id = w.plan_id AND k.wave = w.wave) x;
+COMMENT ON VIEW rowrun.plan_wave_status IS 'The waves of plans: WAITING, RUNNING, SOAKING, STOPPED or DONE, and how many of their tasks are.';

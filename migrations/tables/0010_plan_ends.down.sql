@@ -1,0 +1,1 @@
+ALTER TABLE rowrun.plan DROP COLUMN on_finish_task;

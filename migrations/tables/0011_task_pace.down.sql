@@ -1,0 +1,2 @@
+ALTER TABLE rowrun.task DROP COLUMN aging;
+ALTER TABLE rowrun.task DROP COLUMN spread;

@@ -1,0 +1,1 @@
+ALTER TABLE rowrun.replica_heartbeat DROP COLUMN set_aside;

@@ -1,0 +1,2 @@
+DROP INDEX rowrun.task_wave;
+ALTER TABLE rowrun.task DROP COLUMN wave;

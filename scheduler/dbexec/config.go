@@ -1,0 +1,128 @@
+package dbexec
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/rs/zerolog"
+)
+
+// Target is a database that tasks name in database_id.
+type Target struct {
+	// Engine is required: MySQL, MariaDB or SQLite.
+	Engine Engine
+	// URL is required: mysql://user:password@host:3306/database, mariadb://… or sqlite:/path/to/file.
+	URL string
+	// LockTimeout is how long a statement may wait for a lock. 0: as the server has it; 5 s on SQLite.
+	LockTimeout time.Duration
+	// StatementTimeout is how long one statement may take. 0: any time.
+	StatementTimeout time.Duration
+}
+
+// Config is what New needs.
+type Config struct {
+	// Targets by the names that tasks use in database_id. May be empty.
+	Targets map[string]Target
+	// Deployment is required: the uuid of the deployment, which keeps the ledger rows of two deployments with one target apart.
+	Deployment string
+	// Unreachable, where not nil, is told that a run could not connect to a target.
+	Unreachable func(name string, err error)
+	// Log gets what a person who runs the sidecar should know. Default: nothing is logged.
+	Log zerolog.Logger
+}
+
+// target is a Target that was found to be valid.
+type target struct {
+	name             string
+	engine           engine
+	lockTimeout      time.Duration
+	statementTimeout time.Duration
+	unreachable      func(name string, err error) // may be nil
+}
+
+// Executor executes SQL tasks. It holds no connection between runs.
+type Executor struct {
+	targets     atomic.Pointer[map[string]*target]
+	deployment  atomic.Pointer[string]
+	unreachable func(name string, err error)
+	log         zerolog.Logger
+}
+
+// New returns the executor for SQL tasks; its Migrate returns the one for DATABASE_MIGRATE. It connects to nothing. An error names
+// the target but never its URL.
+func New(c Config) (*Executor, error) {
+	x := &Executor{unreachable: c.Unreachable, log: c.Log}
+	if err := x.SetDeployment(c.Deployment); err != nil {
+		return nil, err
+	}
+	return x, x.SetTargets(c.Targets)
+}
+
+// SetTargets gives the executor other targets, for runs that begin after it. Where one is refused nothing changes; the error names it
+// but never its URL.
+func (x *Executor) SetTargets(targets map[string]Target) error {
+	all := make(map[string]*target, len(targets))
+	for name, t := range targets {
+		if name == "" {
+			return errors.New("dbexec: a target database has no name")
+		}
+		known, err := newTarget(name, t)
+		if err != nil {
+			return fmt.Errorf("dbexec: database %q: %w", name, err)
+		}
+		known.unreachable = x.unreachable
+		all[name] = known
+	}
+	x.targets.Store(&all)
+	return nil
+}
+
+func newTarget(name string, t Target) (*target, error) {
+	switch {
+	case t.URL == "":
+		return nil, errors.New("it has no url")
+	case t.LockTimeout < 0:
+		return nil, errors.New("lock_timeout is negative")
+	case t.StatementTimeout < 0:
+		return nil, errors.New("statement_timeout is negative")
+	}
+	known := &target{name: name, lockTimeout: t.LockTimeout, statementTimeout: t.StatementTimeout}
+	var err error
+	switch t.Engine {
+	case MySQL, MariaDB:
+		known.engine, err = newMySQL(t.Engine, t.URL)
+	case SQLite:
+		known.engine, err = newSQLite(t.URL)
+	default:
+		err = fmt.Errorf("engine %q is not one of this executor's", t.Engine)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return known, nil
+}
+
+// CheckURL looks whether a URL is one that its engine understands. Its error never shows the URL.
+func CheckURL(e Engine, address string) error {
+	_, err := newTarget("", Target{Engine: e, URL: address})
+	return err
+}
+
+// SetDeployment gives the executor another deployment's uuid, for runs that begin after it: scheduler.Config.Identified
+// tells it. Anything but a uuid is an error.
+func (x *Executor) SetDeployment(deployment string) error {
+	id, err := uuid.Parse(deployment)
+	if err != nil {
+		return errors.New("dbexec: a deployment must be a uuid")
+	}
+	x.deployment.Store(new(id.String()))
+	return nil
+}
+
+// Databases returns the names of the targets, sorted.
+func (x *Executor) Databases() []string { return slices.Sorted(maps.Keys(*x.targets.Load())) }

@@ -1,0 +1,49 @@
+package dbexec
+
+import (
+	"context"
+	"errors"
+	"net"
+)
+
+// Facts are what can be said of a target.
+type Facts struct {
+	Engine  Engine
+	Version string
+	Login   string   // who the server says this is; the file of SQLite
+	Notes   []string // worth knowing
+	Doubts  []string // will hurt
+}
+
+// Look connects to a target and says what is there. Its error is in words, without the URL.
+func Look(ctx context.Context, t Target) (Facts, error) {
+	known, err := newTarget("target", t)
+	if err != nil {
+		return Facts{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, connectLimit)
+	defer cancel()
+	s, err := known.engine.connect(ctx, known, "rowrun doctor")
+	if err != nil {
+		return Facts{}, inWords(known.engine, err)
+	}
+	defer s.close(ctx)
+	facts, err := known.engine.look(ctx, s)
+	if err != nil {
+		return Facts{}, inWords(known.engine, err)
+	}
+	return facts, nil
+}
+
+func inWords(e engine, err error) error {
+	if r := e.read(err); r != nil {
+		return errors.New(r.text)
+	}
+	if network, ok := errors.AsType[*net.OpError](err); ok {
+		return errors.New(network.Err.Error())
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return errors.New("no answer within " + connectLimit.String())
+	}
+	return err
+}

@@ -1,0 +1,80 @@
+package dbexec_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/rowrun/rowrun/scheduler"
+)
+
+func TestSidecarKilledInATransactionOfMariaDB(t *testing.T) {
+	t.Parallel()
+	target, db := newDatabase(t)
+	execute(t, db, "CREATE TABLE t (n int)")
+	// It computes for hours, and doesn't look whether its client is there, as few statements do.
+	const text = "INSERT INTO t VALUES (1); SELECT COUNT(*) AS 'killed in a transaction' FROM seq_1_to_1000000 a, seq_1_to_1000000 b WHERE a.seq + b.seq < 0; INSERT INTO t VALUES (2)"
+	kill := sidecar(t, target, text)
+	eventually(t, "the statement is executed", func() bool { return executing(t, db, "killed in a transaction") })
+	kill()
+	require.True(t, executing(t, db, "killed in a transaction"), "the server goes on")
+
+	r := retry(t, text, "")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		_, err := executor(t, target).Migrate().Execute(ctx, r.Run)
+		done <- err
+	}()
+	// Its own statement is executed once the other one is gone, whose transaction held the row.
+	eventually(t, "the session left behind is ended", func() bool { return len(r.of("statement")) == 1 })
+	require.Contains(t, r.of("notice")[0]["message"], "of an earlier attempt is still there, and is ended")
+	eventually(t, "its own statement alone is executed", func() bool {
+		return value[int](t, db, "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE '%killed in a transaction%' AND ID <> CONNECTION_ID()") == 1
+	})
+	cancel(scheduler.ErrCanceled)
+	require.Contains(t, failure(t, <-done).Detail, scheduler.ErrCanceled.Error())
+	require.Equal(t, 0, value[int](t, db, "SELECT COUNT(*) FROM t"))
+}
+
+func TestSidecarKilledInDDLOfMariaDB(t *testing.T) {
+	t.Parallel()
+	target, db := newDatabase(t)
+	const text = "CREATE TABLE a (n int); CREATE TABLE b AS SELECT BENCHMARK(30000000, MD5('killed in DDL')) AS n; INSERT INTO a VALUES (1)"
+	kill := sidecar(t, target, text)
+	eventually(t, "the statement is executed", func() bool { return executing(t, db, "killed in DDL") })
+	kill()
+	require.True(t, executing(t, db, "killed in DDL"), "the server goes on")
+	require.Equal(t, []string{"3 1.10 STARTED 7 1 2"}, ledger(t, db))
+
+	r := retry(t, text, "")
+	output, err := migrate(t, target, r)
+	require.NoError(t, err)
+	require.Equal(t, map[string]any{"ledger": "APPLIED", "statements": 2.0, "applied_before": 1.0, "rows_affected": 1.0}, output)
+	require.Contains(t, r.of("notice")[0]["message"], "of an earlier attempt still executes")
+	require.Contains(t, r.of("statement")[0]["recognized"], "ERROR 1050", "what took effect is not executed again")
+	require.Equal(t, []string{"3 1.10 DONE 8 3 0"}, ledger(t, db))
+	require.Equal(t, 1, value[int](t, db, "SELECT COUNT(*) FROM b"))
+}
+
+func TestCancelOfWhoWaitsForAKilledSidecarEndsItsStatement(t *testing.T) {
+	t.Parallel()
+	target, db := newDatabase(t)
+	const text = "CREATE TABLE b AS SELECT COUNT(*) AS 'killed and canceled' FROM seq_1_to_1000000 a, seq_1_to_1000000 b WHERE a.seq + b.seq < 0"
+	kill := sidecar(t, target, text)
+	eventually(t, "the statement is executed", func() bool { return executing(t, db, "killed and canceled") })
+	kill()
+	r := retry(t, text, "")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		_, err := executor(t, target).Migrate().Execute(ctx, r.Run)
+		done <- err
+	}()
+	eventually(t, "it waits", func() bool { return len(r.of("notice")) == 1 })
+	cancel(scheduler.ErrCanceled)
+	require.Contains(t, failure(t, <-done).Detail, "of an earlier attempt")
+	eventually(t, "the statement is ended", func() bool { return !executing(t, db, "killed and canceled") })
+	require.Equal(t, 0, value[int](t, db, "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'b'"))
+}

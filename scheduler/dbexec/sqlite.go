@@ -1,0 +1,286 @@
+package dbexec
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"iter"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+const (
+	// sqliteForm is what is accepted, in words.
+	sqliteForm = "sqlite:/absolute/path/to/file.db?foreign_keys=on"
+	// sqliteBusy is how long a lock is waited for where the target doesn't say.
+	sqliteBusy = 5 * time.Second
+	// maxSQLiteValue bounds a value: SQLite computes in the sidecar's memory.
+	maxSQLiteValue = 64 << 20
+)
+
+// sqliteEngine is a file of SQLite's.
+type sqliteEngine struct {
+	path        string
+	mode        string // rw, rwc, ro
+	foreignKeys bool
+}
+
+func newSQLite(address string) (*sqliteEngine, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.User != nil || u.Fragment != "" {
+		return nil, errors.New("url is not one of a SQLite database; accepted: " + sqliteForm)
+	}
+	given, err := options(u, "mode", "foreign_keys")
+	if err != nil {
+		return nil, err
+	}
+	e := &sqliteEngine{mode: given["mode"]}
+	if e.path, err = pathOf(u, e.mode); err != nil {
+		return nil, err
+	}
+	switch e.mode {
+	case "":
+		e.mode = "rw"
+	case "rw", "rwc", "ro":
+	default:
+		return nil, fmt.Errorf("the url's mode %q is not accepted; accepted: rw (the file is there), rwc (it is made), ro", cut(e.mode, 50))
+	}
+	switch given["foreign_keys"] {
+	case "on", "1", "true":
+		e.foreignKeys = true
+	case "", "off", "0", "false":
+	default:
+		return nil, fmt.Errorf("the url's foreign_keys %q is not accepted; accepted: on, off", cut(given["foreign_keys"], 50))
+	}
+	return e, nil
+}
+
+// pathOf is the file that a URL leads to.
+func pathOf(u *url.URL, mode string) (string, error) {
+	path := u.Path
+	if u.Opaque != "" {
+		var err error
+		if path, err = url.PathUnescape(u.Opaque); err != nil {
+			return "", errors.New("url is not one of a SQLite database; accepted: " + sqliteForm)
+		}
+	}
+	if len(path) > 2 && path[0] == '/' && path[2] == ':' {
+		path = path[1:] // /C:/…
+	}
+	switch {
+	case u.Host != "" && u.Host != "localhost":
+		return "", errors.New("url names a host, and a SQLite database is a file of this machine; accepted: " + sqliteForm)
+	case path == ":memory:" || mode == "memory":
+		return "", errors.New("url is a database in memory, of which nothing would be left after a run; accepted: " + sqliteForm)
+	case !filepath.IsAbs(path) || strings.HasSuffix(path, "/"):
+		return "", errors.New("url has no absolute path of a file; accepted: " + sqliteForm)
+	case strings.ContainsRune(path, 0):
+		return "", errors.New("url has a NUL character")
+	}
+	return path, nil
+}
+
+func (e *sqliteEngine) kind() Engine { return SQLite }
+
+func (e *sqliteEngine) tokens(text string) iter.Seq2[token, error] { return sqliteTokens(text) }
+
+func (e *sqliteEngine) split(text string) ([]statement, error) {
+	out, err := splitSQLite(text)
+	for i := range out {
+		out[i].nature = sqliteNature(&out[i])
+	}
+	return out, err
+}
+
+func (e *sqliteEngine) connect(ctx context.Context, t *target, label string) (*session, error) {
+	if _, err := os.Stat(e.path); err != nil && e.mode != "rwc" {
+		return nil, fmt.Errorf("its file can't be used: %w; with ?mode=rwc it would be made", err)
+	}
+	name := url.URL{Scheme: "file", Path: filepath.ToSlash(e.path)}
+	if !strings.HasPrefix(name.Path, "/") {
+		name.Path = "/" + name.Path
+	}
+	name.RawQuery = url.Values{"mode": {e.mode}, "_defensive": {"1"}}.Encode()
+	connector, err := sqlite.NewConnector(name.String())
+	if err != nil {
+		return nil, err
+	}
+	s := &session{engine: e, target: t, label: label, vacuums: new(bool)}
+	s.db = sql.OpenDB(connector)
+	if s.conn, err = locked(ctx, s.db); err != nil {
+		return nil, err
+	}
+	if err := e.prepare(ctx, s); err != nil {
+		s.close(ctx)
+		return nil, err
+	}
+	return s, nil
+}
+
+// prepare keeps a text to this one file and to a bounded part of the sidecar's memory, and reads the file, so that one that is none
+// of SQLite's is found.
+func (e *sqliteEngine) prepare(ctx context.Context, s *session) error {
+	busy := s.target.lockTimeout
+	if busy == 0 {
+		busy = sqliteBusy
+	}
+	keys := "OFF"
+	if e.foreignKeys {
+		keys = "ON"
+	}
+	for _, text := range []string{
+		"PRAGMA busy_timeout = " + strconv.FormatInt(max(busy.Milliseconds(), 1), 10),
+		"PRAGMA trusted_schema = OFF",
+		"PRAGMA foreign_keys = " + keys,
+		"SELECT count(*) FROM sqlite_schema",
+	} {
+		if _, err := s.conn.ExecContext(ctx, text); err != nil {
+			return err
+		}
+	}
+	if _, err := sqlite.Limit(s.conn, sqlite3.SQLITE_LIMIT_LENGTH, maxSQLiteValue); err != nil {
+		return err
+	}
+	return s.conn.Raw(func(conn any) error {
+		guarded, ok := conn.(interface {
+			RegisterAuthorizer(sqlite.AuthorizerFn) error
+		})
+		if !ok {
+			return errors.New("the driver has no authorizer")
+		}
+		return guarded.RegisterAuthorizer(func(action sqlite.AuthorizerActionCode, name, _, _, _ string) sqlite.AuthorizerReturnCode {
+			switch {
+			case action == sqlite.AuthAttach && !*s.vacuums, action == sqlite.AuthDetach && !*s.vacuums:
+				return sqlite.AuthorizerDeny
+			case action == sqlite.AuthPragma && (strings.EqualFold(name, "temp_store_directory") || strings.EqualFold(name, "data_store_directory")):
+				return sqlite.AuthorizerDeny
+			case action == sqlite.AuthFunction && strings.EqualFold(name, "load_extension"):
+				return sqlite.AuthorizerDeny
+			}
+			return sqlite.AuthorizerOK
+		})
+	})
+}
+
+func (e *sqliteEngine) limit(context.Context, *session) error { return nil }
+
+// alone has nothing to do: a process that was killed holds no lock of a file, and what it had begun is undone by who opens it next.
+func (e *sqliteEngine) alone(context.Context, *session, string, bool, func(string)) error { return nil }
+
+// begin takes the lock for writing at once: taken later, it might be refused in the middle.
+func (e *sqliteEngine) begin(ctx context.Context, s *session) error {
+	text := "BEGIN IMMEDIATE"
+	if e.mode == "ro" {
+		text = "BEGIN"
+	}
+	_, err := s.do(ctx, text)
+	return err
+}
+
+// open is true: what ends a transaction here is a word that is seen, or an error.
+func (e *sqliteEngine) open(context.Context, *session) (bool, error) { return true, nil }
+
+// stop does nothing: the end of the statement's context interrupts it.
+func (e *sqliteEngine) stop(context.Context, *session, <-chan struct{}) error { return nil }
+
+func (e *sqliteEngine) gone(context.Context, *session) error { return nil }
+
+func (e *sqliteEngine) notices(context.Context, *session) []noticeRow { return nil }
+
+func (e *sqliteEngine) sent(s *session, text string) string {
+	first := ""
+	for t, err := range sqliteTokens(text) {
+		if err != nil || t.kind == kindWord {
+			first = text[t.start:t.end]
+			break
+		}
+	}
+	*s.vacuums = strings.EqualFold(first, "VACUUM")
+	return text
+}
+
+// read returns what SQLite said.
+func (e *sqliteEngine) read(err error) *refusal {
+	said, ok := errors.AsType[*sqlite.Error](err)
+	if !ok {
+		return nil
+	}
+	first, _, _ := strings.Cut(said.Error(), "\n")
+	r := &refusal{code: "ERROR", number: said.Code(), message: said.Error(), text: cut(first, maxMessage)}
+	name := codeName(said.Code())
+	if !strings.Contains(r.text, name) {
+		r.text = fmt.Sprintf("%s (%s, %d)", r.text, name, said.Code())
+	}
+	switch said.Code() & 0xff {
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_INTERRUPT,
+		sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_CONSTRAINT:
+	default:
+		r.permanent = true
+	}
+	return r
+}
+
+// codeName is the name of an error's code.
+func codeName(code int) string {
+	for _, code := range []int{code, code & 0xff} {
+		text := sqlite.ErrorCodeString[code]
+		if i, j := strings.LastIndexByte(text, '('), strings.LastIndexByte(text, ')'); i >= 0 && j > i {
+			return text[i+1 : j]
+		}
+	}
+	return "SQLITE_ERROR"
+}
+
+func (e *sqliteEngine) ledger(*target) *ledgerText {
+	l := ledgerOf("main."+ledgerName, "strftime('%Y-%m-%d %H:%M:%f', 'now')", "")
+	l.exists = "SELECT type FROM main.sqlite_schema WHERE name = '" + ledgerName + "'"
+	l.create = []string{`CREATE TABLE IF NOT EXISTS main.` + ledgerName + ` (
+    deployment     text NOT NULL,
+    task_id        integer NOT NULL,
+    version        text NOT NULL,
+    sha256         text NOT NULL,
+    status         text NOT NULL,
+    run_id         integer NOT NULL,
+    applied        integer NOT NULL,
+    applied_sha256 text NOT NULL,
+    begun          integer,
+    started_at     text NOT NULL,
+    finished_at    text,
+    PRIMARY KEY (deployment, task_id, version)
+)`}
+	l.doubt = "SELECT CASE type WHEN 'table' THEN '' ELSE 'it is no table' END FROM main.sqlite_schema WHERE name = '" + ledgerName + "'"
+	return l
+}
+
+func (e *sqliteEngine) look(ctx context.Context, s *session) (Facts, error) {
+	f := Facts{Engine: SQLite, Login: e.path}
+	var err error
+	if f.Version, err = s.value(ctx, "SELECT sqlite_version()"); err != nil {
+		return f, err
+	}
+	mode, err := s.value(ctx, "PRAGMA journal_mode")
+	if err != nil {
+		return f, err
+	}
+	f.Notes = append(f.Notes, "its journal_mode is "+mode)
+	if e.mode == "ro" {
+		f.Notes = append(f.Notes, "its url says that it is only read")
+		return f, nil
+	}
+	// Taken and given back: the file, and its directory for the journal, can be written.
+	_, wrong := s.conn.ExecContext(ctx, "BEGIN IMMEDIATE")
+	if wrong != nil {
+		f.Doubts = append(f.Doubts, "it can't be written: "+inWords(e, wrong).Error())
+	} else {
+		_, err = s.conn.ExecContext(ctx, "ROLLBACK")
+	}
+	return f, err
+}

@@ -1,0 +1,216 @@
+package dbexec_test
+
+import (
+	"context"
+	"database/sql"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	_ "modernc.org/sqlite"
+
+	"github.com/rowrun/rowrun/scheduler"
+	"github.com/rowrun/rowrun/scheduler/dbexec"
+)
+
+// newFile returns a database of the test's own.
+func newFile(t testing.TB, options string) (dbexec.Target, *sql.DB) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "a file.db")
+	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(10000)")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	execute(t, db, "PRAGMA journal_mode = WAL")
+	return dbexec.Target{Engine: dbexec.SQLite, URL: "sqlite:" + path + options}, db
+}
+
+func TestSQLiteAppliesAVersionOnce(t *testing.T) {
+	t.Parallel()
+	target, db := newFile(t, "")
+	const text = `CREATE TABLE t (n integer); -- ;
+		CREATE TRIGGER tr AFTER INSERT ON t BEGIN SELECT CASE new.n WHEN 1 THEN 2 END; UPDATE t SET n = n + 1; END;
+		INSERT INTO t VALUES (1); ALTER TABLE t ADD COLUMN m`
+	output, err := migrate(t, target, newRun(t, text, ""))
+	require.NoError(t, err)
+	require.Equal(t, map[string]any{"ledger": "APPLIED", "statements": 4.0, "rows_affected": 1.0}, output)
+	require.Equal(t, 2, value[int](t, db, "SELECT n FROM t"))
+	output, err = migrate(t, target, retry(t, text, "true"))
+	require.NoError(t, err)
+	require.Equal(t, "ALREADY_APPLIED", output["code"])
+	_, err = migrate(t, target, retry(t, text+";", ""))
+	require.Equal(t, scheduler.CodeBadInput, failure(t, err).Code)
+}
+
+func TestSQLiteTransactionTakesEffectAsAWhole(t *testing.T) {
+	t.Parallel()
+	target, db := newFile(t, "")
+	_, err := migrate(t, target, newRun(t, "CREATE TABLE t (n integer);\n  INSERT INTO missing VALUES (1)", ""))
+	f := failure(t, err)
+	require.Equal(t, scheduler.CodeError, f.Code)
+	require.False(t, f.Retryable)
+	require.Contains(t, f.Detail, "statement 2 of 2 (line 2, character 3): ")
+	require.Contains(t, f.Detail, "no such table: missing")
+	require.Contains(t, f.Detail, "SQLITE_ERROR")
+	require.Equal(t, 0, value[int](t, db, "SELECT count(*) FROM sqlite_schema WHERE name = 't'"))
+	require.Equal(t, 0, value[int](t, db, "SELECT count(*) FROM rowrun_migration_ledger"))
+}
+
+func TestSQLiteStatementByStatement(t *testing.T) {
+	t.Parallel()
+	target, db := newFile(t, "")
+	const head = "PRAGMA foreign_keys = OFF; CREATE TABLE t (n integer); VACUUM; BEGIN; INSERT INTO t VALUES (1); COMMIT; "
+	_, err := migrate(t, target, newRun(t, head+"INSERT INTO missing VALUES (1)", ""))
+	require.Contains(t, failure(t, err).Detail, "statement 7 of 7")
+	require.Equal(t, []string{"3 1.10 STARTED 7 6 0"}, ledger(t, db))
+	output, err := migrate(t, target, retry(t, head+"INSERT INTO t VALUES (2)", ""))
+	require.NoError(t, err)
+	require.InDelta(t, 6, output["applied_before"], 0)
+	require.Equal(t, 2, value[int](t, db, "SELECT count(*) FROM t"))
+
+	_, err = migrate(t, target, newRun(t, "VACUUM", "true"))
+	require.Contains(t, failure(t, err).Detail, "is VACUUM, which on SQLite can't be part of a transaction")
+}
+
+func TestSQLiteKeepsToItsFile(t *testing.T) {
+	t.Parallel()
+	target, _ := newFile(t, "")
+	for _, c := range []struct{ text, says string }{
+		{"ATTACH '/tmp/x' AS y", "ATTACH reaches other files"},
+		{"/* */ attach '/tmp/x' as y", "ATTACH reaches other files"},
+		{"VACUUM INTO '/tmp/x'", "VACUUM INTO writes another file"},
+		{"PRAGMA temp_store_directory = '/tmp'", "sets a directory for the whole sidecar"},
+		{"PRAGMA writable_schema = ON", "is the sidecar's to set"},
+		{`PRAGMA "writable_schema" = ON`, "whose name is quoted"},
+		{"SELECT load_extension('x')", "not authorized"},
+		{".read x", "a command of SQLite's shell"},
+		{"LISTEN x", "LISTEN is PostgreSQL's, and SQLite doesn't have it"},
+		{"TRUNCATE t", "SQLite has no TRUNCATE"},
+		{"SELECT 'x", "a string that does not end begins"},
+	} {
+		for _, transaction := range []string{"", "false"} {
+			_, err := perform(t.Context(), t, target, newRun(t, c.text, transaction))
+			require.Contains(t, failure(t, err).Detail, c.says, c.text)
+			require.False(t, failure(t, err).Retryable)
+		}
+	}
+}
+
+func TestSQLiteWaitsForALock(t *testing.T) {
+	t.Parallel()
+	target, db := newFile(t, "")
+	execute(t, db, "CREATE TABLE t (n integer)")
+	other, err := db.Conn(t.Context())
+	require.NoError(t, err)
+	defer func() { require.NoError(t, other.Close()) }()
+	_, err = other.ExecContext(t.Context(), "BEGIN IMMEDIATE")
+	require.NoError(t, err)
+	brief := target
+	brief.LockTimeout = 50 * time.Millisecond
+	for _, transaction := range []string{"true", "false"} {
+		_, err = perform(t.Context(), t, brief, newRun(t, "INSERT INTO t VALUES (1)", transaction))
+		f := failure(t, err)
+		require.True(t, f.Retryable)
+		require.Contains(t, f.Detail, "SQLITE_BUSY")
+	}
+	// Whoever waits longer is canceled at once.
+	long := target
+	long.LockTimeout = time.Hour
+	ctx, cancel := context.WithCancelCause(t.Context())
+	stop := time.AfterFunc(100*time.Millisecond, func() { cancel(scheduler.ErrCanceled) })
+	defer stop.Stop()
+	_, err = perform(ctx, t, long, newRun(t, "INSERT INTO t VALUES (1)", ""))
+	require.Contains(t, failure(t, err).Detail, scheduler.ErrCanceled.Error())
+	// And gets the lock when it is given back.
+	done := make(chan error, 1)
+	go func() {
+		_, err := perform(t.Context(), t, long, newRun(t, "INSERT INTO t VALUES (1)", ""))
+		done <- err
+	}()
+	_, err = other.ExecContext(t.Context(), "COMMIT")
+	require.NoError(t, err)
+	require.NoError(t, <-done)
+}
+
+const endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"
+
+func TestSQLiteCancelAndTimeoutEndTheStatement(t *testing.T) {
+	t.Parallel()
+	target, db := newFile(t, "")
+	execute(t, db, "CREATE TABLE t (n integer)")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	r := newRun(t, "INSERT INTO t VALUES (1); "+endless, "")
+	done := make(chan error, 1)
+	go func() {
+		_, err := executor(t, target).Execute(ctx, r.Run)
+		done <- err
+	}()
+	eventually(t, "the first statement is executed", func() bool { return len(r.of("statement")) == 1 })
+	cancel(scheduler.ErrDrained)
+	require.Contains(t, failure(t, <-done).Detail, scheduler.ErrDrained.Error())
+	require.Equal(t, 0, value[int](t, db, "SELECT count(*) FROM t"))
+
+	target.StatementTimeout = 100 * time.Millisecond
+	_, err := perform(t.Context(), t, target, newRun(t, endless, ""))
+	f := failure(t, err)
+	require.Equal(t, "70100", f.Code)
+	require.Contains(t, f.Detail, "statement_timeout of 100ms is over")
+}
+
+func TestSidecarKilledInATransactionOfSQLite(t *testing.T) {
+	t.Parallel()
+	target, db := newFile(t, "")
+	const text = "CREATE TABLE t (n integer); INSERT INTO t VALUES (1); "
+	kill := sidecar(t, target, text+endless)
+	// It holds the lock for writing.
+	eventually(t, "it writes", func() bool {
+		conn, err := db.Conn(t.Context())
+		require.NoError(t, err)
+		defer func() { _ = conn.Close() }()
+		_, err = conn.ExecContext(t.Context(), "PRAGMA busy_timeout = 0")
+		require.NoError(t, err)
+		if _, err = conn.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
+			return true
+		}
+		_, err = conn.ExecContext(t.Context(), "ROLLBACK")
+		require.NoError(t, err)
+		return false
+	})
+	kill()
+	output, err := migrate(t, target, retry(t, text, ""))
+	require.NoError(t, err)
+	require.Equal(t, "APPLIED", output["ledger"])
+	require.Equal(t, 1, value[int](t, db, "SELECT count(*) FROM t"))
+}
+
+func TestSQLiteForeignKeysAreTheURLs(t *testing.T) {
+	t.Parallel()
+	for options, refused := range map[string]bool{"": false, "?foreign_keys=off": false, "?foreign_keys=on": true} {
+		target, db := newFile(t, options)
+		execute(t, db, "CREATE TABLE p (id integer PRIMARY KEY)")
+		execute(t, db, "CREATE TABLE c (p integer REFERENCES p)")
+		_, err := perform(t.Context(), t, target, newRun(t, "INSERT INTO c VALUES (1)", ""))
+		if !refused {
+			require.NoError(t, err)
+			continue
+		}
+		require.Contains(t, failure(t, err).Detail, "FOREIGN KEY constraint failed (787)")
+	}
+}
+
+func TestSQLiteFileThatIsNotThere(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "new.db")
+	_, err := perform(t.Context(), t, dbexec.Target{Engine: dbexec.SQLite, URL: "sqlite:" + path}, newRun(t, "SELECT 1", ""))
+	require.Contains(t, failure(t, err).Detail, "with ?mode=rwc it would be made")
+	_, err = perform(t.Context(), t, dbexec.Target{Engine: dbexec.SQLite, URL: "file:" + path + "?mode=rwc"}, newRun(t, "CREATE TABLE t (n)", ""))
+	require.NoError(t, err)
+	_, err = perform(t.Context(), t, dbexec.Target{Engine: dbexec.SQLite, URL: "sqlite:" + path + "?mode=ro"}, newRun(t, "SELECT * FROM t", ""))
+	require.NoError(t, err)
+	_, err = perform(t.Context(), t, dbexec.Target{Engine: dbexec.SQLite, URL: "sqlite:" + path + "?mode=ro"}, newRun(t, "CREATE TABLE u (n)", ""))
+	require.Contains(t, failure(t, err).Detail, "SQLITE_READONLY")
+	facts, err := dbexec.Look(t.Context(), dbexec.Target{Engine: dbexec.SQLite, URL: "sqlite:" + path})
+	require.NoError(t, err)
+	require.Equal(t, path, facts.Login)
+	require.Empty(t, facts.Doubts)
+}

@@ -1,0 +1,97 @@
+package scheduler
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/rowrun/rowrun/store"
+)
+
+func TestWhatAReplicaDoesAboutAnOutage(t *testing.T) {
+	t.Parallel()
+	const lease = time.Minute
+	for _, c := range []struct {
+		name string
+		seen store.Outage
+		want answer
+	}{
+		{"no replica ever was", store.Outage{Silent: -time.Second}, goOn},
+		{"no replica ever was, and runs wait", store.Outage{Silent: -time.Second, Backlog: 9}, goOn},
+		{"a restart", store.Outage{Silent: 5 * time.Second}, goOn},
+		{"a restart, and runs wait", store.Outage{Silent: lease, Backlog: 9}, goOn},
+		{"an outage", store.Outage{Silent: lease + time.Millisecond, Backlog: 1}, beginRecovery},
+		{"an outage, and nothing waits", store.Outage{Silent: time.Hour}, tellOutage},
+		{"another replica lives", store.Outage{Live: true, Silent: time.Second, Backlog: 9}, goOn},
+		{"another lives by a longer lease", store.Outage{Live: true, Silent: 2 * lease, Backlog: 9}, goOn},
+		{"another has begun", store.Outage{Live: true, Recovery: 7, Silent: time.Second}, joinRecovery},
+		{"all have died in a recovery", store.Outage{Recovery: 7, Silent: time.Hour, Backlog: 9}, joinRecovery},
+		{"one restarts in a recovery", store.Outage{Recovery: 7, Silent: time.Second}, joinRecovery},
+	} {
+		require.Equal(t, c.want, answerTo(c.seen, lease), c.name)
+	}
+}
+
+func TestClaimsAreHeldBackUntilWhatIsDueIsPromoted(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	r := &recovering{patience: now.Add(time.Minute)}
+	require.Equal(t, time.Minute, r.holds(now))
+	require.Equal(t, time.Second, r.holds(now.Add(59*time.Second)))
+	require.Zero(t, r.holds(now.Add(time.Hour)), "not for ever")
+	r.settle()
+	require.Zero(t, r.holds(now))
+	(*recovering)(nil).settle()
+}
+
+func TestRoomOfTypes(t *testing.T) {
+	t.Parallel()
+	long := 2 * time.Hour
+	r := &rooms{limits: map[string]TypeLimit{"REPORT": {Concurrency: 2, Timeout: &long}, "IMPORT": {Timeout: new(time.Duration)}}, common: time.Hour, busy: map[string]int{}}
+	types := []string{"IMPORT", "MAIL", "REPORT"}
+	require.Equal(t, map[string]store.Room{"REPORT": {Most: 2, Timeout: long}, "IMPORT": {Most: 20}}, r.of(types, 20))
+	require.Equal(t, map[string]int{"REPORT": 2}, r.announced())
+	r.started("REPORT")
+	r.started("IMPORT")
+	require.Equal(t, map[string]store.Room{"REPORT": {Most: 1, Timeout: long}, "IMPORT": {Most: 1}}, r.of(types, 1))
+	require.False(t, r.full())
+	require.False(t, r.ended("IMPORT"))
+	require.True(t, r.ended("REPORT"), "a search may be under way that was told of one place")
+	r.started("REPORT")
+	r.started("REPORT")
+	require.True(t, r.full())
+	require.Equal(t, store.Room{Timeout: long}, r.of(types, 5)["REPORT"])
+	require.True(t, r.ended("REPORT"))
+	require.Equal(t, store.Room{Most: 1, Timeout: long}, r.of(types, 5)["REPORT"])
+
+	r = &rooms{limits: map[string]TypeLimit{"REPORT": {Concurrency: 7}}, most: 3, common: time.Hour, busy: map[string]int{}}
+	require.Equal(t, map[string]store.Room{"REPORT": {Most: 7, Timeout: time.Hour}, "MAIL": {Most: 3, Timeout: time.Hour}}, r.of([]string{"MAIL", "REPORT"}, 9))
+	require.Equal(t, map[string]int{"REPORT": 7, "*": 3}, r.announced())
+
+	none := &rooms{}
+	require.Nil(t, none.of(types, 20))
+	require.False(t, none.some())
+	none.started("MAIL")
+	require.False(t, none.ended("MAIL"))
+	require.Empty(t, none.announced())
+}
+
+func TestLimitsThatCanNotBeMeantAreRefused(t *testing.T) {
+	t.Parallel()
+	below := -time.Second
+	for says, change := range map[string]func(*Config){
+		"max per type: -1 is not accepted":                                 func(c *Config) { c.MaxPerType = -1 },
+		"type limits: a name is empty":                                     func(c *Config) { c.TypeLimits = map[string]TypeLimit{"": {}} },
+		"type limits: A: a concurrency of -1 is not accepted":              func(c *Config) { c.TypeLimits = map[string]TypeLimit{"A": {Concurrency: -1}} },
+		"type limits: A: a timeout of -1s is not accepted":                 func(c *Config) { c.TypeLimits = map[string]TypeLimit{"A": {Timeout: &below}} },
+		`recovery: "on" is not accepted; accepted: auto, off`:              func(c *Config) { c.Recovery = "on" },
+		"recovery concurrency: -1 is not accepted":                         func(c *Config) { c.RecoveryConcurrency = -1 },
+		"recovery rate: -1 is not accepted; accepted: runs per second, or": func(c *Config) { c.RecoveryRate = -1 },
+	} {
+		c := Config{Executors: map[string]Executor{"NOOP": Noop{}}}
+		require.NoError(t, c.Check())
+		change(&c)
+		require.ErrorContains(t, c.Check(), says)
+	}
+}

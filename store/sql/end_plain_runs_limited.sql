@@ -1,0 +1,24 @@
+-- end_plain_runs_limited
+-- end_plain_runs where there may be limits: the places that come free, too.
+-- $1 bigint[]: runs
+-- $2 bytea[]: the hashes of their claims
+-- $3 jsonb[]: results
+-- $4 text[]: databases that are looked at afterwards
+-- Returns: the runs that ended (NULL: none); whether places came free
+WITH done AS (
+    UPDATE rowrun.task_run r
+    SET status = 'DONE', prev_status = 'RUNNING', edited_directly = NULL, finished_at = now.t, updated_at = now.t, claim_hash = NULL,
+        result = i.result
+    FROM unnest($1::bigint[], $2::bytea[], $3::jsonb[]) AS i(id, claim_hash, result), (SELECT clock_timestamp() AS t) now
+    WHERE r.id = i.id AND coalesce(r.status, '') = 'RUNNING' AND r.claim_hash = i.claim_hash
+      AND num_nonnulls(r.plan_id, r.tick) = 0 AND (r.database_id IS NULL OR r.database_id = ANY ($4::text[]))
+      AND jsonb_typeof(i.result) = 'object' AND NOT i.result ? 'state' AND pg_column_size(i.result) < 2000
+    RETURNING r.id, rowrun.transition(r) AS item
+), freed AS (
+    DELETE FROM rowrun.limit_holder h WHERE h.run_id IN (SELECT d.id FROM done d) RETURNING h.limit_key
+), marked AS (
+    INSERT INTO rowrun.gate_mark (kind, limit_key) SELECT DISTINCT 'LIMIT', f.limit_key FROM freed f RETURNING id
+), said AS (
+    SELECT array_agg(d.id) AS ids, rowrun.announce(array_agg(d.item)) FROM done d
+)
+SELECT said.ids, EXISTS (SELECT FROM marked) FROM said
