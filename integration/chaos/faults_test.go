@@ -96,6 +96,12 @@ func (r *rig) swallow(t *testing.T, m *member) {
 	for range 1 + r.rnd.IntN(3) {
 		before := m.net.took.Load()
 		m.net.swallow.Store(true)
+		for range 20 {
+			if pause(t, 100); m.net.took.Load() > before {
+				break
+			}
+		}
+		m.net.swallowAny.Store(m.net.took.Load() == before) // an idle replica sends no COMMIT of its own, but statements that are one
 		r.tookHold(t, m, before)
 		pause(t, r.rnd.IntN(200))
 	}

@@ -92,6 +92,7 @@ func (n *network) heal() {
 	n.silence(false, false)
 	n.delay.Store(0)
 	n.swallow.Store(false)
+	n.swallowAny.Store(false)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for l := range n.links {
