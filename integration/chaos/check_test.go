@@ -232,7 +232,9 @@ func (r *rig) checkAnswers(t *testing.T, j *judge, runs map[int64]*past) {
 		ok := slices.Contains(ends, said) || said == "RUNNING" && (slices.Contains(ends, "CANCELED") || slices.Contains(ends, "DONE"))
 		j.hold("cancel", ok, "cancel of run %d was answered with %s, and its chain ended %v", id, said, ends)
 	}
-	j.held["keys"] += len(r.world.keyed)
+	for range r.world.keyed {
+		j.held["keys"]++
+	}
 }
 
 func hashOf(claim string) string {
