@@ -164,7 +164,7 @@ func (w *orderWorld) live(t *testing.T, seed uint64) *history {
 	for range 3 {
 		start()
 	}
-	poll(t, "the end of all", func() bool { return client.left() == 0 })
+	w.awaitEnds(client)
 	poll(t, "the end of the recovery", func() bool { return client.int(`SELECT count(*) FROM rowrun.recovery WHERE ended_at IS NULL`) == 0 })
 	for _, r := range replicas {
 		r.kill()
@@ -173,6 +173,23 @@ func (w *orderWorld) live(t *testing.T, seed uint64) *history {
 	t.Log(client.text(`SELECT string_agg(concat_ws(' ', name, max_running, rate, burst, share, weights), E'\n') FROM rowrun.concurrency_limit`))
 	stopProbing()
 	return historian.read(t)
+}
+
+// awaitEnds waits until nothing is left to run, and tells of what is where that takes too long.
+func (w *orderWorld) awaitEnds(client client) {
+	client.t.Helper()
+	began := time.Now()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for client.left() > 0 {
+		<-tick.C
+		if time.Since(began) > time.Minute {
+			require.Fail(client.t, "runs are left", "%s\n%s", client.text(`SELECT coalesce(string_agg(concat_ws(' ', r.id, r.status, r.priority, 'cause', r.cause, 'wait', r.limit_wait, 'keys', r.limit_keys,
+				'judge_at', r.judge_at::time, 'run_at', r.run_at::time, r.replica_id, (SELECT string_agg(w.cause || ' ' || w.detail, ', ') FROM rowrun.waiting(r.id) w)), E'\n' ORDER BY r.id), 'none')
+				FROM rowrun.task_run r WHERE r.status IN ('PENDING', 'AVAILABLE', 'RUNNING')`),
+				client.text(`SELECT now()::time || E'\n' || string_agg(concat_ws(' ', h.replica_id, h.name, h.state, h.last_heartbeat::time, h.concurrency, h.reserve, h.role, h.paused_at), E'\n') FROM rowrun.replica_heartbeat h`))
+		}
+	}
 }
 
 // mortal is a replica that dies without a word: its sessions are cut off, and its row, its runs and its locks stay as they are.

@@ -67,7 +67,7 @@ func (w *orderWorld) turns(past *history) (starts int, violations []string) {
 					came = append(came, waiting[r.id])
 				case mine != nil && r.status == "RUNNING":
 					begun++
-					violations = append(violations, w.late(r, mine, starts+1)...)
+					violations = append(violations, w.late(r, mine, starts)...)
 					delete(waiting, r.id)
 					for _, other := range waiting { // that has gone past others of its key
 						if other.key == mine.key && other.came < mine.came {
@@ -116,14 +116,14 @@ func (w *orderWorld) come(r *runRow, waiting map[int64]*waiter) *waiter {
 	return mine
 }
 
-func (w *orderWorld) late(r *runRow, mine *waiter, start int) []string {
+func (w *orderWorld) late(r *runRow, mine *waiter, starts int) []string {
 	sum := 0
 	for key := range mine.contested {
 		sum += w.weight(key)
 	}
 	bound := float64(mine.nth)*float64(sum)/float64(w.weight(mine.key)) + float64(mine.slots)
-	if after := start - mine.came; float64(after) > bound {
-		return []string{fmt.Sprintf("run %d, the %d. of key %s with weight %d of %d, was the %d. to start since it came, and not within %.1f of them, with %d slots",
+	if after := starts - mine.came; float64(after) > bound {
+		return []string{fmt.Sprintf("run %d, the %d. of key %s with weight %d of %d, started after %d starts since it came, and not after %.1f at most, with %d slots",
 			r.id, mine.nth, mine.key, w.weight(mine.key), sum, after, bound, mine.slots)}
 	}
 	return nil
