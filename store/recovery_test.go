@@ -146,35 +146,6 @@ func TestTheBacklogOfARecovery(t *testing.T) {
 	require.Equal(t, "recovery.began recovery.ended", query[string](t, conn, `SELECT string_agg(event, ' ' ORDER BY id) FROM rowrun.stream_note`))
 }
 
-// Behind limits those wait for a replica alone for which there is room.
-func TestTheBacklogOfARecoveryBehindLimits(t *testing.T) {
-	t.Parallel()
-	for limit, want := range map[string]int64{
-		`(name, key_path, max_running) VALUES ('l', '{tenant}', 2)`:                     6,
-		`(name, max_running) VALUES ('l', 0)`:                                           0,
-		`(name, key_path, share) VALUES ('l', '{tenant}', 'FAIR')`:                      15,
-		`(name, rate, per, burst) VALUES ('l', 1, '1 h', 4)`:                            4,
-		`(name, key_path, not_before) VALUES ('l', '{tenant}', now() + interval '1 h')`: 0,
-		`(name, type, max_running) VALUES ('l', 'HTTP', 1)`:                             15,
-		`(name, key_path, not_before) VALUES ('l', '{tenant}', now() - interval '1 h')`: 15,
-	} {
-		url := storetest.New(t)
-		conn, s := connect(t, url), open(t, url, time.Minute)
-		exec(t, conn, `INSERT INTO rowrun.concurrency_limit `+limit)
-		exec(t, conn, `INSERT INTO rowrun.task (id, type) VALUES (1, 'NOOP'), (2, 'UNKNOWN');
-			INSERT INTO rowrun.task_run (task_id, run_at, input) SELECT k.id, now() - interval '1 h', jsonb_build_object('tenant', n % 3) FROM rowrun.task k, generate_series(1, 15) n;
-			INSERT INTO rowrun.task_run (task_id, run_at, input) VALUES (1, now() + interval '1 day', '{"tenant": 1}');
-			INSERT INTO rowrun.replica_heartbeat (replica_id, last_heartbeat) VALUES ('gone', now() - interval '1 h')`)
-		o, err := s.LookForOutage(t.Context(), time.Minute, noop())
-		require.NoError(t, err)
-		require.Equal(t, want, o.Backlog, limit)
-		exec(t, conn, `SELECT rowrun.promote_runs(true)`)
-		o, err = s.LookForOutage(t.Context(), time.Minute, noop())
-		require.NoError(t, err)
-		require.Equal(t, want, o.Backlog, "%s, looked at", limit)
-	}
-}
-
 // A claim takes no more of a type than there is room for, in the order of priority over all types, and gives each its timeout.
 func TestClaimsTakeWhatThereIsRoomFor(t *testing.T) {
 	t.Parallel()

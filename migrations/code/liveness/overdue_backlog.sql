@@ -1,5 +1,5 @@
 -- How many runs were due by a time and wait for nothing but a replica that looks at them or takes them, of these queues and
--- types, which are pairs; behind a limit as many of each key as it has room for: the others wait for these. Counting ends at "most". Each part goes along its own index, in its order, from the first entry on.
+-- types, which are pairs; counting ends at "most". Each part goes along its own index, in its order, from the first entry on.
 CREATE OR REPLACE FUNCTION rowrun.overdue_backlog(due_by timestamptz, queues text[], types text[], most integer) RETURNS bigint
     LANGUAGE sql STABLE
     SET search_path = pg_catalog, rowrun, pg_temp
@@ -22,25 +22,14 @@ BEGIN ATOMIC
          LIMIT overdue_backlog.most)
         UNION ALL
         (SELECT 1 FROM rowrun.task_run r
-         WHERE r.judge_at <= overdue_backlog.due_by AND r.plan_id IS NULL AND r.database_id IS NULL AND r.limit_wait IS NULL
+         WHERE r.judge_at <= overdue_backlog.due_by AND r.plan_id IS NULL AND r.database_id IS NULL
            AND EXISTS (SELECT FROM unnest(overdue_backlog.queues, overdue_backlog.types) s(queue, type) WHERE s.queue = r.queue AND s.type = r.type)
          ORDER BY r.judge_at LIMIT overdue_backlog.most)
         UNION ALL
         (SELECT 1 FROM rowrun.task_run r
-         WHERE r.judge_at <= overdue_backlog.due_by AND (r.plan_id IS NOT NULL OR r.database_id IS NOT NULL) AND r.limit_wait IS NULL
+         WHERE r.judge_at <= overdue_backlog.due_by AND (r.plan_id IS NOT NULL OR r.database_id IS NOT NULL)
            AND EXISTS (SELECT FROM unnest(overdue_backlog.queues, overdue_backlog.types) s(queue, type) WHERE s.queue = r.queue AND s.type = r.type)
          ORDER BY r.judge_at LIMIT overdue_backlog.most)
-        UNION ALL
-        (SELECT 1 FROM (SELECT w.limit_key FROM rowrun.limit_waits() w WHERE rowrun.may_be_limited() LIMIT overdue_backlog.most) k
-         LEFT JOIN LATERAL rowrun.limit_room(k.limit_key, clock_timestamp()) m ON true
-         CROSS JOIN LATERAL (
-            SELECT FROM rowrun.task_run r
-            WHERE r.limit_wait = k.limit_key AND r.status = 'PENDING' AND r.run_at <= overdue_backlog.due_by
-              AND EXISTS (SELECT FROM unnest(overdue_backlog.queues, overdue_backlog.types) s(queue, type) WHERE s.queue = r.queue AND s.type = r.type)
-            ORDER BY r.priority DESC, r.run_at, r.id
-            LIMIT CASE WHEN m.held_until > clock_timestamp() THEN 0
-                       ELSE greatest(least(coalesce(m.places, 0), CASE WHEN m.rated THEN floor(m.tokens + 0.000001)::bigint END, overdue_backlog.most), 0) END) x
-         LIMIT overdue_backlog.most)
         LIMIT overdue_backlog.most) due;
 END;
 COMMENT ON FUNCTION rowrun.overdue_backlog(timestamptz, text[], text[], integer) IS 'Internal: how many runs were due by a time and are not started, of pairs of queue and type.';
