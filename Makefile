@@ -27,9 +27,11 @@ WEEK_DAY   ?= 24m
 # test-clients: tests of integration/clients, without their Test; none: all. test-coming-from: the same of integration/comingfrom.
 CLIENTS    ?=
 PEERS      ?=
+# test-ha: one scenario, as go test -run takes it; none: all.
+HA         ?=
 GOTEST     := CGO_ENABLED=1 go test -race -shuffle=on
 
-.PHONY: help build run test test-unbatched test-two-steps test-node test-browser test-clients test-coming-from test-matrix soak race lint fuzz bench bench-peers bench-tools week schema-dump release test-release test-release-native ci
+.PHONY: help build run test test-unbatched test-two-steps test-node test-browser test-clients test-coming-from test-ha test-matrix soak race lint fuzz bench bench-peers bench-tools week schema-dump release test-release test-release-native ci
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -72,6 +74,10 @@ test-coming-from: ## the scripts of deploy/coming-from on the schemas of other q
 	@.ci/ensure postgres $(if $(filter River|DBScheduler,$(PEERS)),,node)
 	@cd integration/comingfrom && { [ '$(PEERS)' = 'River|DBScheduler' ] || [ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --ignore-scripts; }
 	cd integration/comingfrom && go test -count=1 -timeout 10m -run '^Test($(or $(PEERS),.*))$$' .
+
+test-ha: ## failovers of Patroni under load, in network namespaces (wants root, Linux); HA='TestFailover/synchronous_killed' for one
+	@.ci/ensure postgres patroni
+	go test -tags ha -count=1 -timeout 20m -v $(if $(HA),-run '$(HA)') ./integration/ha
 
 test-matrix: ## all tests on PostgreSQL 15, 16, 17 and 18
 	@.ci/matrix

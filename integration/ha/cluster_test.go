@@ -100,15 +100,7 @@ func (c *cluster) run(t *testing.T, n host) {
 // crash kills Patroni and every process of its PostgreSQL at once, and proves that they are gone; etcd stays.
 func (c *cluster) crash(t *testing.T, n host) {
 	t.Helper()
-	victims := func() (found []int) {
-		for _, pid := range pids(n.netns()) {
-			comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
-			if name := strings.TrimSpace(string(comm)); err == nil && (strings.HasPrefix(name, "patroni") || strings.HasPrefix(name, "postgres")) {
-				found = append(found, pid)
-			}
-		}
-		return found
-	}
+	victims := func() []int { return append(processes(n, "patroni"), processes(n, "postgres")...) }
 	require.Greater(t, len(victims()), 3, "the fault: there is something to kill")
 	eventually(t, 10*time.Second, "the fault: every process of the node is gone", func() bool {
 		left := victims()
@@ -116,6 +108,31 @@ func (c *cluster) crash(t *testing.T, n host) {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 		return len(left) == 0
+	})
+}
+
+// processes of a node are found by the beginning of their name.
+func processes(n host, program string) (found []int) {
+	for _, pid := range pids(n.netns()) {
+		comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+		if err == nil && strings.HasPrefix(string(comm), program) {
+			found = append(found, pid)
+		}
+	}
+	return found
+}
+
+// freeze stops Patroni, and proves it; its PostgreSQL goes on.
+func (c *cluster) freeze(t *testing.T, n host) {
+	t.Helper()
+	all := processes(n, "patroni")
+	require.NotEmpty(t, all, "the fault: there is something to stop")
+	for _, pid := range all {
+		require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
+	}
+	eventually(t, 10*time.Second, "the fault: Patroni stands still", func() bool {
+		var response any
+		return c.get(t.Context(), n, "/patroni", &response) != nil
 	})
 }
 

@@ -26,6 +26,7 @@ type world struct {
 	ledger   *ledger
 	load     *load
 	task     int64
+	stray    []int64 // ids that a primary acknowledged while it was cut off
 }
 
 func TestMain(m *testing.M) {
@@ -85,6 +86,9 @@ func newWorld(t *testing.T) *world {
 	for _, h := range beside {
 		w.sidecars = append(w.sidecars, newSidecar(t, dir, binary, h, url, w.ledger))
 	}
+	eventually(t, patience, "a writer of the stream with its slot", func() bool {
+		return slices.ContainsFunc(w.sidecars, func(s *sidecar) bool { return s.said(t, "made the stream's replication slot") > 0 })
+	})
 	writer, err := pgx.ParseConfig(w.url("postgres"))
 	require.NoError(t, err)
 	writer.DialFunc = dialer(hub)
@@ -178,6 +182,7 @@ func partitioned(with ...string) fault {
 				require.NoError(t, err, "the fault: %s reaches it", name)
 				require.False(t, standby)
 			}
+			w.insertUntilDemoted(t, old)
 		},
 		heal: func(t *testing.T, w *world, old host) { rejoin(t, hosts(w, old)...) },
 	}
@@ -213,6 +218,7 @@ func (w *world) scenario(t *testing.T, synchronous bool, f fault) {
 	w.load.pause(false)
 	w.working(t, time.Now(), nil)
 	gaps := w.gaps(t)
+	require.Len(t, gaps, before-1, "a gap for each promotion, and no other")
 
 	struck := time.Now()
 	f.strike(t, w, old)
@@ -227,16 +233,42 @@ func (w *world) scenario(t *testing.T, synchronous bool, f fault) {
 	require.NotEqual(t, old.name, w.healthy(t, synchronous).name)
 	w.working(t, time.Now(), nil) // those that were cut off too
 	w.load.pause(true)
-	w.settle(t, synchronous, primary, struck)
+	w.settle(t, synchronous, primary)
+	if len(f.cut) > 0 {
+		w.orphans(t, synchronous, primary, f, struck)
+	}
+	eventually(t, patience, "a gap line: the standby had no slot", func() bool { return len(w.gaps(t)) > len(gaps) })
+	require.Contains(t, w.gaps(t), fmt.Sprintf("the server's timeline changed from %d to %d", before, timeline))
+	require.Len(t, w.gaps(t), len(gaps)+1, "one promotion, one gap: %q", w.gaps(t))
+}
 
-	eventually(t, patience, "a gap line: a standby has no slot", func() bool { return len(w.gaps(t)) > len(gaps) })
-	fresh := w.gaps(t)[len(gaps):]
-	t.Logf("gap lines: %q", w.gaps(t))
-	_ = fresh
+// orphans lists what the sidecars that were cut off took and nobody else knows of.
+func (w *world) orphans(t *testing.T, synchronous bool, primary host, f fault, struck time.Time) {
+	t.Helper()
+	conn := w.connect(t, primary, hub, primary.addr)
+	var orphans []int64
+	calls := w.ledger.since(struck, f.cut...)
+	for _, e := range calls {
+		var known bool
+		require.NoError(t, conn.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM rowrun.task_run WHERE id = $1 AND replica_id LIKE $2 || '-%')",
+			e.run, e.sidecar).Scan(&known))
+		if !known {
+			orphans = append(orphans, e.run)
+		}
+	}
+	t.Logf("cut off together with the old primary, %v took %d runs that the new primary doesn't know as theirs: %v; inserts acknowledged there: %v",
+		f.cut, len(orphans), orphans, w.stray)
+	if synchronous {
+		require.Empty(t, orphans, "no claim is acknowledged without the standby")
+		require.Empty(t, w.stray, "and no insert")
+		return
+	}
+	require.NotEmpty(t, w.stray, "the old primary went on until it was demoted")
+	require.NotEmpty(t, orphans, "and so did the sidecar beside it")
 }
 
 // settle waits until all work is done, and looks for what was acknowledged.
-func (w *world) settle(t *testing.T, synchronous bool, primary host, struck time.Time) {
+func (w *world) settle(t *testing.T, synchronous bool, primary host) {
 	t.Helper()
 	conn := w.connect(t, primary, hub, primary.addr)
 	eventually(t, patience, "everything that was inserted ends", func() bool {
@@ -283,12 +315,111 @@ func (w *world) settle(t *testing.T, synchronous bool, primary host, struck time
 		}
 	}()
 	eventually(t, 30*time.Second, "the stream tells the end of each", func() bool { missing = told(); return len(missing) == 0 })
-	_ = struck
+}
+
+// insertUntilDemoted works beside a primary that was cut off, and keeps what it acknowledges.
+func (w *world) insertUntilDemoted(t *testing.T, old host) {
+	t.Helper()
+	w.stray = nil
+	began, beside := time.Now(), config(old.netns(), "127.0.0.1")
+	l := newLoad(t, beside, w.task)
+	eventually(t, patience, "the old primary's demotion", func() bool {
+		standby, _, err := w.state(t.Context(), old.netns(), "127.0.0.1")
+		return err == nil && standby
+	})
+	l.end()
+	w.stray = l.taken()
+	t.Logf("the old primary was demoted %s after it was cut off", time.Since(began).Round(10*time.Millisecond))
+}
+
+// frozen is a primary that doesn't learn of its successor: its Patroni is stopped, and it comes back as it was.
+func frozen() fault {
+	return fault{
+		strike: func(t *testing.T, w *world, old host) {
+			_, before, err := w.state(t.Context(), hub, old.addr)
+			require.NoError(t, err)
+			w.freeze(t, old)
+			cutOff(t, old)
+			primary, _, _ := w.promoted(t, old)
+			w.working(t, time.Now(), nil)
+			rejoin(t, old)
+			zombie := w.connect(t, old, hub, old.addr)
+			standby, timeline, err := w.state(t.Context(), hub, old.addr)
+			require.NoError(t, err)
+			require.False(t, standby, "the fault: the old primary takes writes")
+			require.Equal(t, before, timeline, "the fault: in the old history")
+			var bait int64
+			require.NoError(t, zombie.QueryRow(t.Context(), "SET synchronous_commit = local; INSERT INTO rowrun.task_run (task_id) VALUES ("+
+				fmt.Sprint(w.task)+") RETURNING id", pgx.QueryExecModeSimpleProtocol).Scan(&bait))
+
+			conn := w.connect(t, primary, hub, primary.addr)
+			_, err = conn.Exec(t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'sidecar'")
+			require.NoError(t, err)
+			for _, s := range w.sidecars {
+				eventually(t, patience, s.name+" refuses the old primary", func() bool { return s.said(t, "an old primary") > 0 })
+			}
+			w.working(t, time.Now(), nil)
+			var status string
+			require.NoError(t, zombie.QueryRow(t.Context(), "SELECT status FROM rowrun.task_run WHERE id = $1", bait).Scan(&status))
+			require.Equal(t, "AVAILABLE", status, "nobody works for the old primary")
+			var old1 int
+			require.NoError(t, zombie.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE usename = 'sidecar'
+				AND backend_start < now() - interval '1 s'`).Scan(&old1))
+			require.Zero(t, old1, "no session of a sidecar stays at the old primary")
+		},
+		heal: func(t *testing.T, w *world, old host) { w.crash(t, old); w.run(t, old) },
+	}
 }
 
 // The order matters: each scenario begins with the cluster that the one before has healed.
 func TestFailover(t *testing.T) {
 	w := newWorld(t)
-	t.Run("synchronous switchover", func(t *testing.T) { w.scenario(t, true, switchover()) })
-	t.Run("synchronous killed", func(t *testing.T) { w.scenario(t, true, killed()) })
+	for _, mode := range []struct {
+		name        string
+		synchronous bool
+	}{{"synchronous", true}, {"asynchronous", false}} {
+		if !mode.synchronous {
+			w.patronictl(t, w.nodes[0], "edit-config", "rowrun", "--set", "synchronous_mode=false", "--force")
+		}
+		for _, f := range []struct {
+			name string
+			fault
+		}{
+			{"switchover", switchover()}, {"killed", killed()}, {"partitioned", partitioned()}, {"partitioned with a sidecar", partitioned("s1")}, {"frozen", frozen()},
+		} {
+			if !mode.synchronous && f.name == "frozen" {
+				continue
+			}
+			t.Run(mode.name+" "+f.name, func(t *testing.T) {
+				if f.name == "frozen" { // the first one in the sidecars' list
+					w.lead(t, w.nodes[0])
+				}
+				w.scenario(t, mode.synchronous, f.fault)
+			})
+		}
+	}
+}
+
+// lead makes a node the primary.
+func (w *world) lead(t *testing.T, n host) {
+	t.Helper()
+	old := w.healthy(t, true)
+	if old.name == n.name {
+		return
+	}
+	gaps := len(w.gaps(t))
+	w.load.pause(false)
+	// Only the synchronous standby may be asked.
+	for range 2 {
+		for _, m := range w.members(t.Context()) {
+			if m.Role == "sync_standby" && old.name != n.name {
+				want := m.Name
+				w.patronictl(t, old, "switchover", "rowrun", "--master", old.name, "--candidate", want, "--force")
+				eventually(t, patience, "the switchover", func() bool { return w.healthy(t, true).name == want })
+				gaps++
+				eventually(t, patience, "its gap line", func() bool { return len(w.gaps(t)) >= gaps })
+				old = w.node(want)
+			}
+		}
+	}
 }
