@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -79,7 +80,7 @@ func newCluster(t *testing.T, dir string, nodes []host) *cluster {
 			"--listen-peer-urls", "http://"+n.addr+":2380", "--initial-advertise-peer-urls", "http://"+n.addr+":2380",
 			"--listen-client-urls", "http://"+n.addr+":2379", "--advertise-client-urls", "http://"+n.addr+":2379",
 			"--initial-cluster", strings.Join(members, ","), "--initial-cluster-state", "new",
-			"--heartbeat-interval", "200", "--election-timeout", "2000")...)
+			"--heartbeat-interval", "200", "--election-timeout", "2000", "--pre-vote", "--enable-v2")...)
 	}
 	for _, n := range nodes {
 		c.run(t, n)
@@ -142,15 +143,16 @@ type member struct {
 	Timeline          int
 }
 
-// members asks whichever node answers.
-func (c *cluster) members(ctx context.Context) []member {
-	for _, n := range c.nodes {
+// members is what all nodes agree on, nil where they don't: one that was cut off goes on telling what it last knew.
+func (c *cluster) members(ctx context.Context) (agreed []member) {
+	for i, n := range c.nodes {
 		var answer struct{ Members []member }
-		if c.get(ctx, n, "/cluster", &answer) == nil && len(answer.Members) > 0 {
-			return answer.Members
+		if c.get(ctx, n, "/cluster", &answer) != nil || i > 0 && !slices.Equal(agreed, answer.Members) {
+			return nil
 		}
+		agreed = answer.Members
 	}
-	return nil
+	return agreed
 }
 
 func (c *cluster) get(ctx context.Context, n host, path string, into any) error {
@@ -180,6 +182,9 @@ func (c *cluster) healthy(t *testing.T, synchronous bool) (leader host) {
 	}()
 	eventually(t, patience, "a healthy cluster", func() bool {
 		said = c.members(t.Context())
+		if said == nil {
+			return false
+		}
 		leaders, following, sync, timeline := 0, 0, 0, 0
 		for _, m := range said {
 			if m.Role == "leader" {

@@ -19,14 +19,16 @@ import (
 
 func TestMain(m *testing.M) { storetest.Main(m) }
 
-// successor starts a copy of a server that stands still, as a standby.
+// successor copies a server while it stands still, and starts the copy as a standby once the origin goes on.
 func successor(t *testing.T, origin *embeddedpg.Cluster) *embeddedpg.Cluster {
 	t.Helper()
+	require.NoError(t, origin.Halt(t.Context()))
 	dir, err := os.MkdirTemp(filepath.Dir(origin.Dir()), "rowrun-successor-") //nolint:usetesting // where the server's user can go
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
 	out, err := exec.CommandContext(t.Context(), "cp", "-a", origin.Dir()+"/.", dir).CombinedOutput()
 	require.NoError(t, err, "%s", out)
+	require.NoError(t, origin.Restart(t.Context())) // first, as its port is free for others until then
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "data", "standby.signal"), nil, 0o644)) //nolint:gosec // empty
 	bin, err := embeddedpg.Find(t.Context())
 	require.NoError(t, err)
@@ -58,9 +60,7 @@ func connectBy(t *testing.T, h *session.History, address string) (*pgx.Conn, err
 func TestWhoHasSeenThePromotionRefusesTheOldPrimary(t *testing.T) {
 	t.Parallel()
 	old := storetest.OwnCluster(t)
-	require.NoError(t, old.Halt(t.Context()))
 	promoted := successor(t, old)
-	require.NoError(t, old.Restart(t.Context()))
 
 	var h session.History
 	before, err := connectBy(t, &h, old.URL("postgres"))
