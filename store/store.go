@@ -37,6 +37,9 @@ type Config struct {
 	// Pooled says that URL leads through a connection pooler: session settings are then left to the server's roles,
 	// each statement comes in a transaction that sets its search path, and none is prepared under a name.
 	Pooled bool
+	// OldPrimary is told of the first connection to each old primary that is refused; nobody else learns of it where
+	// the next host is taken. May be nil.
+	OldPrimary func(error)
 }
 
 // Store runs statements on Rowrun's tables. Safe for use by many goroutines.
@@ -112,6 +115,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		}
 	}
 	s := &Store{}
+	s.history.Tell(c.OldPrimary)
 	if c.Lease > 0 && !c.Pooled {
 		s.Guard(pc.ConnConfig)
 	}

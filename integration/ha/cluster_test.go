@@ -74,7 +74,7 @@ func newCluster(t *testing.T, dir string, nodes []host) *cluster {
 			"Name": n.name, "Addr": n.addr, "Etcd": strings.Join(clients, ","), "Data": filepath.Join(home, "data"), "Bin": c.bin, "Home": home,
 		}))
 		require.NoError(t, file.Close())
-		out, err := exec.Command("chown", "-R", account+":", home).CombinedOutput()
+		out, err := exec.CommandContext(t.Context(), "chown", "-R", account+":", home).CombinedOutput()
 		require.NoError(t, err, "%s", out)
 		start(t, n.netns(), filepath.Join(dir, n.name+"-etcd.log"), nil, c.as("etcd", "--name", n.name, "--data-dir", filepath.Join(home, "etcd"),
 			"--listen-peer-urls", "http://"+n.addr+":2380", "--initial-advertise-peer-urls", "http://"+n.addr+":2380",
@@ -292,7 +292,7 @@ func (c *cluster) promoted(t *testing.T, old host) (n host, timeline int, at tim
 func (c *cluster) patronictl(t *testing.T, n host, args ...string) string {
 	t.Helper()
 	all := append([]string{"netns", "exec", n.netns(), "patronictl", "-c", filepath.Join(c.dir, n.name, "patroni.yml")}, args...)
-	cmd := exec.Command("ip", all...)
+	cmd := exec.CommandContext(t.Context(), "ip", all...)
 	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "LANG=C.UTF-8")
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "patronictl %s: %s", strings.Join(args, " "), out)

@@ -37,13 +37,13 @@ func (h host) netns() string { return prefix + "-" + h.name }
 
 func ip(t *testing.T, args ...string) {
 	t.Helper()
-	out, err := exec.Command("ip", args...).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "ip", args...).CombinedOutput()
 	require.NoError(t, err, "ip %s: %s", strings.Join(args, " "), out)
 }
 
 // sweep ends and removes whatever has the prefix, of this run or one that was killed.
 func sweep() error {
-	out, err := exec.Command("ip", "netns", "list").Output()
+	out, err := exec.CommandContext(context.Background(), "ip", "netns", "list").Output()
 	if err != nil {
 		return fmt.Errorf("list namespaces: %w", err)
 	}
@@ -55,7 +55,7 @@ func sweep() error {
 		for _, pid := range pids(name) {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
-		if out, err := exec.Command("ip", "netns", "del", name).CombinedOutput(); err != nil {
+		if out, err := exec.CommandContext(context.Background(), "ip", "netns", "del", name).CombinedOutput(); err != nil {
 			return fmt.Errorf("remove namespace %s: %w: %s", name, err, out)
 		}
 	}
@@ -64,7 +64,7 @@ func sweep() error {
 
 // pids are the processes in a namespace.
 func pids(netns string) []int {
-	out, err := exec.Command("ip", "netns", "pids", netns).Output()
+	out, err := exec.CommandContext(context.Background(), "ip", "netns", "pids", netns).Output()
 	if err != nil {
 		return nil
 	}
@@ -110,6 +110,14 @@ func rejoin(t *testing.T, hosts ...host) {
 	for _, h := range hosts {
 		ip(t, "-n", hub, "link", "set", h.name, "master", whole)
 	}
+}
+
+// connections are those that a host has to another one's PostgreSQL.
+func connections(t *testing.T, from, to host) int {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "ip", "netns", "exec", from.netns(), "ss", "-Htn", "state", "established", "dst", to.addr, "dport", "=", "5432").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return strings.Count(string(out), "\n")
 }
 
 // within runs do on a thread that is in the namespace, and ends with it.
@@ -159,7 +167,7 @@ func start(t *testing.T, netns, log string, env []string, command ...string) *ex
 	t.Helper()
 	file, err := os.OpenFile(log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	require.NoError(t, err)
-	cmd := exec.Command("ip", append([]string{"netns", "exec", netns}, command...)...)
+	cmd := exec.CommandContext(context.Background(), "ip", append([]string{"netns", "exec", netns}, command...)...)
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=/tmp", "LC_ALL=C.UTF-8"}, env...)
 	cmd.Stdout, cmd.Stderr = file, file
 	require.NoError(t, cmd.Start())

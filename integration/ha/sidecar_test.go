@@ -56,9 +56,10 @@ func (l *ledger) since(at time.Time, sidecars ...string) []entry {
 type sidecar struct {
 	host
 	out, log string
+	list     []host // of nodes, as its address names them
 }
 
-func newSidecar(t *testing.T, dir, binary string, h host, url string, l *ledger) *sidecar {
+func newSidecar(t *testing.T, dir, binary string, h host, c *cluster, first int, l *ledger) *sidecar {
 	t.Helper()
 	app := &http.Server{ReadHeaderTimeout: time.Second, Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if id, err := strconv.ParseInt(r.Header.Get("Rowrun-Run-Id"), 10, 64); err == nil {
@@ -68,8 +69,8 @@ func newSidecar(t *testing.T, dir, binary string, h host, url string, l *ledger)
 	listener := listen(t, h.netns(), "127.0.0.1:9000")
 	go func() { _ = app.Serve(listener) }()
 	t.Cleanup(func() { _ = app.Close() })
-	s := &sidecar{host: h, out: filepath.Join(dir, h.name+".out"), log: filepath.Join(dir, h.name+".log")}
-	start(t, h.netns(), s.log, []string{"HOSTNAME=" + h.name, "DATABASE_URL=" + url},
+	s := &sidecar{host: h, out: filepath.Join(dir, h.name+".out"), log: filepath.Join(dir, h.name+".log"), list: c.from(first)}
+	start(t, h.netns(), s.log, []string{"HOSTNAME=" + h.name, "DATABASE_URL=" + c.url("sidecar", first)},
 		"sh", "-c", `exec "$0" "$@" >>`+s.out, binary, "serve", "--http-addr", "off", "--app-url", "http://127.0.0.1:9000",
 		"--heartbeat-interval", "1s", "--stale-after", "5s", "--stale-sweep-interval", "1s", "--sweep-interval", "1s")
 	return s
@@ -123,6 +124,11 @@ func (w *world) ended(t *testing.T) map[int64]bool {
 		}
 	}
 	return runs
+}
+
+// asks says whether it tries one node before another.
+func (s *sidecar) asks(first, before host) bool {
+	return slices.Index(s.list, first) < slices.Index(s.list, before)
 }
 
 func (s *sidecar) said(t *testing.T, message string) int {

@@ -32,7 +32,12 @@ type History struct {
 	mu     sync.Mutex
 	newest map[string]uint64        // by the server's identity
 	open   map[*pgconn.PgConn]place // of connections; those that were closed go with the next one
+	told   map[place]bool           // of refusals
+	tell   func(error)
 }
+
+// Tell has the first refusal in each history told: who takes the next host gets no error. Call it before Guard.
+func (h *History) Tell(of func(error)) { h.tell = of }
 
 // Guard has the connections of config refuse an old primary, with ErrOldPrimary, and go on to the next host if there is one.
 // Connections that lead to one are closed as soon as a newer timeline is seen. The way must lead to the server itself.
@@ -48,7 +53,7 @@ func (h *History) Guard(config *pgx.ConnConfig) {
 		if err != nil || timeline == 0 {
 			return err
 		}
-		return h.admit(conn, system, timeline)
+		return h.admit(conn, place{system, timeline})
 	}
 }
 
@@ -74,35 +79,44 @@ func locate(ctx context.Context, conn *pgconn.PgConn) (system string, timeline u
 }
 
 // admit refuses a connection to an older timeline, and closes older ones where it leads to a newer.
-func (h *History) admit(conn *pgconn.PgConn, system string, timeline uint64) error {
-	var outdated []*pgconn.PgConn
-	defer func() {
-		for _, old := range outdated {
-			_ = old.Conn().Close() // whoever uses it notices
-		}
-	}()
+func (h *History) admit(conn *pgconn.PgConn, at place) error {
+	outdated, first, err := h.judge(conn, at)
+	for _, old := range outdated {
+		_ = old.Conn().Close() // whoever uses it notices
+	}
+	if first && h.tell != nil {
+		h.tell(err)
+	}
+	return err
+}
+
+// judge says which connections are outdated now, and whether a refusal is the first of its kind.
+func (h *History) judge(conn *pgconn.PgConn, at place) (outdated []*pgconn.PgConn, first bool, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if newest := h.newest[system]; timeline < newest {
-		return fmt.Errorf("%w: its timeline is %d, and this process has seen %d; where that is meant (a restore), restart it", ErrOldPrimary, timeline, newest)
-	}
 	if h.newest == nil {
-		h.newest, h.open = map[string]uint64{}, map[*pgconn.PgConn]place{}
+		h.newest, h.open, h.told = map[string]uint64{}, map[*pgconn.PgConn]place{}, map[place]bool{}
 	}
-	newer := timeline > h.newest[system]
-	h.newest[system] = timeline
-	for other, at := range h.open {
+	newest := h.newest[at.system]
+	if at.timeline < newest {
+		first = !h.told[at]
+		h.told[at] = true
+		return nil, first, fmt.Errorf("%w at %s: its timeline is %d, and this process has seen %d; where that is meant (a restore), restart it",
+			ErrOldPrimary, conn.Conn().RemoteAddr(), at.timeline, newest)
+	}
+	h.newest[at.system] = at.timeline
+	for other, its := range h.open {
 		select {
 		case <-other.CleanupDone():
 			delete(h.open, other)
 			continue
 		default:
 		}
-		if newer && at.system == system && at.timeline < timeline {
+		if its.system == at.system && its.timeline < at.timeline {
 			outdated = append(outdated, other)
 			delete(h.open, other)
 		}
 	}
-	h.open[conn] = place{system, timeline}
-	return nil
+	h.open[conn] = at
+	return outdated, false, nil
 }

@@ -28,7 +28,7 @@ func successor(t *testing.T, origin *embeddedpg.Cluster) *embeddedpg.Cluster {
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
 	out, err := exec.CommandContext(t.Context(), "cp", "-a", origin.Dir()+"/.", dir).CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	require.NoError(t, origin.Restart(t.Context())) // first, as its port is free for others until then
+	require.NoError(t, origin.Restart(t.Context()))                                            // first, as its port is free for others until then
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "data", "standby.signal"), nil, 0o644)) //nolint:gosec // empty
 	bin, err := embeddedpg.Find(t.Context())
 	require.NoError(t, err)
@@ -63,6 +63,8 @@ func TestWhoHasSeenThePromotionRefusesTheOldPrimary(t *testing.T) {
 	promoted := successor(t, old)
 
 	var h session.History
+	var told []error
+	h.Tell(func(err error) { told = append(told, err) })
 	before, err := connectBy(t, &h, old.URL("postgres"))
 	require.NoError(t, err)
 	standby, err := connectBy(t, &h, promoted.URL("postgres"))
@@ -77,6 +79,7 @@ func TestWhoHasSeenThePromotionRefusesTheOldPrimary(t *testing.T) {
 	require.NoError(t, standby.Ping(t.Context()))
 	_, err = connectBy(t, &h, old.URL("postgres"))
 	require.ErrorIs(t, err, session.ErrOldPrimary)
+	require.ErrorContains(t, err, "timeline is 1, and this process has seen 2")
 
 	both, err := url.Parse(old.URL("postgres"))
 	require.NoError(t, err)
@@ -86,6 +89,8 @@ func TestWhoHasSeenThePromotionRefusesTheOldPrimary(t *testing.T) {
 	conn, err := connectBy(t, &h, both.String())
 	require.NoError(t, err)
 	require.Equal(t, other.Port(), portOf(t, conn), "the next host is taken")
+	require.Len(t, told, 1, "what repeats is told once")
+	require.ErrorIs(t, told[0], session.ErrOldPrimary)
 
 	var stranger session.History
 	_, err = connectBy(t, &stranger, old.URL("postgres"))
