@@ -116,11 +116,28 @@ func frozen() fault {
 			var status string
 			require.NoError(t, zombie.QueryRow(t.Context(), "SELECT status FROM rowrun.task_run WHERE id = $1", bait).Scan(&status))
 			require.Equal(t, "AVAILABLE", status, "nobody works for the old primary")
-			// The server keeps sessions that wait for its standby, whoever is at their other end: the sidecars' side tells.
-			for _, s := range w.sidecars {
-				eventually(t, 10*time.Second, s.name+" keeps no connection to the old primary", func() bool { return connections(t, s.host, old) == 0 })
-			}
+			w.left(t, old)
 		},
 		heal: func(t *testing.T, w *world, old host) { w.crash(t, old); w.run(t, old) },
 	}
+}
+
+// left says that no sidecar works with a node: one may ask and be refused. The server keeps sessions that wait for its
+// standby, whoever is at their other end, so the sidecars' side tells.
+func (w *world) left(t *testing.T, n host) {
+	t.Helper()
+	const asking, watched = 2 * time.Second, 10 * time.Second
+	since, began := map[string]time.Time{}, time.Now()
+	eventually(t, patience, "the watch", func() bool {
+		for _, s := range w.sidecars {
+			for _, end := range connections(t, s.host, n) {
+				now := time.Now()
+				if _, seen := since[end]; !seen {
+					since[end] = now
+				}
+				require.Less(t, now.Sub(since[end]), asking, "%s keeps a connection to the old primary", s.name)
+			}
+		}
+		return time.Since(began) > watched
+	})
 }

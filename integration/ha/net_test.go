@@ -112,12 +112,17 @@ func rejoin(t *testing.T, hosts ...host) {
 	}
 }
 
-// connections are those that a host has to another one's PostgreSQL.
-func connections(t *testing.T, from, to host) int {
+// connections are those that a host has to another one's PostgreSQL, each by its own end.
+func connections(t *testing.T, from, to host) (ends []string) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "ip", "netns", "exec", from.netns(), "ss", "-Htn", "state", "established", "dst", to.addr, "dport", "=", "5432").CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	return strings.Count(string(out), "\n")
+	for line := range strings.Lines(string(out)) {
+		fields := strings.Fields(line)
+		require.Len(t, fields, 4, line)
+		ends = append(ends, fields[2])
+	}
+	return ends
 }
 
 // within runs do on a thread that is in the namespace, and ends with it.
