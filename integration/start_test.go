@@ -34,7 +34,7 @@ func TestWrongUseEndsWithTwo(t *testing.T) {
 	refuseServe(t, d.url, 2, []string{"--nonsense"}, "--nonsense")
 	refuseServe(t, d.url, 2, []string{"--stale-after", "soon", "accepted: a duration"}, "--stale-after", "soon")
 	refuseServe(t, d.url, 2, []string{"--stale-after", "accepted: at least 3"}, "--stale-after", "1s")
-	refuseServe(t, d.url, 2, []string{"databses", "accepted: databases, commands"}, configFile(t, "databses: {}")...)
+	refuseServe(t, d.url, 2, []string{"databses", "accepted: databases, databases_from, commands"}, configFile(t, "databses: {}")...)
 	refuseServe(t, "", 2, []string{"no database given", "rowrun dev"})
 	code, output := rowrun(t, []string{"DATABASE_URL=" + d.url, "ROWRUN_CONCURRENCY=many"}, "serve")
 	require.Equal(t, 2, code, output)

@@ -39,8 +39,17 @@ func TestLimitCommands(t *testing.T) {
 	does(`tenants .* FAIR +0 `, "set", "tenants", "--weight", "gold=2")
 	does(`"share": "NONE",(.|\n)*"weights": {}`, "set", "tenants", "--share", "none", "--weight", "none", "-o", "json")
 	for _, wrong := range [][]string{
-		{"--share", "some"}, {"--weight", "gold"}, {"--weight", "gold=0"}, {"--weight", "gold=NaN"}, {"--weight", "gold=1001"},
-		{"--rate", "100"}, {"--rate", "0/1s"}, {"--rate", "5/soon"}, {"--max-running", "-1"}, {"--burst", "0"}, {"--not-before", "soon"},
+		{"--share", "some"},
+		{"--weight", "gold"},
+		{"--weight", "gold=0"},
+		{"--weight", "gold=NaN"},
+		{"--weight", "gold=1001"},
+		{"--rate", "100"},
+		{"--rate", "0/1s"},
+		{"--rate", "5/soon"},
+		{"--max-running", "-1"},
+		{"--burst", "0"},
+		{"--not-before", "soon"},
 	} {
 		refuses(cli.ExitUsage, wrong[0]+": ", append([]string{"set", "x"}, wrong...)...)
 	}

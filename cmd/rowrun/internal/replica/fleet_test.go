@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -59,12 +60,19 @@ func TestFleetSetsTargetsAsideUntilTheyCanBeReached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(&Config{File: File{Databases: map[string]FileDatabase{"fixed": {}}}}, zerolog.Nop())
 		f.now["a"], f.now["b"] = FileDatabase{}, FileDatabase{}
+		var mu sync.Mutex
 		var reached []string
 		var aside map[string]string
-		f.announce = func(r map[string]FileDatabase, a map[string]string) { reached, aside = names(r), a }
+		f.announce = func(r map[string]FileDatabase, a map[string]string) {
+			mu.Lock()
+			defer mu.Unlock()
+			reached, aside = names(r), a
+		}
 		var asked []time.Duration
 		began, back := time.Now(), false
 		f.probe = func(context.Context, FileDatabase) error {
+			mu.Lock()
+			defer mu.Unlock()
 			asked = append(asked, time.Since(began))
 			if back {
 				return nil
@@ -78,17 +86,23 @@ func TestFleetSetsTargetsAsideUntilTheyCanBeReached(t *testing.T) {
 		f.unreachable("fixed", errors.New("connection refused"))
 		f.unreachable("gone", errors.New("connection refused"))
 		synctest.Wait()
+		mu.Lock()
 		require.Equal(t, []string{"b", "fixed"}, reached)
 		require.Equal(t, map[string]string{"a": "connection refused"}, aside)
+		mu.Unlock()
 		passed(6 * time.Second)
 		synctest.Wait()
+		mu.Lock()
 		require.Equal(t, []time.Duration{firstAside}, asked)
 		back = true
+		mu.Unlock()
 		passed(10 * time.Second)
 		synctest.Wait()
+		mu.Lock()
 		require.Equal(t, []time.Duration{firstAside, 3 * firstAside}, asked, "twice as long each time")
 		require.Equal(t, []string{"a", "b", "fixed"}, reached)
 		require.Empty(t, aside)
+		mu.Unlock()
 		cancel()
 		require.NoError(t, <-done)
 	})
