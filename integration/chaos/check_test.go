@@ -54,13 +54,10 @@ func (j *judge) hold(invariant string, ok bool, format string, args ...any) {
 // past is what the slot saw of one run.
 type past struct {
 	task, root, retryOf, next int64
-	kind, database, replica   string
+	kind, replica             string
 	statuses, claims          []string
 	tick, code                string
 	attempt                   int64
-	limits                    []string
-	sequential                bool
-	resultClaim               string
 }
 
 func (p *past) last() string { return p.statuses[len(p.statuses)-1] }

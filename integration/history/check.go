@@ -228,35 +228,57 @@ func (h *History) checkPromotion(id int64, at time.Time) {
 			h.wrong(at, k.plan, "run %d was promoted, and task %d that it depends on isn't done", id, need)
 		}
 	}
-	active := 0
+	h.checkDatabase(id, r, k, at)
+	if k.plan == 0 {
+		return
+	}
+	h.checkLimit(p, k, seen, at)
+	for other, o := range h.tasks {
+		if o.plan == k.plan && other != r.task && p.stops(o, k, seen) {
+			h.wrong(at, k.plan, "run %d was promoted, and task %d of its plan had failed (%s)", id, other, p.onFailure)
+		}
+	}
+}
+
+// checkDatabase holds a promotion against the other runs of its database: their versions, and who must be alone.
+func (h *History) checkDatabase(id int64, r *seenRun, k *seenTask, at time.Time) {
 	for other, o := range h.runs {
 		ok := h.tasks[o.task]
-		if k.plan != 0 && ok.plan == k.plan && o.active() {
-			active++
-		}
 		if other == id || k.database == "" || ok.database != k.database || !o.unfinished() {
 			continue
 		}
 		if o.active() && (k.sequential || ok.sequential) {
 			h.wrong(at, k.plan, "run %d was promoted beside run %d on %s, and one is sequential", id, other, k.database)
 		}
-		if ok.version > 0 && ok.version < k.version && o.born.Before(seen.Add(-margin)) {
+		if ok.version > 0 && ok.version < k.version && o.born.Before(r.availableAt.Add(-margin)) {
 			h.wrong(at, k.plan, "run %d of version %d was promoted, and run %d of version %d has not ended", id, k.version, other, ok.version)
+		}
+	}
+}
+
+// checkLimit counts the active runs of a plan, once one more was promoted.
+func (h *History) checkLimit(p *seenPlan, k *seenTask, seen, at time.Time) {
+	active := 0
+	for _, o := range h.runs {
+		if h.tasks[o.task].plan == k.plan && o.active() {
+			active++
 		}
 	}
 	if most := p.most(seen); most > 0 && active > most {
 		h.wrong(at, k.plan, "plan %d has %d runs at once, its limit is %d", k.plan, active, most)
 	}
-	for other, o := range h.tasks {
-		if k.plan == 0 || o.plan != k.plan || other == r.task {
-			continue
-		}
-		stops := p.onFailure == "STOP" && o.lost.surely(seen) ||
-			p.onFailure == "STOP_DATABASE" && (o.lost.surely(seen) || o.canceled.surely(seen)) && o.database != "" && o.database == k.database && o.version < k.version && o.version > 0
-		if stops {
-			h.wrong(at, k.plan, "run %d was promoted, and task %d of its plan had failed (%s)", id, other, p.onFailure)
-		}
+}
+
+// stops says whether the failure of another task of the plan surely held a task back at that time.
+func (p *seenPlan) stops(other, k *seenTask, at time.Time) bool {
+	switch p.onFailure {
+	case "STOP":
+		return other.lost.surely(at)
+	case "STOP_DATABASE":
+		before := other.database != "" && other.database == k.database && other.version > 0 && other.version < k.version
+		return before && (other.lost.surely(at) || other.canceled.surely(at))
 	}
+	return false
 }
 
 // most is the largest limit that a statement at that time may have seen; 0: none.
