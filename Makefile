@@ -24,12 +24,16 @@ BENCH_ONLY ?=
 # week: how many simulated days, and how long one takes; 24m is 60 times the speed.
 WEEK_DAYS  ?= 7
 WEEK_DAY   ?= 24m
+# chaos: for how many seconds schedules are begun, and from which seed; SEED alone: that schedule. mutants: which, and for how long each.
+MUTANTS    ?=
 # test-clients: tests of integration/clients, without their Test; none: all. test-coming-from: the same of integration/comingfrom.
 CLIENTS    ?=
 PEERS      ?=
+# test-ha: one scenario, as go test -run takes it; none: all.
+HA         ?=
 GOTEST     := CGO_ENABLED=1 go test -race -shuffle=on
 
-.PHONY: help build run test test-unbatched test-two-steps test-node test-browser test-clients test-coming-from test-matrix soak race lint fuzz bench bench-peers bench-tools week schema-dump release test-release test-release-native ci
+.PHONY: help build run test test-unbatched test-two-steps test-node test-browser test-clients test-coming-from test-ha test-matrix chaos mutants soak race lint fuzz bench bench-peers bench-tools week schema-dump release test-release test-release-native ci
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -73,8 +77,21 @@ test-coming-from: ## the scripts of deploy/coming-from on the schemas of other q
 	@cd integration/comingfrom && { [ '$(PEERS)' = 'River|DBScheduler' ] || [ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --ignore-scripts; }
 	cd integration/comingfrom && go test -count=1 -timeout 10m -run '^Test($(or $(PEERS),.*))$$' .
 
+test-ha: ## failovers of Patroni under load, in network namespaces (wants root, Linux); HA='TestFailover/synchronous_killed' for one
+	@.ci/ensure postgres patroni
+	go test -tags ha -count=1 -timeout 20m -v $(if $(HA),-run '$(HA)') ./integration/ha
+
 test-matrix: ## all tests on PostgreSQL 15, 16, 17 and 18
 	@.ci/matrix
+
+chaos: ## schedules of faults drawn from seeds against real replicas: SECONDS=60; SEED=n repeats that schedule
+	@.ci/ensure postgres
+	$(if $(SEED),ROWRUN_SEED=$(SEED)) $(if $(SECONDS),ROWRUN_CHAOS_SECONDS=$(SECONDS),$(if $(SEED),ROWRUN_CHAOS_COUNT=1)) \
+		go test -count=1 -v -parallel 3 -timeout 3h -run '^TestChaos$$' ./integration/chaos
+
+mutants: ## guards taken out one at a time, each to be found by the chaos rig: SECONDS=60 for each, SEED=1, MUTANTS=regexp
+	@.ci/ensure postgres
+	go run ./integration/chaos/mutants -seconds $(or $(SECONDS),60) -seed $(or $(SEED),1) -only '$(MUTANTS)'
 
 soak: ## the same tests with full counts, the model's with fused transitions and without; SOAK=0.05 for a part, SOAK_PARTS='on off'
 	@.ci/ensure postgres mariadb cc promtool workers

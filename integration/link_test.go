@@ -3,13 +3,12 @@ package integration_test
 import (
 	"bufio"
 	"bytes"
-	"encoding/binary"
-	"errors"
-	"io"
 	"net"
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/rowrun/rowrun/integration/wire"
 )
 
 // link is one connection through a proxy. It knows the protocol as far as it needs the borders of messages, the names
@@ -50,7 +49,7 @@ func (l *link) over() {
 func (l *link) requests(from *bufio.Reader) {
 	defer l.over()
 	for first := true; ; first = false {
-		message, err := readMessage(from, first)
+		message, err := wire.ReadMessage(from, first)
 		if err != nil {
 			return
 		}
@@ -77,7 +76,7 @@ func (l *link) answers(from *bufio.Reader) {
 	defer l.over()
 	var held []byte // the answer up to now, while it may still be lost
 	for {
-		message, err := readMessage(from, false)
+		message, err := wire.ReadMessage(from, false)
 		if err != nil {
 			return
 		}
@@ -161,23 +160,4 @@ func (l *link) note(message []byte) {
 func label(text string) string {
 	line, _, _ := strings.Cut(text, "\n")
 	return strings.TrimPrefix(line, "-- ")
-}
-
-// readMessage reads one message: a type byte (not in the first one of a client), a length that counts itself, the rest.
-func readMessage(from *bufio.Reader, first bool) ([]byte, error) {
-	header := 5
-	if first {
-		header = 4
-	}
-	message := make([]byte, header)
-	if _, err := io.ReadFull(from, message); err != nil {
-		return nil, err
-	}
-	length := int(binary.BigEndian.Uint32(message[header-4:])) + header - 4
-	if length < header || length > 64<<20 {
-		return nil, errors.New("not a message")
-	}
-	message = append(message, make([]byte, length-header)...)
-	_, err := io.ReadFull(from, message[header:])
-	return message, err
 }

@@ -66,7 +66,7 @@ func runPlans(t *testing.T, seed uint64) {
 	w.lift(t)
 	w.requireAnnounced(t)
 	hears.requireAll(t, d)
-	past.check(t)
+	checkPlans(t, past)
 }
 
 // pause lets the replicas work for a while: nothing is waited for but time.

@@ -39,7 +39,7 @@ func (t *incarnation) pass(ctx context.Context, promote store.Promotion) (next t
 		var p store.Pass
 		p, err = t.promoteAndClaim(ctx, trip, endings)
 		found.add(p)
-		t.giveBack(ctx, &trip, p)
+		t.giveBack(ctx, &trip, p, err)
 		if err != nil && len(endings) > 0 && ctx.Err() == nil {
 			carry = false // without them; whose fault it was shows
 			continue

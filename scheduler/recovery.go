@@ -201,11 +201,12 @@ func (t *incarnation) admit(ctx context.Context, trip *store.Trip) time.Duration
 	return max(wait, pacedFor)
 }
 
-// giveBack has others make the starts that were granted to a trip, and that it didn't make.
-func (t *incarnation) giveBack(ctx context.Context, trip *store.Trip, p store.Pass) {
+// giveBack has others make the starts that were granted to a trip, and that it didn't make. Nobody knows how many a trip has made
+// whose answer is lost: they count as made.
+func (t *incarnation) giveBack(ctx context.Context, trip *store.Trip, p store.Pass, err error) {
 	r := t.s.recovering.Load()
 	unused := trip.Want - len(p.Claims)
-	if r == nil || r.rate == 0 || unused <= 0 {
+	if r == nil || r.rate == 0 || unused <= 0 || err != nil {
 		return
 	}
 	give, cancel := context.WithTimeout(context.WithoutCancel(ctx), passTimeout)

@@ -75,10 +75,10 @@ func maxBatch(t *testing.T, own int) int {
 	return n
 }
 
-// poll waits until something is true.
+// poll waits until something is true, for a minute; with the full counts for five.
 func poll(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	deadline, tick := time.NewTimer(time.Minute), time.NewTicker(5*time.Millisecond)
+	deadline, tick := time.NewTimer(time.Duration(storetest.Count(1, 5))*time.Minute), time.NewTicker(5*time.Millisecond)
 	defer deadline.Stop()
 	defer tick.Stop()
 	for !is() {

@@ -3,6 +3,7 @@ package store_test
 import (
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
@@ -197,4 +198,44 @@ func TestWhoWaitsForATurnSaysSo(t *testing.T) {
 	exec(t, w.conn, `UPDATE rowrun.concurrency_limit SET key_path = '{tenant}', share = 'FAIR'`)
 	code, _ := refused(t, w.conn, `UPDATE rowrun.concurrency_limit SET key_path = NULL`)
 	require.Equal(t, "23514", code)
+}
+
+// A run whose priority has grown while it waited goes before those of lower ones: whatever their keys, where keys take turns, and
+// though another's judgement is due, where a token comes.
+func TestAPriorityThatHasGrownHoldsBehindLimits(t *testing.T) {
+	t.Parallel()
+	for name, limit := range map[string]string{
+		"turns":  fairLimit,
+		"a rate": `INSERT INTO rowrun.concurrency_limit (name, rate, per, burst) VALUES ('slow', 6, '1 h', 1)`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newFairWorld(t, limit, []string{"r"}, 1, nil)
+			exec(t, w.conn, `UPDATE rowrun.task SET priority = 2`)
+			w.insert("big", 3)
+			aging := query[int64](t, w.conn, `INSERT INTO rowrun.task (type, aging) VALUES ('NOOP', '1 min') RETURNING id`)
+			low := query[int64](t, w.conn, `INSERT INTO rowrun.task_run (task_id, input) VALUES ($1, '{"tenant": "small"}') RETURNING id`, aging)
+			turn := func(ends []store.Claim) []store.Claim {
+				endClaims(t, w.s, ends)
+				round, err := w.s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Want: 1, Claim: store.ClaimAny})
+				require.NoError(t, err)
+				return round.Claims
+			}
+			first := turn(nil)
+			require.Len(t, first, 1)
+			require.NotEqual(t, low, first[0].ID)
+
+			waited(t, w.conn, 5*time.Minute, low)
+			raised, opened, err := w.s.AgeRuns(t.Context(), 10)
+			require.NoError(t, err)
+			require.Equal(t, 1, raised)
+			require.True(t, opened)
+			require.Empty(t, turn(nil), "there is no room")
+			exec(t, w.conn, `UPDATE rowrun.limit_bucket SET counted_at = counted_at - interval '11 min'`)
+			exec(t, w.conn, `UPDATE rowrun.task_run SET judge_at = now(), prev_status = NULL WHERE judge_at IS NOT NULL`)
+			next := turn(first)
+			require.Len(t, next, 1)
+			require.Equal(t, low, next[0].ID)
+		})
+	}
 }

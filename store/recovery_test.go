@@ -146,6 +146,76 @@ func TestTheBacklogOfARecovery(t *testing.T) {
 	require.Equal(t, "recovery.began recovery.ended", query[string](t, conn, `SELECT string_agg(event, ' ' ORDER BY id) FROM rowrun.stream_note`))
 }
 
+// Behind limits a backlog is what was due, but for what limits let none go of; also once a replica that claims nothing has looked.
+func TestTheBacklogOfARecoveryBehindLimits(t *testing.T) {
+	t.Parallel()
+	for limit, want := range map[string]int64{
+		`(name, key_path, max_running) VALUES ('l', '{tenant}', 2)`:                     15,
+		`(name, max_running) VALUES ('l', 0)`:                                           0,
+		`(name, key_path, share) VALUES ('l', '{tenant}', 'FAIR')`:                      15,
+		`(name, rate, per, burst) VALUES ('l', 1, '1 h', 4)`:                            15,
+		`(name, key_path, not_before) VALUES ('l', '{tenant}', now() + interval '1 h')`: 0,
+		`(name, type, max_running) VALUES ('l', 'HTTP', 1)`:                             15,
+		`(name, key_path, not_before) VALUES ('l', '{tenant}', now() - interval '1 h')`: 15,
+	} {
+		t.Run(limit, func(t *testing.T) {
+			t.Parallel()
+			url := storetest.New(t)
+			conn, s := connect(t, url), open(t, url, time.Minute)
+			exec(t, conn, `INSERT INTO rowrun.concurrency_limit `+limit)
+			exec(t, conn, `INSERT INTO rowrun.task (id, type) VALUES (1, 'NOOP'), (2, 'UNKNOWN');
+				INSERT INTO rowrun.task_run (task_id, run_at, input) SELECT k.id, now() - interval '1 h', jsonb_build_object('tenant', n % 3) FROM rowrun.task k, generate_series(1, 15) n;
+				INSERT INTO rowrun.task_run (task_id, run_at, input) VALUES (1, now() + interval '1 day', '{"tenant": 1}')`)
+			backlog := func() int64 {
+				o, err := s.LookForOutage(t.Context(), time.Minute, noop())
+				require.NoError(t, err)
+				return o.Backlog
+			}
+			die := `UPDATE rowrun.replica_heartbeat SET last_heartbeat = now() - interval '1 h', lease = '1 s'`
+			addReplica(t, conn, "r")
+			exec(t, conn, die)
+			require.Equal(t, want, backlog(), "as inserted")
+			exec(t, conn, `SELECT rowrun.promote_runs(true)`)
+			require.Equal(t, want, backlog(), "looked at where none is alive")
+			exec(t, conn, `UPDATE rowrun.replica_heartbeat SET last_heartbeat = now(), lease = '1 h'`)
+			exec(t, conn, `SELECT rowrun.promote_runs(true)`)
+			exec(t, conn, `SELECT rowrun.promote_runs(true)`)
+			exec(t, conn, die)
+			require.Equal(t, want, backlog(), "looked at")
+		})
+	}
+}
+
+// Counting a backlog reads as much beside 50,000 runs that wait for limits as beside a few, whether they are overdue or not.
+func TestTheBacklogBehindLimitsIsReadAsFarAsItIsCounted(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, storetest.New(t))
+	exec(t, conn, `INSERT INTO rowrun.concurrency_limit (name, key_path, max_running) VALUES ('l', '{tenant}', 1);
+		INSERT INTO rowrun.task (id, type) VALUES (1, 'NOOP')`)
+	insert := func(n int) {
+		exec(t, conn, `INSERT INTO rowrun.task_run (task_id, run_at, input) SELECT 1, now() - n % 2 * interval '2 h', jsonb_build_object('tenant', n % 20) FROM generate_series(1, $1::int) n`, n)
+		exec(t, conn, `VACUUM ANALYZE rowrun.task_run`)
+	}
+	pages := func(by string) (pages float64) {
+		for range 7 { // a connection has plans to make first
+			plan := query[[]map[string]any](t, conn, `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT rowrun.overdue_backlog(now() - interval '`+by+`', '{default}', '{NOOP}', 1000)`)
+			of, ok := plan[0]["Plan"].(map[string]any)
+			require.True(t, ok)
+			hit, _ := of["Shared Hit Blocks"].(float64)
+			read, _ := of["Shared Read Blocks"].(float64)
+			pages = hit + read
+		}
+		return pages
+	}
+	insert(2000)
+	require.Positive(t, query[int](t, conn, `SELECT rowrun.overdue_backlog(now() - interval '1 h', '{default}', '{NOOP}', 1000)`))
+	some, none := pages("1 h"), pages("1 day")
+	insert(storetest.Count(50_000, 1_000_000))
+	t.Logf("%v and %v pages beside 2,000, %v and %v beside many", some, none, pages("1 h"), pages("1 day"))
+	require.LessOrEqual(t, pages("1 h"), 2*some+20)
+	require.LessOrEqual(t, pages("1 day"), 2*none+20)
+}
+
 // A claim takes no more of a type than there is room for, in the order of priority over all types, and gives each its timeout.
 func TestClaimsTakeWhatThereIsRoomFor(t *testing.T) {
 	t.Parallel()

@@ -37,6 +37,9 @@ type Config struct {
 	// Pooled says that URL leads through a connection pooler: session settings are then left to the server's roles,
 	// each statement comes in a transaction that sets its search path, and none is prepared under a name.
 	Pooled bool
+	// OldPrimary is told of the first connection to each old primary that is refused; nobody else learns of it where
+	// the next host is taken. May be nil.
+	OldPrimary func(error)
 }
 
 // Store runs statements on Rowrun's tables. Safe for use by many goroutines.
@@ -54,7 +57,12 @@ type Store struct {
 	// limited says that there may be limits, as far as the last answers told. Statements that know none do nothing then.
 	limited atomic.Bool
 	keys    keyring
+	history session.History
 }
+
+// Guard has the connections of config refuse an old primary once this store, or another connection that it guards, has seen
+// its successor. They must lead to the server itself.
+func (s *Store) Guard(config *pgx.ConnConfig) { s.history.Guard(config) }
 
 // Own says whether a server process serves one of the store's connections.
 func (s *Store) Own(serverPID uint32) bool {
@@ -107,6 +115,10 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		}
 	}
 	s := &Store{}
+	s.history.Tell(c.OldPrimary)
+	if c.Lease > 0 && !c.Pooled {
+		s.Guard(pc.ConnConfig)
+	}
 	pc.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
 		useBoundedTimes(conn.TypeMap())
 		s.encoding.Store(conn.PgConn().ParameterStatus("server_encoding"))

@@ -57,6 +57,7 @@ func serve(ctx context.Context, way *connect.Way, config scheduler.Config) error
 	if err != nil {
 		return err
 	}
+	config.Store.Guard(conn)
 	hub := events.NewHub()
 	listener, err := events.NewListener(events.ListenConfig{
 		ConnConfig: conn, Channel: store.Channel, Hub: hub, Log: config.Log, Probe: true, Own: config.Store.Own,

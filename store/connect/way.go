@@ -59,9 +59,10 @@ func (w *Way) lookForPooler(ctx context.Context) error {
 }
 
 // Open opens the store of a replica when the database has the schema that this program needs, and says which deployment
-// that is. URL and Pooled of c are its own. It comes after FindPooler.
+// that is. URL, Pooled and OldPrimary of c are its own. It comes after FindPooler.
 func (w *Way) Open(ctx context.Context, c store.Config, log zerolog.Logger) (s *store.Store, deployment string, err error) {
 	c.URL, c.Pooled = w.URL, w.Pooled()
+	c.OldPrimary = func(err error) { log.Warn().Err(err).Msg("old primary refused") }
 	if s, err = store.Open(ctx, c); err != nil {
 		return nil, "", err
 	}

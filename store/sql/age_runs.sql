@@ -1,9 +1,9 @@
 -- age_runs
 -- Raises the priority of runs that have waited for another interval of their task's aging, those first that are due for it longest.
 -- $1 bigint: how many at most
--- Returns: how many were raised; how many databases are to be looked at, as a run has another place in their order
+-- Returns: how many were raised; how many databases and keys of limits are to be looked at, as a run has another place in their order
 -- What a run has missed is made up for at once. What holds a PENDING run stays what it is (rowrun.task_run_guard), as its priority is
--- no gate; where runs of a database exclude each other, their order says who may start. A row that somebody holds is left for later.
+-- no gate; where runs of a database exclude each other, or wait for one limit, their order says who may start. A row that somebody holds is left for later.
 WITH due AS MATERIALIZED (
     SELECT r.id, r.age_at, r.task_id FROM rowrun.task_run r
     WHERE r.id = ANY (ARRAY(SELECT d.id FROM rowrun.task_run d
@@ -20,10 +20,12 @@ WITH due AS MATERIALIZED (
         age_at = CASE WHEN r.priority + s.steps < 2147483647 THEN s.age_at + make_interval(secs => (s.steps * s.every)::float8) END
     FROM stepped s
     WHERE r.id = s.id
-    RETURNING r.database_id, r.status
+    RETURNING r.database_id, r.limit_wait, r.status
 ), marked AS (
-    INSERT INTO rowrun.gate_mark (kind, database_id)
-    SELECT DISTINCT 'DATABASE', r.database_id FROM raised r WHERE r.database_id IS NOT NULL AND r.status = 'PENDING'
+    INSERT INTO rowrun.gate_mark (kind, database_id, limit_key)
+    SELECT DISTINCT 'DATABASE', r.database_id, NULL FROM raised r WHERE r.database_id IS NOT NULL AND r.status = 'PENDING'
+    UNION ALL
+    SELECT DISTINCT 'LIMIT', NULL, r.limit_wait FROM raised r WHERE r.limit_wait IS NOT NULL AND r.status = 'PENDING'
     RETURNING id
 )
 SELECT (SELECT count(*) FROM raised), (SELECT count(*) FROM marked)

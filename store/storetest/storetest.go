@@ -98,11 +98,15 @@ func start() (*embeddedpg.Cluster, error) {
 	return embeddedpg.Start(ctx, embeddedpg.Config{
 		Ephemeral: true,
 		Dir:       directory(),
-		Settings: map[string]string{
-			"wal_level":             "logical",
-			"max_connections":       "300",
-			"max_replication_slots": "64",
-			"max_wal_senders":       "64",
-		},
+		Settings:  settings(),
 	})
+}
+
+func settings() map[string]string {
+	return map[string]string{
+		"wal_level":             "logical",
+		"max_connections":       "300",
+		"max_replication_slots": "64",
+		"max_wal_senders":       "64",
+	}
 }

@@ -63,30 +63,60 @@ BEGIN
                        ORDER BY r.priority DESC, r.run_at, r.id LIMIT 1) w ON true
     WHERE w.priority IS NOT NULL OR EXISTS (SELECT FROM limit_turn y WHERE y.limit_key = k.limit_key AND y.priority IS NOT NULL)
     ON CONFLICT (limit_key) DO UPDATE
-    SET weight = excluded.weight, priority = excluded.priority,
+    SET weight = excluded.weight, priority = excluded.priority, shut_by = '',
         starts_at = CASE WHEN o.priority IS NULL THEN greatest(o.starts_at, excluded.starts_at) ELSE o.starts_at END
-    WHERE (o.weight, o.priority) IS DISTINCT FROM (excluded.weight, excluded.priority);
+    WHERE (o.weight, o.priority, o.shut_by) IS DISTINCT FROM (excluded.weight, excluded.priority, '');
 END $$;
 COMMENT ON FUNCTION rowrun.note_turns(text[], timestamptz) IS 'Internal: which keys of FAIR limits wait for their turn.';
 
--- The runs of a limit whose turn may be next: of each priority and weight as many keys as there may be turns, of each key as
--- many runs. A run that another of its limits holds waits here for that. A key without a run that could go: id is NULL.
-CREATE OR REPLACE FUNCTION rowrun.fair_items(limit_id bigint, most bigint, t timestamptz)
-    RETURNS TABLE (id bigint, priority integer, weight double precision, starts_at double precision, n bigint, limit_key text) LANGUAGE sql STABLE
+-- Which of these limits, each with a key, let none go at t.
+CREATE OR REPLACE FUNCTION rowrun.shut_limits(limit_keys text[], t timestamptz) RETURNS TABLE (limit_key text) LANGUAGE sql STABLE
 BEGIN ATOMIC
-    WITH RECURSIVE line AS (
-        (SELECT x.priority, x.weight, 1 AS n FROM rowrun.limit_turn x WHERE x.limit_id = fair_items.limit_id AND x.priority IS NOT NULL
-         ORDER BY x.limit_id, x.priority DESC, x.weight LIMIT 1)
+    SELECT d.limit_key FROM unnest(shut_limits.limit_keys) d(limit_key) CROSS JOIN LATERAL rowrun.limit_room(d.limit_key, shut_limits.t) m
+    WHERE m.held_until > shut_limits.t OR m.places <= 0 OR m.rated AND m.tokens < 0.999999;
+END;
+COMMENT ON FUNCTION rowrun.shut_limits(text[], timestamptz) IS 'Internal: which limits let none go.';
+
+-- The runs of a limit whose turn may be next: of each priority and weight as many keys as there may be turns, and some more, of each key
+-- as many runs. Passed over are runs that another of their limits holds. A key with nothing but these among its first hundred is told of,
+-- with the other limit that all of them need, if it is one (id NULL, shut_by), so that it isn't asked again before that lets
+-- one go; and one without a run that could go (id and shut_by NULL). Of a thousand such limits it is asked whether they do, behind a label.
+CREATE OR REPLACE FUNCTION rowrun.fair_items(limit_id bigint, most bigint, extra bigint, label text, t timestamptz)
+    RETURNS TABLE (id bigint, priority integer, weight double precision, starts_at double precision, n bigint, limit_key text, shut_by text)
+    LANGUAGE sql STABLE
+BEGIN ATOMIC
+    WITH RECURSIVE label AS (
+        (SELECT x.shut_by, 1 AS n FROM rowrun.limit_turn x
+         WHERE x.limit_id = fair_items.limit_id AND x.priority IS NOT NULL AND x.shut_by > fair_items.label
+         ORDER BY x.limit_id, x.shut_by LIMIT 1)
         UNION ALL
-        SELECT y.priority, y.weight, l.n + 1 FROM line l
+        SELECT y.shut_by, l.n + 1 FROM label l
+        CROSS JOIN LATERAL (
+            SELECT x.shut_by FROM rowrun.limit_turn x
+            WHERE x.limit_id = fair_items.limit_id AND x.priority IS NOT NULL AND x.shut_by > l.shut_by
+            ORDER BY x.limit_id, x.shut_by LIMIT 1) y
+        WHERE l.n < 1000
+    ), part AS MATERIALIZED (
+        SELECT '' AS shut_by
+        UNION ALL
+        SELECT l.shut_by FROM label l
+        WHERE NOT EXISTS (SELECT FROM rowrun.shut_limits(ARRAY[l.shut_by], fair_items.t))
+    ), line AS (
+        SELECT p.shut_by, y.priority, y.weight, 1 AS n FROM part p
+        CROSS JOIN LATERAL (
+            SELECT x.priority, x.weight FROM rowrun.limit_turn x
+            WHERE x.limit_id = fair_items.limit_id AND x.shut_by = p.shut_by AND x.priority IS NOT NULL
+            ORDER BY x.limit_id, x.shut_by, x.priority DESC, x.weight LIMIT 1) y
+        UNION ALL
+        SELECT l.shut_by, y.priority, y.weight, l.n + 1 FROM line l
         CROSS JOIN LATERAL (
             (SELECT x.priority, x.weight FROM rowrun.limit_turn x
-             WHERE x.limit_id = fair_items.limit_id AND x.priority IS NOT NULL AND x.priority = l.priority AND x.weight > l.weight
-             ORDER BY x.limit_id, x.priority DESC, x.weight LIMIT 1)
+             WHERE x.limit_id = fair_items.limit_id AND x.shut_by = l.shut_by AND x.priority IS NOT NULL AND x.priority = l.priority AND x.weight > l.weight
+             ORDER BY x.limit_id, x.shut_by, x.priority DESC, x.weight LIMIT 1)
             UNION ALL
             (SELECT x.priority, x.weight FROM rowrun.limit_turn x
-             WHERE x.limit_id = fair_items.limit_id AND x.priority IS NOT NULL AND x.priority < l.priority
-             ORDER BY x.limit_id, x.priority DESC, x.weight LIMIT 1)
+             WHERE x.limit_id = fair_items.limit_id AND x.shut_by = l.shut_by AND x.priority IS NOT NULL AND x.priority < l.priority
+             ORDER BY x.limit_id, x.shut_by, x.priority DESC, x.weight LIMIT 1)
             LIMIT 1) y
         WHERE l.n < 1000
     ), key AS MATERIALIZED (
@@ -97,28 +127,54 @@ BEGIN ATOMIC
                           FROM rowrun.limit_room(k.limit_key, fair_items.t) m) END AS room
         FROM rowrun.concurrency_limit c CROSS JOIN line l
         CROSS JOIN LATERAL (SELECT x.limit_key, x.starts_at FROM rowrun.limit_turn x
-                            WHERE x.limit_id = fair_items.limit_id AND x.priority IS NOT NULL AND x.priority = l.priority AND x.weight = l.weight
-                            ORDER BY x.limit_id, x.priority DESC, x.weight, x.starts_at, x.limit_key LIMIT fair_items.most) k
+                            WHERE x.limit_id = fair_items.limit_id AND x.shut_by = l.shut_by AND x.priority IS NOT NULL
+                              AND x.priority = l.priority AND x.weight = l.weight
+                            ORDER BY x.limit_id, x.shut_by, x.priority DESC, x.weight, x.starts_at, x.limit_key LIMIT fair_items.most + fair_items.extra) k
         WHERE c.id = fair_items.limit_id
-    ), item AS MATERIALIZED (
-        SELECT k.limit_key, k.weight, r.priority, r.id, r.limit_keys, k.starts_at + (r.n - 1) / k.weight AS starts_at, r.n
-        FROM key k
+    ), wanted AS MATERIALIZED (
+        SELECT k.*, least(k.room, ceil(fair_items.most * k.weight / (SELECT sum(a.weight) FROM key a))::bigint + 1) AS most FROM key k
+    ), first AS MATERIALIZED (
+        SELECT k.limit_key, k.weight, k.starts_at, k.most, r.id, r.priority, r.limit_keys, r.n FROM wanted k
         LEFT JOIN LATERAL (
             SELECT w.*, row_number() OVER () AS n FROM (
                 SELECT q.id, q.priority, q.limit_keys FROM rowrun.task_run q WHERE q.limit_wait = k.limit_key AND q.status = 'PENDING'
-                ORDER BY q.priority DESC, q.run_at, q.id
-                LIMIT least(k.room, ceil(fair_items.most * k.weight / (SELECT sum(a.weight) FROM key a))::bigint + 1)) w) r ON true
+                ORDER BY q.priority DESC, q.run_at, q.id LIMIT k.most) w) r ON true
     ), shut AS MATERIALIZED (
-        SELECT coalesce(array_agg(d.limit_key), '{}') AS keys
-        FROM (SELECT DISTINCT u.limit_key FROM item i CROSS JOIN LATERAL unnest(i.limit_keys) u(limit_key)
-              WHERE cardinality(i.limit_keys) > 1 AND u.limit_key <> i.limit_key) d
-        CROSS JOIN LATERAL rowrun.limit_room(d.limit_key, fair_items.t) m
-        WHERE m.held_until > fair_items.t OR m.places <= 0 OR m.rated AND m.tokens < 0.999999
+        SELECT coalesce(array_agg(x.limit_key), '{}') AS keys FROM rowrun.shut_limits(ARRAY(
+            SELECT DISTINCT u.limit_key FROM first i CROSS JOIN LATERAL unnest(i.limit_keys) u(limit_key)
+            WHERE cardinality(i.limit_keys) > 1 AND u.limit_key <> i.limit_key), fair_items.t) x
+    ), stuck AS MATERIALIZED (
+        SELECT i.limit_key, i.weight, i.starts_at, i.most FROM first i CROSS JOIN shut s
+        GROUP BY i.limit_key, i.weight, i.starts_at, i.most HAVING bool_and(cardinality(i.limit_keys) > 1 AND i.limit_keys && s.keys)
+    ), second AS MATERIALIZED (
+        SELECT k.*, r.id, r.priority, r.limit_keys, r.n FROM stuck k
+        CROSS JOIN LATERAL (
+            SELECT w.*, row_number() OVER () AS n FROM (
+                SELECT q.id, q.priority, q.limit_keys FROM rowrun.task_run q WHERE q.limit_wait = k.limit_key AND q.status = 'PENDING'
+                ORDER BY q.priority DESC, q.run_at, q.id LIMIT greatest(k.most, 100)) w) r
+    ), shut_too AS MATERIALIZED (
+        SELECT s.keys || coalesce(array_agg(x.limit_key), '{}') AS keys FROM shut s LEFT JOIN LATERAL rowrun.shut_limits(ARRAY(
+            SELECT DISTINCT u.limit_key FROM second i CROSS JOIN LATERAL unnest(i.limit_keys) u(limit_key)
+            WHERE cardinality(i.limit_keys) > 1 AND u.limit_key <> i.limit_key AND u.limit_key <> ALL (s.keys)), fair_items.t) x ON true
+        GROUP BY s.keys
+    ), open AS MATERIALIZED (
+        SELECT i.limit_key, i.weight, i.starts_at, i.most, i.id, i.priority, i.n FROM first i CROSS JOIN shut s
+        WHERE (cardinality(i.limit_keys) > 1 AND i.limit_keys && s.keys) IS NOT TRUE
+        UNION ALL
+        SELECT i.limit_key, i.weight, i.starts_at, i.most, i.id, i.priority, i.n FROM second i CROSS JOIN shut_too s
+        WHERE (cardinality(i.limit_keys) > 1 AND i.limit_keys && s.keys) IS NOT TRUE
     )
-    SELECT i.id, i.priority, i.weight, i.starts_at, i.n, i.limit_key
-    FROM item i CROSS JOIN shut s WHERE (cardinality(i.limit_keys) > 1 AND i.limit_keys && s.keys) IS NOT TRUE;
+    SELECT i.id, i.priority, i.weight, i.starts_at + (i.n - 1) / i.weight AS starts_at, i.n, i.limit_key, NULL::text AS shut_by
+    FROM (SELECT o.id, o.priority, o.weight, o.starts_at, o.limit_key, o.most, row_number() OVER (PARTITION BY o.limit_key ORDER BY o.n) AS n FROM open o) i
+    WHERE i.n <= i.most OR i.id IS NULL
+    UNION ALL
+    SELECT NULL::bigint AS id, NULL::integer AS priority, k.weight, k.starts_at, NULL::bigint AS n, k.limit_key,
+           coalesce((SELECT u.limit_key FROM second i CROSS JOIN LATERAL unnest(i.limit_keys) u(limit_key)
+                     WHERE i.limit_key = k.limit_key AND u.limit_key = ANY (s.keys) GROUP BY 1
+                     HAVING count(*) = (SELECT count(*) FROM second a WHERE a.limit_key = k.limit_key) ORDER BY 1 LIMIT 1), '') AS shut_by
+    FROM stuck k CROSS JOIN shut_too s WHERE NOT EXISTS (SELECT FROM open o WHERE o.limit_key = k.limit_key);
 END;
-COMMENT ON FUNCTION rowrun.fair_items(bigint, bigint, timestamptz) IS 'Internal: the runs of a limit whose turn may be next.';
+COMMENT ON FUNCTION rowrun.fair_items(bigint, bigint, bigint, text, timestamptz) IS 'Internal: the runs of a limit whose turn may be next.';
 
 -- Whose turn it is, of one limit: as many runs as there is room for, in this order. Nothing is charged yet: who goes is charged by
 -- take_turns.
@@ -134,6 +190,10 @@ DECLARE
     heads integer[] := '{}'; -- where each line stands
     ends integer[] := '{}';
     empty text[];
+    stuck text[];
+    shut_bys text[];
+    labels bigint;
+    label text;
     v double precision; -- the virtual time
     waiting_weight double precision; -- of the keys that wait
     best integer;
@@ -143,20 +203,33 @@ DECLARE
     at double precision;
 BEGIN
     SELECT c.virtual_time INTO v FROM limit_clock c WHERE c.limit_id = choose_turns_of.limit_id;
-    SELECT sum(x.weight) INTO waiting_weight
-    FROM (SELECT w.weight FROM limit_turn w WHERE w.limit_id = choose_turns_of.limit_id AND w.priority IS NOT NULL LIMIT 20000) x;
+    SELECT sum(x.weight), count(*) FILTER (WHERE x.shut_by > '') INTO waiting_weight, labels
+    FROM (SELECT w.weight, w.shut_by FROM limit_turn w WHERE w.limit_id = choose_turns_of.limit_id AND w.priority IS NOT NULL LIMIT 20000) x;
     IF v IS NULL OR waiting_weight IS NULL THEN
         RETURN chosen;
     END IF;
-    SELECT array_agg(f.id ORDER BY f.priority DESC, f.weight DESC, f.starts_at, f.limit_key, f.n) FILTER (WHERE f.id IS NOT NULL),
-           array_agg(f.priority ORDER BY f.priority DESC, f.weight DESC) FILTER (WHERE f.id IS NOT NULL),
-           array_agg(f.weight ORDER BY f.priority DESC, f.weight DESC) FILTER (WHERE f.id IS NOT NULL),
-           array_agg(f.starts_at ORDER BY f.priority DESC, f.weight DESC, f.starts_at, f.limit_key, f.n) FILTER (WHERE f.id IS NOT NULL),
-           array_agg(f.limit_key) FILTER (WHERE f.id IS NULL)
-    INTO ids, priorities, weights, starts, empty FROM fair_items(choose_turns_of.limit_id, room, t) f;
-    IF empty IS NOT NULL THEN -- a mark says when there is somebody again
-        UPDATE limit_turn w SET priority = NULL WHERE w.limit_key = ANY (empty);
+    IF labels > 1000 THEN -- begin with one of them
+        label := (SELECT w.shut_by FROM limit_turn w WHERE w.limit_id = choose_turns_of.limit_id AND w.priority IS NOT NULL AND w.shut_by > ''
+                  ORDER BY w.limit_id, w.shut_by OFFSET floor(random() * labels)::bigint LIMIT 1);
     END IF;
+    -- Keys that others hold were in the way of those behind them.
+    FOR look IN 1..20 LOOP
+        SELECT array_agg(f.id ORDER BY f.priority DESC, f.weight DESC, f.starts_at, f.limit_key, f.n) FILTER (WHERE f.id IS NOT NULL),
+               array_agg(f.priority ORDER BY f.priority DESC, f.weight DESC) FILTER (WHERE f.id IS NOT NULL),
+               array_agg(f.weight ORDER BY f.priority DESC, f.weight DESC) FILTER (WHERE f.id IS NOT NULL),
+               array_agg(f.starts_at ORDER BY f.priority DESC, f.weight DESC, f.starts_at, f.limit_key, f.n) FILTER (WHERE f.id IS NOT NULL),
+               array_agg(f.limit_key) FILTER (WHERE f.id IS NULL AND f.shut_by IS NULL),
+               array_agg(f.limit_key) FILTER (WHERE f.id IS NULL AND f.shut_by IS NOT NULL),
+               array_agg(f.shut_by) FILTER (WHERE f.id IS NULL AND f.shut_by IS NOT NULL)
+        INTO ids, priorities, weights, starts, empty, stuck, shut_bys
+        FROM fair_items(choose_turns_of.limit_id, room, CASE look WHEN 1 THEN 0 ELSE 100 END, coalesce(label, ''), t) f;
+        IF empty IS NOT NULL THEN -- a mark says when there is somebody again
+            UPDATE limit_turn w SET priority = NULL WHERE w.limit_key = ANY (empty);
+        END IF;
+        UPDATE limit_turn w SET shut_by = s.shut_by FROM unnest(stuck, shut_bys) s(limit_key, shut_by)
+        WHERE w.limit_key = s.limit_key AND w.shut_by <> s.shut_by;
+        EXIT WHEN NOT FOUND AND (look > 1 OR num_nonnulls(empty, stuck) = 0) OR cardinality(ids) >= room;
+    END LOOP;
     FOR i IN 1..coalesce(cardinality(ids), 0) LOOP
         IF i = 1 OR priorities[i] <> priorities[i - 1] OR weights[i] <> weights[i - 1] THEN
             heads := heads || i;
@@ -227,7 +300,7 @@ BEGIN
         WHERE c.limit_id = g.share_id AND h.run_id = g.run_id AND h.limit_key = g.limit_key
     )
     UPDATE limit_turn w
-    SET starts_at = w.starts_at + k.n / w.weight,
+    SET starts_at = w.starts_at + k.n / w.weight, shut_by = '',
         priority = (SELECT r.priority FROM task_run r WHERE r.limit_wait = w.limit_key AND r.status = 'PENDING' ORDER BY r.priority DESC, r.run_at, r.id LIMIT 1)
     FROM (SELECT g.limit_key, count(*) AS n FROM gone g GROUP BY 1) k
     WHERE w.limit_key = k.limit_key;

@@ -28,6 +28,7 @@ func newReplica(c *Config, s *store.Store, deployment string, x *executors, trac
 	if err != nil {
 		return nil, err
 	}
+	s.Guard(config)
 	r := &replica{
 		config: c, store: s, deployment: deployment, executors: x, traces: traces, log: log, database: config,
 		hub: events.NewHub(), output: stream.NewOutput(out, 0), due: make(chan bool, 1), noted: make(chan bool, 1),

@@ -134,3 +134,23 @@ func (w *tab) script(name string) string {
 	w.t.Helper()
 	return eval[string](w, "document.querySelector('link[href$=\"/"+name+"\"]').href")
 }
+
+// A recovery from an outage stands on the overview as long as it is under way.
+func TestTheOverviewTellsOfARecovery(t *testing.T) {
+	w := open(t, uitest.Options{})
+	w.visit("")
+	require.False(t, eval[bool](w, "Boolean(document.querySelector('.recovery'))"), "none is under way")
+	w = open(t, uitest.Options{Recovery: true})
+	w.visit("")
+	said := eval[string](w, "document.querySelector('.recovery')?.innerText ?? ''")
+	for _, part := range []string{"1,800", "of 4,312", "125.5", "in 2 min"} {
+		require.Contains(t, said, part)
+	}
+	require.Equal(t, 4312-1800, eval[int](w, "document.querySelector('.recovery progress').value"), "what is done of it")
+	w.axe("a recovery")
+	w.do(chromedp.EmulateViewport(360, 900))
+	w.set("locale", "vi")
+	w.visit("")
+	require.LessOrEqual(t, eval[int](w, "document.documentElement.scrollWidth - innerWidth"), 0, "it fits")
+	w.quiet()
+}

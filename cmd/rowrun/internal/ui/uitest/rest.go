@@ -35,7 +35,18 @@ func (s *Server) overview() any {
 		"oldest_available_seconds": 4.2, "overdue": bounded(3), "overdue_seconds": 61, "orphans": "0", "orphan_types": 0, "stale": 0,
 		"deliveries_failing": []object{{"reason": "refused", "oldest_seconds": 733}}, "deliveries_retrying": bounded(3), "notify_queue": 0.0,
 		"queues":    []object{{"queue": "default", "available": bounded(counts['A']), "oldest_seconds": 4.2}, {"queue": "mail", "available": bounded(12), "oldest_seconds": 0.4}, {"queue": "reports", "available": bounded(1), "oldest_seconds": 0.1}},
-		"schedules": s.schedules(), "running_longest": s.some('R', 6), "failed_last": s.some('F', 6), "recovery": nil, "doctor": s.findings(), "history": s.history(),
+		"schedules": s.schedules(), "running_longest": s.some('R', 6), "failed_last": s.some('F', 6), "recovery": s.recovery(), "doctor": s.findings(), "history": s.history(),
+	}
+}
+
+func (s *Server) recovery() any {
+	if !s.options.Recovery {
+		return nil
+	}
+	now := time.Now().UTC()
+	return object{
+		"id": "3", "began_at": now.Add(-20 * time.Second), "backlog": bounded(4312), "remaining": bounded(1800), "rate": 125.5,
+		"estimated_end": now.Add(150 * time.Second),
 	}
 }
 

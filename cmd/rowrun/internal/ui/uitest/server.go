@@ -25,6 +25,8 @@ type Options struct {
 	Rate int
 	// Hostile: names and texts as somebody who means harm would choose them.
 	Hostile bool
+	// Recovery: a recovery from an outage is under way.
+	Recovery bool
 }
 
 // Server answers /api/v1 and /events.

@@ -1,6 +1,6 @@
 // How the deployment stands: each number leads to its list.
 import { html, useEffect, useMemo, useStore, throttle } from '../lib.js'
-import { t, has, atLeast, duration, num } from '../i18n.js'
+import { t, has, atLeast, decimal, duration, num } from '../i18n.js'
 import { link, place, setQuery } from '../router.js'
 import { useLive } from '../live.js'
 import { Icon, Status, StatusIcon, colorOf } from '../icons.js'
@@ -43,6 +43,7 @@ function Board({ o }) {
   ]
   const latency = [{ label: 'p50', values: h.start_latency_p50_ms, color: 'var(--ink-2)', unit: ' ms' }]
   return html`${findings.length > 0 && html`<${Doctor} findings=${findings} />`}
+    ${o.recovery && html`<${Recovery} of=${o.recovery} />`}
     <section class="figures board" aria-label=${t('overview.now')}>
       <${Figure} label=${t('status.RUNNING')} value=${atLeast(o.counts.RUNNING)} href=${link('runs', { status: 'RUNNING' })} note=${t('overview.slots', { n: live.reduce((sum, r) => sum + r.concurrency, 0) })} />
       <${Figure} label=${t('status.AVAILABLE')} value=${atLeast(o.counts.AVAILABLE)} href=${link('runs', { status: 'AVAILABLE', order: 'oldest' })}
@@ -73,6 +74,19 @@ function Board({ o }) {
         <td>${s.paused ? html`<span class="tag warn">${t('plan.paused')}</span>` : html`<${Time} at=${s.next_at} ago />`}</td>
         <td>${s.last && html`<${RunLink} id=${s.last.run_id}><${Status} status=${s.last.status} /><//>`}</td></tr>`)}</tbody></table></div>`}</section>
     </div>`
+}
+
+// The recovery from an outage that is under way: how much of what was overdue is left, how fast it goes, when it will be gone.
+function Recovery({ of: { backlog, remaining, rate, began_at: began, estimated_end: end } }) {
+  const all = Number(backlog.n)
+  return html`<section class="recovery" aria-label=${t('overview.recovery')}><h2>${t('overview.recovery')}</h2>
+    <progress max=${Math.max(all, 1)} value=${Math.max(all - Number(remaining.n), 0)} aria-label=${t('overview.recovery')}></progress>
+    <div class="figures">
+      <${Figure} label=${t('overview.recovery_left')} value=${atLeast(remaining)} note=${t('overview.recovery_of', { n: atLeast(backlog) })} />
+      <${Figure} label=${t('overview.recovery_rate')} value=${decimal(rate)} />
+      <${Figure} label=${t('overview.recovery_end')} value=${end ? html`<${Time} at=${end} ago />` : t('overview.recovery_unknown')} />
+      <${Figure} label=${t('col.started')} value=${html`<${Time} at=${began} ago />`} />
+    </div></section>`
 }
 
 function Doctor({ findings }) {

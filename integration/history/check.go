@@ -1,4 +1,4 @@
-package integration_test
+package history
 
 import (
 	"fmt"
@@ -13,18 +13,18 @@ const (
 	stamp = "2006-01-02 15:04:05.999999-07"
 )
 
-func (h *planHistory) wrong(at time.Time, plan int64, format string, args ...any) {
-	h.violations = append(h.violations, at.Format(clock)+fmt.Sprintf(format, args...))
+func (h *History) wrong(at time.Time, plan int64, format string, args ...any) {
+	h.Violations = append(h.Violations, at.Format(clock)+fmt.Sprintf(format, args...))
 	h.suspects[plan] = true
 }
 
 // note keeps what a failure is explained with.
-func (h *planHistory) note(c changed, at time.Time) {
-	plan := c.number("plan_id")
+func (h *History) note(c Change, at time.Time) {
+	plan := c.Number("plan_id")
 	var shown []string
-	switch c.table {
+	switch c.Table {
 	case "plan":
-		plan, shown = c.number("id"), []string{"round", "announced_round", "paused"}
+		plan, shown = c.Number("id"), []string{"round", "announced_round", "paused"}
 	case "task":
 		shown = []string{"id", "skipped", "outcome", "outcome_round"}
 	case "task_run":
@@ -34,41 +34,41 @@ func (h *planHistory) note(c changed, at time.Time) {
 	default:
 		return
 	}
-	line := at.Format(clock) + c.op + " " + c.table
+	line := at.Format(clock) + c.Op + " " + c.Table
 	for _, name := range shown {
-		line += " " + name + "=" + c.columns[name]
+		line += " " + name + "=" + c.Columns[name]
 	}
 	h.trail[plan] = append(h.trail[plan], line)
 }
 
 // apply takes in what a transaction committed, and then looks whether it was allowed to.
-func (h *planHistory) apply(commit []changed, at time.Time) {
+func (h *History) apply(commit []Change, at time.Time) {
 	var promoted, lost []int64
-	var announced []changed
+	var announced []Change
 	for _, c := range commit {
 		h.note(c, at)
-		switch c.table {
+		switch c.Table {
 		case "plan":
 			h.planChanged(c, at)
 		case "task":
 			h.taskChanged(c, at)
 		case "task_dependency":
-			if c.op == "INSERT" {
-				h.tasks[c.number("task_id")].needs[c.number("depends_on_id")] = true
+			if c.Op == "INSERT" {
+				h.tasks[c.Number("task_id")].needs[c.Number("depends_on_id")] = true
 			}
 		case "task_run":
 			was, now := h.runChanged(c, at)
 			if was == "PENDING" && now.active() {
-				promoted = append(promoted, c.number("id"))
+				promoted = append(promoted, c.Number("id"))
 			}
 			if was == "RUNNING" && now.status == "FAILED" && !now.retried {
 				lost = append(lost, now.task)
 			}
 		case "webhook_delivery_log":
-			if c.op != "DELETE" {
+			if c.Op != "DELETE" {
 				announced = append(announced, c)
 			} else {
-				h.plans[c.number("plan_id")].event = ""
+				h.plans[c.Number("plan_id")].event = ""
 			}
 		}
 	}
@@ -78,6 +78,9 @@ func (h *planHistory) apply(commit []changed, at time.Time) {
 	}
 	for _, task := range lost {
 		plan := h.tasks[task].plan
+		if plan == 0 {
+			continue
+		}
 		if h.tasks[task].skipped {
 			continue // a run that was promoted while somebody's skip was not committed yet: the task counts as done
 		}
@@ -86,57 +89,57 @@ func (h *planHistory) apply(commit []changed, at time.Time) {
 		}
 	}
 	for _, id := range promoted {
-		h.promotions++
+		h.Promotions++
 		h.checkPromotion(id, at)
 	}
 }
 
-func (h *planHistory) planChanged(c changed, at time.Time) {
-	id := c.number("id")
+func (h *History) planChanged(c Change, at time.Time) {
+	id := c.Number("id")
 	p := h.plans[id]
 	if p == nil {
 		p = &seenPlan{}
 		h.plans[id] = p
 	}
-	if c.number("round") < p.round {
-		h.wrong(at, id, "plan %d went back to round %d", id, c.number("round"))
+	if c.Number("round") < p.round {
+		h.wrong(at, id, "plan %d went back to round %d", id, c.Number("round"))
 	}
-	p.round, p.onFailure = c.number("round"), c.columns["on_failure"]
+	p.round, p.onFailure = c.Number("round"), c.Columns["on_failure"]
 	if !p.changed.Equal(at) {
 		p.rounds, p.changed = nil, at
 	}
 	p.rounds = append(p.rounds, p.round)
-	p.paused.set(c.columns["paused"] == "true", at)
+	p.paused.set(c.Columns["paused"] == "true", at)
 	for i := range p.limits {
 		p.limits[i].set(false, at)
 	}
-	p.limits, p.values = append(p.limits, fact{true, at}), append(p.values, c.number("parallel_limit"))
+	p.limits, p.values = append(p.limits, fact{true, at}), append(p.values, c.Number("parallel_limit"))
 }
 
-func (h *planHistory) taskChanged(c changed, at time.Time) {
-	id := c.number("id")
+func (h *History) taskChanged(c Change, at time.Time) {
+	id := c.Number("id")
 	k := h.tasks[id]
 	if k == nil {
 		k = &seenTask{needs: map[int64]bool{}, born: at}
 		h.tasks[id] = k
 	}
-	k.plan, k.version, k.database = c.number("plan_id"), c.number("version"), c.columns["database_id"]
-	k.sequential, k.skipped = c.columns["sequential"] == "true", c.columns["skipped"] == "true"
-	k.paused.set(c.columns["paused"] == "true", at)
+	k.plan, k.version, k.database = c.Number("plan_id"), c.Number("version"), c.Columns["database_id"]
+	k.sequential, k.skipped = c.Columns["sequential"] == "true", c.Columns["skipped"] == "true"
+	k.paused.set(c.Columns["paused"] == "true", at)
 	if k.skipped {
 		k.skippedAt = at
 	}
 }
 
-func (h *planHistory) runChanged(c changed, at time.Time) (was string, now *seenRun) {
-	id := c.number("id")
+func (h *History) runChanged(c Change, at time.Time) (was string, now *seenRun) {
+	id := c.Number("id")
 	if now = h.runs[id]; now == nil {
-		now = &seenRun{task: c.number("task_id"), born: at}
+		now = &seenRun{task: c.Number("task_id"), born: at}
 		h.runs[id] = now
 	}
 	was = now.status
-	now.status, now.retried = c.columns["status"], c.columns["retry_run_id"] != ""
-	now.availableAt, _ = time.Parse(stamp, c.columns["available_at"])
+	now.status, now.retried = c.Columns["status"], c.Columns["retry_run_id"] != ""
+	now.availableAt, _ = time.Parse(stamp, c.Columns["available_at"])
 	edges := map[string]string{
 		"PENDING": "AVAILABLE RUNNING CANCELED", "AVAILABLE": "RUNNING CANCELED", "RUNNING": "DONE FAILED CANCELED", "": "PENDING AVAILABLE",
 	}
@@ -150,12 +153,12 @@ func (h *planHistory) runChanged(c changed, at time.Time) (was string, now *seen
 }
 
 // derive brings up to date what follows from the rows for the tasks that a commit touched.
-func (h *planHistory) derive(commit []changed, at time.Time) {
+func (h *History) derive(commit []Change, at time.Time) {
 	for _, c := range commit {
-		id := c.number("task_id")
-		switch c.table {
+		id := c.Number("task_id")
+		switch c.Table {
 		case "task":
-			id = c.number("id")
+			id = c.Number("id")
 		case "task_run":
 		default:
 			continue
@@ -172,9 +175,9 @@ func (h *planHistory) derive(commit []changed, at time.Time) {
 
 // checkEvent holds a row of the log against the plan, as it was when the event was decided: its transaction may have gone
 // on for some time after that.
-func (h *planHistory) checkEvent(c changed, at time.Time) {
-	plan, round, event := c.number("plan_id"), c.number("round"), c.columns["event_type"]
-	seen, err := time.Parse(stamp, c.columns["delivered_at"])
+func (h *History) checkEvent(c Change, at time.Time) {
+	plan, round, event := c.Number("plan_id"), c.Number("round"), c.Columns["event_type"]
+	seen, err := time.Parse(stamp, c.Columns["delivered_at"])
 	if err != nil {
 		h.wrong(at, plan, "when its event was decided: %v", err)
 	}
@@ -210,10 +213,13 @@ func (h *planHistory) checkEvent(c changed, at time.Time) {
 
 // checkPromotion holds a promotion against the gates. Exact where the database is exact whatever else commits; where
 // something that closes a gate may have been committed beside the promotion, it must have been there before.
-func (h *planHistory) checkPromotion(id int64, at time.Time) {
+func (h *History) checkPromotion(id int64, at time.Time) {
 	r := h.runs[id]
 	k := h.tasks[r.task]
 	p, seen := h.plans[k.plan], r.availableAt
+	if p == nil {
+		p = &seenPlan{} // of no plan
+	}
 	if p.paused.surely(seen) || k.paused.surely(seen) {
 		h.wrong(at, k.plan, "run %d was promoted while plan %d or task %d was paused", id, k.plan, r.task)
 	}
@@ -222,35 +228,57 @@ func (h *planHistory) checkPromotion(id int64, at time.Time) {
 			h.wrong(at, k.plan, "run %d was promoted, and task %d that it depends on isn't done", id, need)
 		}
 	}
-	active := 0
+	h.checkDatabase(id, r, k, at)
+	if k.plan == 0 {
+		return
+	}
+	h.checkLimit(p, k, seen, at)
+	for other, o := range h.tasks {
+		if o.plan == k.plan && other != r.task && p.stops(o, k, seen) {
+			h.wrong(at, k.plan, "run %d was promoted, and task %d of its plan had failed (%s)", id, other, p.onFailure)
+		}
+	}
+}
+
+// checkDatabase holds a promotion against the other runs of its database: their versions, and who must be alone.
+func (h *History) checkDatabase(id int64, r *seenRun, k *seenTask, at time.Time) {
 	for other, o := range h.runs {
 		ok := h.tasks[o.task]
-		if ok.plan == k.plan && o.active() {
-			active++
-		}
 		if other == id || k.database == "" || ok.database != k.database || !o.unfinished() {
 			continue
 		}
 		if o.active() && (k.sequential || ok.sequential) {
 			h.wrong(at, k.plan, "run %d was promoted beside run %d on %s, and one is sequential", id, other, k.database)
 		}
-		if ok.version > 0 && ok.version < k.version && o.born.Before(seen.Add(-margin)) {
+		if ok.version > 0 && ok.version < k.version && o.born.Before(r.availableAt.Add(-margin)) {
 			h.wrong(at, k.plan, "run %d of version %d was promoted, and run %d of version %d has not ended", id, k.version, other, ok.version)
+		}
+	}
+}
+
+// checkLimit counts the active runs of a plan, once one more was promoted.
+func (h *History) checkLimit(p *seenPlan, k *seenTask, seen, at time.Time) {
+	active := 0
+	for _, o := range h.runs {
+		if h.tasks[o.task].plan == k.plan && o.active() {
+			active++
 		}
 	}
 	if most := p.most(seen); most > 0 && active > most {
 		h.wrong(at, k.plan, "plan %d has %d runs at once, its limit is %d", k.plan, active, most)
 	}
-	for other, o := range h.tasks {
-		if o.plan != k.plan || other == r.task {
-			continue
-		}
-		stops := p.onFailure == "STOP" && o.lost.surely(seen) ||
-			p.onFailure == "STOP_DATABASE" && (o.lost.surely(seen) || o.canceled.surely(seen)) && o.database != "" && o.database == k.database && o.version < k.version && o.version > 0
-		if stops {
-			h.wrong(at, k.plan, "run %d was promoted, and task %d of its plan had failed (%s)", id, other, p.onFailure)
-		}
+}
+
+// stops says whether the failure of another task of the plan surely held a task back at that time.
+func (p *seenPlan) stops(other, k *seenTask, at time.Time) bool {
+	switch p.onFailure {
+	case "STOP":
+		return other.lost.surely(at)
+	case "STOP_DATABASE":
+		before := other.database != "" && other.database == k.database && other.version > 0 && other.version < k.version
+		return before && (other.lost.surely(at) || other.canceled.surely(at))
 	}
+	return false
 }
 
 // most is the largest limit that a statement at that time may have seen; 0: none.

@@ -1,0 +1,165 @@
+package chaos_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+var errRollBack = errors.New("rolled back on purpose")
+
+// act is one client: random statements until ctx ends. What is refused, or lost with a connection, was not acknowledged.
+func (w *world) act(ctx context.Context, rnd *rand.Rand) {
+	for ctx.Err() == nil {
+		step, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
+		_ = w.do(step, rnd)
+		cancel()
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Duration(rnd.IntN(40)) * time.Millisecond):
+		}
+	}
+}
+
+func (w *world) do(ctx context.Context, rnd *rand.Rand) error {
+	plan, task := w.aPlan(rnd)
+	switch n := rnd.IntN(100); {
+	case n < 40:
+		return w.insert(ctx, rnd)
+	case n < 48:
+		return w.insertMany(ctx, rnd)
+	case n < 54:
+		return w.insertKeyed(ctx, rnd)
+	case n < 62:
+		return w.cancel(ctx, rnd)
+	case n < 66:
+		return w.acknowledge(ctx, "SELECT rowrun.retry_run($1)", w.known(rnd))
+	case n < 76:
+		return w.acknowledge(ctx, "SELECT rowrun.run_plan($1)", plan)
+	case n < 84:
+		return w.acknowledge(ctx, "SELECT rowrun.retry_plan($1)", plan)
+	case n < 86:
+		return w.exec(ctx, "SELECT rowrun.cancel_plan($1, 'chaos')", plan)
+	case n < 88:
+		return w.exec(ctx, "SELECT rowrun.skip_task($1, 'chaos')", task)
+	case n < 91:
+		return w.exec(ctx, "SELECT rowrun.unskip_task($1)", task)
+	case n < 94:
+		return w.exec(ctx, "UPDATE rowrun.plan SET paused = $2 WHERE id = $1", plan, rnd.IntN(3) == 0)
+	case n < 96:
+		return w.exec(ctx, "UPDATE rowrun.task SET paused = $2 WHERE id = $1", task, rnd.IntN(3) == 0)
+	default:
+		return w.exec(ctx, "UPDATE rowrun.task SET payload = payload - 'fail' WHERE id = $1", task)
+	}
+}
+
+func (w *world) exec(ctx context.Context, sql string, args ...any) error {
+	_, err := w.pool.Exec(ctx, sql, args...)
+	return err
+}
+
+// acknowledge remembers the runs that a statement returned: it was committed before it was answered.
+func (w *world) acknowledge(ctx context.Context, sql string, args ...any) error {
+	rows, err := w.pool.Query(ctx, sql, args...)
+	if err != nil {
+		return err
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ids = append(w.ids, ids...)
+	return nil
+}
+
+func (w *world) insert(ctx context.Context, rnd *rand.Rand) error {
+	return w.acknowledge(ctx, "INSERT INTO rowrun.task_run (task_id, run_at, priority) VALUES ($1, now() + $2 * interval '1 ms', $3) RETURNING id",
+		w.job(rnd), max(0, rnd.IntN(800)-400), rnd.IntN(3))
+}
+
+// insertMany is a transaction that lasts, and may be rolled back.
+func (w *world) insertMany(ctx context.Context, rnd *rand.Rand) error {
+	var ids []int64
+	err := pgx.BeginFunc(ctx, w.pool, func(tx pgx.Tx) error {
+		for range 1 + rnd.IntN(4) {
+			var id int64
+			if err := tx.QueryRow(ctx, "INSERT INTO rowrun.task_run (task_id) VALUES ($1) RETURNING id", w.job(rnd)).Scan(&id); err != nil {
+				return err
+			}
+			ids = append(ids, id)
+		}
+		if _, err := tx.Exec(ctx, "SELECT pg_sleep($1)", rnd.Float64()*0.1); err != nil {
+			return err
+		}
+		if rnd.IntN(4) == 0 {
+			return errRollBack
+		}
+		return nil
+	})
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case err == nil:
+		w.ids = append(w.ids, ids...)
+	case errors.Is(err, errRollBack):
+		w.undone = append(w.undone, ids...)
+	}
+	return err
+}
+
+// insertKeyed asks until it is answered, as a client with an idempotency key does.
+func (w *world) insertKeyed(ctx context.Context, rnd *rand.Rand) error {
+	task, key := w.jobs[rnd.IntN(2)], fmt.Sprintf("key-%d", rnd.IntN(1000))
+	for {
+		var id int64
+		err := w.pool.QueryRow(ctx, "SELECT rowrun.run_task($1::bigint, idempotency_key => $2)", task, key).Scan(&id)
+		if err != nil {
+			if ctx.Err() != nil {
+				return err
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(100 * time.Millisecond):
+			}
+			continue
+		}
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		name := fmt.Sprint(task, " ", key)
+		if known := w.keyed[name]; known != 0 && known != id {
+			w.canceled[id] = fmt.Sprintf("key %s was answered with run %d before", name, known) // told by the checker
+		}
+		w.keyed[name] = id
+		w.ids = append(w.ids, id)
+		return nil
+	}
+}
+
+func (w *world) cancel(ctx context.Context, rnd *rand.Rand) error {
+	id := w.known(rnd)
+	var status string
+	if err := w.pool.QueryRow(ctx, "SELECT rowrun.cancel_run($1, 'chaos')", id).Scan(&status); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.canceled[id] == "" {
+		w.canceled[id] = status
+	}
+	return nil
+}
+
+// job is one of the tasks without a plan; the slow one less often, as all of them have to come to an end.
+func (w *world) job(rnd *rand.Rand) int64 {
+	n := rnd.IntN(len(w.jobs))
+	if n == slowJob && rnd.IntN(3) > 0 {
+		n = 0
+	}
+	return w.jobs[n]
+}

@@ -1,0 +1,227 @@
+package chaos_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+)
+
+// slowJob is the place of the task whose app takes its time.
+const slowJob = 10
+
+// workersAtOnce is the limit of the type EXT.
+const workersAtOnce = 3
+
+// world is what there is to do, and what clients were answered.
+type world struct {
+	pool    *pgxpool.Pool
+	target  *pgxpool.Pool
+	jobs    []int64           // tasks without a plan
+	plans   map[int64][]int64 // their tasks, in order
+	config  string            // the file of every replica
+	tenants int               // most runs of a tenant at once
+
+	mu       sync.Mutex
+	ids      []int64          // runs that were acknowledged
+	undone   []int64          // runs of transactions that were rolled back
+	canceled map[int64]string // what cancel_run answered
+	keyed    map[string]int64 // by task and idempotency key
+}
+
+func anyOf[T any](rnd *rand.Rand, of ...T) T { return of[rnd.IntN(len(of))] }
+
+func connect(t *testing.T, url string) *pgxpool.Pool {
+	t.Helper()
+	config, err := pgxpool.ParseConfig(url)
+	require.NoError(t, err)
+	config.MaxConns = 8
+	pool, err := pgxpool.NewWithConfig(context.Background(), config)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	return pool
+}
+
+func ask[T any](t *testing.T, pool *pgxpool.Pool, sql string, args ...any) T {
+	t.Helper()
+	var value T
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	require.NoError(t, pool.QueryRow(ctx, sql, args...).Scan(&value), sql)
+	return value
+}
+
+func list[T any](t *testing.T, pool *pgxpool.Pool, sql string, args ...any) []T {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	rows, err := pool.Query(ctx, sql, args...)
+	require.NoError(t, err, sql)
+	all, err := pgx.CollectRows(rows, pgx.RowTo[T])
+	require.NoError(t, err, sql)
+	return all
+}
+
+func run(t *testing.T, pool *pgxpool.Pool, sql string, args ...any) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	_, err := pool.Exec(ctx, sql, args...)
+	require.NoError(t, err, sql)
+}
+
+// newWorld makes tasks of every kind. What limits them stays as it is, so that every moment can be held to it.
+func newWorld(t *testing.T, dir string, rnd *rand.Rand, pool *pgxpool.Pool, targetURL, hook string) *world {
+	t.Helper()
+	w := &world{pool: pool, target: connect(t, targetURL), plans: map[int64][]int64{}, canceled: map[int64]string{}, keyed: map[string]int64{}, tenants: 1 + rnd.IntN(2)}
+	run(t, w.target, "CREATE TABLE effect (what text)")
+	w.config = filepath.Join(dir, "rowrun.yaml")
+	require.NoError(t, os.WriteFile(w.config, []byte(fmt.Sprintf("databases: {orders: {url: %q}}\n", targetURL)), 0o600))
+	run(t, pool, "INSERT INTO rowrun.webhook (name, url) VALUES ('both', $1)", hook)
+	run(t, pool, "INSERT INTO rowrun.webhook (name, url, events) VALUES ('failures', $1, '{PIPELINE_FAILED}')", hook)
+	run(t, pool, "INSERT INTO rowrun.concurrency_limit (name, key_path, max_running) VALUES ('tenants', '{tenant}', $1)", w.tenants)
+	run(t, pool, "INSERT INTO rowrun.concurrency_limit (name, type, max_running) VALUES ('workers', 'EXT', $1)", workersAtOnce)
+	for _, job := range []string{
+		`'NOOP', '{}', NULL, NULL, 1, 'RETRY', NULL`,
+		`'NOOP', '{"sleep": "40ms"}', NULL, NULL, 1, 'FAIL', NULL`,
+		`'NOOP', '{"sleep": "5ms", "fail": "no luck"}', NULL, NULL, 3, 'FAIL', NULL`,
+		`'NOOP', '{"tenant": "a", "sleep": "30ms"}', NULL, NULL, 1, 'RETRY', NULL`,
+		`'NOOP', '{"tenant": "b", "sleep": "5ms"}', NULL, NULL, 1, 'RETRY', NULL`,
+		`'NOOP', '{"sleep": "20ms"}', 'gated', true, 1, 'RETRY', NULL`,
+		`'NOOP', '{"sleep": "10ms"}', 'gated', false, 1, 'RETRY', NULL`,
+		`'SQL', '{"sql": "SELECT pg_sleep(0.02)"}', 'orders', false, 2, 'RETRY', NULL`,
+		`'HTTP', '{"path": "/ok"}', NULL, NULL, 2, 'RETRY', NULL`,
+		`'HTTP', '{"path": "/flaky"}', NULL, NULL, 2, 'RETRY', NULL`,
+		`'HTTP', '{"path": "/slow"}', NULL, NULL, 2, 'RETRY', NULL`,
+		`'HTTP', '{"path": "/take"}', NULL, NULL, 2, 'RETRY', NULL`,
+		`'HTTP', '{"path": "/ok", "tenant": "c"}', 'gated', false, 2, 'RETRY', NULL`,
+		`'EXT', '{}', NULL, NULL, 2, 'RETRY', NULL`,
+		`'NOOP', '{"sleep": "10ms"}', NULL, NULL, 1, 'FAIL', '-'`,
+	} {
+		w.jobs = append(w.jobs, ask[int64](t, pool, `INSERT INTO rowrun.task (type, payload, database_id, sequential, max_attempts, on_stale, schedule, retry_delay)
+			VALUES (`+job+`, '50 ms') RETURNING id`))
+	}
+	for i := range 2 + rnd.IntN(3) {
+		w.addPlan(t, rnd, i)
+	}
+	return w
+}
+
+func (w *world) addPlan(t *testing.T, rnd *rand.Rand, number int) {
+	t.Helper()
+	plan := ask[int64](t, w.pool, "INSERT INTO rowrun.plan (parallel_limit, on_failure) VALUES ($1, $2) RETURNING id",
+		anyOf(rnd, any(nil), 1, 2), anyOf(rnd, "STOP_DATABASE", "STOP", "CONTINUE"))
+	migrates := rnd.IntN(2) == 0
+	for i := range 2 + rnd.IntN(5) {
+		kind, payload := "NOOP", anyOf(rnd, `{}`, `{"sleep": "5ms"}`, `{"sleep": "60ms"}`, `{"sleep": "5ms", "fail": "no luck"}`)
+		var database, version any
+		switch {
+		case migrates:
+			kind, database, version = "DATABASE_MIGRATE", "orders", fmt.Sprintf("%d.%d", number+1, i+1)
+			payload = fmt.Sprintf(`{"sql": "INSERT INTO effect VALUES ('%d.%d'); SELECT pg_sleep(0.02)"}`, number+1, i+1)
+		case rnd.IntN(3) == 0:
+			database, version = fmt.Sprintf("of plan %d", number), fmt.Sprint(i+1)
+		case rnd.IntN(3) == 0:
+			kind, payload = "HTTP", `{"path": "/ok"}`
+		}
+		task := ask[int64](t, w.pool, `INSERT INTO rowrun.task (plan_id, type, payload, database_id, version, max_attempts, on_stale, retry_delay)
+			VALUES ($1, $2, $3, $4, $5, $6, 'RETRY', '50 ms') RETURNING id`, plan, kind, payload, database, version, 1+rnd.IntN(2))
+		if earlier := w.plans[plan]; len(earlier) > 0 && rnd.IntN(2) == 0 {
+			run(t, w.pool, "INSERT INTO rowrun.task_dependency (task_id, depends_on_id) VALUES ($1, $2)", task, anyOf(rnd, earlier...))
+		}
+		w.plans[plan] = append(w.plans[plan], task)
+	}
+}
+
+// lift does what only a person can, until every plan is over and every run has ended.
+func (w *world) lift(t *testing.T) {
+	t.Helper()
+	run(t, w.pool, "UPDATE rowrun.task SET schedule = '-' WHERE schedule IS NOT NULL")
+	run(t, w.pool, `UPDATE rowrun.task SET payload = payload - 'fail' WHERE payload ? 'fail'`)
+	run(t, w.pool, "UPDATE rowrun.plan SET paused = false WHERE paused")
+	run(t, w.pool, "UPDATE rowrun.task SET paused = false WHERE paused")
+	left := func() string {
+		var text *string
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		if _, err := w.pool.Exec(ctx, "SELECT rowrun.retry_plan(id), rowrun.run_plan(id) FROM rowrun.plan"); err != nil {
+			return err.Error()
+		}
+		err := w.pool.QueryRow(ctx, `SELECT nullif(concat_ws('; ',
+			(SELECT string_agg('plan ' || plan_id || ' ' || status, ', ' ORDER BY plan_id) FROM rowrun.plan_status WHERE status <> 'DONE'),
+			(SELECT string_agg(format('run %s of task %s, %s, is %s: %s', r.id, r.task_id, r.type, r.status,
+				(SELECT string_agg(x.cause || ' ' || x.detail, ', ') FROM rowrun.waiting(r.id) x)), ', ' ORDER BY r.id)
+			 FROM rowrun.task_run r WHERE r.status IN ('PENDING', 'AVAILABLE', 'RUNNING'))), '')`).Scan(&text)
+		if err != nil {
+			return err.Error()
+		}
+		if text == nil {
+			return ""
+		}
+		return *text
+	}
+	awaitNone(t, patience, "ends: all of it is over once the faults are", left)
+	awaitNone(t, patience, "announced: each round has its event", func() string {
+		return strings.Join(list[string](t, w.pool, `SELECT s.plan_id || ' is DONE in round ' || s.round || ', announced: ' || coalesce(l.event_type || ' ' || l.round, 'nothing')
+			FROM rowrun.plan_status s LEFT JOIN rowrun.webhook_delivery_log l USING (plan_id)
+			WHERE s.status = 'DONE' AND (l.event_type, l.round) IS DISTINCT FROM ('PIPELINE_COMPLETED', s.round)`), ", ")
+	})
+	awaitNone(t, patience, "delivered: every message arrives", func() string {
+		return strings.Join(list[string](t, w.pool, "SELECT message_id || ' ' || status || ' ' || attempts FROM rowrun.webhook_delivery WHERE status <> 'DELIVERED'"), ", ")
+	})
+}
+
+func (w *world) known(rnd *rand.Rand) int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.ids) == 0 {
+		return 0
+	}
+	return w.ids[len(w.ids)-1-rnd.IntN(min(len(w.ids), 20))]
+}
+
+func (w *world) aPlan(rnd *rand.Rand) (plan, task int64) {
+	var all []int64
+	for id := range w.plans {
+		all = append(all, id)
+	}
+	slices.Sort(all)
+	plan = anyOf(rnd, all...)
+	return plan, anyOf(rnd, w.plans[plan]...)
+}
+
+func until(t *testing.T, within time.Duration, what string, ok func() bool) {
+	t.Helper()
+	awaitNone(t, within, what, func() string {
+		if ok() {
+			return ""
+		}
+		return "not yet"
+	})
+}
+
+// awaitNone polls until nothing is left over, and fails with what was.
+func awaitNone(t *testing.T, within time.Duration, what string, left func() string) {
+	t.Helper()
+	tick := time.NewTicker(40 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(within); ; <-tick.C {
+		over := left()
+		if over == "" {
+			return
+		}
+		if time.Now().After(deadline) {
+			require.FailNow(t, what, "not within %s: %s", within, over)
+		}
+	}
+}
