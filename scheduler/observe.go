@@ -21,6 +21,8 @@ type Observer struct {
 	Recorded func(endings int)
 	// Ended is told of each run whose end was recorded: its type and DONE, FAILED, CANCELED, or SNOOZED for one that was put off.
 	Ended func(kind, status string)
+	// Recording is told of the ends that were recorded, before anything else here hears of them. The slice belongs to the scheduler.
+	Recording func(ended []store.Ended)
 	// Swept is told of each sweep: which, and how many runs it found.
 	Swept func(sweep Sweep, runs int)
 	// Stalled is told that a run of this type reported no progress in time.
@@ -71,6 +73,9 @@ func (o *Observer) executed(kind string, took time.Duration) {
 }
 
 func (o *Observer) recorded(batch []ending, ended []store.Ended) {
+	if o.Recording != nil && len(ended) > 0 {
+		o.Recording(ended)
+	}
 	if o.Recorded != nil {
 		o.Recorded(len(batch))
 	}

@@ -37,6 +37,13 @@ type Claim struct {
 	FailureLogLevel string
 	// Fresh: it was promoted and claimed at once, as a slot or a gate opened for it; others may wait for its end.
 	Fresh bool
+	// Replica is who claimed it.
+	Replica string
+	// CreatedAt, AvailableAt and StartedAt are the run's, RetryOf the run that it follows, and Xid is the transaction of the claim:
+	// what a reader of the row finds. Xid 0: the statement told none of these.
+	CreatedAt, AvailableAt, StartedAt time.Time
+	RetryOf                           *int64
+	Xid                               uint64
 	// Priority is set where the trip says how many runs it claims below some priorities.
 	Priority int
 	number   int64 // among those of one claim
@@ -60,10 +67,13 @@ func collectClaims(rows pgx.Rows, keys []key, before ...any) (claims []Claim, us
 		input, payload, state                []byte
 		kind, queue, db, version             pgtype.Text
 		taskKind, alias, taskDB, taskVersion pgtype.Text
+		created, available, started          pgtype.Timestamptz
+		retryOf, xid                         pgtype.Int8
 	)
 	targets := append(before[:len(before):len(before)], &found, &alive,
 		&n, &id, &root, &task, &name, &plan, &attempt, &kind, &queue, &db, &version, &input, &manual, &timeout,
-		&taskKind, &alias, &taskDB, &taskVersion, &payload, &state, &trace, &progressTimeout, &level)
+		&taskKind, &alias, &taskDB, &taskVersion, &payload, &state, &trace, &progressTimeout, &level,
+		&retryOf, &created, &available, &started, &xid)
 	for rows.Next() {
 		if err := rows.Scan(targets...); err != nil {
 			return nil, 0, 0, false, err
@@ -80,6 +90,7 @@ func collectClaims(rows pgx.Rows, keys []key, before ...any) (claims []Claim, us
 			number: n.Int64, ID: id.Int64, RootID: root.Int64, TaskID: task.Int64, TaskName: name.String, PlanID: plan, Attempt: int(attempt.Int32),
 			Type: kind.String, Queue: queue.String, DatabaseID: db.String, Version: version.String, Claim: keys[n.Int64-1].claim.String(),
 			Manual: manual.Bool, TraceParent: trace.String, Timeout: fromSeconds(timeout), ProgressTimeout: fromSeconds(progressTimeout),
+			RetryOf: number(retryOf), CreatedAt: created.Time, AvailableAt: available.Time, StartedAt: started.Time, Xid: uint64(xid.Int64), //nolint:gosec // above 0
 		}
 		if level.String != "info" {
 			c.FailureLogLevel = level.String
@@ -100,4 +111,26 @@ func collectClaims(rows pgx.Rows, keys []key, before ...any) (claims []Claim, us
 	}
 	slices.SortFunc(claims, func(a, b Claim) int { return cmp.Compare(a.number, b.number) })
 	return claims, used, found, alive, rows.Err()
+}
+
+// StreamRow is what the row of a claimed run tells the stream, as the claim has written it; nil where the claim doesn't tell.
+func (c *Claim) StreamRow() *StreamRow {
+	if c.Xid == 0 {
+		return nil
+	}
+	r := &StreamRow{
+		ID: c.ID, RootID: c.RootID, TaskID: c.TaskID, TaskName: c.TaskName, Type: c.Type, Queue: c.Queue, PlanID: c.PlanID, Attempt: c.Attempt,
+		RetryOf: c.RetryOf, CreatedAt: c.CreatedAt, AvailableAt: c.AvailableAt, StartedAt: c.StartedAt, Status: "RUNNING", ReplicaID: &c.Replica,
+		Prev: "AVAILABLE", Xid: c.Xid, FailureLogLevel: c.FailureLogLevel,
+	}
+	if c.Fresh {
+		r.Prev = "PENDING"
+	}
+	if c.DatabaseID != "" {
+		r.DatabaseID = &c.DatabaseID
+	}
+	if c.Version != "" {
+		r.Version = &c.Version
+	}
+	return r
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 )
 
 // Retry says whether a failure may get a successor.
@@ -41,6 +42,9 @@ type Ended struct {
 	ID         int64
 	Status     string
 	RetryRunID *int64
+	// FinishedAt and Xid, the transaction, are told of what a replica has ended itself.
+	FinishedAt time.Time `db:"-"`
+	Xid        uint64    `db:"-"`
 }
 
 // Opened is what ends have let start.
@@ -196,9 +200,10 @@ func queuePlainEnds(b *pgx.Batch, endings []Ending, databases []string, r *recor
 	if len(endings) == 1 && !r.limited {
 		e := &endings[0]
 		b.Queue(statement("end_plain_run"), e.ID, hashOf(e.Claim), e.result(), databases).Query(func(rows pgx.Rows) error {
-			var id int64
-			_, err := pgx.ForEachRow(rows, []any{&id, nil}, func() error {
-				r.ended = append(r.ended, Ended{ID: id, Status: "DONE"})
+			var id, xid int64
+			var at time.Time
+			_, err := pgx.ForEachRow(rows, []any{&id, &at, &xid, nil}, func() error {
+				r.ended = append(r.ended, Ended{ID: id, Status: "DONE", FinishedAt: at, Xid: uint64(xid)}) //nolint:gosec // above 0
 				return nil
 			})
 			return err
@@ -211,15 +216,17 @@ func queuePlainEnds(b *pgx.Batch, endings []Ending, databases []string, r *recor
 	}
 	text, freed := statement("end_plain_runs"), false
 	var done []int64
-	told := []any{&done}
+	var at []time.Time
+	var xid pgtype.Int8
+	told := []any{&done, &at, &xid}
 	if r.limited {
 		text, told = statement("end_plain_runs_limited"), append(told, &freed)
 	}
 	b.Queue(text, ids, hashes, results, databases).QueryRow(func(row pgx.Row) error {
 		err := row.Scan(told...)
 		r.opened.Marked = r.opened.Marked || freed
-		for _, id := range done {
-			r.ended = append(r.ended, Ended{ID: id, Status: "DONE"})
+		for i, id := range done {
+			r.ended = append(r.ended, Ended{ID: id, Status: "DONE", FinishedAt: at[i], Xid: uint64(xid.Int64)}) //nolint:gosec // above 0
 		}
 		return err
 	})
@@ -307,8 +314,14 @@ func queueEndRuns(b *pgx.Batch, endings []Ending, r *recorded) {
 		text = statement("end_batch")
 	}
 	b.Queue(text, ids, claims, statuses, results, retries, planTasksOf(endings)).Query(func(rows pgx.Rows) error {
-		all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Ended])
-		r.ended = append(r.ended, all...)
+		var e Ended
+		var xid int64
+		_, err := pgx.ForEachRow(rows, []any{&e.ID, &e.Status, &e.RetryRunID, &e.FinishedAt, &xid}, func() error {
+			e.Xid = uint64(xid) //nolint:gosec // above 0
+			r.ended = append(r.ended, e)
+			e.RetryRunID = nil
+			return nil
+		})
 		return err
 	})
 }

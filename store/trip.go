@@ -312,6 +312,9 @@ func (w *work) account() {
 		r.Gated = r.Gated || left > 0
 		r.Marked = w.ends.opened.Marked && w.promote == PromoteNothing
 	}
+	for i := range r.Claims {
+		r.Claims[i].Replica = w.trip.Replica
+	}
 	if w.claim == ClaimAny { // its search comes behind both
 		left, unclaimed = left+unclaimed, 0
 	}

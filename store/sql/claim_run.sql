@@ -41,4 +41,5 @@ RETURNING set_config('rowrun.claimed', '1', true) = '1' AND rowrun.announce_one(
     1::bigint, r.id, r.root_id, r.task_id, k.name, r.plan_id, r.attempt, r.type, r.queue, r.database_id, r.version, r.input,
     r.failures = 0 AND r.recoveries = 0, date_part('epoch', r.deadline - now.t),
     k.type, CASE WHEN r.type <> k.type THEN (SELECT a.alias_of FROM rowrun.task_type a WHERE a.type = r.type) END,
-    k.database_id, k.version, k.payload, k.state, k.labels ->> 'traceparent', date_part('epoch', k.progress_timeout), k.failure_log_level
+    k.database_id, k.version, k.payload, k.state, k.labels ->> 'traceparent', date_part('epoch', k.progress_timeout), k.failure_log_level,
+    r.retry_of, r.created_at, r.available_at, r.started_at, pg_current_xact_id()::text::bigint

@@ -70,12 +70,13 @@ WITH seen AS MATERIALIZED (
         r.failures = 0 AND r.recoveries = 0 AS manual, date_part('epoch', r.deadline - now.t) AS timeout,
         k.type AS task_type, CASE WHEN r.type <> k.type THEN (SELECT a.alias_of FROM rowrun.task_type a WHERE a.type = r.type) END AS alias_of,
         k.database_id AS task_database_id, k.version AS task_version, k.payload, k.state, k.labels ->> 'traceparent' AS traceparent,
-        date_part('epoch', k.progress_timeout) AS progress_timeout, k.failure_log_level,
+        date_part('epoch', k.progress_timeout) AS progress_timeout, k.failure_log_level, r.retry_of, r.created_at, r.available_at, r.started_at,
         CASE WHEN i.untold THEN rowrun.arrival(r) || ',' ELSE '' END || rowrun.transition(r) AS item
 ), said AS (
-    SELECT rowrun.announce(array_agg(item)), set_config('rowrun.claimed', coalesce(max(n), 0)::text, true) FROM taken
+    SELECT rowrun.announce(array_agg(item)), set_config('rowrun.claimed', coalesce(max(n), 0)::text, true), pg_current_xact_id_if_assigned()::text::bigint AS xid FROM taken
 )
 SELECT CASE WHEN (SELECT a.limited FROM alive a) THEN -1 ELSE (SELECT count(*) FROM seen) END, EXISTS (SELECT FROM alive),
        t.n, t.id, t.root_id, t.task_id, t.name, t.plan_id, t.attempt, t.type, t.queue, t.database_id, t.version, t.input, t.manual, t.timeout,
-       t.task_type, t.alias_of, t.task_database_id, t.task_version, t.payload, t.state, t.traceparent, t.progress_timeout, t.failure_log_level
+       t.task_type, t.alias_of, t.task_database_id, t.task_version, t.payload, t.state, t.traceparent, t.progress_timeout, t.failure_log_level,
+       t.retry_of, t.created_at, t.available_at, t.started_at, said.xid
 FROM said LEFT JOIN taken t ON true

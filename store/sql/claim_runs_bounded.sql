@@ -21,9 +21,10 @@
 WITH step AS MATERIALIZED (
     SELECT c.* FROM rowrun.claim_available(ROW($1, $2, 0, $3, $4, $5, $6, $7)::rowrun.claim_request, $8, $9, $10, $11, $12, $13) c
 ), said AS MATERIALIZED (
-    SELECT s.ranks, s.candidates, s.alive, s.claims, set_config('rowrun.claimed', cardinality(s.claims)::text, true) AS claimed FROM step s
+    SELECT s.ranks, s.candidates, s.alive, s.claims, set_config('rowrun.claimed', cardinality(s.claims)::text, true) AS claimed, pg_current_xact_id_if_assigned()::text::bigint AS xid FROM step s
 )
 SELECT s.ranks, s.candidates, s.alive,
        c.n::bigint, c.id, c.root_id, c.task_id, c.name, c.plan_id, c.attempt, c.type, c.queue, c.database_id, c.version, c.input, c.manual, c.timeout,
-       c.task_type, c.alias_of, c.task_database_id, c.task_version, c.payload, c.state, c.traceparent, c.progress_timeout, c.failure_log_level
+       c.task_type, c.alias_of, c.task_database_id, c.task_version, c.payload, c.state, c.traceparent, c.progress_timeout, c.failure_log_level,
+       c.retry_of, c.created_at, c.available_at, c.started_at, s.xid
 FROM said s LEFT JOIN LATERAL unnest(s.claims) c ON s.claimed IS NOT NULL

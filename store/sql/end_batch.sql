@@ -6,5 +6,5 @@
 -- $4 jsonb[]: results, objects
 -- $5 text[]: what may follow a failure: NONE, FAILURE or STALE
 -- $6 bigint[]: the tasks of those that belong to a plan
--- Returns: run, its status, its successor (NULL: none); no row for one that had ended or is somebody else's
-SELECT run_id, status, retry_run_id FROM rowrun.end_batch($1, $2, $3, $4, $5, $6, false)
+-- Returns: run, its status, its successor (NULL: none), when, and the transaction; no row for one that had ended or is somebody else's
+SELECT run_id, status, retry_run_id, finished_at, pg_current_xact_id_if_assigned()::text::bigint FROM rowrun.end_batch($1, $2, $3, $4, $5, $6, false)

@@ -4,7 +4,7 @@
 -- $2 bytea[]: the hashes of their claims
 -- $3 jsonb[]: results
 -- $4 text[]: databases that are looked at afterwards
--- Returns: the runs that ended (NULL: none); whether places came free
+-- Returns: what end_plain_runs does; whether places came free
 WITH done AS (
     UPDATE rowrun.task_run r
     SET status = 'DONE', prev_status = 'RUNNING', edited_directly = NULL, finished_at = now.t, updated_at = now.t, claim_hash = NULL,
@@ -13,12 +13,12 @@ WITH done AS (
     WHERE r.id = i.id AND coalesce(r.status, '') = 'RUNNING' AND r.claim_hash = i.claim_hash
       AND num_nonnulls(r.plan_id, r.tick) = 0 AND (r.database_id IS NULL OR r.database_id = ANY ($4::text[]))
       AND jsonb_typeof(i.result) = 'object' AND NOT i.result ? 'state' AND pg_column_size(i.result) < 2000
-    RETURNING r.id, rowrun.transition(r) AS item
+    RETURNING r.id, r.finished_at, rowrun.transition(r) AS item
 ), freed AS (
     DELETE FROM rowrun.limit_holder h WHERE h.run_id IN (SELECT d.id FROM done d) RETURNING h.limit_key
 ), marked AS (
     INSERT INTO rowrun.gate_mark (kind, limit_key) SELECT DISTINCT 'LIMIT', f.limit_key FROM freed f RETURNING id
 ), said AS (
-    SELECT array_agg(d.id) AS ids, rowrun.announce(array_agg(d.item)) FROM done d
+    SELECT array_agg(d.id) AS ids, array_agg(d.finished_at) AS finished_at, rowrun.announce(array_agg(d.item)) FROM done d
 )
-SELECT said.ids, EXISTS (SELECT FROM marked) FROM said
+SELECT said.ids, said.finished_at, pg_current_xact_id_if_assigned()::text::bigint, EXISTS (SELECT FROM marked) FROM said

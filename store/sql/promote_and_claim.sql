@@ -20,7 +20,7 @@ WITH asked AS MATERIALIZED (
 ), pass AS MATERIALIZED (
     SELECT CASE WHEN asked.work THEN (SELECT count(*) FROM me) > 0
                 ELSE EXISTS (SELECT FROM rowrun.replica_heartbeat h WHERE h.replica_id = $1 AND h.state = 'ACTIVE') END AS alive,
-           asked.next_ms, p.pass
+           asked.next_ms, p.pass, pg_current_xact_id_if_assigned()::text::bigint AS xid
     FROM asked LEFT JOIN LATERAL (
         SELECT rowrun.promote_runs(false, true, $2,
             (SELECT ROW($1, $3, coalesce(nullif(current_setting('rowrun.claimed', true), '')::integer, 0), $4, $5, $6, $7, $8)::rowrun.claim_request FROM me WHERE me.paused_at IS NULL)) AS pass WHERE asked.work
@@ -30,5 +30,6 @@ SELECT p.alive, pg_current_snapshot()::text, coalesce((p.pass).promoted, 0), coa
        coalesce((p.pass).next_ms, p.next_ms),
        coalesce(cardinality((p.pass).claims), 0), p.alive,
        c.n, c.id, c.root_id, c.task_id, c.name, c.plan_id, c.attempt, c.type, c.queue, c.database_id, c.version, c.input, c.manual, c.timeout,
-       c.task_type, c.alias_of, c.task_database_id, c.task_version, c.payload, c.state, c.traceparent, c.progress_timeout, c.failure_log_level
+       c.task_type, c.alias_of, c.task_database_id, c.task_version, c.payload, c.state, c.traceparent, c.progress_timeout, c.failure_log_level,
+       c.retry_of, c.created_at, c.available_at, c.started_at, p.xid
 FROM pass p LEFT JOIN LATERAL unnest((p.pass).claims) c ON true

@@ -14,10 +14,11 @@
 WITH me AS MATERIALIZED (
     SELECT FROM rowrun.replica_heartbeat h WHERE h.replica_id = $2 AND h.state = 'ACTIVE' AND h.paused_at IS NULL FOR KEY SHARE
 ), filled AS MATERIALIZED (
-    SELECT a.* FROM rowrun.promote_next_of_plans($1, $9, (SELECT ROW($2, $3, 0, $4, $5, $6, $7, $8)::rowrun.claim_request FROM me WHERE $3 IS NOT NULL)) a
+    SELECT a.*, pg_current_xact_id_if_assigned()::text::bigint AS xid FROM rowrun.promote_next_of_plans($1, $9, (SELECT ROW($2, $3, 0, $4, $5, $6, $7, $8)::rowrun.claim_request FROM me WHERE $3 IS NOT NULL)) a
 )
 SELECT a.promoted, a.marked,
        cardinality(a.claims), false,
        c.n, c.id, c.root_id, c.task_id, c.name, c.plan_id, c.attempt, c.type, c.queue, c.database_id, c.version, c.input, c.manual, c.timeout,
-       c.task_type, c.alias_of, c.task_database_id, c.task_version, c.payload, c.state, c.traceparent, c.progress_timeout, c.failure_log_level
+       c.task_type, c.alias_of, c.task_database_id, c.task_version, c.payload, c.state, c.traceparent, c.progress_timeout, c.failure_log_level,
+       c.retry_of, c.created_at, c.available_at, c.started_at, a.xid
 FROM filled a LEFT JOIN LATERAL unnest(a.claims) c ON true

@@ -6,7 +6,7 @@
 -- slots have come free; false where the caller fills them (rowrun.promote_next_of_plans).
 CREATE OR REPLACE FUNCTION rowrun.end_batch(run_ids bigint[], claims uuid[], statuses text[], results jsonb[], retries text[],
     plan_tasks bigint[], marks_plans boolean)
-    RETURNS TABLE (run_id bigint, status text, retry_run_id bigint)
+    RETURNS TABLE (run_id bigint, status text, retry_run_id bigint, finished_at timestamptz)
     LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp
 AS $$
@@ -60,18 +60,18 @@ BEGIN
     IF cardinality(plans) > 0 THEN
         PERFORM rowrun.announce_plans(plans);
     END IF;
-    RETURN QUERY SELECT e.id, e.status, e.successor FROM unnest(ended.ids, ended.statuses, ended.successors) AS e(id, status, successor);
+    RETURN QUERY SELECT e.id, e.status, e.successor, t FROM unnest(ended.ids, ended.statuses, ended.successors) AS e(id, status, successor);
 END $$;
 COMMENT ON FUNCTION rowrun.end_batch(bigint[], uuid[], text[], jsonb[], text[], bigint[], boolean) IS 'Internal: ends RUNNING runs and makes their successors.';
 
 -- The same, with a mark for each of their plans.
 CREATE OR REPLACE FUNCTION rowrun.end_runs(run_ids bigint[], claims uuid[], statuses text[], results jsonb[], retries text[],
     plan_tasks bigint[] DEFAULT NULL)
-    RETURNS TABLE (run_id bigint, status text, retry_run_id bigint)
+    RETURNS TABLE (run_id bigint, status text, retry_run_id bigint, finished_at timestamptz)
     LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp
 AS $$
 BEGIN
-    RETURN QUERY SELECT e.run_id, e.status, e.retry_run_id FROM end_batch(run_ids, claims, statuses, results, retries, plan_tasks, true) e;
+    RETURN QUERY SELECT e.run_id, e.status, e.retry_run_id, e.finished_at FROM end_batch(run_ids, claims, statuses, results, retries, plan_tasks, true) e;
 END $$;
 COMMENT ON FUNCTION rowrun.end_runs(bigint[], uuid[], text[], jsonb[], text[], bigint[]) IS 'Internal: ends RUNNING runs, whatever they are.';

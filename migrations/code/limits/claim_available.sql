@@ -73,7 +73,7 @@ COMMENT ON FUNCTION rowrun.admit_available(bigint[], bigint, text[], bigint[], i
 -- Rows are updated by their places, and the planner would read the whole of a small table for that.
 CREATE OR REPLACE FUNCTION rowrun.claim_available(request rowrun.claim_request, look bigint, most bigint,
     rooms bigint[], timeouts double precision[], priorities integer[], below integer[],
-    OUT candidates bigint, OUT alive boolean, OUT claims rowrun.claim[], OUT ranks integer[]) LANGUAGE plpgsql
+    OUT candidates bigint, OUT alive boolean, OUT claims rowrun.claimed_run[], OUT ranks integer[]) LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp
     SET plan_cache_mode = force_generic_plan
     SET jit = off
@@ -137,7 +137,7 @@ BEGIN
                 r.failures = 0 AND r.recoveries = 0, date_part('epoch', r.deadline - now.t),
                 k.type, CASE WHEN r.type <> k.type THEN (SELECT a.alias_of FROM task_type a WHERE a.type = r.type) END,
                 k.database_id, k.version, k.payload, k.state, k.labels ->> 'traceparent',
-                date_part('epoch', k.progress_timeout), k.failure_log_level)::rowrun.claim AS claim
+                date_part('epoch', k.progress_timeout), k.failure_log_level, r.retry_of, r.created_at, r.available_at, r.started_at)::rowrun.claimed_run AS claim
     )
     SELECT coalesce(array_agg(c.claim), '{}'), array_agg(c.item), array_agg(c.priority ORDER BY c.n) INTO claims, items, ranks FROM taken c;
     IF items IS NOT NULL THEN

@@ -2,7 +2,7 @@
 -- RUNNING, the others AVAILABLE. Without a request (NULL) all of them do. ids are all that were promoted, claims those that
 -- also were claimed.
 CREATE OR REPLACE FUNCTION rowrun.let_start(run_ids bigint[], t timestamptz, request rowrun.claim_request,
-    OUT ids bigint[], OUT claims rowrun.claim[]) LANGUAGE plpgsql
+    OUT ids bigint[], OUT claims rowrun.claimed_run[]) LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     taken record;
@@ -23,7 +23,7 @@ COMMENT ON FUNCTION rowrun.let_start(bigint[], timestamptz, rowrun.claim_request
 -- The same where some are sequential runs of databases: somebody may have made another run there AVAILABLE by hand, or be
 -- at it. That costs one run, not the batch.
 CREATE OR REPLACE FUNCTION rowrun.let_start_singly(run_ids bigint[], t timestamptz, request rowrun.claim_request,
-    OUT ids bigint[], OUT claims rowrun.claim[]) LANGUAGE plpgsql
+    OUT ids bigint[], OUT claims rowrun.claimed_run[]) LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     step record;
@@ -55,7 +55,7 @@ COMMENT ON FUNCTION rowrun.let_start_singly(bigint[], timestamptz, rowrun.claim_
 -- The same where some have their turn in a FAIR limit: where the request takes fewer than start, those it takes are the first in the
 -- order of turns; and where runs of theirs are AVAILABLE that had their turn before, a claim takes these first.
 CREATE OR REPLACE FUNCTION rowrun.let_start_in_turn(run_ids bigint[], turns bigint[], exclusive boolean, t timestamptz, request rowrun.claim_request,
-    OUT ids bigint[], OUT claims rowrun.claim[]) LANGUAGE plpgsql
+    OUT ids bigint[], OUT claims rowrun.claimed_run[]) LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     room integer := coalesce(octet_length(request.hashes) / 32 - request.used, 0);

@@ -7,7 +7,7 @@
 -- been judged as it is now, and nothing is edited since.
 -- Rows are updated by their places, and the planner would read the whole of a small table for that.
 CREATE OR REPLACE FUNCTION rowrun.make_running(run_ids bigint[], t timestamptz, request rowrun.claim_request,
-    OUT ids bigint[], OUT claims rowrun.claim[]) LANGUAGE plpgsql
+    OUT ids bigint[], OUT claims rowrun.claimed_run[]) LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp
     SET plan_cache_mode = force_generic_plan
     SET enable_seqscan = off
@@ -38,7 +38,7 @@ BEGIN
                 r.failures = 0 AND r.recoveries = 0, date_part('epoch', r.deadline - now.t),
                 k.type, CASE WHEN r.type <> k.type THEN (SELECT a.alias_of FROM task_type a WHERE a.type = r.type) END,
                 k.database_id, k.version, k.payload, k.state, k.labels ->> 'traceparent',
-                date_part('epoch', k.progress_timeout), k.failure_log_level)::rowrun.claim AS claim
+                date_part('epoch', k.progress_timeout), k.failure_log_level, r.retry_of, r.created_at, r.available_at, r.started_at)::rowrun.claimed_run AS claim
     )
     SELECT coalesce(array_agg(c.id), '{}'), coalesce(array_agg(c.claim), '{}'), array_agg(c.item) INTO ids, claims, items FROM taken c;
     IF items IS NOT NULL THEN

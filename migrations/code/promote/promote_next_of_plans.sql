@@ -6,7 +6,7 @@
 -- ends were written by a statement before, which has left marks for what else they open. What of that the request takes, if there
 -- is one, is RUNNING at once: the claims. marked: there is something for a pass.
 CREATE OR REPLACE FUNCTION rowrun.promote_next_of_plans(plan_tasks bigint[], most integer, request rowrun.claim_request DEFAULT NULL,
-    OUT promoted integer, OUT marked integer, OUT claims rowrun.claim[]) LANGUAGE plpgsql
+    OUT promoted integer, OUT marked integer, OUT claims rowrun.claimed_run[]) LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     last_mark bigint;

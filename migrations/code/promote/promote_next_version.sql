@@ -6,7 +6,7 @@
 -- and judges as they do (rowrun.closed_gate, rowrun.promote_runs); the ends were written by a statement before. What of
 -- that the request takes, if there is one, is RUNNING at once: the claims.
 CREATE OR REPLACE FUNCTION rowrun.promote_next_version(databases text[], request rowrun.claim_request DEFAULT NULL,
-    OUT promoted integer, OUT marked integer, OUT claims rowrun.claim[])
+    OUT promoted integer, OUT marked integer, OUT claims rowrun.claimed_run[])
     LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     t timestamptz;

@@ -19,7 +19,7 @@
 -- goes for plan_id IS NOT NULL.
 CREATE OR REPLACE FUNCTION rowrun.promote_runs(sweep boolean DEFAULT false, free boolean DEFAULT true, most integer DEFAULT 1000,
     request rowrun.claim_request DEFAULT NULL,
-    OUT promoted integer, OUT busy boolean, OUT more boolean, OUT next_ms double precision, OUT claims rowrun.claim[])
+    OUT promoted integer, OUT busy boolean, OUT more boolean, OUT next_ms double precision, OUT claims rowrun.claimed_run[])
     LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp
     SET jit = off

@@ -1,6 +1,6 @@
 -- Runs that only time and their own task hold, which are due now. Those that were due at their INSERT are AVAILABLE from it on.
 CREATE OR REPLACE FUNCTION rowrun.promote_ungated(t timestamptz, most integer, request rowrun.claim_request,
-    OUT promoted integer, OUT more boolean, OUT claims rowrun.claim[]) LANGUAGE plpgsql
+    OUT promoted integer, OUT more boolean, OUT claims rowrun.claimed_run[]) LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     ids bigint[];

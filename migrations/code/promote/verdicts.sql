@@ -62,7 +62,7 @@ COMMENT ON FUNCTION rowrun.verdicts_on(bigint[], bigint[]) IS 'Internal: locks r
 -- Promotes what has every gate open, claims of that what the request takes, and notes what holds the others. turns are runs in the
 -- order of their turns.
 CREATE OR REPLACE FUNCTION rowrun.apply_verdicts(v record, turns bigint[], request rowrun.claim_request,
-    OUT promoted integer, OUT next_ms double precision, OUT claims rowrun.claim[]) LANGUAGE plpgsql
+    OUT promoted integer, OUT next_ms double precision, OUT claims rowrun.claimed_run[]) LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     step record;

@@ -52,6 +52,7 @@ type replica struct {
 	follower  *follower
 	due       chan bool        // for the notifier: a look of the scheduler found deliveries, or none
 	noted     chan bool        // for the stream: it found notes, or none
+	own       stream.Own       // what the scheduler has written, for the stream
 	stream    *stream.Election // nil: this replica never writes the stream
 	past      *api.History     // for the dashboard
 	dashboard *api.API         // nil: there is none

@@ -95,6 +95,7 @@ func (r *replica) makeStream(terminal bool) error {
 		Do:        r.listener.Do,
 		ReplicaID: r.id,
 		Printer:   printer,
+		Own:       &r.own,
 		Noted:     r.noted,
 		Log:       r.log,
 	})
@@ -132,7 +133,7 @@ func (r *replica) makeScheduler() (err error) {
 		MaxPerType:         c.MaxClaimsPerType,
 		Recovery:           c.Recovery, RecoveryConcurrency: c.RecoveryConcurrency, RecoveryRate: c.RecoveryRate,
 		LogRuns:    func() bool { return !r.writing() }, // who writes the stream says it there
-		Observer:   r.metrics.Observer(),
+		Observer:   r.observer(),
 		Identified: r.identified,
 		Surveyed: func(seen store.Survey) {
 			tell(r.due, seen.Deliveries)
@@ -153,6 +154,21 @@ func (r *replica) makeScheduler() (err error) {
 	r.unsubscribes = append(r.unsubscribes, unsubscribe)
 	r.makeFleet()
 	return err
+}
+
+// observer counts what the scheduler does, and has the stream know what it has written.
+func (r *replica) observer() scheduler.Observer {
+	o := r.metrics.Observer()
+	if r.stream == nil {
+		return o
+	}
+	count := o.Claimed
+	o.Claimed = func(claims []store.Claim) {
+		r.own.Claimed(claims)
+		count(claims)
+	}
+	o.Recording = r.own.Ended
+	return o
 }
 
 // makeFleet has the scheduler follow the targets of databases_from.

@@ -38,6 +38,8 @@ type ElectionConfig struct {
 	Connected func() bool
 	Printer   *Printer
 	Log       zerolog.Logger
+	// Own is told of this replica's claims and ends; nil: each row is read.
+	Own *Own
 	// Do runs a function on the listener's connection, as events.Listener.Do does. Required.
 	Do func(ctx context.Context, fn func(ctx context.Context, conn *pgx.Conn) error) error
 	// ReplicaID is this replica's id, "" while it has none. Required.

@@ -134,9 +134,11 @@ func (r *Reader) plan(now time.Time) {
 // runs: those that exist and may have something to tell.
 func (r *Reader) read(ctx context.Context, part []events.Transition, first bool) (map[int64]*store.StreamRow, error) {
 	rows := make(map[int64]*store.StreamRow, len(part))
+	told := make(map[int64]uint8, len(part)) // how far, by what is to be told
 	for i := range part {
-		if r.printed.at(part[i].RunID) < rank(part[i].To) {
+		if to := rank(part[i].To); r.printed.at(part[i].RunID) < to {
 			rows[part[i].RunID] = nil
+			told[part[i].RunID] = max(told[part[i].RunID], to)
 		}
 	}
 	for more := true; more; {
@@ -170,6 +172,10 @@ func (r *Reader) read(ctx context.Context, part []events.Transition, first bool)
 		}
 		if id > r.inserts.high { // the look would have found it
 			delete(rows, id)
+			continue
+		}
+		if own := r.config.Own.row(id, told[id]); own != nil {
+			rows[id] = own
 			continue
 		}
 		missing = append(missing, id)

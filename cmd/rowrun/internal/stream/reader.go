@@ -53,6 +53,8 @@ type Config struct {
 	Connected func() bool
 	// Printer gets the lines. Required.
 	Printer *Printer
+	// Own are rows that needn't be read, as this process has written them; nil: none.
+	Own *Own
 	// Log is told of trouble.
 	Log zerolog.Logger
 	// Since above zero: what the rows know of the time before comes first.

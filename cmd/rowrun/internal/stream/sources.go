@@ -41,6 +41,8 @@ func (e *Election) fromRows(ctx context.Context, t *leadership, gap string, left
 	if err := e.prepare(t, gap, left); err != nil {
 		return false, err
 	}
+	e.config.Own.keep(true)
+	defer e.config.Own.keep(false)
 	run, stop := context.WithCancel(t.ctx)
 	defer stop()
 	unhook := context.AfterFunc(ctx, stop)
@@ -121,7 +123,7 @@ func (e *Election) prepare(t *leadership, gap string, left *store.StreamHandover
 	e.forget()
 	config := Config{
 		Store: e.config.Store, Hub: e.config.Hub, Connected: e.config.Connected,
-		Printer: e.config.Printer, Log: e.config.Log, Gap: gap,
+		Printer: e.config.Printer, Log: e.config.Log, Own: e.config.Own, Gap: gap,
 	}
 	switch {
 	case left != nil:

@@ -1,0 +1,1 @@
+DROP TYPE rowrun.claimed_run;

@@ -1,0 +1,31 @@
+-- A claim also tells what the stream says of a run, so that the row isn't read again.
+CREATE TYPE rowrun.claimed_run AS (
+    n                 integer,
+    id                bigint,
+    root_id           bigint,
+    task_id           bigint,
+    name              text,
+    plan_id           bigint,
+    attempt           integer,
+    type              text,
+    queue             text,
+    database_id       text,
+    version           text,
+    input             jsonb,
+    manual            boolean,
+    timeout           double precision,
+    task_type         text,
+    alias_of          text,
+    task_database_id  text,
+    task_version      text,
+    payload           jsonb,
+    state             jsonb,
+    traceparent       text,
+    progress_timeout  double precision,
+    failure_log_level text,
+    retry_of          bigint,
+    created_at        timestamptz,
+    available_at      timestamptz,
+    started_at        timestamptz
+);
+COMMENT ON TYPE rowrun.claimed_run IS 'Internal: a run that was handed to a replica with the n-th hash of its request, what its executor needs, and what the stream tells of it.';
