@@ -253,17 +253,19 @@ func (r *Reader) told(t *events.Transition, row *store.StreamRow) {
 	if row.RetryOf != nil {
 		r.follow(*row.RetryOf, row.ID)
 	}
-	if r.inserts.see(row) && r.printed.at(row.ID) == 0 {
+	at := r.printed.at(row.ID)
+	if r.inserts.see(row) && at == 0 {
 		r.arrived(row)
+		at = r.printed.at(row.ID)
 	}
 	now := rank(row.Status)
-	before := r.before(row, most)
+	before := r.before(row, at, most)
 	for next := before + 1; next <= min(most, now); next++ {
 		if l, happened := edge(row, next); happened {
 			r.config.Printer.transition(l)
 		}
 	}
-	if last := min(most, now); last > r.printed.at(row.ID) {
+	if last := min(most, now); last > at {
 		r.printed.set(row.ID, max(last, before))
 		if max(last, before) == ended {
 			r.follow(row.ID, 0)
@@ -280,13 +282,15 @@ func (r *Reader) removed(id int64, now time.Time) {
 }
 
 // news says that a row has something to tell that wasn't printed.
-func (r *Reader) news(row *store.StreamRow) bool { return r.before(row, ended) < rank(row.Status) }
+func (r *Reader) news(row *store.StreamRow) bool {
+	return r.before(row, r.printed.at(row.ID), ended) < rank(row.Status)
+}
 
-// before is how far a run was printed. Of one that isn't remembered that is what its row was before the floor: all that
+// before is how far a run was printed: at, if it is remembered. Of one that isn't, 0, that is what its row was before the floor: all that
 // was committed then was told, to whom it may concern. named is the status that somebody said it has reached: that may have
 // an older time, where its transaction was open at the floor and the run has gone on since.
-func (r *Reader) before(row *store.StreamRow, named uint8) uint8 {
-	if at := r.printed.at(row.ID); at > 0 {
+func (r *Reader) before(row *store.StreamRow, at, named uint8) uint8 {
+	if at > 0 {
 		return at
 	}
 	now := rank(row.Status)
@@ -294,7 +298,7 @@ func (r *Reader) before(row *store.StreamRow, named uint8) uint8 {
 	if shown && !maybe {
 		return now
 	}
-	for at := uint8(1); at < now; at++ {
+	for at = 1; at < now; at++ {
 		since := r.floor.at
 		if !shown && (at+1 == named || row.Prev != "" && at >= rank(row.Prev)) {
 			since = since.Add(-straddle)
