@@ -28,7 +28,8 @@
 // Notifications name runs, in the order of the commits, and a status that each
 // has reached. Anybody can send one, so they are candidates to look at: the row
 // tells which transitions there were, up to the status named, and what was
-// printed is remembered. Of a run that isn't remembered, what was committed
+// printed is remembered. Rows that this replica has written itself needn't be
+// read ([Own]). Of a run that isn't remembered, what was committed
 // before a moment (the floor) was told. Inserts are announced without
 // telling of which (see the migrations), so they are looked for by id:
 //
