@@ -30,6 +30,9 @@ func wordOfM(i int) *uint64 {
 }
 
 func findChance() int {
+	if raced {
+		return -1
+	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	found := -1

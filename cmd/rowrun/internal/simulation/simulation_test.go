@@ -28,7 +28,9 @@ const (
 	partVariable  = "ROWRUN_SIMULATION_PART"  // a part for this process: the first seed, how many, for how long at most
 	countVariable = "ROWRUN_SIMULATION_COUNT" // how many schedules, whatever they take
 	logVariable   = "ROWRUN_SIMULATION_LOG"   // each schedule tells what happened
+	// patience is for how long schedules are begun, racedPatience under the race detector, which takes ten times as long for each.
 	patience      = 90 * time.Second
+	racedPatience = 10 * time.Second
 )
 
 // play plays the schedule of a seed.
@@ -42,12 +44,15 @@ func play(t *testing.T, seed uint64, logs bool) (s *sim) {
 	return s
 }
 
-// TestSimulation plays 20,000 schedules, or as many as it can in 90 s; a process for each processor, as a schedule that is to be
-// repeated has but one.
+// TestSimulation plays 20,000 schedules, or as many as it can in 90 s (10 s under the race detector); a process for each
+// processor, as a schedule that is to be repeated has but one.
 func TestSimulation(t *testing.T) {
 	t.Parallel()
 	count, limit := storetest.Count(20_000, 1_000_000), patience
-	if storetest.Soak() {
+	if raced {
+		limit = racedPatience
+	}
+	if storetest.Soak() && !raced {
 		limit = math.MaxInt64
 	}
 	if text := os.Getenv(countVariable); text != "" {
@@ -134,6 +139,9 @@ func playPart(first uint64, count int, limit time.Duration) (played int, counts 
 			counts[what] += more
 		} else if len(rest) < 400 {
 			rest = append(rest, line)
+		}
+		if os.Getenv(logVariable) != "" {
+			fmt.Println(line)
 		}
 	}
 	_, _ = io.Copy(io.Discard, out)
