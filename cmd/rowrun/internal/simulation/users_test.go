@@ -3,6 +3,7 @@ package simulation
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -67,6 +68,12 @@ func (s *sim) users() {
 		})
 	}
 	if s.quiet {
+		at := s.active + d.between(0, 3*time.Second)
+		s.db.users++
+		s.running.Go(func() {
+			_ = pause(context.Background(), at)
+			s.pair(d)
+		})
 		return
 	}
 	for range d.n(3) {
@@ -166,6 +173,32 @@ func (s *sim) transaction(d *dice) {
 	_ = pause(context.Background(), pick(d, d.between(0, time.Millisecond), d.between(0, 4*time.Millisecond), d.between(0, s.late)))
 	db.mu.Lock()
 	db.end(tx, true)
+}
+
+// pair are two transactions of which one notifies for both, and commits before the other: nothing else may tell of that one's run.
+func (s *sim) pair(d *dice) {
+	db := s.db
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	defer func() { db.users-- }()
+	i := slices.IndexFunc(db.tasks, func(k *task) bool { return !k.gated() })
+	if i < 0 {
+		return
+	}
+	speaks, silent := db.begin(-1, 1), db.begin(-1, 1)
+	for _, tx := range pick(d, []*transaction{speaks, silent}, []*transaction{silent, speaks}) {
+		db.insert(tx, db.tasks[i], db.now(), nil)
+	}
+	speaks.says = append(speaks.says, "[]")
+	s.count("notification left to another transaction")
+	db.mu.Unlock()
+	_ = pause(context.Background(), d.between(0, 4*time.Millisecond))
+	db.mu.Lock()
+	db.end(speaks, true)
+	db.mu.Unlock()
+	_ = pause(context.Background(), d.between(0, s.late))
+	db.mu.Lock()
+	db.end(silent, true)
 }
 
 // unfinished says whether a task has a run that has not ended.
