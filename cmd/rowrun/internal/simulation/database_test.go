@@ -288,7 +288,7 @@ func (db *database) insert(tx *transaction, k *task, runAt time.Time, follows *r
 // change takes a run to another status, and says so.
 func (db *database) change(tx *transaction, r *run, to string) {
 	v := tx.of(r)
-	if !edges[v.status+to] {
+	if !edge(v.status, to) {
 		db.s.violated("edge %s to %s of run %d", v.status, to, r.id)
 	}
 	from := v.status
@@ -296,9 +296,17 @@ func (db *database) change(tx *transaction, r *run, to string) {
 	tx.says = append(tx.says, r.transition(v, from, to))
 }
 
-var edges = map[string]bool{
-	"PENDINGAVAILABLE": true, "AVAILABLERUNNING": true, "RUNNINGDONE": true, "RUNNINGFAILED": true, "RUNNINGCANCELED": true,
-	"PENDINGCANCELED": true, "AVAILABLECANCELED": true,
+// edge says whether the state machine has an edge.
+func edge(from, to string) bool {
+	switch from {
+	case "PENDING":
+		return to == "AVAILABLE" || to == "CANCELED"
+	case "AVAILABLE":
+		return to == "RUNNING" || to == "CANCELED"
+	case "RUNNING":
+		return to == "DONE" || to == "FAILED" || to == "CANCELED"
+	}
+	return false
 }
 
 func (r *run) transition(v *row, from, to string) string {

@@ -114,7 +114,7 @@ func (m *model) judge() {
 		switch {
 		case !e.returned:
 			m.s.violated("executor of run %d is left", r.id)
-		case r.by == e.claim && e.done != (r.status == "DONE") && !(e.done && e.ctx.Err() != nil) && !e.handedOver:
+		case r.by == e.claim && e.done != (r.status == "DONE") && (!e.done || e.ctx.Err() == nil) && !e.handedOver:
 			m.s.violated("run %d is %s (%s), but its executor returned done=%t", r.id, r.status, r.code, e.done)
 		case m.s.quiet && r.by != e.claim && !e.handedOver:
 			m.s.violated("what the executor of run %d returned was not recorded: %s (%s)", r.id, r.status, r.code)

@@ -22,7 +22,7 @@ const (
 )
 
 // chance is where the state of a thread's generator stands in its structure; below 0: it isn't known.
-var chance = findChance()
+var chance = findChance() //nolint:gochecknoglobals // it is the process's
 
 func wordOfM(i int) *uint64 {
 	m := getm()

@@ -31,7 +31,7 @@ type message struct {
 }
 
 // parsed is read once, and not in a schedule: pgx looks into files for it.
-var parsed = func() *pgx.ConnConfig {
+var parsed = func() *pgx.ConnConfig { //nolint:gochecknoglobals // never changed
 	config, err := pgx.ParseConfig("host=simulated user=rowrun dbname=rowrun sslmode=disable")
 	if err != nil {
 		panic(err)

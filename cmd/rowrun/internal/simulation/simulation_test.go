@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -71,7 +72,7 @@ func TestSimulation(t *testing.T) {
 	for i := range parts {
 		from, to := count*i/parts, count*(i+1)/parts
 		all.Go(func() {
-			n, came, err := playPart(first+uint64(from), to-from, limit) //nolint:gosec // few
+			n, came, err := playPart(t.Context(), first+uint64(from), to-from, limit) //nolint:gosec // few
 			mu.Lock()
 			defer mu.Unlock()
 			played += n
@@ -111,13 +112,13 @@ func happens() []string {
 }
 
 // playPart has another process play so many schedules. Its error names the seed.
-func playPart(first uint64, count int, limit time.Duration) (played int, counts map[string]int, err error) {
+func playPart(ctx context.Context, first uint64, count int, limit time.Duration) (played int, counts map[string]int, err error) {
 	counts = map[string]int{}
 	self, err := os.Executable()
 	if err != nil {
 		return 0, counts, err
 	}
-	child := exec.Command(self, "-test.run", "^TestPart$", "-test.timeout", "0")
+	child := exec.CommandContext(ctx, self, "-test.run", "^TestPart$", "-test.timeout", "0")
 	child.Env = append(os.Environ(), fmt.Sprintf("%s=%d %d %d", partVariable, first, count, limit))
 	child.Stderr = nil
 	out, err := child.StdoutPipe()
