@@ -65,7 +65,7 @@ func (m *model) began(ctx context.Context, p *process, id int64, claim string, s
 		m.s.violated("run %d is executed twice under one claim", id)
 	}
 	for _, o := range m.executions {
-		if o.root == c.run.root && !o.returned && (!o.stubborn || o.ctx.Err() == nil) && !m.excused(o) {
+		if ctx.Err() == nil && o.root == c.run.root && !o.returned && (!o.stubborn || o.ctx.Err() == nil) && !m.excused(o) {
 			m.s.violated("run %d begins at replica %d while run %d of its chain is executed at replica %d", id, p.index, o.run.id, o.process.index)
 		}
 	}
