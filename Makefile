@@ -33,7 +33,7 @@ PEERS      ?=
 HA         ?=
 GOTEST     := CGO_ENABLED=1 go test -race -shuffle=on
 
-.PHONY: help build run test test-unbatched test-two-steps test-node test-browser test-clients test-coming-from test-ha test-matrix chaos mutants soak race lint fuzz bench bench-peers bench-tools week schema-dump release test-release test-release-native ci
+.PHONY: help build run test test-unbatched test-two-steps test-node test-browser test-clients test-coming-from test-ha test-matrix chaos mutants simulate soak race lint fuzz bench bench-peers bench-tools week schema-dump release test-release test-release-native ci
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -50,6 +50,7 @@ run: ## a private PostgreSQL, rowrun and a sample plan; Ctrl-C ends it
 test: ## all tests with the race detector, on a real PostgreSQL
 	@.ci/ensure postgres mariadb cc promtool workers
 	$(GOTEST) -p $(TEST_JOBS) -timeout $(TEST_TIMEOUT) ./...
+	go test -count=1 -timeout 10m ./cmd/rowrun/internal/simulation
 
 test-unbatched: ## the tests of scheduler and integration with each run claimed and ended by itself
 	@.ci/ensure postgres cc workers
@@ -92,6 +93,10 @@ chaos: ## schedules of faults drawn from seeds against real replicas: SECONDS=60
 mutants: ## guards taken out one at a time, each to be found by the chaos rig: SECONDS=60 for each, SEED=1, MUTANTS=regexp
 	@.ci/ensure postgres
 	go run ./integration/chaos/mutants -seconds $(or $(SECONDS),60) -seed $(or $(SEED),1) -only '$(MUTANTS)'
+
+simulate: ## replicas on a simulated database, in simulated time: COUNT=1000000 schedules from SEED=n on; COUNT=1 LOG=1 tells one
+	$(if $(SEED),ROWRUN_SEED=$(SEED)) $(if $(LOG),ROWRUN_SIMULATION_LOG=1) ROWRUN_SIMULATION_COUNT=$(or $(COUNT),1000000) \
+		go test -count=1 -v -timeout 0 -run '^TestSimulation$$' ./cmd/rowrun/internal/simulation
 
 soak: ## the same tests with full counts, the model's with fused transitions and without; SOAK=0.05 for a part, SOAK_PARTS='on off'
 	@.ci/ensure postgres mariadb cc promtool workers

@@ -3,6 +3,7 @@ package events
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -56,6 +57,9 @@ type ListenConfig struct {
 	// OnConnect, where not nil, is called on each new connection before LISTEN.
 	// An error costs the connection. It must not leave a transaction open.
 	OnConnect func(ctx context.Context, conn *pgx.Conn) error
+	// Random gives numbers from 0 on, below 1, which keep apart in time what listeners do whose connections were lost together.
+	// Default: by chance.
+	Random func() float64
 	// OnDisconnect, where not nil, is called once for each OnConnect that
 	// returned nil, when the connection is given up and before it is closed. It
 	// must return quickly: a session lock of the connection is held meanwhile.
@@ -116,6 +120,9 @@ func NewListener(config ListenConfig) (*Listener, error) {
 	withDefault(&config.PingTimeout, 2*time.Second)
 	withDefault(&config.ConnectTimeout, 5*time.Second)
 	withDefault(&config.ProbeInterval, 30*time.Second)
+	if config.Random == nil {
+		config.Random = rand.Float64
+	}
 
 	config.ConnConfig = config.ConnConfig.Copy()
 	if config.ConnConfig.RuntimeParams == nil {

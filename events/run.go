@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 	"unicode/utf8"
 
@@ -51,13 +50,13 @@ func (l *Listener) Run(ctx context.Context) error {
 		var wait time.Duration
 		switch {
 		case atOnce:
-			wait = sooner(firstRetry, 0)
+			wait = l.sooner(firstRetry, 0)
 		case errors.Is(err, ErrNoNotify):
-			wait = sooner(l.config.ProbeInterval, 0.9) // a pooler stays one for a while
+			wait = l.sooner(l.config.ProbeInterval, 0.9) // a pooler stays one for a while
 		case errors.Is(err, ErrQueueFull):
-			wait = sooner(l.config.PingInterval, 0.9)
+			wait = l.sooner(l.config.PingInterval, 0.9)
 		default:
-			wait = sooner(retry.NextBackOff(), 0.5)
+			wait = l.sooner(retry.NextBackOff(), 0.5)
 		}
 		pause := time.NewTimer(wait)
 		select {
@@ -70,8 +69,8 @@ func (l *Listener) Run(ctx context.Context) error {
 }
 
 // sooner is at least that part of a wait.
-func sooner(d time.Duration, least float64) time.Duration {
-	return time.Duration(float64(d) * (least + (1-least)*rand.Float64())) //nolint:gosec // not a secret
+func (l *Listener) sooner(d time.Duration, least float64) time.Duration {
+	return time.Duration(float64(d) * (least + (1-least)*l.config.Random()))
 }
 
 // session is the life of one connection. It returns how long the connection

@@ -21,8 +21,20 @@ func TestLateLooksUntilAllHaveEndedThatWereOpen(t *testing.T) {
 	l.woken()
 	l.looked(store.InFlight{Oldest: 9, Next: 9}, ms(0))
 	require.Equal(t, ms(6), l.before(sweep))
-	l.looked(store.InFlight{Oldest: 9, Next: 11}, ms(6))
-	require.Equal(t, sweep, l.before(sweep), "nothing was open")
+	l.looked(store.InFlight{Oldest: 9, Next: 9}, ms(6))
+	require.Equal(t, ms(18), l.before(sweep), "one that is open may not be named yet")
+	l.looked(store.InFlight{Oldest: 9, Next: 11}, ms(18))
+	require.Equal(t, ms(42), l.before(sweep), "it is named now")
+	l.looked(store.InFlight{Oldest: 11, Next: 12}, ms(42))
+	require.Equal(t, sweep, l.before(sweep), "nothing is open")
+
+	l.woken()
+	for at, pause := 0, 6; pause < 3000; at, pause = at+pause, 2*pause {
+		l.looked(store.InFlight{Oldest: 9, Next: 9}, ms(at))
+		require.Equal(t, ms(at+pause), l.before(sweep), "nothing has ended since")
+	}
+	l.looked(store.InFlight{Oldest: 9, Next: 9}, ms(3066+3072))
+	require.Equal(t, sweep, l.before(sweep))
 
 	l.woken()
 	l.looked(store.InFlight{Oldest: 5, Next: 9}, ms(0))
@@ -35,7 +47,7 @@ func TestLateLooksUntilAllHaveEndedThatWereOpen(t *testing.T) {
 	require.Equal(t, ms(18), l.before(sweep))
 	l.looked(store.InFlight{Oldest: 8, Next: 14}, ms(18))
 	require.Equal(t, ms(42), l.before(sweep))
-	l.looked(store.InFlight{Oldest: 9, Next: 15}, ms(42))
+	l.looked(store.InFlight{Oldest: 12, Next: 15}, ms(42))
 	require.Equal(t, sweep, l.before(sweep), "what is open now came later")
 
 	l.woken()

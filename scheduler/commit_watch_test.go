@@ -52,3 +52,28 @@ func TestAnInsertThatCommitsLongAfterItsNotificationIsFound(t *testing.T) {
 	}
 	require.True(t, spoke)
 }
+
+// The same where the one that commits late has the larger number of the two: the snapshot of the first look ends before it, and
+// doesn't name it as under way.
+func TestAnInsertOfALaterTransactionIsFound(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	c, behind := newClient(t, url), newClient(t, url)
+	task := c.int(`INSERT INTO rowrun.task (type) VALUES ('` + workType + `') RETURNING id`)
+	startReplica(t, url, done, nil)
+	require.Equal(t, []string{"DONE"}, c.chain(c.int(`INSERT INTO rowrun.task_run (task_id) VALUES ($1) RETURNING id`, task)))
+	c.exec(`SELECT pg_sleep(0.5)`) // what that one had looked for is over
+
+	c.exec(`BEGIN`)
+	c.exec(`SELECT pg_advisory_xact_lock(1920298606, (extract(epoch FROM clock_timestamp()) * 200)::bigint::bit(32)::int + i) FROM generate_series(0, 400) i`)
+	c.exec(`SELECT pg_notify('` + store.Channel + `', '[]'), pg_current_xact_id()`)
+	behind.exec(`BEGIN`)
+	behind.exec(`SET CONSTRAINTS ALL IMMEDIATE`)
+	run := behind.int(`INSERT INTO rowrun.task_run (task_id) VALUES ($1) RETURNING id`, task)
+	c.exec(`COMMIT`)
+	c.exec(`SELECT pg_sleep(0.3)`)
+	behind.exec(`COMMIT`)
+	poll(t, "its end", func() bool {
+		return c.int(`SELECT count(*) FROM rowrun.task_run WHERE id = $1 AND status = 'DONE'`, run) == 1
+	})
+}

@@ -24,7 +24,7 @@ type incarnation struct {
 	available available
 	// passes are the trips of dispatch, ends those of the recorder, which claim while opened.
 	passes, ends lane
-	open         sync.RWMutex
+	open         turnstile
 	opened       bool
 	// commitWatch says when dispatch looks again after a wake-up.
 	commitWatch commitWatch
@@ -35,8 +35,8 @@ type incarnation struct {
 	// rules are what is claimed; passing is held by trips, so that they don't change under it. announced: the row says so
 	// (of watchTypes alone). claimable says that runs of a type may be claimed that weren't before.
 	rules     atomic.Pointer[typeRules]
-	ruling    sync.Mutex // held by who makes them anew
-	passing   sync.RWMutex
+	ruling    turnstile // held by who makes them anew
+	passing   turnstile
 	announced bool
 	claimable chan struct{}
 	// more asks for passes that promote a backlog; backlog: they are under way.

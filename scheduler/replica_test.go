@@ -42,7 +42,9 @@ func startReplica(t *testing.T, url string, run executorFunc, change func(*sched
 	if change != nil {
 		change(&config)
 	}
-	config.Store = openStore(t, url, config.StaleAfter)
+	if config.Store == nil {
+		config.Store = openStore(t, url, config.StaleAfter)
+	}
 	s, err := scheduler.New(config)
 	require.NoError(t, err)
 	h.of.Store(s)

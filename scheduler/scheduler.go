@@ -19,8 +19,8 @@ import (
 
 // Config says what a scheduler runs and how patient it is. Durations that are zero get their default.
 type Config struct {
-	// Store is the database. Required; opened with Lease = StaleAfter.
-	Store *store.Store
+	// Store is the database. Required; a *store.Store is opened with Lease = StaleAfter.
+	Store Store
 	// Admin has this replica claim nothing: it promotes, sweeps and settles, and announces no types, so that no gate counts on it.
 	Admin bool
 	// Executors by task type. Required, at least one; an admin has none.
@@ -91,7 +91,9 @@ type Config struct {
 	// Trace, where not nil, is called before each executor: the context that it returns is the executor's, and end is
 	// called when it has returned, with the code of its failure, "": it didn't fail. Both must return at once.
 	Trace func(ctx context.Context, c *store.Claim) (traced context.Context, end func(code string))
-	Log   zerolog.Logger
+	// Random gives numbers from 0 on, below 1, which keep apart in time what replicas do that began together. Default: by chance.
+	Random func() float64
+	Log    zerolog.Logger
 }
 
 // Scheduler runs what the database holds. Make it with New; Run it once.
@@ -214,6 +216,9 @@ func (c *Config) setDefaults() {
 	if len(c.Queues) == 0 {
 		c.Queues = []string{"default"}
 	}
+	if c.Random == nil {
+		c.Random = rand.Float64
+	}
 }
 
 // New checks a configuration.
@@ -224,7 +229,7 @@ func New(c Config) (*Scheduler, error) {
 	if err := c.Check(); err != nil {
 		return nil, fmt.Errorf("scheduler: %w", err)
 	}
-	s := &Scheduler{cfg: c, freed: make(chan struct{}, 1), opened: make(chan struct{}, 1), promoted: make(chan struct{}, 1), lookAtRuns: make(chan struct{}, 1), reachable: make(chan struct{}, 1), running: map[int64]*running{}, pace: rand.Float64, shares: newShares(c.Reserve)}
+	s := &Scheduler{cfg: c, freed: make(chan struct{}, 1), opened: make(chan struct{}, 1), promoted: make(chan struct{}, 1), lookAtRuns: make(chan struct{}, 1), reachable: make(chan struct{}, 1), running: map[int64]*running{}, pace: c.Random, shares: newShares(c.Reserve)}
 	for t := range c.Executors {
 		s.types = append(s.types, t)
 	}

@@ -9,20 +9,25 @@ import (
 )
 
 // endStrays ends RUNNING rows under this id that this replica doesn't run: a claim whose answer was lost, a row given
-// to it by hand. The rows were read between passes, so that no claim of ours was under way; they count when two sweeps
-// in a row have missed them.
+// to it by hand. The rows were read between passes, so that no claim of dispatch was under way; they count when two sweeps
+// in a row have missed them, and when the claims that the recorder was making meanwhile have been answered or given up.
 func (t *incarnation) endStrays(ctx context.Context, owned []int64, before map[int64]bool) map[int64]bool {
 	errs := t.s.recorder.errs
-	rt, cancel := context.WithTimeout(ctx, passTimeout)
-	defer cancel()
 	missing := map[int64]bool{}
+	again := false
+	for _, id := range owned {
+		if !t.s.holds(id) {
+			missing[id] = true
+			again = again || before[id]
+		}
+	}
+	if again {
+		t.open.Lock()
+		t.open.Unlock() //nolint:staticcheck // only waits
+	}
 	var endings []store.Ending
 	for _, id := range owned {
-		if t.s.holds(id) {
-			continue
-		}
-		missing[id] = true
-		if before[id] {
+		if missing[id] && before[id] && !t.s.holds(id) {
 			endings = append(endings, store.Ending{
 				ID: id, Failed: true, Retry: store.RetryStale,
 				Result: result(CodeLostContact, store.DetailLostContact, nil),
@@ -33,6 +38,8 @@ func (t *incarnation) endStrays(ctx context.Context, owned []int64, before map[i
 	if len(endings) == 0 {
 		return missing
 	}
+	rt, cancel := context.WithTimeout(ctx, passTimeout)
+	defer cancel()
 	ended, _, err := t.s.cfg.Store.EndRuns(rt, endings, time.Second)
 	if err != nil && store.OneByOne(err) && len(endings) > 1 {
 		err = nil

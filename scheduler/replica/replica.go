@@ -48,19 +48,19 @@ func run(ctx context.Context, url string, c *Config) error {
 	}
 	defer opened.Close()
 	config.Store = opened
-	return serve(ctx, &way, config)
+	return serve(ctx, &way, opened, config)
 }
 
 // serve runs a scheduler, and what wakes it for longer: cancels arrive during the drain too.
-func serve(ctx context.Context, way *connect.Way, config scheduler.Config) error {
+func serve(ctx context.Context, way *connect.Way, opened *store.Store, config scheduler.Config) error {
 	conn, err := connect.Parse(way.DirectURL)
 	if err != nil {
 		return err
 	}
-	config.Store.Guard(conn)
+	opened.Guard(conn)
 	hub := events.NewHub()
 	listener, err := events.NewListener(events.ListenConfig{
-		ConnConfig: conn, Channel: store.Channel, Hub: hub, Log: config.Log, Probe: true, Own: config.Store.Own,
+		ConnConfig: conn, Channel: store.Channel, Hub: hub, Log: config.Log, Probe: true, Own: opened.Own,
 	})
 	if err != nil {
 		return err
@@ -71,7 +71,7 @@ func serve(ctx context.Context, way *connect.Way, config scheduler.Config) error
 	}
 	defer unsubscribe()
 	teller := wake.Teller{
-		Store: config.Store, Scheduler: s, Deaf: listener.Deaf, DeafText: "; set DirectURL to the server itself", Log: config.Log,
+		Store: opened, Scheduler: s, Deaf: listener.Deaf, DeafText: "; set DirectURL to the server itself", Log: config.Log,
 		Source: func() string {
 			if listener.Connected() {
 				return wake.ByNotify

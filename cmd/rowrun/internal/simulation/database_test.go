@@ -1,0 +1,344 @@
+package simulation
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// plan and task are rows that change now and then; for what a schedule does with them it is enough that all see the change at once.
+type plan struct {
+	id     int64
+	limit  int // 0: none
+	paused bool
+}
+
+type task struct {
+	id          int64
+	plan        *plan
+	kind        string
+	database    string
+	version     int // 0: none
+	sequential  bool
+	priority    int
+	maxAttempts int
+	retryDelay  time.Duration
+	again       bool // on_stale RETRY
+	timeout     time.Duration
+	silence     time.Duration // progress_timeout
+	paused      bool
+	after       *task // of the same plan
+}
+
+// gated says whether a run of it has to be judged before it is AVAILABLE.
+func (k *task) gated() bool { return k.plan != nil || k.database != "" || k.paused }
+
+// row is a version of a run.
+type row struct {
+	status               string
+	replica, claim       string
+	runAt                time.Time
+	priority             int
+	cancel, handedOver   bool
+	deadline, progressAt time.Time
+	code                 string // of the result
+	by                   string // claim of who ended it, "": nobody's
+	retryRun             int64
+}
+
+func (r *row) ended() bool {
+	return r.status == "DONE" || r.status == "FAILED" || r.status == "CANCELED"
+}
+
+func (r *row) active() bool { return r.status == "AVAILABLE" || r.status == "RUNNING" }
+
+// run is a run: its version that all see, and the one of the transaction that holds it.
+type run struct {
+	id, root, retryOf    int64
+	attempt              int
+	failures, recoveries int
+	task                 *task
+	row
+	seen   bool // its INSERT has committed
+	judged bool // since it is due: a mark has it judged again
+	draft  row
+	holds  *transaction
+}
+
+// replicaRow is a row of replica_heartbeat.
+type replicaRow struct {
+	id       string
+	state    string
+	beat     time.Time
+	lease    time.Duration
+	shared   map[*transaction]bool
+	alone    *transaction
+	released chan struct{} // closed and replaced when a lock goes
+}
+
+// transaction holds what it has changed until it ends.
+type transaction struct {
+	db       *database
+	xid      uint64 // 0: it has written nothing
+	pid      uint32
+	replica  int // whose session, below 0: a user's
+	runs     []*run
+	replicas []*replicaRow
+	then     []func() // at the commit
+	says     []string
+	done     chan struct{}
+	over     bool
+	lost     bool // it was rolled back
+}
+
+// database is the simulated database. mu guards all of it; nobody waits for anything but a moment of the processor with it.
+type database struct {
+	s  *sim
+	mu sync.Mutex
+
+	plans              []*plan
+	tasks              []*task
+	runs               map[int64]*run
+	order              []*run // by id
+	replicas           map[string]*replicaRow
+	lastRun            int64
+	lastXid, lastEnded uint64
+	claims             int
+	open               []*transaction
+	lock               *transaction // who promotes
+	marks              int
+	buckets            map[int64]*transaction // who notifies for others within some ms
+	sessions           []*session
+	offset             time.Duration // of the clock
+	down               bool
+	users              int  // transactions of users that are to come or under way
+	mute               bool // nothing is notified
+	most               int  // how much a pass takes on
+}
+
+func newDatabase(s *sim) *database {
+	return &database{s: s, runs: map[int64]*run{}, replicas: map[string]*replicaRow{}, buckets: map[int64]*transaction{}}
+}
+
+// now is the database's clock.
+func (db *database) now() time.Time { return time.Now().Add(db.offset) }
+
+func (db *database) begin(replica int, pid uint32) *transaction {
+	tx := &transaction{db: db, pid: pid, replica: replica, done: make(chan struct{})}
+	db.open = append(db.open, tx)
+	return tx
+}
+
+// writes gives the transaction a number, which it has from its first write on.
+func (tx *transaction) writes() {
+	if tx.xid == 0 {
+		tx.db.lastXid++
+		tx.xid = tx.db.lastXid
+	}
+}
+
+// of is the version of a run that a transaction sees.
+func (tx *transaction) of(r *run) *row {
+	if tx != nil && r.holds == tx {
+		return &r.draft
+	}
+	return &r.row
+}
+
+func (tx *transaction) sees(r *run) bool { return r.seen || tx != nil && r.holds == tx }
+
+// take locks a run that nobody else holds.
+func (tx *transaction) take(r *run) bool {
+	switch r.holds {
+	case tx:
+		return true
+	case nil:
+		tx.writes()
+		r.holds, r.draft = tx, r.row
+		tx.runs = append(tx.runs, r)
+		return true
+	}
+	return false
+}
+
+// wait locks a run, however long others hold it, up to limit. mu is held, but for the wait.
+func (db *database) wait(ctx context.Context, tx *transaction, r *run, limit time.Duration) error {
+	var timeout <-chan time.Time
+	for !tx.take(r) {
+		if timeout == nil && limit > 0 {
+			timer := time.NewTimer(limit)
+			defer timer.Stop()
+			timeout = timer.C
+		}
+		db.s.count("lock waited for")
+		other := r.holds.done
+		db.mu.Unlock()
+		var err error
+		select {
+		case <-other:
+		case <-timeout:
+			db.s.count("lock not got")
+			err = refusal("55P03")
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+		db.mu.Lock()
+		if err == nil && tx.over {
+			err = errReset
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// share locks a replica's row as a claim does.
+func (tx *transaction) share(h *replicaRow) {
+	if h != nil && !h.shared[tx] {
+		tx.writes()
+		h.shared[tx] = true
+		tx.replicas = append(tx.replicas, h)
+	}
+}
+
+// end ends a transaction: what it did is there for all, or for nobody. mu is held.
+func (db *database) end(tx *transaction, commit bool) {
+	if tx.over {
+		return
+	}
+	tx.over, tx.lost = true, !commit
+	db.lastEnded = max(db.lastEnded, tx.xid)
+	db.open = slices.DeleteFunc(db.open, func(o *transaction) bool { return o == tx })
+	for _, r := range tx.runs {
+		if commit {
+			r.row, r.seen = r.draft, true
+		} else if !r.seen {
+			delete(db.runs, r.id)
+			db.order = slices.DeleteFunc(db.order, func(o *run) bool { return o == r })
+		}
+		r.holds = nil
+	}
+	for _, h := range tx.replicas {
+		delete(h.shared, tx)
+		if h.alone == tx {
+			h.alone = nil
+		}
+		close(h.released)
+		h.released = make(chan struct{})
+	}
+	if db.lock == tx {
+		db.lock = nil
+	}
+	for bucket, by := range db.buckets {
+		if by == tx {
+			delete(db.buckets, bucket)
+		}
+	}
+	if commit {
+		for _, do := range tx.then {
+			do()
+		}
+		if !db.mute {
+			for _, said := range tx.says {
+				db.notify(tx.pid, said)
+			}
+		}
+	}
+	close(tx.done)
+}
+
+// restart ends all that is under way, as a server does that is stopped at once.
+func (db *database) restart() {
+	for _, tx := range slices.Clone(db.open) {
+		db.end(tx, false)
+	}
+	for _, one := range slices.Clone(db.sessions) {
+		one.cut()
+	}
+}
+
+// insert adds a run that nobody sees yet.
+func (db *database) insert(tx *transaction, k *task, runAt time.Time, follows *run) *run {
+	tx.writes()
+	db.lastRun++
+	r := &run{id: db.lastRun, root: db.lastRun, task: k, holds: tx}
+	priority := k.priority
+	if follows != nil {
+		r.root, r.retryOf, r.attempt = follows.root, follows.id, follows.attempt+1
+		r.failures, r.recoveries = follows.failures, follows.recoveries
+		priority = tx.of(follows).priority
+	}
+	r.draft = row{status: "PENDING", runAt: runAt, priority: priority}
+	if !k.gated() && !runAt.After(db.now()) {
+		r.draft.status = "AVAILABLE"
+	}
+	tx.runs = append(tx.runs, r)
+	db.runs[r.id] = r
+	db.order = append(db.order, r)
+	return r
+}
+
+// change takes a run to another status, and says so.
+func (db *database) change(tx *transaction, r *run, to string) {
+	v := tx.of(r)
+	if !edge(v.status, to) {
+		db.s.violated("edge %s to %s of run %d", v.status, to, r.id)
+	}
+	from := v.status
+	v.status = to
+	tx.says = append(tx.says, r.transition(v, from, to))
+}
+
+// edge says whether the state machine has an edge.
+func edge(from, to string) bool {
+	switch from {
+	case "PENDING":
+		return to == "AVAILABLE" || to == "CANCELED"
+	case "AVAILABLE":
+		return to == "RUNNING" || to == "CANCELED"
+	case "RUNNING":
+		return to == "DONE" || to == "FAILED" || to == "CANCELED"
+	}
+	return false
+}
+
+func (r *run) transition(v *row, from, to string) string {
+	plan, replica := "null", "null"
+	if r.task.plan != nil {
+		plan = fmt.Sprint(r.task.plan.id)
+	}
+	if v.replica != "" {
+		replica = `"` + v.replica + `"`
+	}
+	return fmt.Sprintf(`{"run_id":%d,"task_id":%d,"plan_id":%s,"from":"%s","to":"%s","attempt":%d,"replica_id":%s}`,
+		r.id, r.task.id, plan, from, to, r.attempt, replica)
+}
+
+// said joins what a statement tells into a notification.
+func (tx *transaction) said() {
+	if len(tx.says) > 1 {
+		tx.says = []string{strings.Join(tx.says, ",")}
+	}
+	if len(tx.says) == 1 && !strings.HasPrefix(tx.says[0], "[") {
+		tx.says[0] = "[" + tx.says[0] + "]"
+	}
+}
+
+// first sorts runs in the order of promotions and claims.
+func first(tx *transaction, runs []*run) {
+	slices.SortFunc(runs, func(a, b *run) int {
+		x, y := tx.of(a), tx.of(b)
+		return cmp.Or(cmp.Compare(y.priority, x.priority), x.runAt.Compare(y.runAt), cmp.Compare(a.id, b.id))
+	})
+}
+
+func refusal(code string) error {
+	return &pgconn.PgError{Severity: "ERROR", Code: code, Message: "simulated"}
+}
