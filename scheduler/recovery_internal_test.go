@@ -1,12 +1,14 @@
 package scheduler
 
 import (
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/rowrun/rowrun/store"
+	"github.com/rowrun/rowrun/store/storetest"
 )
 
 func TestWhatAReplicaDoesAboutAnOutage(t *testing.T) {
@@ -43,6 +45,40 @@ func TestClaimsAreHeldBackUntilWhatIsDueIsPromoted(t *testing.T) {
 	r.settle()
 	require.Zero(t, r.holds(now))
 	(*recovering)(nil).settle()
+}
+
+// Starts that were granted and not made are for others. Nobody knows how many were made where an answer is lost: all of them count.
+func TestStartsThatWereNotMadeAreGivenBack(t *testing.T) {
+	t.Parallel()
+	s, err := store.Open(t.Context(), store.Config{URL: storetest.New(t), Lease: time.Minute, MaxConns: 5})
+	require.NoError(t, err)
+	t.Cleanup(s.Close)
+	id, err := s.BeginRecovery(t.Context(), store.Outage{Silent: time.Hour, Backlog: 100})
+	require.NoError(t, err)
+	const rate = 0.01 // none comes while this test lasts
+	scheduler := &Scheduler{cfg: Config{Store: s}}
+	scheduler.recovering.Store(&recovering{id: id, rate: rate})
+	replica := &incarnation{s: scheduler}
+	left := func() int {
+		t.Helper()
+		granted, _, err := s.TakeRecoveryStarts(t.Context(), id, 100, rate, 20)
+		require.NoError(t, err)
+		require.NoError(t, s.GiveRecoveryStarts(t.Context(), id, granted, rate))
+		return granted
+	}
+	require.Zero(t, left())
+	require.NoError(t, s.GiveRecoveryStarts(t.Context(), id, 10, rate))
+	require.Equal(t, 10, left())
+	granted, _, err := s.TakeRecoveryStarts(t.Context(), id, 8, rate, 20)
+	require.NoError(t, err)
+	require.Equal(t, 8, granted)
+	trip := &store.Trip{Want: granted}
+	replica.giveBack(t.Context(), trip, store.Pass{Claims: make([]store.Claim, 8)}, nil)
+	require.Equal(t, 2, left(), "all were made")
+	replica.giveBack(t.Context(), trip, store.Pass{Claims: make([]store.Claim, 2)}, errors.New("the answer is lost"))
+	require.Equal(t, 2, left())
+	replica.giveBack(t.Context(), trip, store.Pass{Claims: make([]store.Claim, 2)}, nil)
+	require.Equal(t, 8, left())
 }
 
 func TestRoomOfTypes(t *testing.T) {

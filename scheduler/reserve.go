@@ -3,6 +3,7 @@ package scheduler
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 
@@ -19,6 +20,9 @@ func checkReserves(reserves []Reserve, concurrency int) error {
 	for _, r := range reserves {
 		if r.Slots < 1 {
 			return errors.New("reserved slots must be above zero")
+		}
+		if r.Priority < math.MinInt32 || r.Priority > math.MaxInt32 {
+			return fmt.Errorf("slots are reserved for priority %d; accepted: %d to %d", r.Priority, math.MinInt32, math.MaxInt32)
 		}
 		if named[r.Priority] {
 			return fmt.Errorf("slots are reserved twice for priority %d", r.Priority)

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -125,6 +126,26 @@ func TestAgingRaisesWhatWaitsAndNothingElse(t *testing.T) {
 		_, err := conn.Exec(t.Context(), `INSERT INTO rowrun.task (type, aging) VALUES ('NOOP', $1::text::interval)`, wrong)
 		require.ErrorContains(t, err, "task_aging_1_second_to_1_year")
 	}
+}
+
+// A run that somebody holds is raised later, and keeps no other one waiting.
+func TestAgingPassesByWhatSomebodyHolds(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	conn, s, user := connect(t, url), open(t, url, time.Minute), connect(t, url)
+	task := query[int64](t, conn, `INSERT INTO rowrun.task (type, aging) VALUES ('NOOP', '1 min') RETURNING id`)
+	ids := query[[]int64](t, conn, `WITH r AS (INSERT INTO rowrun.task_run (task_id) SELECT $1 FROM generate_series(1, 3) RETURNING id) SELECT array_agg(id) FROM r`, task)
+	waited(t, conn, 90*time.Second, ids...)
+	exec(t, user, `BEGIN`)
+	exec(t, user, `SELECT FROM rowrun.task_run WHERE id = $1 FOR UPDATE`, ids[0])
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	raised, _, err := s.AgeRuns(ctx, 100)
+	require.NoError(t, err)
+	require.Equal(t, 2, raised)
+	exec(t, user, `ROLLBACK`)
+	require.Equal(t, 1, raise(t, s))
+	require.Equal(t, 3, query[int](t, conn, `SELECT count(*) FROM rowrun.task_run WHERE priority = 1`))
 }
 
 // What holds a run stays; its place in the order is another one.

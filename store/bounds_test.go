@@ -163,3 +163,23 @@ func TestBoundsOfAReplicaAndLimitsHoldTogether(t *testing.T) {
 	require.Positive(t, claimed)
 	require.Positive(t, kept)
 }
+
+// A search that looks at more than it may take, for the rows that others hold, takes no more of a type than there is room for, and no
+// more below a priority than there are slots.
+func TestASearchThatLooksAtMoreTakesNoMore(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, storetest.New(t))
+	addReplica(t, conn, "r")
+	exec(t, conn, `WITH k AS (INSERT INTO rowrun.task (type, priority) VALUES ('NOOP', 5), ('HTTP', 1) RETURNING id)
+		INSERT INTO rowrun.task_run (task_id) SELECT k.id FROM k, generate_series(1, 10)`)
+	claim := func(rooms, priorities, below any) []string {
+		exec(t, conn, `BEGIN`)
+		defer exec(t, conn, `ROLLBACK`)
+		return query[[]string](t, conn, `SELECT array_agg(c.type ORDER BY c.n) FROM rowrun.claim_available(ROW('r',
+			(SELECT string_agg(sha256(uuid_send(gen_random_uuid())), '') FROM generate_series(1, 20)), 0, 0, '{default}', '{NOOP,HTTP}', '{}', '{}')::rowrun.claim_request,
+			20, 5, $1, NULL, $2, $3) a CROSS JOIN LATERAL unnest(a.claims) c`, rooms, priorities, below)
+	}
+	require.Equal(t, []string{"NOOP", "NOOP", "NOOP", "NOOP", "NOOP"}, claim(nil, nil, nil))
+	require.Equal(t, []string{"NOOP", "NOOP", "HTTP", "HTTP", "HTTP"}, claim([]int64{2, 5}, nil, nil), "room for two")
+	require.Equal(t, []string{"NOOP", "NOOP", "HTTP"}, claim([]int64{2, 5}, []int32{5}, []int32{1}), "one below 5")
+}

@@ -65,3 +65,18 @@ func TestWhatAnotherLimitHoldsKeepsNobodyWaiting(t *testing.T) {
 		})
 	}
 }
+
+// More keys than one look takes are put down one after the other, so that one that comes behind all of them has its turn.
+func TestAKeyBehindHundredsThatAnotherLimitHoldsHasItsTurn(t *testing.T) {
+	t.Parallel()
+	w, held := shutWorld(t, fairLimit)
+	held("a", 1)
+	exec(t, w.conn, `INSERT INTO rowrun.task_run (task_id, input) SELECT r.task_id, jsonb_build_object('tenant', 'a' || n) FROM rowrun.task_run r, generate_series(1, 300) n`)
+	w.insert("z", 1)
+	var started []string
+	for range 3 {
+		started = append(started, w.turn(0, len(w.running))...)
+	}
+	require.Equal(t, []string{"z"}, started)
+	require.Equal(t, 301, query[int](t, w.conn, `SELECT count(*) FROM rowrun.limit_turn WHERE shut_by <> ''`), "each under the limit that it needs")
+}

@@ -74,9 +74,15 @@ func (w *fairWorld) contest() {
 // turn ends so many runs, and lets a replica promote and claim for the slots. It returns the keys of those that started.
 func (w *fairWorld) turn(replica, ends int) (started []string) {
 	w.t.Helper()
+	return w.turnOf(replica, ends, w.slots)
+}
+
+// turnOf claims at most so many, and leaves the others AVAILABLE.
+func (w *fairWorld) turnOf(replica, ends, most int) (started []string) {
+	w.t.Helper()
 	endClaims(w.t, w.s, w.running[:ends])
 	w.running = w.running[ends:]
-	want := w.slots - len(w.running)
+	want := min(w.slots-len(w.running), most)
 	round, err := w.s.Work(w.t.Context(), store.Trip{
 		Replica: w.replicas[replica], Capabilities: noop(), Promote: store.PromoteDue, Want: want, Claim: store.Claiming(replica % 3),
 	})
@@ -88,10 +94,10 @@ func (w *fairWorld) turn(replica, ends int) (started []string) {
 }
 
 // start holds a start against the bound: the n-th run of a key starts after at most n * (sum of weights / its weight) + slots starts
-// since it came.
+// of others since it came.
 func (w *fairWorld) start(c store.Claim) string {
 	w.t.Helper()
-	w.starts++
+	defer func() { w.starts++ }()
 	w.running = append(w.running, c)
 	for key, runs := range w.waiting {
 		for i, r := range runs {
@@ -130,6 +136,43 @@ func TestKeysTakeTurns(t *testing.T) {
 	require.Equal(t, map[string]int{"big": 10, "small": 10, "gold": 30}, order)
 }
 
+// A key with a large weight has its turns among those of others, not in a row: it is never more than one ahead of its share.
+func TestALargeWeightIsNotServedInARow(t *testing.T) {
+	t.Parallel()
+	w := newFairWorld(t, `INSERT INTO rowrun.concurrency_limit (name, key_path, share, weights) VALUES ('tenants', '{tenant}', 'FAIR', '{"gold": 10}')`,
+		[]string{"r"}, 1, map[string]int{"gold": 10})
+	w.insert("gold", 30)
+	for _, key := range []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"} {
+		w.insert(key, 3)
+	}
+	gold := 0
+	for n := 1; n <= 40; n++ {
+		started := w.turn(0, len(w.running))
+		require.Len(t, started, 1)
+		if started[0] == "gold" {
+			gold++
+		}
+		require.InDelta(t, float64(n)/2, gold, 1, "of %d starts", n)
+	}
+}
+
+// Runs that are AVAILABLE are claimed in the order of their turns, however old they are: one that came later is no longer AVAILABLE than
+// others because of that.
+func TestClaimsFollowTheTurns(t *testing.T) {
+	t.Parallel()
+	w := newFairWorld(t, fairLimit, []string{"r"}, 6, nil)
+	w.insert("big", 100)
+	w.turnOf(0, 0, 2)
+	w.insert("small", 20)
+	order := ""
+	for range 20 {
+		for _, key := range w.turnOf(0, 1, 1) {
+			order += key[:1]
+		}
+	}
+	require.Equal(t, "bbbbb"+"sbsbsbsbsbsbsbs", order, "four that were AVAILABLE, then each in turn")
+}
+
 // The bound holds whatever comes, with keys of many weights that come, go and come again, over several replicas.
 func TestTurnsComeWithinTheirBound(t *testing.T) {
 	t.Parallel()
@@ -151,7 +194,7 @@ func TestTurnsComeWithinTheirBound(t *testing.T) {
 			query[int](t, w.conn, `SELECT promoted FROM rowrun.promote_runs()`)
 			exec(t, w.conn, `ROLLBACK`)
 		}
-		w.turn(rnd.IntN(2), rnd.IntN(min(len(w.running), 3)+1))
+		w.turnOf(rnd.IntN(2), rnd.IntN(min(len(w.running), 3)+1), 1+rnd.IntN(2))
 	}
 	require.Greater(t, w.starts, 50)
 }

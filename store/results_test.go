@@ -15,6 +15,7 @@ func TestAPayloadReadsTheResultsOfItsDependencies(t *testing.T) {
 	addReplica(t, conn, "r")
 	_, tasks := newPlan(t, conn, "build", "report", "skipped", "other", "late")
 	exec(t, conn, `INSERT INTO rowrun.task_dependency SELECT $1, d FROM unnest($2::bigint[]) d`, tasks[1], []int64{tasks[0], tasks[2], tasks[4]})
+	exec(t, conn, `INSERT INTO rowrun.task_dependency VALUES ($1, $2)`, tasks[4], tasks[3]) // somebody else's dependency
 	exec(t, conn, `SELECT rowrun.skip_task($1)`, tasks[2])
 	build := began(t, conn, tasks[0])
 	require.Equal(t, "DONE", query[string](t, conn, `SELECT status FROM rowrun.end_runs(ARRAY[$1::bigint], ARRAY[NULL::uuid], '{DONE}', ARRAY[$2::jsonb], '{NONE}')`, build,

@@ -36,7 +36,17 @@ func shapes() []shape {
 			INSERT INTO rowrun.task (plan_id, type) SELECT p.id, 'NOOP' FROM p, generate_series(1, $1::int) ORDER BY 1;
 			INSERT INTO rowrun.task_dependency (task_id, depends_on_id)
 			SELECT id, least(id - 1, 1000) FROM rowrun.task WHERE id > 1` + insertRuns},
+		{"one limit", false, `INSERT INTO rowrun.concurrency_limit (name, max_running) VALUES ('one', 1)` + insertKeys(1)},
+		{"10,000 keys of a limit", false, `INSERT INTO rowrun.concurrency_limit (name, key_path, max_running) VALUES ('keys', '{key}', 1)` + insertKeys(10_000)},
+		{"1,000 keys that take turns", false, `INSERT INTO rowrun.concurrency_limit (name, key_path, share) VALUES ('turns', '{key}', 'FAIR')` + insertKeys(1000)},
 	}
+}
+
+// insertKeys makes a task and $1 runs of it, with so many keys.
+func insertKeys(keys int) string {
+	return fmt.Sprintf(`;
+		INSERT INTO rowrun.task (type) VALUES ('NOOP');
+		INSERT INTO rowrun.task_run (task_id, input) SELECT k.id, jsonb_build_object('key', n %% %d) FROM rowrun.task k, generate_series(1, $1::int) n`, keys)
 }
 
 // blocked measures the two statements that a replica sends for one run that ends and the one that follows it: end_runs

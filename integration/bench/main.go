@@ -1,7 +1,7 @@
 // Command bench measures what docs/benchmarks.md lists, on a private PostgreSQL with durable commits, with the real
 // binary as processes of their own and SQL. It asserts no time; it fails where work was lost.
 //
-//	bench -rowrun bin/rowrun -peers bin/peers [-graphile integration/peers/graphile] [-suite own|peers] [-full] [-only SECTION,…] [-shape NAME]
+//	bench -rowrun bin/rowrun -peers bin/peers [-graphile integration/peers/graphile] [-suite own|peers] [-full] [-only SECTION,…] [-shape NAME] [-before PATH]
 //	bench -rowrun bin/rowrun -suite week [-days 7] [-day 24m]
 //
 // Each section starts its own server and removes it. The suite own is Rowrun alone but for one section, peers is the same
@@ -24,6 +24,7 @@ type bench struct {
 	rowrun, peers string // binaries
 	graphile      string // integration/peers/graphile with its modules, "": without graphile-worker
 	version       string // of Rowrun
+	before        string // of section limits: another binary of Rowrun, "": none
 	dir           string // of this invocation, removed at its end
 	full          bool
 	shape         string // of sections blocked and kept
@@ -49,6 +50,7 @@ func run(ctx context.Context) error {
 	flag.StringVar(&b.graphile, "graphile", "", "`path` of integration/peers/graphile, its modules installed; default: without graphile-worker")
 	flag.BoolVar(&b.full, "full", false, "full sizes")
 	flag.StringVar(&b.shape, "shape", "", "of section blocked only shapes, of section kept only halves (ended, snapshot) whose `name` contains this")
+	flag.StringVar(&b.before, "before", "", "`path` of another binary of Rowrun, which section limits measures too")
 	flag.IntVar(&b.days, "days", 7, "of suite week: how many days, 2 to 60")
 	flag.DurationVar(&b.day, "day", 24*time.Minute, "of suite week: how long a simulated day takes, 5s to 24h")
 	suite := flag.String("suite", ownSuite, "`name` of what is measured: own, peers or week")

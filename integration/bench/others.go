@@ -76,37 +76,70 @@ func (b *bench) delaysOf(ctx context.Context, d *database, rate, runs int) ([]fl
 
 // backlog inserts runs beforehand and returns the rate at which a replica worked them off, by the rows.
 func (b *bench) backlog(ctx context.Context, d *database, jobs int) (float64, error) {
-	return b.backlogOf(ctx, d, "SELECT $1, '{}' FROM generate_series(1, $2::int)", jobs)
+	worked, err := b.backlogOf(ctx, d, "SELECT $1, '{}' FROM generate_series(1, $2::int)", jobs)
+	return worked.rate, err
 }
 
-// backlogOf is backlog of runs that a query gives: the task, $1, and the input of each of $2.
-func (b *bench) backlogOf(ctx context.Context, d *database, runs string, jobs int) (float64, error) {
+// backlogWork is how a backlog was worked off: runs/s by the rows, and the CPU of the replica and, where that is asked for, of the
+// server, in µs per run.
+type backlogWork struct{ rate, cpu float64 }
+
+// backlogOf is backlog of runs that a query gives: the task, $1, and the input of each of $2. The server's CPU is that of all its
+// processes.
+func (b *bench) backlogOf(ctx context.Context, d *database, runs string, jobs int, on ...*server) (w backlogWork, err error) {
 	var task, first int64
-	err := d.QueryRow(ctx, "SELECT rowrun.define_task('backlog', 'NOOP'), coalesce(max(id), 0) FROM rowrun.task_run").Scan(&task, &first)
+	err = d.QueryRow(ctx, "SELECT rowrun.define_task('backlog', 'NOOP'), coalesce(max(id), 0) FROM rowrun.task_run").Scan(&task, &first)
 	if err != nil {
-		return 0, err
+		return w, err
 	}
 	if _, err := d.Exec(ctx, "INSERT INTO rowrun.task_run (task_id, input) "+runs, task, jobs); err != nil {
-		return 0, err
+		return w, err
 	}
 	if err := d.do(ctx, "VACUUM ANALYZE rowrun.task_run", "CHECKPOINT"); err != nil {
-		return 0, err
+		return w, err
+	}
+	used := func(pids ...int) (err error) {
+		sum := -w.cpu
+		for _, pid := range pids {
+			own, err := measure.CPUSeconds(pid)
+			if err != nil {
+				return err
+			}
+			sum += own
+		}
+		for _, s := range on {
+			own, err := measure.ServerSeconds(s.PID())
+			if err != nil {
+				return err
+			}
+			sum += own
+		}
+		w.cpu = sum
+		return nil
+	}
+	if err := used(); err != nil {
+		return w, err
 	}
 	r, err := b.serve(ctx, d.url)
 	if err != nil {
-		return 0, err
+		return w, err
 	}
 	if err := d.lastDone(ctx); err != nil {
-		return 0, r.blame(err)
+		return w, r.blame(err)
 	}
 	if err := d.allDone(ctx, task, rounds); err != nil {
-		return 0, r.blame(err)
+		return w, r.blame(err)
+	}
+	if err := used(r.pid()); err != nil {
+		return w, r.blame(err)
 	}
 	if err := r.stop(); err != nil {
-		return 0, err
+		return w, err
 	}
+	w.cpu *= 1e6 / float64(jobs)
 	var took float64
 	err = d.QueryRow(ctx, `SELECT extract(epoch FROM max(finished_at) - min(started_at))::float8 FROM rowrun.task_run
 		WHERE task_id = $1 AND id > $2`, task, first).Scan(&took)
-	return float64(jobs) / took, err
+	w.rate = float64(jobs) / took
+	return w, err
 }

@@ -33,6 +33,9 @@ type Config struct {
 	TypeConcurrency map[string]int
 	// TypeTimeout is for tasks of a type that have none of their own. Default TaskTimeout; 0: none.
 	TypeTimeout map[string]time.Duration
+	// Reserve is how many slots only runs of at least a priority take: {50: 4} keeps four for runs from 50 on. Those of several
+	// priorities add up, to at most Concurrency, and RecoveryConcurrency. Default: none.
+	Reserve map[int]int
 	// Recovery is auto (the default) or off: whether this replica looks for an outage of the deployment when it comes, and takes
 	// part in the recovery from it. Meanwhile RecoveryConcurrency (default Concurrency) runs execute at once, and all replicas
 	// together start at most RecoveryRate runs per second. Default 0: no cap; the same on all replicas.
@@ -119,7 +122,7 @@ func (c *Config) scheduler() (scheduler.Config, error) {
 		Executors: maps.Clone(c.Executors), Name: c.Name, Version: moduleVersion(), Queues: slices.Clone(c.Queues), Concurrency: c.Concurrency,
 		HeartbeatInterval: c.StaleAfter / heartbeats, StaleAfter: c.StaleAfter, SweepInterval: c.SweepInterval,
 		Retention: c.Retention, RetentionFailed: c.RetentionFailed, TaskTimeout: max(c.TaskTimeout, 0), DrainTimeout: c.DrainTimeout,
-		MaxPerType: c.MaxClaimsPerType, TypeLimits: c.typeLimits(),
+		MaxPerType: c.MaxClaimsPerType, TypeLimits: c.typeLimits(), Reserve: c.reserves(),
 		Recovery: c.Recovery, RecoveryConcurrency: c.RecoveryConcurrency, RecoveryRate: c.RecoveryRate,
 		LogRuns: func() bool { return true }, // it never writes the stream
 		Log:     c.Log,
@@ -139,6 +142,14 @@ func (c *Config) typeLimits() map[string]scheduler.TypeLimit {
 		limits[name] = limit
 	}
 	return limits
+}
+
+// reserves are Reserve in the order of their priorities.
+func (c *Config) reserves() (all []scheduler.Reserve) {
+	for _, priority := range slices.Sorted(maps.Keys(c.Reserve)) {
+		all = append(all, scheduler.Reserve{Priority: priority, Slots: c.Reserve[priority]})
+	}
+	return all
 }
 
 // moduleVersion is which release of Rowrun the program was built with, as a sidecar shows its own; "" where that has none.

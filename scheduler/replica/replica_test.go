@@ -148,6 +148,30 @@ func TestCancelDuringADrain(t *testing.T) {
 	require.Equal(t, "1 CANCELED CANCELED", u.ask(ends))
 }
 
+// Two of three slots are for runs of at least 50, so that a low one leaves the others waiting, and a high one starts all the same.
+func TestReservedSlotsAreKept(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	u := connect(t, url)
+	high := make(chan struct{})
+	start(t, url, func(ctx context.Context, run *replica.TaskRun) (replica.Result, error) {
+		if run.TaskName == "high" {
+			close(high)
+			return replica.Result{}, nil
+		}
+		<-ctx.Done()
+		return replica.Result{}, context.Cause(ctx)
+	}, func(c *replica.Config) { c.Concurrency, c.Reserve = 3, map[int]int{50: 1, 100: 1} })
+	u.run("name", "'low'", 3)
+	u.becomes("1", `SELECT count(*) FROM rowrun.task_run WHERE status = 'RUNNING'`)
+	u.run("name, priority", "'high', 50", 1)
+	within(t, high)
+	u.becomes("1 AVAILABLE 1 DONE 1 RUNNING", `SELECT string_agg(concat_ws(' ', least(n, 1), status), ' ' ORDER BY status)
+		FROM (SELECT status, count(*) AS n FROM rowrun.task_run GROUP BY 1) x`)
+	require.Equal(t, "1", u.ask(`SELECT count(*) FROM rowrun.task_run WHERE status = 'RUNNING'`))
+	require.Contains(t, u.ask(`SELECT reserve::text FROM rowrun.replica_status`), "100")
+}
+
 func TestTwoReplicasShareTheWork(t *testing.T) {
 	t.Parallel()
 	url := storetest.New(t)

@@ -20,6 +20,35 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION rowrun.within_bounds(bigint[], bigint, text[], bigint[], integer[], integer[], bigint) IS 'Internal: of AVAILABLE runs those that a replica has slots for.';
 
+-- Whether all of these AVAILABLE runs have their places and tokens under the limits as they are, so that nothing has to be asked or
+-- taken again at their claim: what is AVAILABLE and RUNNING with each of their keys is no more than may be, and no key is held back. The
+-- caller holds the lock of the passes, and has the runs locked. Each key is counted once.
+CREATE OR REPLACE FUNCTION rowrun.have_places(run_ids bigint[], t timestamptz) RETURNS boolean LANGUAGE plpgsql STABLE
+    SET jit = off
+    SET plan_cache_mode = force_generic_plan
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+BEGIN
+    RETURN (
+        WITH wish AS MATERIALIZED (
+            SELECT d.limit_key, s.limit_keys IS NOT DISTINCT FROM r.limit_keys AND h.paid IS TRUE AS paid
+            FROM task_run r JOIN task k ON k.id = r.task_id CROSS JOIN LATERAL limits_on(r, k.payload) s
+            CROSS JOIN LATERAL unnest(s.limit_keys) d(limit_key)
+            LEFT JOIN LATERAL (SELECT x.paid FROM limit_holder x WHERE x.run_id = r.id AND x.limit_key = d.limit_key OFFSET 0) h ON true
+            WHERE r.id = ANY (run_ids)
+        )
+        SELECT coalesce(bool_and(w.paid), true) AND NOT EXISTS (
+            SELECT FROM (SELECT DISTINCT u.limit_key FROM wish u) d
+            JOIN concurrency_limit l ON l.id = split_part(d.limit_key, ':', 1)::bigint
+            LEFT JOIN LATERAL (SELECT q.held_until FROM limit_bucket q WHERE q.limit_key = d.limit_key OFFSET 0) b ON true
+            WHERE greatest(l.not_before, b.held_until) > have_places.t
+               OR CASE WHEN l.max_running IS NOT NULL THEN (SELECT count(*) FROM (
+                      SELECT FROM limit_holder o
+                      CROSS JOIN LATERAL (SELECT FROM task_run x WHERE x.id = o.run_id AND coalesce(x.status, '') IN ('AVAILABLE', 'RUNNING') OFFSET 0) x
+                      WHERE o.limit_key = d.limit_key LIMIT l.max_running + 1::bigint) a) > l.max_running END)
+        FROM wish w);
+END $$;
+COMMENT ON FUNCTION rowrun.have_places(bigint[], timestamptz) IS 'Internal: whether nothing has to be asked of limits at the claim of these runs.';
+
 -- Of these AVAILABLE runs, which are in the order of claims, those that may be claimed now, at most so many: they are locked, and hold their
 -- places. Where limits apply to some, under the lock of the passes: what a limit holds back is passed by from now on, until there is room. Those
 -- of whom that can't be said now, as others are at it, stay as they are. Those that are beyond the bounds by now take no places.
@@ -30,33 +59,47 @@ CREATE OR REPLACE FUNCTION rowrun.admit_available(run_ids bigint[], most bigint,
 DECLARE
     t timestamptz;
     has_lock boolean := false;
+    n bigint := greatest(most, 10);
     ids bigint[];
     limited bigint[];
     held bigint[];
     held_keys text[];
 BEGIN
-    IF EXISTS (SELECT FROM limited_of(run_ids)) THEN
-        has_lock := lock_promotion();
+    IF EXISTS (SELECT FROM task_run r JOIN concurrency_limit l ON (l.type IS NULL OR l.type = r.type) AND (l.queue IS NULL OR l.queue = r.queue)
+               WHERE r.id = ANY (run_ids)) THEN
+        IF EXISTS (SELECT FROM limited_of(run_ids)) THEN
+            has_lock := lock_promotion();
+        END IF;
         IF has_lock THEN
             PERFORM adopt_limits();
         END IF;
     END IF;
-    ids := ARRAY(SELECT r.id FROM task_run r WHERE r.id = ANY (run_ids) AND coalesce(r.status, '') = 'AVAILABLE'
-                 ORDER BY r.id FOR NO KEY UPDATE SKIP LOCKED);
-    ids := ARRAY(SELECT r.id FROM unnest(run_ids) WITH ORDINALITY i(id, n) JOIN unnest(ids) r(id) ON r.id = i.id ORDER BY i.n);
-    IF rooms IS NOT NULL OR priorities IS NOT NULL THEN
-        ids := within_bounds(ids, most, types, rooms, priorities, below, 0);
-    END IF;
-    t := clock_timestamp();
-    SELECT coalesce(array_agg(v.id), '{}'), coalesce(array_agg(v.id) FILTER (WHERE v.cause IS NOT NULL), '{}'),
-           array_agg(v.limit_key) FILTER (WHERE v.cause IS NOT NULL)
-    INTO limited, held, held_keys FROM limit_verdicts(ids, t, true) v;
+    -- No more are locked and judged than it takes: the first of them, then the first of more.
+    LOOP
+        ids := ARRAY(SELECT r.id FROM task_run r WHERE r.id = ANY (run_ids[1:n]) AND coalesce(r.status, '') = 'AVAILABLE'
+                     ORDER BY r.id FOR NO KEY UPDATE SKIP LOCKED);
+        ids := ARRAY(SELECT r.id FROM unnest(run_ids[1:n]) WITH ORDINALITY i(id, nth) JOIN unnest(ids) r(id) ON r.id = i.id ORDER BY i.nth);
+        IF rooms IS NOT NULL OR priorities IS NOT NULL THEN
+            ids := within_bounds(ids, most, types, rooms, priorities, below, 0);
+        END IF;
+        t := clock_timestamp();
+        IF has_lock AND have_places(ids, t) THEN
+            limited := '{}';
+            held := '{}';
+        ELSE
+            SELECT coalesce(array_agg(v.id), '{}'), coalesce(array_agg(v.id) FILTER (WHERE v.cause IS NOT NULL), '{}'),
+                   array_agg(v.limit_key) FILTER (WHERE v.cause IS NOT NULL)
+            INTO limited, held, held_keys FROM limit_verdicts(ids, t, true) v;
+        END IF;
+        EXIT WHEN n >= cardinality(run_ids) OR cardinality(ids) - cardinality(CASE WHEN has_lock THEN held ELSE limited END) >= most;
+        n := 4 * n;
+    END LOOP;
     IF NOT has_lock THEN
         held := limited;
     ELSIF cardinality(held) > 0 THEN
         UPDATE task_run r SET limit_wait = v.limit_key, prev_status = NULL FROM unnest(held, held_keys) v(id, limit_key) WHERE r.id = v.id;
     END IF;
-    ids := ARRAY(SELECT i.id FROM unnest(ids) WITH ORDINALITY i(id, n) WHERE i.id <> ALL (held) ORDER BY i.n LIMIT most);
+    ids := ARRAY(SELECT i.id FROM unnest(ids) WITH ORDINALITY i(id, nth) WHERE i.id <> ALL (held) ORDER BY i.nth LIMIT most);
     IF cardinality(limited) > cardinality(held) THEN
         PERFORM redraw_limits(ids);
         PERFORM take_limits(ids, t);

@@ -7,7 +7,8 @@ CREATE OR REPLACE FUNCTION rowrun.take_limits(run_ids bigint[], t timestamptz) R
 BEGIN
     WITH held AS (
         INSERT INTO limit_holder AS h (run_id, limit_key, paid, share_id)
-        SELECT s.id, k.limit_key, true, CASE WHEN k.limit_key = fair_key(s.limit_keys) THEN split_part(k.limit_key, ':', 1)::bigint END
+        SELECT s.id, k.limit_key, true, CASE WHEN (SELECT count(*) > 0 FROM concurrency_limit l WHERE l.share = 'FAIR') AND k.limit_key = fair_key(s.limit_keys)
+                                        THEN split_part(k.limit_key, ':', 1)::bigint END
         FROM limited_of(run_ids) s CROSS JOIN LATERAL unnest(s.limit_keys) k(limit_key)
         ON CONFLICT (run_id, limit_key) DO UPDATE SET paid = true WHERE NOT h.paid
         RETURNING h.limit_key

@@ -6,11 +6,11 @@ CREATE OR REPLACE FUNCTION rowrun.may_be_limited() RETURNS boolean LANGUAGE sql 
 COMMENT ON FUNCTION rowrun.may_be_limited() IS 'Internal: whether there may be a limit; false: there has never been one.';
 
 -- A limit with the key of a run, as a text: what a run is counted under. NULL: the run has no such key. What is long is
--- represented by its hash.
+-- represented by its hash. Inlined where it is called: all of it is immutable, so numbers are cast.
 CREATE OR REPLACE FUNCTION rowrun.limit_key_of(limit_id bigint, key_path text[], document jsonb) RETURNS text LANGUAGE sql IMMUTABLE
-    RETURN limit_id || ':' || CASE WHEN key_path IS NULL THEN ''
+    RETURN limit_id::text || ':' || CASE WHEN key_path IS NULL THEN ''
         WHEN octet_length(document #>> key_path) <= 200 THEN document #>> key_path
-        ELSE '#' || hashtextextended(document #>> key_path, 0) || '#' || hashtextextended(document #>> key_path, 1) END;
+        ELSE '#' || hashtextextended(document #>> key_path, 0)::text || '#' || hashtextextended(document #>> key_path, 1)::text END;
 COMMENT ON FUNCTION rowrun.limit_key_of(bigint, text[], jsonb) IS 'Internal: a limit with the key of a run; NULL: it has none.';
 
 -- The limits that apply to a run, each with its key, in the order in which they were made. A key that was drawn before stays; of a
@@ -64,7 +64,8 @@ BEGIN
         r.status := 'PENDING';
         r.available_at := NULL;
         r.cause := 'LIMIT';
-        r.limit_wait := coalesce(fair_key(r.limit_keys), r.limit_keys[1]);
+        r.limit_wait := CASE WHEN EXISTS (SELECT FROM concurrency_limit l WHERE l.share = 'FAIR') THEN fair_key(r.limit_keys) END;
+        r.limit_wait := coalesce(r.limit_wait, r.limit_keys[1]);
         PERFORM mark_limited(r.limit_wait, true);
     END IF;
     RETURN r;
