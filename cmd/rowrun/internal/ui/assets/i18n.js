@@ -127,6 +127,9 @@ export function relative(value, now = Date.now()) {
   }
 }
 
+// "a, b or c".
+export const listed = (texts) => maker('or', () => new Intl.ListFormat(locale.get(), { type: 'disjunction' })).format(texts)
+
 const unit = (value, name, digits = 0) => maker(`u${name}${digits}`, () => new Intl.NumberFormat(locale.get(), {
   style: 'unit', unit: name, unitDisplay: 'narrow', maximumFractionDigits: digits,
 })).format(value)

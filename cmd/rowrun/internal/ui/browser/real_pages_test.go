@@ -21,7 +21,7 @@ func (d *deployment) pages(t *testing.T) map[string]string {
 	delivery := ask[string](t, d, `SELECT min(id)::text FROM rowrun.webhook_delivery`)
 	return map[string]string{
 		"overview": "", "overview-week": "?range=7d", "rollouts": "plans", "rollout": "plans/" + d.plan + "?task=" + failed, "rollout-map": "plans/" + d.plan + "?view=map",
-		"rollout-list": "plans/" + d.plan + "?view=list", "runs": "runs", "runs-failed": "runs?failed=1", "run": run("status = 'DONE' AND type = 'DATABASE_MIGRATE'"),
+		"rollout-list": "plans/" + d.plan + "?view=list", "rollout-waves": "plans/" + d.waves, "runs": "runs", "runs-failed": "runs?failed=1", "run": run("status = 'DONE' AND type = 'DATABASE_MIGRATE'"),
 		"run-failed": run("status = 'FAILED'"), "run-running": run("status = 'RUNNING'"), "run-waiting": run("status = 'PENDING' AND plan_id IS NOT NULL"),
 		"schedules": "schedules", "tasks": "tasks", "task": "tasks/" + failed, "types": "types", "webhooks": "webhooks", "webhook": "webhooks/1",
 		"deliveries": "deliveries", "delivery": "deliveries/" + delivery, "replicas": "replicas", "limits": "limits", "limit": "limits?name=slow", "acts": "acts", "sign-in": "sign-in",
