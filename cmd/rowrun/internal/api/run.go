@@ -81,13 +81,10 @@ func (s *server) getRun(ctx context.Context, r *http.Request, who auth.Who) (any
 	if page.Log, err = s.logOf(ctx, id, 0, maxLimit, unfinished); err != nil {
 		return nil, err
 	}
-	var waits []store.Wait
-	if found.Status != "PENDING" {
-		if waits, err = s.store.BoardWaits(ctx, id); err != nil {
-			return nil, err
-		}
+	page.Gates = gatesOf(&found, page.Waiting)
+	if page.Timeline, err = s.timeline(ctx, &found, page.Waiting); err != nil {
+		return nil, err
 	}
-	page.Gates, page.Timeline = gatesOf(&found, page.Waiting), timelineOf(&found, page.Waiting, waits)
 	if s.mayAct(ctx, who) {
 		page.May = mayRun{
 			Retry:   (found.Status == "FAILED" || found.Status == "CANCELED") && found.RetryRunID == nil && found.Terms.Newest && !found.Terms.TaskSkipped,

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"slices"
 	"strconv"
 	"time"
@@ -23,6 +24,15 @@ type phase struct {
 
 // unseen is how long a wait may be without a cause: it is what a pass or a claim takes.
 const unseen = 100 * time.Millisecond
+
+// timeline reads for what a run has waited.
+func (a *API) timeline(ctx context.Context, r *store.BoardRunDetails, held []waiting) ([]phase, error) {
+	if r.Status == "PENDING" {
+		return timelineOf(r, held, nil), nil
+	}
+	waits, err := a.store.BoardWaits(ctx, r.ID)
+	return timelineOf(r, held, waits), err
+}
 
 // timelineOf says which statuses a run was in, and why it waited where that is known.
 func timelineOf(r *store.BoardRunDetails, held []waiting, waits []store.Wait) []phase {

@@ -26,9 +26,10 @@ var (
 	declaring = regexp.MustCompile(`(?m)^export ((?:async )?function|class|const) (\w+)`)
 	defaults  = regexp.MustCompile(`(?m)(^|[;}])export default `)
 	unknown   = regexp.MustCompile(`(?m)(^|[;}])(import\s*[\w{*"']|export\s*[\w{*]).*`)
-	// paging is how app.js reads the module of a page.
-	paging = "import(`./pages/${module}.js`)"
 )
+
+// paging is how app.js reads the module of a page.
+const paging = "import(`./pages/${module}.js`)"
 
 // bundle writes all modules behind each other, each in a scope of its own and behind those that it imports; the page's first one
 // comes last. Addresses relative to import.meta.url are those of the directory that app.js is in.
