@@ -69,8 +69,10 @@ func (d *deployment) begin() (err error) {
 	if err != nil {
 		return err
 	}
+	// Its lease outlasts what a machine with other things to do may keep it waiting: its runs would be given up as STALE otherwise, and
+	// what pages are to show would have gone.
 	d.dev = d.command("dev", "--sample", "--dir", filepath.Join(d.dir, "data"), "--http-addr", addr, "--http-prefix", prefix,
-		"--heartbeat-interval", "1s", "--stale-after", "5s", "--log-level", "error")
+		"--heartbeat-interval", "1s", "--stale-after", "2m", "--log-level", "error")
 	d.dev.Stdout, d.dev.Stderr = io.Discard, nil
 	words, err := d.dev.StderrPipe()
 	if err != nil {
