@@ -64,6 +64,9 @@ func TestTheDashboardReadsABoundedPart(t *testing.T) {
 	require.NotZero(t, rare.Next, "there is more to look at")
 	require.NotNil(t, rare.SearchedTo)
 
+	// A run of a plan of many tasks that has become AVAILABLE: the ends of all others are looked at.
+	held := query[int64](t, conn, `SELECT min(id) FROM rowrun.task_run WHERE plan_id = 1`)
+	exec(t, conn, `SELECT rowrun.add_waves(1, '[]'::jsonb || jsonb_build_object('tasks', '[]'::jsonb))`)
 	for what, ask := range map[string]struct {
 		most int
 		do   func() error
@@ -82,14 +85,24 @@ func TestTheDashboardReadsABoundedPart(t *testing.T) {
 		}},
 		"a run":     {100, func() error { _, err := s.FindBoardRun(t.Context(), 5); return err }},
 		"its chain": {100, func() error { _, err := s.BoardChain(t.Context(), 5); return err }},
-		"its log":   {50, func() error { _, err := s.BoardLog(t.Context(), 5, 0, 50); return err }},
-		"plans":     {3000, func() error { _, err := s.SearchPlans(t.Context(), store.PlanSearch{}, page); return err }},
-		"a plan":    {1500, func() error { _, err := s.FindBoardPlan(t.Context(), 1); return err }},
-		"a grid":    {1600, func() error { _, err := s.Grid(t.Context(), 1); return err }},
-		"moments":   {18_000, func() error { _, err := s.PlanMoments(t.Context(), 1, 0, 2000); return err }},
-		"edges":     {6000, func() error { _, err := s.Edges(t.Context(), 2, 0, 1000); return err }},
-		"an edge":   {100, func() error { _, err := s.Edges(t.Context(), 2, 2000005, 1000); return err }},
-		"tasks":     {2000, func() error { _, err := s.SearchTasks(t.Context(), store.TaskSearch{}, page); return err }},
+		"its waits": {400, func() error { _, err := s.BoardWaits(t.Context(), 5); return err }},
+		"waits beside a plan's tasks": {4000, func() error {
+			_, err := s.BoardWaits(t.Context(), held)
+			return err
+		}},
+		"waves":   {3000, func() error { _, err := s.PlanWaves(t.Context(), 1); return err }},
+		"its log": {50, func() error { _, err := s.BoardLog(t.Context(), 5, 0, 50); return err }},
+		"plans":   {3000, func() error { _, err := s.SearchPlans(t.Context(), store.PlanSearch{}, page); return err }},
+		"a plan":  {1500, func() error { _, err := s.FindBoardPlan(t.Context(), 1); return err }},
+		"a grid":  {1600, func() error { _, err := s.Grid(t.Context(), 1); return err }},
+		"moments": {18_000, func() error { _, err := s.PlanMoments(t.Context(), 1, 0, 2000); return err }},
+		"edges":   {6000, func() error { _, err := s.Edges(t.Context(), 2, 0, 1000); return err }},
+		"an edge": {100, func() error { _, err := s.Edges(t.Context(), 2, 2000005, 1000); return err }},
+		"tasks":   {2000, func() error { _, err := s.SearchTasks(t.Context(), store.TaskSearch{}, page); return err }},
+		"tasks that need attention": {40_000, func() error {
+			_, err := s.SearchTasks(t.Context(), store.TaskSearch{PlanID: 1, Attention: true}, page)
+			return err
+		}},
 		"FAILED tasks": {40_000, func() error {
 			_, err := s.SearchTasks(t.Context(), store.TaskSearch{Statuses: []string{"FAILED"}}, page)
 			return err
@@ -131,7 +144,7 @@ func TestTheDashboardReadsABoundedPart(t *testing.T) {
 	for _, name := range []string{
 		"board_find_runs", "board_runs", "board_failed_runs", "board_run", "board_chain", "board_plans", "board_plan", "board_grid", "board_moments", "board_edges",
 		"board_find_tasks", "board_tasks", "board_task", "board_schedules", "board_overview", "board_past", "board_queues", "board_longest", "board_types", "board_replicas",
-		"board_limit_runs", "list_limits", "limit_keys",
+		"board_limit_runs", "list_limits", "limit_keys", "board_waits", "plan_waves",
 		"board_webhooks", "board_find_deliveries", "board_deliveries", "list_acts", "step_act",
 	} {
 		require.Contains(t, e.names, name, "its plan was not looked at")

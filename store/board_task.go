@@ -41,6 +41,7 @@ type TaskSearch struct {
 	Version     string   `json:"version,omitempty"`
 	Text        string   `json:"text,omitempty"`
 	Error       string   `json:"error,omitempty"`
+	Attention   bool     `json:"attention,omitempty"` // FAILED for good, CANCELED, or PENDING without a replica
 }
 
 // taskLook is how many tasks or deliveries one page looks at, taskStatusLook where the status of each task is asked for.
@@ -55,7 +56,7 @@ func (s *Store) SearchTasks(ctx context.Context, f TaskSearch, p Page) (Found[Bo
 	switch {
 	case f.PlanID != 0:
 		look = MaxGrid
-	case len(f.Statuses) > 0 || f.Text != "" || f.Error != "":
+	case len(f.Statuses) > 0 || f.Text != "" || f.Error != "" || f.Attention:
 		look = taskStatusLook
 	}
 	return search(ctx, s, "search tasks", statement("board_find_tasks"), statement("board_tasks"), pgx.RowToStructByPos[BoardTask], f, p, look,

@@ -27,7 +27,9 @@ type PlanWave struct {
 	SoakMS      float64    `json:"soak_ms"`
 	MaxFailures int        `json:"max_failures"`
 	OpenedAt    *time.Time `json:"opened_at"`
-	OpensAt     *time.Time `json:"opens_at"` // if nothing comes between; nil: nobody knows yet
+	OpensAt     *time.Time `json:"opens_at"`   // if nothing comes between; nil: nobody knows yet
+	DoneAt      *time.Time `json:"done_at"`    // since when all its tasks are over, without too many failures
+	StoppedAt   *time.Time `json:"stopped_at"` // since when its failures keep the next one closed
 }
 
 // What a person does with the waves of a plan.

@@ -1,6 +1,6 @@
 -- The tasks of lowest < id <= highest that a filter names, as find_runs for runs: filter is {"plan_id", "definitions", "q", "type",
--- "statuses", "database_id", "version", "text", "error"}; each word of q stands in the database, the version, the name or the id.
--- The status of a task is asked task by task.
+-- "statuses", "database_id", "version", "text", "error", "attention"}; each word of q stands in the database, the version, the name or the id.
+-- attention: those that FAILED for good, were CANCELED, or wait for a replica. The status of a task is asked task by task.
 CREATE OR REPLACE FUNCTION rowrun.find_tasks(filter jsonb, newest boolean, lowest bigint, highest bigint, most integer, look integer,
     OUT ids bigint[], OUT reached bigint, OUT over boolean)
     LANGUAGE plpgsql STABLE
@@ -27,8 +27,9 @@ BEGIN
     ids := ARRAY(
         SELECT k.id FROM unnest(window_ids) WITH ORDINALITY w(id, n)
         CROSS JOIN LATERAL (SELECT x.id, x.plan_id, x.name, x.type, x.database_id, x.version, x.skipped FROM task x WHERE x.id = w.id OFFSET 0) k
-        LEFT JOIN LATERAL (SELECT y.status, y.result FROM task_status y
-                           WHERE y.task_id = w.id AND (filter -> 'statuses' IS NOT NULL OR filter -> 'text' IS NOT NULL OR filter -> 'error' IS NOT NULL) OFFSET 0) s ON true
+        LEFT JOIN LATERAL (SELECT y.status, y.result, y.last_run_id FROM task_status y
+                           WHERE y.task_id = w.id AND (filter -> 'statuses' IS NOT NULL OR filter -> 'text' IS NOT NULL OR filter -> 'error' IS NOT NULL
+                                                       OR filter -> 'attention' IS NOT NULL) OFFSET 0) s ON true
         WHERE (filter -> 'definitions' IS NULL OR k.plan_id IS NULL)
           AND (filter ->> 'q' IS NULL OR NOT EXISTS (
                SELECT FROM regexp_split_to_table(lower(btrim(filter ->> 'q')), '\s+') q(word)
@@ -37,6 +38,8 @@ BEGIN
           AND (filter ->> 'database_id' IS NULL OR k.database_id = filter ->> 'database_id')
           AND (filter ->> 'version' IS NULL OR k.version = filter ->> 'version')
           AND (filter -> 'statuses' IS NULL OR filter -> 'statuses' ? s.status)
+          AND (filter -> 'attention' IS NULL OR s.status IN ('FAILED', 'CANCELED') OR s.status = 'PENDING'
+               AND (SELECT x.cause = 'NO_REPLICA' FROM task_run x WHERE x.id = s.last_run_id))
           AND (filter ->> 'text' IS NULL OR s.status IN ('FAILED', 'CANCELED')
                AND (s.result ->> 'code' = filter ->> 'text' OR position(lower(filter ->> 'text') IN lower(s.result ->> 'detail')) > 0))
           AND (filter ->> 'error' IS NULL OR s.status = 'FAILED' AND rowrun.normal_error(s.result ->> 'detail') = filter ->> 'error')

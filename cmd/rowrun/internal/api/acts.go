@@ -41,7 +41,7 @@ func verbs() map[string][]string {
 	return map[string][]string{
 		"run":      {"retry", "cancel", "abandon"},
 		"task":     {"run", "retry", "cancel", "skip", "unskip", "pause", "resume"},
-		"plan":     {"run", "retry", "cancel", "pause", "resume", "limit"},
+		"plan":     {"run", "retry", "cancel", "pause", "resume", "limit", "resume_wave", "roll_on", "give_up"},
 		"delivery": {"redeliver"},
 		"replica":  {"pause", "resume", "drain"},
 		"webhook":  {"test"},

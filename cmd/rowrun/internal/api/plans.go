@@ -31,6 +31,7 @@ type planPage struct {
 	store.BoardPlan
 	Webhooks     []planWebhook            `json:"webhooks"`
 	Announcement *store.BoardAnnouncement `json:"announcement"`
+	Waves        []store.PlanWave         `json:"waves"` // none: it isn't applied in waves
 	Throughput   float64                  `json:"throughput_per_minute"`
 	ETA          *store.Instant           `json:"eta"`
 	May          may                      `json:"may"`
@@ -76,6 +77,11 @@ func (a *API) readPlan(ctx context.Context, g *grid) (planPage, error) {
 	if page.Announcement, err = a.store.BoardAnnouncement(ctx, g.plan); err != nil {
 		return page, err
 	}
+	waves, err := a.store.PlanWaves(ctx, g.plan)
+	if err != nil {
+		return page, err
+	}
+	page.Waves = append([]store.PlanWave{}, waves...)
 	hooks, err := a.store.BoardWebhooks(ctx, plan.Project, 0, store.Page{Limit: maxLimit})
 	for _, h := range hooks {
 		page.Webhooks = append(page.Webhooks, planWebhook{h.ID, h.Name, h.Format, h.Enabled, h.Events})

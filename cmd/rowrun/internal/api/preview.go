@@ -139,7 +139,7 @@ func (a *API) preview(ctx context.Context, r *actRequest, search json.RawMessage
 		}
 	}
 	what := r.On.Kind
-	if r.On.Kind == "plan" && (r.Act == "run" || r.Act == "retry" || r.Act == "cancel") {
+	if r.On.Kind == "plan" && slices.Contains([]string{"run", "retry", "cancel", "resume_wave", "roll_on", "give_up"}, r.Act) {
 		what = "task"
 	}
 	number := strconv.Itoa(p.Count)
@@ -229,8 +229,14 @@ func (a *API) samplePlans(ctx context.Context, r *actRequest, p *preview) error 
 			p.Count += int(c.NotStarted)
 		case "retry":
 			p.Count += int(c.Failed + c.Canceled)
-		case "cancel":
+		case "cancel", "give_up":
 			p.Count += int(c.Pending + c.Available + c.Running)
+		case "resume_wave", "roll_on":
+			n, err := a.inWave(ctx, id, r.Act)
+			if err != nil {
+				return err
+			}
+			p.Count += n
 		default:
 			p.Count++
 		}
@@ -238,4 +244,21 @@ func (a *API) samplePlans(ctx context.Context, r *actRequest, p *preview) error 
 	}
 	p.Capped = len(r.On.IDs) > maxLimit
 	return nil
+}
+
+// inWave counts what an act on a plan's waves touches: what has failed in the wave that was opened last, or the tasks of the next one.
+func (a *API) inWave(ctx context.Context, plan int64, verb string) (int, error) {
+	waves, err := a.store.PlanWaves(ctx, plan)
+	last := slices.IndexFunc(waves, func(w store.PlanWave) bool { return w.OpenedAt == nil })
+	switch {
+	case err != nil || len(waves) == 0:
+		return 0, err
+	case verb == "roll_on" && last >= 0:
+		return int(waves[last].Tasks), nil
+	case verb == "roll_on" || last == 0: // all are open, or none is
+		return 0, nil
+	case last < 0:
+		last = len(waves)
+	}
+	return int(waves[last-1].Failed), nil
 }

@@ -49,14 +49,6 @@ type gate struct {
 	Message string `json:"message"`
 }
 
-// phase is a status that a run was in.
-type phase struct {
-	Phase string         `json:"phase"`
-	At    store.Instant  `json:"at"`
-	To    *store.Instant `json:"to"`
-	Cause *string        `json:"cause"`
-}
-
 func (s *server) getRun(ctx context.Context, r *http.Request, who auth.Who) (any, error) {
 	id, err := pathID(r)
 	if err == nil {
@@ -89,7 +81,10 @@ func (s *server) getRun(ctx context.Context, r *http.Request, who auth.Who) (any
 	if page.Log, err = s.logOf(ctx, id, 0, maxLimit, unfinished); err != nil {
 		return nil, err
 	}
-	page.Gates, page.Timeline = gatesOf(&found, page.Waiting), timelineOf(&found, page.Waiting)
+	page.Gates = gatesOf(&found, page.Waiting)
+	if page.Timeline, err = s.timeline(ctx, &found, page.Waiting); err != nil {
+		return nil, err
+	}
 	if s.mayAct(ctx, who) {
 		page.May = mayRun{
 			Retry:   (found.Status == "FAILED" || found.Status == "CANCELED") && found.RetryRunID == nil && found.Terms.Newest && !found.Terms.TaskSkipped,
@@ -174,40 +169,6 @@ func hideKey(c *store.Cause) {
 	if text, err := json.Marshal(detail); err == nil {
 		c.Detail = text
 	}
-}
-
-// timelineOf says which statuses a run was in, and why it waited where that is known.
-func timelineOf(r *store.BoardRunDetails, held []waiting) []phase {
-	first := func(times ...*store.Instant) *store.Instant {
-		for _, at := range times {
-			if at != nil {
-				return at
-			}
-		}
-		return nil
-	}
-	var now *string
-	if len(held) > 0 {
-		now = &held[0].Cause
-	}
-	phases := []phase{{Phase: "PENDING", At: r.CreatedAt, To: first(r.Available, r.StartedAt, r.EndedAt)}}
-	switch at := "RUN_AT"; {
-	case phases[0].To == nil:
-		phases[0].Cause = now
-	case r.RunAt.After(r.CreatedAt.Time):
-		phases[0].Cause = &at
-	}
-	if r.Available != nil {
-		p := phase{Phase: "AVAILABLE", At: *r.Available, To: first(r.StartedAt, r.EndedAt)}
-		if p.To == nil {
-			p.Cause = now
-		}
-		phases = append(phases, p)
-	}
-	if r.StartedAt != nil {
-		phases = append(phases, phase{Phase: "RUNNING", At: *r.StartedAt, To: r.EndedAt})
-	}
-	return phases
 }
 
 // again is how to do once more what a run does, as a statement and as a command line.

@@ -14,7 +14,7 @@ import (
 func (a *API) taskSearch(w *words) (store.TaskSearch, error) {
 	f := store.TaskSearch{
 		Name: w.text("q"), Type: w.text("type"), Statuses: w.choices("status", statuses.OfTasks()), DatabaseID: w.text("database"),
-		Version: w.text("version"), Text: w.text("text"), Error: w.text("error"),
+		Version: w.text("version"), Text: w.text("text"), Error: w.text("error"), Attention: w.flag("attention"),
 	}
 	if w.values["plan"] == "none" {
 		f.Definitions = w.text("plan") != ""

@@ -81,15 +81,15 @@ type file struct {
 type site struct {
 	version string // the hash of all of them
 	files   map[string]*file
-	scripts []string // those that every page needs
 	page0   *template.Template
 	etag    string // of the documents, without the depth
 }
 
+// firstName is the script that runs before the first paint, by itself.
+const firstName = "first.js"
+
 // lazy says of a script that it is read when a page wants it.
-func lazy(name string) bool {
-	return strings.HasPrefix(name, "pages/") || strings.HasPrefix(name, "libs/uplot")
-}
+func lazy(name string) bool { return strings.HasPrefix(name, "libs/uplot") }
 
 func load(root fs.FS) (*site, error) {
 	s := &site{files: map[string]*file{}}
@@ -111,6 +111,9 @@ func load(root fs.FS) (*site, error) {
 			return nil, err
 		}
 	}
+	if err := s.join(); err != nil {
+		return nil, err
+	}
 	index, ok := s.files["index.html"]
 	if !ok {
 		return nil, fmt.Errorf("read the pages: there is no index.html")
@@ -121,6 +124,22 @@ func load(root fs.FS) (*site, error) {
 	}
 	s.seal(index)
 	return s, nil
+}
+
+// join makes the files that are put together of others.
+func (s *site) join() error {
+	scripts, err := bundle(s.files)
+	if err != nil {
+		return err
+	}
+	if err := s.add(bundleName, scripts); err != nil {
+		return err
+	}
+	all, err := sheet(s.files)
+	if err != nil {
+		return err
+	}
+	return s.add(sheetName, all)
 }
 
 func (s *site) add(name string, content []byte) error {
@@ -157,7 +176,7 @@ func (s *site) add(name string, content []byte) error {
 	return nil
 }
 
-// seal names the version of all files and what a page reads at once.
+// seal names the version of all files.
 func (s *site) seal(index *file) {
 	names := make([]string, 0, len(s.files))
 	for name := range s.files {
@@ -167,9 +186,6 @@ func (s *site) seal(index *file) {
 	all := sha256.New()
 	for _, name := range names {
 		_, _ = fmt.Fprintf(all, "%s %s\n", name, s.files[name].etag)
-		if path.Ext(name) == ".js" && !lazy(name) {
-			s.scripts = append(s.scripts, name)
-		}
 	}
 	s.version = hex.EncodeToString(all.Sum(nil))[:12]
 	_, _ = fmt.Fprint(all, index.etag)
@@ -207,7 +223,7 @@ func (s *site) page(w http.ResponseWriter, r *http.Request) {
 	}
 	var document bytes.Buffer
 	err := s.page0.Execute(&document, map[string]any{
-		"Base": strings.Repeat("../", depth) + "./", "Assets": "assets/" + s.version, "Scripts": s.scripts,
+		"Base": strings.Repeat("../", depth) + "./", "Assets": "assets/" + s.version,
 	})
 	if err != nil {
 		http.Error(w, "the dashboard's page is damaged: "+err.Error(), http.StatusInternalServerError)

@@ -23,7 +23,7 @@ export function Act({ act: name, on, args, then, icon, kind, children, disabled 
   return html`<${Button} icon=${icon} kind=${kind} disabled=${disabled} onClick=${() => act({ act: name, on, args, then })}>${children ?? t(`act.${name}`)}<//>`
 }
 
-const reasons = { cancel: false, abandon: true, skip: false } // true: needed
+const reasons = { cancel: false, abandon: true, skip: false, give_up: false } // true: needed
 
 // A moment as an input of the page's zone has it.
 function wall(at) {

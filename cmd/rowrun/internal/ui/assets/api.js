@@ -23,11 +23,13 @@ async function ask(method, path, { query, body, signal } = {}) {
   }
   const headers = { Accept: 'application/json' }
   if (body !== undefined) headers['Content-Type'] = 'application/json'
+  const early = method === 'GET' && path === 'session' && window.rowrun.session // first.js has asked for it
+  if (early) window.rowrun.session = null
   let answer
   try {
-    answer = await fetch(address, {
+    answer = await (early || fetch(address, {
       method, signal, headers, credentials: 'same-origin', body: body === undefined ? undefined : JSON.stringify(body),
-    })
+    }))
   } catch (problem) {
     if (problem.name === 'AbortError') throw problem
     throw new Refused(0, 'unreachable', '', '')

@@ -4,7 +4,6 @@ import { store, keep } from './lib.js'
 export const languages = { en: 'English', 'zh-CN': '简体中文', es: 'Español', ja: '日本語', vi: 'Tiếng Việt' }
 
 let texts = {}
-let english = {}
 let plural = new Intl.PluralRules('en')
 let number = new Intl.NumberFormat('en')
 const made = new Map()
@@ -21,29 +20,20 @@ export function setZone(name) {
   zone.set(name)
 }
 
-function preferred() {
-  const kept = keep.get('locale')
-  if (kept in languages) return kept
-  for (const wish of navigator.languages ?? ['en']) {
-    if (wish in languages) return wish
-    const base = wish.split('-')[0]
-    const found = Object.keys(languages).find((name) => name.split('-')[0] === base)
-    if (found) return found
-  }
-  return 'en'
-}
+// What first.js has chosen and asked for.
+const first = window.rowrun
 
 async function read(name) {
-  const answer = await fetch(new URL(`locales/${name}.json`, import.meta.url))
+  const early = name === first.locale && first.texts
+  first.texts = null
+  const answer = await (early || fetch(new URL(`locales/${name}.json`, import.meta.url)))
   return answer.json()
 }
 
 export async function setLocale(name, remember = false) {
-  if (!(name in languages)) name = preferred()
+  if (!(name in languages)) name = first.locale
   if (remember) keep.set('locale', name)
-  const [own, fallback] = await Promise.all([read(name), name === 'en' ? null : read('en')])
-  texts = own
-  english = fallback ?? own
+  texts = await read(name)
   plural = new Intl.PluralRules(name)
   number = new Intl.NumberFormat(name)
   made.clear()
@@ -53,7 +43,7 @@ export async function setLocale(name, remember = false) {
 
 // t(key, {n: 3}): n decides on the plural. Values are put in as text; numbers as the language writes them.
 export function t(key, values = {}) {
-  let text = texts[key] ?? english[key]
+  let text = texts[key]
   if (text === undefined) return key
   if (typeof text === 'object') text = text[plural.select(Number(values.n))] ?? text.other
   return text.replace(/\{(\w+)\}/g, (_, name) => {
@@ -62,7 +52,7 @@ export function t(key, values = {}) {
   })
 }
 
-export const has = (key) => key in texts || key in english
+export const has = (key) => key in texts
 
 // Counts come as numbers or, of tables without a bound, as texts.
 export function num(value) {
@@ -126,6 +116,9 @@ export function relative(value, now = Date.now()) {
     if (Math.abs(seconds) >= length || length === 1) return format.format(Math.trunc(seconds / length), unit)
   }
 }
+
+// "a, b or c".
+export const listed = (texts) => maker('or', () => new Intl.ListFormat(locale.get(), { type: 'disjunction' })).format(texts)
 
 const unit = (value, name, digits = 0) => maker(`u${name}${digits}`, () => new Intl.NumberFormat(locale.get(), {
   style: 'unit', unit: name, unitDisplay: 'narrow', maximumFractionDigits: digits,

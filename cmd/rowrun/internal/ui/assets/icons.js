@@ -34,8 +34,9 @@ export function StatusIcon({ status, size = 14 }) {
 
 export const statusName = (status) => t(`status.${status}`)
 
-export function Status({ status, title }) {
-  return html`<span class=${`status st-${status}`} title=${title}><${StatusIcon} status=${status} /><span>${statusName(status)}</span></span>`
+// name: what else is said to be in that status, where it has words of its own.
+export function Status({ status, title, name }) {
+  return html`<span class=${`status st-${status}`} title=${title}><${StatusIcon} status=${status} /><span>${name ?? statusName(status)}</span></span>`
 }
 
 const drawn = {

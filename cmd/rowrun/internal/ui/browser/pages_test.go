@@ -132,7 +132,7 @@ func TestIdsAreNotRounded(t *testing.T) {
 // script is where the page has a module from.
 func (w *tab) script(name string) string {
 	w.t.Helper()
-	return eval[string](w, "document.querySelector('link[href$=\"/"+name+"\"]').href")
+	return eval[string](w, "new URL('"+name+"', document.querySelector('script[type=module]').src).href")
 }
 
 // A recovery from an outage stands on the overview as long as it is under way.

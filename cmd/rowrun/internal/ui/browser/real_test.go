@@ -36,6 +36,9 @@ type deployment struct {
 	token string
 	dsn   string
 	plan  string // the rollout
+	waves string // a plan whose second wave has stopped
+	moved string // another one, which is resumed and rolled on
+	given string // and one that is given up
 }
 
 var real deployment //nolint:gochecknoglobals,revive // one for all tests: a start takes seconds
@@ -66,8 +69,10 @@ func (d *deployment) begin() (err error) {
 	if err != nil {
 		return err
 	}
+	// Its lease outlasts what a machine with other things to do may keep it waiting: its runs would be given up as STALE otherwise, and
+	// what pages are to show would have gone.
 	d.dev = d.command("dev", "--sample", "--dir", filepath.Join(d.dir, "data"), "--http-addr", addr, "--http-prefix", prefix,
-		"--heartbeat-interval", "1s", "--stale-after", "5s", "--log-level", "error")
+		"--heartbeat-interval", "1s", "--stale-after", "2m", "--log-level", "error")
 	d.dev.Stdout, d.dev.Stderr = io.Discard, nil
 	words, err := d.dev.StderrPipe()
 	if err != nil {
@@ -148,8 +153,13 @@ func (d *deployment) fill() error {
 	if err != nil {
 		return fmt.Errorf("make a rollout: %w", err)
 	}
+	for name, id := range map[string]*string{"an index, in waves": &d.waves, "another index, in waves": &d.moved, "a third index, in waves": &d.given} {
+		if *id, err = d.inWaves(ctx, conn, name); err != nil {
+			return err
+		}
+	}
 	for _, sql := range []string{
-		`SELECT rowrun.run_plan(` + d.plan + `)`,
+		`SELECT rowrun.run_plan(` + d.plan + `)`, `SELECT rowrun.run_plan(` + d.waves + `)`, `SELECT rowrun.run_plan(` + d.moved + `)`, `SELECT rowrun.run_plan(` + d.given + `)`,
 		`SELECT rowrun.create_plan('next month', '[{"name": "one", "type": "NOOP"}, {"name": "two", "type": "NOOP"}, {"name": "three", "type": "NOOP"}]')`,
 		`SELECT rowrun.define_task('nightly report', 'NOOP', '{"sleep": "5ms"}')`,
 		`UPDATE rowrun.task SET schedule = '0 3 * * *', time_zone = 'Europe/Paris' WHERE name = 'nightly report'`,
@@ -170,7 +180,25 @@ func (d *deployment) fill() error {
 	return d.until(ctx, conn, `SELECT NOT EXISTS (SELECT FROM rowrun.task_run r WHERE r.status IN ('AVAILABLE', 'RUNNING') AND r.plan_id IS NOT NULL)
 		AND (SELECT failed = 2 FROM rowrun.plan_status WHERE plan_id = `+d.plan+`) AND EXISTS (SELECT FROM rowrun.webhook_delivery WHERE status = 'DELIVERED')
 		AND (SELECT count(*) = 3 FROM rowrun.task_run WHERE status = 'RUNNING')
+		AND (SELECT count(*) = 3 FROM rowrun.plan_wave WHERE stopped_at IS NOT NULL)
 		AND (SELECT status = 'DONE' FROM rowrun.plan_status WHERE name = 'sample')`)
+}
+
+// inWaves makes a plan of three waves, of which the second will have a failure more than it bears.
+func (d *deployment) inWaves(ctx context.Context, conn *pgx.Conn, name string) (id string, err error) {
+	err = conn.QueryRow(ctx, `SELECT rowrun.create_plan($1, (SELECT jsonb_agg(jsonb_build_object('name', db, 'type', 'NOOP', 'database_id', db || ' of ' || $1,
+			'payload', CASE WHEN n = 4 THEN '{"fail": "could not create unique index \"account_email\""}'::jsonb ELSE '{"sleep": "30ms"}' END) ORDER BY n)
+		FROM unnest('{canary-1,shop-1,shop-2,shop-3,shop-4,shop-5,shop-6}'::text[]) WITH ORDINALITY x(db, n)))::text`, name).Scan(&id)
+	if err != nil {
+		return "", fmt.Errorf("make a plan in waves: %w", err)
+	}
+	_, err = conn.Exec(ctx, `SELECT rowrun.add_waves($1::bigint, (SELECT jsonb_agg(jsonb_build_object('name', name, 'tasks', tasks) ORDER BY name) FROM (
+			SELECT CASE WHEN n = 1 THEN '1' WHEN n <= 4 THEN '50%' ELSE 'the rest' END AS name, jsonb_agg(id) AS tasks
+			FROM (SELECT k.id, row_number() OVER (ORDER BY k.id) AS n FROM rowrun.task k WHERE k.plan_id = $1::bigint) k GROUP BY 1) w))`, id)
+	if err != nil {
+		return "", fmt.Errorf("make waves: %w", err)
+	}
+	return id, nil
 }
 
 func (d *deployment) connect(ctx context.Context) (*pgx.Conn, error) {

@@ -280,7 +280,7 @@ func (s *Server) planDetails(id string) any {
 		return nil
 	}
 	o := s.summary(p)
-	o["webhooks"], o["announcement"] = []any{}, nil
+	o["webhooks"], o["announcement"], o["waves"] = []any{}, nil, s.waves(p)
 	o["throughput_per_minute"], o["eta"] = 11.4, nil
 	if o["ended_at"] == nil {
 		o["eta"] = s.start.Add(19 * time.Minute)

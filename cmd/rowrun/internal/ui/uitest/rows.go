@@ -210,12 +210,20 @@ func (s *Server) runDetails(id string) any {
 			waiting = append(waiting, object{"cause": "PLAN_LIMIT", "message": "the plan runs 12 at once, as many as it may", "detail": object{"plan_id": p.id, "parallel_limit": 12, "run_ids": []string{before}}})
 		}
 	}
-	timeline := []object{{"phase": "PENDING", "at": o["created_at"], "to": o["available_at"], "cause": p.cause[i]}}
-	if o["available_at"] != nil {
-		timeline = append(timeline, object{"phase": "AVAILABLE", "at": o["available_at"], "to": o["started_at"], "cause": nil})
+	phase := func(name string, at, to, cause, run any, maybe ...string) object {
+		return object{"phase": name, "at": at, "to": to, "cause": cause, "run_id": run, "maybe": append([]string{}, maybe...)}
+	}
+	timeline := []object{phase("PENDING", o["created_at"], o["available_at"], p.cause[i], nil)}
+	if available, ok := o["available_at"].(time.Time); ok {
+		part := available.Sub(o["created_at"].(time.Time)) / 3
+		first, second := available.Add(-2*part), available.Add(-part)
+		timeline = []object{
+			phase("PENDING", o["created_at"], first, "VERSION", runPrefix+p.ids[max(i-1, 0)]), phase("PENDING", first, second, nil, nil, "PLAN_LIMIT", "PAUSED"),
+			phase("PENDING", second, available, "DEPENDENCY", nil), phase("AVAILABLE", o["available_at"], o["started_at"], nil, nil, "CAPACITY", "NO_REPLICA", "PAUSED"),
+		}
 	}
 	if o["started_at"] != nil {
-		timeline = append(timeline, object{"phase": "RUNNING", "at": o["started_at"], "to": o["ended_at"], "cause": nil})
+		timeline = append(timeline, phase("RUNNING", o["started_at"], o["ended_at"], nil, nil))
 	}
 	for key, value := range (object{
 		"idempotency_key": nil, "limits": []string{}, "after": []string{}, "creator": "app", "deadline": s.start.Add(time.Hour), "cancel_requested_at": nil, "cancel_reason": nil, "progress_at": nil, "chain": chain, "waiting": waiting,

@@ -16,6 +16,7 @@ import { Panel } from './plan_panel.js'
 import { Scrubber } from './plan_scrub.js'
 import { Tip } from './plan_tip.js'
 import { Edges } from './plan_edges.js'
+import { Waves } from './plan_waves.js'
 import { Failures, Preview, Selected } from './plan_parts.js'
 
 const mapFrom = 1000 // tasks
@@ -101,6 +102,7 @@ function Rollout({ plan, reload, grid, model }) {
       </div>
       <${StatusBar} counts=${counts} legend picked=${picked} onPick=${pick} />
     </section>
+    <${Waves} plan=${plan} unfinished=${counts.PENDING + counts.AVAILABLE + counts.RUNNING} after=${after} />
     <${Answer} of=${grid}>${model && html`<${Body} plan=${plan} model=${model} query=${query} version=${version} arranged=${arranged} after=${after} onReplay=${() => bump((n) => n + 1)} />`}<//>
   </div>`
 }
@@ -153,8 +155,8 @@ function Body({ plan, model, query, version, arranged, after, onReplay }) {
 
   // The filter that names just what is selected, where all that it names was: an act on more than ids can tell is by it.
   const error = group !== null && model.errors[group]
-  const named = filtered && !query.attention && (group === null || error?.text)
-    ? { plan: plan.id, q: query.q, status: query.status, error: error?.text, text: error?.code } : null
+  const named = filtered && (group === null || error?.text)
+    ? { plan: plan.id, q: query.q, status: query.status, attention: query.attention, error: error?.text, text: error?.code } : null
   const asked = JSON.stringify(named)
   const selectAll = () => {
     setSelected(new Set([...layout.at.keys()].filter((i) => shown[i]).map((i) => model.tasks.id[i])))

@@ -36,11 +36,10 @@ function element(kind, name, parent, role) {
   return made
 }
 
-// What a screen reader hears of a cell.
-export function describe(model, i) {
+// What a screen reader hears of a cell; took is what the cell shows, which is longer a moment later.
+export function describe(model, i, took = model.duration(i, Date.now())) {
   const { tasks } = model
   const parts = [model.database(i), model.version(i), tasks.name[i], statusName(model.word(i))]
-  const took = model.duration(i, Date.now())
   if (took !== null && took !== undefined) parts.push(duration(took))
   if (tasks.cause[i] && model.word(i) === 'PENDING') parts.push(t(`cause.${tasks.cause[i]}`))
   return parts.filter(Boolean).join(', ')
@@ -231,7 +230,7 @@ class Surface {
       cell.prepend(cell.icon)
     }
     if (cell.label.textContent !== text) cell.label.textContent = text
-    const label = many ? `${layout.cols[cell.c].label}, ${statusName(status)}, ${text}` : describe(model, content)
+    const label = many ? `${layout.cols[cell.c].label}, ${statusName(status)}, ${text}` : describe(model, content, took)
     if (cell.said !== label) cell.setAttribute('aria-label', (cell.said = label))
     cell.setAttribute('aria-selected', chosen ? 'true' : 'false')
   }

@@ -1,0 +1,5 @@
+DELETE FROM rowrun.act WHERE verb IN ('resume_wave', 'roll_on', 'give_up');
+ALTER TABLE rowrun.act
+    DROP CONSTRAINT act_verb_known,
+    ADD CONSTRAINT act_verb_known CHECK (verb = ANY (ARRAY['run'::text, 'retry'::text, 'cancel'::text, 'abandon'::text, 'skip'::text, 'unskip'::text, 'pause'::text, 'resume'::text, 'drain'::text, 'limit'::text, 'redeliver'::text, 'test'::text, 'delete'::text]));
+COMMENT ON COLUMN rowrun.act.verb IS 'What is done: run, retry, cancel, abandon, skip, unskip, pause, resume, drain, limit, delete, redeliver, test.';
