@@ -84,6 +84,7 @@ func readCode(fsys fs.FS) (*codeFiles, error) {
 	}
 	c := &codeFiles{release: m.release}
 	byKey := map[string]*source{}
+	var text strings.Builder
 	for i, line := range m.files {
 		data, err := fs.ReadFile(fsys, path.Join("code", line))
 		if err != nil {
@@ -100,8 +101,9 @@ func readCode(fsys fs.FS) (*codeFiles, error) {
 			byKey[o.key()] = o
 		}
 		c.objects = append(c.objects, objects...)
-		c.text += string(data)
+		text.Write(data)
 	}
+	c.text = text.String()
 	return c, fs.WalkDir(fsys, "code", func(file string, entry fs.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() && file != manifestFile && !slices.Contains(m.files, strings.TrimPrefix(file, "code/")) {
 			return &sourceError{file, 1, "the manifest doesn't name this file"}
