@@ -145,7 +145,7 @@ func (r *running) resolve(ctx context.Context) error {
 	}
 }
 
-// handout is what the executor is told.
+// handout is what the executor is told. What it says to the database has a deadline, as a connection may have gone silent.
 func (r *running) handout() *Run {
 	c, st, id := &r.claim, r.incarnation.s.cfg.Store, r.incarnation.id
 	return &Run{
@@ -156,6 +156,8 @@ func (r *running) handout() *Run {
 			if err != nil {
 				return err
 			}
+			ctx, cancel := context.WithTimeout(ctx, passTimeout)
+			defer cancel()
 			return st.AppendLog(ctx, c.ID, id, kind, b)
 		},
 		Progress: func(ctx context.Context, progress any) error {
@@ -163,6 +165,8 @@ func (r *running) handout() *Run {
 			if err != nil {
 				return err
 			}
+			ctx, cancel := context.WithTimeout(ctx, passTimeout)
+			defer cancel()
 			held, err := st.ReportProgress(ctx, c.ID, c.Claim, b)
 			if err == nil && !held {
 				r.cancel(errLost)

@@ -174,9 +174,7 @@ func (p *process) execute(ctx context.Context, r *scheduler.Run, executing *atom
 	case kind < 94:
 		return scheduler.Result{HandedOver: true}, nil
 	default:
-		say, cancel := context.WithTimeout(ctx, 2*time.Second)
-		defer cancel()
-		_ = r.Progress(say, map[string]any{"at": 1})
+		_ = r.Progress(ctx, map[string]any{"at": 1})
 		return scheduler.Result{}, nil
 	}
 }

@@ -155,11 +155,11 @@ func playPart(ctx context.Context, first uint64, count int, limit time.Duration)
 	return played, counts, nil
 }
 
-// TestPart is what playPart asks for.
+// TestPart is what playPart asks for; by itself it has nothing to play.
 func TestPart(t *testing.T) { //nolint:paralleltest // it is alone in its process
 	text, ok := os.LookupEnv(partVariable)
 	if !ok {
-		t.Skip("a part of TestSimulation")
+		return
 	}
 	var first uint64
 	var count int
