@@ -77,3 +77,29 @@ func TestAnInsertOfALaterTransactionIsFound(t *testing.T) {
 		return c.int(`SELECT count(*) FROM rowrun.task_run WHERE id = $1 AND status = 'DONE'`, run) == 1
 	})
 }
+
+// The same where a pass that comes for something else, a run that is due, is the first to see that the late one has committed: it
+// claims what it promotes and looks for nothing else.
+func TestALookForSomethingElseEndsNoWatch(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	c, behind := newClient(t, url), newClient(t, url)
+	task := c.int(`INSERT INTO rowrun.task (type) VALUES ('` + workType + `') RETURNING id`)
+	startReplica(t, url, done, nil)
+	require.Equal(t, []string{"DONE"}, c.chain(c.int(`INSERT INTO rowrun.task_run (task_id) VALUES ($1) RETURNING id`, task)))
+	c.exec(`INSERT INTO rowrun.task_run (task_id, run_at) VALUES ($1, now() + interval '1.1 s')`, task)
+	c.exec(`SELECT pg_sleep(0.6)`) // what these had looked for is over
+
+	c.exec(`BEGIN`)
+	c.exec(`SELECT pg_advisory_xact_lock(1920298606, (extract(epoch FROM clock_timestamp()) * 200)::bigint::bit(32)::int + i) FROM generate_series(0, 400) i`)
+	c.exec(`SELECT pg_notify('` + store.Channel + `', '[]'), pg_current_xact_id()`)
+	behind.exec(`BEGIN`)
+	behind.exec(`SET CONSTRAINTS ALL IMMEDIATE`)
+	run := behind.int(`INSERT INTO rowrun.task_run (task_id) VALUES ($1) RETURNING id`, task)
+	c.exec(`COMMIT`)
+	c.exec(`SELECT pg_sleep(0.42)`) // looks come after 6, 18, 42, 90, 186, 378 and 762 ms
+	behind.exec(`COMMIT`)
+	poll(t, "its end", func() bool {
+		return c.int(`SELECT count(*) FROM rowrun.task_run WHERE id = $1 AND status = 'DONE'`, run) == 1
+	})
+}

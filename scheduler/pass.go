@@ -107,7 +107,7 @@ func (t *incarnation) promoteAndClaim(ctx context.Context, trip store.Trip, endi
 	defer cancel()
 	round, err := t.trip(rt, &t.passes, trip)
 	t.noteSearches(t.passes.cursor.Slow())
-	t.commitWatch.looked(round.InFlight, time.Now())
+	t.commitWatch.looked(round.InFlight, trip.Want > 0 && trip.Claim != store.ClaimFresh || t.available.may(), time.Now())
 	switch {
 	case len(endings) == 0:
 	case err != nil && !errors.Is(err, store.ErrDead):

@@ -7,23 +7,33 @@ import (
 )
 
 // InFlight are the transactions that a snapshot doesn't show, by their ids: those of others that are under way, from Oldest
-// on, and all from Next on. Where none is under way both are the same. The zero value says nothing.
+// on, and all from Next on, of which none had an id yet. Where none is under way both are the same. The zero value says nothing.
 type InFlight struct{ Oldest, Next uint64 }
 
-// parseSnapshot reads a pg_snapshot, xmin:xmax:xip,... in ascending order. The session's own transaction is not in its
-// list, but may be its xmin.
+// parseSnapshot reads a pg_snapshot, xmin:xmax:xip,... in ascending order, and behind it the age of the first transaction of all, 3.
+// The session's own transaction is not in its list, but may be its xmin. From xmax on a snapshot names nobody, though some may be
+// under way there: xmax is one more than the last transaction that had ended. The age, which is reckoned from the next id to be
+// given, or from the session's own, says where that ends.
 func parseSnapshot(text string) (InFlight, error) {
 	parts := strings.Split(text, ":")
-	if len(parts) != 3 {
-		return InFlight{}, fmt.Errorf("%q is no snapshot", text)
+	if len(parts) != 4 {
+		return InFlight{}, fmt.Errorf("%q is no snapshot with an age", text)
 	}
 	next, err := strconv.ParseUint(parts[1], 10, 64)
 	if err != nil {
 		return InFlight{}, fmt.Errorf("%q is no snapshot: %w", text, err)
 	}
+	age, err := strconv.ParseInt(parts[3], 10, 32)
+	if err != nil {
+		return InFlight{}, fmt.Errorf("%q is no snapshot with an age: %w", text, err)
+	}
+	end := next
+	if ahead := int32(uint32(age) + 3 - uint32(next)); ahead > 0 { //nolint:gosec // ids are compared by their lower 32 bits
+		next += uint64(ahead)
+	}
 	first, _, _ := strings.Cut(parts[2], ",")
 	if first == "" {
-		return InFlight{Oldest: next, Next: next}, nil
+		return InFlight{Oldest: end, Next: next}, nil
 	}
 	oldest, err := strconv.ParseUint(first, 10, 64)
 	if err != nil {

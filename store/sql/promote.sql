@@ -17,6 +17,6 @@ WITH asked AS MATERIALIZED (
 )
 SELECT CASE WHEN asked.work THEN (SELECT count(*) FROM me) > 0
             ELSE EXISTS (SELECT FROM rowrun.replica_heartbeat WHERE replica_id = $1 AND state = 'ACTIVE') END,
-       pg_current_snapshot()::text, coalesce((p.pass).promoted, 0), coalesce((p.pass).busy, false), coalesce((p.pass).more, false),
+       pg_current_snapshot()::text || ':' || age('3'::xid), coalesce((p.pass).promoted, 0), coalesce((p.pass).busy, false), coalesce((p.pass).more, false),
        coalesce((p.pass).next_ms, asked.next_ms)
 FROM asked LEFT JOIN LATERAL (SELECT rowrun.promote_runs($2, true, $3) AS pass WHERE asked.work) p ON true

@@ -26,7 +26,7 @@ WITH asked AS MATERIALIZED (
             (SELECT ROW($1, $3, coalesce(nullif(current_setting('rowrun.claimed', true), '')::integer, 0), $4, $5, $6, $7, $8)::rowrun.claim_request FROM me WHERE me.paused_at IS NULL)) AS pass WHERE asked.work
     ) p ON true
 )
-SELECT p.alive, pg_current_snapshot()::text, coalesce((p.pass).promoted, 0), coalesce((p.pass).busy, false), coalesce((p.pass).more, false),
+SELECT p.alive, pg_current_snapshot()::text || ':' || age('3'::xid), coalesce((p.pass).promoted, 0), coalesce((p.pass).busy, false), coalesce((p.pass).more, false),
        coalesce((p.pass).next_ms, p.next_ms),
        coalesce(cardinality((p.pass).claims), 0), p.alive,
        c.n, c.id, c.root_id, c.task_id, c.name, c.plan_id, c.attempt, c.type, c.queue, c.database_id, c.version, c.input, c.manual, c.timeout,

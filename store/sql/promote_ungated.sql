@@ -8,5 +8,5 @@ WITH me AS MATERIALIZED (
 ), alive AS MATERIALIZED (
     SELECT count(*) > 0 AS yes FROM me
 )
-SELECT alive.yes, pg_current_snapshot()::text, p.promoted, false, p.more, NULL::float8
+SELECT alive.yes, pg_current_snapshot()::text || ':' || age('3'::xid), p.promoted, false, p.more, NULL::float8
 FROM alive CROSS JOIN LATERAL rowrun.promote_ungated(clock_timestamp(), $2, NULL) p

@@ -46,7 +46,12 @@ func (db *database) heartbeat(ctx context.Context, tx *transaction, id string) e
 		return store.ErrDead
 	}
 	now := db.now()
-	tx.then = append(tx.then, func() { h.beat = now })
+	// The row's lock has heartbeats commit in their order.
+	tx.then = append(tx.then, func() {
+		if now.After(h.beat) {
+			h.beat = now
+		}
+	})
 	return nil
 }
 

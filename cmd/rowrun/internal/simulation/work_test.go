@@ -245,10 +245,12 @@ func (db *database) handed(r *run, v *row) store.Claim {
 }
 
 // inFlight are the transactions of others that are under way. As in PostgreSQL a snapshot ends behind the last one that has ended,
-// and names no transaction from there on.
+// and names no transaction from there on; the next number is known beside it, or the transaction's own.
 func (db *database) inFlight(tx *transaction) store.InFlight {
-	seen := store.InFlight{Next: db.lastEnded + 1}
-	seen.Oldest = seen.Next
+	seen := store.InFlight{Oldest: db.lastEnded + 1, Next: db.lastXid + 1}
+	if tx.xid != 0 {
+		seen.Next = max(tx.xid, seen.Oldest)
+	}
 	for _, o := range db.open {
 		if o != tx && o.xid != 0 {
 			seen.Oldest = min(seen.Oldest, o.xid)
