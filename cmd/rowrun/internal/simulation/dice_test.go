@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"math/bits"
+	"sync"
 	"time"
 )
 
@@ -49,10 +50,17 @@ func (d *dice) between(low, high time.Duration) time.Duration {
 
 func pick[T any](d *dice, of ...T) T { return of[d.n(len(of))] }
 
-// Read fills bytes, for who makes ids of them.
-func (d *dice) Read(b []byte) (int, error) {
+// bytesOf gives numbers as bytes, for who makes ids of them, on whatever goroutine.
+type bytesOf struct {
+	mu   sync.Mutex
+	dice *dice
+}
+
+func (r *bytesOf) Read(b []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	for i := range b {
-		b[i] = byte(d.next())
+		b[i] = byte(r.dice.next())
 	}
 	return len(b), nil
 }

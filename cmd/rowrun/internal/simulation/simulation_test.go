@@ -40,7 +40,7 @@ const (
 func play(t *testing.T, seed uint64, logs bool) (s *sim) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		uuid.SetRand(roll(seed, 9))
+		uuid.SetRand(&bytesOf{dice: roll(seed, 9)})
 		s = newSim(seed, logs)
 		s.run(t.Context())
 	})
@@ -120,7 +120,7 @@ func playPart(ctx context.Context, first uint64, count int, limit time.Duration)
 	}
 	child := exec.CommandContext(ctx, self, "-test.run", "^TestPart$", "-test.timeout", "0")
 	child.Env = append(os.Environ(), fmt.Sprintf("%s=%d %d %d", partVariable, first, count, limit))
-	child.Stderr = nil
+	child.Stderr = os.Stderr // the race detector's words
 	out, err := child.StdoutPipe()
 	if err != nil {
 		return 0, counts, err

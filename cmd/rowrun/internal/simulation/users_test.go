@@ -61,19 +61,11 @@ func (s *sim) users() {
 		}
 		last = at
 		own := roll(s.seed, 6, uint64(i)) //nolint:gosec // few
-		s.db.users++
-		s.running.Go(func() {
-			_ = pause(context.Background(), at)
-			s.transaction(own)
-		})
+		s.user(at, func() { s.transaction(own) })
 	}
 	if s.quiet {
 		at := s.active + d.between(0, 3*time.Second)
-		s.db.users++
-		s.running.Go(func() {
-			_ = pause(context.Background(), at)
-			s.pair(d)
-		})
+		s.user(at, func() { s.pair(d) })
 		return
 	}
 	for range d.n(3) {
@@ -85,6 +77,17 @@ func (s *sim) users() {
 			s.strike(f, min(long, max(0, s.faults-time.Since(s.began))), step)
 		})
 	}
+}
+
+// user has somebody do something at a moment.
+func (s *sim) user(at time.Duration, act func()) {
+	s.db.mu.Lock()
+	s.db.users++
+	s.db.mu.Unlock()
+	s.running.Go(func() {
+		_ = pause(context.Background(), at)
+		act()
+	})
 }
 
 // strike is a fault of the server.
