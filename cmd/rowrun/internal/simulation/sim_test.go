@@ -192,7 +192,9 @@ func (s *sim) run(ctx context.Context) {
 	limit := 20 * time.Second
 	if !s.quiet {
 		t := s.timing
+		s.db.mu.Lock()
 		limit = 3*t.lease + 2*t.stale + 3*t.sweep + 90*time.Second + s.back
+		s.db.mu.Unlock()
 	}
 	for end := time.Now().Add(limit); s.db.left() != "" && time.Now().Before(end); {
 		_ = pause(ctx, 250*time.Millisecond)
