@@ -105,6 +105,11 @@ func (r *running) call(ctx context.Context) (out Result, err error) {
 	if err := r.resolve(ctx); err != nil {
 		return Result{}, err
 	}
+	if !r.incarnation.trusted() {
+		// The answer of its claim came late, or this process stood still: others may have declared it dead by now.
+		r.cancel(ErrLostContact)
+		return Result{}, ErrLostContact
+	}
 	if r.claim.Unfit != "" {
 		return Result{}, BadInput("%s", r.claim.Unfit)
 	}

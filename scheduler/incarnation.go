@@ -211,6 +211,9 @@ func (t *incarnation) leave(base context.Context) error {
 	}
 }
 
+// trusted says whether the lease still holds as far as this process can tell: until two thirds of it are over.
+func (t *incarnation) trusted() bool { return time.Since(t.lastBeat()) < t.s.cfg.StaleAfter*2/3 }
+
 // lastBeat is when the last heartbeat that was written was sent.
 func (t *incarnation) lastBeat() time.Time { return t.began.Add(time.Duration(t.beat.Load())) }
 

@@ -71,3 +71,61 @@ func TestAClaimThatIsAnsweredLateIsNoStray(t *testing.T) {
 	answer()
 	require.Equal(t, []string{"DONE"}, c.chain(run))
 }
+
+// deaf is a store whose heartbeats aren't answered once a run was claimed, and whose claim is answered when it is let.
+type deaf struct {
+	scheduler.Store
+	claimed chan int64
+	release <-chan struct{}
+	once    atomic.Bool
+}
+
+func (d *deaf) Work(ctx context.Context, t store.Trip) (store.Round, error) {
+	round, err := d.Store.Work(ctx, t)
+	if err == nil && len(round.Claims) > 0 && d.once.CompareAndSwap(false, true) {
+		d.claimed <- round.Claims[0].ID
+		<-d.release
+	}
+	return round, err
+}
+
+func (d *deaf) Heartbeat(ctx context.Context, id string, running int) error {
+	if !d.once.Load() {
+		return d.Store.Heartbeat(ctx, id, running)
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-d.release:
+		return d.Store.Heartbeat(ctx, id, running)
+	}
+}
+
+// A run whose claim is answered when two thirds of the lease are over isn't executed: another replica may execute its successor.
+func TestAClaimThatIsAnsweredAfterTheLeaseIsNotExecuted(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	c := newClient(t, url)
+	release := make(chan struct{})
+	answer := sync.OnceFunc(func() { close(release) })
+	defer answer()
+	d := &deaf{claimed: make(chan int64, 1), release: release}
+	task := c.int(`INSERT INTO rowrun.task (type) VALUES ('` + workType + `') RETURNING id`)
+	c.exec(`INSERT INTO rowrun.task_run (task_id) VALUES ($1)`, task)
+	var executed atomic.Int64
+	startReplica(t, url, func(_ context.Context, r *scheduler.Run) (scheduler.Result, error) {
+		executed.Store(r.ID)
+		return scheduler.Result{}, nil
+	}, func(config *scheduler.Config) {
+		config.HeartbeatInterval, config.StaleAfter = 300*time.Millisecond, 1500*time.Millisecond
+		d.Store = openStore(t, url, config.StaleAfter)
+		config.Store = d
+	})
+	run := <-d.claimed
+	c.exec(`SELECT pg_sleep(1.2)`) // two thirds of the lease are one second
+	answer()
+	poll(t, "its end", func() bool {
+		return c.int(`SELECT count(*) FROM rowrun.task_run WHERE id = $1 AND result ->> 'code' IN ('LOST_CONTACT', 'STALE')`, run) == 1
+	})
+	require.NotEqual(t, run, executed.Load())
+}
