@@ -50,7 +50,7 @@ run: ## a private PostgreSQL, rowrun and a sample plan; Ctrl-C ends it
 test: ## all tests with the race detector, on a real PostgreSQL
 	@.ci/ensure postgres mariadb cc promtool workers
 	$(GOTEST) -p $(TEST_JOBS) -timeout $(TEST_TIMEOUT) ./...
-	go test -count=1 -timeout 10m ./cmd/rowrun/internal/simulation
+	ROWRUN_SEED=$${ROWRUN_SEED:-1} go test -count=1 -timeout 10m ./cmd/rowrun/internal/simulation
 
 test-unbatched: ## the tests of scheduler and integration with each run claimed and ended by itself
 	@.ci/ensure postgres cc workers
