@@ -11,20 +11,24 @@ import (
 // released waits until nobody holds a replica's row alone. mu is held, but for the wait.
 func (db *database) released(ctx context.Context, tx *transaction, h *replicaRow) error {
 	for h.alone != nil && h.alone != tx {
-		again := h.released
-		db.mu.Unlock()
-		var err error
-		select {
-		case <-again:
-		case <-ctx.Done():
-			err = ctx.Err()
-		}
-		db.mu.Lock()
-		if err != nil {
+		if err := db.release(ctx, h); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// release waits until somebody lets a replica's row go. mu is held, but for the wait.
+func (db *database) release(ctx context.Context, h *replicaRow) error {
+	again := h.released
+	db.mu.Unlock()
+	defer db.mu.Lock()
+	select {
+	case <-again:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 func (db *database) register(tx *transaction, r store.Replica) {
@@ -66,16 +70,7 @@ func (db *database) deregister(ctx context.Context, tx *transaction, id string) 
 			tx.then = append(tx.then, func() { delete(db.replicas, id) })
 			return nil
 		}
-		again := h.released
-		db.mu.Unlock()
-		var err error
-		select {
-		case <-again:
-		case <-ctx.Done():
-			err = ctx.Err()
-		}
-		db.mu.Lock()
-		if err != nil {
+		if err := db.release(ctx, h); err != nil {
 			return err
 		}
 	}
