@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/rowrun/rowrun/scheduler"
@@ -19,15 +18,13 @@ type client struct {
 	index   int
 	process *process
 
-	mu     sync.Mutex
-	called map[string]uint64
-	lanes  map[string]chan struct{}
+	lanes map[string]chan struct{}
 }
 
 var _ scheduler.Store = (*client)(nil)
 
 func newClient(s *sim, p *process) *client {
-	c := &client{s: s, index: p.index, process: p, called: map[string]uint64{}, lanes: map[string]chan struct{}{}}
+	c := &client{s: s, index: p.index, process: p, lanes: map[string]chan struct{}{}}
 	for _, lane := range []string{"beats", "passes", "ends"} {
 		c.lanes[lane] = make(chan struct{}, 1)
 	}
@@ -43,10 +40,7 @@ func pidOf(index int) uint32 { return uint32(100 + index) } //nolint:gosec // fe
 // travels back. What becomes of it was decided when the schedule was made.
 func call[T any](ctx context.Context, c *client, method, lane string, do func(ctx context.Context, tx *transaction, d *dice) (T, error)) (T, error) {
 	var none T
-	c.mu.Lock()
-	c.called[method]++
-	n := c.called[method]
-	c.mu.Unlock()
+	n := c.process.nth(method)
 	d := roll(c.s.seed, uint64(c.index), textOf(method), n) //nolint:gosec // few
 	fate := c.s.fateOf(c, d)
 	c.s.traced(method, uint64(c.index)<<32|n) //nolint:gosec // few

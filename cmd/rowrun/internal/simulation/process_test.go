@@ -24,12 +24,14 @@ type process struct {
 	config               scheduler.Config
 	executing            *atomic.Int64
 	drawn                uint64
-	calls                map[string]uint64
+
+	mu     sync.Mutex
+	called map[string]uint64 // how often, by method, over all of its schedulers: calls of one that has ended go on beside the next one's
 }
 
 func newProcess(s *sim, index int) *process {
 	d := roll(s.seed, 2, uint64(index)) //nolint:gosec // few
-	p := &process{s: s, index: index, executing: &atomic.Int64{}}
+	p := &process{s: s, index: index, executing: &atomic.Int64{}, called: map[string]uint64{}}
 	p.cutOff, p.frozen, p.deaf = spans{s: s}, spans{s: s}, spans{s: s}
 	t := s.timing
 	p.config = scheduler.Config{
@@ -98,7 +100,7 @@ func (p *process) serve(ctx context.Context) {
 	s, hub := p.s, events.NewHub()
 	executing := &atomic.Int64{}
 	config := p.config
-	config.Store = p.client()
+	config.Store = newClient(s, p)
 	config.Random = p.random
 	run := func(ctx context.Context, r *scheduler.Run) (scheduler.Result, error) {
 		return p.execute(ctx, r, executing)
@@ -149,12 +151,10 @@ func (p *process) random() float64 {
 	return roll(p.s.seed, 3, uint64(p.index), p.drawn).float() //nolint:gosec // few
 }
 
-// client is the store of the process's next scheduler: its calls are counted over all of them.
-func (p *process) client() *client {
-	c := newClient(p.s, p)
-	if p.calls == nil {
-		p.calls = c.called
-	}
-	c.called = p.calls
-	return c
+// nth counts a call of a method.
+func (p *process) nth(method string) uint64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.called[method]++
+	return p.called[method]
 }
