@@ -113,7 +113,7 @@ func (s *session) applyCode(ctx context.Context) error {
 			if _, err := tx.Exec(ctx, "SET LOCAL lock_timeout = "+milliseconds(codeLockTimeout)); err != nil {
 				return err
 			}
-			a = &application{tx: tx, want: want, todo: map[string]bool{}}
+			a = &application{tx: tx, want: want, todo: map[string]bool{}, along: map[string][]dependant{}}
 			return a.run(ctx)
 		})
 		// A role's row came in between, or was changed ("tuple concurrently updated").
@@ -134,7 +134,8 @@ type application struct {
 	todo    map[string]bool // keys of what is made
 	gone    []string        // keys of what is removed
 	renamed []string        // keys of functions that have other arguments in the files
-	retired []string        // keys of what has gone from the files since the last time
+	along   map[string][]dependant
+	retired []string // keys of what has gone from the files since the last time
 	made    int
 	removed int
 }
@@ -150,6 +151,9 @@ func (a *application) run(ctx context.Context) (err error) {
 	}
 	a.sort()
 	if len(a.todo)+len(a.gone)+len(a.renamed) > 0 {
+		if err := a.prepare(ctx); err != nil {
+			return err
+		}
 		if err := a.lockOutWriters(ctx); err != nil {
 			return err
 		}
@@ -172,6 +176,50 @@ func (a *application) run(ctx context.Context) (err error) {
 		}
 	}
 	return a.record(ctx)
+}
+
+// prepare does what needs no lock, so that writers wait for the rest alone: it makes functions, which nobody sees before the
+// commit, and then looks up what goes along with objects that are dropped. A function that can't be made yet, as an old
+// one stands in the way or the body needs an object that isn't made yet, is made in its place of the manifest.
+func (a *application) prepare(ctx context.Context) error {
+	dropped := slices.Concat(a.gone, a.renamed)
+	standing := map[string]bool{}
+	for _, key := range a.renamed {
+		standing[family(key)] = true
+	}
+	for _, o := range a.want.of(kindFunction) {
+		if !a.todo[o.key()] || standing[family(o.key())] {
+			continue
+		}
+		err := pgx.BeginFunc(ctx, a.tx, func(tx pgx.Tx) error { return do(ctx, tx, o.texts()...) })
+		switch {
+		case err == nil:
+			delete(a.todo, o.key())
+			a.made++
+		case is(err, needsDrop...):
+			dropped = append(dropped, o.key())
+		case !strings.HasPrefix(code(err), "42"):
+			return err
+		}
+	}
+	for _, key := range dropped {
+		if err := a.lookUp(ctx, key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// needsDrop are the SQLSTATEs of an object that CREATE OR REPLACE can't make: it has another result, other columns, is of
+// another kind, or is a constraint trigger.
+var needsDrop = []string{"42P13", "42P16", "42809", "42710"}
+
+// lookUp finds what goes along with an object, once.
+func (a *application) lookUp(ctx context.Context, key string) (err error) {
+	if _, known := a.along[key]; !known {
+		a.along[key], err = a.dependants(ctx, key)
+	}
+	return err
 }
 
 // lockOutWriters locks the tables that are written most, in the order in which applications fill them, until the end of the
@@ -234,7 +282,7 @@ func (a *application) make(ctx context.Context, o *source) error {
 		err = a.exec(ctx, "DROP TRIGGER IF EXISTS "+o.name)
 	case o.replace:
 		err = pgx.BeginFunc(ctx, a.tx, func(tx pgx.Tx) error { return do(ctx, tx, o.make) })
-		if is(err, "42P13", "42P16", "42809", "42710") { // another result, other columns, another kind, a constraint trigger
+		if is(err, needsDrop...) {
 			if err = a.drop(ctx, o.key()); err == nil {
 				err = a.exec(ctx, o.make)
 			}
@@ -272,11 +320,10 @@ func (a *application) drop(ctx context.Context, key string) error {
 	if kind == kindGrants || kind == kindRoles {
 		return nil // others say what may be done now
 	}
-	list, err := a.dependants(ctx, key)
-	if err != nil {
+	if err := a.lookUp(ctx, key); err != nil {
 		return err
 	}
-	for _, d := range list {
+	for _, d := range a.along[key] {
 		if d.Key == "" {
 			return fmt.Errorf("%s depends on %s, which has to be made anew: drop it, run `rowrun migrate up`, and make it again", d.Description, key)
 		}
@@ -291,11 +338,7 @@ func (a *application) drop(ctx context.Context, key string) error {
 // the files; what others have built on them stays on them.
 func (a *application) rename(ctx context.Context) error {
 	for _, key := range a.renamed {
-		list, err := a.dependants(ctx, key)
-		if err != nil {
-			return err
-		}
-		for _, d := range list {
+		for _, d := range a.along[key] {
 			if d.Key != "" {
 				a.todo[d.Key] = true
 			}
