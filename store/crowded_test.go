@@ -125,3 +125,44 @@ func TestASlotThatIsKeptIsNamedWhereNoneIsLeft(t *testing.T) {
 		require.ElementsMatch(t, causes, query[[]string](t, conn, `SELECT array_agg(DISTINCT w.cause) FROM rowrun.task_run r, rowrun.waiting(r.id) w WHERE r.task_id = 2 AND w.message NOT LIKE 'no live%'`))
 	}
 }
+
+// A sequential run that its database held lets others go when a limit comes to hold it: one whose last place another run takes, one that is
+// lowered, one that is made, one that a target holds back.
+func TestNobodyWaitsBehindASequentialRunThatALimitHolds(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ limit, hold string }{
+		"last place":        {`INSERT INTO rowrun.concurrency_limit (name, type, max_running) VALUES ('l', 'HTTP', 1)`, `INSERT INTO rowrun.task_run (task_id) VALUES (3)`},
+		"last place of key": {`INSERT INTO rowrun.concurrency_limit (name, key_path, max_running) VALUES ('l', '{k}', 1)`, `INSERT INTO rowrun.task_run (task_id) VALUES (3)`},
+		"last token":        {`INSERT INTO rowrun.concurrency_limit (name, type, rate, per) VALUES ('l', 'HTTP', 1, '1 hour')`, `INSERT INTO rowrun.task_run (task_id) VALUES (3)`},
+		"by hand":           {`INSERT INTO rowrun.concurrency_limit (name, type, max_running) VALUES ('l', 'HTTP', 1)`, `WITH r AS (INSERT INTO rowrun.task_run (task_id, run_at) VALUES (3, now() + interval '1 day') RETURNING id) SELECT id FROM r`},
+		"lowered":           {`INSERT INTO rowrun.concurrency_limit (name, type, max_running) VALUES ('l', 'HTTP', 1)`, `UPDATE rowrun.concurrency_limit SET max_running = 0`},
+		"lowered, of a key": {`INSERT INTO rowrun.concurrency_limit (name, key_path, max_running) VALUES ('l', '{k}', 1)`, `UPDATE rowrun.concurrency_limit SET max_running = 0`},
+		"put off":           {`INSERT INTO rowrun.concurrency_limit (name, type, max_running) VALUES ('l', 'HTTP', 1)`, `UPDATE rowrun.concurrency_limit SET not_before = now() + interval '1 hour'`},
+		"made":              {`SELECT 1`, `INSERT INTO rowrun.concurrency_limit (name, type, max_running) VALUES ('l', 'HTTP', 0)`},
+		"of another kind":   {`INSERT INTO rowrun.concurrency_limit (name, type, max_running) VALUES ('l', 'LOG', 0)`, `UPDATE rowrun.concurrency_limit SET type = 'HTTP'`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn := connect(t, storetest.New(t))
+			addReplica(t, conn, "r")
+			exec(t, conn, test.limit)
+			exec(t, conn, `INSERT INTO rowrun.task (id, type, database_id, sequential, payload) VALUES
+				(1, 'NOOP', 'a', false, '{}'), (2, 'HTTP', 'a', true, '{"k": "x"}'), (3, 'HTTP', NULL, false, '{"k": "x"}')`)
+			exec(t, conn, `INSERT INTO rowrun.task_run (task_id) VALUES (1)`)
+			promoteAll(t, conn)
+			exec(t, conn, `UPDATE rowrun.task_run SET status = 'RUNNING', replica_id = 'r' WHERE status = 'AVAILABLE'`)
+			exec(t, conn, `INSERT INTO rowrun.task_run (task_id) VALUES (2)`)
+			promoteAll(t, conn)
+			exec(t, conn, `INSERT INTO rowrun.task_run (task_id) VALUES (1)`)
+			promoteAll(t, conn)
+			require.Equal(t, []string{"DATABASE", "DATABASE"}, query[[]string](t, conn, `SELECT array_agg(cause) FROM rowrun.task_run WHERE status = 'PENDING'`))
+			exec(t, conn, test.hold)
+			if name == "by hand" {
+				exec(t, conn, `UPDATE rowrun.task_run SET status = 'AVAILABLE' WHERE task_id = 3`)
+			}
+			promoteAll(t, conn)
+			require.Equal(t, []string{"AVAILABLE", "RUNNING"}, query[[]string](t, conn, `SELECT array_agg(status ORDER BY status) FROM rowrun.task_run WHERE task_id = 1`))
+			require.True(t, query[bool](t, conn, `SELECT bool_or(w.cause IN ('LIMIT', 'RATE_LIMIT')) FROM rowrun.task_run r, rowrun.waiting(r.id) w WHERE r.task_id = 2`))
+		})
+	}
+}

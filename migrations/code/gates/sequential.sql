@@ -1,8 +1,16 @@
+-- Whether a limit, if there are any, holds a run, of which the other gates are open.
+CREATE OR REPLACE FUNCTION rowrun.limit_holds(run_id bigint, t timestamptz) RETURNS boolean LANGUAGE plpgsql STABLE
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+BEGIN
+    RETURN may_be_limited() AND EXISTS (SELECT FROM limit_verdicts(ARRAY[run_id], t, false) v WHERE v.cause IS NOT NULL);
+END $$;
+COMMENT ON FUNCTION rowrun.limit_holds(bigint, timestamptz) IS 'Internal: whether a limit holds a run.';
+
 -- Whether every gate of a run is open but for mutual exclusion.
 CREATE OR REPLACE FUNCTION rowrun.sequential_open(run_id bigint, t timestamptz) RETURNS boolean LANGUAGE plpgsql STABLE
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 BEGIN
-    RETURN (NOT may_be_limited() OR NOT EXISTS (SELECT FROM limit_verdicts(ARRAY[run_id], t, false) v WHERE v.cause IS NOT NULL))
+    RETURN NOT limit_holds(run_id, t)
        AND (SELECT g.cause IS NULL AND coalesce(room.open AND room.slots > 0, true)
             FROM rowrun.task_run r
             CROSS JOIN LATERAL rowrun.closed_gate(r, false, t) g

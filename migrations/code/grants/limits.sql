@@ -1,11 +1,12 @@
 -- Limits: everybody who inserts runs or asks why they wait reads them; operators write them; passes, claims and ends do the rest.
-GRANT SELECT ON rowrun.concurrency_limit, rowrun.limit_holder, rowrun.limit_bucket, rowrun.limit_clock, rowrun.limit_turn TO rowrun_client, rowrun_viewer, rowrun_replica;
+GRANT SELECT ON rowrun.concurrency_limit, rowrun.limit_holder, rowrun.limit_bucket, rowrun.limit_clock, rowrun.limit_turn, rowrun.limit_database TO rowrun_client, rowrun_viewer, rowrun_replica;
 GRANT SELECT ON SEQUENCE rowrun.concurrency_limit_id_seq TO rowrun_client, rowrun_viewer, rowrun_replica; -- whether there has ever been one
 GRANT INSERT (name, type, queue, key_path, max_running, rate, per, burst, share, weights, not_before),
     UPDATE (name, type, queue, key_path, max_running, rate, per, burst, share, weights, not_before) ON rowrun.concurrency_limit TO rowrun_operator;
 GRANT UPDATE ON rowrun.concurrency_limit TO rowrun_replica;
-GRANT INSERT, UPDATE, DELETE ON rowrun.limit_holder, rowrun.limit_bucket, rowrun.limit_clock, rowrun.limit_turn TO rowrun_replica;
+GRANT INSERT, UPDATE, DELETE ON rowrun.limit_holder, rowrun.limit_bucket, rowrun.limit_clock, rowrun.limit_turn, rowrun.limit_database TO rowrun_replica;
 REVOKE ALL ON FUNCTION rowrun.mark_limited(text, boolean), rowrun.concurrency_limit_fill(), rowrun.concurrency_limit_changed(), rowrun.delete_limit(text),
+    rowrun.note_limit_databases(bigint[], text[], timestamptz), rowrun.mark_limit_databases(text[], timestamptz),
     rowrun.take_limits(bigint[], timestamptz), rowrun.redraw_limits(bigint[]), rowrun.free_limits(bigint[]), rowrun.adopt_limits(), rowrun.tidy_limits(),
     rowrun.reopen_available(text[], timestamptz), rowrun.put_limited_aside(bigint[]), rowrun.write_limit_waits(bigint[], text[], text[]),
     rowrun.note_turns(text[], timestamptz), rowrun.choose_turns_of(bigint, bigint, timestamptz), rowrun.choose_turns(timestamptz, integer),
@@ -15,7 +16,8 @@ REVOKE ALL ON FUNCTION rowrun.mark_limited(text, boolean), rowrun.concurrency_li
     rowrun.within_bounds(bigint[], bigint, text[], bigint[], integer[], integer[], bigint) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION rowrun.mark_limited(text, boolean) TO rowrun_client, rowrun_replica;
 GRANT EXECUTE ON FUNCTION rowrun.delete_limit(text) TO rowrun_operator;
-GRANT EXECUTE ON FUNCTION rowrun.take_limits(bigint[], timestamptz), rowrun.redraw_limits(bigint[]), rowrun.free_limits(bigint[]), rowrun.adopt_limits(), rowrun.tidy_limits(),
+GRANT EXECUTE ON FUNCTION rowrun.note_limit_databases(bigint[], text[], timestamptz), rowrun.mark_limit_databases(text[], timestamptz),
+    rowrun.take_limits(bigint[], timestamptz), rowrun.redraw_limits(bigint[]), rowrun.free_limits(bigint[]), rowrun.adopt_limits(), rowrun.tidy_limits(),
     rowrun.reopen_available(text[], timestamptz), rowrun.put_limited_aside(bigint[]), rowrun.write_limit_waits(bigint[], text[], text[]),
     rowrun.note_turns(text[], timestamptz), rowrun.choose_turns_of(bigint, bigint, timestamptz), rowrun.choose_turns(timestamptz, integer),
     rowrun.take_turns(bigint[]), rowrun.follow_turns(bigint[], bigint[]),

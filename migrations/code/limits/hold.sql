@@ -18,6 +18,9 @@ BEGIN
     INSERT INTO limit_bucket AS b (limit_key, tokens, counted_at)
     SELECT p.limit_key, m.tokens - p.n, take_limits.t FROM paid p CROSS JOIN LATERAL limit_room(p.limit_key, take_limits.t) m WHERE m.rated
     ON CONFLICT (limit_key) DO UPDATE SET tokens = excluded.tokens, counted_at = greatest(excluded.counted_at, b.counted_at);
+    IF (SELECT true FROM limit_database b LIMIT 1) THEN
+        PERFORM mark_limit_databases(ARRAY(SELECT DISTINCT h.limit_key FROM limit_holder h WHERE h.run_id = ANY (run_ids)), take_limits.t);
+    END IF;
 END $$;
 COMMENT ON FUNCTION rowrun.take_limits(bigint[], timestamptz) IS 'Internal: runs take places and tokens of their limits.';
 
@@ -75,6 +78,11 @@ BEGIN
               JOIN task k ON k.id = a.task_id) x
         WHERE x.limit_key IS NOT NULL
         ON CONFLICT DO NOTHING;
+        -- It may hold sequential runs back, behind which others then needn't wait.
+        INSERT INTO gate_mark (kind, database_id)
+        SELECT DISTINCT 'DATABASE', r.database_id FROM task_run r
+        WHERE r.status = 'PENDING' AND r.cause IN ('DATABASE', 'PLAN') AND r.sequential AND r.database_id > ''
+          AND (l.type IS NULL OR r.type = l.type) AND (l.queue IS NULL OR r.queue = l.queue);
         UPDATE concurrency_limit c SET adopted = true WHERE c.id = l.id;
     END LOOP;
 END $$;
@@ -95,6 +103,10 @@ BEGIN
         WHERE (x.held_until > clock_timestamp()) IS NOT TRUE
           AND (l.rate IS NULL OR x.tokens IS NULL OR x.counted_at + l.per * (coalesce(l.burst, l.rate) - x.tokens) / l.rate < clock_timestamp())
         LIMIT 1000 FOR UPDATE OF x SKIP LOCKED));
+    DELETE FROM limit_database b WHERE b.ctid = ANY (ARRAY(
+        SELECT x.ctid FROM limit_database x
+        WHERE (SELECT true FROM task_run r WHERE r.database_id = x.database_id AND r.status = 'PENDING' AND r.cause = 'DATABASE' LIMIT 1) IS NULL
+        LIMIT 1000 FOR UPDATE SKIP LOCKED));
     DELETE FROM limit_turn w WHERE w.ctid = ANY (ARRAY(
         SELECT x.ctid FROM limit_turn x LEFT JOIN limit_clock c ON c.limit_id = x.limit_id
         WHERE x.priority IS NULL AND (x.starts_at > c.virtual_time) IS NOT TRUE LIMIT 1000 FOR UPDATE OF x SKIP LOCKED));

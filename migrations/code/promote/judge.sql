@@ -61,7 +61,8 @@ BEGIN ATOMIC
         -- that come later in the order wait behind it.
         SELECT DISTINCT ON (s.database_id) s.database_id, s.id, s.priority, s.run_at
         FROM (
-            SELECT o.database_id, o.id, o.priority, o.run_at FROM open o WHERE o.sequential AND o.database_id IS NOT NULL
+            SELECT o.database_id, o.id, o.priority, o.run_at FROM open o CROSS JOIN moment
+            WHERE o.sequential AND o.database_id IS NOT NULL AND NOT (o.busy AND rowrun.limit_holds(o.id, moment.t))
             UNION ALL
             SELECT b.database_id, x.id, x.priority, x.run_at
             FROM base b CROSS JOIN moment CROSS JOIN LATERAL rowrun.first_sequential(b.database_id, b.smallest, moment.t, moment.stale) x

@@ -43,6 +43,9 @@ BEGIN
     INTO taken, runs, databases, plans, gates, wide, dependents, tasks, paused, failures, replicas, limit_keys, rounds
     FROM taken k;
     more := taken = most;
+    IF cardinality(limit_keys) > 0 THEN
+        more := mark_limit_databases(limit_keys, clock_timestamp()) OR more;
+    END IF;
     IF sweep OR cardinality(plans) > 0 THEN
         PERFORM rowrun.settle_plans(plans, rounds, sweep);
         -- One look at an empty index where there are no waves.

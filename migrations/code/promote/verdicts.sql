@@ -94,6 +94,9 @@ BEGIN
         IF 'LIMIT' = ANY (v.causes) THEN
             PERFORM write_limit_waits(v.ids, v.waits, v.causes);
         END IF;
+        IF 'DATABASE' = ANY (v.causes) AND may_be_limited() THEN
+            PERFORM note_limit_databases(v.ids, v.causes, v.t);
+        END IF;
         IF 'DEPENDENCY' = ANY (v.causes) THEN
             PERFORM mark_unseen_ends(v.ids, v.causes);
             next_ms := watch_awaited(v.ids, v.causes);
@@ -136,7 +139,8 @@ CREATE OR REPLACE FUNCTION rowrun.leave_marks(v record, of_plans bigint[], cut_o
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     left_some boolean := 'SKIPPED' = ANY (v.causes) -- their ends have left marks
-                         OR 'LIMIT' = ANY (v.causes) AND EXISTS (SELECT FROM gate_mark m WHERE m.kind IN ('DATABASE', 'PLAN')); -- see write_limit_waits
+                         -- see write_limit_waits and take_limits
+                         OR ('LIMIT' = ANY (v.causes) OR v.limit_keys <> '{}') AND EXISTS (SELECT FROM gate_mark m WHERE m.kind IN ('DATABASE', 'PLAN'));
 BEGIN
     IF v.fresh IS NOT NULL THEN
         -- A version that came may hold a sequential run back, behind which others then needn't wait.
