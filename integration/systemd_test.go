@@ -58,7 +58,7 @@ func TestServiceManagerIsToldOfStartLifeAndStop(t *testing.T) {
 	r := launchWith(t, storetest.New(t), variables, []string{"--http-addr", "127.0.0.1:0"})
 	before := manager.await(t, "READY=1")
 	require.Contains(t, before, "STATUS=waiting for the database")
-	require.NotEmpty(t, r.log.find(logStarted), "it is ready with its first heartbeat")
+	r.log.await(t, 1, logStarted) // it is ready with its first heartbeat
 	manager.await(t, "STATUS=ready: 0 of 20 running")
 	manager.await(t, "WATCHDOG=1")
 

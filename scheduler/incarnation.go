@@ -96,8 +96,9 @@ func (t *incarnation) register(ctx context.Context) error {
 	return nil
 }
 
-// serve runs the incarnation's loops until ctx ends (drain) or the incarnation does (fence, dead). base outlives ctx.
-func (t *incarnation) serve(ctx, base context.Context) error {
+// serve runs the incarnation's loops until ctx ends (drain) or the incarnation does (over: a fence, declared dead). base
+// outlives ctx. An error: something was left behind.
+func (t *incarnation) serve(ctx, base context.Context) (over, err error) {
 	t.exec, t.stop = context.WithCancelCause(base)
 	defer t.stop(nil)
 	live, die := context.WithCancelCause(base)
@@ -135,11 +136,11 @@ func (t *incarnation) serve(ctx, base context.Context) error {
 	<-taking.Done()
 	dispatch.Wait() // a claim that is under way is executed
 	t.close()
-	var err error
 	if live.Err() == nil {
 		err = t.drain(base)
 	} else {
-		err = t.surrender(ctx, base, context.Cause(live))
+		over = context.Cause(live)
+		err = t.surrender(ctx, base, over)
 	}
 	die(nil)
 	loops.Wait()
@@ -147,7 +148,7 @@ func (t *incarnation) serve(ctx, base context.Context) error {
 	if bye := t.leave(base); err == nil && ctx.Err() != nil {
 		err = bye
 	}
-	return err
+	return over, err
 }
 
 // drain lets work finish, then stops what is left; heartbeats go on meanwhile.
@@ -179,7 +180,8 @@ func (t *incarnation) drain(base context.Context) error {
 }
 
 // surrender stops the incarnation's executors and sees that their runs are recorded, however long the database is away. From
-// the end of ctx on it has as long as a drain: what it hasn't recorded then, the sweeps of other replicas end as STALE.
+// the end of ctx on it has as long as a drain: what it hasn't recorded then, which is an error, the sweeps of other replicas end
+// as STALE.
 func (t *incarnation) surrender(ctx, base context.Context, cause error) error {
 	t.s.cfg.Log.Warn().Err(cause).Str("replica_id", t.id).Int64("executing", t.s.executing.Load()).Msg("replica fenced itself, its runs are stopped")
 	t.stop(ErrLostContact)
@@ -195,7 +197,7 @@ func (t *incarnation) surrender(ctx, base context.Context, cause error) error {
 	if err := t.s.recorder.flush(flush, t.id); err != nil {
 		return fmt.Errorf("%w; some endings could not be recorded: %w", cause, err)
 	}
-	return cause
+	return nil
 }
 
 // leave removes the incarnation's row: the last thing that is written under its id.

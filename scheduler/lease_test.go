@@ -110,6 +110,39 @@ func TestFencedReplicaEndsWithoutTheDatabase(t *testing.T) {
 	require.Equal(t, "RUNNING", newClient(t, url).text(`SELECT status FROM rowrun.task_run WHERE id = $1`, run), "the next replica's to settle")
 }
 
+// Asked to end while it records what it had when it fenced itself, a replica that could record all of it has left nothing behind.
+func TestFencedReplicaThatHasRecordedAllEndsWell(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	stopped, release := make(chan struct{}), make(chan struct{})
+	r := startReplica(t, url, func(ctx context.Context, _ *scheduler.Run) (scheduler.Result, error) {
+		<-ctx.Done()
+		close(stopped)
+		<-release
+		return scheduler.Result{}, context.Cause(ctx)
+	}, func(c *scheduler.Config) {
+		shortLease(c)
+		c.CancelGrace = time.Minute
+	})
+	c := newClient(t, url)
+	run := c.run("name", "''")
+	poll(t, "the start", func() bool { return c.text(`SELECT status FROM rowrun.task_run WHERE id = $1`, run) == "RUNNING" })
+	over := outage(t, url)
+	<-stopped
+	over()
+
+	ended := make(chan error, 1)
+	go func() { ended <- r.end() }()
+	select {
+	case err := <-ended:
+		require.Fail(t, "it left its executor behind", "%v", err)
+	case <-time.After(100 * time.Millisecond):
+	}
+	close(release)
+	require.NoError(t, <-ended)
+	require.Equal(t, "FAILED LOST_CONTACT", newClient(t, url).text(`SELECT concat_ws(' ', status, result ->> 'code') FROM rowrun.task_run WHERE id = $1`, run))
+}
+
 // An outage shorter than that stops nothing.
 func TestShortOutageStopsNothing(t *testing.T) {
 	t.Parallel()

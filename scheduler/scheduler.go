@@ -335,12 +335,12 @@ func (s *Scheduler) incarnations(ctx context.Context) error {
 		}
 		errs.ok()
 		s.current.Store(t)
-		err = t.serve(ctx, base)
+		over, err := t.serve(ctx, base)
 		s.current.Store(nil)
 		if ctx.Err() != nil {
 			return err
 		}
-		if err != nil {
+		if err = errors.Join(over, err); err != nil {
 			s.cfg.Log.Warn().Err(err).Str("replica_id", t.id).Msg("incarnation ended, a new one begins")
 		}
 	}
