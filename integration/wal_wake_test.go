@@ -2,6 +2,7 @@ package integration_test
 
 import (
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -110,6 +111,8 @@ func TestWakeSourceIsHandedOver(t *testing.T) {
 	d.awaitWake(t, "wal")
 	longest = max(longest, d.waits(t, task, 20))
 	t.Logf("insert to start at most %s over the hand-over", longest)
-	changes := second.log.find(logWakeChanged)
-	require.Contains(t, changes[len(changes)-1].text, strconv.Quote("wal"))
+	eventually(t, patience, "a line of the change", func() bool {
+		changes := second.log.find(logWakeChanged)
+		return len(changes) > 0 && strings.Contains(changes[len(changes)-1].text, strconv.Quote("wal"))
+	})
 }
