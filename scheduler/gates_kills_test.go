@@ -12,7 +12,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/rs/zerolog"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rowrun/rowrun/scheduler"
@@ -58,14 +57,15 @@ func TestOrderAndLimitsHoldUnderKills(t *testing.T) {
 	t.Cleanup(func() {
 		t.Logf("%d starts in %d worlds, of which %d have recovered, %d of them by turns, %d under the rate of a recovery; %d priorities have grown",
 			starts.Load(), lived.Load(), outages.Load(), turns.Load(), recovered.Load(), raised.Load())
-		if !t.Failed() && lived.Load() > 1 {
-			assert.Positive(t, starts.Load())
-			assert.Positive(t, turns.Load(), "every other world is one of turns")
+		if t.Failed() {
+			return
 		}
-		if !t.Failed() && lived.Load() > 20 {
-			assert.Positive(t, raised.Load())
-			assert.Positive(t, recovered.Load())
-			assert.Greater(t, 2*outages.Load(), lived.Load(), "a machine with too much to do may be too slow to count a backlog")
+		if lived.Load() > 1 && (starts.Load() == 0 || turns.Load() == 0) {
+			t.Error("every other world is one of turns")
+		}
+		// A machine with too much to do may be too slow to count a backlog.
+		if lived.Load() > 20 && (raised.Load() == 0 || recovered.Load() == 0 || 2*outages.Load() <= lived.Load()) {
+			t.Error("too little happened")
 		}
 	})
 	for i := range worlds {

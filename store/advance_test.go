@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rowrun/rowrun/store"
@@ -194,7 +193,11 @@ func TestAdvancingIsAPassInShort(t *testing.T) {
 	t.Parallel()
 	seed := uint64(storetest.Seed(t))
 	var advanced atomic.Int64
-	t.Cleanup(func() { assert.Positive(t, advanced.Load(), "nothing was advanced") })
+	t.Cleanup(func() {
+		if advanced.Load() == 0 {
+			t.Error("nothing was advanced")
+		}
+	})
 	for i := range storetest.Count(4, 60) {
 		t.Run(fmt.Sprintf("seed=%d", int64(seed)+int64(i)), func(t *testing.T) {
 			t.Parallel()

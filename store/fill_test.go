@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rowrun/rowrun/store"
@@ -120,7 +119,11 @@ func TestFillingIsAPassInShort(t *testing.T) {
 	t.Parallel()
 	seed := uint64(storetest.Seed(t))
 	var filled atomic.Int64
-	t.Cleanup(func() { assert.Positive(t, filled.Load(), "nothing was filled") })
+	t.Cleanup(func() {
+		if filled.Load() == 0 {
+			t.Error("nothing was filled")
+		}
+	})
 	for i := range storetest.Count(6, 100) {
 		t.Run(fmt.Sprintf("seed=%d", int64(seed)+int64(i)), func(t *testing.T) {
 			t.Parallel()

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
@@ -32,7 +31,7 @@ func TestWaitingAndPromotionAgree(t *testing.T) {
 		t.Cleanup(func() {
 			t.Logf("%d promotions, %d of them with their claims", promoted, claimed)
 			if !t.Failed() && promoted > 50 {
-				assert.Equal(t, !storetest.TwoSteps(t, false), claimed > 0, "promoted and claimed at once")
+				require.Equal(t, !storetest.TwoSteps(t, false), claimed > 0, "promoted and claimed at once")
 			}
 		})
 		return func(rt *rapid.T) {
