@@ -54,7 +54,8 @@ type Store struct {
 	// encoding is how the database stores text, a string; nothing before the first connection.
 	encoding atomic.Value
 	standby  atomic.Bool
-	// limited says that there may be limits, as far as the last answers told. Statements that know none do nothing then.
+	// limited says that limits may apply to what the replica claims, as far as the last answers told. Statements that know none
+	// do nothing then.
 	limited atomic.Bool
 	keys    keyring
 	history session.History

@@ -251,7 +251,7 @@ func (w *work) queueClaim() {
 		return func(rows pgx.Rows) (err error) {
 			var sure bool
 			w.searched, w.used, w.seen, sure, err = collectClaims(rows, w.keys, before...)
-			if w.seen < 0 { // a limit was made since
+			if w.seen < 0 { // a limit that may apply was made since
 				w.s.limited.Store(true)
 			}
 			w.alive = w.alive || sure || w.seen == 0 // without candidates nobody was asked

@@ -36,7 +36,7 @@ FROM (
     ORDER BY a.priority DESC, a.run_at, a.id LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED
 ) i, rowrun.task k, (SELECT clock_timestamp() AS t) now
 WHERE k.id = r.task_id AND r.ctid = i.place
-  AND (SELECT h.paused_at IS NULL AND NOT rowrun.may_be_limited() FROM rowrun.replica_heartbeat h WHERE h.replica_id = $1 AND h.state = 'ACTIVE' FOR KEY SHARE)
+  AND (SELECT h.paused_at IS NULL AND NOT (rowrun.may_be_limited() AND rowrun.may_limit($4, $5)) FROM rowrun.replica_heartbeat h WHERE h.replica_id = $1 AND h.state = 'ACTIVE' FOR KEY SHARE)
 RETURNING set_config('rowrun.claimed', '1', true) = '1' AND rowrun.announce_one(CASE WHEN i.untold THEN rowrun.arrival(r) || ',' ELSE '' END || rowrun.transition(r)), 1::bigint, true,
     1::bigint, r.id, r.root_id, r.task_id, k.name, r.plan_id, r.attempt, r.type, r.queue, r.database_id, r.version, r.input,
     r.failures = 0 AND r.recoveries = 0, date_part('epoch', r.deadline - now.t),

@@ -9,7 +9,7 @@
 -- $7 text[]: commands
 -- $8 bigint: how many candidates to look at
 -- $9 bigint: how many runs to take
--- Returns: at least one row: how many candidates there were, -1: there may be limits, and claim_runs_bounded is to be sent; whether the replica may claim, where there were any; then the
+-- Returns: at least one row: how many candidates there were, -1: limits may apply to these queues and types, and claim_runs_bounded is to be sent; whether the replica may claim, where there were any; then the
 -- number of the claim, the run and its task, or NULLs
 -- rowrun.claimed tells promote_and_claim, where it follows in the transaction, how many of the hashes are taken.
 -- The candidates are read first, by queue and type along their index; then the best of them are locked. Rows that another
@@ -33,7 +33,7 @@ WITH seen AS MATERIALIZED (
     ) c
     ORDER BY c.priority DESC, c.run_at, c.id LIMIT $8
 ), alive AS MATERIALIZED (
-    SELECT h.paused_at, rowrun.may_be_limited() AS limited FROM rowrun.replica_heartbeat h
+    SELECT h.paused_at, rowrun.may_be_limited() AND rowrun.may_limit($4, $5) AS limited FROM rowrun.replica_heartbeat h
     WHERE h.replica_id = $1 AND h.state = 'ACTIVE' AND EXISTS (SELECT FROM seen) FOR KEY SHARE
 ), picked AS MATERIALIZED (
     SELECT r.ctid AS place, r.cause = 'UNTOLD' AS untold

@@ -48,7 +48,7 @@ WITH seen AS MATERIALIZED (
     ) c
     ORDER BY c.priority DESC, c.run_at, c.id LIMIT $8
 ), alive AS MATERIALIZED (
-    SELECT h.paused_at, rowrun.may_be_limited() AS limited FROM rowrun.replica_heartbeat h
+    SELECT h.paused_at, rowrun.may_be_limited() AND rowrun.may_limit($4, $5) AS limited FROM rowrun.replica_heartbeat h
     WHERE h.replica_id = $1 AND h.state = 'ACTIVE' AND EXISTS (SELECT FROM seen) FOR KEY SHARE
 ), picked AS MATERIALIZED (
     SELECT r.ctid AS place, r.cause = 'UNTOLD' AS untold

@@ -6,7 +6,7 @@
 -- Returns: whether the replica may claim; whether a whole pass may find something; in how many ms the next run is due (NULL:
 -- none is known); its RUNNING runs; whether a run that the app or a worker executes is overdue; whether a delivery is due; whether the
 -- stream has something to say; whether a priority is to be raised; a text that changes with the rules of claims; how full the notification queue is, 0 to 1; who
--- holds something up, as JSON; whether there may be limits
+-- holds something up, as JSON; whether limits may apply to these queues and types
 -- What makes a whole pass necessary is what promote_runs(true) and settle_plans look for. Each is asked for along its own
 -- index, in whose order, so that no statistics of a table that was empty once lead to another one.
 WITH me AS MATERIALIZED (
@@ -59,5 +59,5 @@ SELECT EXISTS (SELECT FROM me),
        pg_notification_queue_usage(),
        coalesce((SELECT json_agg(json_build_object('PID', h.pid, 'User', h.username, 'What', h.what) ORDER BY h.pid, h.what)
                  FROM rowrun.hold_ups() h)::text, 'null'),
-       rowrun.may_be_limited()
+       rowrun.may_be_limited() AND rowrun.may_limit($2, $3)
 FROM now, due

@@ -5,6 +5,16 @@ CREATE OR REPLACE FUNCTION rowrun.may_be_limited() RETURNS boolean LANGUAGE sql 
     RETURN pg_sequence_last_value('rowrun.concurrency_limit_id_seq'::regclass) IS NOT NULL;
 COMMENT ON FUNCTION rowrun.may_be_limited() IS 'Internal: whether there may be a limit; false: there has never been one.';
 
+-- Whether a limit may apply to runs of these queues (NULL: of any) and types. Of limits that are committed by now, whatever the snapshot of
+-- the caller's statement; a pass that meets a later one first counts what is AVAILABLE and RUNNING.
+CREATE OR REPLACE FUNCTION rowrun.may_limit(queues text[], types text[]) RETURNS boolean LANGUAGE plpgsql VOLATILE
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+BEGIN
+    RETURN EXISTS (SELECT FROM concurrency_limit l
+                   WHERE (l.type IS NULL OR l.type = ANY (may_limit.types)) AND (l.queue IS NULL OR may_limit.queues IS NULL OR l.queue = ANY (may_limit.queues)));
+END $$;
+COMMENT ON FUNCTION rowrun.may_limit(text[], text[]) IS 'Internal: whether a limit may apply to runs of these queues and types.';
+
 -- A limit with the key of a run, as a text: what a run is counted under. NULL: the run has no such key. What is long is
 -- represented by its hash. Inlined where it is called: all of it is immutable, so numbers are cast.
 CREATE OR REPLACE FUNCTION rowrun.limit_key_of(limit_id bigint, key_path text[], document jsonb) RETURNS text LANGUAGE sql IMMUTABLE

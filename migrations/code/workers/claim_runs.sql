@@ -75,10 +75,10 @@ DECLARE
     given integer := 0;
     seen integer;
     rows integer;
-    admitted bigint[]; -- NULL: there is no limit
+    admitted bigint[]; -- NULL: no limit applies
 BEGIN
     LOOP
-        IF may_be_limited() THEN
+        IF may_be_limited() AND may_limit(NULL, types) THEN
             admitted := admit_for_worker(types, look, most - given);
         END IF;
         RETURN QUERY
