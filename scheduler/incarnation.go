@@ -30,6 +30,8 @@ type incarnation struct {
 	commitWatch commitWatch
 	// slow: searches are, and the log says so; warned: it does as a warning.
 	slow, warned bool
+	// promotedAt is when a pass last promoted; for dispatch.
+	promotedAt time.Time
 	// claimedAt is when runs were last started, since began.
 	claimedAt atomic.Int64
 	// rules are what is claimed; passing is held by trips, so that they don't change under it. announced: the row says so

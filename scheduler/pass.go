@@ -13,6 +13,8 @@ const (
 	busyAgain = 2 * time.Millisecond
 	// maxUnrecorded bounds the endings that wait to be written; beyond it nothing is claimed.
 	maxUnrecorded = 5000
+	// promotePause is how long promotions may be apart while more runs are AVAILABLE than slots are free.
+	promotePause = 10 * time.Millisecond
 	// slowSearch is how long a search must take to be worth a warning.
 	slowSearch = 100 * time.Millisecond
 )
@@ -29,6 +31,7 @@ func (t *incarnation) pass(ctx context.Context, promote store.Promotion) (next t
 			t.gatherEndings(ctx)
 			endings = t.s.recorder.takeCarried()
 		}
+		promote, next = t.putOff(promote, next)
 		trip, since, some := t.nextTrip(promote, endings)
 		if wait := t.admit(ctx, &trip); wait > 0 {
 			next = min(next, wait)
@@ -66,6 +69,19 @@ func (t *incarnation) pass(ctx context.Context, promote store.Promotion) (next t
 			return next, found, nil // slots that become free say so
 		}
 	}
+}
+
+// putOff has a promotion wait that may: while there are more AVAILABLE runs than slots, what it brings could not start, and one of
+// many costs little more than one of few. next is when to look again.
+func (t *incarnation) putOff(promote store.Promotion, next time.Duration) (store.Promotion, time.Duration) {
+	if promote != store.PromoteDue || !t.available.isPlenty() {
+		return promote, next
+	}
+	wait := time.Until(t.promotedAt.Add(promotePause))
+	if wait <= 0 {
+		return promote, next
+	}
+	return store.PromoteNothing, min(next, wait)
 }
 
 // nextTrip is the trip that promotes so much, writes these endings and claims for the slots that are free. since is what was known
@@ -107,6 +123,9 @@ func (t *incarnation) promoteAndClaim(ctx context.Context, trip store.Trip, endi
 	defer cancel()
 	round, err := t.trip(rt, &t.passes, trip)
 	t.noteSearches(t.passes.cursor.Slow())
+	if trip.Promote != store.PromoteNothing && err == nil {
+		t.promotedAt = time.Now()
+	}
 	t.commitWatch.looked(round.InFlight, trip.Want > 0 && trip.Claim != store.ClaimFresh || t.available.may(), time.Now())
 	switch {
 	case len(endings) == 0:

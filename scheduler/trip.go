@@ -11,9 +11,17 @@ import (
 
 // available is what is known here of AVAILABLE runs: whether some may be there that no trip has asked for.
 type available struct {
-	mu   sync.Mutex
-	some bool
-	told int // how often somebody said so
+	mu     sync.Mutex
+	some   bool
+	told   int  // how often somebody said so
+	plenty bool // the last search found as many as it wanted
+}
+
+// isPlenty says whether there are more than slots, as far as the last search has seen.
+func (a *available) isPlenty() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.plenty
 }
 
 // came says that there may be some.
@@ -42,7 +50,11 @@ func (a *available) ask() (some bool, since int) {
 func (a *available) learned(since int, trip store.Trip, p store.Pass) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	switch searched := trip.Want > 0 && trip.Claim != store.ClaimFresh; {
+	searched := trip.Want > 0 && trip.Claim != store.ClaimFresh
+	if searched {
+		a.plenty = len(p.Claims) >= trip.Want && p.Unclaimed == 0
+	}
+	switch {
 	case p.Unclaimed > 0, searched && (len(p.Claims) >= trip.Want || p.Contended):
 		a.some = true
 		a.told++ // a trip beside this one has not seen what this one left

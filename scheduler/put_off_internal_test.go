@@ -1,0 +1,43 @@
+package scheduler
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/rowrun/rowrun/store"
+)
+
+// A promotion is put off where the last search found all that it wanted, and no other.
+func TestAPromotionIsPutOffBesidePlentyAlone(t *testing.T) {
+	t.Parallel()
+	one := []store.Claim{{ID: 1}}
+	for name, test := range map[string]struct {
+		trip    store.Trip
+		pass    store.Pass
+		promote store.Promotion
+		ago     time.Duration
+		putOff  bool
+	}{
+		"found all it wanted":    {store.Trip{Want: 1, Claim: store.ClaimAny}, store.Pass{Claims: one}, store.PromoteDue, 0, true},
+		"found fewer":            {store.Trip{Want: 2, Claim: store.ClaimAny}, store.Pass{Claims: one}, store.PromoteDue, 0, false},
+		"has left what it made":  {store.Trip{Want: 1, Claim: store.ClaimAny}, store.Pass{Claims: one, Unclaimed: 1}, store.PromoteDue, 0, false},
+		"did not search":         {store.Trip{Want: 1, Claim: store.ClaimFresh}, store.Pass{Claims: one}, store.PromoteDue, 0, false},
+		"wanted none":            {store.Trip{}, store.Pass{}, store.PromoteDue, 0, false},
+		"the last was long ago":  {store.Trip{Want: 1, Claim: store.ClaimAny}, store.Pass{Claims: one}, store.PromoteDue, time.Second, false},
+		"a sweep":                {store.Trip{Want: 1, Claim: store.ClaimAny}, store.Pass{Claims: one}, store.PromoteSweep, 0, false},
+		"nothing to be promoted": {store.Trip{Want: 1, Claim: store.ClaimAny}, store.Pass{Claims: one}, store.PromoteNothing, 0, false},
+	} {
+		i := &incarnation{promotedAt: time.Now().Add(-test.ago)}
+		i.available.learned(0, test.trip, test.pass)
+		promote, next := i.putOff(test.promote, time.Hour)
+		if test.putOff {
+			require.Equal(t, store.PromoteNothing, promote, name)
+			require.LessOrEqual(t, next, promotePause, name)
+			continue
+		}
+		require.Equal(t, test.promote, promote, name)
+		require.Equal(t, time.Hour, next, name)
+	}
+}
