@@ -72,13 +72,11 @@ func (t *incarnation) pass(ctx context.Context, promote store.Promotion) (next t
 }
 
 // putOff has a promotion wait that may: while there are more AVAILABLE runs than slots, what it brings could not start, and one of
-// many costs little more than one of few. next is when to look again.
+// many costs little more than one of few. A look that follows a wake-up doesn't wait. next is when to look again.
 func (t *incarnation) putOff(promote store.Promotion, next time.Duration) (store.Promotion, time.Duration) {
-	if promote != store.PromoteDue || !t.available.isPlenty() {
-		return promote, next
-	}
-	wait := time.Until(t.promotedAt.Add(promotePause))
-	if wait <= 0 {
+	now := time.Now()
+	wait := t.promotedAt.Add(promotePause).Sub(now)
+	if promote != store.PromoteDue || wait <= 0 || t.commitWatch.due(now) || !t.available.isPlenty() {
 		return promote, next
 	}
 	return store.PromoteNothing, min(next, wait)

@@ -40,4 +40,10 @@ func TestAPromotionIsPutOffBesidePlentyAlone(t *testing.T) {
 		require.Equal(t, test.promote, promote, name)
 		require.Equal(t, time.Hour, next, name)
 	}
+
+	// Or dispatch would go round and round until the time is over.
+	i := &incarnation{promotedAt: time.Now(), commitWatch: commitWatch{on: true, at: time.Now().Add(-time.Millisecond)}}
+	i.available.learned(0, store.Trip{Want: 1, Claim: store.ClaimAny}, store.Pass{Claims: one})
+	promote, _ := i.putOff(store.PromoteDue, time.Hour)
+	require.Equal(t, store.PromoteDue, promote, "the look after a wake-up is due")
 }
