@@ -54,19 +54,24 @@ type ReplicaStatus struct {
 	Engines map[string]string `json:"engines"`
 }
 
-// Status reads how the deployment stands. It reads no run that ended before the last day.
+// Status reads how the deployment stands, of one moment: who writes the stream is among the replicas that are told
+// beside it. It reads no run that ended before the last day.
 func (s *Store) Status(ctx context.Context) (Status, error) {
 	var st Status
-	err := s.pool.QueryRow(ctx, statement("status_counts")).Scan(&st.Pending, &st.Available, &st.Running, &st.FailedLastDay, &st.StreamWriter, &st.NotifyQueue)
-	if err != nil {
-		return Status{}, fmt.Errorf("count runs: %w", err)
-	}
-	rows, err := s.pool.Query(ctx, statement("status_replicas"))
-	if err != nil {
-		return Status{}, fmt.Errorf("read replicas: %w", err)
-	}
-	if st.Replicas, err = pgx.CollectRows(rows, pgx.RowToStructByName[ReplicaStatus]); err != nil {
-		return Status{}, fmt.Errorf("read replicas: %w", err)
-	}
-	return st, nil
+	moment := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+	err := pgx.BeginTxFunc(ctx, s.pool, moment, func(tx pgx.Tx) error {
+		err := tx.QueryRow(ctx, statement("status_counts")).Scan(&st.Pending, &st.Available, &st.Running, &st.FailedLastDay, &st.StreamWriter, &st.NotifyQueue)
+		if err != nil {
+			return fmt.Errorf("count runs: %w", err)
+		}
+		rows, err := tx.Query(ctx, statement("status_replicas"))
+		if err != nil {
+			return fmt.Errorf("read replicas: %w", err)
+		}
+		if st.Replicas, err = pgx.CollectRows(rows, pgx.RowToStructByName[ReplicaStatus]); err != nil {
+			return fmt.Errorf("read replicas: %w", err)
+		}
+		return nil
+	})
+	return st, err
 }
