@@ -7,9 +7,9 @@ import (
 	"github.com/rowrun/rowrun/store"
 )
 
-// carried says whether an ending is left to dispatch: where others may wait for it, and nothing else for a slot, it is
-// written in the trip that promotes and claims them. Others are written at once, and beside the claims, which uses both sides of
-// a machine; where each is written by itself, dispatch takes its part. r.mu is held.
+// carried says whether an ending is left to dispatch: where others may wait for it, it is written in the trip that promotes and
+// claims them; of a plan's, while nothing else waits for a slot. Others are written at once, and beside the claims, which uses both
+// sides of a machine; where each is written by itself, dispatch takes its part. r.mu is held.
 func (r *recorder) carried(e *ending) bool {
 	switch {
 	case !r.carrying:
@@ -19,7 +19,7 @@ func (r *recorder) carried(e *ending) bool {
 	case !e.plain():
 		return false
 	}
-	return r.busy && r.s.cfg.MaxBatch == 1 || e.store.Database != "" && !r.awaited()
+	return r.busy && r.s.cfg.MaxBatch == 1 || e.store.Database != ""
 }
 
 // awaited says whether runs may be AVAILABLE that wait for a slot.
