@@ -347,7 +347,7 @@ func fillForExplain(t *testing.T, conn *pgx.Conn, ended, blocked int) {
 	// The first thousand are old enough for retention.
 	exec(t, conn, `INSERT INTO rowrun.task_run (task_id, root_id, status, priority, creator, type, queue, sequential, created_at, finished_at)
 		SELECT 1, n, CASE n % 10 WHEN 0 THEN 'FAILED' ELSE 'DONE' END, 0, 'x', 'NOOP', 'default', false, at, at
-		FROM generate_series(1, $1::int) n CROSS JOIN LATERAL (SELECT CASE WHEN n <= 1000 THEN now() - interval '60 days' ELSE now() END AS at) w`, ended)
+		FROM generate_series(1, $1::int) n CROSS JOIN LATERAL (SELECT CASE WHEN n <= 1000 THEN now() - interval '60 days' ELSE now() - ($1::int - n) * interval '1 ms' END AS at) w`, ended)
 	exec(t, conn, `INSERT INTO rowrun.task (id, type, sequential, retention) VALUES (500000, 'NOOP', false, '1 hour')`)
 	exec(t, conn, `INSERT INTO rowrun.task_run (task_id, root_id, status, priority, creator, type, queue, sequential, own_retention, finished_at)
 		SELECT 500000, n, 'DONE', 0, 'x', 'NOOP', 'default', false, true, now() - (n - 1) * interval '2 hours' FROM generate_series(1, 4) n`)
