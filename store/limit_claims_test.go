@@ -1,8 +1,10 @@
 package store_test
 
 import (
+	"context"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 )
 
@@ -31,4 +33,56 @@ func TestALimitOnOthersLeavesClaimsAlone(t *testing.T) {
 	exec(t, conn, `ALTER FUNCTION rowrun.claim_available RENAME TO away`)
 	require.NotEmpty(t, work(t, s, 1).Claims)
 	require.Len(t, work(t, s, 10).Claims, 10)
+}
+
+// A run that has its place and its token is asked again at its claim, where the limit was lowered or paused since.
+func TestAPromotedRunIsAskedAgainAtItsClaim(t *testing.T) {
+	t.Parallel()
+	for change, want := range map[string]int{
+		`SELECT 1`: 4,
+		`UPDATE rowrun.concurrency_limit SET max_running = 2`:                       2,
+		`UPDATE rowrun.concurrency_limit SET not_before = now() + interval '1 h'`:   0,
+		`UPDATE rowrun.limit_bucket SET held_until = now() + interval '1 h'`:        0,
+		`UPDATE rowrun.concurrency_limit SET max_running = 0`:                       0,
+		`UPDATE rowrun.concurrency_limit SET not_before = now() - interval '1 min'`: 4,
+	} {
+		t.Run(change, func(t *testing.T) {
+			t.Parallel()
+			conn, s, task := limitedTask(t, `INSERT INTO rowrun.concurrency_limit (name, type, max_running, rate, per) VALUES ('four', 'NOOP', 4, 100, '1 s')`)
+			exec(t, conn, `INSERT INTO rowrun.task_run (task_id) SELECT $1 FROM generate_series(1, 4)`, task)
+			require.Equal(t, 4, work(t, s, 0).Promoted)
+			exec(t, conn, change)
+			require.Len(t, work(t, s, 10).Claims, want)
+			require.Empty(t, work(t, s, 10).Claims)
+		})
+	}
+}
+
+// What somebody is just claiming, and has asked about before a limit was lowered or made, counts as RUNNING: no more start beside it.
+func TestAClaimUnderWayCountsWhereALimitIsLoweredOrMade(t *testing.T) {
+	t.Parallel()
+	for before, change := range map[string]string{
+		`INSERT INTO rowrun.concurrency_limit (name, type, max_running) VALUES ('l', 'NOOP', 4)`: `UPDATE rowrun.concurrency_limit SET max_running = 3`,
+		`SELECT 1`: `INSERT INTO rowrun.concurrency_limit (name, type, max_running) VALUES ('l', 'NOOP', 3)`,
+	} {
+		t.Run(change, func(t *testing.T) {
+			t.Parallel()
+			conn, s, task := limitedTask(t, before)
+			exec(t, conn, `INSERT INTO rowrun.task_run (task_id) SELECT $1 FROM generate_series(1, 4)`, task)
+			work(t, s, 0)
+			require.Equal(t, map[string]int{"AVAILABLE": 4}, statusCounts(t, conn))
+			other, err := pgx.ConnectConfig(t.Context(), conn.Config())
+			require.NoError(t, err)
+			t.Cleanup(func() { _ = other.Close(context.WithoutCancel(t.Context())) })
+			exec(t, other, `BEGIN`)
+			require.Equal(t, 2, query[int](t, other, `SELECT cardinality(a.claims) FROM rowrun.claim_available(ROW('r',
+				(SELECT string_agg(sha256(uuid_send(gen_random_uuid())), '') FROM generate_series(1, 2)), 0, 0, '{default}', '{NOOP}', '{}', '{}')::rowrun.claim_request,
+				2, 2, NULL, NULL, NULL, NULL) a`))
+			exec(t, conn, change)
+			require.Len(t, work(t, s, 10).Claims, 1, "two of three are being claimed")
+			exec(t, other, `COMMIT`)
+			require.Empty(t, work(t, s, 10).Claims)
+			require.Equal(t, map[string]int{"RUNNING": 3, "AVAILABLE": 1}, statusCounts(t, conn))
+		})
+	}
 }

@@ -136,29 +136,6 @@ func TestALimitThatIsMadeOrLoweredLaterHoldsAtOnce(t *testing.T) {
 	require.Equal(t, map[string]int{"DONE": 4, "RUNNING": 2, "AVAILABLE": 4, "PENDING": 1}, statusCounts(t, conn), "AVAILABLE ones count")
 }
 
-// A run that has its place and its token is asked again at its claim, where the limit was lowered or paused since.
-func TestAPromotedRunIsAskedAgainAtItsClaim(t *testing.T) {
-	t.Parallel()
-	for change, want := range map[string]int{
-		`SELECT 1`: 4,
-		`UPDATE rowrun.concurrency_limit SET max_running = 2`:                       2,
-		`UPDATE rowrun.concurrency_limit SET not_before = now() + interval '1 h'`:   0,
-		`UPDATE rowrun.limit_bucket SET held_until = now() + interval '1 h'`:        0,
-		`UPDATE rowrun.concurrency_limit SET max_running = 0`:                       0,
-		`UPDATE rowrun.concurrency_limit SET not_before = now() - interval '1 min'`: 4,
-	} {
-		t.Run(change, func(t *testing.T) {
-			t.Parallel()
-			conn, s, task := limitedTask(t, `INSERT INTO rowrun.concurrency_limit (name, type, max_running, rate, per) VALUES ('four', 'NOOP', 4, 100, '1 s')`)
-			exec(t, conn, `INSERT INTO rowrun.task_run (task_id) SELECT $1 FROM generate_series(1, 4)`, task)
-			require.Equal(t, 4, work(t, s, 0).Promoted)
-			exec(t, conn, change)
-			require.Len(t, work(t, s, 10).Claims, want)
-			require.Empty(t, work(t, s, 10).Claims)
-		})
-	}
-}
-
 // Who deletes a limit, or raises it, lets go who waits for it.
 func TestALimitThatIsRaisedOrDeletedLetsGo(t *testing.T) {
 	t.Parallel()

@@ -13,7 +13,7 @@ REVOKE ALL ON FUNCTION rowrun.mark_limited(text, boolean), rowrun.concurrency_li
     rowrun.take_turns(bigint[]), rowrun.follow_turns(bigint[], bigint[]),
     rowrun.follow_limits(text[], text[]), rowrun.admit_available(bigint[], bigint, text[], bigint[], integer[], integer[]), rowrun.admit_for_worker(text[], integer, integer),
     rowrun.claim_available(rowrun.claim_request, bigint, bigint, bigint[], double precision[], integer[], integer[]),
-    rowrun.within_bounds(bigint[], bigint, text[], bigint[], integer[], integer[], bigint) FROM PUBLIC;
+    rowrun.lock_doubtful(bigint[]), rowrun.within_bounds(bigint[], bigint, text[], bigint[], integer[], integer[], bigint) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION rowrun.mark_limited(text, boolean) TO rowrun_client, rowrun_replica;
 GRANT EXECUTE ON FUNCTION rowrun.delete_limit(text) TO rowrun_operator;
 GRANT EXECUTE ON FUNCTION rowrun.note_limit_databases(bigint[], text[], timestamptz), rowrun.mark_limit_databases(text[], timestamptz),
@@ -23,4 +23,4 @@ GRANT EXECUTE ON FUNCTION rowrun.note_limit_databases(bigint[], text[], timestam
     rowrun.take_turns(bigint[]), rowrun.follow_turns(bigint[], bigint[]),
     rowrun.follow_limits(text[], text[]), rowrun.admit_available(bigint[], bigint, text[], bigint[], integer[], integer[]),
     rowrun.claim_available(rowrun.claim_request, bigint, bigint, bigint[], double precision[], integer[], integer[]),
-    rowrun.within_bounds(bigint[], bigint, text[], bigint[], integer[], integer[], bigint) TO rowrun_replica;
+    rowrun.lock_doubtful(bigint[]), rowrun.within_bounds(bigint[], bigint, text[], bigint[], integer[], integer[], bigint) TO rowrun_replica;

@@ -20,60 +20,65 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION rowrun.within_bounds(bigint[], bigint, text[], bigint[], integer[], integer[], bigint) IS 'Internal: of AVAILABLE runs those that a replica has slots for.';
 
--- Whether all of these AVAILABLE runs have their places and tokens under the limits as they are, so that nothing has to be asked or
--- taken again at their claim: what is AVAILABLE and RUNNING with each of their keys is no more than may be, and no key is held back. The
--- caller holds the lock of the passes, and has the runs locked. Each key is counted once.
+-- Whether all of these AVAILABLE runs hold their places and tokens, and no limit is put off, so that their claim asks nothing. Nothing is
+-- counted: an adopted limit has given no more places than it has, and what it would give no longer since it was lowered is marked (asked_again).
+-- The caller has the runs locked, by an earlier statement: whoever lowers a limit beside this, and judges, meets that lock (lock_doubtful).
 CREATE OR REPLACE FUNCTION rowrun.have_places(run_ids bigint[], t timestamptz) RETURNS boolean LANGUAGE plpgsql STABLE
     SET jit = off
     SET plan_cache_mode = force_generic_plan
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 BEGIN
-    RETURN (
-        WITH wish AS MATERIALIZED (
-            SELECT d.limit_key, s.limit_keys IS NOT DISTINCT FROM r.limit_keys AND h.paid IS TRUE AS paid
-            FROM task_run r JOIN task k ON k.id = r.task_id CROSS JOIN LATERAL limits_on(r, k.payload) s
-            CROSS JOIN LATERAL unnest(s.limit_keys) d(limit_key)
-            LEFT JOIN LATERAL (SELECT x.paid FROM limit_holder x WHERE x.run_id = r.id AND x.limit_key = d.limit_key OFFSET 0) h ON true
-            WHERE r.id = ANY (run_ids)
-        )
-        SELECT coalesce(bool_and(w.paid), true) AND NOT EXISTS (
-            SELECT FROM (SELECT DISTINCT u.limit_key FROM wish u) d
-            JOIN concurrency_limit l ON l.id = split_part(d.limit_key, ':', 1)::bigint
-            LEFT JOIN LATERAL (SELECT q.held_until FROM limit_bucket q WHERE q.limit_key = d.limit_key OFFSET 0) b ON true
-            WHERE greatest(l.not_before, b.held_until) > have_places.t
-               OR CASE WHEN l.max_running IS NOT NULL THEN (SELECT count(*) FROM (
-                      SELECT FROM limit_holder o
-                      CROSS JOIN LATERAL (SELECT FROM task_run x WHERE x.id = o.run_id AND coalesce(x.status, '') IN ('AVAILABLE', 'RUNNING') OFFSET 0) x
-                      WHERE o.limit_key = d.limit_key LIMIT l.max_running + 1::bigint) a) > l.max_running END)
-        FROM wish w);
+    RETURN NOT EXISTS (
+        SELECT FROM task_run r JOIN task k ON k.id = r.task_id CROSS JOIN LATERAL limits_on(r, k.payload) s
+        CROSS JOIN LATERAL unnest(s.limit_keys) d(limit_key)
+        JOIN concurrency_limit l ON l.id = split_part(d.limit_key, ':', 1)::bigint
+        LEFT JOIN LATERAL (SELECT x.paid AND x.asked_again IS NOT TRUE AS sure FROM limit_holder x WHERE x.run_id = r.id AND x.limit_key = d.limit_key OFFSET 0) h ON true
+        LEFT JOIN LATERAL (SELECT q.held_until FROM limit_bucket q WHERE q.limit_key = d.limit_key OFFSET 0) b ON true
+        WHERE r.id = ANY (run_ids)
+          AND (h.sure IS NOT TRUE OR NOT l.adopted OR greatest(l.not_before, b.held_until) > have_places.t));
 END $$;
 COMMENT ON FUNCTION rowrun.have_places(bigint[], timestamptz) IS 'Internal: whether nothing has to be asked of limits at the claim of these runs.';
 
+-- AVAILABLE runs that have to be asked for their places again, of a key that one of these has, and that somebody else has locked. They may just be
+-- claimed by who has not seen that the limit was made or lowered, and aren't counted among the RUNNING yet. The caller holds the lock of the
+-- passes; the others are locked from here on.
+CREATE OR REPLACE FUNCTION rowrun.lock_doubtful(run_ids bigint[]) RETURNS bigint[] LANGUAGE plpgsql
+    SET jit = off
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+DECLARE
+    doubtful bigint[];
+    locked bigint[];
+BEGIN
+    doubtful := ARRAY(
+        SELECT DISTINCT r.id FROM (SELECT DISTINCT u.limit_key FROM limited_of(run_ids) s CROSS JOIN LATERAL unnest(s.limit_keys) u(limit_key)) k
+        CROSS JOIN LATERAL (SELECT h.run_id FROM limit_holder h WHERE h.limit_key = k.limit_key AND (NOT h.paid OR h.asked_again) OFFSET 0) h
+        CROSS JOIN LATERAL (SELECT x.id FROM task_run x WHERE x.id = h.run_id AND coalesce(x.status, '') = 'AVAILABLE' OFFSET 0) r);
+    locked := ARRAY(SELECT r.id FROM task_run r WHERE r.id = ANY (doubtful) ORDER BY r.id FOR NO KEY UPDATE SKIP LOCKED);
+    RETURN ARRAY(SELECT d.id FROM unnest(doubtful) d(id) WHERE d.id <> ALL (locked));
+END $$;
+COMMENT ON FUNCTION rowrun.lock_doubtful(bigint[]) IS 'Internal: runs that others may just be claiming without having asked a limit.';
+
 -- Of these AVAILABLE runs, which are in the order of claims, those that may be claimed now, at most so many: they are locked, and hold their
--- places. Where limits apply to some, under the lock of the passes: what a limit holds back is passed by from now on, until there is room. Those
--- of whom that can't be said now, as others are at it, stay as they are. Those that are beyond the bounds by now take no places.
+-- places. Where some of them may not, they are judged under the lock of the passes: what a limit holds back is passed by from now on, until
+-- there is room. Those of whom that can't be said now, as others are at it, stay as they are. Those that are beyond the bounds by now take
+-- no places.
 CREATE OR REPLACE FUNCTION rowrun.admit_available(run_ids bigint[], most bigint, types text[] DEFAULT NULL, rooms bigint[] DEFAULT NULL,
     priorities integer[] DEFAULT NULL, below integer[] DEFAULT NULL) RETURNS bigint[] LANGUAGE plpgsql
     SET jit = off
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     t timestamptz;
-    has_lock boolean := false;
+    may_be_held boolean := EXISTS (
+        SELECT FROM task_run r JOIN concurrency_limit l ON (l.type IS NULL OR l.type = r.type) AND (l.queue IS NULL OR l.queue = r.queue)
+        WHERE r.id = ANY (run_ids));
+    has_lock boolean;
     n bigint := greatest(most, 10);
     ids bigint[];
-    limited bigint[];
-    held bigint[];
+    limited bigint[] := '{}';
+    held bigint[] := '{}';
     held_keys text[];
+    busy bigint[] := '{}';
 BEGIN
-    IF EXISTS (SELECT FROM task_run r JOIN concurrency_limit l ON (l.type IS NULL OR l.type = r.type) AND (l.queue IS NULL OR l.queue = r.queue)
-               WHERE r.id = ANY (run_ids)) THEN
-        IF EXISTS (SELECT FROM limited_of(run_ids)) THEN
-            has_lock := lock_promotion();
-        END IF;
-        IF has_lock THEN
-            PERFORM adopt_limits();
-        END IF;
-    END IF;
     -- No more are locked and judged than it takes: the first of them, then the first of more.
     LOOP
         ids := ARRAY(SELECT r.id FROM task_run r WHERE r.id = ANY (run_ids[1:n]) AND coalesce(r.status, '') = 'AVAILABLE'
@@ -83,20 +88,28 @@ BEGIN
             ids := within_bounds(ids, most, types, rooms, priorities, below, 0);
         END IF;
         t := clock_timestamp();
-        IF has_lock AND have_places(ids, t) THEN
-            limited := '{}';
-            held := '{}';
-        ELSE
+        IF may_be_held AND NOT have_places(ids, t) THEN
+            IF has_lock IS NULL THEN -- who waits for it here has runs locked: the wait is short, and passes skip these
+                has_lock := lock_promotion();
+                IF has_lock THEN
+                    PERFORM adopt_limits();
+                END IF;
+            END IF;
+            IF has_lock THEN
+                busy := lock_doubtful(ids);
+            END IF;
+            t := clock_timestamp();
             SELECT coalesce(array_agg(v.id), '{}'), coalesce(array_agg(v.id) FILTER (WHERE v.cause IS NOT NULL), '{}'),
                    array_agg(v.limit_key) FILTER (WHERE v.cause IS NOT NULL)
-            INTO limited, held, held_keys FROM limit_verdicts(ids, t, true) v;
+            INTO limited, held, held_keys FROM limit_verdicts(ids, t, true, NULL, busy) v;
+            IF NOT has_lock THEN
+                held := limited;
+            END IF;
         END IF;
-        EXIT WHEN n >= cardinality(run_ids) OR cardinality(ids) - cardinality(CASE WHEN has_lock THEN held ELSE limited END) >= most;
+        EXIT WHEN n >= cardinality(run_ids) OR cardinality(ids) - cardinality(held) >= most;
         n := 4 * n;
     END LOOP;
-    IF NOT has_lock THEN
-        held := limited;
-    ELSIF cardinality(held) > 0 THEN
+    IF has_lock AND cardinality(held) > 0 THEN
         UPDATE task_run r SET limit_wait = v.limit_key, prev_status = NULL FROM unnest(held, held_keys) v(id, limit_key) WHERE r.id = v.id;
     END IF;
     ids := ARRAY(SELECT i.id FROM unnest(ids) WITH ORDINALITY i(id, nth) WHERE i.id <> ALL (held) ORDER BY i.nth LIMIT most);

@@ -23,13 +23,16 @@ BEGIN
             NEW.adopted := false;
         ELSE
             NEW.id := OLD.id;
+            IF NEW.max_running < coalesce(OLD.max_running, 2147483647) THEN -- AVAILABLE runs may have places that are no more
+                NEW.adopted := false;
+            END IF;
         END IF;
     END IF;
     -- Claims of the first release leave runs with a key alone, but know nothing of a limit that is made later.
     old_replica := (SELECT coalesce(nullif(h.name, ''), h.replica_id) FROM replica_heartbeat h
                     WHERE h.release IS NULL AND h.version <> '' AND NOT h.worker AND h.role = 'worker' AND h.state <> 'DEAD'
                       AND h.last_heartbeat + h.lease > clock_timestamp() LIMIT 1);
-    IF old_replica IS NOT NULL AND (TG_OP = 'INSERT' OR NEW.adopted IS NOT DISTINCT FROM OLD.adopted) THEN
+    IF old_replica IS NOT NULL AND (TG_OP = 'INSERT' OR NOT (NEW.adopted AND NOT OLD.adopted)) THEN
         RAISE EXCEPTION 'replica % is of a release that knows no limits', old_replica
             USING ERRCODE = 'RR005', HINT = 'Bring all replicas to this release first; one that is gone counts until its lease is over.';
     END IF;
@@ -61,7 +64,7 @@ CREATE OR REPLACE FUNCTION rowrun.concurrency_limit_changed() RETURNS trigger LA
 AS $$
 BEGIN
     IF TG_OP = 'UPDATE' THEN
-        IF NEW.id = OLD.id AND NEW.adopted IS DISTINCT FROM OLD.adopted THEN -- a pass has counted what it found
+        IF NEW.id = OLD.id AND NEW.adopted AND NOT OLD.adopted THEN -- a pass has counted what it found
             RETURN NULL;
         END IF;
     END IF;

@@ -56,8 +56,8 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION rowrun.free_limits(bigint[]) IS 'Internal: places that ended runs had come free.';
 
--- Limits that were made since the last pass: what is RUNNING counts, and of what is AVAILABLE the first 20,000. Under the lock of
--- the passes, by a snapshot behind it, so that nothing is promoted or claimed beside it that it doesn't see.
+-- Limits that were made or lowered since the last pass: what is RUNNING counts, and of what is AVAILABLE the first 20,000, which are asked
+-- again at their claim. Under the lock of the passes, by a snapshot behind it, so that nothing is promoted beside it that it doesn't see.
 CREATE OR REPLACE FUNCTION rowrun.adopt_limits() RETURNS void LANGUAGE plpgsql
     SET jit = off
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
@@ -78,6 +78,8 @@ BEGIN
               JOIN task k ON k.id = a.task_id) x
         WHERE x.limit_key IS NOT NULL
         ON CONFLICT DO NOTHING;
+        UPDATE limit_holder h SET asked_again = true FROM task_run r
+        WHERE starts_with(h.limit_key, l.id || ':') AND h.paid AND h.asked_again IS NOT TRUE AND r.id = h.run_id AND coalesce(r.status, '') = 'AVAILABLE';
         -- It may hold sequential runs back, behind which others then needn't wait.
         INSERT INTO gate_mark (kind, database_id)
         SELECT DISTINCT 'DATABASE', r.database_id FROM task_run r

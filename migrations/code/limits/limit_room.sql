@@ -30,10 +30,11 @@ COMMENT ON FUNCTION rowrun.limit_room(text, timestamptz) IS 'Internal: how many 
 -- Before a promotion (claim false) a run needs a live replica that could run it, of each limit a place among what is AVAILABLE or
 -- RUNNING, and a token. Before a claim it is AVAILABLE: it needs a place among what is RUNNING, and a token where none was
 -- taken, because the limit was made since.
+-- busy: runs that count as RUNNING at a claim, as somebody may just be claiming them (lock_doubtful).
 -- turns: the runs whose turn it is in their FAIR limits, in that order (fair.sql); the others have to wait for theirs. NULL: turns aren't
 -- asked. What has a turn waits for that, whichever of its limits holds it.
 -- What is joined is hashed or merged by FULL: the planner takes arrays for short, and would compare each with each.
-CREATE OR REPLACE FUNCTION rowrun.limit_verdicts(run_ids bigint[], t timestamptz, claim boolean, turns bigint[] DEFAULT NULL)
+CREATE OR REPLACE FUNCTION rowrun.limit_verdicts(run_ids bigint[], t timestamptz, claim boolean, turns bigint[] DEFAULT NULL, busy bigint[] DEFAULT NULL)
     RETURNS TABLE (id bigint, cause text, limit_key text, opens_at timestamptz, is_full boolean)
     LANGUAGE plpgsql STABLE ROWS 100
     SET jit = off
@@ -62,8 +63,10 @@ BEGIN
         FROM (SELECT DISTINCT u.limit_key FROM candidate c CROSS JOIN LATERAL unnest(c.limit_keys) u(limit_key)) d
         CROSS JOIN LATERAL limit_room(d.limit_key, limit_verdicts.t) m
     ), running AS MATERIALIZED ( -- bounded by the slots that there are
-        SELECT h.limit_key, count(*) AS n FROM task_run a JOIN limit_holder h ON h.run_id = a.id
-        WHERE limit_verdicts.claim AND a.status = 'RUNNING' AND h.limit_key IN (SELECT m.limit_key FROM room m) GROUP BY 1
+        SELECT h.limit_key, count(*) AS n FROM (
+            SELECT a.id FROM task_run a WHERE limit_verdicts.claim AND a.status = 'RUNNING' UNION SELECT u.id FROM unnest(limit_verdicts.busy) u(id)) a
+        JOIN limit_holder h ON h.run_id = a.id
+        WHERE h.limit_key IN (SELECT m.limit_key FROM room m) GROUP BY 1
     ), kind AS MATERIALIZED (
         SELECT k.queue, k.type, k.database_id, k.command, count(h.replica_id) > 0 AS able,
                coalesce(sum(CASE WHEN (SELECT bool_or(m.rated) FROM room m) THEN greatest(h.concurrency
@@ -102,4 +105,4 @@ BEGIN
     SELECT a.id, CASE WHEN NOT a.able THEN 'NO_REPLICA' WHEN x.id IS NOT NULL THEN 'LIMIT' END, x.limit_key, x.opens_at, coalesce(x.is_full, false)
     FROM able a FULL JOIN closed x ON x.id = a.id;
 END $$;
-COMMENT ON FUNCTION rowrun.limit_verdicts(bigint[], timestamptz, boolean, bigint[]) IS 'Internal: what limits say of runs, judged together.';
+COMMENT ON FUNCTION rowrun.limit_verdicts(bigint[], timestamptz, boolean, bigint[], bigint[]) IS 'Internal: what limits say of runs, judged together.';

@@ -1,0 +1,1 @@
+ALTER TABLE rowrun.limit_holder DROP COLUMN asked_again;
