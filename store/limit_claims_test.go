@@ -86,3 +86,25 @@ func TestAClaimUnderWayCountsWhereALimitIsLoweredOrMade(t *testing.T) {
 		})
 	}
 }
+
+// Somebody who has a run of a limit locked, by a cancel that isn't committed, holds neither passes nor claims up when that limit is lowered; and
+// the limit holds where the cancel is taken back.
+func TestALimitIsLoweredWhileSomebodyHoldsAPlace(t *testing.T) {
+	t.Parallel()
+	conn, s, task := limitedTask(t, `INSERT INTO rowrun.concurrency_limit (name, type, max_running) VALUES ('l', 'NOOP', 4)`)
+	exec(t, conn, `INSERT INTO rowrun.task_run (task_id) SELECT $1 FROM generate_series(1, 4)`, task)
+	require.Equal(t, 4, work(t, s, 0).Promoted)
+	other, err := pgx.ConnectConfig(t.Context(), conn.Config())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = other.Close(context.WithoutCancel(t.Context())) })
+	exec(t, other, `BEGIN`)
+	exec(t, other, `UPDATE rowrun.task_run SET status = 'CANCELED' WHERE id = (SELECT min(id) FROM rowrun.task_run)`)
+	exec(t, conn, `UPDATE rowrun.concurrency_limit SET max_running = 2`)
+	require.Len(t, work(t, s, 10).Claims, 2)
+	exec(t, other, `ROLLBACK`)
+	for range 3 {
+		require.Empty(t, work(t, s, 10).Claims)
+	}
+	require.Equal(t, map[string]int{"RUNNING": 2, "AVAILABLE": 2}, statusCounts(t, conn))
+	require.True(t, query[bool](t, conn, `SELECT adopted FROM rowrun.concurrency_limit`))
+}

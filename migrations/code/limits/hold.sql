@@ -76,10 +76,16 @@ BEGIN
                     WHERE r.status = 'AVAILABLE' AND (l.type IS NULL OR r.type = l.type) AND (l.queue IS NULL OR r.queue = l.queue)
                     LIMIT 20000) a
               JOIN task k ON k.id = a.task_id) x
-        WHERE x.limit_key IS NOT NULL
+        WHERE x.limit_key IS NOT NULL AND NOT EXISTS (SELECT FROM limit_holder h WHERE h.run_id = x.id AND h.limit_key = x.limit_key)
         ON CONFLICT DO NOTHING;
-        UPDATE limit_holder h SET asked_again = true FROM task_run r
-        WHERE starts_with(h.limit_key, l.id || ':') AND h.paid AND h.asked_again IS NOT TRUE AND r.id = h.run_id AND coalesce(r.status, '') = 'AVAILABLE';
+        -- A place that somebody else has locked, as a cancel does until its commit, is marked by a later adoption.
+        UPDATE limit_holder h SET asked_again = true WHERE h.ctid = ANY (ARRAY(
+            SELECT o.ctid FROM limit_holder o WHERE starts_with(o.limit_key, l.id || ':') AND o.paid AND o.asked_again IS NOT TRUE
+               AND EXISTS (SELECT FROM task_run r WHERE r.id = o.run_id AND coalesce(r.status, '') = 'AVAILABLE')
+            FOR NO KEY UPDATE SKIP LOCKED));
+        CONTINUE WHEN EXISTS (
+            SELECT FROM limit_holder o WHERE starts_with(o.limit_key, l.id || ':') AND o.paid AND o.asked_again IS NOT TRUE
+               AND EXISTS (SELECT FROM task_run r WHERE r.id = o.run_id AND coalesce(r.status, '') = 'AVAILABLE'));
         -- It may hold sequential runs back, behind which others then needn't wait.
         INSERT INTO gate_mark (kind, database_id)
         SELECT DISTINCT 'DATABASE', r.database_id FROM task_run r
