@@ -13,9 +13,9 @@ TEST_JOBS  ?= 2
 # Per package; the whole takes some 11 minutes on two cores.
 TEST_TIMEOUT ?= 20m
 RACE_COUNT ?= 20
-# soak: which part of the full counts; which tests: on, off (the model's, with fused transitions and without), rest.
+# soak: which part of the full counts; which tests: on, off (the model's, with fused transitions and without), rest, chaos.
 SOAK       ?= 1
-SOAK_PARTS ?= on off rest
+SOAK_PARTS ?= on off rest chaos
 SOAK_LOG   ?= bin/soak.log
 FUZZTIME   ?= 30s
 # full: the full sizes; BENCH_ONLY: one section or several, separated by commas.
