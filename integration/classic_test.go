@@ -79,7 +79,7 @@ func TestReplicaAddedUnderLoadStartsARunAtOnce(t *testing.T) {
 	took := time.Duration(ask[int64](t, d, `SELECT (extract(epoch FROM min(r.started_at) - h.started_at) * 1e9)::bigint
 		FROM rowrun.task_run r JOIN rowrun.replica_heartbeat h USING (replica_id) WHERE h.replica_id = $1 GROUP BY h.started_at`, id))
 	t.Logf("from its first heartbeat to its first run: %s", took)
-	require.Less(t, took, time.Second)
+	require.Less(t, took, 5*time.Second, "a sweep comes after ten minutes, so that this only says: its start looks for runs")
 }
 
 // Both ways: the app is ahead of the replicas, and behind them.

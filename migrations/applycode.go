@@ -211,7 +211,8 @@ func (a *application) prepare(ctx context.Context) error {
 
 // lockOutWriters locks the tables that are written most, in the order in which applications fill them, until the end of the
 // transaction: no statement that writes there is half way through functions that are dropped and made again.
-// Passes come first: one that goes on would wait for a table while it holds another.
+// Passes come first: one that goes on would wait for a table while it holds another. All of them together are waited for as long
+// as one lock elsewhere, because who writes the first of the tables waits for all.
 func (a *application) lockOutWriters(ctx context.Context) error {
 	var passes bool
 	if err := a.tx.QueryRow(ctx, "SELECT pg_catalog.to_regclass('rowrun.promotion_lock') IS NOT NULL").Scan(&passes); err != nil {
@@ -222,7 +223,12 @@ func (a *application) lockOutWriters(ctx context.Context) error {
 			return err
 		}
 	}
+	began := time.Now()
 	for _, table := range []string{"plan", "task", "task_dependency", "task_run"} {
+		left := max(codeLockTimeout-time.Since(began), time.Millisecond)
+		if _, err := a.tx.Exec(ctx, "SET LOCAL lock_timeout = "+milliseconds(left)); err != nil {
+			return err
+		}
 		var exists bool
 		if err := a.tx.QueryRow(ctx, "SELECT pg_catalog.to_regclass('rowrun.' || $1) IS NOT NULL", table).Scan(&exists); err != nil {
 			return err
@@ -233,6 +239,9 @@ func (a *application) lockOutWriters(ctx context.Context) error {
 		if _, err := a.tx.Exec(ctx, "LOCK TABLE rowrun."+table+" IN SHARE ROW EXCLUSIVE MODE"); err != nil {
 			return err
 		}
+	}
+	if _, err := a.tx.Exec(ctx, "SET LOCAL lock_timeout = "+milliseconds(codeLockTimeout)); err != nil {
+		return err
 	}
 	return nil
 }

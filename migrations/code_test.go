@@ -296,6 +296,33 @@ func TestCodeWaitsForNoLockLongerThanASecond(t *testing.T) {
 	require.Len(t, triggersOf(t, conn), 1)
 }
 
+// Who writes the first of the tables that are locked together waits for all of them: one after the other they are waited for no
+// longer than one.
+func TestTablesThatAreLockedTogetherAreWaitedForTogether(t *testing.T) {
+	t.Parallel()
+	url, conn := fresh(t)
+	apply(t, url, with("1", [2]string{"c/fires.sql", fires}))
+	run(t, conn, "CREATE TABLE rowrun.plan (); CREATE TABLE rowrun.task (); CREATE TABLE rowrun.task_run ()")
+	holders := map[string]*pgx.Conn{"task": connect(t, url), "task_run": connect(t, url)}
+	for table, holder := range holders {
+		run(t, holder, "BEGIN; LOCK TABLE rowrun."+table+" IN ROW EXCLUSIVE MODE")
+	}
+	log := &buffer{}
+	ended := start(t, 1, func() error {
+		_, err := migrations.Up(t.Context(), migrations.Config{URL: url, FS: with("1", [2]string{"c/fires.sql", fires + trigger}), Log: logTo(log)})
+		return err
+	})
+	for _, table := range []string{"task", "task_run"} {
+		eventually(t, "it waits for "+table, func() bool {
+			return ask[bool](t, conn, "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND relation = $1::regclass) OR $2", "rowrun."+table, log.has("55P03"))
+		})
+		run(t, conn, "SELECT pg_sleep(0.3)") // less than the migration waits for one
+		run(t, holders[table], "COMMIT")
+	}
+	require.Empty(t, failures(ended()))
+	require.True(t, log.has(`"sqlstate":"55P03"`), "it has waited for each as long as for one")
+}
+
 func TestGrantsRunWithTheirTextAndWithWhatIsMadeAnew(t *testing.T) {
 	t.Parallel()
 	url, conn := fresh(t)

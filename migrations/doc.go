@@ -11,7 +11,7 @@
 //   - A process that is killed leaves nothing that needs a person: golang-migrate's
 //     flag (rowrun.schema_migrations.dirty) lives outside of that transaction, so each
 //     call first settles it by what rowrun.migration says was committed.
-//   - A migration waits for no lock longer than 700 ms at a time and tries again, so that
+//   - A migration waits for no lock longer than 400 ms at a time and tries again, so that
 //     it never queues up a whole application behind itself.
 //   - A schema newer than this binary is left alone: old replicas go on with it.
 //

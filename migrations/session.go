@@ -21,7 +21,7 @@ const (
 	lockKey = 0x726f7772756e6d67
 	// lockTimeout bounds each wait for a lock of somebody else's. It is well below the server's deadlock_timeout (1 s unless
 	// set): where both wait for each other, the migration gives way, and no INSERT is the one that fails.
-	lockTimeout = 700 * time.Millisecond
+	lockTimeout = 400 * time.Millisecond
 	// silence is how long the server keeps the session, and its lock, of a client that froze.
 	silence = time.Minute
 	// oldest is the first server version with all that the schema uses.
