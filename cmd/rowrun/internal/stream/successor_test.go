@@ -92,23 +92,3 @@ func (p *past) Next(context.Context, int) ([]store.StreamPast, error) {
 }
 
 func (p *past) Close(context.Context) {}
-
-// Who begins where another has stopped finds times of half a second before that too.
-func TestWhatWasPrintedLatelyIsLeftToTheNextWriter(t *testing.T) {
-	t.Parallel()
-	p, now := newPrinted(), time.Now()
-	p.tick(now)
-	p.set(1, 2)
-	p.begin()
-	require.Equal(t, map[int64]uint8{1: 2}, p.since)
-	p.tick(now.Add(1100 * time.Millisecond))
-	p.set(2, 1)
-	p.mark()
-	p.set(1, 3)
-	p.moveOn()
-	require.Equal(t, map[int64]uint8{1: 3, 2: 1}, p.since)
-	p.tick(now.Add(3 * time.Second))
-	p.tick(now.Add(5 * time.Second))
-	p.mark()
-	require.Empty(t, p.later)
-}
