@@ -40,7 +40,7 @@ type late struct {
 }
 
 func (l *late) Write([]byte) (int, error) {
-	time.Sleep(drainTime + time.Second)
+	<-time.After(drainTime + time.Second)
 	return 0, errors.New("no space left on device")
 }
 
