@@ -75,3 +75,23 @@ func TestAnOutputThatFailsAtTheEndLeavesNothing(t *testing.T) {
 		require.False(t, l.left)
 	})
 }
+
+// A reader that was held up for long has the gap of a connection that was lost meanwhile still before it: nothing of the time
+// since counts as heard.
+func TestNothingIsSureWhileAGapIsToCome(t *testing.T) {
+	t.Parallel()
+	l, hub, now := &late{}, events.NewHub(), time.Now()
+	printer, err := NewPrinter(PrinterConfig{Out: l})
+	require.NoError(t, err)
+	r, err := New(Config{Store: l, Hub: hub, Connected: func() bool { return true }, Printer: printer, Buffer: 1})
+	require.NoError(t, err)
+	defer r.Close()
+	hub.Publish([]events.Transition{{RunID: 1, To: "DONE"}, {RunID: 2, To: "DONE"}}) // more than it holds
+	r.fresh, r.taken = &heardPoint{}, now.Add(-2*trusted)
+	r.sure(now)
+	require.Nil(t, r.at.Load())
+	_, err = r.batches.Next(t.Context())
+	require.NoError(t, err)
+	r.sure(now)
+	require.NotNil(t, r.at.Load())
+}

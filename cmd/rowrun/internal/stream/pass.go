@@ -115,9 +115,10 @@ func (r *Reader) heard(at store.StreamPoint) {
 	}
 }
 
-// sure ends a pass: all that had been heard when it began is printed.
+// sure ends a pass: all that had been heard when it began is printed. Behind a gap that is still to come it is not known what
+// was heard.
 func (r *Reader) sure(began time.Time) {
-	if r.fresh == nil || began.Sub(r.taken) < trusted || r.owes {
+	if r.fresh == nil || began.Sub(r.taken) < trusted || r.owes || r.batches.Lost() {
 		return
 	}
 	r.at.Store(r.fresh)
