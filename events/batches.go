@@ -3,6 +3,7 @@ package events
 import (
 	"context"
 	"errors"
+	"slices"
 )
 
 // GapOverflow is the reason of a gap that a subscriber made itself by not
@@ -82,6 +83,13 @@ func (b *Batches) take() (batch Batch, ok bool, err error) {
 	b.pending = b.pending[1:]
 	b.held -= len(batch.Transitions)
 	return batch, true, nil
+}
+
+// Lost says that a gap is among what is pending.
+func (b *Batches) Lost() bool {
+	b.hub.mu.Lock()
+	defer b.hub.mu.Unlock()
+	return slices.ContainsFunc(b.pending, func(batch Batch) bool { return batch.Gap != "" })
 }
 
 // Close ends the subscription, and a waiting Next with it. What is pending is

@@ -36,9 +36,27 @@ type StreamPast struct {
 }
 
 // StreamHistory reads past transitions. Close it.
-type StreamHistory struct {
-	conn *pgxpool.Conn
+type StreamHistory struct{ source HistorySource }
+
+// HistorySource is where a history comes from: the server's copy of it, or one that is simulated.
+type HistorySource interface {
+	Next(ctx context.Context, n int) ([]StreamPast, error)
+	Close(ctx context.Context)
 }
+
+// NewStreamHistory is a history from elsewhere than a Store.
+func NewStreamHistory(source HistorySource) *StreamHistory { return &StreamHistory{source} }
+
+// Next reads up to n further transitions, in the order of their times; none: that was all.
+func (h *StreamHistory) Next(ctx context.Context, n int) ([]StreamPast, error) {
+	return h.source.Next(ctx, n)
+}
+
+// Close gives the copy of the history up.
+func (h *StreamHistory) Close(ctx context.Context) { h.source.Close(ctx) }
+
+// historyCursor is the server's copy of a history, which belongs to a connection.
+type historyCursor struct{ conn *pgxpool.Conn }
 
 // OpenStream reads where a reader of the stream begins. since above zero also asks for the transitions of the time
 // before that moment, which is a sequential read of all runs: for a person's command. The history is nil otherwise.
@@ -83,7 +101,7 @@ func (s *Store) openStream(ctx context.Context, from func(now time.Time) *Stream
 		conn.Release()
 		return start, nil, nil
 	}
-	return start, &StreamHistory{conn: conn}, nil
+	return start, NewStreamHistory(&historyCursor{conn}), nil
 }
 
 func streamStart(ctx context.Context, tx pgx.Tx) (StreamStart, error) {
@@ -114,8 +132,7 @@ func streamStart(ctx context.Context, tx pgx.Tx) (StreamStart, error) {
 	return start, err
 }
 
-// Next reads up to n further transitions, in the order of their times; none: that was all.
-func (h *StreamHistory) Next(ctx context.Context, n int) ([]StreamPast, error) {
+func (h *historyCursor) Next(ctx context.Context, n int) ([]StreamPast, error) {
 	rows, err := h.conn.Query(ctx, fmt.Sprintf("FETCH FORWARD %d FROM rowrun_stream_history", n))
 	if err != nil {
 		return nil, fmt.Errorf("read stream history: %w", err)
@@ -137,8 +154,7 @@ func (h *StreamHistory) Next(ctx context.Context, n int) ([]StreamPast, error) {
 	return past, nil
 }
 
-// Close gives the server's copy of the history up.
-func (h *StreamHistory) Close(ctx context.Context) {
+func (h *historyCursor) Close(ctx context.Context) {
 	if _, err := h.conn.Exec(ctx, "CLOSE rowrun_stream_history"); err != nil {
 		_ = h.conn.Conn().Close(ctx) // the pool drops it, and the server what it kept
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/rowrun/rowrun/scheduler"
@@ -61,6 +62,7 @@ func call[T any](ctx context.Context, c *client, method, lane string, do func(ct
 	switch {
 	case fate.unreachable:
 		c.s.count("call that did not arrive")
+		c.unanswered(method)
 		return none, failure(ctx, fate)
 	case fate.refused != "":
 		c.s.count("call refused with " + fate.refused)
@@ -83,6 +85,7 @@ func call[T any](ctx context.Context, c *client, method, lane string, do func(ct
 		}
 		if fate.unanswered || c.process.cutOff.now() {
 			c.s.count("answer lost")
+			c.unanswered(method)
 			return none, failure(ctx, fate)
 		}
 		if err := c.process.thawed(ctx); err != nil {
@@ -92,6 +95,13 @@ func call[T any](ctx context.Context, c *client, method, lane string, do func(ct
 	case <-ctx.Done():
 		c.s.count("call given up")
 		return none, ctx.Err()
+	}
+}
+
+// unanswered counts calls of the stream that got no answer.
+func (c *client) unanswered(method string) {
+	if strings.Contains(method, "Stream") {
+		c.s.count("stream: no answer to " + method)
 	}
 }
 
@@ -129,12 +139,14 @@ func execute[T any](ctx context.Context, c *client, fate fate, d *dice, do func(
 
 // failure is how a call fails that gets no answer: at once, or when its time is over.
 func failure(ctx context.Context, f fate) error {
-	if f.hangs {
-		<-ctx.Done()
+	if f.hangs && pause(ctx, hangs) != nil {
 		return ctx.Err()
 	}
 	return errReset
 }
+
+// hangs is how long a call waits on a connection that is gone.
+const hangs = 20 * time.Second
 
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
@@ -218,6 +230,7 @@ func (c *client) HandOver(ctx context.Context, id int64, claim string) (bool, er
 			return v.handedOver && v.claim == claim, nil
 		}
 		v.replica, v.handedOver, v.deadline = "", true, c.s.db.now().Add(5*time.Second)
+		tx.touch(v)
 		tx.then = append(tx.then, func() { c.s.appTakes(r, claim) })
 		return true, nil
 	})
@@ -243,6 +256,7 @@ func (c *client) ReportProgress(ctx context.Context, id int64, claim string, _ j
 			return false, nil
 		}
 		v.progressAt = c.s.db.now()
+		tx.touch(v)
 		return true, nil
 	})
 }

@@ -50,6 +50,11 @@ type row struct {
 	code                 string // of the result
 	by                   string // claim of who ended it, "": nobody's
 	retryRun             int64
+
+	available, started, finished time.Time
+	prev                         string // the status before, where the newest version changed it
+	xid                          uint64 // who wrote the newest version
+	untold                       bool   // AVAILABLE from its INSERT on, which nothing has said yet
 }
 
 func (r *row) ended() bool {
@@ -64,6 +69,8 @@ type run struct {
 	attempt              int
 	failures, recoveries int
 	task                 *task
+	created              time.Time
+	edges                []*edge // that were committed
 	row
 	seen   bool // its INSERT has committed
 	judged bool // since it is due: a mark has it judged again
@@ -92,6 +99,8 @@ type transaction struct {
 	replicas []*replicaRow
 	then     []func() // at the commit
 	says     []string
+	edges    []*edge
+	at       time.Time // when it began, by the database's clock
 	done     chan struct{}
 	over     bool
 	lost     bool // it was rolled back
@@ -120,17 +129,20 @@ type database struct {
 	users              int  // transactions of users that are to come or under way
 	mute               bool // nothing is notified
 	most               int  // how much a pass takes on
+	stream             streamTables
 }
 
 func newDatabase(s *sim) *database {
-	return &database{s: s, runs: map[int64]*run{}, replicas: map[string]*replicaRow{}, buckets: map[int64]*transaction{}}
+	return &database{
+		s: s, runs: map[int64]*run{}, replicas: map[string]*replicaRow{}, buckets: map[int64]*transaction{}, stream: newStreamTables(),
+	}
 }
 
 // now is the database's clock.
 func (db *database) now() time.Time { return time.Now().Add(db.offset) }
 
 func (db *database) begin(replica int, pid uint32) *transaction {
-	tx := &transaction{db: db, pid: pid, replica: replica, done: make(chan struct{})}
+	tx := &transaction{db: db, pid: pid, replica: replica, at: db.now(), done: make(chan struct{})}
 	db.open = append(db.open, tx)
 	return tx
 }
@@ -245,11 +257,11 @@ func (db *database) end(tx *transaction, commit bool) {
 		for _, do := range tx.then {
 			do()
 		}
-		if !db.mute {
-			for _, said := range tx.says {
-				db.notify(tx.pid, said)
-			}
+		heard := !db.mute
+		for _, said := range tx.says {
+			heard = heard && db.notify(tx.pid, said)
 		}
+		db.s.told.committed(tx, heard)
 	}
 	close(tx.done)
 }
@@ -266,38 +278,67 @@ func (db *database) restart() {
 
 // insert adds a run that nobody sees yet.
 func (db *database) insert(tx *transaction, k *task, runAt time.Time, follows *run) *run {
-	tx.writes()
+	return db.insertAs(tx, db.draw(), k, runAt, follows)
+}
+
+// draw takes an id from the sequence.
+func (db *database) draw() int64 {
 	db.lastRun++
-	r := &run{id: db.lastRun, root: db.lastRun, task: k, holds: tx}
+	return db.lastRun
+}
+
+// insertAs is insert with an id that was drawn before.
+func (db *database) insertAs(tx *transaction, id int64, k *task, runAt time.Time, follows *run) *run {
+	tx.writes()
+	r := &run{id: id, root: id, task: k, created: tx.at, holds: tx}
 	priority := k.priority
 	if follows != nil {
 		r.root, r.retryOf, r.attempt = follows.root, follows.id, follows.attempt+1
 		r.failures, r.recoveries = follows.failures, follows.recoveries
 		priority = tx.of(follows).priority
 	}
-	r.draft = row{status: "PENDING", runAt: runAt, priority: priority}
+	r.draft = row{status: "PENDING", runAt: runAt, priority: priority, xid: tx.xid}
+	tx.edges = append(tx.edges, &edge{run: r, to: "PENDING", at: r.created, xid: tx.xid})
 	if !k.gated() && !runAt.After(db.now()) {
-		r.draft.status = "AVAILABLE"
+		r.draft.status, r.draft.untold, r.draft.available = "AVAILABLE", true, db.now()
+		tx.edges = append(tx.edges, &edge{run: r, from: "PENDING", to: "AVAILABLE", at: r.draft.available, xid: tx.xid})
 	}
 	tx.runs = append(tx.runs, r)
 	db.runs[r.id] = r
-	db.order = append(db.order, r)
+	at, _ := slices.BinarySearchFunc(db.order, r.id, func(o *run, id int64) int { return cmp.Compare(o.id, id) })
+	db.order = slices.Insert(db.order, at, r)
 	return r
 }
 
 // change takes a run to another status, and says so.
 func (db *database) change(tx *transaction, r *run, to string) {
 	v := tx.of(r)
-	if !edge(v.status, to) {
+	if !isEdge(v.status, to) {
 		db.s.violated("edge %s to %s of run %d", v.status, to, r.id)
 	}
 	from := v.status
-	v.status = to
+	if v.untold {
+		tx.says = append(tx.says, r.transition(&row{}, "PENDING", "AVAILABLE"))
+	}
+	v.status, v.prev, v.xid, v.untold = to, from, tx.xid, false
+	now := db.now()
+	switch to {
+	case "AVAILABLE":
+		v.available = now
+	case "RUNNING":
+		v.started = now
+	default:
+		v.finished = now
+	}
+	tx.edges = append(tx.edges, &edge{run: r, from: from, to: to, at: now, xid: tx.xid})
 	tx.says = append(tx.says, r.transition(v, from, to))
 }
 
-// edge says whether the state machine has an edge.
-func edge(from, to string) bool {
+// touch is a new version of a run's row with the same status.
+func (tx *transaction) touch(v *row) { v.prev, v.xid = "", tx.xid }
+
+// isEdge says whether the state machine has an edge.
+func isEdge(from, to string) bool {
 	switch from {
 	case "PENDING":
 		return to == "AVAILABLE" || to == "CANCELED"

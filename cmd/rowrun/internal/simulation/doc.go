@@ -2,8 +2,9 @@
 //
 // # What is real, and what isn't
 //
-// The scheduler, its executions, the hub, the listener with its connection's protocol, and the joints between them are those
-// that ship. The database is a model of what the methods of scheduler.Store promise: rows with statuses and gates, claims,
+// The scheduler, its executions, the hub, the listener with its connection's protocol, the stream from rows, and the joints
+// between them are those that ship. The database is a model of what the methods of scheduler.Store and stream.Store promise:
+// rows with statuses and gates, claims,
 // ends by compare-and-set, successors, leases by a clock of its own, the lock of promotions, transactions that others see
 // when they commit, and notifications to the sessions that listen. What SQL does is not tested here: the tests of package
 // store, the gates test and the chaos rig do that on real servers.
@@ -23,5 +24,6 @@
 // Each claim is executed at most once; a run's chain has one executor that wasn't told to stop; nobody loses a run to a sweep
 // while an executor of it goes on that nobody has told to stop; a replica never executes more than its slots; what an
 // executor returned is what stands in the row, unless somebody took the run from it; nothing waits for ever; a drain ends in
-// its time; and no goroutine is left.
+// its time; and no goroutine is left. The stream tells each change of status, once where no gap stands before it, a run's own
+// in their order, and only whoever has the lock writes it.
 package simulation

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/stream"
 	"github.com/rowrun/rowrun/events"
 	"github.com/rowrun/rowrun/scheduler"
 	"github.com/rowrun/rowrun/scheduler/wake"
@@ -19,6 +20,7 @@ type process struct {
 	index                int
 	dials                uint64
 	cutOff, frozen, deaf spans
+	unread, full         spans // of its output: nobody reads it, and there is no room for more
 	starts               time.Duration
 	stops                []time.Duration // it drains then, and begins anew
 	config               scheduler.Config
@@ -32,7 +34,7 @@ type process struct {
 func newProcess(s *sim, index int) *process {
 	d := roll(s.seed, 2, uint64(index)) //nolint:gosec // few
 	p := &process{s: s, index: index, executing: &atomic.Int64{}, called: map[string]uint64{}}
-	p.cutOff, p.frozen, p.deaf = spans{s: s}, spans{s: s}, spans{s: s}
+	p.cutOff, p.frozen, p.deaf, p.unread, p.full = spans{s: s}, spans{s: s}, spans{s: s}, spans{s: s}, spans{s: s}
 	t := s.timing
 	p.config = scheduler.Config{
 		Name: "r", Concurrency: pick(d, 1, 2, 3, 8), MaxBatch: pick(d, 1, 2, 1000), TwoSteps: d.chance(0.1),
@@ -63,6 +65,8 @@ func newProcess(s *sim, index int) *process {
 	part(&p.cutOff, 0.35, 2*t.lease)
 	part(&p.frozen, 0.2, 2*t.lease)
 	part(&p.deaf, 0.2, s.faults)
+	part(&p.unread, 0.15, s.faults)
+	part(&p.full, 0.15, 5*time.Second)
 	return p
 }
 
@@ -99,16 +103,19 @@ func (p *process) live(ctx context.Context) {
 func (p *process) serve(ctx context.Context) {
 	s, hub := p.s, events.NewHub()
 	executing := &atomic.Int64{}
-	config := p.config
-	config.Store = newClient(s, p)
+	config, database, own := p.config, newClient(s, p), &stream.Own{}
+	config.Store = database
+	config.Observer = scheduler.Observer{Claimed: own.Claimed, Recording: own.Ended}
 	config.Random = p.random
 	run := func(ctx context.Context, r *scheduler.Run) (scheduler.Result, error) {
 		return p.execute(ctx, r, executing)
 	}
 	config.Executors = map[string]scheduler.Executor{"WORK": scheduler.ExecutorFunc(run), "OTHER": scheduler.ExecutorFunc(run)}
+	var election *stream.Election
 	listener, err := events.NewListener(events.ListenConfig{
 		ConnConfig: p.connConfig(), Channel: store.Channel, Hub: hub, Random: p.random,
-		Own: func(pid uint32) bool { return pid == pidOf(p.index) },
+		Own:          func(pid uint32) bool { return pid == pidOf(p.index) },
+		OnDisconnect: func() { election.Release() },
 	})
 	if err != nil {
 		s.violated("listener: %v", err)
@@ -120,6 +127,21 @@ func (p *process) serve(ctx context.Context) {
 		return
 	}
 	defer unsubscribe()
+	printer, err := stream.NewPrinter(stream.PrinterConfig{Out: newOutput(p)})
+	if err == nil {
+		election, err = stream.NewElection(stream.ElectionConfig{
+			Store: database, Hub: hub, Connected: listener.Connected, Do: listener.Do, Printer: printer, Own: own, Random: p.random,
+			ReplicaID: func() string { return one.Status().ReplicaID },
+		})
+	}
+	if err != nil {
+		s.violated("stream: %v", err)
+		return
+	}
+	streaming, hush := context.WithCancel(context.WithoutCancel(ctx))
+	defer hush()
+	var printing sync.WaitGroup
+	printing.Go(func() { _ = election.Run(streaming) })
 	listening, deafen := context.WithCancel(context.WithoutCancel(ctx))
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = listener.Run(listening) })
@@ -128,6 +150,8 @@ func (p *process) serve(ctx context.Context) {
 	err = one.Run(ctx)
 	unhook()
 	took := time.Since(s.began) - time.Duration(asked.Load())
+	hush()
+	printing.Wait()
 	deafen()
 	wg.Wait()
 	switch {

@@ -23,6 +23,8 @@ type session struct {
 	queue   []message
 	last    time.Time
 	closed  bool
+	left    bool          // the listener has closed it, whether or not the server knows
+	gone    chan struct{} // closed with it
 }
 
 type message struct {
@@ -43,6 +45,7 @@ var parsed = func() *pgx.ConnConfig { //nolint:gochecknoglobals // never changed
 func (p *process) connConfig() *pgx.ConnConfig {
 	config := parsed.Copy()
 	config.LookupFunc = func(_ context.Context, host string) ([]string, error) { return []string{host}, nil }
+	config.DefaultQueryExecMode = pgx.QueryExecModeExec // a statement is one trip
 	config.DialFunc = func(ctx context.Context, _, _ string) (net.Conn, error) { return p.dial(ctx) }
 	return config
 }
@@ -61,16 +64,17 @@ func (p *process) dial(ctx context.Context) (net.Conn, error) {
 		return nil, errReset
 	}
 	ours, theirs := net.Pipe()
-	one := &session{db: db, process: p, conn: theirs, dice: d, listens: map[string]bool{}, came: make(chan struct{}, 1)}
+	one := &session{db: db, process: p, conn: theirs, dice: d, listens: map[string]bool{}, came: make(chan struct{}, 1), gone: make(chan struct{})}
 	db.sessions = append(db.sessions, one)
 	p.s.running.Go(one.read)
 	p.s.running.Go(one.write)
+	one.giveUp()
 	return ours, nil
 }
 
 // read answers what the listener asks.
 func (s *session) read() {
-	defer s.close()
+	defer s.leave()
 	backend := pgproto3.NewBackend(s.conn, s.conn)
 	if _, err := backend.ReceiveStartupMessage(); err != nil {
 		return
@@ -78,18 +82,27 @@ func (s *session) read() {
 	s.send(&pgproto3.AuthenticationOk{}, &pgproto3.ParameterStatus{Name: "server_encoding", Value: "UTF8"},
 		&pgproto3.BackendKeyData{ProcessID: 1, SecretKey: []byte{0, 0, 0, 1}}, &pgproto3.ReadyForQuery{TxStatus: 'I'})
 	var asked string
+	var with []string
 	for {
 		m, err := backend.Receive()
 		if err != nil {
 			return
+		}
+		if s.process.cutOff.now() { // it comes when the network is there again
+			_ = pause(context.Background(), time.Until(s.process.cutOff.end()))
 		}
 		switch m := m.(type) {
 		case *pgproto3.Query:
 			s.execute(m.String)
 		case *pgproto3.Parse:
 			asked = m.Query
+		case *pgproto3.Bind:
+			with = with[:0]
+			for _, one := range m.Parameters {
+				with = append(with, string(one))
+			}
 		case *pgproto3.Sync:
-			s.answer(asked)
+			s.answer(asked, with)
 		case *pgproto3.Terminate:
 			return
 		}
@@ -98,6 +111,9 @@ func (s *session) read() {
 
 // execute is a statement in the simple protocol.
 func (s *session) execute(sql string) {
+	if strings.HasPrefix(sql, "-- release_stream\n") {
+		s.releaseStream()
+	}
 	verb, channel, _ := strings.Cut(strings.TrimSpace(sql), " ")
 	channel = strings.Trim(channel, `"`)
 	s.db.mu.Lock()
@@ -119,13 +135,24 @@ func (s *session) execute(sql string) {
 	s.send(&pgproto3.CommandComplete{CommandTag: []byte(strings.ToUpper(verb))}, &pgproto3.ReadyForQuery{TxStatus: 'I'})
 }
 
-// answer is one in the extended protocol: how full the queue of notifications is, or settings.
-func (s *session) answer(sql string) {
+// answer is one in the extended protocol: how full the queue of notifications is, the lock of the stream, or settings.
+func (s *session) answer(sql string, with []string) {
 	parts := []pgproto3.BackendMessage{&pgproto3.ParseComplete{}, &pgproto3.BindComplete{}}
-	if strings.Contains(sql, "pg_notification_queue_usage") {
-		parts = append(parts, &pgproto3.RowDescription{Fields: []pgproto3.FieldDescription{{Name: []byte("usage"), DataTypeOID: 701, DataTypeSize: 8, TypeModifier: -1}}},
+	column := func(name string, oid uint32, size int16) pgproto3.FieldDescription {
+		return pgproto3.FieldDescription{Name: []byte(name), DataTypeOID: oid, DataTypeSize: size, TypeModifier: -1}
+	}
+	switch {
+	case strings.Contains(sql, "pg_notification_queue_usage"):
+		parts = append(parts, &pgproto3.RowDescription{Fields: []pgproto3.FieldDescription{column("usage", 701, 8)}},
 			&pgproto3.DataRow{Values: [][]byte{[]byte("0")}})
-	} else {
+	case strings.HasPrefix(sql, "-- claim_stream\n"):
+		held, writer := s.claimStream()
+		parts = append(parts, &pgproto3.RowDescription{Fields: []pgproto3.FieldDescription{column("held", 16, 1), column("writer", 25, -1)}},
+			&pgproto3.DataRow{Values: [][]byte{[]byte(held), []byte(writer)}})
+	case strings.HasPrefix(sql, "-- name_stream_writer\n"):
+		s.nameStreamWriter(with[0])
+		parts = append(parts, &pgproto3.NoData{})
+	default:
 		parts = append(parts, &pgproto3.NoData{})
 	}
 	s.send(append(parts, &pgproto3.CommandComplete{CommandTag: []byte("SELECT 1")}, &pgproto3.ReadyForQuery{TxStatus: 'I'})...)
@@ -155,14 +182,14 @@ func (s *session) push(after time.Duration, parts []pgproto3.BackendMessage) {
 	}
 }
 
-// hear is called with the database's mu held.
-func (s *session) hear(channel string, pid uint32, payload string) {
+// hear is called with the database's mu held; false: it doesn't.
+func (s *session) hear(channel string, pid uint32, payload string) bool {
 	if !s.listens[channel] {
-		return
+		return false
 	}
 	if s.process.deaf.now() {
 		s.db.s.count("notification lost")
-		return
+		return false
 	}
 	after := s.dice.between(20*time.Microsecond, s.db.s.hearing)
 	said := []pgproto3.BackendMessage{&pgproto3.NotificationResponse{PID: pid, Channel: channel, Payload: payload}}
@@ -171,13 +198,18 @@ func (s *session) hear(channel string, pid uint32, payload string) {
 		s.db.s.count("notification twice")
 		s.push(after, said)
 	}
+	return true
 }
 
-// notify tells every session that listens.
-func (db *database) notify(pid uint32, payload string) {
+// notify tells every session that listens; false: who writes the stream didn't hear it.
+func (db *database) notify(pid uint32, payload string) (heard bool) {
+	heard = true
 	for _, one := range db.sessions {
-		one.hear(store.Channel, pid, payload)
+		if !one.hear(store.Channel, pid, payload) && one == db.stream.lock {
+			heard = false
+		}
 	}
+	return heard
 }
 
 func (s *session) write() {
@@ -218,13 +250,22 @@ func (s *session) cut() {
 		return
 	}
 	s.closed = true
+	close(s.gone)
+	s.db.stream.ended(s)
 	for i, one := range s.db.sessions {
 		if one == s {
 			s.db.sessions = append(s.db.sessions[:i], s.db.sessions[i+1:]...)
 			break
 		}
 	}
-	_ = s.conn.Close()
+	if end := s.process.cutOff.end(); !end.IsZero() && !s.left { // the other side doesn't hear of it before
+		s.process.s.running.Go(func() {
+			_ = pause(context.Background(), time.Until(end))
+			_ = s.conn.Close()
+		})
+	} else {
+		_ = s.conn.Close()
+	}
 	select {
 	case s.came <- struct{}{}:
 	default:
@@ -236,3 +277,47 @@ func (s *session) close() {
 	defer s.db.mu.Unlock()
 	s.cut()
 }
+
+// leave is what becomes of a session that the listener has closed: the server hears of it, or gives it up.
+func (s *session) leave() {
+	s.db.mu.Lock()
+	s.left = true
+	closed := s.closed
+	s.db.mu.Unlock()
+	if end := s.process.cutOff.end(); !closed && !end.IsZero() {
+		s.process.s.count("stream: session that the server goes on with alone")
+		s.wait(time.Until(end))
+	}
+	s.close()
+}
+
+// wait returns when a time is over, or with the session.
+func (s *session) wait(d time.Duration) (over bool) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-s.gone:
+		return false
+	}
+}
+
+// giveUp ends the session where the network is away for longer than the server waits for an answer.
+func (s *session) giveUp() {
+	for _, part := range s.process.cutOff.all {
+		at := time.Until(s.process.s.began.Add(part.from + serverPatience))
+		if part.to-part.from <= serverPatience || at < 0 {
+			continue
+		}
+		s.process.s.running.Go(func() {
+			if s.wait(at) {
+				s.process.s.count("session given up by the server")
+				s.close()
+			}
+		})
+	}
+}
+
+// serverPatience is how long the server keeps a session whose other side is silent, as events.Listener has it set.
+const serverPatience = 10*time.Second + 500*time.Millisecond

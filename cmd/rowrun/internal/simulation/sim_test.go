@@ -19,10 +19,12 @@ type sim struct {
 	late    time.Duration // how long a user's commit takes at most, now and then
 	stepped time.Time     // when the database's clock last went forward
 	back    time.Duration // how far it was set back
+	patient time.Duration // and where faults happen, in a few
 	longest time.Duration // how long an executor takes, but for those that ignore their cancel
 
 	db        *database
 	model     *model
+	told      *told
 	processes []*process
 	timing    timing
 	running   sync.WaitGroup // what stands for the server, for users and for apps
@@ -74,15 +76,15 @@ func (p *spans) since(t time.Time) bool {
 func newSim(seed uint64, logs bool) *sim {
 	d := roll(seed, 1)
 	s := &sim{seed: seed, began: time.Now(), quiet: seed%4 == 0, counts: map[string]int{}, logs: logs}
-	s.db, s.model = newDatabase(s), newModel(s)
+	s.db, s.model, s.told = newDatabase(s), newModel(s), newTold(s)
 	s.db.most = pick(d, 2, 10, 1000)
 	s.hearing = pick(d, time.Millisecond, 5*time.Millisecond, 40*time.Millisecond)
 	s.late = pick(d, 5*time.Millisecond, 30*time.Millisecond, 300*time.Millisecond)
 	s.timing = timing{heartbeat: 10 * time.Second, lease: time.Minute, stale: time.Hour, sweep: time.Hour, grace: 20 * time.Second, drain: 30 * time.Second}
-	s.longest = 200 * time.Millisecond
+	s.longest, s.patient = 200*time.Millisecond, s.late
 	s.active = d.between(200*time.Millisecond, 4*time.Second)
 	if !s.quiet {
-		s.longest = 2 * time.Second
+		s.longest, s.patient = 2*time.Second, pick(d, s.late, s.late, 3*time.Second, 15*time.Second)
 		s.active, s.rate = d.between(2*time.Second, 15*time.Second), pick(d, 0.0, 0.01, 0.05, 0.2)
 		s.faults = s.active + d.between(0, 5*time.Second)
 		beat := d.between(300*time.Millisecond, 3*time.Second)
@@ -202,9 +204,11 @@ func (s *sim) run(ctx context.Context) {
 	if left := s.db.left(); left != "" {
 		s.violated("not ended: %s", left)
 	}
+	s.told.await(ctx)
 	stop()
 	replicas.Wait()
 	_ = pause(ctx, 2*s.timing.grace) // executors that ignore their cancel
+	s.told.judge()
 	s.db.mu.Lock()
 	s.db.down = true
 	s.db.restart()

@@ -106,8 +106,16 @@ func happens() []string {
 		"executor stopped: the replica lost contact with the database", "frozen", "listener not connected", "lock waited for",
 		"nothing notified for a while", "notification left to another transaction", "notification lost", "notification twice", "plan paused",
 		"promoted by an end", "promotion lock busy", "replica declared dead", "run canceled before its claim", "run ended as stale",
-		"run ended by an app", "run of an app ended as overdue", "server restarted", "stray ended", "successor after FAILURE",
-		"successor after SNOOZED", "successor after STALE",
+		"run ended by an app", "run of an app ended as overdue", "server restarted", "session given up by the server",
+		"stray ended", "stream: gap: connection lost: closed by the server", "stream: gap: connection lost: no answer in time",
+		"stream: gap: the replica that wrote the stream is gone", "stream: gap: the stream could not be written for a while",
+		"stream: id drawn long before its run", "stream: ids that nobody uses", "stream: line told again", "stream: lock taken",
+		"stream: no answer to LeaveStream", "stream: no answer to OpenStream", "stream: no answer to RecordStreamPosition",
+		"stream: no answer to StreamHistory", "stream: no answer to StreamInserts", "stream: no answer to StreamRows",
+		"stream: output that nobody reads", "stream: output without room", "stream: run found behind later ones",
+		"stream: session that the server goes on with alone", "stream: taken over from where the last writer left it",
+		"stream: writer's session ended by the server", "stream: written by another replica", "stream: written when the lock was lost",
+		"successor after FAILURE", "successor after SNOOZED", "successor after STALE",
 	}
 }
 

@@ -112,6 +112,7 @@ func (s *sim) strike(which int, long, step time.Duration) {
 		during(&db.mute)
 	case 2:
 		s.count("clock of the database stepped")
+		s.told.stepped(db.now())
 		if db.offset += step; step > 0 {
 			s.stepped = time.Now()
 		} else {
@@ -154,7 +155,17 @@ func (s *sim) transaction(d *dice) {
 			if d.chance(0.2) {
 				at = at.Add(d.between(0, 2*time.Second))
 			}
-			db.insert(tx, k, at, nil)
+			id := db.draw()
+			if d.chance(0.1) { // and uses it later, so that others pass it over
+				s.count("stream: id drawn long before its run")
+				db.mu.Unlock()
+				_ = pause(context.Background(), d.between(0, pick(d, 5*time.Millisecond, s.late, s.patient)))
+				db.mu.Lock()
+			}
+			if tx.over {
+				return
+			}
+			db.insertAs(tx, id, k, at, nil)
 		}
 		if d.chance(0.3) { // it does something else meanwhile
 			db.mu.Unlock()
@@ -165,6 +176,11 @@ func (s *sim) transaction(d *dice) {
 	if tx.over {
 		return
 	}
+	if inserted && d.chance(0.05) {
+		s.count("stream: ids that nobody uses")
+		db.end(tx, false)
+		return
+	}
 	tx.said()
 	if bucket := time.Now().UnixMilli() / 5; inserted && db.buckets[bucket] == nil {
 		db.buckets[bucket] = tx
@@ -173,7 +189,7 @@ func (s *sim) transaction(d *dice) {
 		s.count("notification left to another transaction")
 	}
 	db.mu.Unlock()
-	_ = pause(context.Background(), pick(d, d.between(0, time.Millisecond), d.between(0, 4*time.Millisecond), d.between(0, s.late)))
+	_ = pause(context.Background(), pick(d, d.between(0, time.Millisecond), d.between(0, 4*time.Millisecond), d.between(0, s.late), d.between(0, s.patient)))
 	db.mu.Lock()
 	db.end(tx, true)
 }
@@ -231,6 +247,7 @@ func (s *sim) cancel(tx *transaction, d *dice) {
 		s.count("run canceled before its claim")
 	case "RUNNING":
 		v.cancel = true
+		tx.touch(v)
 		tx.says = append(tx.says, "[]")
 		s.count("cancel asked for")
 	}

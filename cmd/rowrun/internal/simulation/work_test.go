@@ -74,6 +74,8 @@ type working struct {
 	opened  []*run // that ends have promoted
 	below   []int  // how many were claimed below each priority of the trip
 	rooms   map[string]int
+	// searching: what is claimed was AVAILABLE before, not promoted by the same statement.
+	searching bool
 }
 
 // endings are the first part of a trip.
@@ -173,7 +175,9 @@ func (w *working) search(r *store.Round) {
 		w.tx.share(w.db.replicas[w.t.Replica])
 	}
 	first(w.tx, found)
+	w.searching = true
 	w.take(r, found)
+	w.searching = false
 	for i := range r.Claims {
 		r.Claims[i].Fresh = false
 	}
@@ -202,12 +206,16 @@ func (w *working) take(r *store.Round, runs []*run) int {
 		n++
 		claim := fmt.Sprintf("claim-%d", w.db.claims)
 		v.replica, v.claim, v.progressAt = w.t.Replica, claim, w.db.now()
+		atOnce := v.prev == "PENDING" && v.xid == w.tx.xid && !w.searching
 		w.db.change(w.tx, one, "RUNNING")
+		if atOnce { // one version of the row has both edges
+			v.prev = "PENDING"
+		}
 		if w.db.s.logs {
 			w.db.s.say("run %d claimed by replica %d, %s", one.id, w.tx.replica, claim)
 		}
 		w.db.s.model.claimed(one, claim, w.t.Replica)
-		r.Claims = append(r.Claims, w.db.handed(one, v))
+		r.Claims = append(r.Claims, w.db.handed(w.tx, one, v))
 	}
 	return n
 }
@@ -233,10 +241,14 @@ func (w *working) fits(one *run, v *row) bool {
 	return true
 }
 
-func (db *database) handed(r *run, v *row) store.Claim {
+func (db *database) handed(tx *transaction, r *run, v *row) store.Claim {
 	c := store.Claim{
-		ID: r.id, RootID: r.root, TaskID: r.task.id, Attempt: r.attempt, Type: r.task.kind, Queue: "default", DatabaseID: r.task.database,
+		ID: r.id, RootID: r.root, TaskID: r.task.id, TaskName: "simulated", Attempt: r.attempt, Type: r.task.kind, Queue: "default", DatabaseID: r.task.database,
 		Payload: []byte("{}"), Claim: v.claim, Timeout: r.task.timeout, ProgressTimeout: r.task.silence, Fresh: true, Priority: v.priority,
+		Replica: v.replica, CreatedAt: r.created, AvailableAt: v.available, StartedAt: v.started, Xid: tx.xid,
+	}
+	if r.retryOf != 0 {
+		c.RetryOf = &r.retryOf
 	}
 	if r.task.plan != nil {
 		c.PlanID = &r.task.plan.id
@@ -280,6 +292,7 @@ func (db *database) ends(ctx context.Context, tx *transaction, endings []store.E
 			db.s.say("run %d ends failed=%t by %q", r.id, e.Failed, e.Claim)
 		}
 		one := db.finish(tx, r, e.Failed, e.Retry, codeOf(e), e.Claim)
+		one.FinishedAt, one.Xid = v.finished, tx.xid
 		gates = gates || r.task.gated() || db.awaited(r.task)
 		ended = append(ended, one)
 	}

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/rowrun/rowrun/store"
@@ -24,26 +25,9 @@ func (r *Reader) begin(ctx context.Context) error {
 			break
 		}
 	}
-	var start store.StreamStart
-	var history *store.StreamHistory
-	err := r.retry(ctx, historyTimeout, func(ctx context.Context) (err error) {
-		if r.config.From != nil {
-			start, history, err = r.config.Store.OpenStreamAt(ctx, r.config.From)
-			return err
-		}
-		start, history, err = r.config.Store.OpenStream(ctx, r.config.Since)
-		return err
-	})
-	if err != nil {
-		return nil //nolint:nilerr // only the end of ctx is one
-	}
-	if r.config.Gap != "" {
-		r.config.Printer.gap(time.Now(), r.config.Gap)
-	}
-	if history != nil {
-		if err := tell(ctx, history, r.config.Printer, r.printed); err != nil || ctx.Err() != nil {
-			return err // where ctx is over, not all is told
-		}
+	start, err := r.tellPast(ctx)
+	if err != nil || ctx.Err() != nil {
+		return err // not all is told
 	}
 	seen, err := store.ParseSeen(start.Snapshot)
 	if err != nil {
@@ -68,6 +52,44 @@ func (r *Reader) begin(ctx context.Context) error {
 	r.inserts = newInserts(start, time.Now())
 	r.lookAt, r.begun = time.Now(), true
 	return r.config.Printer.flush()
+}
+
+// tellPast prints what was asked for of the past, and returns the moment from where on it is told as it happens. Where the
+// database goes away meanwhile it begins anew, and leaves out what is printed; the error is that of the output.
+func (r *Reader) tellPast(ctx context.Context) (store.StreamStart, error) {
+	for {
+		start, history, err := r.open(ctx)
+		if err != nil {
+			return start, nil //nolint:nilerr // only the end of ctx is one
+		}
+		if r.config.Gap != "" {
+			r.config.Printer.gap(time.Now(), r.config.Gap)
+			r.config.Gap = ""
+		}
+		if history == nil {
+			return start, nil
+		}
+		err = tell(ctx, history, r.config.Printer, r.printed)
+		if err == nil || ctx.Err() != nil || errors.Is(err, ErrOutput) {
+			return start, outputOf(err)
+		}
+		r.config.Log.Warn().Err(err).Msg("stream could not read what the runs know of the past; trying again")
+		if pause(ctx, sooner(time.Second, 0.5, r.config.Random)) != nil {
+			return start, nil //nolint:nilerr // only the end of ctx is one
+		}
+	}
+}
+
+func (r *Reader) open(ctx context.Context) (start store.StreamStart, history *store.StreamHistory, err error) {
+	err = r.retry(ctx, historyTimeout, func(ctx context.Context) (err error) {
+		if r.config.From != nil {
+			start, history, err = r.config.Store.OpenStreamAt(ctx, r.config.From)
+			return err
+		}
+		start, history, err = r.config.Store.OpenStream(ctx, r.config.Since)
+		return err
+	})
+	return start, history, err
 }
 
 // catchUp prints what the rows know of a gap: what happened since the last

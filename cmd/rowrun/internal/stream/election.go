@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,12 +29,13 @@ const (
 
 	gapWriterGone = "the replica that wrote the stream is gone"
 	gapLogGone    = "the write-ahead log can't be read any more"
+	gapNotWritten = "the stream could not be written for a while"
 )
 
 // ElectionConfig says who may write, on which connection, and where to.
 type ElectionConfig struct {
 	// Store, Hub, Connected, Printer and Log are those of the Reader. Required, but for Log.
-	Store     *store.Store
+	Store     Store
 	Hub       *events.Hub
 	Connected func() bool
 	Printer   *Printer
@@ -57,6 +59,9 @@ type ElectionConfig struct {
 	Climb time.Duration
 	// Retry is how often a replica that doesn't write tries to. Default 3 s.
 	Retry time.Duration
+	// Random gives numbers from 0 on, below 1, which keep apart in time what several replicas do that began or failed together.
+	// Default: by chance.
+	Random func() float64
 }
 
 // Election has one replica of the deployment write the stream at a time.
@@ -102,6 +107,9 @@ func NewElection(config ElectionConfig) (*Election, error) {
 	}
 	if config.Retry == 0 {
 		config.Retry = 3 * time.Second
+	}
+	if config.Random == nil {
+		config.Random = rand.Float64
 	}
 	e := &Election{config: config}
 	if config.WAL == nil {
@@ -162,7 +170,7 @@ func (e *Election) Run(ctx context.Context) error {
 	defer e.forget()
 	for part := 0.5; ctx.Err() == nil; part = 0.9 { // those that begin together are apart from then on
 		wait := e.round(ctx)
-		_ = pause(ctx, sooner(wait, part))
+		_ = pause(ctx, sooner(wait, part, e.config.Random))
 	}
 	return nil
 }
@@ -268,6 +276,8 @@ func (e *Election) write(ctx context.Context, t *leadership, before string) erro
 		if left = e.takeOver(t, before); left != nil {
 			gap = ""
 		}
+	} else if t.before != "" && e.reader == nil {
+		gap = gapNotWritten
 	}
 	for {
 		err := errUnfit

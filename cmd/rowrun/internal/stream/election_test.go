@@ -3,6 +3,7 @@ package stream_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"testing"
 	"time"
 
@@ -25,15 +26,25 @@ type candidate struct {
 
 func stand(t *testing.T, url, id string) *candidate {
 	t.Helper()
+	return standOn(t, url, id, open(t, url), nil)
+}
+
+// standOn is stand with a database of one's own, and, where it isn't nil, with another output in front of that of the candidate.
+func standOn(t *testing.T, url, id string, database stream.Store, out func(to io.Writer) io.Writer) *candidate {
+	t.Helper()
 	c := &candidate{id: id}
-	printer, err := stream.NewPrinter(stream.PrinterConfig{Out: c})
+	var to io.Writer = c
+	if out != nil {
+		to = out(c)
+	}
+	printer, err := stream.NewPrinter(stream.PrinterConfig{Out: to})
 	require.NoError(t, err)
 	config, err := pgx.ParseConfig(url)
 	require.NoError(t, err)
 	hub := events.NewHub()
 	var listener *events.Listener
 	c.Election, err = stream.NewElection(stream.ElectionConfig{
-		Store: open(t, url), Hub: hub, Printer: printer,
+		Store: database, Hub: hub, Printer: printer,
 		Connected: func() bool { return listener.Connected() },
 		Do: func(ctx context.Context, fn func(context.Context, *pgx.Conn) error) error {
 			return listener.Do(ctx, fn)

@@ -17,6 +17,7 @@ import (
 func (r *Reader) pass(ctx context.Context) error {
 	now := time.Now()
 	lines := r.config.Printer.count()
+	r.printed.tick(now)
 	if err := r.mend(ctx, now); err != nil {
 		return err
 	}
@@ -60,11 +61,9 @@ func (r *Reader) mend(ctx context.Context, now time.Time) error {
 	case r.batch.Gap == events.GapOverflow:
 		r.owed, r.owes = r.batch.Gap, true
 	case r.batch.Gap != "":
-		r.release(now)
 		r.config.Printer.gap(now, r.batch.Gap)
 		r.batch.Gap, r.batch.Skipped, r.owed, r.owes = "", false, "", false
-		r.fresh = nil
-		return outputOf(r.catchUp(ctx))
+		return r.mended(ctx, now)
 	case r.batch.Skipped:
 		r.owes = true
 	}
@@ -73,14 +72,22 @@ func (r *Reader) mend(ctx context.Context, now time.Time) error {
 		return nil
 	}
 	if r.owed != "" {
-		r.release(now)
 		r.config.Printer.gap(now, r.owed)
 	}
 	r.owed, r.owes = "", false
-	r.fresh = nil
-	err := outputOf(r.catchUp(ctx))
+	err := r.mended(ctx, now)
 	r.mendAt = now.Add(max(mendPause, 10*time.Since(now)))
 	return err
+}
+
+// mended tells what the rows know. Successors that waited for the ends before them follow these.
+func (r *Reader) mended(ctx context.Context, now time.Time) error {
+	r.fresh = nil
+	err := r.catchUp(ctx)
+	if !r.owes {
+		r.release(now)
+	}
+	return outputOf(err)
 }
 
 func outputOf(err error) error {
@@ -108,9 +115,10 @@ func (r *Reader) heard(at store.StreamPoint) {
 	}
 }
 
-// sure ends a pass: all that had been heard when it began is printed.
+// sure ends a pass: all that had been heard when it began is printed. Behind a gap that is still to come it is not known what
+// was heard.
 func (r *Reader) sure(began time.Time) {
-	if r.fresh == nil || began.Sub(r.taken) < trusted || r.owes {
+	if r.fresh == nil || began.Sub(r.taken) < trusted || r.owes || r.batches.Lost() {
 		return
 	}
 	r.at.Store(r.fresh)
@@ -352,7 +360,9 @@ func (r *Reader) follow(run, id int64) {
 		return
 	}
 	delete(r.deferred, run)
-	r.arrived(&late.row)
+	if r.printed.at(late.row.ID) == 0 { // otherwise it was told from the rows meanwhile
+		r.arrived(&late.row)
+	}
 }
 
 // release prints the successors that were deferred before a moment: the ends before them are not told.

@@ -1,5 +1,7 @@
 package stream
 
+import "time"
+
 const (
 	// printedLimit is how many runs at least are remembered.
 	printedLimit = 1 << 16
@@ -35,16 +37,37 @@ type printed struct {
 	unended    map[int64]uint8
 	// since are the runs that were printed since a moment, later those since a later one; nil: that is not noted.
 	since, later map[int64]uint8
+	// recent and before are the runs of the lines of the last second, and maybe of the one before it; turned is when they changed.
+	recent, before []int64
+	turned         time.Time
 }
 
 // handLimit is how many runs one writer leaves to the next.
 const handLimit = 1 << 17
 
 // begin notes what is printed from now on; mark notes it again from a later moment on, which moveOn then takes for the
-// beginning.
-func (p *printed) begin()  { p.since, p.later = map[int64]uint8{}, nil }
-func (p *printed) mark()   { p.later = map[int64]uint8{} }
+// beginning. Who reads the rows that changed since such a moment finds times of half a second before it too, so that what was
+// printed lately is noted with it.
+func (p *printed) begin()  { p.since, p.later = p.lately(), nil }
+func (p *printed) mark()   { p.later = p.lately() }
 func (p *printed) moveOn() { p.since, p.later = p.later, nil }
+
+// tick is called between lines, so that lately knows what a second is.
+func (p *printed) tick(now time.Time) {
+	if now.Sub(p.turned) >= time.Second {
+		p.recent, p.before, p.turned = p.before[:0], p.recent, now
+	}
+}
+
+func (p *printed) lately() map[int64]uint8 {
+	noted := make(map[int64]uint8, len(p.recent)+len(p.before))
+	for _, ids := range [...][]int64{p.before, p.recent} {
+		for _, id := range ids {
+			noted[id] = p.at(id)
+		}
+	}
+	return noted
+}
 
 // note keeps one that grows beyond the limit at that: it is of no use then.
 func note(to map[int64]uint8, id int64, r uint8) {
@@ -71,6 +94,9 @@ func (p *printed) set(id int64, r uint8) {
 		p.turn()
 	}
 	p.young[id] = r
+	if len(p.recent) <= handLimit {
+		p.recent = append(p.recent, id)
+	}
 	note(p.since, id, r)
 	note(p.later, id, r)
 	if r == ended && len(p.unended) > 0 {

@@ -46,7 +46,7 @@ const (
 // Config says what a Reader reads and how.
 type Config struct {
 	// Store is the database. Required.
-	Store *store.Store
+	Store Store
 	// Hub tells the transitions. Required.
 	Hub *events.Hub
 	// Connected says whether notifications are heard. Required.
@@ -73,6 +73,9 @@ type Config struct {
 	left bool
 	// Buffer is how many transitions are held while the output or the database is slow. Default 100,000.
 	Buffer int
+	// Random gives numbers from 0 on, below 1, which keep apart in time what several replicas do that failed together.
+	// Default: by chance.
+	Random func() float64
 }
 
 // Reader prints one stream. It subscribes when it is made; Close it.
@@ -139,6 +142,9 @@ func New(config Config) (*Reader, error) {
 	}
 	if config.memory == nil {
 		config.memory = newPrinted()
+	}
+	if config.Random == nil {
+		config.Random = rand.Float64
 	}
 	return &Reader{
 		config: config, batches: config.Hub.SubscribeBatches(config.Buffer),
@@ -293,7 +299,7 @@ func (r *Reader) idle(ctx context.Context) bool {
 // retry repeats what the database must answer until it does, or ctx ends. Each
 // try is given limit.
 func (r *Reader) retry(ctx context.Context, limit time.Duration, ask func(context.Context) error) error {
-	err := repeat(ctx, limit, ask, func(err error) {
+	err := repeat(ctx, limit, r.config.Random, ask, func(err error) {
 		if code := store.SQLState(err); r.said != "failed"+code {
 			r.said = "failed" + code
 			r.config.Log.Warn().Err(err).Msg("stream can't read runs; trying again")
@@ -305,7 +311,7 @@ func (r *Reader) retry(ctx context.Context, limit time.Duration, ask func(contex
 	return err
 }
 
-func repeat(ctx context.Context, limit time.Duration, ask func(context.Context) error, failed func(error)) error {
+func repeat(ctx context.Context, limit time.Duration, random func() float64, ask func(context.Context) error, failed func(error)) error {
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		limited, cancel := context.WithTimeout(ctx, limit)
 		err := ask(limited)
@@ -317,15 +323,15 @@ func repeat(ctx context.Context, limit time.Duration, ask func(context.Context) 
 			return ctx.Err()
 		}
 		failed(err)
-		if err := pause(ctx, sooner(wait, 0.5)); err != nil {
+		if err := pause(ctx, sooner(wait, 0.5, random)); err != nil {
 			return err
 		}
 	}
 }
 
 // sooner is at least that part of a wait: what began or failed together, at several replicas, doesn't go on together.
-func sooner(d time.Duration, least float64) time.Duration {
-	return time.Duration(float64(d) * (least + (1-least)*rand.Float64())) //nolint:gosec // not a secret
+func sooner(d time.Duration, least float64, random func() float64) time.Duration {
+	return time.Duration(float64(d) * (least + (1-least)*random()))
 }
 
 func pause(ctx context.Context, d time.Duration) error {

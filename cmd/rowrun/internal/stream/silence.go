@@ -24,7 +24,7 @@ const (
 // says it for them. The lock that silences them belongs to the listener's
 // session: where that ends, so does the silence.
 type silence struct {
-	store *store.Store
+	store Store
 	hub   *events.Hub
 	do    func(ctx context.Context, fn func(ctx context.Context, conn *pgx.Conn) error) error
 	log   zerolog.Logger

@@ -38,15 +38,15 @@ func (e *Election) fromLog(ctx context.Context, t *leadership, before string) er
 // fromRows writes what notifications and rows tell; without a gap it goes on where it was, or where the last writer left
 // it. climbed: the log can be read again, from a slot that holds all that is committed from now on.
 func (e *Election) fromRows(ctx context.Context, t *leadership, gap string, left *store.StreamHandover) (climbed bool, err error) {
-	if err := e.prepare(t, gap, left); err != nil {
-		return false, err
-	}
-	e.config.Own.keep(true)
-	defer e.config.Own.keep(false)
 	run, stop := context.WithCancel(t.ctx)
 	defer stop()
 	unhook := context.AfterFunc(ctx, stop)
 	defer unhook()
+	if err := e.prepare(run, gap, left); err != nil || e.reader == nil {
+		return false, err
+	}
+	e.config.Own.keep(true)
+	defer e.config.Own.keep(false)
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer stop()
@@ -98,8 +98,9 @@ func (e *Election) climb(ctx context.Context) bool {
 func (e *Election) leave(ctx context.Context) error {
 	drain, cancel := context.WithTimeout(ctx, drainTime)
 	defer cancel()
-	// What there was no time for is told by the next writer, from where this one has come to.
-	if err := e.reader.drain(drain); err != nil && drain.Err() == nil {
+	// What there was no time for is told by the next writer, from where this one has come to. What the output didn't take
+	// was not told: nothing is left then.
+	if err := e.reader.drain(drain); err != nil {
 		return err
 	}
 	left := e.reader.left()
@@ -115,23 +116,29 @@ func (e *Election) leave(ctx context.Context) error {
 	return nil
 }
 
-// prepare has a reader. Behind a gap, or another writer, it is a new one, which begins with what the rows know of it.
-func (e *Election) prepare(t *leadership, gap string, left *store.StreamHandover) error {
+// prepare has a reader. Behind a gap, or another writer, it is a new one, which begins with what the rows know of it. Where
+// ctx ends before that is known there is none.
+func (e *Election) prepare(ctx context.Context, gap string, left *store.StreamHandover) error {
 	if gap == "" && left == nil && e.reader != nil {
 		return nil
 	}
 	e.forget()
 	config := Config{
 		Store: e.config.Store, Hub: e.config.Hub, Connected: e.config.Connected,
-		Printer: e.config.Printer, Log: e.config.Log, Own: e.config.Own, Gap: gap,
+		Printer: e.config.Printer, Log: e.config.Log, Own: e.config.Own, Gap: gap, Random: e.config.Random,
 	}
 	switch {
 	case left != nil:
 		config.From, config.memory, config.left = &left.Point, remembering(left), true
 	case gap != "":
-		limited, cancel := context.WithTimeout(t.ctx, queryTimeout)
-		defer cancel()
-		if last, err := e.config.Store.LastStreamPosition(limited); err == nil && last != nil {
+		var last *store.StreamPosition
+		if repeat(ctx, queryTimeout, e.config.Random, func(ctx context.Context) (err error) {
+			last, err = e.config.Store.LastStreamPosition(ctx)
+			return err
+		}, e.complain) != nil {
+			return nil //nolint:nilerr // only the end of ctx is one
+		}
+		if last != nil {
 			config.From = &last.Point
 		}
 		if gap == gapLogGone {

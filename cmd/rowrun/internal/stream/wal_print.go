@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"math/rand/v2"
 	"time"
 
 	"github.com/rowrun/rowrun/events"
@@ -182,5 +183,5 @@ func (w *WAL) learn(ctx context.Context, missing map[int64]bool) error {
 }
 
 func (w *WAL) retry(ctx context.Context, ask func(context.Context) error) error {
-	return repeat(ctx, queryTimeout, ask, w.complain)
+	return repeat(ctx, queryTimeout, rand.Float64, ask, w.complain)
 }
