@@ -2,6 +2,7 @@ package integration_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -269,4 +270,46 @@ func TestShardsBesideAnotherDatabaseAreRefused(t *testing.T) {
 		require.Equal(t, 2, code, output)
 		require.Contains(t, output, c.says)
 	}
+}
+
+// A database that doesn't answer keeps what its last trips may claim; the rest goes on.
+func TestShardWhoseDatabaseHangsLeavesSlotsToTheOthers(t *testing.T) {
+	t.Parallel()
+	const runs = 100
+	cluster := storetest.OwnCluster(t)
+	left, right, app := openDatabase(t, storetest.On(t, cluster)), newDatabase(t), newCounter(t)
+	s := serveShards(t, "--shard", "left="+left.url, "--shard", "right="+right.url, "--concurrency", "4", "--app-url", app.url)
+	s.log.await(t, 2, logStarted)
+	insert := func(d *database, n int) {
+		task := d.task(t, "HTTP", `{"path": "/busy"}`, nil)
+		d.exec(t, "INSERT INTO rowrun.task_run (task_id) SELECT $1 FROM generate_series(1, $2)", task, n)
+	}
+	insert(left, 10*runs)
+	eventually(t, patience, "left is at work", func() bool {
+		return ask[int64](t, left, "SELECT count(*) FROM rowrun.task_run WHERE status = 'DONE'") > 20
+	})
+	cluster.Suspend()
+	resume := sync.OnceFunc(cluster.Resume)
+	defer resume()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	_, err := left.pool.Exec(ctx, "SELECT")
+	require.ErrorIs(t, err, context.DeadlineExceeded, "the fault: it doesn't answer")
+
+	begun := time.Now()
+	insert(right, runs)
+	eventually(t, patience, "right goes on", func() bool { return !unfinished(t, right) })
+	took := time.Since(begun)
+	t.Logf("%d runs of right took %s while left's database hung", runs, took)
+	require.Less(t, took, 12*time.Second, "no trip of left has been given up by then")
+	code, body := s.get(t, "/readyz")
+	require.Equal(t, http.StatusServiceUnavailable, code)
+	require.Contains(t, body, `"left/database":{"ok":false`)
+	require.Contains(t, body, `"right/database":{"ok":true}`)
+
+	resume()
+	left.pool.Reset()
+	eventually(t, patience, "left goes on", func() bool { return !unfinished(t, left) })
+	most, _ := app.seen()
+	require.Equal(t, 4, most)
 }

@@ -173,7 +173,7 @@ func (s *Scheduler) reserve(most int, wants bool) (slots int, below []store.Belo
 
 // reserveOfPool takes free slots that other schedulers may take, too. While trips fail it takes one: nobody knows when that comes back.
 func (s *Scheduler) reserveOfPool(most int, wants bool) (slots int, below []store.Below) {
-	if failing, _ := s.unable.read(); failing > 0 {
+	if s.failing() {
 		most = 1
 	}
 	n := s.seat.take(most, wants)
@@ -186,6 +186,12 @@ func (s *Scheduler) reserveOfPool(most int, wants bool) (slots int, below []stor
 		s.seat.wait()
 	}
 	return n, below
+}
+
+// failing says that the last pass failed.
+func (s *Scheduler) failing() bool {
+	since, _ := s.unable.read()
+	return since > 0
 }
 
 // release gives slots back, after what was claimed has taken its own.
