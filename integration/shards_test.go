@@ -223,7 +223,8 @@ func TestShardWhoseDatabaseIsAwayHoldsUpNoOther(t *testing.T) {
 		left.pool.Reset()
 	}
 	halt()
-	s := serveShards(t, "--shard", "left="+left.url, "--shard", "right="+right.url, "--concurrency", "2", "--app-url", app.url)
+	s := serveShards(t, "--shard", "left="+left.url, "--shard", "right="+right.url, "--concurrency", "2", "--app-url", app.url,
+		"--heartbeat-interval", "1s", "--stale-after", "6s")
 	require.Contains(t, s.log.await(t, 1, logWaiting).text, `"shard":"left"`)
 	require.Contains(t, s.log.await(t, 1, logStarted).text, `"shard":"right"`)
 	right.await(t, right.job(t, "HTTP", `{"path": "/ok"}`, nil), "DONE")
@@ -246,6 +247,8 @@ func TestShardWhoseDatabaseIsAwayHoldsUpNoOther(t *testing.T) {
 	}
 	_, body = s.get(t, "/")
 	require.Contains(t, body, "not ready<br>database:")
+	require.Contains(t, s.log.await(t, 1, logFenced).text, `"shard":"left"`)
+	right.await(t, right.job(t, "HTTP", `{"path": "/ok"}`, nil), "DONE")
 	restart()
 	left.await(t, left.job(t, "HTTP", `{"path": "/ok"}`, nil), "DONE")
 	eventually(t, patience, "both are ready again", func() bool {
@@ -253,6 +256,22 @@ func TestShardWhoseDatabaseIsAwayHoldsUpNoOther(t *testing.T) {
 		return code == http.StatusOK
 	})
 	require.Len(t, s.log.find("HTTP server started"), 1, "it is one process all the time")
+}
+
+// Admins of several databases have no slots to share.
+func TestAdminServesShards(t *testing.T) {
+	t.Parallel()
+	left, right := newDatabase(t), newDatabase(t)
+	s := serveShards(t, "--shard", "left="+left.url, "--shard", "right="+right.url, "--role", "admin")
+	eventually(t, patience, "both are ready", func() bool {
+		code, _ := s.get(t, "/readyz")
+		return code == http.StatusOK
+	})
+	for _, d := range []*database{left, right} {
+		require.Equal(t, []string{"admin"}, list[string](t, d, "SELECT role FROM rowrun.replica_status"))
+	}
+	s.signal(t, syscall.SIGTERM)
+	require.Zero(t, s.wait(t))
 }
 
 // What doesn't go together is refused in words.
