@@ -332,3 +332,20 @@ func TestShardWhoseDatabaseHangsLeavesSlotsToTheOthers(t *testing.T) {
 	most, _ := app.seen()
 	require.Equal(t, 4, most)
 }
+
+// What ends a single replica ends the process: whatever starts it again serves all shards.
+func TestDrainOfOneShardsReplicaDrainsTheProcess(t *testing.T) {
+	t.Parallel()
+	left, right := newDatabase(t), newDatabase(t)
+	s := serveShards(t, "--shard", "left="+left.url, "--shard", "right="+right.url, "--concurrency", "2")
+	s.meant = true
+	s.log.await(t, 2, logStarted)
+	run := right.job(t, "NOOP", `{"sleep": "2s"}`, nil)
+	right.await(t, run, "RUNNING")
+	left.exec(t, "SELECT rowrun.drain_replica(replica_id) FROM rowrun.replica_heartbeat")
+	require.Zero(t, s.wait(t))
+	require.Equal(t, "DONE", right.look(t, run).Status)
+	for _, d := range []*database{left, right} {
+		require.Zero(t, ask[int64](t, d, "SELECT count(*) FROM rowrun.replica_heartbeat"))
+	}
+}
