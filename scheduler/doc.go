@@ -18,6 +18,7 @@
 // # Invariants
 //
 //   - At most Concurrency executors run, over all incarnations: one that ignores its cancel keeps its slot.
+//     Schedulers that share a Pool run at most as many as it has slots, over all of them.
 //   - An ending is recorded at most once, by compare-and-set on the claim, and tried until it is recorded or refused.
 //   - What wakes a pass carries no state: every pass asks the database what there is to do. With no wake-up at all the
 //     sweep does everything, later.

@@ -60,6 +60,7 @@ func (t *incarnation) execute(c store.Claim, rules *typeRules) {
 	s.claimed[s.slotOf(c.ID)] = c.ID
 	s.mu.Unlock()
 	s.executing.Add(1)
+	s.seat.started()
 	s.shares.started(c.Priority, 1)
 	s.rooms.started(c.Type)
 	s.logRun("run claimed", &c, "")
@@ -85,6 +86,7 @@ func (t *incarnation) execute(c store.Claim, rules *typeRules) {
 		s.mu.Unlock()
 		s.shares.started(c.Priority, -1)
 		s.executing.Add(-1)
+		s.seat.give(1)
 		if s.rooms.ended(c.Type) {
 			t.roomCame()
 		}

@@ -45,13 +45,14 @@ func (r *running) ignoresCancel() {
 	}
 	r.isStuck = true
 	stuck := s.stuck.Add(1)
+	all := s.seat.hung(1, stuck)
 	s.mu.Unlock()
 	if s.cfg.Observer.Stuck != nil {
 		s.cfg.Observer.Stuck(r.claim.Type)
 	}
 	s.cfg.Log.Error().Int64("run_id", r.claim.ID).Str("type", r.claim.Type).Int64("stuck", stuck).
 		Msg("an executor ignores its cancel: its run is recorded, its slot stays taken until it returns")
-	if stuck > int64(s.cfg.StuckLimit) || stuck >= int64(s.slots()) {
+	if stuck > int64(s.cfg.StuckLimit) || all >= int64(s.slots()) {
 		s.giveUp(ErrStuck)
 	}
 }
@@ -63,6 +64,6 @@ func (r *running) noLongerHung() {
 		r.incarnation.s.stalled.Add(-1)
 	}
 	if r.isStuck {
-		r.incarnation.s.stuck.Add(-1)
+		r.incarnation.s.seat.hung(-1, r.incarnation.s.stuck.Add(-1))
 	}
 }

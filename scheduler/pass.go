@@ -89,7 +89,7 @@ func (t *incarnation) nextTrip(promote store.Promotion, endings []ending) (trip 
 	trip = store.Trip{Endings: endingsOf(endings), LockTimeout: quickLock, Promote: promote}
 	some = promote != store.PromoteNothing || len(endings) > 0
 	if some || may {
-		trip.Want, trip.Below = t.reserve()
+		trip.Want, trip.Below = t.reserve(may)
 	}
 	switch {
 	case t.s.cfg.TwoSteps || t.s.shares != nil || promote == store.PromoteSweep || t.s.recovering.Load() != nil: // what is promoted is claimed by a search

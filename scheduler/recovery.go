@@ -170,9 +170,10 @@ func (s *Scheduler) batch() int {
 	return s.cfg.MaxBatch
 }
 
-// mayClaimBesideDispatch says that nothing asks for claims to be made by one goroutine alone.
+// mayClaimBesideDispatch says that nothing asks for claims to be made by one goroutine alone. While trips fail, each may hold a slot
+// that others could use.
 func (s *Scheduler) mayClaimBesideDispatch() bool {
-	return s.recovering.Load() == nil && !s.rooms.some()
+	return s.recovering.Load() == nil && !s.rooms.some() && (s.seat == nil || !s.failing())
 }
 
 // admit takes from a trip, in a recovery, the claims that it may not make yet. It returns when to ask again, 0: there is no need.

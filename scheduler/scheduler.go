@@ -35,6 +35,8 @@ type Config struct {
 	Name, Version string
 	// Concurrency is how many runs execute at once. Default 20.
 	Concurrency int
+	// Pool, where not nil, is what this scheduler shares with others: its slots are Concurrency, its reserves are Reserve.
+	Pool *Pool
 	// Reserve are slots of Concurrency that only runs of at least a priority take, at most one of each priority. Default: none.
 	Reserve []Reserve
 	// MaxBatch (default 1000) is how many runs at most are claimed or ended by one statement. 1: each by itself, for
@@ -115,6 +117,7 @@ type Scheduler struct {
 	running map[int64]*running
 	claimed [1024]int64 // the last runs claimed, each at its id modulo the length
 
+	seat       *seat // nil: its slots are its own
 	rooms      rooms
 	recovering atomic.Pointer[recovering] // nil: no recovery is under way, as far as this replica knows
 
@@ -146,6 +149,8 @@ func (c *Config) Check() error {
 	switch {
 	case c.Admin && len(c.Executors) > 0:
 		return errors.New("an admin runs nothing: executors are not for it")
+	case c.Admin && c.Pool != nil:
+		return errors.New("an admin runs nothing: it shares no slots")
 	case !c.Admin && len(c.Executors) == 0:
 		return errors.New("at least one executor is required")
 	}
@@ -188,6 +193,9 @@ func (c *Config) role() string {
 }
 
 func (c *Config) setDefaults() {
+	if c.Pool != nil {
+		c.Concurrency, c.Reserve = c.Pool.size, c.Pool.reserves
+	}
 	def := func(d *time.Duration, v time.Duration) {
 		if *d == 0 {
 			*d = v
@@ -239,6 +247,9 @@ func New(c Config) (*Scheduler, error) {
 	}
 	s.rooms = rooms{limits: c.TypeLimits, most: c.MaxPerType, common: c.TaskTimeout, busy: map[string]int{}}
 	s.recorder = newRecorder(s)
+	if s.seat = c.Pool.seat(s.freed); s.seat != nil {
+		s.shares = c.Pool.shares
+	}
 	return s, nil
 }
 
@@ -296,6 +307,7 @@ func (s *Scheduler) Status() Status {
 // when nothing of it is left running. An error: the drain had to leave something behind. ErrStuck: it drained by itself, and
 // executors that ignore their cancel are still there.
 func (s *Scheduler) Run(ctx context.Context) error {
+	defer s.seat.sit()()
 	ctx, s.giveUp = context.WithCancelCause(ctx)
 	defer s.giveUp(nil)
 	err := s.incarnations(ctx)

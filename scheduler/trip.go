@@ -100,6 +100,9 @@ func (t *incarnation) trip(ctx context.Context, l *lane, trip store.Trip) (store
 	if len(round.Claims) > 0 {
 		t.claimedAt.Store(int64(time.Since(t.began)))
 	}
+	if t.s.seat != nil && trip.Want > 0 && len(round.Claims) >= trip.Want {
+		signal(t.s.freed) // it had a part of what was free, and there may be more runs
+	}
 	return round, err
 }
 
@@ -118,7 +121,7 @@ func (t *incarnation) endAndClaim(ctx context.Context, ending store.Ending) (sto
 		return store.Round{}, false
 	}
 	trip := store.Trip{Endings: []store.Ending{ending}, LockTimeout: quickLock}
-	if trip.Want, trip.Below = t.s.reserve(1); trip.Want == 0 {
+	if trip.Want, trip.Below = t.s.reserve(1, true); trip.Want == 0 {
 		return store.Round{}, false
 	}
 	rt, cancel := context.WithTimeout(context.WithoutCancel(ctx), passTimeout)
@@ -140,15 +143,15 @@ func (t *incarnation) close() {
 
 // reserve takes the slots that a trip may fill, as many as are free, up to a batch, and its part of what is left below priorities
 // with slots of their own.
-func (t *incarnation) reserve() (slots int, below []store.Below) {
+func (t *incarnation) reserve(wants bool) (slots int, below []store.Below) {
 	if t.rules.Load().paused {
 		return 0, nil
 	}
-	return t.s.reserve(t.s.batch())
+	return t.s.reserve(t.s.batch(), wants)
 }
 
-// reserve takes free slots, at most so many.
-func (s *Scheduler) reserve(most int) (slots int, below []store.Below) {
+// reserve takes free slots, at most so many. wants: runs may be there that wait for them.
+func (s *Scheduler) reserve(most int, wants bool) (slots int, below []store.Below) {
 	if s.recorder.waiting() >= maxUnrecorded {
 		return 0, nil
 	}
@@ -159,16 +162,43 @@ func (s *Scheduler) reserve(most int) (slots int, below []store.Below) {
 		if n <= 0 {
 			return 0, nil
 		}
+		if s.seat != nil {
+			return s.reserveOfPool(n, wants)
+		}
 		if s.reserved.CompareAndSwap(taken, taken+int64(n)) {
 			return n, s.shares.take(n, all)
 		}
 	}
 }
 
+// reserveOfPool takes free slots that other schedulers may take, too. While trips fail it takes one: nobody knows when that comes back.
+func (s *Scheduler) reserveOfPool(most int, wants bool) (slots int, below []store.Below) {
+	if s.failing() {
+		most = 1
+	}
+	n := s.seat.take(most, wants)
+	if n == 0 {
+		return 0, nil
+	}
+	s.reserved.Add(int64(n))
+	below = s.shares.take(n, s.seat.pool.size)
+	if len(below) > 0 && below[0].Most < n {
+		s.seat.wait()
+	}
+	return n, below
+}
+
+// failing says that the last pass failed.
+func (s *Scheduler) failing() bool {
+	since, _ := s.unable.read()
+	return since > 0
+}
+
 // release gives slots back, after what was claimed has taken its own.
 func (s *Scheduler) release(slots int, below []store.Below) {
 	s.shares.give(below)
 	s.reserved.Add(-int64(slots))
+	s.seat.give(slots)
 }
 
 // freeSlots is how many runs may be claimed now, whatever their priority.
@@ -177,5 +207,9 @@ func (s *Scheduler) freeSlots() int {
 		return 0
 	}
 	all := s.slots()
-	return s.shares.open(max(0, all-int(s.executing.Load()+s.reserved.Load())), all)
+	free := max(0, all-int(s.executing.Load()+s.reserved.Load()))
+	if s.seat != nil {
+		free, all = min(free, s.seat.free()), s.seat.pool.size
+	}
+	return s.shares.open(free, all)
 }

@@ -93,7 +93,7 @@ func (c *LogConfig) writer(w io.Writer) io.Writer {
 	return w
 }
 
-// Printer writes the stream to w in the chosen form.
-func (c *LogConfig) Printer(w io.Writer, terminal bool) (*stream.Printer, error) {
-	return stream.NewPrinter(stream.PrinterConfig{Out: w, Text: c.Format == "console", Color: terminal})
+// Printer writes the stream of a shard to w in the chosen form; "": there are no shards.
+func (c *LogConfig) Printer(w io.Writer, terminal bool, shard string) (*stream.Printer, error) {
+	return stream.NewPrinter(stream.PrinterConfig{Out: w, Text: c.Format == "console", Color: terminal, Shard: shard})
 }

@@ -29,5 +29,6 @@ func newServe(env cli.Environment) *cobra.Command {
 		},
 	}
 	config.Register(cmd.Flags())
+	config.RegisterShards(cmd.Flags())
 	return cmd
 }

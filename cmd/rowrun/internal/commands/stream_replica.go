@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"syscall"
 	"time"
@@ -35,10 +36,10 @@ var errRefused = errors.New("the replica refuses")
 func eventsURL(replica string, filter *lineFilter) (*url.URL, error) {
 	address, err := url.Parse(replica)
 	if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" || address.User != nil ||
-		address.RawQuery != "" || strings.Trim(address.Path, "/") != "" {
-		return nil, cli.Usagef("--replica: not an address of a replica; accepted: http://host:port, as its --http-addr says")
+		address.RawQuery != "" || !regexp.MustCompile(`^/*$|/shards/[a-z0-9][a-z0-9_-]*/*$`).MatchString(address.Path) {
+		return nil, cli.Usagef("--replica: not an address of a replica; accepted: http://host:port, as its --http-addr says, or http://host:port/shards/NAME")
 	}
-	address.Path = "/events"
+	address.Path = strings.TrimRight(address.Path, "/") + "/events"
 	address.RawQuery = filter.query().Encode()
 	return address, nil
 }

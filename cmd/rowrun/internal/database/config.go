@@ -47,15 +47,22 @@ func (c *Config) Resolve(lookup func(string) (string, bool)) error {
 		return cli.Usagef("no database given: set --database-url, ROWRUN_DATABASE_URL, DATABASE_URL or PGHOST; " +
 			"`rowrun dev` needs none, it brings its own PostgreSQL for trying out")
 	}
+	return c.ResolveAs(c.Source, directFlag, lookup)
+}
+
+// ResolveAs replaces env:NAME and file:PATH in what was given, and checks it; the sources are where it was given. Without a direct way
+// the other one is direct.
+func (c *Config) ResolveAs(source, directSource string, lookup func(string) (string, bool)) error {
+	c.Source, c.DirectSource = source, directSource
 	var err error
-	if c.URL, err = ResolveURL(c.Source, c.URL, lookup); err != nil {
+	if c.URL, err = ResolveURL(source, c.URL, lookup); err != nil {
 		return err
 	}
 	if c.DirectURL == "" {
 		c.DirectURL = c.URL
 		return nil
 	}
-	c.DirectURL, err = ResolveURL(directFlag, c.DirectURL, lookup)
+	c.DirectURL, err = ResolveURL(directSource, c.DirectURL, lookup)
 	return err
 }
 

@@ -20,6 +20,8 @@ type Config struct {
 	Lines int
 	// Bytes is how much text is kept at most. Default 16 MiB.
 	Bytes int
+	// Shard, where not "", stands in the gap lines that are made here.
+	Shard string
 }
 
 // Line is one line of the stream and where it stands.
@@ -33,6 +35,7 @@ type Line struct {
 type History struct {
 	mu    sync.Mutex
 	ring  []entry
+	shard string
 	own   string // prefix of the positions that are made here
 	first uint64 // number of the oldest line that is kept
 	next  uint64 // number of the line to come
@@ -68,7 +71,7 @@ func New(config Config) (*History, error) {
 	if config.Bytes == 0 {
 		config.Bytes = 16 << 20
 	}
-	return &History{ring: make([]entry, config.Lines), limit: config.Bytes, own: newPrefix()}, nil
+	return &History{ring: make([]entry, config.Lines), limit: config.Bytes, shard: config.Shard, own: newPrefix()}, nil
 }
 
 // gapMark stands in a gap line and can't stand in another one, where quotes in values are escaped.
@@ -106,7 +109,17 @@ func (h *History) Append(position string, line []byte) {
 }
 
 // Gap adds a line that says that transitions may be missing here.
-func (h *History) Gap(reason string) { h.Append("", GapLine(reason)) }
+func (h *History) Gap(reason string) { h.Append("", h.GapLine(reason)) }
+
+// GapLine is GapLine with the history's shard.
+func (h *History) GapLine(reason string) []byte {
+	line := GapLine(reason)
+	if h.shard == "" {
+		return line
+	}
+	const level = `{"level":"warn",`
+	return fmt.Appendf(nil, `%s"shard":%q,%s`, level, h.shard, line[len(level):])
+}
 
 // GapLine is a line that says that transitions may be missing in its place.
 func GapLine(reason string) []byte {

@@ -24,6 +24,8 @@ type Config struct {
 	// Deployment is the identity of the deployment, a uuid: its first eight hexadecimal digits stand on every series, as
 	// they do in the name of its replication slot. Required.
 	Deployment string
+	// Shard stands on every series, where not "". What is about the process is then left to Process.
+	Shard string
 	// Types are those that this replica runs: the label's values. An admin has none.
 	Types []string
 	// Concurrency is how many runs execute here at once.
@@ -104,11 +106,17 @@ func New(config Config) (*Metrics, error) {
 	m := &Metrics{config: config, registry: prometheus.NewRegistry(), wake: make(chan struct{}, 1)}
 	m.make()
 	// One Prometheus may watch several deployments: what it sums up or takes the largest of belongs to one of them.
-	labeled := prometheus.WrapRegistererWith(prometheus.Labels{"deployment": shortID(config.Deployment)}, m.registry)
+	labels := prometheus.Labels{"deployment": shortID(config.Deployment)}
+	if config.Shard != "" {
+		labels["shard"] = config.Shard
+	}
+	labeled := prometheus.WrapRegistererWith(labels, m.registry)
 	own := []prometheus.Collector{
 		m.runs, m.promoted, m.claimSize, m.endSize, m.toStart, m.duration, m.sweeps, m.found, m.lost, m.failures, m.stalled, m.stuck, m.webhooks,
 		newReplica(config), newDatabase(config), newPool(config.Store),
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	}
+	if config.Shard == "" {
+		own = append(own, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	}
 	for _, c := range own {
 		if err := labeled.Register(c); err != nil {

@@ -33,6 +33,6 @@ func Outside(config Config) (http.Handler, error) {
 }
 
 // handler answers scrapes.
-func handler(registry *prometheus.Registry) http.Handler {
+func handler(registry prometheus.Gatherer) http.Handler {
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: 5 * time.Second})
 }

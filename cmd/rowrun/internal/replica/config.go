@@ -21,7 +21,9 @@ import (
 // as far as no part that it is handed to does so itself.
 type Config struct {
 	Database database.Config
-	Log      cli.LogConfig
+	// Shards are several databases instead of Database, in the order of their names; none: Database is the only one.
+	Shards []Shard
+	Log    cli.LogConfig
 
 	Version     string // of the program; shown for this replica
 	Role        string // store.RoleWorker or store.RoleAdmin
@@ -75,6 +77,7 @@ type Config struct {
 	ConfigPath   string
 	webhookAllow []string
 	reserve      []string
+	shards       []string
 	lookup       func(string) (string, bool) // of Validate: what webhooks refer to is read at each try
 }
 
@@ -156,11 +159,11 @@ func (c *Config) AllowWebhooks(networks ...string) {
 
 // Validate completes what was left open and refuses what can't work.
 func (c *Config) Validate(lookup func(string) (string, bool)) error {
-	if err := c.Database.Resolve(lookup); err != nil {
-		return err
-	}
 	var err error
 	if c.File, err = ReadFile(c.ConfigPath); err != nil {
+		return err
+	}
+	if err := c.resolveDatabases(lookup); err != nil {
 		return err
 	}
 	if err := c.File.Resolve(lookup); err != nil {
@@ -181,7 +184,7 @@ func (c *Config) Validate(lookup func(string) (string, bool)) error {
 	if c.AppSecret != "" && c.AppURL == "" {
 		return cli.Usagef("--app-secret signs calls to the app: it needs --app-url")
 	}
-	for _, check := range []func() error{c.validateNumbers, c.validateIntervals, c.validateNames, c.ValidateTypes, c.validateHTTP} {
+	for _, check := range []func() error{c.validateNumbers, c.validateShards, c.validateIntervals, c.validateNames, c.ValidateTypes, c.validateHTTP} {
 		if err := check(); err != nil {
 			return err
 		}

@@ -22,6 +22,8 @@ import (
 type File struct {
 	// Databases are the targets that SQL and DATABASE_MIGRATE tasks name in database_id.
 	Databases map[string]FileDatabase `yaml:"databases"`
+	// Shards are what --shard names, with the direct way to each.
+	Shards map[string]fileShard `yaml:"shards"`
 	// DatabasesFrom are places where more of them come from.
 	DatabasesFrom []FleetSource `yaml:"databases_from"`
 	// Commands are what COMMAND tasks may run, by name.
@@ -83,36 +85,46 @@ func ReadFile(path string) (File, error) {
 	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		return config, cli.Usagef("--config %s: one YAML document is accepted, a second one follows", path)
 	}
-	for name, target := range config.Databases {
+	return config, config.check(path)
+}
+
+// check refuses what says too little, or what it may not.
+func (c *File) check(path string) error {
+	for name, target := range c.Databases {
 		if name == "" || target.URL == "" {
-			return config, cli.Usagef("--config %s: databases.%s.url is missing; accepted: %s; or mysql://…, mariadb://…, sqlite:/path", path, name, database.URLForm)
+			return cli.Usagef("--config %s: databases.%s.url is missing; accepted: %s; or mysql://…, mariadb://…, sqlite:/path", path, name, database.URLForm)
 		}
 	}
-	for i := range config.DatabasesFrom {
-		if err := config.DatabasesFrom[i].check(); err != nil {
-			return config, cli.Usagef("--config %s: databases_from[%d]: %w", path, i, err)
+	for name, shard := range c.Shards {
+		if shard.URL == "" {
+			return cli.Usagef("--config %s: shards.%s.url is missing; accepted: %s", path, name, database.URLForm)
 		}
 	}
-	for name, command := range config.Commands {
+	for i := range c.DatabasesFrom {
+		if err := c.DatabasesFrom[i].check(); err != nil {
+			return cli.Usagef("--config %s: databases_from[%d]: %w", path, i, err)
+		}
+	}
+	for name, command := range c.Commands {
 		if name == "" || command.Path == "" {
-			return config, cli.Usagef("--config %s: commands.%s.path is missing; accepted: an absolute path", path, name)
+			return cli.Usagef("--config %s: commands.%s.path is missing; accepted: an absolute path", path, name)
 		}
 	}
-	for name, limit := range config.Types {
+	for name, limit := range c.Types {
 		if err := scheduler.CheckWord(name); err != nil {
-			return config, cli.Usagef("--config %s: types: %w", path, err)
+			return cli.Usagef("--config %s: types: %w", path, err)
 		}
 		if limit.Concurrency == 0 && limit.Timeout == nil {
-			return config, cli.Usagef("--config %s: types.%s says nothing; accepted: concurrency, timeout", path, name)
+			return cli.Usagef("--config %s: types.%s says nothing; accepted: concurrency, timeout", path, name)
 		}
 	}
-	for _, reference := range config.WebhookSecrets {
+	for _, reference := range c.WebhookSecrets {
 		if !webhook.IsReference(reference) {
-			return config, cli.Usagef("--config %s: webhook_secrets: an entry is neither env:NAME nor file:PATH; "+
+			return cli.Usagef("--config %s: webhook_secrets: an entry is neither env:NAME nor file:PATH; "+
 				"accepted: what webhooks name as secret_ref or url, never the secret itself", path)
 		}
 	}
-	return config, nil
+	return nil
 }
 
 // Resolve replaces env:NAME and file:PATH in the URLs and checks them.
@@ -140,7 +152,7 @@ func (c *File) Resolve(lookup func(string) (string, bool)) error {
 // UnmarshalYAML refuses keys that are not accepted.
 func (c *File) UnmarshalYAML(node *yaml.Node) error {
 	type plain File
-	if err := onlyKeys(node, "databases", "databases_from", "commands", "types", "webhook_secrets"); err != nil {
+	if err := onlyKeys(node, "databases", "databases_from", "commands", "types", "webhook_secrets", "shards"); err != nil {
 		return err
 	}
 	return node.Decode((*plain)(c))
@@ -153,6 +165,14 @@ func (d *FileDatabase) UnmarshalYAML(node *yaml.Node) error {
 		return err
 	}
 	return node.Decode((*plain)(d))
+}
+
+func (s *fileShard) UnmarshalYAML(node *yaml.Node) error {
+	type plain fileShard
+	if err := onlyKeys(node, "url", "direct_url"); err != nil {
+		return err
+	}
+	return node.Decode((*plain)(s))
 }
 
 func (c *fileCommand) UnmarshalYAML(node *yaml.Node) error {

@@ -66,7 +66,7 @@ func TestWrongFileIsWrongUse(t *testing.T) {
 		{"a type about which nothing is said", "types: {REPORT: }", "types.REPORT says nothing; accepted: concurrency, timeout"},
 		{"a type without a name", "types: {'': {concurrency: 1}}", "types: a name is empty"},
 		{"null target", "databases: {a: }", "databases.a.url is missing"},
-		{"a list", "[1, 2]", "a mapping is expected here, with the keys databases, databases_from, commands, types, webhook_secrets"},
+		{"a list", "[1, 2]", "a mapping is expected here, with the keys databases, databases_from, commands, types, webhook_secrets, shards"},
 		{"twice", "commands: {}\ncommands: {}", "already defined"},
 		{"two documents", "commands: {}\n---\ncommands: {}", "a second one follows"},
 		{"no YAML", "\t{", "found character that cannot start any token"},

@@ -40,6 +40,7 @@ type follower struct {
 	writing   func() bool
 	history   *history.History
 	log       zerolog.Logger
+	shard     string // stands in each line; "": there are no shards
 
 	changed chan struct{} // readers or ready have changed
 
@@ -174,7 +175,7 @@ func (f *follower) follow(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	begun := false // used by the reader's goroutine only
-	printer, err := stream.NewPrinter(stream.PrinterConfig{Out: io.Discard})
+	printer, err := stream.NewPrinter(stream.PrinterConfig{Out: io.Discard, Shard: f.shard})
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 
 // makeManager makes what tells the service manager how this replica is, where one listens.
 func (r *replica) makeManager() (err error) {
-	if r.config.lookup == nil {
+	if r.config.lookup == nil || r.process.shard != "" { // the process tells of all of them
 		return nil
 	}
 	r.manager, err = systemd.New(systemd.Config{

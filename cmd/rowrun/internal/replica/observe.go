@@ -26,6 +26,7 @@ func (r *replica) makeMetrics() (err error) {
 	r.metrics, err = metrics.New(metrics.Config{
 		Store:       r.store,
 		Deployment:  r.deployment,
+		Shard:       r.process.shard,
 		Types:       types,
 		Concurrency: r.config.slots(),
 		Version:     r.config.Version,

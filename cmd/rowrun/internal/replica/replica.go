@@ -15,7 +15,6 @@ import (
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/server"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/stream"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/systemd"
-	"github.com/rowrun/rowrun/cmd/rowrun/internal/tracing"
 	"github.com/rowrun/rowrun/events"
 	"github.com/rowrun/rowrun/notifier"
 	"github.com/rowrun/rowrun/notifier/webhook"
@@ -41,13 +40,12 @@ type replica struct {
 	store      *store.Store
 	deployment string
 	executors  *executors
-	traces     *tracing.Tracer // nil: none are sent
+	process    *process
 	log        zerolog.Logger
 	database   *pgx.ConnConfig // the way to the server itself
 
 	hub       *events.Hub
 	history   *history.History
-	output    *stream.Output // of the stream
 	listener  *events.Listener
 	follower  *follower
 	due       chan bool        // for the notifier: a look of the scheduler found deliveries, or none
@@ -64,7 +62,8 @@ type replica struct {
 	checks    []server.Check   // of readiness
 	addr      string           // where HTTP is served, "": nowhere
 	manager   *systemd.Manager // nil: no service manager listens
-	server    *server.Server   // nil: there is none
+	drainHTTP func()           // nil: nothing is served
+	surface   *server.Surface  // of a shard; nil: it is none, or nothing is served
 	support   []part           // outlive the scheduler's drain and the stream
 
 	unsubscribes []func()
@@ -118,12 +117,12 @@ func (r *replica) Run(ctx context.Context) error {
 	work, stopWork := context.WithCancel(ctx)
 	defer stopWork()
 	// An output that nobody reads holds up no stop.
-	unbound := context.AfterFunc(work, func() { r.output.Bound(time.Now().Add(r.config.DrainTimeout + flushTime)) })
+	unbound := context.AfterFunc(work, func() { r.process.output.Bound(time.Now().Add(r.config.DrainTimeout + flushTime)) })
 	defer unbound()
 	untold := context.AfterFunc(work, r.manager.Stopping)
 	defer untold()
-	if r.server != nil {
-		defer context.AfterFunc(work, r.server.Drain)()
+	if r.drainHTTP != nil {
+		defer context.AfterFunc(work, r.drainHTTP)()
 	}
 	around, stopSupport := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopSupport()

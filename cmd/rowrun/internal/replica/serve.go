@@ -10,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/stream"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/systemd"
 	"github.com/rowrun/rowrun/migrations"
 	"github.com/rowrun/rowrun/store"
@@ -28,30 +29,14 @@ func Serve(ctx context.Context, c *Config, out io.Writer, log zerolog.Logger) er
 		return err
 	}
 	defer executors.close()
+	if len(c.Shards) > 0 {
+		return serveShards(ctx, c, out, log)
+	}
 	return serveWith(ctx, c, executors, out, log)
 }
 
 // serveWith is serve with these executors; those of SQL are added to them.
 func serveWith(ctx context.Context, c *Config, executors *executors, out io.Writer, log zerolog.Logger) error {
-	if c.lookup != nil {
-		systemd.Say(c.lookup, "waiting for the database")
-	}
-	if err := c.Database.FindPooler(ctx, log); err != nil {
-		return cli.Stopped(ctx, err)
-	}
-	if c.Migrate {
-		if _, err := migrations.Up(ctx, migrations.Config{URL: c.Database.DirectURL, Log: log}); err != nil {
-			return cli.Stopped(ctx, err)
-		}
-	}
-	opened, deployment, err := c.Database.Open(ctx, store.Config{MaxConns: c.DatabaseConns, Lease: c.StaleAfter}, log)
-	if err != nil {
-		return cli.Stopped(ctx, err)
-	}
-	defer opened.Close()
-	if err := executors.addSQL(c, deployment, log); err != nil {
-		return err
-	}
 	traces, err := newTracer(ctx, c, log)
 	if err != nil {
 		return err
@@ -59,9 +44,35 @@ func serveWith(ctx context.Context, c *Config, executors *executors, out io.Writ
 	if traces != nil {
 		defer traces.Close() // after the drain
 	}
-	r, err := newReplica(c, opened, deployment, executors, traces, out, log)
-	if err != nil {
-		return err
+	_, err = serveOne(ctx, c, executors, &process{output: stream.NewOutput(out, 0), color: cli.InColor(out), traces: traces}, log)
+	return err
+}
+
+// serveOne is serveWith in a process that has these. began: there was a replica.
+func serveOne(ctx context.Context, c *Config, executors *executors, of *process, log zerolog.Logger) (began bool, err error) {
+	if c.lookup != nil && of.shard == "" {
+		systemd.Say(c.lookup, "waiting for the database")
 	}
-	return r.Run(ctx)
+	if err := c.Database.FindPooler(ctx, log); err != nil {
+		return false, cli.Stopped(ctx, err)
+	}
+	if c.Migrate {
+		if _, err := migrations.Up(ctx, migrations.Config{URL: c.Database.DirectURL, Log: log}); err != nil {
+			return false, cli.Stopped(ctx, err)
+		}
+	}
+	opened, deployment, err := c.Database.Open(ctx, store.Config{MaxConns: c.DatabaseConns, Lease: c.StaleAfter}, log)
+	if err != nil {
+		return false, cli.Stopped(ctx, err)
+	}
+	defer opened.Close()
+	if err := executors.addSQL(c, deployment, log); err != nil {
+		return false, err
+	}
+	r, err := newReplica(c, opened, deployment, executors, of, log)
+	if err != nil {
+		return false, err
+	}
+	defer of.serve(r)()
+	return true, r.Run(ctx)
 }

@@ -2,16 +2,13 @@ package replica
 
 import (
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/rs/zerolog"
 
-	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/history"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/server"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/stream"
-	"github.com/rowrun/rowrun/cmd/rowrun/internal/tracing"
 	"github.com/rowrun/rowrun/events"
 	"github.com/rowrun/rowrun/notifier"
 	"github.com/rowrun/rowrun/notifier/webhook"
@@ -23,18 +20,18 @@ import (
 
 // newReplica makes the parts of a replica, each after those that it is handed. It binds the HTTP address, and starts
 // nothing.
-func newReplica(c *Config, s *store.Store, deployment string, x *executors, traces *tracing.Tracer, out io.Writer, log zerolog.Logger) (*replica, error) {
+func newReplica(c *Config, s *store.Store, deployment string, x *executors, of *process, log zerolog.Logger) (*replica, error) {
 	config, err := connect.Parse(c.Database.DirectURL)
 	if err != nil {
 		return nil, err
 	}
 	s.Guard(config)
 	r := &replica{
-		config: c, store: s, deployment: deployment, executors: x, traces: traces, log: log, database: config,
-		hub: events.NewHub(), output: stream.NewOutput(out, 0), due: make(chan bool, 1), noted: make(chan bool, 1),
+		config: c, store: s, deployment: deployment, executors: x, process: of, log: log, database: config,
+		hub: events.NewHub(), due: make(chan bool, 1), noted: make(chan bool, 1),
 	}
 	for _, make := range []func() error{
-		r.makeListener, r.makeFollower, func() error { return r.makeStream(cli.InColor(out)) }, r.makeMetrics,
+		r.makeListener, r.makeFollower, r.makeStream, r.makeMetrics,
 		r.makeScheduler, r.makeNotifier, r.makeWaking, r.makeServer, r.makeManager,
 	} {
 		if err := make(); err != nil {
@@ -62,20 +59,21 @@ func (r *replica) releaseStream() {
 
 // makeFollower makes the lines that readers of /events get, whoever writes the stream.
 func (r *replica) makeFollower() (err error) {
-	if r.history, err = history.New(history.Config{}); err != nil {
+	if r.history, err = history.New(history.Config{Shard: r.process.shard}); err != nil {
 		return err
 	}
 	r.follower = newFollower(r.store, r.hub, r.listener.Connected, r.writing, r.history, r.log)
+	r.follower.shard = r.process.shard
 	return nil
 }
 
 // makeStream makes the stream on standard output, where this replica may write it.
-func (r *replica) makeStream(terminal bool) error {
+func (r *replica) makeStream() error {
 	c := r.config
 	if c.StreamSource == "off" {
 		return nil
 	}
-	printer, err := c.Log.Printer(r.output, terminal)
+	printer, err := c.Log.Printer(r.process.output, r.process.color, r.process.shard)
 	if err != nil {
 		return err
 	}
@@ -116,6 +114,7 @@ func (r *replica) makeScheduler() (err error) {
 		Name:               c.ReplicaName,
 		Version:            c.Version,
 		Concurrency:        c.Concurrency,
+		Pool:               r.process.pool,
 		Reserve:            c.Reserve,
 		MaxBatch:           c.MaxBatch,
 		TwoSteps:           c.TwoSteps,
@@ -141,8 +140,8 @@ func (r *replica) makeScheduler() (err error) {
 		},
 		Log: r.log,
 	}
-	if r.traces != nil {
-		config.Trace = r.traces.Trace
+	if r.process.traces != nil {
+		config.Trace = r.process.traces.Trace
 	}
 	if c.Wake == "poll" {
 		r.scheduler, err = scheduler.New(config)
@@ -230,7 +229,7 @@ func (r *replica) makeServer() error {
 	}
 	available, unsubscribe := r.hub.Subscribe(func(t events.Transition) bool { return t.To == "AVAILABLE" })
 	r.unsubscribes = append(r.unsubscribes, unsubscribe)
-	http, err := server.New(server.Config{
+	config := server.Config{
 		Addr:    c.HTTPAddr,
 		Checks:  r.checks,
 		Metrics: r.metrics.Handler(),
@@ -243,24 +242,44 @@ func (r *replica) makeServer() error {
 		// Half of what the parts that keep a connection to themselves leave.
 		WorkerSlots: max(1, (c.DatabaseConns-3)/2),
 		Log:         r.log,
-	})
+	}
+	if r.process.shard != "" {
+		return r.makeSurface(config)
+	}
+	http, err := server.New(config)
 	if err != nil {
 		return fmt.Errorf("--http-addr: %w", err)
 	}
 	r.addr = http.Addr().String()
-	r.server = http
+	r.drainHTTP = http.Drain
+	r.serves(http)
+	return nil
+}
+
+// makeSurface makes what the process serves of a shard.
+func (r *replica) makeSurface(config server.Config) (err error) {
+	config.Prefix = "" // the process has taken it away
+	if r.surface, err = server.NewSurface(config, r.process.guard); err != nil {
+		return err
+	}
+	r.drainHTTP = r.surface.Drain
+	r.serves(r.surface)
+	return nil
+}
+
+// serves adds what answers over HTTP to the parts, with those that it needs.
+func (r *replica) serves(http part) {
 	r.support = append(r.support, http, r.follower)
 	if r.dashboard != nil {
 		r.support = append(r.support, r.dashboard)
 	}
-	return nil
 }
 
 // makeDashboard makes what answers the dashboard, unless there is none.
 func (r *replica) makeDashboard() (err error) {
 	var unsubscribe func()
 	r.dashboard, r.past, unsubscribe, err = r.config.Dashboard.makeAPI(board{
-		store: r.store, hub: r.hub, deployment: r.deployment, name: r.config.ReplicaName, version: r.config.Version,
+		store: r.store, hub: r.hub, deployment: r.deployment, name: r.process.nameOf(r.config.ReplicaName), version: r.config.Version,
 		slots: max(1, (r.config.DatabaseConns-3)/3), sender: r.sender, publicURL: r.config.PublicURL, log: r.log,
 	})
 	if err != nil {

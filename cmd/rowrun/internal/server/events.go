@@ -75,7 +75,7 @@ func (h *eventsHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	out.buffer.WriteString("retry: 1000\n: stream of rowrun\n\n")
 	if !found {
-		out.event("", history.GapLine(gapNotKept))
+		out.event("", h.history.GapLine(gapNotKept))
 	}
 	if out.flush() != nil {
 		return

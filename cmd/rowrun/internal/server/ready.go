@@ -68,14 +68,22 @@ func (r *readiness) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	// The answer is shared, so it must not depend on who hangs up.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(req.Context()), readyTimeout)
 	defer cancel()
-	var now answer
+	tellReady(w, r.now(ctx))
+}
+
+// now is the answer of this moment, or of a moment ago.
+func (r *readiness) now(ctx context.Context) answer {
 	select {
 	case last := <-r.latest:
-		now = r.refresh(ctx, last)
+		now := r.refresh(ctx, last)
 		r.latest <- now
+		return now
 	case <-ctx.Done():
-		now = answer{Status: "unavailable", Checks: map[string]result{}}
+		return answer{Status: "unavailable", Checks: map[string]result{}}
 	}
+}
+
+func tellReady(w http.ResponseWriter, now answer) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	if now.Status != "ok" {

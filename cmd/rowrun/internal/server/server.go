@@ -29,7 +29,7 @@ const (
 
 // Config is what a Server needs.
 type Config struct {
-	// Addr is the host:port to listen on. Required; port 0 takes a free one.
+	// Addr is the host:port to listen on. Required by New; port 0 takes a free one.
 	Addr string
 	// Checks decide on /readyz, asked in this order.
 	Checks []Check
@@ -67,143 +67,114 @@ type Config struct {
 
 // Server answers HTTP requests for one replica.
 type Server struct {
-	listener net.Listener
-	http     *http.Server
-	stop     context.CancelFunc // ends the readers of /events
-	drain    context.CancelFunc // ends the claims of workers
-	log      zerolog.Logger
-	hall     *hall
-	wake     <-chan struct{}
-	stopped  context.Context
+	*listening
+	surface *Surface
 }
 
 // New checks the configuration and binds the address, so that a port that is
 // taken is known before anything else has started. Run serves and closes it.
 func New(config Config) (*Server, error) {
-	if config.WorkerSlots == 0 {
-		config.WorkerSlots = 2
+	if _, err := newReadiness(config.Checks); err != nil {
+		return nil, err
 	}
-	if config.Comment == 0 {
-		config.Comment = eventsComment
-	}
-	ready, err := newReadiness(config.Checks)
+	l, err := listen(config.Addr, config.Log)
 	if err != nil {
 		return nil, err
 	}
-	var listen net.ListenConfig
-	listener, err := listen.Listen(context.Background(), "tcp", config.Addr)
+	surface, err := NewSurface(config, auth.New(auth.Config{
+		Read: config.Token, Operators: config.Operators, Loopback: l.onLoopback(), Deployment: config.Deployment, Path: config.Prefix + "/",
+	}))
 	if err != nil {
-		return nil, fmt.Errorf("listen for HTTP: %w", err)
+		_ = l.Close()
+		return nil, err
 	}
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /livez", live)
-	mux.Handle("GET /readyz", ready)
-	stopped, stop := context.WithCancel(context.Background())
-	guard := auth.New(auth.Config{
-		Read: config.Token, Operators: config.Operators, Loopback: onLoopback(listener.Addr()), Deployment: config.Deployment, Path: config.Prefix + "/",
-	})
-	if config.Metrics != nil {
-		mux.Handle("GET /metrics", config.Metrics)
-	}
-	guarded := func(pattern string, handler http.Handler) {
-		mux.Handle("GET "+pattern, guard.Protect(handler))
-		if config.Prefix != "" {
-			mux.Handle("GET "+config.Prefix+pattern, guard.Protect(handler))
-		}
-	}
-	if config.Status != nil {
-		guarded("/status", &statusHandler{ask: config.Status})
-	}
-	if config.History != nil {
-		guarded("/events", &eventsHandler{
-			history: config.History, follow: config.Follow, stopped: stopped, comment: config.Comment, veiled: config.HideData,
-		})
-	}
-	if config.Dashboard != nil {
-		mux.Handle(config.Prefix+"/", http.StripPrefix(config.Prefix, config.Dashboard(guard)))
-	}
-	draining, drain := context.WithCancel(stopped)
-	hall := newHall()
-	if config.Workers != nil {
-		(&workers{
-			store: config.Workers, hall: hall, draining: draining, slots: make(chan struct{}, max(1, config.WorkerSlots)),
-			log: config.Log,
-		}).register(mux, config.WorkerToken)
-	}
-	return &Server{
-		listener: listener,
-		stop:     stop,
-		drain:    drain,
-		hall:     hall,
-		wake:     config.WorkerWake,
-		stopped:  stopped,
-		log:      config.Log,
-		http: &http.Server{
-			Handler:           mux,
-			ReadHeaderTimeout: readHeaderTimeout,
-			ReadTimeout:       readTimeout,
-			WriteTimeout:      writeTimeout,
-			IdleTimeout:       idleTimeout,
-			MaxHeaderBytes:    maxHeaderBytes,
-			ErrorLog:          stdlog.New(config.Log, "", 0),
-		},
-	}, nil
+	l.http.Handler = surface
+	return &Server{listening: l, surface: surface}, nil
 }
-
-// Addr is the address the server is bound to.
-func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
 // Drain has claims of workers answered with 503, those that wait at once: they go to another replica. What else workers send
 // is answered until Run ends.
-func (s *Server) Drain() { s.drain() }
+func (s *Server) Drain() { s.surface.Drain() }
 
 // Close gives the address back where Run was never called.
 func (s *Server) Close() error {
-	s.stop()
-	if err := s.listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
-		return fmt.Errorf("close HTTP listener: %w", err)
-	}
-	return nil
+	s.surface.stop()
+	return s.listening.Close()
 }
 
 // Run serves until ctx ends; requests under way then have two seconds. It
 // returns nil on such a stop and an error if the listener broke.
 func (s *Server) Run(ctx context.Context) error {
+	serving, stop := context.WithCancel(ctx)
+	defer stop()
+	var waking sync.WaitGroup
+	waking.Go(func() { _ = s.surface.Run(serving) }) // it returns nil
+	defer waking.Wait()
+	defer stop()
+	return s.run(ctx)
+}
+
+// listening is an address with what answers there.
+type listening struct {
+	listener net.Listener
+	http     *http.Server
+	log      zerolog.Logger
+}
+
+func listen(addr string, log zerolog.Logger) (*listening, error) {
+	var config net.ListenConfig
+	listener, err := config.Listen(context.Background(), "tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("listen for HTTP: %w", err)
+	}
+	return &listening{listener: listener, log: log, http: &http.Server{
+		ReadHeaderTimeout: readHeaderTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          stdlog.New(log, "", 0),
+	}}, nil
+}
+
+// Addr is the address the server is bound to.
+func (l *listening) Addr() net.Addr { return l.listener.Addr() }
+
+// onLoopback says that nobody beyond this machine can reach it.
+func (l *listening) onLoopback() bool {
+	tcp, ok := l.Addr().(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
+}
+
+// Close gives the address back.
+func (l *listening) Close() error {
+	if err := l.listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+		return fmt.Errorf("close HTTP listener: %w", err)
+	}
+	return nil
+}
+
+// run answers until ctx ends, and for those who are there then two seconds more.
+func (l *listening) run(ctx context.Context) error {
 	var failure error
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		failure = s.http.Serve(s.listener)
+		failure = l.http.Serve(l.listener)
 	}()
-	var waking sync.WaitGroup
-	waking.Go(func() { s.hall.run(s.stopped, s.wake) })
-	defer waking.Wait()
-	s.log.Info().Str("addr", s.Addr().String()).Msg("HTTP server started")
-
+	l.log.Info().Str("addr", l.Addr().String()).Msg("HTTP server started")
 	select {
 	case <-ended:
-		s.stop()
 		return fmt.Errorf("serve HTTP: %w", failure)
 	case <-ctx.Done():
 	}
 	// Shutdown closes only listeners that Serve has taken over already.
-	_ = s.Close()
+	_ = l.Close()
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()
-	if err := s.http.Shutdown(grace); err != nil {
-		_ = s.http.Close() // cuts off whoever is still there
+	if err := l.http.Shutdown(grace); err != nil {
+		_ = l.http.Close() // cuts off whoever is still there
 	}
 	<-ended
 	return nil
-}
-
-// onLoopback says that nobody beyond this machine can reach an address.
-func onLoopback(addr net.Addr) bool {
-	tcp, ok := addr.(*net.TCPAddr)
-	return ok && tcp.IP.IsLoopback()
-}
-
-func live(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = w.Write([]byte("ok\n"))
 }

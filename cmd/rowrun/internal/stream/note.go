@@ -87,7 +87,7 @@ func noteJSON(to *zerolog.Logger, n *store.Note, detail map[string]json.RawMessa
 	}
 	e.Str("time", n.At.UTC().Format(timeLayout)).Str("stream", "task_run").Str("event", n.Event)
 	for _, name := range slices.Sorted(maps.Keys(detail)) {
-		if !slices.Contains([]string{"level", "time", "stream", "event", "message"}, name) {
+		if !slices.Contains([]string{"level", "shard", "time", "stream", "event", "message"}, name) {
 			e.RawJSON(name, detail[name])
 		}
 	}

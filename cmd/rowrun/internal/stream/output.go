@@ -13,6 +13,8 @@ import (
 const (
 	// outputPatience is how long a write may be blocked before the output counts as broken.
 	outputPatience = 10 * time.Second
+	// busyFor is how long a write of somebody else's may be under way before the output counts as not ready.
+	busyFor = 100 * time.Millisecond
 	// piece is what can be written to a pipe that has room for something without being held up (PIPE_BUF).
 	piece = 4096
 	// lookForRoom is how often a write that waits for room asks whether it is still wanted.
@@ -22,8 +24,8 @@ const (
 // errBlocked means that whoever should read an output doesn't.
 var errBlocked = errors.New("blocked: nobody reads it")
 
-// Output writes whole lines to a file, without being held up for long by whoever reads it. One goroutine at a time
-// writes.
+// Output writes whole lines to a file, without being held up for long by whoever reads it. Where several write, each of their
+// writes comes as a whole, and waits for the one before it.
 type Output struct {
 	to       io.Writer
 	patience time.Duration
@@ -54,7 +56,9 @@ func (o *Output) Blocked() time.Duration {
 
 // Ready says that a write would be taken now, as far as that can be told.
 func (o *Output) Ready() bool {
-	o.mu.Lock()
+	if !o.mu.TryLock() { // somebody else writes
+		return o.Blocked() < busyFor
+	}
 	defer o.mu.Unlock()
 	if o.pending != nil {
 		select {

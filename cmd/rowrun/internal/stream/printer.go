@@ -25,6 +25,8 @@ type PrinterConfig struct {
 	Out io.Writer
 	// Text asks for aligned lines for people instead of JSON, Color for colours in them.
 	Text, Color bool
+	// Shard, where not "", stands in each line: behind its level, or in front of a line for people.
+	Shard string
 	// Wants, where not nil, is asked whether a line, given as JSON, is to be written.
 	Wants func(line []byte) bool
 }
@@ -48,6 +50,9 @@ func NewPrinter(config PrinterConfig) (*Printer, error) {
 	}
 	p := &Printer{config: config}
 	p.json = zerolog.New(&p.buffer)
+	if config.Shard != "" {
+		p.json = p.json.With().Str("shard", config.Shard).Logger()
+	}
 	return p, nil
 }
 
@@ -89,6 +94,9 @@ func (p *Printer) line(position string, json func(to *zerolog.Logger), text func
 	}
 	if p.config.Text {
 		p.buffer.Truncate(begin)
+		if p.config.Shard != "" {
+			p.buffer.WriteString(p.config.Shard + "  ")
+		}
 		text()
 	}
 	if p.buffer.Len() >= flushAt {
