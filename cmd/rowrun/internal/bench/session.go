@@ -65,6 +65,8 @@ func (b *Bench) disconnect(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
+	// The server lets go of the lock some time after a connection's end; the next bench may be there before.
+	_, _ = b.guard.Exec(ctx, `SELECT pg_advisory_unlock_all()`)
 	_ = b.guard.Close(ctx) // a connection that won't say goodbye is dropped
 }
 
