@@ -28,9 +28,7 @@ func parseSnapshot(text string) (InFlight, error) {
 		return InFlight{}, fmt.Errorf("%q is no snapshot with an age: %w", text, err)
 	}
 	end := next
-	if ahead := int32(uint32(age) + 3 - uint32(next)); ahead > 0 { //nolint:gosec // ids are compared by their lower 32 bits
-		next += uint64(ahead)
-	}
+	next = nextID(next, int32(age))
 	first, _, _ := strings.Cut(parts[2], ",")
 	if first == "" {
 		return InFlight{Oldest: end, Next: next}, nil
@@ -40,6 +38,14 @@ func parseSnapshot(text string) (InFlight, error) {
 		return InFlight{}, fmt.Errorf("%q is no snapshot: %w", text, err)
 	}
 	return InFlight{Oldest: oldest, Next: next}, nil
+}
+
+// nextID is the id that no transaction had yet, by a snapshot's xmax and the age of the first transaction of all, 3.
+func nextID(xmax uint64, age int32) uint64 {
+	if ahead := int32(uint32(age) + 3 - uint32(xmax)); ahead > 0 { //nolint:gosec // ids are compared by their lower 32 bits
+		return xmax + uint64(ahead)
+	}
+	return xmax
 }
 
 // Seen is what a snapshot shows.

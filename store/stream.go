@@ -130,8 +130,8 @@ type Span struct{ Low, High int64 }
 type StreamInserts struct {
 	// Rows by ascending id; of each range at most as many as were asked for.
 	Rows []StreamRow
-	// Every transaction below Xmin had ended when the rows were read; none from Xmax on had a number yet.
-	Xmin, Xmax int64
+	// Every transaction below Xmin had ended when the rows were read; none from Next on had a number yet.
+	Xmin, Next uint64
 	// Point is the moment of the look.
 	Point StreamPoint
 }
@@ -148,7 +148,8 @@ func (s *Store) StreamInserts(ctx context.Context, ranges []Span, limit int) (St
 		return StreamInserts{}, fmt.Errorf("look for new runs: %w", err)
 	}
 	defer rows.Close()
-	for t := newStreamTargets([]any{&found.Xmin, &found.Xmax, &found.Point.Snapshot, &found.Point.At}, nil); rows.Next(); {
+	var age int32
+	for t := newStreamTargets([]any{&found.Xmin, &found.Next, &age, &found.Point.Snapshot, &found.Point.At}, nil); rows.Next(); {
 		row, ok, err := t.scan(rows)
 		if err != nil {
 			return StreamInserts{}, fmt.Errorf("look for new runs: %w", err)
@@ -160,6 +161,7 @@ func (s *Store) StreamInserts(ctx context.Context, ranges []Span, limit int) (St
 	if err := rows.Err(); err != nil {
 		return StreamInserts{}, fmt.Errorf("look for new runs: %w", err)
 	}
+	found.Next = nextID(found.Next, age)
 	return found, nil
 }
 

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -9,6 +10,12 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
+
+// streamStartTimeout bounds the part of OpenStream that is quick, whatever it is given for the other: the connection may be gone, or
+// a table locked.
+const streamStartTimeout = 10 * time.Second
+
+var errStreamStart = errors.New("no answer within 10 s")
 
 // StreamStart is where a reader of the stream begins: a moment of the table.
 type StreamStart struct {
@@ -81,12 +88,17 @@ func (s *Store) openStream(ctx context.Context, from func(now time.Time) *Stream
 	}
 	var point *StreamPoint
 	var start StreamStart
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	late := time.AfterFunc(streamStartTimeout, func() { cancel(errStreamStart) })
+	defer late.Stop()
 	// One snapshot for both: what the history doesn't have comes later. WITH HOLD lets the server keep the answer, so
 	// that a slow reader holds no snapshot.
 	err = pgx.BeginTxFunc(ctx, conn, s.pool.transaction(pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}), func(tx pgx.Tx) error {
 		if start, err = streamStart(ctx, tx); err != nil {
 			return err
 		}
+		late.Stop()
 		if point = from(start.Now); point == nil {
 			return nil
 		}
@@ -95,6 +107,9 @@ func (s *Store) openStream(ctx context.Context, from func(now time.Time) *Stream
 	})
 	if err != nil {
 		conn.Release()
+		if errors.Is(context.Cause(ctx), errStreamStart) {
+			err = errStreamStart
+		}
 		return StreamStart{}, nil, fmt.Errorf("open stream: %w", err)
 	}
 	if point == nil {

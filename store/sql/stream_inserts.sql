@@ -3,9 +3,9 @@
 -- $1 bigint[]: where each range begins
 -- $2 bigint[]: where it ends, this id included
 -- $3 bigint: how many of each range at most
--- Returns: the snapshot's xmin and xmax, itself and the moment, in each row; the columns of stream_rows, by id (NULL: there
---   is no run)
-SELECT pg_snapshot_xmin(s.now)::text::bigint, pg_snapshot_xmax(s.now)::text::bigint, s.now::text, s.at, f.*
+-- Returns: the snapshot's xmin and xmax, the age of transaction 3, the snapshot itself and the moment, in each row; the columns
+--   of stream_rows, by id (NULL: there is no run)
+SELECT pg_snapshot_xmin(s.now)::text::bigint, pg_snapshot_xmax(s.now)::text::bigint, age('3'::xid), s.now::text, s.at, f.*
 FROM (SELECT pg_current_snapshot() AS now, clock_timestamp() AS at) s
 LEFT JOIN (
     SELECT r.id, r.root_id, r.task_id, k.name, r.type, r.queue, r.plan_id, r.database_id, r.version, r.attempt, r.retry_of,

@@ -132,9 +132,9 @@ func (db *database) streamStart() store.StreamStart {
 
 // streamInserts reads ranges of ids.
 func (db *database) streamInserts(ranges []store.Span, limit int) store.StreamInserts {
-	xmin, xmax, text := db.snapshot()
+	xmin, _, text := db.snapshot()
 	found := store.StreamInserts{
-		Xmin: int64(xmin), Xmax: int64(xmax), Point: store.StreamPoint{At: db.now(), Snapshot: text}, //nolint:gosec // few
+		Xmin: xmin, Next: db.lastXid + 1, Point: store.StreamPoint{At: db.now(), Snapshot: text},
 	}
 	for _, span := range ranges {
 		at, _ := slices.BinarySearchFunc(db.order, span.Low, func(r *run, id int64) int { return cmp.Compare(r.id, id) })

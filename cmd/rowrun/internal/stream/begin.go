@@ -123,8 +123,8 @@ func (r *Reader) catchUp(ctx context.Context) error {
 // tell prints a history but for what was printed, and remembers it: what the
 // history ends with is told again by whoever tells what comes next.
 func tell(ctx context.Context, history *store.StreamHistory, printer *Printer, printed *printed) error {
-	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), queryTimeout)
+	defer func() { // behind ctx its connection is dropped: nobody waits for an answer, and prints after that
+		ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 		defer cancel()
 		history.Close(ctx)
 	}()

@@ -170,6 +170,8 @@ func (e *Election) Run(ctx context.Context) error {
 	defer e.forget()
 	for part := 0.5; ctx.Err() == nil; part = 0.9 { // those that begin together are apart from then on
 		wait := e.round(ctx)
+		for !e.unlocked() && pause(ctx, notYet) == nil { // the release has not arrived: nobody else can write
+		}
 		_ = pause(ctx, sooner(wait, part, e.config.Random))
 	}
 	return nil
@@ -263,7 +265,7 @@ func (e *Election) hold(ctx context.Context, t *leadership) (err error) {
 
 	err = e.write(ctx, t, before)
 	if t.ctx.Err() == nil {
-		e.unlock()
+		e.unlocked()
 	}
 	return err
 }
@@ -351,21 +353,30 @@ func (e *Election) keepNamed(ctx context.Context) {
 	}
 }
 
-// unlock gives the lock back while the connection goes on. It must not be
+// unlocked gives the lock back while the connection goes on, and says whether this replica doesn't have it any more. It must not be
 // called by the goroutine that serves Do.
-func (e *Election) unlock() {
-	ctx, cancel := context.WithTimeout(context.Background(), stopPatience)
-	defer cancel()
-	_ = e.config.Do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		e.mu.Lock()
-		mine := e.leadership != nil
-		e.leadership = nil
-		e.mu.Unlock()
-		if !mine {
-			return nil // the connection that had it is gone
-		}
-		return store.ReleaseStream(ctx, conn)
-	})
+func (e *Election) unlocked() bool {
+	if e.leads() {
+		ctx, cancel := context.WithTimeout(context.Background(), stopPatience)
+		defer cancel()
+		_ = e.config.Do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+			if !e.leads() {
+				return nil // the connection that had it is gone
+			}
+			e.mu.Lock()
+			e.leadership = nil // where the release fails, so does the connection
+			e.mu.Unlock()
+			return store.ReleaseStream(ctx, conn)
+		})
+	}
+	return !e.leads()
+}
+
+// leads says that the present connection has the lock, as far as is known.
+func (e *Election) leads() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.leadership != nil
 }
 
 func (e *Election) forget() {

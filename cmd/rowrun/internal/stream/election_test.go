@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,6 +23,7 @@ type candidate struct {
 	*stream.Election
 	id           string
 	stop, hangUp func()
+	unheard      atomic.Bool // what is asked of its connection isn't done in time
 }
 
 func stand(t *testing.T, url, id string) *candidate {
@@ -47,6 +49,10 @@ func standOn(t *testing.T, url, id string, database stream.Store, out func(to io
 		Store: database, Hub: hub, Printer: printer,
 		Connected: func() bool { return listener.Connected() },
 		Do: func(ctx context.Context, fn func(context.Context, *pgx.Conn) error) error {
+			if c.unheard.Load() {
+				<-ctx.Done()
+				return ctx.Err()
+			}
 			return listener.Do(ctx, fn)
 		},
 		ReplicaID: func() string { return id },

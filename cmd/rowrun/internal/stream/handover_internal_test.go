@@ -46,7 +46,7 @@ func (l *late) Write([]byte) (int, error) {
 
 func (l *late) StreamInserts(context.Context, []store.Span, int) (store.StreamInserts, error) {
 	row := store.StreamRow{ID: 1, RootID: 1, Status: "PENDING", CreatedAt: time.Now()}
-	return store.StreamInserts{Rows: []store.StreamRow{row}, Xmin: 9, Xmax: 9, Point: store.StreamPoint{Snapshot: "9:9:"}}, nil
+	return store.StreamInserts{Rows: []store.StreamRow{row}, Xmin: 9, Next: 9, Point: store.StreamPoint{Snapshot: "9:9:"}}, nil
 }
 
 func (l *late) LeaveStream(context.Context, *store.StreamHandover) error {

@@ -27,7 +27,7 @@ type hole struct {
 	store.Span
 	since time.Time
 	// bound is a transaction number: whoever drew one of the ids has a smaller one. 0: not known yet.
-	bound int64
+	bound uint64
 }
 
 func (h hole) wide() bool { return h.High-h.Low >= wide }
@@ -82,7 +82,7 @@ func (in *inserts) found(look store.StreamInserts, limit int, now time.Time) (mo
 			continue
 		case n == limit: // not looked at to its end
 		case h.bound == 0 && now.Sub(h.since) >= ripe:
-			h.bound = look.Xmax
+			h.bound = look.Next
 		case h.bound != 0 && look.Xmin >= h.bound && !h.wide():
 			in.lose(h.Span)
 			continue

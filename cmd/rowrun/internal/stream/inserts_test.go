@@ -24,16 +24,16 @@ func TestHoleIsKeptUntilNobodyCanFillIt(t *testing.T) {
 	now := time.Now()
 	in := newInserts(store.StreamStart{High: 10}, now)
 	require.Equal(t, []store.Span{{Low: 11, High: math.MaxInt64}}, in.ranges())
-	in.found(store.StreamInserts{Rows: rowsOf(11, 14), Xmin: 100, Xmax: 105}, 10, now)
+	in.found(store.StreamInserts{Rows: rowsOf(11, 14), Xmin: 100, Next: 105}, 10, now)
 	hole := store.Span{Low: 12, High: 13}
 	require.Equal(t, []store.Span{hole, {Low: 15, High: math.MaxInt64}}, in.ranges())
 
-	in.found(store.StreamInserts{Xmin: 200, Xmax: 205}, 10, now.Add(ripe/2))
+	in.found(store.StreamInserts{Xmin: 200, Next: 205}, 10, now.Add(ripe/2))
 	require.Contains(t, in.ranges(), hole, "whoever drew it may have no number yet")
-	in.found(store.StreamInserts{Xmin: 200, Xmax: 210}, 10, now.Add(ripe))
-	in.found(store.StreamInserts{Xmin: 209, Xmax: 220}, 10, now.Add(2*ripe))
+	in.found(store.StreamInserts{Xmin: 200, Next: 210}, 10, now.Add(ripe))
+	in.found(store.StreamInserts{Xmin: 209, Next: 220}, 10, now.Add(2*ripe))
 	require.Contains(t, in.ranges(), hole, "transaction 209 is still open")
-	in.found(store.StreamInserts{Xmin: 210, Xmax: 220}, 10, now.Add(3*ripe))
+	in.found(store.StreamInserts{Xmin: 210, Next: 220}, 10, now.Add(3*ripe))
 	require.NotContains(t, in.ranges(), hole)
 
 	require.False(t, in.see(&store.StreamRow{ID: 14}))
@@ -90,7 +90,7 @@ func TestEachIDIsSeenOnce(t *testing.T) {
 			limit := rapid.IntRange(1, 5).Draw(rt, "limit")
 			now = now.Add(time.Duration(rapid.IntRange(0, 2).Draw(rt, "passed")) * ripe)
 			// Numbers that let holes be given up at once: what then is inserted comes by its transition.
-			look := store.StreamInserts{Xmin: 1000, Xmax: int64(rapid.IntRange(900, 1100).Draw(rt, "xmax"))}
+			look := store.StreamInserts{Xmin: 1000, Next: uint64(rapid.IntRange(900, 1100).Draw(rt, "next"))}
 			for _, r := range in.ranges() {
 				n := 0
 				for id := r.Low; id <= min(r.High, 60) && n < limit; id++ {

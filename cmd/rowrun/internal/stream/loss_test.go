@@ -111,3 +111,23 @@ func TestALoneWriterTellsWhatItCouldNotWrite(t *testing.T) {
 }
 
 var _ stream.Store = (*faulty)(nil)
+
+// A lock that could not be given back in time is given back later, though the output still takes nothing: nobody else could write.
+func TestALockThatCouldNotBeGivenBackIsGivenBackLater(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	p := pool(t, url)
+	var full atomic.Bool
+	first := standOn(t, url, "first", open(t, url), func(to io.Writer) io.Writer { return &failing{to, &full} })
+	first.awaitBegin(t, p)
+	written(t, p)
+	second := stand(t, url, "second")
+	full.Store(true)
+	first.unheard.Store(true)
+	run := queryID(t, p, insertRun, task(t, p, "unwritten", "NOBODY"))
+	eventually(t, "it gives up", func() bool { return !first.Holding() })
+	require.Equal(t, int64(1), queryID(t, p, "SELECT count(*) FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE l.locktype = 'advisory' AND a.application_name = 'listen first'"))
+	first.unheard.Store(false)
+	eventually(t, "another one writes", second.Holding)
+	eventually(t, "the run is told", func() bool { return statuses(second.of(t, run)) == "PENDING AVAILABLE" })
+}

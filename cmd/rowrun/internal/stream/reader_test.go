@@ -47,6 +47,29 @@ func TestInsertThatCommitsLateIsPrintedThen(t *testing.T) {
 	require.Empty(t, w.gaps(t))
 }
 
+// Where no later transaction has ended, a snapshot doesn't name the last one that is open: its hole stays open all the same. Not
+// parallel: others on this server would end later ones.
+func TestInsertOfTheLastTransactionOfAllIsPrintedWhenItCommits(t *testing.T) {
+	url := storetest.New(t)
+	p := pool(t, url)
+	id := task(t, p, "last", "NOBODY")
+	w := watch(t, url, func(c *stream.Config) { c.Look = 20 * time.Millisecond })
+	queryID(t, p, insertRun, id) // the sequence logs some ids in advance, so that the next one takes no transaction number
+	tx, err := p.Begin(t.Context())
+	require.NoError(t, err)
+	late := queryID(t, tx, "SELECT nextval('rowrun.task_run_id_seq')")
+	next := queryID(t, p, insertRun, id)
+	queryID(t, tx, "INSERT INTO rowrun.task_run (id, task_id) VALUES ($2, $1) RETURNING id", id, late)
+	eventually(t, "the next one", func() bool { return len(w.of(t, next)) == 2 })
+	begun := time.Now()
+	eventually(t, "the hole is old", func() bool { return time.Since(begun) > 2*time.Second })
+	require.Positive(t, queryID(t, tx, "SELECT pg_current_xact_id()::text::bigint + 1 - pg_snapshot_xmax(pg_current_snapshot())::text::bigint"),
+		"a later transaction has ended")
+	require.NoError(t, tx.Commit(t.Context()))
+	eventually(t, "the late one", func() bool { return len(w.of(t, late)) == 2 })
+	require.Empty(t, w.gaps(t))
+}
+
 // An id that was drawn long before its insert is no hole any more.
 func TestLostInsertIsPrintedWithItsFirstTransition(t *testing.T) {
 	t.Parallel()

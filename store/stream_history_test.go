@@ -1,0 +1,29 @@
+package store_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/rowrun/rowrun/store"
+	"github.com/rowrun/rowrun/store/storetest"
+)
+
+// The history may take minutes. Where a reader begins is known at once, or there is no answer: what waits for it can ask another
+// connection.
+func TestWhereAStreamBeginsIsKnownSoonOrNotAtAll(t *testing.T) {
+	t.Parallel()
+	s, pool := opened(t, storetest.New(t))
+	tx, err := pool.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), "LOCK TABLE rowrun.task_run IN ACCESS EXCLUSIVE MODE")
+	require.NoError(t, err)
+	began := time.Now()
+	_, _, err = s.OpenStreamAt(t.Context(), &store.StreamPoint{At: began})
+	require.ErrorContains(t, err, "open stream: no answer within 10 s")
+	require.NoError(t, tx.Rollback(t.Context()))
+	_, history, err := s.OpenStreamAt(t.Context(), &store.StreamPoint{At: began})
+	require.NoError(t, err)
+	history.Close(t.Context())
+}
