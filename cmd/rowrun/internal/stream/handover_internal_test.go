@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"testing"
@@ -94,4 +95,23 @@ func TestNothingIsSureWhileAGapIsToCome(t *testing.T) {
 	require.NoError(t, err)
 	r.sure(now)
 	require.NotNil(t, r.at.Load())
+}
+
+// A successor that has waited for long enough is written with the pass that says so: behind it may be a stop, and the next writer is told
+// that it was printed.
+func TestAPassWritesWhatItReleases(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	hub := events.NewHub()
+	printer, err := NewPrinter(PrinterConfig{Out: &out})
+	require.NoError(t, err)
+	r, err := New(Config{Store: &late{}, Hub: hub, Connected: func() bool { return true }, Printer: printer})
+	require.NoError(t, err)
+	defer r.Close()
+	r.begun, r.inserts = true, newInserts(store.StreamStart{}, time.Now())
+	first := int64(1)
+	r.deferred[first] = successor{row: store.StreamRow{ID: 2, RootID: 1, RetryOf: &first, Status: "PENDING"}, since: time.Now().Add(-2 * muchPatience)}
+	require.NoError(t, r.pass(t.Context()))
+	require.Equal(t, uint8(1), r.printed.at(2))
+	require.Contains(t, out.String(), `"run_id":2,`)
 }

@@ -51,7 +51,7 @@ func (r *Reader) pass(ctx context.Context) error {
 	r.release(now.Add(-muchPatience)) // there may always be something
 	r.sure(now)
 	r.vain.spend(r.config.Printer.count() == lines)
-	return nil
+	return r.config.Printer.flush() // what was released: a stop may follow
 }
 
 // mend looks at the rows where transitions may have been missed. A gap that whoever notifies can bring about, by telling

@@ -47,9 +47,8 @@ func TestInsertThatCommitsLateIsPrintedThen(t *testing.T) {
 	require.Empty(t, w.gaps(t))
 }
 
-// Where no later transaction has ended, a snapshot doesn't name the last one that is open: its hole stays open all the same. Not
-// parallel: others on this server would end later ones.
-func TestInsertOfTheLastTransactionOfAllIsPrintedWhenItCommits(t *testing.T) {
+// Where no later transaction has ended, a snapshot doesn't name the last one that is open: its hole stays open all the same.
+func TestInsertOfTheLastTransactionOfAllIsPrintedWhenItCommits(t *testing.T) { //nolint:paralleltest // others on this server would end later ones
 	url := storetest.New(t)
 	p := pool(t, url)
 	id := task(t, p, "last", "NOBODY")
