@@ -175,6 +175,7 @@ func TestShardsShareTheSlotsOfOneProcess(t *testing.T) {
 	for path, want := range map[string]string{
 		"/": `<a href="shards/left/">left</a>`, "/api/v1/shards": `{"name":"right","path":"shards/right/","ready":true}`, "/readyz": `"right/heartbeat":{"ok":true}`,
 		"/shards/left/": "<title>Rowrun</title>", "/shards/right/api/v1/runs": `"items":`, "/shards/left/status": `"status":"running"`, "/livez": "ok",
+		"/shards/right/api/v1/session": `"shard":"right"`,
 	} {
 		code, body := s.get(t, path)
 		require.Equal(t, http.StatusOK, code, path)

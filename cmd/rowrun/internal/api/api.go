@@ -31,8 +31,8 @@ type Config struct {
 	ReadOnly, Operators bool
 	// HideData leaves out payloads, inputs, results and logs.
 	HideData bool
-	// Version of the program, Deployment and Replica are shown.
-	Version, Deployment, Replica string
+	// Version of the program, Deployment and Replica are shown, and Shard, where the process has several.
+	Version, Deployment, Replica, Shard string
 	// History is kept by whoever hears transitions; nil: there is none.
 	History *History
 	// Test sends a sample to a webhook, and says what went wrong; nil: webhooks aren't tested from here.

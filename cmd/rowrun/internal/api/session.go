@@ -16,6 +16,7 @@ type session struct {
 	Version    string  `json:"version"`
 	Deployment string  `json:"deployment"`
 	Replica    string  `json:"replica"`
+	Shard      string  `json:"shard,omitempty"` // of a process with several
 	UI         string  `json:"ui"` // on or read-only
 	SignedIn   bool    `json:"signed_in"`
 	As         *string `json:"as"`
@@ -73,6 +74,7 @@ func (s *server) session(ctx context.Context, who auth.Who) session {
 	}
 	role := s.roleOf(ctx)
 	answer.Version, answer.Deployment, answer.Replica, answer.Role = s.config.Version, s.config.Deployment, s.config.Replica, role.Name
+	answer.Shard = s.config.Shard
 	answer.May = may{Author: role.Author, Operator: role.Operator}
 	answer.Acts = s.mayAct(ctx, who)
 	if who.Operator() {

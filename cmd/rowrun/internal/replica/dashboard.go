@@ -123,6 +123,7 @@ type board struct {
 	hub        *events.Hub
 	deployment string
 	name       string
+	shard      string // "": there are none
 	version    string
 	slots      int
 	sender     *webhook.Sender // nil: webhooks aren't tested from here
@@ -142,7 +143,7 @@ func (d *Dashboard) makeAPI(b board) (a *api.API, kept *api.History, unsubscribe
 	})
 	config := api.Config{
 		Store: b.store, Pages: ui.Handler(), ReadOnly: d.UI == "read-only", Operators: len(d.Operators) > 0, HideData: d.HideData,
-		Version: b.version, Deployment: b.deployment, Replica: b.name, History: kept, Slots: b.slots, Log: b.log,
+		Version: b.version, Deployment: b.deployment, Replica: b.name, Shard: b.shard, History: kept, Slots: b.slots, Log: b.log,
 	}
 	if b.sender != nil {
 		config.Test = func(ctx context.Context, id int64) (string, error) {

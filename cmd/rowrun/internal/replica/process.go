@@ -29,11 +29,3 @@ func (p *process) serve(r *replica) (over func()) {
 	p.begin(r)
 	return func() { p.begin(nil) }
 }
-
-// nameOf is a replica's name as its dashboard shows it.
-func (p *process) nameOf(name string) string {
-	if p.shard == "" {
-		return name
-	}
-	return name + ", shard " + p.shard
-}

@@ -279,7 +279,7 @@ func (r *replica) serves(http part) {
 func (r *replica) makeDashboard() (err error) {
 	var unsubscribe func()
 	r.dashboard, r.past, unsubscribe, err = r.config.Dashboard.makeAPI(board{
-		store: r.store, hub: r.hub, deployment: r.deployment, name: r.process.nameOf(r.config.ReplicaName), version: r.config.Version,
+		store: r.store, hub: r.hub, deployment: r.deployment, name: r.config.ReplicaName, shard: r.process.shard, version: r.config.Version,
 		slots: max(1, (r.config.DatabaseConns-3)/3), sender: r.sender, publicURL: r.config.PublicURL, log: r.log,
 	})
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -114,4 +115,30 @@ func TestAPassWritesWhatItReleases(t *testing.T) {
 	require.NoError(t, r.pass(t.Context()))
 	require.Equal(t, uint8(1), r.printed.at(2))
 	require.Contains(t, out.String(), `"run_id":2,`)
+}
+
+// away is a database that gives no answer about the past.
+type away struct{ late }
+
+func (a *away) OpenStreamAt(context.Context, *store.StreamPoint) (store.StreamStart, *store.StreamHistory, error) {
+	<-time.After(20 * time.Second)
+	return store.StreamStart{}, nil, errors.New("connection reset by peer")
+}
+
+// What the rows know of a gap is asked for again soon, however long no answer came: only answers say what one costs.
+func TestAGapIsReadSoonAfterTheDatabaseDidNotAnswer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		hub := events.NewHub()
+		printer, err := NewPrinter(PrinterConfig{Out: io.Discard})
+		require.NoError(t, err)
+		r, err := New(Config{Store: &away{}, Hub: hub, Connected: func() bool { return true }, Printer: printer})
+		require.NoError(t, err)
+		defer r.Close()
+		r.begun, r.inserts, r.owes = true, newInserts(store.StreamStart{}, time.Now()), true
+		r.at.Store(&heardPoint{})
+		require.NoError(t, r.pass(t.Context()))
+		require.True(t, r.owes)
+		require.LessOrEqual(t, time.Until(r.mendAt), mendPause)
+	})
 }

@@ -76,7 +76,10 @@ func (r *Reader) mend(ctx context.Context, now time.Time) error {
 	}
 	r.owed, r.owes = "", false
 	err := r.mended(ctx, now)
-	r.mendAt = now.Add(max(mendPause, 10*time.Since(now)))
+	r.mendAt = now.Add(mendPause)
+	if !r.owes { // there was an answer; how long none came says nothing of what one costs
+		r.mendAt = now.Add(max(mendPause, 10*time.Since(now)))
+	}
 	return err
 }
 

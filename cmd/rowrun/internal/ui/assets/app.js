@@ -121,7 +121,8 @@ function App() {
       <div class="brand"><a href="./" aria-label=${t('nav.home')}><span class="mark" aria-hidden="true"><i></i><i></i><i></i><i></i><i></i><i></i></span>Rowrun</a>
         <button type="button" class="button quiet burger" aria-expanded=${open ? 'true' : 'false'} aria-controls="nav" onClick=${() => setOpen(!open)}>
           <${Icon} name=${open ? 'close' : 'menu'} /><span class="sr">${t('nav.menu')}</span></button></div>
-      <nav id="nav" aria-label=${t('nav.label')}>${nav.map(([key, to, here]) => html`
+      <nav id="nav" aria-label=${t('nav.label')}>${who.shard && html`
+        <a href="../../" title=${t('nav.shards')}><${Icon} name="left" /><span dir="auto">${who.shard}</span></a>`}${nav.map(([key, to, here]) => html`
         <a href=${to || './'} aria-current=${here.test(path) ? 'page' : undefined}><${Icon} name=${key} /><span>${t(`nav.${key}`)}</span></a>`)}</nav>
       <div class="foot"><${Settings} />
         <p class="version"><span title=${who.replica ?? ''}>${who.version}</span> · <button type="button" class="inline" onClick=${showKeys}>${t('keys.title')} <kbd>?</kbd></button></p></div>
