@@ -117,6 +117,7 @@ func execute[T any](ctx context.Context, c *client, fate fate, d *dice, do func(
 	tx := db.begin(c.index, c.pid())
 	value, err := do(ctx, tx, d)
 	if tx.over {
+		db.free(tx, false)
 		return none, errReset
 	}
 	if err != nil && !errors.Is(err, store.ErrDead) {

@@ -228,6 +228,22 @@ func (db *database) end(tx *transaction, commit bool) {
 	tx.over, tx.lost = true, !commit
 	db.lastEnded = max(db.lastEnded, tx.xid)
 	db.open = slices.DeleteFunc(db.open, func(o *transaction) bool { return o == tx })
+	db.free(tx, commit)
+	if commit {
+		for _, do := range tx.then {
+			do()
+		}
+		heard := !db.mute
+		for _, said := range tx.says {
+			heard = heard && db.notify(tx.pid, said)
+		}
+		db.s.told.committed(tx, heard)
+	}
+	close(tx.done)
+}
+
+// free lets go of what a transaction holds. mu is held. One that the server has ended may have taken more before it came to know.
+func (db *database) free(tx *transaction, commit bool) {
 	for _, r := range tx.runs {
 		if commit {
 			r.row, r.seen = r.draft, true
@@ -253,17 +269,7 @@ func (db *database) end(tx *transaction, commit bool) {
 			delete(db.buckets, bucket)
 		}
 	}
-	if commit {
-		for _, do := range tx.then {
-			do()
-		}
-		heard := !db.mute
-		for _, said := range tx.says {
-			heard = heard && db.notify(tx.pid, said)
-		}
-		db.s.told.committed(tx, heard)
-	}
-	close(tx.done)
+	tx.runs, tx.replicas = nil, nil
 }
 
 // restart ends all that is under way, as a server does that is stopped at once.

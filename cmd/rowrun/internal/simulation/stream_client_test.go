@@ -22,7 +22,7 @@ func (c *client) OpenStreamAt(ctx context.Context, point *store.StreamPoint) (st
 	a, err := call(ctx, c, "OpenStream", "pool", func(_ context.Context, _ *transaction, _ *dice) (a answer, err error) {
 		a.start, c.s.told.opens[c.process] = c.s.db.streamStart(), time.Now()
 		if point == nil {
-			c.s.told.opened(a.start.Snapshot)
+			c.s.told.opened(c.process, a.start.Snapshot)
 			return a, nil
 		}
 		past, err := c.s.db.streamHistory(point)
@@ -90,7 +90,9 @@ func (c *client) LeaveStream(ctx context.Context, h *store.StreamHandover) error
 
 func (c *client) LastStreamPosition(ctx context.Context) (*store.StreamPosition, error) {
 	return call(ctx, c, "LastStreamPosition", "pool", func(context.Context, *transaction, *dice) (*store.StreamPosition, error) {
-		return c.s.db.stream.lastPosition(), nil
+		last := c.s.db.stream.lastPosition()
+		c.s.told.unknown[c.process] = last == nil
+		return last, nil
 	})
 }
 

@@ -50,10 +50,12 @@ type told struct {
 	ended   map[*process]time.Time // when the server ended the session that had the lock
 	// opens is when a replica last read rows as a whole, which stand in the order of their times.
 	opens map[*process]time.Time
+	// unknown are the replicas that asked for the last position when there was none.
+	unknown map[*process]bool
 }
 
 func newTold(s *sim) *told {
-	return &told{s: s, ranks: map[int64]int{}, ended: map[*process]time.Time{}, opens: map[*process]time.Time{}}
+	return &told{s: s, ranks: map[int64]int{}, ended: map[*process]time.Time{}, opens: map[*process]time.Time{}, unknown: map[*process]bool{}}
 }
 
 // committed takes in what a transaction has changed. heard: who writes the stream is told of it.
@@ -77,9 +79,10 @@ func (t *told) stepped(now time.Time) {
 	}
 }
 
-// opened is told that a reader begins with what is committed from now on. It may do so where none has written before.
-func (t *told) opened(snapshot string) {
-	if len(t.s.db.stream.positions) > 0 {
+// opened is told that a reader begins with what is committed from now on. It may do so where none has written before, as far as it
+// was told when it asked.
+func (t *told) opened(p *process, snapshot string) {
+	if len(t.s.db.stream.positions) > 0 && !t.unknown[p] {
 		t.s.count("stream: begun anew though a position was known")
 		return
 	}
