@@ -17,7 +17,7 @@ type session struct {
 	Deployment string  `json:"deployment"`
 	Replica    string  `json:"replica"`
 	Shard      string  `json:"shard,omitempty"` // of a process with several
-	UI         string  `json:"ui"` // on or read-only
+	UI         string  `json:"ui"`              // on or read-only
 	SignedIn   bool    `json:"signed_in"`
 	As         *string `json:"as"`
 	Acts       bool    `json:"acts"`
