@@ -23,6 +23,7 @@ func parse(variables map[string]string, args ...string) (Config, error) {
 	var config Config
 	serve := &cobra.Command{Use: "serve"}
 	config.Register(serve.Flags())
+	config.RegisterShards(serve.Flags())
 	if err := serve.ParseFlags(args); err != nil {
 		return config, err
 	}

@@ -3,28 +3,10 @@ package replica
 import (
 	"testing"
 
-	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
-	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/rowruntest"
 )
-
-// parseShards is parse with --shard, as `rowrun serve` has it.
-func parseShards(variables map[string]string, args ...string) (Config, error) {
-	var config Config
-	serve := &cobra.Command{Use: "serve"}
-	config.Register(serve.Flags())
-	config.RegisterShards(serve.Flags())
-	if err := serve.ParseFlags(args); err != nil {
-		return config, err
-	}
-	lookup := rowruntest.LookupIn(variables)
-	if err := cli.ApplyEnvironment(serve, lookup); err != nil {
-		return config, err
-	}
-	return config, config.Validate(lookup)
-}
 
 // waysOf are the ways to each shard.
 func waysOf(c Config) map[string][2]string {
@@ -39,7 +21,7 @@ func TestShardsAreReadFromFlagsAVariableOrTheFile(t *testing.T) {
 	t.Parallel()
 	const eu, us, both = "postgres://a@eu/app", "postgres://a@us/app", "postgres://a@one,two:5433/app"
 	variables := map[string]string{"US": us}
-	c, err := parseShards(variables, "--shard", "us=env:US", "--shard", "eu="+eu)
+	c, err := parse(variables, "--shard", "us=env:US", "--shard", "eu="+eu)
 	require.NoError(t, err)
 	require.Equal(t, []string{"eu", "us"}, c.shardNames(), "in the order of their names")
 	require.Equal(t, map[string][2]string{"eu": {eu, eu}, "us": {us, us}}, waysOf(c))
@@ -47,31 +29,31 @@ func TestShardsAreReadFromFlagsAVariableOrTheFile(t *testing.T) {
 	require.Empty(t, c.of(c.Shards[1]).Shards)
 
 	variables["ROWRUN_SHARD"] = "ha=" + both + ", eu-1=" + eu + ",us=env:US"
-	c, err = parseShards(variables)
+	c, err = parse(variables)
 	require.NoError(t, err)
 	require.Equal(t, map[string][2]string{"ha": {both, both}, "eu-1": {eu, eu}, "us": {us, us}}, waysOf(c))
 
 	delete(variables, "ROWRUN_SHARD")
 	file := rowruntest.ConfigFile(t, "shards: {eu: {url: "+eu+"}, us: {url: env:US, direct_url: "+eu+"}}")
-	c, err = parseShards(variables, "--config", file)
+	c, err = parse(variables, "--config", file)
 	require.NoError(t, err)
 	require.Equal(t, map[string][2]string{"eu": {eu, eu}, "us": {us, eu}}, waysOf(c))
-	_, err = parseShards(variables, "--config", file, "--shard", "eu="+eu)
+	_, err = parse(variables, "--config", file, "--shard", "eu="+eu)
 	require.ErrorContains(t, err, "two ways to say the same")
-	_, err = parseShards(variables, "--config", file, "--database-url", eu)
+	_, err = parse(variables, "--config", file, "--database-url", eu)
 	require.ErrorContains(t, err, "shards in the file of --config: is not accepted together with --database-url")
 }
 
 func TestShardsNeedSlotsForEach(t *testing.T) {
 	t.Parallel()
 	two := []string{"--shard", "a=postgres://a@a/a", "--shard", "b=postgres://a@b/a"}
-	_, err := parseShards(nil, append(two, "--concurrency", "1")...)
+	_, err := parse(nil, append(two, "--concurrency", "1")...)
 	require.ErrorContains(t, err, "--concurrency: 1 is not accepted with 2 shards")
-	_, err = parseShards(nil, append(two, "--recovery-concurrency", "21")...)
+	_, err = parse(nil, append(two, "--recovery-concurrency", "21")...)
 	require.ErrorContains(t, err, "--recovery-concurrency: 21 is not accepted with shards")
-	c, err := parseShards(nil, append(two, "--role", "admin", "--concurrency", "1")...)
+	c, err := parse(nil, append(two, "--role", "admin", "--concurrency", "1")...)
 	require.NoError(t, err)
 	require.Len(t, c.Shards, 2)
-	_, err = parseShards(nil, "--shard", "a")
+	_, err = parse(nil, "--shard", "a")
 	require.ErrorContains(t, err, "accepted: NAME=URL")
 }

@@ -20,7 +20,7 @@ func TestShardThatIsRefusedHoldsUpNoOther(t *testing.T) {
 	conn := rowruntest.Connect(t, good)
 	rowruntest.Change(t, conn, `INSERT INTO rowrun.task (type) VALUES ('NOOP')`)
 	rowruntest.Change(t, conn, `INSERT INTO rowrun.task_run (task_id) SELECT id FROM rowrun.task, generate_series(1, 50)`)
-	c, err := parseShards(nil, "--shard", "good="+good, "--shard", "empty="+empty, "--http-addr", "127.0.0.1:0", "--concurrency", "3")
+	c, err := parse(nil, "--shard", "good="+good, "--shard", "empty="+empty, "--http-addr", "127.0.0.1:0", "--concurrency", "3")
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -48,7 +48,7 @@ func TestShardThatIsRefusedHoldsUpNoOther(t *testing.T) {
 // What a person has to mend in the flags ends the process, whichever shard finds it.
 func TestAddressThatIsTakenEndsTheProcess(t *testing.T) {
 	t.Parallel()
-	c, err := parseShards(nil, "--shard", "a="+rowruntest.SomeURL, "--http-addr", "192.0.2.1:1")
+	c, err := parse(nil, "--shard", "a="+rowruntest.SomeURL, "--http-addr", "192.0.2.1:1")
 	require.NoError(t, err)
 	err = Serve(t.Context(), &c, new(bytes.Buffer), zerolog.Nop())
 	require.ErrorContains(t, err, "--http-addr: listen for HTTP")
