@@ -133,6 +133,7 @@ func TestNobodyWaitsBehindASequentialRunThatALimitHolds(t *testing.T) {
 	for name, test := range map[string]struct{ limit, hold string }{
 		"last place":        {`INSERT INTO rowrun.concurrency_limit (name, type, max_running) VALUES ('l', 'HTTP', 1)`, `INSERT INTO rowrun.task_run (task_id) VALUES (3)`},
 		"last place of key": {`INSERT INTO rowrun.concurrency_limit (name, key_path, max_running) VALUES ('l', '{k}', 1)`, `INSERT INTO rowrun.task_run (task_id) VALUES (3)`},
+		"in the same pass":  {`INSERT INTO rowrun.concurrency_limit (name, type, max_running) VALUES ('l', 'HTTP', 1)`, `INSERT INTO rowrun.task_run (task_id) VALUES (3)`},
 		"last token":        {`INSERT INTO rowrun.concurrency_limit (name, type, rate, per) VALUES ('l', 'HTTP', 1, '1 hour')`, `INSERT INTO rowrun.task_run (task_id) VALUES (3)`},
 		"by hand":           {`INSERT INTO rowrun.concurrency_limit (name, type, max_running) VALUES ('l', 'HTTP', 1)`, `WITH r AS (INSERT INTO rowrun.task_run (task_id, run_at) VALUES (3, now() + interval '1 day') RETURNING id) SELECT id FROM r`},
 		"lowered":           {`INSERT INTO rowrun.concurrency_limit (name, type, max_running) VALUES ('l', 'HTTP', 1)`, `UPDATE rowrun.concurrency_limit SET max_running = 0`},
@@ -151,11 +152,11 @@ func TestNobodyWaitsBehindASequentialRunThatALimitHolds(t *testing.T) {
 			exec(t, conn, `INSERT INTO rowrun.task_run (task_id) VALUES (1)`)
 			promoteAll(t, conn)
 			exec(t, conn, `UPDATE rowrun.task_run SET status = 'RUNNING', replica_id = 'r' WHERE status = 'AVAILABLE'`)
-			exec(t, conn, `INSERT INTO rowrun.task_run (task_id) VALUES (2)`)
-			promoteAll(t, conn)
-			exec(t, conn, `INSERT INTO rowrun.task_run (task_id) VALUES (1)`)
-			promoteAll(t, conn)
-			require.Equal(t, []string{"DATABASE", "DATABASE"}, query[[]string](t, conn, `SELECT array_agg(cause) FROM rowrun.task_run WHERE status = 'PENDING'`))
+			exec(t, conn, `INSERT INTO rowrun.task_run (task_id) VALUES (2), (1)`)
+			if name != "in the same pass" {
+				promoteAll(t, conn)
+				require.Equal(t, []string{"DATABASE", "DATABASE"}, query[[]string](t, conn, `SELECT array_agg(cause) FROM rowrun.task_run WHERE status = 'PENDING'`))
+			}
 			exec(t, conn, test.hold)
 			if name == "by hand" {
 				exec(t, conn, `UPDATE rowrun.task_run SET status = 'AVAILABLE' WHERE task_id = 3`)

@@ -14,5 +14,5 @@ SELECT r.id, r.root_id, r.attempt, r.retry_of, r.retry_run_id, r.task_id, k.name
     r.result ->> 'detail', coalesce(l.names, '{}'), coalesce(r.after, '{}')::text[]
 FROM rowrun.task_run r JOIN rowrun.task k ON k.id = r.task_id LEFT JOIN rowrun.plan p ON p.id = r.plan_id
 LEFT JOIN LATERAL (SELECT array_agg(c.name ORDER BY c.id) AS names FROM unnest(r.limit_keys) u(limit_key)
-                   JOIN rowrun.concurrency_limit c ON c.id = split_part(u.limit_key, ':', 1)::bigint) l ON true
+                   JOIN rowrun.concurrency_limit c ON c.id = rowrun.limit_id_of(u.limit_key)) l ON true
 WHERE r.id = $1

@@ -16,6 +16,6 @@ SELECT w.name, w.worry, w.since, w.waiting FROM (
       AND NOT EXISTS (SELECT FROM rowrun.task k WHERE (l.type IS NULL OR k.type = l.type) AND (l.queue IS NULL OR k.queue = l.queue))
     UNION ALL
     SELECT l.name, 'HELD', max(b.held_until), NULL FROM rowrun.limit_bucket b
-    JOIN rowrun.concurrency_limit l ON l.id = split_part(b.limit_key, ':', 1)::bigint
+    JOIN rowrun.concurrency_limit l ON l.id = rowrun.limit_id_of(b.limit_key)
     WHERE b.held_until > clock_timestamp() GROUP BY l.name
 ) w ORDER BY w.name, w.worry LIMIT 100

@@ -31,7 +31,7 @@ BEGIN
     RETURN NOT EXISTS (
         SELECT FROM task_run r JOIN task k ON k.id = r.task_id CROSS JOIN LATERAL limits_on(r, k.payload) s
         CROSS JOIN LATERAL unnest(s.limit_keys) d(limit_key)
-        JOIN concurrency_limit l ON l.id = split_part(d.limit_key, ':', 1)::bigint
+        JOIN concurrency_limit l ON l.id = rowrun.limit_id_of(d.limit_key)
         LEFT JOIN LATERAL (SELECT x.paid AND x.asked_again IS NOT TRUE AS sure FROM limit_holder x WHERE x.run_id = r.id AND x.limit_key = d.limit_key OFFSET 0) h ON true
         LEFT JOIN LATERAL (SELECT q.held_until FROM limit_bucket q WHERE q.limit_key = d.limit_key OFFSET 0) b ON true
         WHERE r.id = ANY (run_ids)

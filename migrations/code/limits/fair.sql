@@ -14,7 +14,7 @@
 CREATE OR REPLACE FUNCTION rowrun.fair_key(limit_keys text[]) RETURNS text LANGUAGE sql STABLE
 BEGIN ATOMIC
     SELECT u.limit_key FROM unnest(fair_key.limit_keys) WITH ORDINALITY u(limit_key, n)
-    JOIN rowrun.concurrency_limit l ON l.id = split_part(u.limit_key, ':', 1)::bigint AND l.share = 'FAIR'
+    JOIN rowrun.concurrency_limit l ON l.id = rowrun.limit_id_of(u.limit_key) AND l.share = 'FAIR'
     ORDER BY u.n LIMIT 1;
 END;
 COMMENT ON FUNCTION rowrun.fair_key(text[]) IS 'Internal: the key with which a run takes its turn.';
@@ -56,7 +56,7 @@ BEGIN
     SELECT k.limit_key, l.id, coalesce((l.weights ->> substr(k.limit_key, strpos(k.limit_key, ':') + 1))::double precision, 1), c.virtual_time,
            CASE WHEN (m.held_until > note_turns.t) IS NOT TRUE AND m.places > 0 AND (NOT m.rated OR m.tokens > 0.999998) THEN w.priority END
     FROM (SELECT DISTINCT u.limit_key FROM unnest(note_turns.limit_keys) u(limit_key)) k
-    CROSS JOIN LATERAL (SELECT * FROM concurrency_limit x WHERE x.id = split_part(k.limit_key, ':', 1)::bigint AND x.share = 'FAIR' OFFSET 0) l
+    CROSS JOIN LATERAL (SELECT * FROM concurrency_limit x WHERE x.id = rowrun.limit_id_of(k.limit_key) AND x.share = 'FAIR' OFFSET 0) l
     CROSS JOIN LATERAL (SELECT x.virtual_time FROM limit_clock x WHERE x.limit_id = l.id OFFSET 0) c
     CROSS JOIN LATERAL limit_room(k.limit_key, note_turns.t) m
     LEFT JOIN LATERAL (SELECT r.priority FROM task_run r WHERE r.limit_wait = k.limit_key AND r.status = 'PENDING'

@@ -8,7 +8,7 @@ BEGIN
     WITH held AS (
         INSERT INTO limit_holder AS h (run_id, limit_key, paid, share_id)
         SELECT s.id, k.limit_key, true, CASE WHEN (SELECT count(*) > 0 FROM concurrency_limit l WHERE l.share = 'FAIR') AND k.limit_key = fair_key(s.limit_keys)
-                                        THEN split_part(k.limit_key, ':', 1)::bigint END
+                                        THEN rowrun.limit_id_of(k.limit_key) END
         FROM limited_of(run_ids) s CROSS JOIN LATERAL unnest(s.limit_keys) k(limit_key)
         ON CONFLICT (run_id, limit_key) DO UPDATE SET paid = true WHERE NOT h.paid
         RETURNING h.limit_key
@@ -45,9 +45,9 @@ BEGIN
         DELETE FROM limit_holder h WHERE h.run_id = ANY (run_ids) RETURNING h.run_id, h.limit_key
     ), held AS (
         INSERT INTO limit_bucket AS b (limit_key, held_until)
-        SELECT f.limit_key, max(r.finished_at + make_interval(secs => least((r.result ->> 'retry_after_s')::double precision, 86400)))
+        SELECT f.limit_key, max(r.finished_at + make_interval(secs => least(greatest((r.result ->> 'retry_after_s')::numeric, 0), 86400)::float8))
         FROM freed f JOIN task_run r ON r.id = f.run_id
-        JOIN concurrency_limit l ON l.id = split_part(f.limit_key, ':', 1)::bigint AND l.rate IS NOT NULL
+        JOIN concurrency_limit l ON l.id = rowrun.limit_id_of(f.limit_key) AND l.rate IS NOT NULL
         WHERE r.type = 'HTTP' AND r.result ->> 'code' = 'HTTP_429' AND jsonb_typeof(r.result -> 'retry_after_s') = 'number'
         GROUP BY f.limit_key ORDER BY f.limit_key
         ON CONFLICT (limit_key) DO UPDATE SET held_until = greatest(excluded.held_until, b.held_until)
@@ -107,7 +107,7 @@ BEGIN
         LIMIT 1000 FOR UPDATE SKIP LOCKED));
     DELETE FROM limit_bucket b WHERE b.ctid = ANY (ARRAY(
         SELECT x.ctid FROM limit_bucket x
-        LEFT JOIN concurrency_limit l ON l.id = split_part(x.limit_key, ':', 1)::bigint
+        LEFT JOIN concurrency_limit l ON l.id = rowrun.limit_id_of(x.limit_key)
         WHERE (x.held_until > clock_timestamp()) IS NOT TRUE
           AND (l.rate IS NULL OR x.tokens IS NULL OR x.counted_at + l.per * (coalesce(l.burst, l.rate) - x.tokens) / l.rate < clock_timestamp())
         LIMIT 1000 FOR UPDATE OF x SKIP LOCKED));

@@ -15,7 +15,7 @@ BEGIN ATOMIC
            l.rate IS NOT NULL, n.tokens,
            CASE WHEN n.tokens < 1 THEN limit_room.t + make_interval(secs => (1 - n.tokens) * extract(epoch FROM l.per)::double precision / l.rate) END,
            greatest(l.not_before, b.held_until)
-    FROM (SELECT * FROM rowrun.concurrency_limit c WHERE c.id = split_part(limit_room.limit_key, ':', 1)::bigint OFFSET 0) l
+    FROM (SELECT * FROM rowrun.concurrency_limit c WHERE c.id = rowrun.limit_id_of(limit_room.limit_key) OFFSET 0) l
     LEFT JOIN LATERAL (SELECT q.tokens, q.counted_at, q.held_until FROM rowrun.limit_bucket q WHERE q.limit_key = limit_room.limit_key OFFSET 0) b ON true
     CROSS JOIN LATERAL (SELECT least(coalesce(l.burst, l.rate), coalesce(
         b.tokens + greatest(extract(epoch FROM limit_room.t - b.counted_at), 0)::double precision * l.rate / extract(epoch FROM l.per)::double precision,

@@ -23,6 +23,12 @@ CREATE OR REPLACE FUNCTION rowrun.limit_key_of(limit_id bigint, key_path text[],
         ELSE '#' || hashtextextended(document #>> key_path, 0)::text || '#' || hashtextextended(document #>> key_path, 1)::text END;
 COMMENT ON FUNCTION rowrun.limit_key_of(bigint, text[], jsonb) IS 'Internal: a limit with the key of a run; NULL: it has none.';
 
+-- The limit of a key that limit_key_of made; NULL: another text, which a role that writes rows may have put there. Inlined where it is
+-- called.
+CREATE OR REPLACE FUNCTION rowrun.limit_id_of(limit_key text) RETURNS bigint LANGUAGE sql IMMUTABLE
+    RETURN CASE WHEN limit_key ~ '^[0-9]{1,18}:' THEN split_part(limit_key, ':', 1)::bigint END;
+COMMENT ON FUNCTION rowrun.limit_id_of(text) IS 'Internal: the limit of a key; NULL: it is none.';
+
 -- The limits that apply to a run, each with its key, in the order in which they were made. A key that was drawn before stays; of a
 -- limit that was made since it is drawn from the run as it is now. payload is the task's. Inlined where it is called.
 CREATE OR REPLACE FUNCTION rowrun.limits_on(r rowrun.task_run, payload jsonb) RETURNS TABLE (limit_keys text[]) LANGUAGE sql STABLE

@@ -5,7 +5,7 @@ CREATE OR REPLACE FUNCTION rowrun.waiting_for_limits(limit_keys text[], t timest
 BEGIN ATOMIC
     SELECT w.id
     FROM (SELECT DISTINCT u.limit_key FROM unnest(waiting_for_limits.limit_keys) u(limit_key)
-          WHERE NOT EXISTS (SELECT FROM rowrun.concurrency_limit l WHERE l.id = split_part(u.limit_key, ':', 1)::bigint AND l.share = 'FAIR')) k
+          WHERE NOT EXISTS (SELECT FROM rowrun.concurrency_limit l WHERE l.id = rowrun.limit_id_of(u.limit_key) AND l.share = 'FAIR')) k
     LEFT JOIN LATERAL rowrun.limit_room(k.limit_key, waiting_for_limits.t) m ON true
     CROSS JOIN LATERAL (
         SELECT r.id FROM rowrun.task_run r WHERE r.limit_wait = k.limit_key AND r.status = 'PENDING'
@@ -116,7 +116,7 @@ BEGIN
                     WHEN m.places <= 0 THEN 'infinity'
                     WHEN m.rated AND m.tokens < 0.999999 THEN coalesce(m.next_token_at, t)
                     WHEN k.limit_key = ANY (full_keys) THEN t + interval '200 ms'
-                    WHEN EXISTS (SELECT FROM concurrency_limit l WHERE l.id = split_part(k.limit_key, ':', 1)::bigint AND l.share = 'FAIR') THEN 'infinity' END AS opens_at
+                    WHEN EXISTS (SELECT FROM concurrency_limit l WHERE l.id = rowrun.limit_id_of(k.limit_key) AND l.share = 'FAIR') THEN 'infinity' END AS opens_at
         FROM (SELECT DISTINCT u.limit_key FROM unnest(limit_keys) u(limit_key)) k
         CROSS JOIN LATERAL (
             SELECT r.id, r.judge_at FROM task_run r WHERE r.limit_wait = k.limit_key AND r.status = 'PENDING'

@@ -50,7 +50,7 @@ BEGIN ATOMIC
          WHERE w.run_at <= overdue_backlog.due_by
            AND NOT EXISTS (SELECT FROM unnest(w.limit_keys) u(limit_key) CROSS JOIN LATERAL (
                    SELECT FROM rowrun.concurrency_limit l
-                   WHERE l.id = split_part(u.limit_key, ':', 1)::bigint AND (l.max_running = 0 OR l.not_before > statement_timestamp())) l))
+                   WHERE l.id = rowrun.limit_id_of(u.limit_key) AND (l.max_running = 0 OR l.not_before > statement_timestamp())) l))
         LIMIT overdue_backlog.most) due;
 END;
 COMMENT ON FUNCTION rowrun.overdue_backlog(timestamptz, text[], text[], integer) IS 'Internal: how many runs were due by a time and are not started, of pairs of queue and type.';

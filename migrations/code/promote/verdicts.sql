@@ -69,6 +69,10 @@ DECLARE
 BEGIN
     promoted := 0;
     claims := '{}';
+    IF 'DATABASE' = ANY (v.causes) AND may_be_limited() THEN
+        -- Before a run of this pass takes the last place of a limit: take_limits marks the databases that are written down by then.
+        PERFORM note_limit_databases(v.ids, v.causes, v.t);
+    END IF;
     IF cardinality(v.open_ids) > 0 THEN
         IF v.limit_keys <> '{}' THEN
             PERFORM redraw_limits(v.open_ids);
@@ -93,9 +97,6 @@ BEGIN
     IF cardinality(v.open_ids) < cardinality(v.ids) THEN
         IF 'LIMIT' = ANY (v.causes) THEN
             PERFORM write_limit_waits(v.ids, v.waits, v.causes);
-        END IF;
-        IF 'DATABASE' = ANY (v.causes) AND may_be_limited() THEN
-            PERFORM note_limit_databases(v.ids, v.causes, v.t);
         END IF;
         IF 'DEPENDENCY' = ANY (v.causes) THEN
             PERFORM mark_unseen_ends(v.ids, v.causes);

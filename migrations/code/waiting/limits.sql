@@ -63,14 +63,14 @@ BEGIN
             RETURN NEXT;
         END IF;
         IF r.shares AND r.pending THEN
-            SELECT f.slots, f.taken INTO share FROM fair_room(split_part(r.limit_key, ':', 1)::bigint, t) f;
+            SELECT f.slots, f.taken INTO share FROM fair_room(rowrun.limit_id_of(r.limit_key), t) f;
             IF share.taken >= share.slots AND share.slots > 0 THEN -- without any, it has no replica
                 cause := 'LIMIT';
                 message := called || ': its keys take turns, and runs of it have all ' || share.slots || ' slots';
                 detail := jsonb_build_object('limit', l.name, 'key', l.key, 'share', 'FAIR', 'slots', share.slots, 'run_ids',
                     (SELECT coalesce(to_jsonb((array_agg(h.run_id ORDER BY h.run_id))[1:100]), '[]') FROM limit_holder h
                      JOIN task_run x ON x.id = h.run_id AND coalesce(x.status, '') IN ('AVAILABLE', 'RUNNING')
-                     WHERE h.share_id = split_part(r.limit_key, ':', 1)::bigint));
+                     WHERE h.share_id = rowrun.limit_id_of(r.limit_key)));
                 RETURN NEXT;
             END IF;
         END IF;
