@@ -214,6 +214,7 @@ INSERT INTO rowrun.plan (name) VALUES ('odd');
 INSERT INTO rowrun.task (type, plan_id) SELECT 'NOOP', id FROM rowrun.plan, generate_series(1, 3);
 INSERT INTO rowrun.task_run (task_id) SELECT id FROM rowrun.task WHERE name = 'odd';
 INSERT INTO rowrun.webhook (url, project, enabled) VALUES ('http://127.0.0.1:9/', 'odd', true);
+INSERT INTO rowrun.concurrency_limit (name, key_path, max_running, share) VALUES ('of keys', '{a}', 1000, 'FAIR'), ('of all', NULL, 1000000, 'NONE');
 INSERT INTO rowrun.replica_heartbeat (replica_id, last_heartbeat, lease) VALUES ('odd and alive', now(), '1 day')`)
 
 	app := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
