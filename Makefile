@@ -33,7 +33,7 @@ PEERS      ?=
 HA         ?=
 GOTEST     := CGO_ENABLED=1 go test -race -shuffle=on
 
-.PHONY: help build run test test-unbatched test-two-steps test-node test-browser test-clients test-coming-from test-ha test-matrix chaos mutants simulate soak race lint fuzz bench bench-peers bench-tools week schema-dump release test-release test-release-native ci
+.PHONY: help build run test test-unbatched test-two-steps test-node test-browser test-clients test-coming-from test-ha test-pg-upgrade test-matrix chaos mutants simulate soak race lint fuzz bench bench-peers bench-tools week schema-dump release test-release test-release-native ci
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -82,6 +82,10 @@ test-ha: ## failovers of Patroni under load, in network namespaces (wants root, 
 	@.ci/ensure postgres patroni
 	go test -tags ha -count=1 -timeout 20m -v $(if $(HA),-run '$(HA)') ./integration/ha
 
+test-pg-upgrade: ## a deployment whose server pg_upgrade makes anew (wants PostgreSQL's server package, with pg_upgrade)
+	@.ci/ensure postgres
+	go test -tags pgupgrade -count=1 -timeout 10m -run TestDeploymentGoesOnAfterPgUpgrade ./integration
+
 test-matrix: ## all tests on PostgreSQL 15, 16, 17 and 18
 	@.ci/matrix
 
@@ -117,7 +121,7 @@ fuzz: ## each fuzz target for FUZZTIME
 	@.ci/ensure postgres
 	@FUZZTIME=$(FUZZTIME) .ci/fuzz
 
-bench: bench-tools ## the figures of docs/benchmarks.md; BENCH=full, BENCH_ONLY=latency|successor|drain|blocked|others|limits|stream|idle|plans|schedules|workers
+bench: bench-tools ## the figures of docs/benchmarks.md; BENCH=full, BENCH_ONLY=latency|successor|drain|blocked|others|limits|stream|idle|schedules|workers|replicas|large|plans
 	@bin/bench -rowrun bin/rowrun -peers bin/peers -only '$(BENCH_ONLY)' $(if $(filter full,$(BENCH)),-full)
 
 bench-peers: bench-tools ## beside River and graphile-worker (wants Node.js); BENCH=full, BENCH_ONLY=drain|gates|single|arrival|burst|flood|due|serial|kept|footprint

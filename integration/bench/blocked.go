@@ -102,7 +102,7 @@ func (b *bench) steps(ctx context.Context, sh shape, name string, n, steps int) 
 	}
 	const warmUp = 10
 	for i := range warmUp + steps {
-		end, promote, err := d.step(ctx, sh.advances)
+		end, promote, err := d.step(ctx, "default", sh.advances)
 		if err != nil {
 			return nil, nil, fmt.Errorf("step %d: %w", i, err)
 		}
@@ -113,13 +113,13 @@ func (b *bench) steps(ctx context.Context, sh shape, name string, n, steps int) 
 	return ends, promotes, nil
 }
 
-// step takes an AVAILABLE run as a person would by hand, and then ends it and promotes the one that follows as a replica does.
-func (d *database) step(ctx context.Context, advances bool) (end, promote float64, err error) {
+// step takes an AVAILABLE run of a queue as a person would by hand, and then ends it and promotes the one that follows as a replica does.
+func (d *database) step(ctx context.Context, queue string, advances bool) (end, promote float64, err error) {
 	var id int64
 	var target *string
 	err = d.QueryRow(ctx, `UPDATE rowrun.task_run SET status = 'RUNNING', replica_id = 'bench'
-		WHERE id = ANY (ARRAY(SELECT id FROM rowrun.task_run WHERE status = 'AVAILABLE' AND queue = 'default' AND type = 'NOOP'
-			ORDER BY priority DESC, run_at, id LIMIT 1)) RETURNING id, database_id`).Scan(&id, &target)
+		WHERE id = ANY (ARRAY(SELECT id FROM rowrun.task_run WHERE status = 'AVAILABLE' AND queue = $1 AND type = 'NOOP'
+			ORDER BY priority DESC, run_at, id LIMIT 1)) RETURNING id, database_id`, queue).Scan(&id, &target)
 	if err != nil {
 		return 0, 0, fmt.Errorf("claim: %w", err)
 	}

@@ -1,7 +1,7 @@
 // Command bench measures what docs/benchmarks.md lists, on a private PostgreSQL with durable commits, with the real
 // binary as processes of their own and SQL. It asserts no time; it fails where work was lost.
 //
-//	bench -rowrun bin/rowrun -peers bin/peers [-graphile integration/peers/graphile] [-suite own|peers] [-full] [-only SECTION,…] [-shape NAME] [-before PATH]
+//	bench -rowrun bin/rowrun -peers bin/peers [-graphile integration/peers/graphile] [-suite own|peers] [-full] [-only SECTION,…] [-shape NAME] [-before PATH] [-pending N] [-ended N]
 //	bench -rowrun bin/rowrun -suite week [-days 7] [-day 24m]
 //
 // Each section starts its own server and removes it. The suite own is Rowrun alone but for one section, peers is the same
@@ -28,7 +28,9 @@ type bench struct {
 	dir           string // of this invocation, removed at its end
 	full          bool
 	shape         string // of sections blocked and kept
-	days          int    // of the suite week
+	pending       int    // of section large: how many wait and have ended, 0: by -full
+	ended         int
+	days          int // of the suite week
 	day           time.Duration
 	table         table
 }
@@ -51,6 +53,8 @@ func run(ctx context.Context) error {
 	flag.BoolVar(&b.full, "full", false, "full sizes")
 	flag.StringVar(&b.shape, "shape", "", "of section blocked only shapes, of section kept only halves (ended, snapshot) whose `name` contains this")
 	flag.StringVar(&b.before, "before", "", "`path` of another binary of Rowrun, which section limits measures too")
+	flag.IntVar(&b.pending, "pending", 0, "of section large: how many runs wait; default 50,000, with -full 10,000,000")
+	flag.IntVar(&b.ended, "ended", 0, "of section large: how many runs have ended; default 200,000, with -full 30,000,000")
 	flag.IntVar(&b.days, "days", 7, "of suite week: how many days, 2 to 60")
 	flag.DurationVar(&b.day, "day", 24*time.Minute, "of suite week: how long a simulated day takes, 5s to 24h")
 	suite := flag.String("suite", ownSuite, "`name` of what is measured: own, peers or week")

@@ -31,6 +31,8 @@ func ownSections() []section {
 		{"idle", "a replica without work", (*bench).idle},
 		{"schedules", "recurring tasks that are due in the same second", (*bench).schedules},
 		{"workers", "programs that claim and end by functions", (*bench).workers},
+		{"replicas", "many replicas on one server, idle and while single runs come", (*bench).replicas},
+		{"large", "beside so many runs that wait and that ended", (*bench).large},
 		{"plans", "what a plan adds to its runs, a look at one, and how soon its end is told", (*bench).plans},
 	}
 }
