@@ -14,20 +14,21 @@ type wake struct {
 	told  bool // a notification said that, or that a run is AVAILABLE
 }
 
-// await waits for what asks for a round. false: ctx ended, or wake-ups that were held back may be taken again.
+// await waits for what asks for a round. false: ctx ended, wake-ups that were held back may be taken again, or a look waits.
 func (d *dispatcher) await(ctx context.Context) (w wake, ok bool) {
 	toWake, toClaim := d.s.cfg.Wake, d.s.cfg.Available
 	var rested <-chan time.Time
 	if rest := d.futile.pause(time.Now()); rest > 0 {
 		toWake, toClaim, rested = nil, nil, time.After(rest)
 	}
+	ended, waited := false, false // a run has ended, and no more is known; a look waited, and is due
 	d.s.recorder.carry(!d.failing)
 	select {
 	case <-ctx.Done():
 	case <-rested:
 		return w, false
 	case <-toWake:
-		w = wake{woken: true, told: true}
+		w, ended = wake{woken: true, told: true}, true
 	case <-d.s.opened:
 		w.woken = true
 	case <-toClaim:
@@ -42,16 +43,28 @@ func (d *dispatcher) await(ctx context.Context) (w wake, ok bool) {
 		d.s.invalidations.Add(1)
 	case <-d.s.freed:
 		d.gather(ctx)
+	case <-d.yield.claims(d.s.othersClaimed):
+		d.yield.putOff()
+		return w, false
+	case <-d.yield.later():
+		w, waited = wake{woken: true, told: true}, true
 	case <-d.timer.C:
 	}
 	// "Look" wakes both: one round does for them.
 	if w.woken && w.told {
-		drain(toClaim)
+		ended = !drain(toClaim) && ended
 	} else if w.told {
 		w.woken = drain(toWake)
 	}
 	if w.woken && w.told {
 		d.heardLook()
+	}
+	switch {
+	case waited:
+		d.yield.done()
+	case w.told && d.yield.yields(ended):
+		drain(d.s.othersClaimed)
+		return w, false
 	}
 	return w, ctx.Err() == nil
 }

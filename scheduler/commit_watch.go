@@ -16,13 +16,15 @@ const lookAgain = 6 * time.Millisecond
 // makes a start a seventh quicker. It is for one goroutine.
 type commitWatch struct {
 	on    bool
+	many  bool
 	until uint64        // the first transaction that is not waited for; 0: no pass has told
 	pause time.Duration // before the next look
 	at    time.Time     // of the next look
 }
 
-// woken begins anew: the next pass tells what is in flight.
-func (l *commitWatch) woken() { *l = commitWatch{on: true, pause: lookAgain} }
+// woken begins anew: the next pass tells what is in flight. many: other replicas look some ms later, so that this one does only for what is
+// in flight.
+func (l *commitWatch) woken(many bool) { *l = commitWatch{on: true, pause: lookAgain, many: many} }
 
 // looked takes what a pass couldn't see. searched: it looked for AVAILABLE runs, as those that are so from their INSERT on, or is to; one
 // that came for something else ends no watch.
@@ -33,7 +35,7 @@ func (l *commitWatch) looked(inFlight store.InFlight, searched bool, now time.Ti
 	if l.until == 0 {
 		l.until = inFlight.Next
 	}
-	if searched && inFlight.Oldest >= l.until && !l.at.IsZero() {
+	if searched && inFlight.Oldest >= l.until && (l.many || !l.at.IsZero()) {
 		*l = commitWatch{}
 		return
 	}

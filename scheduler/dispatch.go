@@ -17,6 +17,7 @@ type dispatcher struct {
 	times   timetable
 	lost    lostWakeUps
 	futile  vain
+	yield   yielding
 	failing bool // the last round did
 	turns   rounds
 	wholes  rounds
@@ -31,8 +32,10 @@ func (t *incarnation) dispatch(ctx context.Context) {
 	d := &dispatcher{
 		incarnation: t, errs: t.s.newOnce("promote and claim"), timer: time.NewTimer(0), times: timetable{sweep: now, promote: now, whole: now},
 		lost: lostWakeUps{observer: &t.s.cfg.Observer}, turns: rounds{pace: t.s.pace}, wholes: rounds{pace: t.s.pace},
+		yield: yielding{pace: t.s.pace},
 	}
 	defer d.timer.Stop()
+	defer d.yield.done()
 	defer t.s.recorder.carry(false)
 	for ctx.Err() == nil {
 		if w, ok := d.await(ctx); ok {
@@ -45,14 +48,16 @@ func (t *incarnation) dispatch(ctx context.Context) {
 func (d *dispatcher) round(ctx context.Context, w wake) {
 	now := time.Now()
 	if w.woken {
-		d.commitWatch.woken()
+		d.commitWatch.woken(d.yield.many())
 	}
 	var seen store.Survey
 	var err error
 	sweep := !now.Before(d.times.sweep)
 	if sweep {
 		d.s.recorder.carry(false) // until the next round
-		seen, err = d.survey(ctx)
+		if seen, err = d.survey(ctx); err == nil {
+			d.yield.peers = seen.Peers
+		}
 	}
 	promote, leave := decide(w, d.times, seen.Work, d.backlog.Load(), now)
 	switch {

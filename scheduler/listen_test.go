@@ -62,6 +62,10 @@ func (h *hints) pass(payload string) {
 			if s == nil || !s.Claimed(tr.RunID) {
 				hint(h.available)
 			}
+		case "RUNNING":
+			if s != nil && !own {
+				s.OthersClaimed()
+			}
 		case "DONE", "FAILED", "CANCELED":
 			if own {
 				hint(h.ended)

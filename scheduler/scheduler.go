@@ -112,6 +112,8 @@ type Scheduler struct {
 	invalidations atomic.Int64
 	// lookAtRuns passes wake-ups on to the watch: a cancel may have been asked for.
 	lookAtRuns chan struct{}
+	// othersClaimed says that another replica has claimed.
+	othersClaimed chan struct{}
 
 	mu      sync.Mutex
 	running map[int64]*running
@@ -237,7 +239,7 @@ func New(c Config) (*Scheduler, error) {
 	if err := c.Check(); err != nil {
 		return nil, fmt.Errorf("scheduler: %w", err)
 	}
-	s := &Scheduler{cfg: c, freed: make(chan struct{}, 1), opened: make(chan struct{}, 1), promoted: make(chan struct{}, 1), lookAtRuns: make(chan struct{}, 1), reachable: make(chan struct{}, 1), running: map[int64]*running{}, pace: c.Random, shares: newShares(c.Reserve)}
+	s := &Scheduler{cfg: c, freed: make(chan struct{}, 1), opened: make(chan struct{}, 1), promoted: make(chan struct{}, 1), lookAtRuns: make(chan struct{}, 1), othersClaimed: make(chan struct{}, 1), reachable: make(chan struct{}, 1), running: map[int64]*running{}, pace: c.Random, shares: newShares(c.Reserve)}
 	for t := range c.Executors {
 		s.types = append(s.types, t)
 	}

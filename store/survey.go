@@ -27,6 +27,9 @@ type Survey struct {
 	Rules string
 	// NotifyQueue is how full the server's notification queue is, 0 to 1. Reading it also frees a queue that got stuck.
 	NotifyQueue float64
+	// Peers is how many live replicas hear notifications, can do all that this one can (its queues, types, databases, commands) and had a free
+	// slot by their last heartbeat; this one may be among them. At most 1,000 are counted.
+	Peers int
 	// HoldUps are sessions that hold locks which something of ours goes without; those that a second look still finds.
 	HoldUps []HoldUp
 }
@@ -39,7 +42,7 @@ func (s *Store) Survey(ctx context.Context, replicaID string, w Capabilities) (S
 	var holdUps string
 	var limited bool
 	err := s.passes.QueryRow(ctx, statement("survey"), replicaID, list(w.Queues), list(w.Types)).Scan(&alive, &v.Work, &next,
-		&v.Owned, &v.Overdue, &v.Deliveries, &v.Notes, &v.Aging, &v.Rules, &v.NotifyQueue, &holdUps, &limited)
+		&v.Owned, &v.Overdue, &v.Deliveries, &v.Notes, &v.Aging, &v.Rules, &v.NotifyQueue, &holdUps, &limited, &v.Peers)
 	if err == nil {
 		err = json.Unmarshal([]byte(holdUps), &v.HoldUps)
 	}

@@ -48,7 +48,7 @@ func TestASurveyOfAnIdleDeploymentFindsNothing(t *testing.T) {
 	s := newSurveyor(t)
 	s.sweep(t)
 	before := s.look(t)
-	require.Equal(t, store.Survey{Rules: before.Rules, NotifyQueue: before.NotifyQueue, Owned: []int64{}}, before)
+	require.Equal(t, store.Survey{Rules: before.Rules, NotifyQueue: before.NotifyQueue, Owned: []int64{}, Peers: 1}, before)
 
 	// Nor do runs that have ended, tasks that recur later, and plans that have been announced.
 	exec(t, s.conn, `INSERT INTO rowrun.plan (id) VALUES (1), (2)`)
@@ -201,4 +201,33 @@ func TestASurveyOfAReplicaThatWasDeclaredDeadSaysSo(t *testing.T) {
 	exec(t, s.conn, `UPDATE rowrun.replica_heartbeat SET state = 'DEAD'`)
 	_, err := s.Survey(t.Context(), "r", noop())
 	require.ErrorIs(t, err, store.ErrDead)
+}
+
+// Replicas that would be quicker are counted: those that can do all that this one can, hear of it, and have a slot.
+func TestASurveyCountsReplicasThatCanDoTheSame(t *testing.T) {
+	t.Parallel()
+	s := newSurveyor(t)
+	exec(t, s.conn, `UPDATE rowrun.replica_heartbeat SET concurrency = 5, databases = '{a}', commands = '{c}', wake_source = 'notify'`)
+	require.Equal(t, 1, s.look(t).Peers)
+	add := func(id, columns, values string) {
+		exec(t, s.conn, `INSERT INTO rowrun.replica_heartbeat (replica_id, last_heartbeat, lease, types, queues, databases, commands, wake_source, concurrency)
+			VALUES ('`+id+`', now(), '1 day', '{NOOP,SQL}', '{default,other}', '{a,b}', '{c,d}', 'wal', 5)`)
+		if columns != "" {
+			exec(t, s.conn, `UPDATE rowrun.replica_heartbeat SET (`+columns+`) = ROW(`+values+`) WHERE replica_id = '`+id+`'`)
+		}
+	}
+	add("one that can do more", "", "")
+	require.Equal(t, 2, s.look(t).Peers)
+	add("of other types", "types", "'{SQL}'::text[]")
+	add("of other queues", "queues", "'{other}'::text[]")
+	add("of another database", "databases", "'{b}'::text[]")
+	add("of another command", "commands", "'{d}'::text[]")
+	add("full", "running", "5")
+	add("deaf", "wake_source", "'poll'")
+	add("paused", "paused_at", "now()")
+	add("drains", "state", "'DRAINING'")
+	add("dead by its lease", "last_heartbeat", "now() - interval '2 days'")
+	add("an admin", "role", "'admin'")
+	add("a worker", "worker", "true")
+	require.Equal(t, 2, s.look(t).Peers)
 }

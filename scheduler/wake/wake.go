@@ -36,6 +36,9 @@ func (f *filter) mayOpenGate(t events.Transition) bool {
 }
 
 func (f *filter) mayBeClaimed(t events.Transition) bool {
+	if t.To == "RUNNING" && !Own(f.scheduler, t) {
+		f.scheduler.OthersClaimed()
+	}
 	return t.To == "AVAILABLE" && !f.scheduler.Claimed(t.RunID)
 }
 

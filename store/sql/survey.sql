@@ -6,11 +6,12 @@
 -- Returns: whether the replica may claim; whether a whole pass may find something; in how many ms the next run is due (NULL:
 -- none is known); its RUNNING runs; whether a run that the app or a worker executes is overdue; whether a delivery is due; whether the
 -- stream has something to say; whether a priority is to be raised; a text that changes with the rules of claims; how full the notification queue is, 0 to 1; who
--- holds something up, as JSON; whether limits may apply to these queues and types
+-- holds something up, as JSON; whether limits may apply to these queues and types; how many live replicas can do all that this one can, hear notifications and
+-- had a free slot by their last heartbeat
 -- What makes a whole pass necessary is what promote_runs(true) and settle_plans look for. Each is asked for along its own
 -- index, in whose order, so that no statistics of a table that was empty once lead to another one.
 WITH me AS MATERIALIZED (
-    SELECT h.paused_at FROM rowrun.replica_heartbeat h WHERE h.replica_id = $1 AND h.state = 'ACTIVE'
+    SELECT h.paused_at, h.databases, h.commands FROM rowrun.replica_heartbeat h WHERE h.replica_id = $1 AND h.state = 'ACTIVE'
 ), now AS MATERIALIZED (
     SELECT clock_timestamp() AS t
 ), due AS MATERIALIZED (
@@ -59,5 +60,9 @@ SELECT EXISTS (SELECT FROM me),
        pg_notification_queue_usage(),
        coalesce((SELECT json_agg(json_build_object('PID', h.pid, 'User', h.username, 'What', h.what) ORDER BY h.pid, h.what)
                  FROM rowrun.hold_ups() h)::text, 'null'),
-       rowrun.may_be_limited() AND rowrun.may_limit($2, $3)
+       rowrun.may_be_limited() AND rowrun.may_limit($2, $3),
+       (SELECT count(*) FROM (SELECT FROM rowrun.replica_heartbeat h CROSS JOIN me
+                              WHERE h.state = 'ACTIVE' AND h.last_heartbeat + h.lease > now.t AND h.role = 'worker' AND NOT h.worker AND h.paused_at IS NULL
+                                AND h.running < h.concurrency AND h.wake_source IS DISTINCT FROM 'poll'
+                                AND h.queues @> $2 AND h.types @> $3 AND h.databases @> me.databases AND h.commands @> me.commands LIMIT 1000) p)
 FROM now, due

@@ -151,6 +151,7 @@ func (db *database) survey(id string, w store.Capabilities) (store.Survey, error
 	}
 	var v store.Survey
 	gated, ungated, next := db.due(nil)
+	v.Peers = 3 * len(db.replicas) // so that some leave looks for later
 	v.Work, v.NextDue, v.Rules = gated || ungated || db.marks > 0, next, "none"
 	for _, r := range db.order {
 		switch {

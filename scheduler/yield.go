@@ -1,0 +1,89 @@
+package scheduler
+
+import (
+	"time"
+)
+
+// Every replica is told of a run that may be claimed and of a run that ended, and one look is enough. Where replicas are many, each run
+// cost a look of every one of them, at the same moment: 29 ms of CPU with 10, and with 100 more than two cores have at 50 runs a second. So of
+// many replicas some look at once, by chance, quickLooks on the average: which, is another matter with each wake-up, so that
+// work is spread. Each of the others looks some ms later, for all that it is told until then; and later still where it hears meanwhile that
+// another one has claimed, as whoever claims takes what comes first, or where all that it is told of is an end: who has ended a run looks for
+// what follows. Up to quickLooks replicas all look at once.
+const (
+	quickLooks = 3
+	// yieldLeast and yieldEach: a look that waits does so for the one, and by chance up to the other for each replica.
+	yieldLeast = 2 * time.Millisecond
+	yieldEach  = 2 * time.Millisecond
+	// yieldAgain is what it waits at most, for each replica, where others have claimed meanwhile, and yieldMost whatever their number; at
+	// least half of that.
+	yieldAgain = 20 * time.Millisecond
+	yieldMost  = 500 * time.Millisecond
+)
+
+// yielding is the look that a replica leaves for later. It is for one goroutine.
+type yielding struct {
+	pace  pace
+	peers int // store.Survey's; 0: not known
+	timer *time.Timer
+	put   bool // off for long
+}
+
+// many says whether there are so many replicas that others look where this one doesn't.
+func (y *yielding) many() bool { return y.peers > quickLooks }
+
+// yields says whether a look that was asked for waits; another one that waits is one with it. ended: a run has ended, and nothing else
+// is known.
+func (y *yielding) yields(ended bool) bool {
+	if !y.many() || y.pace()*float64(y.peers) < quickLooks {
+		y.done()
+		return false
+	}
+	switch {
+	case y.timer == nil && ended:
+		y.timer, y.put = time.NewTimer(y.long()), true
+	case y.timer == nil, y.put && !ended:
+		y.done()
+		y.timer, y.put = time.NewTimer(yieldLeast+time.Duration(y.pace()*float64(y.peers)*float64(yieldEach))), false
+	}
+	return true
+}
+
+// long is for a look that others most likely make needless.
+func (y *yielding) long() time.Duration {
+	return y.pace.again(min(time.Duration(y.peers)*yieldAgain, yieldMost))
+}
+
+// later fires when the look that waits is due; nil where none waits.
+func (y *yielding) later() <-chan time.Time {
+	if y.timer == nil {
+		return nil
+	}
+	return y.timer.C
+}
+
+// claims are of others, as long as they matter to the look that waits.
+func (y *yielding) claims(ofOthers <-chan struct{}) <-chan struct{} {
+	if y.timer == nil || y.put {
+		return nil
+	}
+	return ofOthers
+}
+
+// putOff has the look that waits wait longer, once.
+func (y *yielding) putOff() {
+	y.put = true
+	y.timer.Stop()
+	y.timer.Reset(y.long())
+}
+
+// done: what waited is part of a look that begins.
+func (y *yielding) done() {
+	if y.timer != nil {
+		y.timer.Stop()
+		y.timer = nil
+	}
+}
+
+// OthersClaimed says that another replica has claimed a run. It waits for nothing.
+func (s *Scheduler) OthersClaimed() { signal(s.othersClaimed) }

@@ -1,0 +1,65 @@
+package scheduler
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// fires says after which time a look that waits is due.
+func fires(y *yielding) time.Duration {
+	began := time.Now()
+	<-y.later()
+	return time.Since(began)
+}
+
+func TestOfManyReplicasSomeLookAtOnceAndTheOthersLater(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		chance := 0.0
+		others := make(chan struct{}, 1)
+		y := &yielding{pace: func() float64 { return chance }}
+		for _, peers := range []int{0, 1, quickLooks} {
+			y.peers, chance = peers, 0.99
+			require.False(t, y.yields(false), "all of %d look", peers)
+			require.False(t, y.yields(true), "all of %d look", peers)
+		}
+		y.peers, chance = 10, 0.29
+		require.False(t, y.yields(false), "chance has it look")
+		require.Nil(t, y.later())
+		require.Nil(t, y.claims(others))
+
+		chance = 0.5
+		require.True(t, y.yields(false))
+		require.NotNil(t, y.claims(others))
+		time.Sleep(5 * time.Millisecond)
+		require.True(t, y.yields(false), "one look is for both")
+		require.True(t, y.yields(true))
+		require.Equal(t, 7*time.Millisecond, fires(y), "2 ms and half of 10 × 2 ms since the first")
+		y.done()
+
+		require.True(t, y.yields(false))
+		y.putOff()
+		require.Nil(t, y.claims(others), "that is once")
+		require.Equal(t, 150*time.Millisecond, fires(y))
+		y.done()
+
+		require.True(t, y.yields(true), "an end")
+		require.Nil(t, y.claims(others))
+		time.Sleep(10 * time.Millisecond)
+		require.True(t, y.yields(false), "and then a run that may be claimed")
+		require.Equal(t, 12*time.Millisecond, fires(y))
+		y.done()
+
+		require.True(t, y.yields(true))
+		chance = 0.1
+		require.False(t, y.yields(false), "chance has it look, for the end too")
+		require.Nil(t, y.later())
+
+		y.peers, chance = 1000, 0.5
+		require.True(t, y.yields(true))
+		require.Equal(t, yieldMost*3/4, fires(y), "however many they are")
+	})
+}
