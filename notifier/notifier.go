@@ -17,8 +17,10 @@ const (
 	lease = 25 * time.Second
 	// callTimeout bounds each call of the database.
 	callTimeout = 5 * time.Second
-	// maxPause is the pause after a wake-up that found nothing, when many of them come.
+	// maxPause is the pause after a wake-up that found nothing, when many of them come; of many replicas up to ten times that, so that
+	// these together look no more often than sharedBy would.
 	maxPause = 100 * time.Millisecond
+	sharedBy = 3
 )
 
 // Message is what one try sends, and where.
@@ -64,6 +66,8 @@ type Config struct {
 	// Looked, where not nil, tells of somebody else's looks at the database: whether a delivery was due. As long as they
 	// come and find none, no sweep is made.
 	Looked <-chan bool
+	// Peers, where not nil, says how many replicas deliver.
+	Peers func() int
 	// Tried, where not nil, is told how each try ended, as soon as that is recorded. It must return at once and may be
 	// called from many goroutines.
 	Tried func(Outcome)
@@ -169,12 +173,20 @@ func (n *Notifier) loop(ctx context.Context, start func(store.Delivery)) {
 		case woken:
 			// The first few are looked after at once. Where they come without end and find nothing, as under a load of
 			// runs without plans, each costs a query: they are taken together.
-			hold(ctx, pause)
-			pause = min(2*pause+time.Millisecond, maxPause)
+			hold(ctx, jitter(pause, 0.5, 1.5))
+			pause = min(2*pause+time.Millisecond, n.longest())
 		case !time.Now().Before(sweep):
 			pause = 0
 		}
 	}
+}
+
+// longest is the longest pause between looks that found nothing.
+func (n *Notifier) longest() time.Duration {
+	if n.cfg.Peers == nil {
+		return maxPause
+	}
+	return maxPause * time.Duration(min(max(n.cfg.Peers()/sharedBy, 1), 10))
 }
 
 // await returns when there may be something to do, and whether it was a wake-up that said so: at the sweep at the latest,

@@ -50,23 +50,33 @@ func (d *dispatcher) await(ctx context.Context) (w wake, ok bool) {
 		w, waited = wake{woken: true, told: true}, true
 	case <-d.timer.C:
 	}
+	if waited { // for whatever was told meanwhile, too
+		d.yield.done()
+		drain(d.s.cfg.Wake)
+		drain(d.s.cfg.Available)
+		d.heardLook()
+		return w, ctx.Err() == nil
+	}
+	ok = d.heard(&w, ended)
+	return w, ok && ctx.Err() == nil
+}
+
+// heard completes what was heard, and says whether a round follows now. ended: a run has ended, and no more is known.
+func (d *dispatcher) heard(w *wake, ended bool) bool {
 	// "Look" wakes both: one round does for them.
 	if w.woken && w.told {
-		ended = !drain(toClaim) && ended
+		ended = !drain(d.s.cfg.Available) && ended
 	} else if w.told {
-		w.woken = drain(toWake)
+		w.woken = drain(d.s.cfg.Wake)
 	}
 	if w.woken && w.told {
 		d.heardLook()
 	}
-	switch {
-	case waited:
-		d.yield.done()
-	case w.told && d.yield.yields(ended):
+	if w.told && d.yield.yields(ended) {
 		drain(d.s.othersClaimed)
-		return w, false
+		return false
 	}
-	return w, ctx.Err() == nil
+	return true
 }
 
 // heardLook takes a notification that tells nothing: something may be due, and what was inserted may be claimed.

@@ -55,8 +55,9 @@ func (d *dispatcher) round(ctx context.Context, w wake) {
 	sweep := !now.Before(d.times.sweep)
 	if sweep {
 		d.s.recorder.carry(false) // until the next round
-		if seen, err = d.survey(ctx); err == nil {
+		if seen, err = d.survey(ctx, d.yield.chosen()); err == nil {
 			d.yield.peers = seen.Peers
+			d.s.peers.Store(int64(seen.Peers))
 		}
 	}
 	promote, leave := decide(w, d.times, seen.Work, d.backlog.Load(), now)
@@ -97,7 +98,7 @@ func (d *dispatcher) round(ctx context.Context, w wake) {
 			next = min(next, seen.NextDue)
 		}
 	}
-	every, whole := d.s.cfg.SweepInterval, wholeEvery
+	every, whole := d.s.cfg.SweepInterval, d.yield.shared(wholeEvery)
 	if sweep {
 		every = d.turns.wait(every)
 	}

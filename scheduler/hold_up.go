@@ -73,6 +73,13 @@ func (h *holdUps) sure() []store.HoldUp {
 	return sure
 }
 
+// found says whether the last survey that was asked found some.
+func (h *holdUps) found() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.since) > 0
+}
+
 // surveyed is told what a survey found: what others have found for heldFor is no lock of a moment.
 func (h *holdUps) surveyed(found []store.HoldUp) {
 	h.mu.Lock()

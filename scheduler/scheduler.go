@@ -112,6 +112,8 @@ type Scheduler struct {
 	invalidations atomic.Int64
 	// lookAtRuns passes wake-ups on to the watch: a cancel may have been asked for.
 	lookAtRuns chan struct{}
+	// peers are store.Survey's, of the last one.
+	peers atomic.Int64
 	// othersClaimed says that another replica has claimed.
 	othersClaimed chan struct{}
 

@@ -65,12 +65,14 @@ func (t *incarnation) patience(every time.Duration) time.Duration {
 	return every
 }
 
-// survey looks once for all sweeps, and tells the loops.
-func (t *incarnation) survey(ctx context.Context) (store.Survey, error) {
+// survey looks once for all sweeps, and tells the loops. chosen: of many replicas this is one that also looks who holds something up; one
+// that has found somebody looks again.
+func (t *incarnation) survey(ctx context.Context, chosen bool) (store.Survey, error) {
 	rt, cancel := context.WithTimeout(ctx, passTimeout)
 	defer cancel()
 	end := t.s.holdUps.begin()
-	v, err := t.s.cfg.Store.Survey(rt, t.id, t.rules.Load().capabilities)
+	ask := chosen || t.s.holdUps.found()
+	v, err := t.s.cfg.Store.Survey(rt, t.id, t.rules.Load().capabilities, ask)
 	end()
 	if err != nil {
 		return v, err
@@ -82,7 +84,9 @@ func (t *incarnation) survey(ctx context.Context) (store.Survey, error) {
 	if t.s.cfg.Surveyed != nil {
 		t.s.cfg.Surveyed(v)
 	}
-	t.s.holdUps.surveyed(v.HoldUps)
+	if ask {
+		t.s.holdUps.surveyed(v.HoldUps)
+	}
 	t.s.notifyQueue.Store(math.Float64bits(v.NotifyQueue))
 	if full := v.NotifyQueue >= store.NotifyQueueLimit; full != t.seen.queueFull {
 		if t.seen.queueFull = full; full {

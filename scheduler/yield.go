@@ -32,10 +32,18 @@ type yielding struct {
 // many says whether there are so many replicas that others look where this one doesn't.
 func (y *yielding) many() bool { return y.peers > quickLooks }
 
+// chosen says whether this is one of those that look: quickLooks on the average, all where they are no more.
+func (y *yielding) chosen() bool { return !y.many() || y.pace()*float64(y.peers) < quickLooks }
+
+// shared is how often each of many does what is enough once: as often together as quickLooks of them would, each at least every ten times.
+func (y *yielding) shared(every time.Duration) time.Duration {
+	return every * time.Duration(min(max(y.peers/quickLooks, 1), 10))
+}
+
 // yields says whether a look that was asked for waits; another one that waits is one with it. ended: a run has ended, and nothing else
 // is known.
 func (y *yielding) yields(ended bool) bool {
-	if !y.many() || y.pace()*float64(y.peers) < quickLooks {
+	if y.chosen() {
 		y.done()
 		return false
 	}
@@ -84,6 +92,9 @@ func (y *yielding) done() {
 		y.timer = nil
 	}
 }
+
+// Peers is how many live replicas can do all that this one can, as far as its last survey has counted; 0: none has.
+func (s *Scheduler) Peers() int { return int(s.peers.Load()) }
 
 // OthersClaimed says that another replica has claimed a run. It waits for nothing.
 func (s *Scheduler) OthersClaimed() { signal(s.othersClaimed) }

@@ -34,7 +34,7 @@ func TestOfManyReplicasSomeLookAtOnceAndTheOthersLater(t *testing.T) {
 		chance = 0.5
 		require.True(t, y.yields(false))
 		require.NotNil(t, y.claims(others))
-		time.Sleep(5 * time.Millisecond)
+		<-time.After(5 * time.Millisecond)
 		require.True(t, y.yields(false), "one look is for both")
 		require.True(t, y.yields(true))
 		require.Equal(t, 7*time.Millisecond, fires(y), "2 ms and half of 10 × 2 ms since the first")
@@ -48,7 +48,7 @@ func TestOfManyReplicasSomeLookAtOnceAndTheOthersLater(t *testing.T) {
 
 		require.True(t, y.yields(true), "an end")
 		require.Nil(t, y.claims(others))
-		time.Sleep(10 * time.Millisecond)
+		<-time.After(10 * time.Millisecond)
 		require.True(t, y.yields(false), "and then a run that may be claimed")
 		require.Equal(t, 12*time.Millisecond, fires(y))
 		y.done()
@@ -61,5 +61,10 @@ func TestOfManyReplicasSomeLookAtOnceAndTheOthersLater(t *testing.T) {
 		y.peers, chance = 1000, 0.5
 		require.True(t, y.yields(true))
 		require.Equal(t, yieldMost*3/4, fires(y), "however many they are")
+
+		for peers, times := range map[int]time.Duration{0: 1, 3: 1, 5: 1, 6: 2, 29: 9, 30: 10, 1000: 10} {
+			y.peers = peers
+			require.Equal(t, times*time.Minute, y.shared(time.Minute), "%d", peers)
+		}
 	})
 }

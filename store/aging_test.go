@@ -89,13 +89,13 @@ func TestAgingRaisesWhatWaitsAndNothingElse(t *testing.T) {
 	require.Equal(t, 2, raise(t, s))
 	require.Equal(t, []int{2, 0, 1}, []int{priority(old), priority(other), priority(later)}, "one was due only after 90 s")
 	require.Zero(t, raise(t, s))
-	seen, err := s.Survey(t.Context(), "r", noop())
+	seen, err := s.Survey(t.Context(), "r", noop(), true)
 	require.NoError(t, err)
 	require.False(t, seen.Aging)
 
 	exec(t, conn, `UPDATE rowrun.task_run SET priority = 10 WHERE id = $1`, old) // a person's word counts from then on
 	waited(t, conn, time.Minute, old)
-	seen, err = s.Survey(t.Context(), "r", noop())
+	seen, err = s.Survey(t.Context(), "r", noop(), true)
 	require.NoError(t, err)
 	require.True(t, seen.Aging)
 	require.Equal(t, 1, raise(t, s))

@@ -85,7 +85,7 @@ func aRound(t *testing.T, log *storetest.Log, url string, ended, blocked int) *e
 		require.NoError(t, err)
 	})
 	e.check(t, "survey", 200, func() {
-		seen, err := s.Survey(t.Context(), "r", noop())
+		seen, err := s.Survey(t.Context(), "r", noop(), true)
 		require.NoError(t, err)
 		require.True(t, seen.Work, "versions wait for a database")
 	})

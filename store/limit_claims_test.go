@@ -27,7 +27,7 @@ func TestALimitOnOthersLeavesClaimsAlone(t *testing.T) {
 	require.Len(t, append(work(t, s, 10).Claims, work(t, s, 10).Claims...), 1, "the pass of the first opens one for the second")
 
 	exec(t, conn, `SELECT rowrun.delete_limit('one')`)
-	_, err := s.Survey(t.Context(), "r", noop())
+	_, err := s.Survey(t.Context(), "r", noop(), true)
 	require.NoError(t, err)
 	work(t, s, 1) // its pass opens what the limit held back
 	exec(t, conn, `ALTER FUNCTION rowrun.claim_available RENAME TO away`)

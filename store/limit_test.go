@@ -19,7 +19,7 @@ func limitedTask(t *testing.T, limit string) (conn *pgx.Conn, s *store.Store, ta
 	conn, s = connect(t, url), openStore(t, url)
 	addReplica(t, conn, "r")
 	exec(t, conn, limit)
-	_, err := s.Survey(t.Context(), "r", noop()) // tells whether there are limits
+	_, err := s.Survey(t.Context(), "r", noop(), true) // tells whether there are limits
 	require.NoError(t, err)
 	return conn, s, query[int64](t, conn, `INSERT INTO rowrun.task (type) VALUES ('NOOP') RETURNING id`)
 }

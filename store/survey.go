@@ -30,21 +30,22 @@ type Survey struct {
 	// Peers is how many live replicas hear notifications, can do all that this one can (its queues, types, databases, commands) and had a free
 	// slot by their last heartbeat; this one may be among them. At most 1,000 are counted.
 	Peers int
-	// HoldUps are sessions that hold locks which something of ours goes without; those that a second look still finds.
+	// HoldUps are sessions that hold locks which something of ours goes without, where that was asked.
 	HoldUps []HoldUp
 }
 
-// Survey looks once at what the sweeps of a replica are for. ErrDead: the replica may not claim any more.
-func (s *Store) Survey(ctx context.Context, replicaID string, w Capabilities) (Survey, error) {
+// Survey looks once at what the sweeps of a replica are for. holdUps: also for HoldUps, which costs more with each session of the server.
+// ErrDead: the replica may not claim any more.
+func (s *Store) Survey(ctx context.Context, replicaID string, w Capabilities, holdUps bool) (Survey, error) {
 	var v Survey
 	var alive bool
 	var next *float64
-	var holdUps string
+	var heldUp *string
 	var limited bool
-	err := s.passes.QueryRow(ctx, statement("survey"), replicaID, list(w.Queues), list(w.Types)).Scan(&alive, &v.Work, &next,
-		&v.Owned, &v.Overdue, &v.Deliveries, &v.Notes, &v.Aging, &v.Rules, &v.NotifyQueue, &holdUps, &limited, &v.Peers)
-	if err == nil {
-		err = json.Unmarshal([]byte(holdUps), &v.HoldUps)
+	err := s.passes.QueryRow(ctx, statement("survey"), replicaID, list(w.Queues), list(w.Types), holdUps).Scan(&alive, &v.Work, &next,
+		&v.Owned, &v.Overdue, &v.Deliveries, &v.Notes, &v.Aging, &v.Rules, &v.NotifyQueue, &heldUp, &limited, &v.Peers)
+	if err == nil && heldUp != nil {
+		err = json.Unmarshal([]byte(*heldUp), &v.HoldUps)
 	}
 	if err != nil {
 		return Survey{}, fmt.Errorf("survey: %w", err)

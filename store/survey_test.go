@@ -15,19 +15,20 @@ import (
 type surveyor struct {
 	*store.Store
 	conn *pgx.Conn
+	url  string
 }
 
 func newSurveyor(t *testing.T) surveyor {
 	t.Helper()
 	url := storetest.New(t)
-	s := surveyor{open(t, url, time.Minute), connect(t, url)}
+	s := surveyor{open(t, url, time.Minute), connect(t, url), url}
 	addReplica(t, s.conn, "r")
 	return s
 }
 
 func (s surveyor) look(t *testing.T) store.Survey {
 	t.Helper()
-	seen, err := s.Survey(t.Context(), "r", noop())
+	seen, err := s.Survey(t.Context(), "r", noop(), true)
 	require.NoError(t, err)
 	return seen
 }
@@ -199,7 +200,7 @@ func TestASurveyOfAReplicaThatWasDeclaredDeadSaysSo(t *testing.T) {
 	t.Parallel()
 	s := newSurveyor(t)
 	exec(t, s.conn, `UPDATE rowrun.replica_heartbeat SET state = 'DEAD'`)
-	_, err := s.Survey(t.Context(), "r", noop())
+	_, err := s.Survey(t.Context(), "r", noop(), true)
 	require.ErrorIs(t, err, store.ErrDead)
 }
 
@@ -230,4 +231,17 @@ func TestASurveyCountsReplicasThatCanDoTheSame(t *testing.T) {
 	add("an admin", "role", "'admin'")
 	add("a worker", "worker", "true")
 	require.Equal(t, 2, s.look(t).Peers)
+}
+
+// Who holds something up is asked where that is wanted only.
+func TestASurveyLooksForHoldUpsWhereItIsAsked(t *testing.T) {
+	t.Parallel()
+	s := newSurveyor(t)
+	s.sweep(t)
+	stranger := connect(t, s.url)
+	exec(t, stranger, `SELECT pg_advisory_lock(1920298607, 2)`)
+	require.Len(t, s.look(t).HoldUps, 1)
+	seen, err := s.Survey(t.Context(), "r", noop(), false)
+	require.NoError(t, err)
+	require.Empty(t, seen.HoldUps)
 }

@@ -70,20 +70,21 @@ func (b *bench) crowd(ctx context.Context, s *server, d *database, n int) (err e
 		resident += now
 	}
 	var waits []float64
-	runs := 50 * b.scale(3, 10)
+	const rate = 20
+	runs := rate * b.scale(5, 15)
 	served, ours, err := cpuDuring(s, all, func() (err error) {
-		waits, err = d.startDelays(ctx, 50, runs)
+		waits, err = d.startDelays(ctx, rate, runs)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	each := 1e6 / float64(50+runs) // the first 50 warm up
+	each := 1e6 / float64(rate+runs) // the first second warms up
 	b.table.row(fmt.Sprintf("%d replicas, all ready after", n), ready.Round(10*time.Millisecond).String(), "")
 	b.table.row("  idle for "+window.String(), fmt.Sprintf("server %.2f %% of a core; a replica %.3f %% of a core, %.1f MiB resident", used/window.Seconds()*100, own/window.Seconds()/float64(n)*100,
 		resident/float64(n)), "server ≤ 5 % with 100")
 	b.table.row("  connections", fmt.Sprintf("%.0f", held[0]), "")
-	b.table.row("  insert → start, 50/s", fmt.Sprintf("%s; CPU a run: server %.0f µs, all replicas %.0f µs", spread(waits, 50, 95, 99), served*each, ours*each), "")
+	b.table.row("  insert → start, 20/s", fmt.Sprintf("%s; CPU a run: server %.0f µs, all replicas %.0f µs", spread(waits, 50, 95, 99), served*each, ours*each), "")
 	return nil
 }
 
