@@ -44,8 +44,10 @@ func (d *dispatcher) await(ctx context.Context) (w wake, ok bool) {
 	case <-d.s.freed:
 		d.gather(ctx)
 	case <-d.yield.claims(d.s.othersClaimed):
-		d.yield.putOff()
-		return w, false
+		if !d.yield.claimed(d.s.claimsOfOthers.Load()) {
+			return w, false
+		}
+		w, waited = wake{woken: true, told: true}, true
 	case <-d.yield.later():
 		w, waited = wake{woken: true, told: true}, true
 	case <-d.timer.C:
@@ -72,11 +74,7 @@ func (d *dispatcher) heard(w *wake, ended bool) bool {
 	if w.woken && w.told {
 		d.heardLook()
 	}
-	if w.told && d.yield.yields(ended) {
-		drain(d.s.othersClaimed)
-		return false
-	}
-	return true
+	return !w.told || !d.yield.yields(ended, d.s.claimsOfOthers.Load())
 }
 
 // heardLook takes a notification that tells nothing: something may be due, and what was inserted may be claimed.

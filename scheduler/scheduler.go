@@ -114,8 +114,9 @@ type Scheduler struct {
 	lookAtRuns chan struct{}
 	// peers are store.Survey's, of the last one.
 	peers atomic.Int64
-	// othersClaimed says that another replica has claimed.
-	othersClaimed chan struct{}
+	// othersClaimed says that another replica has claimed, claimsOfOthers how many runs.
+	othersClaimed  chan struct{}
+	claimsOfOthers atomic.Int64
 
 	mu      sync.Mutex
 	running map[int64]*running

@@ -1,15 +1,14 @@
 package scheduler
 
-import (
-	"time"
-)
+import "time"
 
 // Every replica is told of a run that may be claimed and of a run that ended, and one look is enough. Where replicas are many, each run
 // cost a look of every one of them, at the same moment: 29 ms of CPU with 10, and with 100 more than two cores have at 50 runs a second. So of
 // many replicas some look at once, by chance, quickLooks on the average: which, is another matter with each wake-up, so that
 // work is spread. Each of the others looks some ms later, for all that it is told until then; and later still where it hears meanwhile that
 // another one has claimed, as whoever claims takes what comes first, or where all that it is told of is an end: who has ended a run looks for
-// what follows. Up to quickLooks replicas all look at once.
+// what follows. Where others claim more runs than it was told of, many have come at once, and it looks too. Up to quickLooks replicas all look
+// at once.
 const (
 	quickLooks = 3
 	// yieldLeast and yieldEach: a look that waits does so for the one, and by chance up to the other for each replica.
@@ -26,7 +25,9 @@ type yielding struct {
 	pace  pace
 	peers int // store.Survey's; 0: not known
 	timer *time.Timer
-	put   bool // off for long
+	put   bool  // off for long
+	told  int64 // how often it was asked for
+	begun int64 // claims of others that were heard of when it was first
 }
 
 // many says whether there are so many replicas that others look where this one doesn't.
@@ -41,20 +42,25 @@ func (y *yielding) shared(every time.Duration) time.Duration {
 }
 
 // yields says whether a look that was asked for waits; another one that waits is one with it. ended: a run has ended, and nothing else
-// is known.
-func (y *yielding) yields(ended bool) bool {
+// is known. claims of others were heard of so far.
+func (y *yielding) yields(ended bool, claims int64) bool {
 	if y.chosen() {
 		y.done()
 		return false
 	}
 	switch {
 	case y.timer == nil && ended:
-		y.timer, y.put = time.NewTimer(y.long()), true
+		y.begin(y.long(), true, claims)
 	case y.timer == nil, y.put && !ended:
 		y.done()
-		y.timer, y.put = time.NewTimer(yieldLeast+time.Duration(y.pace()*float64(y.peers)*float64(yieldEach))), false
+		y.begin(yieldLeast+time.Duration(y.pace()*float64(y.peers)*float64(yieldEach)), false, claims)
 	}
+	y.told++
 	return true
+}
+
+func (y *yielding) begin(wait time.Duration, put bool, claims int64) {
+	y.timer, y.put, y.told, y.begun = time.NewTimer(wait), put, 0, claims
 }
 
 // long is for a look that others most likely make needless.
@@ -70,19 +76,25 @@ func (y *yielding) later() <-chan time.Time {
 	return y.timer.C
 }
 
-// claims are of others, as long as they matter to the look that waits.
+// claims are of others; nil where no look waits.
 func (y *yielding) claims(ofOthers <-chan struct{}) <-chan struct{} {
-	if y.timer == nil || y.put {
+	if y.timer == nil {
 		return nil
 	}
 	return ofOthers
 }
 
-// putOff has the look that waits wait longer, once.
-func (y *yielding) putOff() {
-	y.put = true
-	y.timer.Stop()
-	y.timer.Reset(y.long())
+// claimed says whether the look that waits is due, as others have claimed more than it is for; otherwise it waits for long.
+func (y *yielding) claimed(claims int64) bool {
+	if claims-y.begun > y.told {
+		return true
+	}
+	if !y.put && claims > y.begun { // not one from before
+		y.put = true
+		y.timer.Stop()
+		y.timer.Reset(y.long())
+	}
+	return false
 }
 
 // done: what waited is part of a look that begins.
@@ -97,4 +109,7 @@ func (y *yielding) done() {
 func (s *Scheduler) Peers() int { return int(s.peers.Load()) }
 
 // OthersClaimed says that another replica has claimed a run. It waits for nothing.
-func (s *Scheduler) OthersClaimed() { signal(s.othersClaimed) }
+func (s *Scheduler) OthersClaimed() {
+	s.claimsOfOthers.Add(1)
+	signal(s.othersClaimed)
+}

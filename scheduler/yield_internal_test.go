@@ -23,43 +23,55 @@ func TestOfManyReplicasSomeLookAtOnceAndTheOthersLater(t *testing.T) {
 		y := &yielding{pace: func() float64 { return chance }}
 		for _, peers := range []int{0, 1, quickLooks} {
 			y.peers, chance = peers, 0.99
-			require.False(t, y.yields(false), "all of %d look", peers)
-			require.False(t, y.yields(true), "all of %d look", peers)
+			require.False(t, y.yields(false, 0), "all of %d look", peers)
+			require.False(t, y.yields(true, 0), "all of %d look", peers)
 		}
 		y.peers, chance = 10, 0.29
-		require.False(t, y.yields(false), "chance has it look")
+		require.False(t, y.yields(false, 0), "chance has it look")
 		require.Nil(t, y.later())
 		require.Nil(t, y.claims(others))
 
 		chance = 0.5
-		require.True(t, y.yields(false))
+		require.True(t, y.yields(false, 0))
 		require.NotNil(t, y.claims(others))
 		<-time.After(5 * time.Millisecond)
-		require.True(t, y.yields(false), "one look is for both")
-		require.True(t, y.yields(true))
+		require.True(t, y.yields(false, 0), "one look is for both")
+		require.True(t, y.yields(true, 0))
 		require.Equal(t, 7*time.Millisecond, fires(y), "2 ms and half of 10 × 2 ms since the first")
 		y.done()
 
-		require.True(t, y.yields(false))
-		y.putOff()
-		require.Nil(t, y.claims(others), "that is once")
-		require.Equal(t, 150*time.Millisecond, fires(y))
-		y.done()
-
-		require.True(t, y.yields(true), "an end")
-		require.Nil(t, y.claims(others))
-		<-time.After(10 * time.Millisecond)
-		require.True(t, y.yields(false), "and then a run that may be claimed")
+		require.True(t, y.yields(false, 7))
+		require.False(t, y.claimed(7), "one from before")
 		require.Equal(t, 12*time.Millisecond, fires(y))
 		y.done()
 
-		require.True(t, y.yields(true))
+		require.True(t, y.yields(false, 0))
+		require.False(t, y.claimed(1))
+		require.Equal(t, 150*time.Millisecond, fires(y))
+		y.done()
+
+		require.True(t, y.yields(false, 0))
+		require.True(t, y.yields(false, 0))
+		require.False(t, y.claimed(1))
+		<-time.After(50 * time.Millisecond)
+		require.False(t, y.claimed(2), "as many as it was told of")
+		require.True(t, y.claimed(3), "many have come at once")
+		require.Equal(t, 100*time.Millisecond, fires(y), "it was put off once")
+		y.done()
+
+		require.True(t, y.yields(true, 0), "an end")
+		<-time.After(10 * time.Millisecond)
+		require.True(t, y.yields(false, 0), "and then a run that may be claimed")
+		require.Equal(t, 12*time.Millisecond, fires(y))
+		y.done()
+
+		require.True(t, y.yields(true, 0))
 		chance = 0.1
-		require.False(t, y.yields(false), "chance has it look, for the end too")
+		require.False(t, y.yields(false, 0), "chance has it look, for the end too")
 		require.Nil(t, y.later())
 
 		y.peers, chance = 1000, 0.5
-		require.True(t, y.yields(true))
+		require.True(t, y.yields(true, 0))
 		require.Equal(t, yieldMost*3/4, fires(y), "however many they are")
 
 		for peers, times := range map[int]time.Duration{0: 1, 3: 1, 5: 1, 6: 2, 29: 9, 30: 10, 1000: 10} {
