@@ -17,10 +17,8 @@ const (
 	lease = 25 * time.Second
 	// callTimeout bounds each call of the database.
 	callTimeout = 5 * time.Second
-	// maxPause is the pause after a wake-up that found nothing, when many of them come; of many replicas up to ten times that, so that
-	// these together look no more often than sharedBy would.
+	// maxPause is the pause after a wake-up that found nothing, when many of them come; see Config.Shared.
 	maxPause = 100 * time.Millisecond
-	sharedBy = 3
 )
 
 // Message is what one try sends, and where.
@@ -66,8 +64,8 @@ type Config struct {
 	// Looked, where not nil, tells of somebody else's looks at the database: whether a delivery was due. As long as they
 	// come and find none, no sweep is made.
 	Looked <-chan bool
-	// Peers, where not nil, says how many replicas deliver.
-	Peers func() int
+	// Shared, where not nil, makes a pause longer where many replicas deliver.
+	Shared func(time.Duration) time.Duration
 	// Tried, where not nil, is told how each try ended, as soon as that is recorded. It must return at once and may be
 	// called from many goroutines.
 	Tried func(Outcome)
@@ -183,10 +181,10 @@ func (n *Notifier) loop(ctx context.Context, start func(store.Delivery)) {
 
 // longest is the longest pause between looks that found nothing.
 func (n *Notifier) longest() time.Duration {
-	if n.cfg.Peers == nil {
+	if n.cfg.Shared == nil {
 		return maxPause
 	}
-	return maxPause * time.Duration(min(max(n.cfg.Peers()/sharedBy, 1), 10))
+	return n.cfg.Shared(maxPause)
 }
 
 // await returns when there may be something to do, and whether it was a wake-up that said so: at the sweep at the latest,

@@ -37,8 +37,10 @@ func (y *yielding) many() bool { return y.peers > quickLooks }
 func (y *yielding) chosen() bool { return !y.many() || y.pace()*float64(y.peers) < quickLooks }
 
 // shared is how often each of many does what is enough once: as often together as quickLooks of them would, each at least every ten times.
-func (y *yielding) shared(every time.Duration) time.Duration {
-	return every * time.Duration(min(max(y.peers/quickLooks, 1), 10))
+func (y *yielding) shared(every time.Duration) time.Duration { return shared(every, y.peers) }
+
+func shared(every time.Duration, peers int) time.Duration {
+	return every * time.Duration(min(max(peers/quickLooks, 1), 10))
 }
 
 // yields says whether a look that was asked for waits; another one that waits is one with it. ended: a run has ended, and nothing else
@@ -105,8 +107,11 @@ func (y *yielding) done() {
 	}
 }
 
-// Peers is how many live replicas can do all that this one can, as far as its last survey has counted; 0: none has.
-func (s *Scheduler) Peers() int { return int(s.peers.Load()) }
+// Shared is how often each replica does what is enough once, by as many as the last survey counted: up to three of them every so often,
+// each of many less often, at least every ten times.
+func (s *Scheduler) Shared(every time.Duration) time.Duration {
+	return shared(every, int(s.peers.Load()))
+}
 
 // OthersClaimed says that another replica has claimed a run. It waits for nothing.
 func (s *Scheduler) OthersClaimed() {

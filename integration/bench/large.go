@@ -110,7 +110,7 @@ func (g *grown) grow(ctx context.Context, pending, ended, all int) error {
 		return err
 	}
 	g.table.row(g.size(), fmt.Sprintf("filled in %s and %s (%.0f µs each that waits), promoted, vacuumed, analyzed in %s",
-		filled.Round(time.Second), inserted.Round(time.Second), inserted.Seconds()*1e6/float64(pending-before), time.Since(begun).Round(time.Second)), "")
+		filled.Round(time.Second), inserted.Round(time.Second), inserted.Seconds()*1e6/float64(max(g.pending-before, 1)), time.Since(begun).Round(time.Second)), "")
 	var rows, heap, indexes float64
 	if err := g.QueryRow(ctx, `SELECT greatest(reltuples, 1), pg_table_size(oid), pg_indexes_size(oid) FROM pg_class WHERE oid = 'rowrun.task_run'::regclass`).
 		Scan(&rows, &heap, &indexes); err != nil {
@@ -131,34 +131,43 @@ func (g *grown) look(ctx context.Context) error {
 	return nil
 }
 
+// cost is what something takes of the CPU, by a reading in seconds, and of the log in bytes.
+func (g *grown) cost(ctx context.Context, seconds func(pid int) (float64, error), pid int, do func() error) (used, written float64, err error) {
+	read := func(sign float64) error {
+		at, err := g.numbers(ctx, "SELECT (pg_current_wal_insert_lsn() - '0/0')::float8")
+		if err != nil {
+			return err
+		}
+		now, err := seconds(pid)
+		used, written = used+sign*now, written+sign*at[0]
+		return err
+	}
+	if err := read(-1); err != nil {
+		return 0, 0, err
+	}
+	if err := do(); err != nil {
+		return 0, 0, err
+	}
+	return used, written, read(1)
+}
+
 // inserts shows the server's CPU and log for each of 20,000 runs that wait, in statements of 1,000. They stay.
 func (g *grown) inserts(ctx context.Context) error {
 	const statements, each = 20, 1000
-	pid := int(g.PgConn().PID())
-	used, err := measure.CPUSeconds(pid)
-	if err != nil {
-		return err
-	}
-	at, err := g.numbers(ctx, "SELECT (pg_current_wal_insert_lsn() - '0/0')::float8")
-	if err != nil {
-		return err
-	}
-	for range statements {
-		if _, err := g.Exec(ctx, heldRuns, each); err != nil {
-			return err
+	used, written, err := g.cost(ctx, measure.CPUSeconds, int(g.PgConn().PID()), func() error {
+		for range statements {
+			if _, err := g.Exec(ctx, heldRuns, each); err != nil {
+				return err
+			}
 		}
-	}
-	after, err := measure.CPUSeconds(pid)
-	if err != nil {
-		return err
-	}
-	written, err := g.numbers(ctx, "SELECT (pg_current_wal_insert_lsn() - '0/0')::float8")
+		return nil
+	})
 	if err != nil {
 		return err
 	}
 	g.pending += statements * each
 	g.table.row("  INSERT of runs that wait, 1,000 a statement", fmt.Sprintf("CPU %.0f µs, log %.0f bytes each",
-		(after-used)*1e6/(statements*each), (written[0]-at[0])/(statements*each)), "")
+		used*1e6/(statements*each), written/(statements*each)), "")
 	return g.settle(ctx)
 }
 
@@ -249,29 +258,19 @@ func (g *grown) shrink(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	used, err := measure.ServerSeconds(g.server.PID())
-	if err != nil {
-		return err
-	}
-	at, err := g.numbers(ctx, "SELECT (pg_current_wal_insert_lsn() - '0/0')::float8")
-	if err != nil {
-		return err
-	}
 	begun := time.Now()
-	cmd := exec.CommandContext(ctx, g.rowrun, "cleanup", "--retention", "696h")
-	cmd.Env = environment(g.url)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("cleanup: %w: %s", err, out)
+	used, written, err := g.cost(ctx, measure.ServerSeconds, g.server.PID(), func() error {
+		cmd := exec.CommandContext(ctx, g.rowrun, "cleanup", "--retention", "696h")
+		cmd.Env = environment(g.url)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("cleanup: %w: %s", err, out)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	took := time.Since(begun).Seconds()
-	after, err := measure.ServerSeconds(g.server.PID())
-	if err != nil {
-		return err
-	}
-	written, err := g.numbers(ctx, "SELECT (pg_current_wal_insert_lsn() - '0/0')::float8")
-	if err != nil {
-		return err
-	}
 	left, err := count()
 	if err != nil {
 		return err
@@ -281,7 +280,7 @@ func (g *grown) shrink(ctx context.Context) error {
 		return fmt.Errorf("cleanup removed none of %.0f", before)
 	}
 	g.table.row(fmt.Sprintf("retention removes %.0f", gone), fmt.Sprintf("%.0f rows/s; CPU of the server %.0f µs, log %.0f bytes a row",
-		gone/took, (after-used)*1e6/gone, (written[0]-at[0])/gone), "")
+		gone/took, used*1e6/gone, written/gone), "")
 	begun = time.Now()
 	if err := g.do(ctx, "VACUUM (INDEX_CLEANUP ON) rowrun.task_run"); err != nil {
 		return err

@@ -35,6 +35,7 @@ func (f *filter) mayOpenGate(t events.Transition) bool {
 	return Ends(t) && !Own(f.scheduler, t)
 }
 
+// mayBeClaimed also tells the scheduler of the claims of others.
 func (f *filter) mayBeClaimed(t events.Transition) bool {
 	if t.To == "RUNNING" && !Own(f.scheduler, t) {
 		f.scheduler.OthersClaimed()

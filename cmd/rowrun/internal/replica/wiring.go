@@ -199,7 +199,7 @@ func (r *replica) makeNotifier() error {
 	r.unsubscribes = append(r.unsubscribes, unsubscribe)
 	r.notifier, err = notifier.New(notifier.Config{
 		Store: r.store, Send: r.sender.Send, SweepInterval: c.SweepInterval, DrainTimeout: max(c.DrainTimeout, time.Millisecond),
-		PublicURL: c.PublicURL, Wake: announced, Peers: r.scheduler.Peers, Looked: r.due, Tried: r.metrics.Webhook, Log: r.log,
+		PublicURL: c.PublicURL, Wake: announced, Shared: r.scheduler.Shared, Looked: r.due, Tried: r.metrics.Webhook, Log: r.log,
 	})
 	return err
 }
