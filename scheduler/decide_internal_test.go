@@ -36,6 +36,10 @@ func TestWhatARoundPromotes(t *testing.T) {
 		"a sweep whose look saw nothing, and woken":    {w: wake{woken: true}, at: timetable{sweep: now, promote: later, whole: later}, promote: store.PromoteDue},
 		"that, beside a backlog":                       {w: wake{woken: true}, at: timetable{sweep: now, promote: later, whole: later}, backlog: true, leave: true},
 		"work that was seen is of no sweep that isn't": {at: rest, work: true},
+		"soon behind a whole pass that took long":      {at: timetable{sweep: now, promote: later, whole: later, rested: later}, work: true, promote: store.PromoteDue},
+		"that, beside a backlog's passes":              {at: timetable{sweep: now, promote: later, whole: later, rested: later}, work: true, backlog: true, leave: true},
+		"and nothing was seen":                         {at: timetable{sweep: now, promote: later, whole: later, rested: later}},
+		"not later than after a while":                 {at: timetable{sweep: now, promote: later, whole: now, rested: later}, work: true, promote: store.PromoteSweep},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -61,7 +65,9 @@ func TestWhenTheNextRoundIs(t *testing.T) {
 	at.sweep = began
 	swept := at.after(store.PromoteNothing, 3*time.Second, began, now, every, wholeEvery)
 	require.Equal(t, timetable{sweep: began.Add(every), promote: now.Add(3 * time.Second), whole: at.whole}, swept, "a sweep's look knows the next time")
-	require.Equal(t, began.Add(wholeEvery), at.after(store.PromoteSweep, forever, began, now, every, wholeEvery).whole)
+	whole := at.after(store.PromoteSweep, forever, began, now, every, wholeEvery)
+	require.Equal(t, began.Add(wholeEvery), whole.whole)
+	require.Equal(t, now.Add(20*time.Millisecond), whole.rested, "20 times as long as it took")
 }
 
 func TestHowSoonAFailedPassIsTriedAgain(t *testing.T) {

@@ -24,6 +24,8 @@ type RunFilter struct {
 	DatabaseID string
 	// Limit is the most runs to return. Required.
 	Limit int
+	// Sample allows other runs than the newest where many wait, which costs less. It is for statuses of which none is final.
+	Sample bool
 }
 
 // ErrNoTask says that the task that a filter names doesn't exist.
@@ -41,16 +43,47 @@ func (s *Store) ListRuns(ctx context.Context, f RunFilter) ([]Run, error) {
 		}
 	}
 	args := []any{f.Type, f.Queue, f.DatabaseID, f.PlanID, tasks, ofPlans, f.Limit}
-	q := statement("list_runs")
+	collect := func(q string, more ...any) ([]Run, error) {
+		return collectPlanned(ctx, s, "list runs", q, pgx.RowToStructByName[Run], append(args, more...)...)
+	}
 	switch {
 	case f.FailedForGood:
-		q = statement("list_failed_runs")
+		return collect(statement("list_failed_runs"))
 	case unfinished(f.Statuses):
-		q, args = statement("list_unfinished_runs"), append(args, f.Statuses)
-	default:
-		args = append(args, list(f.Statuses))
+		many, err := s.manyWait(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if many {
+			newest, err := collect(statement("list_runs"), f.Statuses, listedAmongNewest)
+			if err != nil || len(newest) == f.Limit {
+				return newest, err
+			}
+		}
+		var most any // nil: all are read
+		if f.Sample {
+			most = waitingIsMany
+		}
+		return collect(statement("list_unfinished_runs"), f.Statuses, most)
 	}
-	return collectPlanned(ctx, s, "list runs", q, pgx.RowToStructByName[Run], args...)
+	return collect(statement("list_runs"), list(f.Statuses), nil)
+}
+
+const (
+	// waitingIsMany is from how many runs on that are PENDING, or AVAILABLE, reading all of them is put off: it takes 1 s for a million.
+	waitingIsMany = 10_000
+	// listedAmongNewest is among how many of the newest runs they are looked for then first.
+	listedAmongNewest = 100_000
+)
+
+// manyWait says that more runs are PENDING or AVAILABLE than are read for a list.
+func (s *Store) manyWait(ctx context.Context) (bool, error) {
+	var n Status
+	err := s.pool.QueryRow(ctx, statement("status_counts"), waitingIsMany).Scan(&n.Pending, &n.Available, &n.Running, &n.FailedLastDay, &n.StreamWriter, &n.NotifyQueue)
+	if err != nil {
+		return false, fmt.Errorf("count runs: %w", err)
+	}
+	return n.Pending >= waitingIsMany || n.Available >= waitingIsMany, nil
 }
 
 // unfinished says that statuses are given and none of them is final.

@@ -10,7 +10,7 @@ import (
 
 // Status is how a deployment stands.
 type Status struct {
-	// Pending, Available and Running count the runs that have not ended.
+	// Pending, Available and Running count the runs that have not ended, the first two up to MaxUnfinishedCount.
 	Pending, Available, Running int64
 	// FailedLastDay counts the runs that failed for good in the last 24 hours, up to MaxFailedCount.
 	FailedLastDay int64
@@ -23,8 +23,12 @@ type Status struct {
 	Replicas []ReplicaStatus
 }
 
-// MaxFailedCount is where counting the failed runs ends.
-const MaxFailedCount = 10000
+const (
+	// MaxFailedCount is where counting the failed runs ends.
+	MaxFailedCount = 10_000
+	// MaxUnfinishedCount is where counting the runs that are PENDING ends, and those that are AVAILABLE.
+	MaxUnfinishedCount = 1_000_000
+)
 
 // ReplicaStatus is a row of the view replica_status.
 type ReplicaStatus struct {
@@ -60,7 +64,7 @@ func (s *Store) Status(ctx context.Context) (Status, error) {
 	var st Status
 	moment := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 	err := pgx.BeginTxFunc(ctx, s.pool, moment, func(tx pgx.Tx) error {
-		err := tx.QueryRow(ctx, statement("status_counts")).Scan(&st.Pending, &st.Available, &st.Running, &st.FailedLastDay, &st.StreamWriter, &st.NotifyQueue)
+		err := tx.QueryRow(ctx, statement("status_counts"), MaxUnfinishedCount).Scan(&st.Pending, &st.Available, &st.Running, &st.FailedLastDay, &st.StreamWriter, &st.NotifyQueue)
 		if err != nil {
 			return fmt.Errorf("count runs: %w", err)
 		}

@@ -102,6 +102,9 @@ func (s *Store) openStream(ctx context.Context, from func(now time.Time) *Stream
 		if point = from(start.Now); point == nil {
 			return nil
 		}
+		if _, err := tx.Exec(ctx, statement("stream_history_plan")); err != nil {
+			return err
+		}
 		_, err := tx.Exec(ctx, statement("stream_history"), float64(point.At.UnixMicro())/1e6, point.Snapshot)
 		return err
 	})

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os/exec"
 	"strings"
@@ -190,20 +191,79 @@ func (g *grown) steps(ctx context.Context) error {
 	return nil
 }
 
-// works drains a backlog and starts single runs, with a replica that serves neither queue of what waits.
+// works starts a replica that serves neither queue of what waits, waits until it has nothing to do any more, and has it work off runs that come at
+// once, and single ones.
 func (g *grown) works(ctx context.Context) error {
-	w, err := g.backlogOf(ctx, g.database, "SELECT $1, '{}' FROM generate_series(1, $2::int)", 20_000, g.server)
+	begun := time.Now()
+	r, err := g.serve(ctx, g.url)
 	if err != nil {
 		return err
 	}
-	g.ended += 20_000
-	waits, err := g.delaysOf(ctx, g.database, 50, 50*g.scale(3, 10))
+	defer r.kill()
+	started, err := g.quiet(ctx, r)
 	if err != nil {
 		return err
 	}
-	g.table.row("  drain of 20,000", fmt.Sprintf("%.0f runs/s, CPU %.0f µs a run", w.rate, w.cpu), "")
+	g.table.row("  a replica starts, and has nothing to do any more", fmt.Sprintf("after %s; CPU of both %.1f s", time.Since(begun).Round(time.Second), started), "")
+	const idle = 20 * time.Second
+	rests, own, err := cpuDuring(g.server, []*replica{r}, func() error { return wait(ctx, idle) })
+	if err != nil {
+		return r.blame(err)
+	}
+	g.table.row("  idle for "+idle.String(), fmt.Sprintf("server %.2f %%, replica %.2f %% of a core", rests/idle.Seconds()*100, own/idle.Seconds()*100), "")
+	const jobs = 20_000
+	var rate float64
+	served, ours, err := cpuDuring(g.server, []*replica{r}, func() (err error) {
+		rate, err = g.burst(ctx, jobs)
+		return err
+	})
+	if err != nil {
+		return r.blame(err)
+	}
+	g.ended += jobs
+	waits, err := g.startDelays(ctx, 50, 50*g.scale(3, 10))
+	if err != nil {
+		return r.blame(err)
+	}
+	g.table.row("  20,000 at once", fmt.Sprintf("%.0f runs/s; CPU a run, their INSERT too: server %.0f µs, replica %.0f µs", rate, served*1e6/jobs, ours*1e6/jobs), "")
 	g.table.row("  insert → start", spread(waits, 50, 95, 99), "")
-	return nil
+	return r.stop()
+}
+
+// quiet waits until neither the server nor a replica that has just started uses a twentieth of a core, and returns what both used until then, in s.
+func (g *grown) quiet(ctx context.Context, r *replica) (used float64, err error) {
+	for range 600 {
+		served, ours, err := cpuDuring(g.server, []*replica{r}, func() error { return wait(ctx, time.Second) })
+		if err != nil {
+			return 0, r.blame(err)
+		}
+		if used += served + ours; served+ours < 0.05 {
+			return used, nil
+		}
+	}
+	return 0, r.blame(errors.New("a replica without work isn't idle after 600 s"))
+}
+
+// burst inserts runs in one statement, and returns at which rate they went by, from the first start to the last end.
+func (g *grown) burst(ctx context.Context, jobs int) (rate float64, err error) {
+	var task, first int64
+	if err := g.QueryRow(ctx, "SELECT rowrun.define_task('burst', 'NOOP'), coalesce(max(id), 0) FROM rowrun.task_run").Scan(&task, &first); err != nil {
+		return 0, err
+	}
+	if _, err := g.Exec(ctx, "INSERT INTO rowrun.task_run (task_id) SELECT $1 FROM generate_series(1, $2::int)", task, jobs); err != nil {
+		return 0, err
+	}
+	if err := g.lastDone(ctx); err != nil {
+		return 0, err
+	}
+	if err := g.allDone(ctx, task, rounds); err != nil {
+		return 0, err
+	}
+	took, err := g.numbers(ctx, `SELECT extract(epoch FROM max(finished_at) - min(started_at))::float8 FROM rowrun.task_run WHERE task_id = $1 AND id > $2`, task, first)
+	if err != nil {
+		return 0, err
+	}
+	return float64(jobs) / took[0], nil
 }
 
 // asks shows how long waiting() takes, for runs that wait for different things.

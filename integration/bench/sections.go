@@ -32,6 +32,7 @@ func ownSections() []section {
 		{"schedules", "recurring tasks that are due in the same second", (*bench).schedules},
 		{"workers", "programs that claim and end by functions", (*bench).workers},
 		{"replicas", "many replicas on one server, idle and while single runs come", (*bench).replicas},
+		{"cores", "what runs ask of one core and of two, and what more would do", (*bench).cores},
 		{"large", "beside so many runs that wait and that ended", (*bench).large},
 		{"plans", "what a plan adds to its runs, a look at one, and how soon its end is told", (*bench).plans},
 	}

@@ -7,7 +7,7 @@
 WITH due AS MATERIALIZED (
     SELECT r.id, r.age_at, r.task_id FROM rowrun.task_run r
     WHERE r.id = ANY (ARRAY(SELECT d.id FROM rowrun.task_run d
-                            WHERE d.age_at <= clock_timestamp() AND d.age_at IS NOT NULL AND d.status IN ('PENDING', 'AVAILABLE')
+                            WHERE d.age_at <= (SELECT clock_timestamp()) AND d.age_at IS NOT NULL AND d.status IN ('PENDING', 'AVAILABLE')
                             ORDER BY d.age_at LIMIT $1))
       AND coalesce(r.status, '') IN ('PENDING', 'AVAILABLE') AND r.age_at <= clock_timestamp()
     ORDER BY r.id FOR NO KEY UPDATE SKIP LOCKED

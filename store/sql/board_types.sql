@@ -5,21 +5,7 @@
 WITH k AS MATERIALIZED (SELECT x.type FROM rowrun.task x ORDER BY x.id DESC LIMIT 10000),
 a AS MATERIALIZED (SELECT x.type FROM rowrun.task_run x WHERE x.status = 'AVAILABLE' LIMIT 10000),
 w AS MATERIALIZED (SELECT x.type FROM rowrun.task_run x WHERE x.status = 'RUNNING' LIMIT 10000),
-p AS MATERIALIZED (
-    (SELECT x.type FROM rowrun.task_run x WHERE x.status = 'PENDING' AND x.database_id IS NOT NULL LIMIT 10000)
-    UNION ALL
-    (SELECT x.type FROM rowrun.task_run x WHERE x.plan_id IS NOT NULL AND x.status IN ('PENDING', 'AVAILABLE', 'RUNNING') AND x.status = 'PENDING'
-       AND x.database_id IS NULL LIMIT 10000)
-    UNION ALL
-    (SELECT x.type FROM rowrun.task_run x WHERE x.status = 'PENDING' AND x.cause = 'PLAN' AND x.plan_id IS NULL AND x.database_id IS NULL LIMIT 10000)
-    UNION ALL
-    (SELECT x.type FROM rowrun.task_run x WHERE x.status = 'PENDING' AND x.cause = 'PAUSED' AND x.plan_id IS NULL AND x.database_id IS NULL LIMIT 10000)
-    UNION ALL
-    (SELECT x.type FROM rowrun.task_run x WHERE x.status = 'PENDING' AND x.cause = 'NO_REPLICA' AND x.plan_id IS NULL AND x.database_id IS NULL LIMIT 10000)
-    UNION ALL
-    (SELECT x.type FROM rowrun.task_run x WHERE x.status = 'PENDING' AND x.judge_at IS NOT NULL AND x.plan_id IS NULL AND x.database_id IS NULL
-       AND coalesce(x.cause, '') NOT IN ('PLAN', 'PAUSED', 'NO_REPLICA') LIMIT 10000)
-),
+p AS MATERIALIZED (SELECT x.type FROM rowrun.pending_runs() x LIMIT 10000),
 h AS (SELECT t.type, count(*) AS replicas FROM rowrun.replica_heartbeat b CROSS JOIN unnest(b.types) t(type)
       WHERE b.state = 'ACTIVE' AND b.last_heartbeat + b.lease > clock_timestamp() GROUP BY t.type),
 kc AS (SELECT type, count(*) AS n FROM k GROUP BY type), pc AS (SELECT type, count(*) AS n FROM p GROUP BY type),

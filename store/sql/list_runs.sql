@@ -8,6 +8,7 @@
 -- $6 boolean: true: these tasks are of plans, so that the index on runs of plans serves
 -- $7 bigint: how many at most
 -- $8 text[]: statuses; '{}': any
+-- $9 bigint: only of so many ids before the newest; NULL: of all
 -- Returns: rows by name store.Run
 SELECT r.id, r.root_id, r.task_id, k.name AS task_name, r.type, r.queue, r.plan_id, r.database_id, r.version,
     r.attempt, r.retry_of, r.retry_run_id, r.status, r.run_at, r.replica_id, r.created_at, r.available_at, r.started_at,
@@ -19,5 +20,6 @@ WHERE r.id = ANY (ARRAY(
       AND ($4::bigint IS NULL OR p.plan_id IS NOT NULL AND p.task_id = ANY (ARRAY(SELECT t.id FROM rowrun.task t WHERE t.plan_id = $4)))
       AND ($5::bigint[] IS NULL OR p.task_id = ANY ($5)) AND (NOT $6 OR p.plan_id IS NOT NULL)
       AND (cardinality($8::text[]) = 0 OR p.status = ANY ($8))
+      AND ($9::bigint IS NULL OR p.id > (SELECT max(x.id) - $9 FROM rowrun.task_run x))
     ORDER BY p.id DESC LIMIT $7))
 ORDER BY r.id DESC

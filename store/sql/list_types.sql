@@ -5,7 +5,9 @@
 WITH k AS (SELECT type, count(*) AS tasks FROM rowrun.task GROUP BY type),
 r AS (SELECT type, count(*) FILTER (WHERE status = 'PENDING') AS pending, count(*) FILTER (WHERE status = 'AVAILABLE') AS available,
              count(*) FILTER (WHERE status = 'RUNNING') AS running
-      FROM rowrun.task_run WHERE status IN ('PENDING', 'AVAILABLE', 'RUNNING') GROUP BY type),
+      FROM (SELECT type, 'PENDING' AS status FROM rowrun.pending_runs()
+            UNION ALL SELECT type, status FROM rowrun.task_run WHERE status = 'AVAILABLE'
+            UNION ALL SELECT type, status FROM rowrun.task_run WHERE status = 'RUNNING') u GROUP BY type),
 h AS (SELECT t.type, count(*) AS replicas FROM rowrun.replica_heartbeat b CROSS JOIN unnest(b.types) t(type)
       WHERE b.state = 'ACTIVE' AND b.last_heartbeat + b.lease > clock_timestamp() GROUP BY t.type),
 o AS (SELECT type, sum(pending + available)::bigint AS orphans FROM rowrun.orphan_task_run GROUP BY type)

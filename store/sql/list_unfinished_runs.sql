@@ -1,7 +1,5 @@
 -- list_unfinished_runs
 -- Runs that have not ended, the newest first. It is planned for its parameters.
--- No index covers all runs that are PENDING; each part has one of its own, so that nothing here reads the runs that have
--- ended. What has neither a mark nor a reason is found by the next sweep, which gives it one.
 -- $1 text: type; '': any
 -- $2 text: queue; '': any
 -- $3 text: target database; '': any
@@ -10,33 +8,16 @@
 -- $6 boolean: true: these tasks are of plans
 -- $7 bigint: how many at most
 -- $8 text[]: statuses: some of PENDING, AVAILABLE and RUNNING
+-- $9 bigint: only of so many of each status, whichever these are; NULL: of all
 -- Returns: rows by name store.Run
 WITH w AS MATERIALIZED (
-    SELECT p.id, p.task_id, p.plan_id, p.type, p.queue, p.database_id FROM rowrun.task_run p
-    WHERE 'PENDING' = ANY ($8) AND p.status = 'PENDING' AND p.database_id IS NOT NULL
+    (SELECT p.id, p.task_id, p.plan_id, p.type, p.queue, p.database_id FROM rowrun.pending_runs() p WHERE 'PENDING' = ANY ($8) LIMIT $9)
     UNION ALL
-    SELECT p.id, p.task_id, p.plan_id, p.type, p.queue, p.database_id FROM rowrun.task_run p
-    WHERE 'PENDING' = ANY ($8) AND p.plan_id IS NOT NULL AND p.status IN ('PENDING', 'AVAILABLE', 'RUNNING') AND p.status = 'PENDING'
-      AND p.database_id IS NULL
+    (SELECT p.id, p.task_id, p.plan_id, p.type, p.queue, p.database_id FROM rowrun.task_run p
+    WHERE 'AVAILABLE' = ANY ($8) AND p.status = 'AVAILABLE' LIMIT $9)
     UNION ALL
-    SELECT p.id, p.task_id, p.plan_id, p.type, p.queue, p.database_id FROM rowrun.task_run p
-    WHERE 'PENDING' = ANY ($8) AND p.status = 'PENDING' AND p.cause = 'PLAN' AND p.plan_id IS NULL AND p.database_id IS NULL
-    UNION ALL
-    SELECT p.id, p.task_id, p.plan_id, p.type, p.queue, p.database_id FROM rowrun.task_run p
-    WHERE 'PENDING' = ANY ($8) AND p.status = 'PENDING' AND p.cause = 'PAUSED' AND p.plan_id IS NULL AND p.database_id IS NULL
-    UNION ALL
-    SELECT p.id, p.task_id, p.plan_id, p.type, p.queue, p.database_id FROM rowrun.task_run p
-    WHERE 'PENDING' = ANY ($8) AND p.status = 'PENDING' AND p.cause = 'NO_REPLICA' AND p.plan_id IS NULL AND p.database_id IS NULL
-    UNION ALL
-    SELECT p.id, p.task_id, p.plan_id, p.type, p.queue, p.database_id FROM rowrun.task_run p
-    WHERE 'PENDING' = ANY ($8) AND p.status = 'PENDING' AND p.judge_at IS NOT NULL AND p.plan_id IS NULL AND p.database_id IS NULL
-      AND coalesce(p.cause, '') NOT IN ('PLAN', 'PAUSED', 'NO_REPLICA')
-    UNION ALL
-    SELECT p.id, p.task_id, p.plan_id, p.type, p.queue, p.database_id FROM rowrun.task_run p
-    WHERE 'AVAILABLE' = ANY ($8) AND p.status = 'AVAILABLE'
-    UNION ALL
-    SELECT p.id, p.task_id, p.plan_id, p.type, p.queue, p.database_id FROM rowrun.task_run p
-    WHERE 'RUNNING' = ANY ($8) AND p.status = 'RUNNING'
+    (SELECT p.id, p.task_id, p.plan_id, p.type, p.queue, p.database_id FROM rowrun.task_run p
+    WHERE 'RUNNING' = ANY ($8) AND p.status = 'RUNNING' LIMIT $9)
 )
 SELECT r.id, r.root_id, r.task_id, k.name AS task_name, r.type, r.queue, r.plan_id, r.database_id, r.version,
     r.attempt, r.retry_of, r.retry_run_id, r.status, r.run_at, r.replica_id, r.created_at, r.available_at, r.started_at,

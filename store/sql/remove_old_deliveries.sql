@@ -4,6 +4,6 @@
 -- Returns: no row; it changes as many as are removed
 DELETE FROM rowrun.webhook_delivery WHERE id = ANY (ARRAY(
     SELECT d.id FROM rowrun.webhook_delivery d
-    WHERE d.status <> 'PENDING' AND d.created_at < clock_timestamp() - make_interval(secs => $1)
+    WHERE d.status <> 'PENDING' AND d.created_at < (SELECT clock_timestamp() - make_interval(secs => $1))
       AND greatest(d.created_at, d.delivered_at, d.next_attempt_at) < clock_timestamp() - make_interval(secs => $1)
     ORDER BY d.created_at LIMIT 1000))

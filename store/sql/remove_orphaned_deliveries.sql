@@ -3,5 +3,5 @@
 -- $1 float8: how many seconds ago they were decided
 -- Returns: no row; it changes as many as are removed
 DELETE FROM rowrun.webhook_delivery d
-WHERE d.status = 'PENDING' AND d.created_at < clock_timestamp() - make_interval(secs => $1)
+WHERE d.status = 'PENDING' AND d.created_at < (SELECT clock_timestamp() - make_interval(secs => $1))
   AND NOT EXISTS (SELECT FROM rowrun.webhook w WHERE w.id = d.webhook_id)

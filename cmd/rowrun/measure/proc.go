@@ -34,9 +34,23 @@ func ServerSeconds(postmaster int) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	entries, err := os.ReadDir("/proc")
+	all, err := children(postmaster)
 	if err != nil {
 		return 0, err
+	}
+	for _, pid := range all {
+		if own, err := CPUSeconds(pid); err == nil {
+			sum += own
+		}
+	}
+	return sum, nil
+}
+
+// children are the processes whose parent a process is.
+func children(parent int) (pids []int, err error) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil, err
 	}
 	for _, entry := range entries {
 		pid, err := strconv.Atoi(entry.Name())
@@ -44,14 +58,12 @@ func ServerSeconds(postmaster int) (float64, error) {
 			continue
 		}
 		fields, err := statFields(pid)
-		if err != nil || fields[1] != strconv.Itoa(postmaster) {
+		if err != nil || fields[1] != strconv.Itoa(parent) {
 			continue // ended meanwhile, or somebody else's
 		}
-		if own, err := CPUSeconds(pid); err == nil {
-			sum += own
-		}
+		pids = append(pids, pid)
 	}
-	return sum, nil
+	return pids, nil
 }
 
 // statFields are the fields of /proc/PID/stat behind the name: the first is the state, the second the parent.

@@ -30,22 +30,7 @@ CREATE OR REPLACE FUNCTION rowrun.find_open_runs(filter jsonb, statuses text[], 
 #variable_conflict use_column
 BEGIN
     WITH w AS MATERIALIZED (
-        (SELECT r.id FROM task_run r WHERE 'PENDING' = ANY (statuses) AND r.status = 'PENDING' AND r.database_id IS NOT NULL LIMIT look)
-        UNION ALL
-        (SELECT r.id FROM task_run r WHERE 'PENDING' = ANY (statuses) AND r.plan_id IS NOT NULL
-           AND r.status IN ('PENDING', 'AVAILABLE', 'RUNNING') AND r.status = 'PENDING' AND r.database_id IS NULL LIMIT look)
-        UNION ALL
-        (SELECT r.id FROM task_run r WHERE 'PENDING' = ANY (statuses) AND r.status = 'PENDING' AND r.cause = 'PLAN'
-           AND r.plan_id IS NULL AND r.database_id IS NULL LIMIT look)
-        UNION ALL
-        (SELECT r.id FROM task_run r WHERE 'PENDING' = ANY (statuses) AND r.status = 'PENDING' AND r.cause = 'PAUSED'
-           AND r.plan_id IS NULL AND r.database_id IS NULL LIMIT look)
-        UNION ALL
-        (SELECT r.id FROM task_run r WHERE 'PENDING' = ANY (statuses) AND r.status = 'PENDING' AND r.cause = 'NO_REPLICA'
-           AND r.plan_id IS NULL AND r.database_id IS NULL LIMIT look)
-        UNION ALL
-        (SELECT r.id FROM task_run r WHERE 'PENDING' = ANY (statuses) AND r.status = 'PENDING' AND r.judge_at IS NOT NULL
-           AND r.plan_id IS NULL AND r.database_id IS NULL AND coalesce(r.cause, '') NOT IN ('PLAN', 'PAUSED', 'NO_REPLICA') LIMIT look)
+        (SELECT r.id FROM rowrun.pending_runs() r WHERE 'PENDING' = ANY (statuses) LIMIT look)
         UNION ALL
         (SELECT r.id FROM task_run r WHERE 'AVAILABLE' = ANY (statuses) AND r.status = 'AVAILABLE' LIMIT look)
         UNION ALL

@@ -41,10 +41,10 @@ BEGIN ATOMIC
             SELECT t.pid, 'holds ' || min(r.what) || ' that ' || CASE WHEN count(*) = 1 THEN 'is' ELSE 'are, with more, ' END || ' due'
             FROM (
                 SELECT x.xmax AS holder, 'run ' || x.id AS what FROM (
-                    (SELECT q.id FROM rowrun.task_run q WHERE q.judge_at < clock_timestamp() - interval '2 s' AND q.plan_id IS NULL AND q.database_id IS NULL
+                    (SELECT q.id FROM rowrun.task_run q WHERE q.judge_at < (SELECT clock_timestamp() - interval '2 s') AND q.plan_id IS NULL AND q.database_id IS NULL
                      ORDER BY q.judge_at LIMIT 20)
                     UNION ALL
-                    (SELECT q.id FROM rowrun.task_run q WHERE q.judge_at < clock_timestamp() - interval '2 s' AND (q.plan_id IS NOT NULL OR q.database_id IS NOT NULL)
+                    (SELECT q.id FROM rowrun.task_run q WHERE q.judge_at < (SELECT clock_timestamp() - interval '2 s') AND (q.plan_id IS NOT NULL OR q.database_id IS NOT NULL)
                      ORDER BY q.judge_at LIMIT 20)
                     UNION ALL
                     (SELECT q.id FROM rowrun.task_run q WHERE q.status = 'PENDING' AND q.cause = 'PLAN' AND q.plan_id IS NULL

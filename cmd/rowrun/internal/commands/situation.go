@@ -54,15 +54,17 @@ func readSituation(ctx context.Context, s *store.Store, schema int64, status sto
 	if now.Failed, err = s.ListRuns(ctx, store.RunFilter{FailedForGood: true, Limit: maxSituation}); err != nil {
 		return now, err
 	}
-	waiting, err := s.ListRuns(ctx, store.RunFilter{Statuses: []string{"AVAILABLE", "PENDING"}, Limit: maxExplained})
-	if err != nil {
-		return now, err
+	var ids []int64
+	for _, status := range []string{"AVAILABLE", "PENDING"} { // each for itself, so that many of one don't hide the other
+		waiting, err := s.ListRuns(ctx, store.RunFilter{Statuses: []string{status}, Limit: maxExplained, Sample: true})
+		if err != nil {
+			return now, err
+		}
+		for _, run := range waiting {
+			ids = append(ids, run.ID)
+		}
 	}
-	now.Sampled = len(waiting)
-	ids := make([]int64, len(waiting))
-	for i, run := range waiting {
-		ids[i] = run.ID
-	}
+	now.Sampled = len(ids)
 	if len(ids) > 0 {
 		causes, err := s.WaitingRuns(ctx, ids)
 		if err != nil {
@@ -205,8 +207,8 @@ func (n *situation) waitingTable() cli.Table {
 	for _, w := range n.Waiting {
 		t.Rows = append(t.Rows, []string{w.Cause, strconv.Itoa(w.Runs), "run " + strconv.FormatInt(w.RunID, 10), w.Message})
 	}
-	if n.Sampled == maxExplained {
-		t.Note = fmt.Sprintf("… asked of the newest %d that wait", maxExplained)
+	if n.Sampled >= maxExplained {
+		t.Note = fmt.Sprintf("… asked of %d that wait", n.Sampled)
 	}
 	return t
 }

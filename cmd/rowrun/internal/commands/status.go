@@ -71,8 +71,8 @@ func statusDocument(schema int64, status store.Status, now situation) any {
 		Live      bool   `json:"live"`
 	}
 	type runCounts struct {
-		Pending       int64 `json:"pending"`
-		Available     int64 `json:"available"`
+		Pending       int64 `json:"pending"`   // counting ends at 1,000,000
+		Available     int64 `json:"available"` // the same
 		Running       int64 `json:"running"`
 		FailedLastDay int64 `json:"failed_last_day"` // for good; counting ends at 10,000
 	}
@@ -109,16 +109,22 @@ func writeDeployment(w io.Writer, out *cli.Output, schema int64, status store.St
 	if replica := writer(status); replica != nil {
 		stream = "written by " + replica.ReplicaID
 	}
-	failed := strconv.FormatInt(status.FailedLastDay, 10)
-	if status.FailedLastDay >= store.MaxFailedCount {
-		failed += " or more"
-	}
-	_, err := fmt.Fprintf(w, "%s\nschema  version %d of %d\nstream  %s\nruns    %d PENDING, %d AVAILABLE, %d RUNNING; %s failed for good in 24 h\n\n",
-		verdict(out.Screen(w), now.Problems), schema, migrations.Version(), fitted(out.Screen(w), cli.Printable(stream)), status.Pending, status.Available, status.Running, failed)
+	_, err := fmt.Fprintf(w, "%s\nschema  version %d of %d\nstream  %s\nruns    %s PENDING, %s AVAILABLE, %d RUNNING; %s failed for good in 24 h\n\n",
+		verdict(out.Screen(w), now.Problems), schema, migrations.Version(), fitted(out.Screen(w), cli.Printable(stream)),
+		upTo(status.Pending, store.MaxUnfinishedCount), upTo(status.Available, store.MaxUnfinishedCount), status.Running, upTo(status.FailedLastDay, store.MaxFailedCount))
 	if err != nil {
 		return err
 	}
 	return out.WriteParts(w, now.runningTable(status.Running), now.waitingTable(), now.failedTable(), replicaTable(status.Replicas))
+}
+
+// upTo is a count that ended at most.
+func upTo(n, most int64) string {
+	text := strconv.FormatInt(n, 10)
+	if n >= most {
+		text += " or more"
+	}
+	return text
 }
 
 // withEngines are a replica's databases, each that is not PostgreSQL with its engine.

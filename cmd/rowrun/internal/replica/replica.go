@@ -83,6 +83,9 @@ func (r *replica) writing() bool { return r.stream != nil && r.stream.Holding() 
 // id is the name under which the scheduler claims, "" while it has none.
 func (r *replica) id() string { return r.scheduler.Status().ReplicaID }
 
+// shared is Scheduler.Shared of the scheduler, which is made after the stream.
+func (r *replica) shared(every time.Duration) time.Duration { return r.scheduler.Shared(every) }
+
 // mayBeAnnounced: the end of a plan's run, whoever brought it about, may have decided an event. What a run without a plan
 // decides, which is rare, is announced by itself.
 func (r *replica) mayBeAnnounced(t events.Transition) bool {

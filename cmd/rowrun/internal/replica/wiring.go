@@ -92,6 +92,7 @@ func (r *replica) makeStream() error {
 		Connected: r.listener.Connected,
 		Do:        r.listener.Do,
 		ReplicaID: r.id,
+		Shared:    r.shared,
 		Printer:   printer,
 		Own:       &r.own,
 		Noted:     r.noted,

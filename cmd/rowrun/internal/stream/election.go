@@ -57,8 +57,9 @@ type ElectionConfig struct {
 	// Climb is how often a writer that fell back to rows looks whether the log can be read again. Default 10 s; it doubles,
 	// up to 10 min, where that went wrong at once.
 	Climb time.Duration
-	// Retry is how often a replica that doesn't write tries to. Default 3 s.
-	Retry time.Duration
+	// Retry is how often a replica that doesn't write tries to. Default 3 s. Shared, where not nil, makes it longer where many try.
+	Retry  time.Duration
+	Shared func(time.Duration) time.Duration
 	// Random gives numbers from 0 on, below 1, which keep apart in time what several replicas do that began or failed together.
 	// Default: by chance.
 	Random func() float64
@@ -110,6 +111,9 @@ func NewElection(config ElectionConfig) (*Election, error) {
 	}
 	if config.Random == nil {
 		config.Random = rand.Float64
+	}
+	if config.Shared == nil {
+		config.Shared = func(every time.Duration) time.Duration { return every }
 	}
 	e := &Election{config: config}
 	if config.WAL == nil {
@@ -206,7 +210,7 @@ func (e *Election) round(ctx context.Context) time.Duration {
 			e.told = writer
 			e.config.Log.Info().Str("replica_id", writer).Msg("stream is written by another replica")
 		}
-		return e.config.Retry
+		return e.config.Shared(e.config.Retry)
 	}
 	e.said, e.told = "", ""
 	e.trouble.Store(nil)
