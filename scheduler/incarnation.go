@@ -20,6 +20,7 @@ type incarnation struct {
 	beat    atomic.Int64 // start of the last heartbeat that was written, since began
 	contact atomic.Int64 // begin of unbroken contact, since began; -1: broken
 	began   time.Time
+	clock   clockWatch
 
 	available available
 	// passes are the trips of dispatch, ends those of the recorder, which claim while opened.

@@ -45,6 +45,7 @@ type replicaStore interface {
 type sweepStore interface {
 	Survey(ctx context.Context, replicaID string, w store.Capabilities, holdUps bool) (store.Survey, error)
 	Blockers(ctx context.Context) ([]store.HoldUp, error)
+	Clock(ctx context.Context) (time.Time, error)
 	DeadReplicas(ctx context.Context, contact time.Duration) ([]string, error)
 	EndDeadReplica(ctx context.Context, replicaID string) ([]store.Ended, error)
 	EndOverdue(ctx context.Context, contact time.Duration) ([]store.Ended, error)

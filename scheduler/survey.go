@@ -72,11 +72,13 @@ func (t *incarnation) survey(ctx context.Context, chosen bool) (store.Survey, er
 	defer cancel()
 	end := t.s.holdUps.begin()
 	ask := chosen || t.s.holdUps.found()
+	asked := time.Since(t.began)
 	v, err := t.s.cfg.Store.Survey(rt, t.id, t.rules.Load().capabilities, ask)
 	end()
 	if err != nil {
 		return v, err
 	}
+	t.readClock(v.Now, asked)
 	t.seen.overdue.tell(v.Overdue)
 	t.seen.aging.tell(v.Aging)
 	t.seen.rulesNow.Store(&v.Rules)

@@ -37,9 +37,16 @@ func (t *incarnation) failStale(ctx context.Context) error {
 	c := t.s.cfg
 	pass, cancel := context.WithTimeout(ctx, passTimeout)
 	defer cancel()
+	contact := t.contact.Load()
 	dead, err := c.Store.DeadReplicas(pass, t.contactFor())
 	if err != nil {
 		return err
+	}
+	if len(dead) > 0 {
+		jumped, err := t.clockJumped(pass)
+		if jumped || err != nil || t.contact.Load() != contact { // a survey may have seen the step first
+			return err
+		}
 	}
 	var failed error
 	found := 0
@@ -83,6 +90,9 @@ func (t *incarnation) endOverdue(ctx context.Context) error {
 	c := t.s.cfg
 	pass, cancel := context.WithTimeout(ctx, passTimeout)
 	defer cancel()
+	if jumped, err := t.clockJumped(pass); jumped || err != nil {
+		return err
+	}
 	ended, err := c.Store.EndOverdue(pass, t.contactFor())
 	c.Observer.swept(SweepOverdue, len(ended))
 	if len(ended) > 0 {

@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -33,15 +31,6 @@ type ServerFacts struct {
 // ServerFacts asks the server; it needs no schema.
 func (s *Store) ServerFacts(ctx context.Context) (ServerFacts, error) {
 	return collectOne(ctx, s, "ask the server", statement("doctor_server"), pgx.RowToStructByName[ServerFacts])
-}
-
-// Clock is the database's clock at one moment.
-func (s *Store) Clock(ctx context.Context) (time.Time, error) {
-	var now time.Time
-	if err := s.pool.QueryRow(ctx, statement("doctor_clock")).Scan(&now); err != nil {
-		return time.Time{}, fmt.Errorf("read the database's clock: %w", err)
-	}
-	return now, nil
 }
 
 // MissingPrivileges lists what the role that asks lacks of what a sidecar needs, such as "INSERT on rowrun.task_run".

@@ -17,6 +17,15 @@ const (
 	DetailDrained     = "Task run stopped: replica shut down"
 )
 
+// Clock is the database's clock at one moment. Leases are judged by it.
+func (s *Store) Clock(ctx context.Context) (time.Time, error) {
+	var now time.Time
+	if err := s.pool.QueryRow(ctx, statement("clock")).Scan(&now); err != nil {
+		return time.Time{}, fmt.Errorf("read the database's clock: %w", err)
+	}
+	return now, nil
+}
+
 // DeadReplicas lists who must be looked at: replicas whose lease has run out, as far as this replica was itself in
 // unbroken contact for that long (after an outage every heartbeat is old, and nobody is dead); and names under which
 // runs are RUNNING though no live row vouches for them. In a copy of another deployment nobody is listed: what runs

@@ -30,6 +30,8 @@ type Survey struct {
 	// Peers is how many live replicas hear notifications, can do all that this one can (its queues, types, databases, commands) and had a free
 	// slot by their last heartbeat; this one may be among them. At most 1,000 are counted.
 	Peers int
+	// Now is the database's clock.
+	Now time.Time
 	// HoldUps are sessions that hold locks which something of ours goes without, where that was asked.
 	HoldUps []HoldUp
 }
@@ -43,7 +45,7 @@ func (s *Store) Survey(ctx context.Context, replicaID string, w Capabilities, ho
 	var heldUp *string
 	var limited bool
 	err := s.passes.QueryRow(ctx, statement("survey"), replicaID, list(w.Queues), list(w.Types), holdUps).Scan(&alive, &v.Work, &next,
-		&v.Owned, &v.Overdue, &v.Deliveries, &v.Notes, &v.Aging, &v.Rules, &v.NotifyQueue, &heldUp, &limited, &v.Peers)
+		&v.Owned, &v.Overdue, &v.Deliveries, &v.Notes, &v.Aging, &v.Rules, &v.NotifyQueue, &heldUp, &limited, &v.Peers, &v.Now)
 	if err == nil && heldUp != nil {
 		err = json.Unmarshal([]byte(*heldUp), &v.HoldUps)
 	}

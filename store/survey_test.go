@@ -49,7 +49,8 @@ func TestASurveyOfAnIdleDeploymentFindsNothing(t *testing.T) {
 	s := newSurveyor(t)
 	s.sweep(t)
 	before := s.look(t)
-	require.Equal(t, store.Survey{Rules: before.Rules, NotifyQueue: before.NotifyQueue, Owned: []int64{}, Peers: 1}, before)
+	require.Equal(t, store.Survey{Rules: before.Rules, NotifyQueue: before.NotifyQueue, Owned: []int64{}, Peers: 1, Now: before.Now}, before)
+	require.NotZero(t, before.Now)
 
 	// Nor do runs that have ended, tasks that recur later, and plans that have been announced.
 	exec(t, s.conn, `INSERT INTO rowrun.plan (id) VALUES (1), (2)`)

@@ -2,6 +2,7 @@ package chaos_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"syscall"
 	"testing"
@@ -34,6 +35,8 @@ func faults() []fault {
 		{"database stopped", func(r *rig, t *testing.T, _ *member) { r.outage(t, false) }},
 		{"database killed", func(r *rig, t *testing.T, _ *member) { r.outage(t, true) }},
 		{"database frozen", (*rig).freezeDatabase},
+		{"disk full", (*rig).fillDisk},
+		{"clock step", (*rig).stepClock},
 		{"replica restart", (*rig).restart},
 		{"config change", (*rig).reconfigure},
 		{"rolling restart", (*rig).roll},
@@ -165,6 +168,46 @@ func (r *rig) freezeDatabase(t *testing.T, _ *member) {
 	pause(t, 200+r.rnd.IntN(2500))
 	r.cluster.Resume()
 	require.Error(t, err, "the fault: the server is silent")
+}
+
+// fillDisk has the server find no room: what it writes fails behind the first MiB of each file, as on a disk that is full. It ends its sessions, as it
+// can't write its log, and begins anew when there is room, by itself or by hand.
+func (r *rig) fillDisk(t *testing.T, _ *member) {
+	postmaster := r.cluster.PID()
+	write := func() error {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		// The log's files have 16 MiB: so much has it come to where there is no room, whatever else goes on.
+		_, err := r.pool.Exec(ctx, "SELECT pg_logical_emit_message(true, 'chaos', repeat('x', 500000))")
+		return err
+	}
+	require.NoError(t, limitFiles(postmaster, "1048576"), "the fault")
+	until(t, patience, "the fault: nothing can be written", func() bool { return write() != nil })
+	pause(t, anyOf(r.rnd, 0, 500, 3500))
+	_ = limitFiles(postmaster, "unlimited") // it may be gone
+	back := false
+	for deadline := time.Now().Add(5 * time.Second); !back && time.Now().Before(deadline); pause(t, 100) {
+		back = write() == nil
+	}
+	if !back {
+		if !errors.Is(syscall.Kill(postmaster, 0), syscall.ESRCH) {
+			r.cluster.Kill()
+		}
+		require.NoError(t, r.cluster.Restart(t.Context()))
+	}
+	r.pool.Reset()
+	r.target.Reset()
+}
+
+// stepClock sets the database's clock, mostly forward, and by more than a lease.
+func (r *rig) stepClock(t *testing.T, _ *member) {
+	by := time.Duration(anyOf(r.rnd, 4, 5, 20, 60, -3)) * time.Second
+	before := ask[time.Time](t, r.pool, "SELECT clock_timestamp()")
+	asked := time.Now()
+	r.clock.step(t, by)
+	ahead := ask[time.Time](t, r.pool, "SELECT clock_timestamp()").Sub(before) - time.Since(asked)
+	require.InDelta(t, by.Seconds(), ahead.Seconds(), 2, "the fault: the clock is another")
+	pause(t, 500+r.rnd.IntN(3000))
 }
 
 func (r *rig) restart(t *testing.T, m *member) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,6 +34,7 @@ var patience = func() time.Duration { //nolint:gochecknoglobals // a constant bu
 type rig struct {
 	rnd          *rand.Rand
 	cluster      *embeddedpg.Cluster
+	clock        *clock
 	url, dir     string
 	pool, target *pgxpool.Pool
 	world        *world
@@ -55,13 +57,15 @@ type member struct {
 // lane is a server, for schedules one after another.
 type lane struct {
 	cluster  *embeddedpg.Cluster
+	clock    *clock
 	template string
 }
 
 func newLane(t *testing.T) *lane {
 	t.Helper()
-	cluster := storetest.OwnCluster(t)
-	l := &lane{cluster: cluster}
+	clock := newClock(t)
+	cluster := storetest.OwnCluster(t, clock.env()...)
+	l := &lane{cluster: cluster, clock: clock}
 	admin := connect(t, cluster.SocketURL("postgres"))
 	run(t, admin, "ALTER SYSTEM SET max_slot_wal_keep_size = '4GB'")
 	run(t, admin, "SELECT pg_reload_conf()")
@@ -148,7 +152,7 @@ const lanesAtOnce = 3
 
 func (l *lane) schedule(t *testing.T, seed int64, seen *coverage) {
 	rnd := rand.New(rand.NewPCG(uint64(seed), 0)) //nolint:gosec // not a secret
-	r := &rig{rnd: rnd, cluster: l.cluster, dir: t.TempDir()}
+	r := &rig{rnd: rnd, cluster: l.cluster, clock: l.clock, dir: t.TempDir()}
 	name := "chaos_" + strconv.FormatUint(uint64(seed), 36) //nolint:gosec // a name
 	r.url = l.database(t, name, l.template)
 	r.pool = connect(t, r.url)
@@ -191,6 +195,11 @@ func (l *lane) schedule(t *testing.T, seed int64, seen *coverage) {
 		defer clients.Wait()
 		defer cancel()
 		all := faults()
+		if only := os.Getenv("ROWRUN_CHAOS_FAULTS"); only != "" {
+			which := regexp.MustCompile(only)
+			all = slices.DeleteFunc(all, func(f fault) bool { return !which.MatchString(f.name) })
+			require.NotEmpty(t, all, "ROWRUN_CHAOS_FAULTS")
+		}
 		for range 2 + rnd.IntN(3) {
 			pause(t, 100+rnd.IntN(300))
 			f := anyOf(rnd, all...)

@@ -39,6 +39,8 @@ type Config struct {
 	Settings map[string]string
 	// Ephemeral is for tests: quick instead of durable, removed by Stop.
 	Ephemeral bool
+	// Env are more variables of the server's environment, NAME=value.
+	Env []string
 	// Log gets what the server writes; default the file server.log beside the data.
 	Log io.Writer
 	// BinDir holds initdb and postgres; default: searched for, see Find.

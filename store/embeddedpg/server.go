@@ -37,7 +37,7 @@ func (c *Cluster) launch(ctx context.Context) (*server, error) {
 	}
 	s := &server{done: make(chan struct{}), log: &record{w: out}}
 	cmd := exec.Command(filepath.Join(c.bin.dir, "postgres"), c.arguments()...) //nolint:noctx // it outlives ctx
-	cmd.Dir, cmd.Env = "/", environment()
+	cmd.Dir, cmd.Env = "/", append(environment(), c.config.Env...)
 	// A group of its own: Ctrl-C at a terminal is for the parent, which stops the server in order.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: c.as.credential(), Setpgid: true}
 	death := syscall.SIGINT // fast shutdown

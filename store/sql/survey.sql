@@ -8,7 +8,7 @@
 -- none is known); its RUNNING runs; whether a run that the app or a worker executes is overdue; whether a delivery is due; whether the
 -- stream has something to say; whether a priority is to be raised; a text that changes with the rules of claims; how full the notification queue is, 0 to 1; who
 -- holds something up, as JSON (NULL: that was not asked); whether limits may apply to these queues and types; how many live replicas can do all that this one can, hear notifications and
--- had a free slot by their last heartbeat
+-- had a free slot by their last heartbeat; the database's clock
 -- What makes a whole pass necessary is what promote_runs(true) and settle_plans look for. Each is asked for along its own
 -- index, in whose order, so that no statistics of a table that was empty once lead to another one.
 WITH me AS MATERIALIZED (
@@ -65,5 +65,6 @@ SELECT EXISTS (SELECT FROM me),
        (SELECT count(*) FROM (SELECT FROM rowrun.replica_heartbeat h CROSS JOIN me
                               WHERE h.state = 'ACTIVE' AND h.last_heartbeat + h.lease > now.t AND h.role = 'worker' AND NOT h.worker AND h.paused_at IS NULL
                                 AND h.running < h.concurrency AND h.wake_source IS DISTINCT FROM 'poll'
-                                AND h.queues @> $2 AND h.types @> $3 AND h.databases @> me.databases AND h.commands @> me.commands LIMIT 1000) p)
+                                AND h.queues @> $2 AND h.types @> $3 AND h.databases @> me.databases AND h.commands @> me.commands LIMIT 1000) p),
+       now.t
 FROM now, due

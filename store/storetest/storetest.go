@@ -76,9 +76,10 @@ func Cluster(t testing.TB) *embeddedpg.Cluster {
 }
 
 // OwnCluster is a server for one test, stopped and removed after it.
-func OwnCluster(t testing.TB) *embeddedpg.Cluster {
+// env are more variables of its environment.
+func OwnCluster(t testing.TB, env ...string) *embeddedpg.Cluster {
 	t.Helper()
-	cluster, err := start()
+	cluster, err := start(env...)
 	if err != nil {
 		t.Fatalf("storetest: %v", err)
 	}
@@ -92,13 +93,14 @@ func OwnCluster(t testing.TB) *embeddedpg.Cluster {
 	return cluster
 }
 
-func start() (*embeddedpg.Cluster, error) {
+func start(env ...string) (*embeddedpg.Cluster, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	return embeddedpg.Start(ctx, embeddedpg.Config{
 		Ephemeral: true,
 		Dir:       directory(),
 		Settings:  settings(),
+		Env:       env,
 	})
 }
 

@@ -15,7 +15,7 @@ func Pin(cores int, pids ...int) error {
 		set.Set(core)
 	}
 	for _, pid := range pids {
-		all, err := children(pid)
+		all, err := Children(pid)
 		if err != nil {
 			return err
 		}

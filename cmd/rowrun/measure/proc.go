@@ -34,7 +34,7 @@ func ServerSeconds(postmaster int) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	all, err := children(postmaster)
+	all, err := Children(postmaster)
 	if err != nil {
 		return 0, err
 	}
@@ -46,8 +46,8 @@ func ServerSeconds(postmaster int) (float64, error) {
 	return sum, nil
 }
 
-// children are the processes whose parent a process is.
-func children(parent int) (pids []int, err error) {
+// Children are the processes whose parent a process is.
+func Children(parent int) (pids []int, err error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil, err

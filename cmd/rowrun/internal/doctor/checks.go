@@ -22,7 +22,7 @@ func (d *doctor) checks() (first, ofSchema []check) {
 		{"server", d.checkServer, []string{"doctor_server"}},
 		{"pooler", d.checkPoolers, nil},
 		{"encryption", d.checkEncryption, nil},
-		{"clock", d.checkClock, []string{"doctor_clock"}},
+		{"clock", d.checkClock, []string{"clock"}},
 		{"schema", d.checkSchema, []string{"schema_version", "schema_code"}},
 	}
 	ofSchema = []check{

@@ -334,6 +334,10 @@ func (c *client) Survey(ctx context.Context, id string, w store.Capabilities, _ 
 
 func (c *client) Blockers(context.Context) ([]store.HoldUp, error) { return nil, nil }
 
+func (c *client) Clock(ctx context.Context) (time.Time, error) {
+	return call(ctx, c, "Clock", "pool", func(context.Context, *transaction, *dice) (time.Time, error) { return c.s.db.now(), nil })
+}
+
 func (c *client) DeadReplicas(ctx context.Context, contact time.Duration) ([]string, error) {
 	return call(ctx, c, "DeadReplicas", "pool", func(context.Context, *transaction, *dice) ([]string, error) { return c.s.db.deadReplicas(contact), nil })
 }

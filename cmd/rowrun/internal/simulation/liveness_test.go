@@ -149,7 +149,7 @@ func (db *database) survey(id string, w store.Capabilities) (store.Survey, error
 	if h == nil || h.state != "ACTIVE" {
 		return store.Survey{}, store.ErrDead
 	}
-	var v store.Survey
+	v := store.Survey{Now: db.now()}
 	gated, ungated, next := db.due(nil)
 	v.Peers = 3 * len(db.replicas) // so that some leave looks for later
 	v.Work, v.NextDue, v.Rules = gated || ungated || db.marks > 0, next, "none"

@@ -46,10 +46,8 @@ func (m *model) claimed(r *run, claim, replica string) {
 
 func (m *model) declaredDead(id string) { m.dead[id] = true }
 
-// excused says whether an executor may not have been told in time: its process stood still, or the database's clock went forward.
-func (m *model) excused(e *execution) bool {
-	return e.process.frozen.since(e.began) || !m.s.stepped.IsZero() && m.s.stepped.After(e.began.Add(-m.s.timing.lease))
-}
+// excused says whether an executor may not have been told in time: its process stood still.
+func (m *model) excused(e *execution) bool { return e.process.frozen.since(e.began) }
 
 // began notes that an executor begins.
 func (m *model) began(ctx context.Context, p *process, id int64, claim string, stubborn bool) *execution {

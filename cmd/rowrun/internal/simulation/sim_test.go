@@ -17,8 +17,7 @@ type sim struct {
 	rate    float64       // of faults of single calls
 	hearing time.Duration // how long a notification takes at most
 	late    time.Duration // how long a user's commit takes at most, now and then
-	stepped time.Time     // when the database's clock last went forward
-	back    time.Duration // how far it was set back
+	back    time.Duration // how far the database's clock was set back
 	patient time.Duration // and where faults happen, in a few
 	longest time.Duration // how long an executor takes, but for those that ignore their cancel
 

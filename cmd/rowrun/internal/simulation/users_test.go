@@ -113,11 +113,8 @@ func (s *sim) strike(which int, long, step time.Duration) {
 	case 2:
 		s.count("clock of the database stepped")
 		s.told.stepped(db.now())
-		if db.offset += step; step > 0 {
-			s.stepped = time.Now()
-		} else {
-			s.back -= step
-		}
+		db.offset += step
+		s.back += max(0, -step)
 	case 3:
 		s.count("connections of listeners cut")
 		for len(db.sessions) > 0 {

@@ -1,0 +1,81 @@
+package chaos_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/rowrun/rowrun/cmd/rowrun/measure"
+)
+
+// clock is that of one server: the machine's, and so much more. libfaketime asks a file for that.
+type clock struct {
+	library, file string
+	ahead         time.Duration
+}
+
+func newClock(t *testing.T) *clock {
+	t.Helper()
+	found, err := filepath.Glob("/usr/lib/*/faketime/libfaketime.so.1")
+	require.NoError(t, err)
+	require.NotEmpty(t, found, "libfaketime is missing: run .ci/ensure faketime")
+	dir, err := os.MkdirTemp("", "rowrun-clock-")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	require.NoError(t, os.Chmod(dir, 0o755)) //nolint:gosec // the server's user reads it
+	c := &clock{library: found[0], file: filepath.Join(dir, "ahead")}
+	c.step(t, 0)
+	return c
+}
+
+// env has a server follow this clock. What waits goes by a time that nobody sets.
+func (c *clock) env() []string {
+	return []string{"LD_PRELOAD=" + c.library, "FAKETIME_TIMESTAMP_FILE=" + c.file, "FAKETIME_NO_CACHE=1", "FAKETIME_DONT_FAKE_MONOTONIC=1"}
+}
+
+func (c *clock) step(t *testing.T, by time.Duration) {
+	t.Helper()
+	c.ahead += by
+	text := fmt.Sprintf("%+d\n", int(c.ahead.Seconds()))
+	require.NoError(t, os.WriteFile(c.file+".new", []byte(text), 0o644)) //nolint:gosec // the server's user reads it
+	require.NoError(t, os.Rename(c.file+".new", c.file))
+}
+
+// limitFiles has a server and all its processes write no further than so many bytes into a file: the postmaster first, so that whoever it starts from then
+// on does so too. Only the server's user may say so.
+func limitFiles(postmaster int, most string) error {
+	owner, err := os.Stat(fmt.Sprintf("/proc/%d", postmaster))
+	if err != nil {
+		return err
+	}
+	limit := func(pid int) error {
+		cmd := exec.Command("prlimit", "--pid", strconv.Itoa(pid), "--fsize="+most+":") //nolint:noctx // it is over at once
+		if is := owner.Sys().(*syscall.Stat_t); int(is.Uid) != os.Getuid() {            //nolint:forcetypeassert // of Linux
+			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: is.Uid, Gid: is.Gid}}
+		}
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("%w: %s", err, out)
+		}
+		return nil
+	}
+	if err := limit(postmaster); err != nil {
+		return err
+	}
+	for range 2 { // one that was just being started is there the second time
+		children, err := measure.Children(postmaster)
+		if err != nil {
+			return err
+		}
+		for _, pid := range children {
+			_ = limit(pid) // it may just have ended
+		}
+	}
+	return nil
+}

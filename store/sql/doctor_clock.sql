@@ -1,3 +1,0 @@
--- doctor_clock
--- Returns: the database's clock
-SELECT clock_timestamp()
