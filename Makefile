@@ -121,7 +121,7 @@ fuzz: ## each fuzz target for FUZZTIME
 	@.ci/ensure postgres
 	@FUZZTIME=$(FUZZTIME) .ci/fuzz
 
-bench: bench-tools ## the figures of docs/benchmarks.md; BENCH=full, BENCH_ONLY=latency|successor|drain|blocked|others|limits|stream|idle|schedules|workers|replicas|cores|large|plans
+bench: bench-tools ## the figures of docs/benchmarks.md; BENCH=full, BENCH_ONLY=latency|successor|drain|blocked|others|limits|stream|idle|schedules|workers|replicas|cores|scale|large|plans
 	@bin/bench -rowrun bin/rowrun -peers bin/peers -only '$(BENCH_ONLY)' $(if $(filter full,$(BENCH)),-full)
 
 bench-peers: bench-tools ## beside River and graphile-worker (wants Node.js); BENCH=full, BENCH_ONLY=drain|gates|single|arrival|burst|flood|due|serial|kept|footprint

@@ -24,8 +24,8 @@ type timetable struct {
 }
 
 // wholeRest is for how many times as long as a whole pass took the next one, which a survey asks for, is left to passes that look at what is
-// due: a whole pass looks at each database, plan and limit for which runs wait, and takes 0.3 s where that are 11,000.
-const wholeRest = 20
+// due: a whole pass looks at each database, plan and key of a limit for which runs wait, takes 0.3 s where that are 11,000, and delays claims for so long.
+const wholeRest = 50
 
 // decide says what a round promotes. work: its survey saw something to do. leave: that is left to the passes of a backlog, which
 // are under way.

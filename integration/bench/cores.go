@@ -24,6 +24,7 @@ type station struct {
 type demands struct {
 	rate   float64 // that was measured, in runs/s
 	cpu    float64 // of all processes, in µs a run
+	insert float64 // of the server for the INSERT, in µs a run
 	serial []station
 }
 
@@ -114,7 +115,15 @@ func (b *bench) demandsOn(ctx context.Context, cores int, name, statements strin
 	}
 	defer probe.close()
 	jobs := 100 * b.scale(300, 1000)
+	inserting, err := measure.ServerSeconds(s.PID())
+	if err != nil {
+		return got, err
+	}
 	if err := d.fill(ctx, statements, jobs); err != nil {
+		return got, err
+	}
+	inserted, err := measure.ServerSeconds(s.PID())
+	if err != nil {
 		return got, err
 	}
 	if err := d.do(ctx, "VACUUM ANALYZE rowrun.task_run, rowrun.task", "CHECKPOINT"); err != nil {
@@ -158,7 +167,7 @@ func (b *bench) demandsOn(ctx context.Context, cores int, name, statements strin
 		return got, err
 	}
 	each := 1e6 / float64(jobs)
-	got = demands{rate: float64(jobs) / took[0], cpu: (after.cpu - before.cpu) * each}
+	got = demands{rate: float64(jobs) / took[0], cpu: (after.cpu - before.cpu) * each, insert: (inserted - inserting) * each}
 	got.serial = []station{
 		{"promotion's lock", locks.promotion * took[0] * each},
 		{"notifications' lock", locks.notify * took[0] * each},

@@ -204,7 +204,7 @@ func (g *grown) works(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	g.table.row("  a replica starts, and has nothing to do any more", fmt.Sprintf("after %s; CPU of both %.1f s", time.Since(begun).Round(time.Second), started), "")
+	g.table.row("  a replica starts, and has told the stream of all that was inserted", fmt.Sprintf("after %s; CPU of both %.1f s", time.Since(begun).Round(time.Second), started), "")
 	const idle = 20 * time.Second
 	rests, own, err := cpuDuring(g.server, []*replica{r}, func() error { return wait(ctx, idle) })
 	if err != nil {
@@ -227,7 +227,20 @@ func (g *grown) works(ctx context.Context) error {
 	}
 	g.table.row("  20,000 at once", fmt.Sprintf("%.0f runs/s; CPU a run, their INSERT too: server %.0f µs, replica %.0f µs", rate, served*1e6/jobs, ours*1e6/jobs), "")
 	g.table.row("  insert → start", spread(waits, 50, 95, 99), "")
-	return r.stop()
+	if err := r.stop(); err != nil {
+		return err
+	}
+	begun = time.Now()
+	again, err := g.serve(ctx, g.url)
+	if err != nil {
+		return err
+	}
+	defer again.kill()
+	if started, err = g.quiet(ctx, again); err != nil {
+		return err
+	}
+	g.table.row("  it starts again, nothing has happened meanwhile", fmt.Sprintf("after %s; CPU of both %.1f s", time.Since(begun).Round(time.Second), started), "")
+	return again.stop()
 }
 
 // quiet waits until neither the server nor a replica that has just started uses a twentieth of a core, and returns what both used until then, in s.

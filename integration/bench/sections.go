@@ -33,6 +33,7 @@ func ownSections() []section {
 		{"workers", "programs that claim and end by functions", (*bench).workers},
 		{"replicas", "many replicas on one server, idle and while single runs come", (*bench).replicas},
 		{"cores", "what runs ask of one core and of two, and what more would do", (*bench).cores},
+		{"scale", "shards that work off 1,000,000 runs a second, simulated from what a run costs here", (*bench).scale1M},
 		{"large", "beside so many runs that wait and that ended", (*bench).large},
 		{"plans", "what a plan adds to its runs, a look at one, and how soon its end is told", (*bench).plans},
 	}

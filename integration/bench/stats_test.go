@@ -18,7 +18,7 @@ func TestChooseRefusesAnUnknownSection(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"idle", "latency"}, []string{some[0].name, some[1].name})
 	_, err = choose(ownSuite, "idle,speed")
-	require.EqualError(t, err, `-only: "speed" is not accepted; accepted: latency, successor, drain, blocked, others, limits, stream, idle, schedules, workers, replicas, cores, large, plans`)
+	require.EqualError(t, err, `-only: "speed" is not accepted; accepted: latency, successor, drain, blocked, others, limits, stream, idle, schedules, workers, replicas, cores, scale, large, plans`)
 	_, err = choose(peersSuite, "idle")
 	require.ErrorContains(t, err, `"idle" is not accepted`)
 	_, err = choose("speed", "")
