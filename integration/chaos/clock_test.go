@@ -26,7 +26,7 @@ func newClock(t *testing.T) *clock {
 	found, err := filepath.Glob("/usr/lib/*/faketime/libfaketime.so.1")
 	require.NoError(t, err)
 	require.NotEmpty(t, found, "libfaketime is missing: run .ci/ensure faketime")
-	dir, err := os.MkdirTemp("", "rowrun-clock-")
+	dir, err := os.MkdirTemp("", "rowrun-clock-") //nolint:usetesting // the server's user can't enter the test's
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	require.NoError(t, os.Chmod(dir, 0o755)) //nolint:gosec // the server's user reads it
