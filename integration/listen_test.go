@@ -1,6 +1,7 @@
 package integration_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -58,9 +59,12 @@ func TestRunsEndWithoutAnyNotification(t *testing.T) {
 	free := d.task(t, "HTTP", `{"path": "/ok"}`, nil)
 	d.exec(t, "INSERT INTO rowrun.task_run (task_id) SELECT $1 FROM generate_series(1, $2)", free, n)
 	plan := ask[int64](t, d, "INSERT INTO rowrun.plan (parallel_limit) VALUES (2) RETURNING id")
-	for _, version := range []string{"1.10", "1.9", "1.2"} {
-		d.job(t, "HTTP", `{"path": "/ok"}`, columns{"plan_id": plan, "database_id": "orders", "version": version})
-	}
+	// In one transaction: what ends meanwhile has a replica look, and it would let the first go before the second is there.
+	d.exec(t, fmt.Sprintf(`BEGIN;
+		INSERT INTO rowrun.task (plan_id, type, payload, database_id, version)
+		SELECT %[1]d, 'HTTP', '{"path": "/ok"}', 'orders', v FROM unnest('{1.10,1.9,1.2}'::text[]) v;
+		INSERT INTO rowrun.task_run (task_id) SELECT id FROM rowrun.task WHERE plan_id = %[1]d ORDER BY id;
+		COMMIT`, plan))
 	later := ask[int64](t, d, "INSERT INTO rowrun.task_run (task_id, run_at) VALUES ($1, now() + interval '1 s') RETURNING id", free)
 
 	d.await(t, canceled, "CANCELED")

@@ -61,6 +61,9 @@ func (d *dispatcher) round(ctx context.Context, w wake) {
 		}
 	}
 	promote, leave := decide(w, d.times, seen.Work, d.backlog.Load(), now)
+	if sweep && seen.Work && promote != store.PromoteSweep {
+		d.available.came() // a whole pass would have claimed what is AVAILABLE
+	}
 	switch {
 	case leave:
 		signal(d.more) // the backlog's passes find it, and their end is a wake-up
