@@ -61,16 +61,7 @@ func (d *dispatcher) round(ctx context.Context, w wake) {
 		}
 	}
 	promote, leave := decide(w, d.times, seen.Work, d.backlog.Load(), now)
-	if sweep && seen.Work && promote != store.PromoteSweep {
-		d.available.came() // a whole pass would have claimed what is AVAILABLE
-	}
-	switch {
-	case leave:
-		signal(d.more) // the backlog's passes find it, and their end is a wake-up
-		d.times.promote, d.commitWatch = d.times.sweep, commitWatch{}
-	case promote == store.PromoteDue && d.commitWatch.due(now):
-		d.available.came()
-	}
+	d.decided(promote, leave, sweep && seen.Work, now)
 	d.lost.look(now)
 	expected := w.woken || d.available.may() || d.backlog.Load() || d.s.cfg.Wake == nil
 	var next time.Duration
@@ -110,6 +101,21 @@ func (d *dispatcher) round(ctx context.Context, w wake) {
 	}
 	d.times = d.times.after(promote, next, now, time.Now(), every, whole)
 	d.rest()
+}
+
+// decided has the round claim what is AVAILABLE where something says that there may be some, and the backlog's passes do what is left to them. work:
+// a survey saw something to do.
+func (d *dispatcher) decided(promote store.Promotion, leave, work bool, now time.Time) {
+	if work && promote != store.PromoteSweep { // which claims anyway
+		d.available.came()
+	}
+	switch {
+	case leave:
+		signal(d.more) // the backlog's passes find it, and their end is a wake-up
+		d.times.promote, d.commitWatch = d.times.sweep, commitWatch{}
+	case promote == store.PromoteDue && d.commitWatch.due(now):
+		d.available.came()
+	}
 }
 
 // failed has the next round follow soon.
