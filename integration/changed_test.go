@@ -87,7 +87,7 @@ func TestRunThatFailsAfterItsTaskBecameSQLHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
 	d := newDatabase(t)
 	serveOrders(t, d, storetest.Empty(t))
-	task := d.task(t, "NOOP", `{"sleep": "1s", "fail": "not today"}`, columns{"database_id": "orders", "max_attempts": 5, "retry_delay": "0 s"})
+	task := d.task(t, "NOOP", `{"sleep": "4s", "fail": "not today"}`, columns{"database_id": "orders", "max_attempts": 5, "retry_delay": "0 s"})
 	first := ask[int64](t, d, `INSERT INTO rowrun.task_run (task_id, input) VALUES ($1, '{"sql": "SELECT 1"}') RETURNING id`, task)
 	d.await(t, first, "RUNNING")
 	other := d.job(t, "NOOP", `{"sleep": "1s", "fail": "me too"}`, columns{"max_attempts": 2, "retry_delay": "0 s"})

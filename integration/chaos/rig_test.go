@@ -148,7 +148,7 @@ func TestChaos(t *testing.T) {
 	t.Log(seen)
 }
 
-const lanesAtOnce = 3
+const lanesAtOnce = 2
 
 func (l *lane) schedule(t *testing.T, seed int64, seen *coverage) {
 	rnd := rand.New(rand.NewPCG(uint64(seed), 0)) //nolint:gosec // not a secret
