@@ -55,5 +55,11 @@ func TestEveryPendingRunIsFound(t *testing.T) {
 		counted += w.Runs
 	}
 	require.EqualValues(t, len(waiting), counted)
+	for i, id := range query[[]int64](t, conn, `SELECT array_agg(id ORDER BY id) FROM rowrun.task_run WHERE status = 'PENDING'`) {
+		exec(t, conn, `BEGIN; SET LOCAL session_replication_role = replica`)
+		exec(t, conn, `UPDATE rowrun.task_run SET status = 'CANCELED', finished_at = now() WHERE id <> $1 AND status = 'PENDING'`, id)
+		require.Equal(t, waiting[i] == "RUN_AT", query[bool](t, conn, store.Statement("stream_idle")), "alone, %s", waiting[i])
+		exec(t, conn, `ROLLBACK`)
+	}
 	require.Len(t, query[[]int64](t, conn, `SELECT ids FROM rowrun.find_open_runs('{}', '{PENDING}', true, 0, 1000000, 100, 100)`), len(waiting))
 }

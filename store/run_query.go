@@ -31,8 +31,8 @@ type RunFilter struct {
 // ErrNoTask says that the task that a filter names doesn't exist.
 var ErrNoTask = errors.New("there is no such task")
 
-// ListRuns reads runs, the newest first. A filter on a status that isn't final reads only runs that haven't ended, one
-// on a plan only that plan's; any other reads runs from the newest on until it has found enough of them.
+// ListRuns reads runs, the newest first. A filter on a status that isn't final reads only runs that haven't ended, and where many wait first
+// listedAmongNewest of any; one on a plan reads only that plan's; any other reads runs from the newest on until it has found enough of them.
 func (s *Store) ListRuns(ctx context.Context, f RunFilter) ([]Run, error) {
 	var tasks []int64 // nil: of all tasks
 	ofPlans := false

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -22,10 +23,10 @@ type station struct {
 // Operational Analysis of Queueing Network Models", 1978) no more than cores / cpu runs end in a time, and no more than 1 / demand of what
 // serves one at a time.
 type demands struct {
-	rate   float64 // that was measured, in runs/s
-	cpu    float64 // of all processes, in µs a run
-	insert float64 // of the server for the INSERT, in µs a run
-	serial []station
+	rate   float64   // that was measured, in runs/s
+	cpu    float64   // of all processes, in µs a run
+	insert float64   // of the server for the INSERT, in µs a run
+	serial []station // the same ones in each round, in the same order
 }
 
 // bound is the most runs/s with so many cores, and what is used up first.
@@ -39,7 +40,7 @@ func (d demands) bound(cores int) (rate float64, by string) {
 	return rate, by
 }
 
-// median is one that has the medians of several rounds.
+// median is one that has the medians of several rounds, what is held longest first.
 func median(rounds []demands) (m demands) {
 	of := func(value func(demands) float64) float64 {
 		values := make([]float64, 0, len(rounds))
@@ -49,9 +50,11 @@ func median(rounds []demands) (m demands) {
 		return measure.Median(values)
 	}
 	m.rate, m.cpu = of(func(d demands) float64 { return d.rate }), of(func(d demands) float64 { return d.cpu })
+	m.insert = of(func(d demands) float64 { return d.insert })
 	for i, s := range rounds[0].serial {
 		m.serial = append(m.serial, station{s.name, of(func(d demands) float64 { return d.serial[i].demand })})
 	}
+	slices.SortFunc(m.serial, func(a, b station) int { return cmp.Compare(b.demand, a.demand) })
 	return m
 }
 
@@ -67,7 +70,7 @@ func (b *bench) cores(ctx context.Context) error {
 		by := map[int][]demands{}
 		for range b.scale(1, 3) {
 			for _, cores := range []int{1, 2} {
-				d, err := b.demandsOn(ctx, cores, work.name, work.statements)
+				d, err := b.demandsOn(ctx, cores, work.statements)
 				if err != nil {
 					return fmt.Errorf("%s on %d cores: %w", work.name, cores, err)
 				}
@@ -98,7 +101,7 @@ func (b *bench) predict(one, two demands) {
 }
 
 // demandsOn drains with so many cores: one replica that writes no stream, and one that only looks after the deployment and writes it.
-func (b *bench) demandsOn(ctx context.Context, cores int, name, statements string) (got demands, err error) {
+func (b *bench) demandsOn(ctx context.Context, cores int, statements string) (got demands, err error) {
 	s, err := b.startServer(ctx, map[string]string{"track_wal_io_timing": "on"})
 	if err != nil {
 		return got, err
@@ -175,7 +178,6 @@ func (b *bench) demandsOn(ctx context.Context, cores int, name, statements strin
 		{"decoder of the log", (after.decoder - before.decoder) * each},
 		{"writer of the stream", (after.writer - before.writer) * each},
 	}
-	slices.SortFunc(got.serial, func(a, b station) int { return int(b.demand*1000) - int(a.demand*1000) })
 	return got, nil
 }
 

@@ -8,23 +8,20 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
-
-	"github.com/rowrun/rowrun/cmd/rowrun/measure"
 )
 
 // fleet is a simulated deployment of many shards: each a machine of so many cores, used by the database, its replicas and those who insert.
 type fleet struct {
-	cost     float64 // CPU of one run, in s, from its INSERT to its end
-	cores    float64 // of a shard
-	rate     float64 // runs/s of all shards
-	tenants  int
+	cost     float64   // CPU of one run, in s, from its INSERT to its end
+	cores    float64   // of a shard
+	rate     float64   // runs/s of all shards
 	sizes    []float64 // of the tenants, as parts of the rate
 	together int       // so many runs come in one statement
 }
 
 // newFleet has tenants whose sizes are log-normal with σ = 1, as sizes of customers about are: of 100,000 the largest has some 70 times the mean.
 func newFleet(cost, rate float64, tenants, together int) *fleet {
-	f := &fleet{cost: cost, cores: 2, rate: rate, tenants: tenants, together: together}
+	f := &fleet{cost: cost, cores: 2, rate: rate, together: together}
 	rnd := rand.New(rand.NewPCG(1, 1)) //nolint:gosec // not a secret: the same fleet each time
 	sum := 0.0
 	for range tenants {
@@ -104,17 +101,18 @@ func (f *fleet) enough(most float64, place func(int) []float64) int {
 
 // scale1M measures what a run costs here, and simulates shards of two cores that work off 1,000,000 runs a second together.
 func (b *bench) scale1M(ctx context.Context) error {
-	costs := []float64{}
+	var rounds []demands
 	for range b.scale(1, 3) {
-		d, err := b.demandsOn(ctx, 2, "scale", noopRuns)
+		d, err := b.demandsOn(ctx, 2, noopRuns)
 		if err != nil {
 			return err
 		}
-		costs = append(costs, d.cpu+d.insert)
-		b.table.row("measured on two cores", fmt.Sprintf("INSERT %.0f µs, the rest %.0f µs of CPU a run", d.insert, d.cpu), "")
+		rounds = append(rounds, d)
 	}
+	cost := median(rounds)
+	b.table.row("measured on two cores", fmt.Sprintf("INSERT %.0f µs, the rest %.0f µs of CPU a run", cost.insert, cost.cpu), "")
 	const rate, tenants, most = 1_000_000, 100_000, 0.6
-	f := newFleet(measure.Median(costs)/1e6, rate, tenants, 100)
+	f := newFleet((cost.insert+cost.cpu)/1e6, rate, tenants, 100)
 	even := int(math.Ceil(f.used(rate) / most))
 	b.table.row(fmt.Sprintf("%d runs/s, used to %.0f %%, all shards alike", rate, most*100), fmt.Sprintf("%d shards", even), "")
 	for _, placed := range []struct {
