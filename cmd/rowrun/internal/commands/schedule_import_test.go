@@ -11,6 +11,9 @@ import (
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/replica"
 )
 
+// withinADay is how a moment of the next 24 hours is told, at any time of the day.
+const withinADay = `in (\d+ h( \d+ min)?|\d+ min|\d+ s)`
+
 func TestScheduleImportMakesTasksAndCommands(t *testing.T) {
 	t.Parallel()
 	s, _ := newShell(t)
@@ -29,7 +32,7 @@ func TestScheduleImportMakesTasksAndCommands(t *testing.T) {
 		s.does("schedule", "import", path, "--config-to", config)
 	}
 	table, _ = s.does("schedule", "list")
-	require.Regexp(t, `(?m)^\d+ +backup +30 2 \* \* \* +Europe/Berlin +in \d+ h .*PENDING$`, table)
+	require.Regexp(t, `(?m)^\d+ +backup +30 2 \* \* \* +Europe/Berlin +`+withinADay+` .*PENDING$`, table)
 	require.Regexp(t, `(?m)^\d+ +find +@hourly +Europe/Berlin`, table)
 	text, _ = s.does("task", "show", "find", "-o", "json")
 	require.Contains(t, text, `"command": "find"`)

@@ -81,7 +81,7 @@ func TestTaskDefineMakesATaskAndSaysWhatItChanged(t *testing.T) {
 	require.Contains(t, text, `"sql": "SELECT 'it''s'"`)
 	require.Contains(t, text, `"type": "SQL"`)
 	text, _ = s.does("schedule", "list")
-	require.Regexp(t, `\d +count +30 2 \* \* \* +Europe/Berlin +in \d+ h`, text)
+	require.Regexp(t, `\d +count +30 2 \* \* \* +Europe/Berlin +`+withinADay+` `, text)
 	s.does("task", "define", "count", "--sql", "@"+file, "--database", "orders", "--schedule", "-")
 	text, _ = s.does("schedule", "list")
 	require.Contains(t, text, "nothing to come")
