@@ -48,7 +48,7 @@ run: ## a private PostgreSQL, rowrun and a sample plan; Ctrl-C ends it
 	@exec bin/rowrun dev --sample
 
 test: ## all tests with the race detector, on a real PostgreSQL
-	@.ci/ensure postgres mariadb cc promtool workers faketime
+	@.ci/ensure postgres mariadb cc promtool workers
 	$(GOTEST) -p $(TEST_JOBS) -timeout $(TEST_TIMEOUT) ./...
 	ROWRUN_SEED=$${ROWRUN_SEED:-1} go test -count=1 -timeout 10m ./cmd/rowrun/internal/simulation
 
@@ -90,12 +90,12 @@ test-matrix: ## all tests on PostgreSQL 15, 16, 17 and 18
 	@.ci/matrix
 
 chaos: ## schedules of faults drawn from seeds against real replicas: SECONDS=60; SEED=n repeats that schedule; FAULTS=regexp: of these kinds
-	@.ci/ensure postgres faketime
+	@.ci/ensure postgres cc
 	$(if $(FAULTS),ROWRUN_CHAOS_FAULTS='$(FAULTS)') $(if $(SEED),ROWRUN_SEED=$(SEED)) $(if $(SECONDS),ROWRUN_CHAOS_SECONDS=$(SECONDS),$(if $(SEED),ROWRUN_CHAOS_COUNT=1)) \
 		go test -count=1 -v -parallel 3 -timeout 3h -run '^TestChaos$$' ./integration/chaos
 
 mutants: ## guards taken out one at a time, each to be found by the chaos rig: SECONDS=60 for each, SEED=1, MUTANTS=regexp
-	@.ci/ensure postgres faketime
+	@.ci/ensure postgres cc
 	go run ./integration/chaos/mutants -seconds $(or $(SECONDS),60) -seed $(or $(SEED),1) -only '$(MUTANTS)'
 
 simulate: ## replicas on a simulated database, in simulated time: COUNT=1000000 schedules from SEED=n on; COUNT=1 LOG=1 tells one
@@ -103,7 +103,7 @@ simulate: ## replicas on a simulated database, in simulated time: COUNT=1000000 
 		go test -count=1 -v -timeout 0 -run '^TestSimulation$$' ./cmd/rowrun/internal/simulation
 
 soak: ## the same tests with full counts, the model's with fused transitions and without; SOAK=0.05 for a part, SOAK_PARTS='on off'
-	@.ci/ensure postgres mariadb cc promtool workers faketime
+	@.ci/ensure postgres mariadb cc promtool workers
 	@ROWRUN_SOAK=$(SOAK) .ci/soak $(SOAK_LOG) $(SOAK_PARTS)
 
 race: ## scheduler and store again and again, in random order

@@ -1,8 +1,10 @@
 package chaos_test
 
 import (
-	"fmt"
+	"cmp"
+	"encoding/binary"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -10,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// clock is that of one server: the machine's, and so much more. libfaketime asks a file for that.
+// clock is that of one server: the machine's, and so much more. The library that asks for that is testdata/clock.c.
 type clock struct {
 	library, file string
 	ahead         time.Duration
@@ -18,27 +20,27 @@ type clock struct {
 
 func newClock(t *testing.T) *clock {
 	t.Helper()
-	found, err := filepath.Glob("/usr/lib/*/faketime/libfaketime.so.1")
-	require.NoError(t, err)
-	require.NotEmpty(t, found, "libfaketime is missing: run .ci/ensure faketime")
 	dir, err := os.MkdirTemp("", "rowrun-clock-") //nolint:usetesting // the server's user can't enter the test's
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	require.NoError(t, os.Chmod(dir, 0o755)) //nolint:gosec // the server's user reads it
-	c := &clock{library: found[0], file: filepath.Join(dir, "ahead")}
+	c := &clock{library: filepath.Join(dir, "clock.so"), file: filepath.Join(dir, "ahead")}
+	out, err := exec.CommandContext(t.Context(), cmp.Or(os.Getenv("CC"), "gcc"), "-shared", "-fPIC", "-O2", "-Wall", "-Werror", "-o", c.library, "testdata/clock.c").CombinedOutput()
+	require.NoError(t, err, "%s", out)
 	c.step(t, 0)
 	return c
 }
 
-// env has a server follow this clock. What waits goes by a time that nobody sets.
-func (c *clock) env() []string {
-	return []string{"LD_PRELOAD=" + c.library, "FAKETIME_TIMESTAMP_FILE=" + c.file, "FAKETIME_NO_CACHE=1", "FAKETIME_DONT_FAKE_MONOTONIC=1"}
-}
+// env has a server follow this clock.
+func (c *clock) env() []string { return []string{"LD_PRELOAD=" + c.library, "CLOCK_AHEAD=" + c.file} }
 
+// step writes into the file as it stands: the server has it mapped.
 func (c *clock) step(t *testing.T, by time.Duration) {
 	t.Helper()
 	c.ahead += by
-	text := fmt.Sprintf("%+d\n", int(c.ahead.Seconds()))
-	require.NoError(t, os.WriteFile(c.file+".new", []byte(text), 0o644)) //nolint:gosec // the server's user reads it
-	require.NoError(t, os.Rename(c.file+".new", c.file))
+	file, err := os.OpenFile(c.file, os.O_WRONLY|os.O_CREATE, 0o644) //nolint:gosec // the server's user reads it
+	require.NoError(t, err)
+	_, err = file.WriteAt(binary.NativeEndian.AppendUint64(nil, uint64(c.ahead/time.Second)), 0) //nolint:gosec // its bits
+	require.NoError(t, err)
+	require.NoError(t, file.Close())
 }
