@@ -112,7 +112,7 @@ func (s *session) applyCode(ctx context.Context) error {
 			if _, err := tx.Exec(ctx, "SET LOCAL lock_timeout = "+milliseconds(codeLockTimeout)); err != nil {
 				return err
 			}
-			a = &application{tx: tx, want: want, todo: map[string]bool{}, along: map[string][]dependant{}}
+			a = &application{tx: tx, want: want, todo: map[string]bool{}, along: map[string][]dependant{}, drops: map[string]bool{}}
 			return a.run(ctx)
 		})
 		// A role's row came in between, or was changed ("tuple concurrently updated").
@@ -134,9 +134,11 @@ type application struct {
 	gone    []string        // keys of what is removed
 	renamed []string        // keys of functions that have other arguments in the files
 	along   map[string][]dependant
-	retired []string // keys of what has gone from the files since the last time
+	drops   map[string]bool // keys of what CREATE OR REPLACE can't make, as far as that is known
+	retired []string        // keys of what has gone from the files since the last time
 	made    int
 	removed int
+	queue   []string // statements that are to be sent together; nil: each is sent at once
 }
 
 func (a *application) run(ctx context.Context) (err error) {
@@ -157,24 +159,7 @@ func (a *application) run(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	for _, key := range a.gone {
-		if err := a.drop(ctx, key); err != nil {
-			return err
-		}
-	}
-	if err := a.rename(ctx); err != nil {
-		return err
-	}
-	for _, o := range a.want.objects {
-		// What was made anew has the rights of new objects.
-		if a.todo[o.key()] || o.kind == kindGrants && a.made+a.removed > 0 {
-			if err := a.make(ctx, o); err != nil {
-				return err
-			}
-			a.made++
-		}
-	}
-	return a.record(ctx)
+	return a.swap(ctx)
 }
 
 // prepare does what needs no lock, so that writers wait for the rest alone: it makes functions, which nobody sees before the
@@ -196,6 +181,7 @@ func (a *application) prepare(ctx context.Context) error {
 			delete(a.todo, o.key())
 			a.made++
 		case needsDrop(err):
+			a.drops[o.key()] = true
 			dropped = append(dropped, o.key())
 		case !strings.HasPrefix(code(err), "42"):
 			return err
@@ -205,43 +191,6 @@ func (a *application) prepare(ctx context.Context) error {
 		if err := a.lookUp(ctx, key); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// lockOutWriters locks the tables that are written most, in the order in which applications fill them, until the end of the
-// transaction: no statement that writes there is half way through functions that are dropped and made again.
-// Passes come first: one that goes on would wait for a table while it holds another. All of them together are waited for as long
-// as one lock elsewhere, because who writes the first of the tables waits for all.
-func (a *application) lockOutWriters(ctx context.Context) error {
-	var passes bool
-	if err := a.tx.QueryRow(ctx, "SELECT pg_catalog.to_regclass('rowrun.promotion_lock') IS NOT NULL").Scan(&passes); err != nil {
-		return err
-	}
-	if passes {
-		if _, err := a.tx.Exec(ctx, "SELECT FROM rowrun.promotion_lock WHERE id = 1 FOR UPDATE"); err != nil {
-			return err
-		}
-	}
-	began := time.Now()
-	for _, table := range []string{"plan", "task", "task_dependency", "task_run"} {
-		left := max(codeLockTimeout-time.Since(began), time.Millisecond)
-		if _, err := a.tx.Exec(ctx, "SET LOCAL lock_timeout = "+milliseconds(left)); err != nil {
-			return err
-		}
-		var exists bool
-		if err := a.tx.QueryRow(ctx, "SELECT pg_catalog.to_regclass('rowrun.' || $1) IS NOT NULL", table).Scan(&exists); err != nil {
-			return err
-		}
-		if !exists {
-			continue
-		}
-		if _, err := a.tx.Exec(ctx, "LOCK TABLE rowrun."+table+" IN SHARE ROW EXCLUSIVE MODE"); err != nil {
-			return err
-		}
-	}
-	if _, err := a.tx.Exec(ctx, "SET LOCAL lock_timeout = "+milliseconds(codeLockTimeout)); err != nil {
-		return err
 	}
 	return nil
 }
@@ -276,7 +225,12 @@ func (a *application) make(ctx context.Context, o *source) error {
 		statements, err = a.publication(ctx, o)
 	case o.kind == kindTrigger && !o.replace:
 		err = a.exec(ctx, "DROP TRIGGER IF EXISTS "+o.name)
-	case o.replace:
+	case a.drops[o.key()]:
+		if err = a.drop(ctx, o.key()); err == nil {
+			err = a.exec(ctx, o.make)
+		}
+		statements = o.rest
+	case o.replace && a.queue == nil:
 		err = pgx.BeginFunc(ctx, a.tx, func(tx pgx.Tx) error { return do(ctx, tx, o.make) })
 		if needsDrop(err) {
 			if err = a.drop(ctx, o.key()); err == nil {
@@ -292,10 +246,6 @@ func (a *application) make(ctx context.Context, o *source) error {
 		return fmt.Errorf("code/%s:%d: %s: %w", o.path, o.line, o.key(), err)
 	}
 	return nil
-}
-
-func (a *application) exec(ctx context.Context, statements ...string) error {
-	return do(ctx, a.tx, statements...)
 }
 
 // publication changes the one that is there, which whoever reads the log may be using.
@@ -344,18 +294,6 @@ func (a *application) rename(ctx context.Context) error {
 		return nil
 	}
 	return a.exec(ctx, a.want.renaming())
-}
-
-// record writes down what the schema has now.
-func (a *application) record(ctx context.Context) error {
-	if _, err := a.tx.Exec(ctx, "DELETE FROM rowrun.code_object WHERE object = ANY ($1)", a.gone); err != nil {
-		return err
-	}
-	if _, err := a.tx.Exec(ctx, "UPDATE rowrun.code_object SET retired_in = $2 WHERE object = ANY ($1)", a.retired, a.want.release); err != nil {
-		return err
-	}
-	_, err := a.tx.Conn().PgConn().Exec(ctx, a.want.records()).ReadAll()
-	return err
 }
 
 // makeRoles makes the roles that are missing: they are the server's, and a dump that was restored on another has brought
