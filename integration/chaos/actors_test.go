@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 var errRollBack = errors.New("rolled back on purpose")
@@ -50,8 +51,10 @@ func (w *world) do(ctx context.Context, rnd *rand.Rand) error {
 		return w.exec(ctx, "SELECT rowrun.unskip_task($1)", task)
 	case n < 94:
 		return w.exec(ctx, "UPDATE rowrun.plan SET paused = $2 WHERE id = $1", plan, rnd.IntN(3) == 0)
-	case n < 96:
+	case n < 95:
 		return w.exec(ctx, "UPDATE rowrun.task SET paused = $2 WHERE id = $1", task, rnd.IntN(3) == 0)
+	case n < 98:
+		return w.forge(ctx)
 	default:
 		return w.exec(ctx, "UPDATE rowrun.task SET payload = payload - 'fail' WHERE id = $1", task)
 	}
@@ -153,6 +156,25 @@ func (w *world) cancel(ctx context.Context, rnd *rand.Rand) error {
 		w.canceled[id] = status
 	}
 	return nil
+}
+
+// forge sends a result for a run that somebody executes, with a claim that nobody has.
+func (w *world) forge(ctx context.Context) error {
+	var id int64
+	err := w.pool.QueryRow(ctx, "SELECT id FROM rowrun.task_run WHERE status = 'RUNNING' ORDER BY random() LIMIT 1").Scan(&id)
+	if err != nil {
+		return err
+	}
+	err = w.exec(ctx, "SELECT rowrun.complete_run($1, gen_random_uuid())", id)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if refused, ok := errors.AsType[*pgconn.PgError](err); ok && refused.Code == "RR002" {
+		w.refused++
+	}
+	if err == nil {
+		w.forged = append(w.forged, id)
+	}
+	return err
 }
 
 // job is one of the tasks without a plan; the slow one less often, as all of them have to come to an end.

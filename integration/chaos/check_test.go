@@ -57,7 +57,7 @@ type past struct {
 	kind, replica             string
 	statuses, claims          []string
 	tick, code                string
-	attempt                   int64
+	attempt, recoveries       int64
 }
 
 func (p *past) last() string { return p.statuses[len(p.statuses)-1] }
@@ -115,7 +115,10 @@ func (r *rig) runs(j *judge) (runs map[int64]*past, told []string) {
 			}
 			id, p := c.Number("id"), runs[c.Number("id")]
 			if p == nil {
-				p = &past{task: c.Number("task_id"), root: c.Number("root_id"), retryOf: c.Number("retry_of"), kind: c.Columns["type"], attempt: c.Number("attempt"), tick: c.Columns["tick"]}
+				p = &past{
+					task: c.Number("task_id"), root: c.Number("root_id"), retryOf: c.Number("retry_of"), kind: c.Columns["type"], attempt: c.Number("attempt"), tick: c.Columns["tick"],
+					recoveries: c.Number("recoveries"),
+				}
 				runs[id] = p
 			}
 			p.next, p.code = c.Number("retry_run_id"), codeOf(c.Columns["result"])
@@ -232,6 +235,12 @@ func (r *rig) checkAnswers(t *testing.T, j *judge, runs map[int64]*past) {
 	for range r.world.keyed {
 		j.held["keys"]++
 	}
+	for range r.world.refused {
+		j.held["claim"]++
+	}
+	for _, id := range r.world.forged {
+		j.hold("claim", false, "run %d was ended by a result whose claim nobody has", id)
+	}
 }
 
 func hashOf(claim string) string {
@@ -304,6 +313,9 @@ func (r *rig) checkWorkers(j *judge, runs map[int64]*past) {
 	}
 }
 
+// mostRecoveries in a row: a run that is lost once more is not begun again.
+const mostRecoveries = 5
+
 // checkChains: a successor for each that says so, one for each run, one run for each tick.
 func (r *rig) checkChains(j *judge, runs map[int64]*past) {
 	ticks, after := map[string]int64{}, map[int64]int64{}
@@ -311,6 +323,9 @@ func (r *rig) checkChains(j *judge, runs map[int64]*past) {
 		p := runs[id]
 		if p.next != 0 {
 			j.hold("chains", runs[p.next] != nil && runs[p.next].retryOf == id, "run %d has the successor %d, which is none", id, p.next)
+		}
+		if p.last() == "FAILED" && slices.Contains([]string{"STALE", "LOST_CONTACT"}, p.code) && slices.Contains(r.world.again, p.task) && p.recoveries < mostRecoveries {
+			j.hold("chains", p.next != 0, "run %d was lost (%s), its task says RETRY, and nothing follows", id, p.code)
 		}
 		if p.retryOf != 0 {
 			before := runs[p.retryOf]

@@ -28,6 +28,7 @@ type world struct {
 	pool    *pgxpool.Pool
 	target  *pgxpool.Pool
 	jobs    []int64           // tasks without a plan
+	again   []int64           // of these, whose lost runs begin anew
 	plans   map[int64][]int64 // their tasks, in order
 	config  string            // the file of every replica
 	tenants int               // most runs of a tenant at once
@@ -37,6 +38,8 @@ type world struct {
 	undone   []int64          // runs of transactions that were rolled back
 	canceled map[int64]string // what cancel_run answered
 	keyed    map[string]int64 // by task and idempotency key
+	refused  int              // results with a claim that nobody has
+	forged   []int64          // runs that such a result ended
 }
 
 func anyOf[T any](rnd *rand.Rand, of ...T) T { return of[rnd.IntN(len(of))] }
@@ -110,6 +113,9 @@ func newWorld(t *testing.T, dir string, rnd *rand.Rand, pool *pgxpool.Pool, targ
 	} {
 		w.jobs = append(w.jobs, ask[int64](t, pool, `INSERT INTO rowrun.task (type, payload, database_id, sequential, max_attempts, on_stale, schedule, retry_delay)
 			VALUES (`+job+`, '50 ms') RETURNING id`))
+		if strings.Contains(job, "'RETRY'") {
+			w.again = append(w.again, w.jobs[len(w.jobs)-1])
+		}
 	}
 	for i := range 2 + rnd.IntN(3) {
 		w.addPlan(t, rnd, i)

@@ -22,7 +22,6 @@ func inSQL() []mutant {
 	return []mutant{
 		{"end: claim not compared", parts, "AND (i.claim IS NULL OR r.claim_hash = sha256(uuid_send(i.claim)))", ""},
 		{"end: status not compared", parts, "WHERE r.id = i.id AND coalesce(r.status, '') = 'RUNNING'", "WHERE r.id = i.id"},
-		{"plain end: claim not compared", "store/sql/end_plain_runs.sql", "AND r.claim_hash = i.claim_hash", ""},
 		{"successor not inserted", parts, "WHERE r.retry_run_id = ANY (successors)", "WHERE r.retry_run_id = ANY (successors) AND r.recoveries > 0"},
 		{"cancel that was asked for forgotten at the end", parts, "i.status = 'FAILED' AND x.cancel_requested_at IS NULL AND NOT k.skipped", "i.status = 'FAILED' AND NOT k.skipped"},
 		{"dead replica: no successor", parts, "i.retry = 'STALE' AND k.on_stale = 'RETRY'", "i.retry = 'STALE' AND false"},
@@ -41,7 +40,6 @@ func inSQL() []mutant {
 		{"marks are not looked for", "migrations/code/promote/promote_runs.sql", "IF NOT (sweep OR marked OR due) THEN", "IF NOT due THEN"},
 		{"limit: places not counted", limits, "ELSE l.max_running - (SELECT count(*)", "ELSE l.max_running - (SELECT 0 * count(*)"},
 		{"limit: not compared among those judged together", limits, "ELSE w.nth > m.places END AS taken", "ELSE m.places <= 0 END AS taken"},
-		{"limit: places of ended runs stay", "migrations/code/limits/hold.sql", "DELETE FROM limit_holder h WHERE h.run_id = ANY (run_ids) RETURNING", "DELETE FROM limit_holder h WHERE h.run_id = ANY (run_ids) AND false RETURNING"},
 		{"event: round announced again", events, "UPDATE plan SET announced_round = p.round WHERE id = p.id;", ""},
 		{"event: no message in the transaction", events, "outbox := address_event(wanted, what, p.id, p.round, said.standard) OR outbox;", "NULL;"},
 		{"event: completed with runs unfinished", event, "WHEN (SELECT o.id FROM rowrun.task o", "WHEN (SELECT NULL::bigint FROM rowrun.task o"},
