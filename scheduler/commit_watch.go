@@ -18,6 +18,7 @@ type commitWatch struct {
 	on    bool
 	many  bool
 	until uint64        // the first transaction that is not waited for; 0: no pass has told
+	over  bool          // all before that one had ended when the last pass was made
 	pause time.Duration // before the next look
 	at    time.Time     // of the next look
 }
@@ -35,14 +36,19 @@ func (l *commitWatch) looked(inFlight store.InFlight, searched bool, now time.Ti
 	if l.until == 0 {
 		l.until = inFlight.Next
 	}
-	if searched && inFlight.Oldest >= l.until && (l.many || !l.at.IsZero()) {
+	over := inFlight.Oldest >= l.until
+	if searched && (l.over || over && l.many && l.at.IsZero()) {
 		*l = commitWatch{}
 		return
 	}
 	if l.at.IsZero() || !now.Before(l.at) {
+		if over {
+			l.pause = lookAgain
+		}
 		l.at = now.Add(l.pause)
 		l.pause *= 2
 	}
+	l.over = l.over || over
 }
 
 // before returns the next look, where it comes before t.
