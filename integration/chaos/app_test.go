@@ -53,7 +53,7 @@ func newLedger(t *testing.T, pool *pgxpool.Pool, rnd *rand.Rand) *ledger {
 		return rnd.IntN(n)
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("/hook", l.hook)
+	mux.HandleFunc("/hook", func(w http.ResponseWriter, req *http.Request) { l.hook(w, req, draw) })
 	mux.HandleFunc("/", func(w http.ResponseWriter, req *http.Request) { l.app(w, req, pool, draw) })
 	server := httptest.NewServer(mux)
 	t.Cleanup(func() {
@@ -125,12 +125,13 @@ func (l *ledger) complete(pool *pgxpool.Pool, c *call) {
 	}
 }
 
-// hook keeps every message, and refuses one in sixteen at its first try.
-func (l *ledger) hook(w http.ResponseWriter, req *http.Request) {
+// hook keeps every message, takes its time, and refuses one in sixteen at its first try.
+func (l *ledger) hook(w http.ResponseWriter, req *http.Request, draw func(int) int) {
 	body, err := io.ReadAll(req.Body)
 	if err != nil {
 		return
 	}
+	<-time.After(time.Duration(draw(300)) * time.Millisecond)
 	id := req.Header.Get("webhook-id")
 	l.mu.Lock()
 	defer l.mu.Unlock()

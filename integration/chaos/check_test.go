@@ -107,6 +107,7 @@ func (r *rig) check(t *testing.T, seen *coverage) {
 func (r *rig) runs(j *judge) (runs map[int64]*past, told []string) {
 	runs = map[int64]*past{}
 	places := map[string]map[int64]bool{} // who has a place of a limit's key
+	ticking := map[int64]int64{}          // by task, the run for a tick that is not over
 	for _, commit := range r.past.Commits {
 		r.checkOutbox(j, commit)
 		for _, c := range commit.Changes {
@@ -129,6 +130,10 @@ func (r *rig) runs(j *judge) (runs map[int64]*past, told []string) {
 				p.claims = append(p.claims, claim)
 			}
 			to := c.Columns["status"]
+			if to == "CANCELED" && len(p.statuses) > 0 && p.last() != to {
+				j.hold("cancel", p.next == 0, "run %d was canceled, and run %d follows", id, p.next)
+			}
+			r.checkTicks(j, ticking, id, p, to)
 			told = append(told, steps(id, p, to)...)
 			for _, key := range strings.Split(strings.Trim(c.Columns["limit_keys"], "{}"), ",") {
 				if key == "" {
@@ -152,6 +157,18 @@ func (r *rig) runs(j *judge) (runs map[int64]*past, told []string) {
 		j.hold("claimed once", len(p.claims) <= 1, "run %d had the claims %v", id, p.claims)
 	}
 	return runs, told
+}
+
+// checkTicks: of a task no run begins for a tick while another one is under way.
+func (r *rig) checkTicks(j *judge, ticking map[int64]int64, id int64, p *past, to string) {
+	switch over := to == "DONE" || to == "FAILED" || to == "CANCELED"; {
+	case p.tick == "":
+	case !over:
+		j.hold("ticks", ticking[p.task] == 0 || ticking[p.task] == id, "run %d of task %d is for a tick, as run %d is, which isn't over", id, p.task, ticking[p.task])
+		ticking[p.task] = id
+	case ticking[p.task] == id:
+		delete(ticking, p.task)
+	}
 }
 
 // steps are the transitions that a version of a row stands for: an INSERT may be AVAILABLE, a promotion a claim.
@@ -310,6 +327,8 @@ func (r *rig) checkWorkers(j *judge, runs map[int64]*past) {
 		p := runs[v.run]
 		ok := p != nil && (v.said != "OK" || p.last() == "DONE" || p.last() == "CANCELED")
 		j.hold("verdicts", ok, "run %d: its worker was told %s, and it is not DONE", v.run, v.said)
+		lost := v.said == "LOST" && p != nil && p.last() == "DONE" && slices.Contains(p.claims, hashOf(v.claim))
+		j.hold("verdicts", !lost, "run %d: its worker was told that it had lost it, and it is DONE by its claim", v.run)
 	}
 }
 

@@ -162,7 +162,9 @@ func (l *lane) schedule(t *testing.T, seed int64, seen *coverage) {
 	require.NoError(t, err)
 	r.sweep = anyOf(rnd, "300ms", "2s")
 	r.ledger = newLedger(t, r.pool, rand.New(rand.NewPCG(uint64(seed), 1))) //nolint:gosec // not a secret
-	r.world = newWorld(t, r.dir, rnd, r.pool, l.database(t, name+"_target", "template0"), r.ledger.url+"/hook")
+	direct := l.database(t, name+"_target", "template0")
+	target := newNetwork(t, direct)
+	r.world = newWorld(t, r.dir, rnd, r.pool, direct, target.url, r.ledger.url+"/hook")
 	r.target = r.world.target
 	for range 2 + rnd.IntN(2) {
 		m := &member{net: newNetwork(t, r.url), flags: r.someFlags(), twoSteps: rnd.IntN(2) == 0}
@@ -191,6 +193,7 @@ func (l *lane) schedule(t *testing.T, seed int64, seen *coverage) {
 		workers.Go(func() { o.work(working) })
 		clients.Go(func() { lossy(ctx, net, rand.New(rand.NewPCG(uint64(seed), 30+i))) }) //nolint:gosec // not a secret
 	}
+	clients.Go(func() { lossy(ctx, target, rand.New(rand.NewPCG(uint64(seed), 40))) }) //nolint:gosec // not a secret
 	func() {
 		defer clients.Wait()
 		defer cancel()
@@ -238,7 +241,7 @@ func (r *rig) tell(t *testing.T) {
 	}
 }
 
-// lossy has a worker's network lose answers now and then.
+// lossy has a network, a worker's or that of a target, lose answers now and then.
 func lossy(ctx context.Context, net *network, rnd *rand.Rand) {
 	for ctx.Err() == nil {
 		select {

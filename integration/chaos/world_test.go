@@ -83,13 +83,13 @@ func run(t *testing.T, pool *pgxpool.Pool, sql string, args ...any) {
 	require.NoError(t, err, sql)
 }
 
-// newWorld makes tasks of every kind. What limits them stays as it is, so that every moment can be held to it.
-func newWorld(t *testing.T, dir string, rnd *rand.Rand, pool *pgxpool.Pool, targetURL, hook string) *world {
+// newWorld makes tasks of every kind; replicas reach the target by toTarget. What limits them stays as it is, so that every moment can be held to it.
+func newWorld(t *testing.T, dir string, rnd *rand.Rand, pool *pgxpool.Pool, target, toTarget, hook string) *world {
 	t.Helper()
-	w := &world{pool: pool, target: connect(t, targetURL), plans: map[int64][]int64{}, canceled: map[int64]string{}, keyed: map[string]int64{}, tenants: 1 + rnd.IntN(2)}
+	w := &world{pool: pool, target: connect(t, target), plans: map[int64][]int64{}, canceled: map[int64]string{}, keyed: map[string]int64{}, tenants: 1 + rnd.IntN(2)}
 	run(t, w.target, "CREATE TABLE effect (what text)")
 	w.config = filepath.Join(dir, "rowrun.yaml")
-	require.NoError(t, os.WriteFile(w.config, []byte(fmt.Sprintf("databases: {orders: {url: %q}}\n", targetURL)), 0o600))
+	require.NoError(t, os.WriteFile(w.config, []byte(fmt.Sprintf("databases: {orders: {url: %q}}\n", toTarget)), 0o600))
 	run(t, pool, "INSERT INTO rowrun.webhook (name, url) VALUES ('both', $1)", hook)
 	run(t, pool, "INSERT INTO rowrun.webhook (name, url, events) VALUES ('failures', $1, '{PIPELINE_FAILED}')", hook)
 	run(t, pool, "INSERT INTO rowrun.concurrency_limit (name, key_path, max_running) VALUES ('tenants', '{tenant}', $1)", w.tenants)

@@ -16,7 +16,6 @@ func inSQL() []mutant {
 		events = "migrations/code/plans/announce_plans.sql"
 		limits = "migrations/code/limits/limit_room.sql"
 		claim  = "store/sql/claim_runs.sql"
-		worker = "migrations/code/workers/claim_runs.sql"
 		finish = "migrations/code/workers/finish_runs.sql"
 	)
 	return []mutant{
@@ -51,9 +50,7 @@ func inSQL() []mutant {
 		{"claim: replica not asked", claim, "WHERE h.replica_id = $1 AND h.state = 'ACTIVE' AND EXISTS", "WHERE h.replica_id = $1 AND EXISTS"},
 		{"claim at once: status not asked", "migrations/code/promote/make_running.sql", "WHERE r.id = ANY (run_ids) AND coalesce(r.status, '') = 'PENDING' AND", "WHERE r.id = ANY (run_ids) AND"},
 		{"worker: claim drawn at random", "migrations/code/workers/claim_runs.sql", "worker_claim_of(take_for_worker.request_id, r.id) AS claim", "gen_random_uuid() AS claim"},
-		{"worker: request not remembered", worker, "IF FOUND OR NOT known.old THEN", "IF false THEN"},
 		{"worker: answer to results not remembered", finish, "IF NOT FOUND THEN\n        IF claim_next > 0", "IF true THEN\n        IF claim_next > 0"},
-		{"worker: claim not compared", finish, "JOIN worker_claim c ON c.claim_hash = sha256(uuid_send(i.claim)) AND", "JOIN worker_claim c ON"},
 		{"worker: lease never over", "store/sql/overdue_runs.sql", "c.until", "'infinity'::timestamptz"},
 		{"stale: lease not asked", "store/sql/declare_dead.sql", " AND last_heartbeat + lease < clock_timestamp()", ""},
 		{"stale: nobody is found dead", "store/sql/dead_replicas.sql", "h.last_heartbeat + h.lease < clock_timestamp()", "false"},
