@@ -67,7 +67,13 @@ func TestWhenTheNextRoundIs(t *testing.T) {
 	require.Equal(t, timetable{sweep: began.Add(every), promote: now.Add(3 * time.Second), whole: at.whole}, swept, "a sweep's look knows the next time")
 	whole := at.after(store.PromoteSweep, forever, began, now, every, wholeEvery)
 	require.Equal(t, began.Add(wholeEvery), whole.whole)
-	require.Equal(t, now.Add(50*time.Millisecond), whole.rested, "50 times as long as it took")
+	require.Equal(t, now, whole.rested, "the first one, when everything was cold")
+	at.took = time.Minute
+	require.Equal(t, now.Add(50*time.Millisecond), at.after(store.PromoteSweep, forever, began, now, every, wholeEvery).rested, "50 times as long as it took")
+	at.took = time.Millisecond
+	stalled := at.after(store.PromoteSweep, forever, now.Add(-3*time.Second), now, every, wholeEvery)
+	require.Equal(t, now.Add(50*time.Millisecond), stalled.rested, "once the server stood still")
+	require.Equal(t, 3*time.Second, stalled.took)
 }
 
 func TestHowSoonAFailedPassIsTriedAgain(t *testing.T) {
