@@ -166,6 +166,27 @@ func TestADeletedLimitNeedsNoReplica(t *testing.T) {
 	require.Equal(t, map[string]int{"AVAILABLE": 3}, statusCounts(t, conn))
 }
 
+// A heartbeat in time may be committed when the lease is over: who was judged in between is judged again.
+func TestAHeartbeatThatIsCommittedLateLetsGo(t *testing.T) {
+	t.Parallel()
+	conn, s, task := limitedTask(t, `INSERT INTO rowrun.concurrency_limit (name, type, max_running) VALUES ('one', 'OWN', 1)`)
+	exec(t, conn, `UPDATE rowrun.task SET type = 'OWN' WHERE id = $1`, task)
+	exec(t, conn, `INSERT INTO rowrun.replica_heartbeat (replica_id, last_heartbeat, name, lease, queues, types, concurrency, worker)
+		VALUES ('own', clock_timestamp(), 'own', '4 s', '{}', '{OWN}', 1, true)`)
+	require.Empty(t, work(t, s, 20).Claims)
+	late := connect(t, conn.Config().ConnString())
+	exec(t, late, `BEGIN`)
+	exec(t, late, `SELECT pg_sleep(2.6)`)
+	exec(t, late, `UPDATE rowrun.replica_heartbeat SET last_heartbeat = clock_timestamp() WHERE replica_id = 'own'`)
+	exec(t, conn, `SELECT pg_sleep(1.6)`)
+	exec(t, conn, `INSERT INTO rowrun.task_run (task_id) VALUES ($1)`, task)
+	require.Empty(t, work(t, s, 20).Claims)
+	require.Equal(t, 1, query[int](t, conn, `SELECT count(*) FROM rowrun.task_run WHERE status = 'PENDING' AND cause = 'NO_REPLICA'`))
+	exec(t, late, `COMMIT`)
+	require.Empty(t, work(t, s, 20).Claims)
+	require.Equal(t, map[string]int{"AVAILABLE": 1}, statusCounts(t, conn), "for the worker")
+}
+
 // A rate lets the burst go, then one for each token, and the pass says when the next one comes.
 func TestARateGivesTokensByTheDatabasesClock(t *testing.T) {
 	t.Parallel()

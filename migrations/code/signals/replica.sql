@@ -1,4 +1,5 @@
--- A replica that came, came back after its lease had run out, or serves something new.
+-- A replica that came, came back after its lease had run out, or serves something new. Half of the lease is enough: a heartbeat in time may be
+-- committed when the lease is over, and who was judged in between waits for a replica.
 CREATE OR REPLACE FUNCTION rowrun.replica_changed() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 BEGIN
@@ -11,7 +12,7 @@ CREATE OR REPLACE TRIGGER replica_came AFTER INSERT ON rowrun.replica_heartbeat
     FOR EACH ROW EXECUTE FUNCTION rowrun.replica_changed();
 CREATE OR REPLACE TRIGGER replica_changed AFTER UPDATE ON rowrun.replica_heartbeat FOR EACH ROW
     WHEN (NEW.state = 'ACTIVE'
-          AND (OLD.last_heartbeat + OLD.lease < NEW.last_heartbeat
+          AND (OLD.last_heartbeat + OLD.lease / 2 < clock_timestamp()
                OR NEW.state IS DISTINCT FROM OLD.state OR NEW.queues IS DISTINCT FROM OLD.queues OR NEW.types IS DISTINCT FROM OLD.types
                OR NEW.databases IS DISTINCT FROM OLD.databases OR NEW.commands IS DISTINCT FROM OLD.commands))
     EXECUTE FUNCTION rowrun.replica_changed();
