@@ -229,9 +229,12 @@ func (r *rig) tell(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	rows, _ := r.pool.Query(ctx, `SELECT row_to_json(r)::text FROM rowrun.task_run r WHERE status IN ('AVAILABLE', 'RUNNING')`)
+	rows, _ := r.pool.Query(ctx, `SELECT row_to_json(r)::text FROM rowrun.task_run r WHERE status IN ('PENDING', 'AVAILABLE', 'RUNNING')`)
 	stuck, _ := pgx.CollectRows(rows, pgx.RowTo[string])
 	t.Log(strings.Join(stuck, "\n"))
+	rows, _ = r.pool.Query(ctx, `SELECT row_to_json(m)::text FROM rowrun.gate_mark m UNION ALL SELECT row_to_json(h)::text FROM rowrun.replica_heartbeat h`)
+	around, _ := pgx.CollectRows(rows, pgx.RowTo[string])
+	t.Log(strings.Join(around, "\n"))
 	r.ledger.mu.Lock()
 	defer r.ledger.mu.Unlock()
 	for _, c := range r.ledger.calls {
