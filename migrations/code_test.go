@@ -271,6 +271,9 @@ func TestCodeThatFailsLeavesTheOld(t *testing.T) {
 	_, err := migrations.Up(t.Context(), migrations.Config{URL: url, FS: with("1",
 		[2]string{"a/one.sql", strings.Replace(one, "1;", "5;", 1)}, [2]string{"b/sum.sql", two + "\n-- No such column.\n" + strings.Replace(sum, "AS sum", "+ nothing AS sum", 1)})})
 	require.EqualError(t, err, `migrate up: apply the code: code/b/sum.sql:4: view rowrun.sum: column "nothing" does not exist (SQLSTATE 42703)`)
+	_, err = migrations.Up(t.Context(), migrations.Config{URL: url, FS: with("1",
+		[2]string{"a/one.sql", strings.Replace(one, "1;", "5;", 1)}, [2]string{"b/sum.sql", two + strings.Replace(sum, "AS SELECT", "AS SELECT SELECT", 1)})})
+	require.ErrorContains(t, err, `view rowrun.sum: syntax error at or near "SELECT"`)
 	require.Equal(t, before, objects(t, conn))
 	require.Equal(t, 1, ask[int](t, conn, "SELECT rowrun.one()"))
 }

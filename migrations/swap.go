@@ -40,7 +40,11 @@ func (a *application) lockOutWriters(ctx context.Context) error {
 // error names the file.
 func (a *application) swap(ctx context.Context) error {
 	todo, made, removed := maps.Clone(a.todo), a.made, a.removed
-	a.queue = []string{"SET LOCAL lock_timeout = " + milliseconds(codeLockTimeout), "SAVEPOINT swap"}
+	// By itself, as a message that can't be parsed does nothing at all.
+	if err := a.send(ctx, "SET LOCAL lock_timeout = "+milliseconds(codeLockTimeout), "SAVEPOINT swap"); err != nil {
+		return err
+	}
+	a.queue = []string{}
 	err := a.change(ctx)
 	together := a.queue
 	a.queue = nil

@@ -10,9 +10,10 @@ import (
 const lookAgain = 6 * time.Millisecond
 
 // commitWatch says when to look again after a wake-up. A transaction for which another one's notification speaks may commit
-// behind that one; it had its id by then (store.InFlight tells the first that nobody had), so that a pass which sees the end of all that
-// the first pass couldn't see has seen it too. Something that stays open for long is looked for less and less often. A second look follows in any case: an
-// INSERT seen in the log may be invisible for a moment, and the next wake-up finds everything warm, which at 100 a second
+// behind that one; it had its id by then (store.InFlight tells the first that nobody had). When a pass tells that all have ended that the
+// first pass couldn't see, the next search sees what these inserted. The pass's own may not have: a trip searches for AVAILABLE runs before it
+// promotes, and the promotion tells who is in flight. Something that stays open for long is looked for less and less often. A second look
+// follows in any case: an INSERT seen in the log may be invisible for a moment, and the next wake-up finds everything warm, which at 100 a second
 // makes a start a seventh quicker. It is for one goroutine.
 type commitWatch struct {
 	on    bool
