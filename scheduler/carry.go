@@ -18,6 +18,8 @@ func (r *recorder) carried(e *ending) bool {
 		return !r.awaited()
 	case !e.plain():
 		return false
+	case r.s.limited.Load() && !r.awaited(): // the next run most likely waits for the place that comes free
+		return true
 	}
 	return r.busy && r.s.cfg.MaxBatch == 1 || e.store.Database != ""
 }

@@ -86,6 +86,9 @@ func (t *incarnation) putOff(promote store.Promotion, next time.Duration) (store
 // of AVAILABLE runs before; some: there is anything to do besides claims.
 func (t *incarnation) nextTrip(promote store.Promotion, endings []ending) (trip store.Trip, since int, some bool) {
 	may, since := t.available.ask()
+	if promote == store.PromoteNothing && len(endings) > 0 && t.s.limited.Load() {
+		promote = store.PromoteDue // of what the places let go that come free
+	}
 	trip = store.Trip{Endings: endingsOf(endings), LockTimeout: quickLock, Promote: promote}
 	some = promote != store.PromoteNothing || len(endings) > 0
 	if some || may {

@@ -110,6 +110,8 @@ type Scheduler struct {
 	promoted chan struct{} // runs were promoted beside dispatch: claim
 	// invalidations counts how often runs may have come before those that searches have come to.
 	invalidations atomic.Int64
+	// limited says whether limits may apply to what is claimed here, as far as the last trip told.
+	limited atomic.Bool
 	// lookAtRuns passes wake-ups on to the watch: a cancel may have been asked for.
 	lookAtRuns chan struct{}
 	// peers are store.Survey's, of the last one.

@@ -91,6 +91,9 @@ func (t *incarnation) trip(ctx context.Context, l *lane, trip store.Trip) (store
 		t.s.invalidations.Add(1)
 	}
 	t.s.cfg.Observer.passed(round.Pass)
+	if err == nil {
+		t.s.limited.Store(round.Limited)
+	}
 	if r := t.s.recovering.Load(); r != nil {
 		r.started.Add(int64(len(round.Claims)))
 	}

@@ -28,6 +28,8 @@ type Pass struct {
 	Gated bool
 	// Marked: ends have left marks for the next pass.
 	Marked bool
+	// Limited: limits may apply to what the replica claims.
+	Limited bool
 	// Contended: claims were lost to other replicas while runs may be left.
 	Contended bool
 	// NextDue is when the next PENDING run is due, 0: none is known.

@@ -286,6 +286,7 @@ func (w *work) queueClaim() {
 // account says in the round what the statements answered.
 func (w *work) account() {
 	r := &w.round
+	r.Limited = w.s.limited.Load()
 	unclaimed := r.Promoted - w.takeClaims()
 	r.Gated = unclaimed > 0
 	if w.searches() {

@@ -10,13 +10,16 @@
 --
 -- All of it is written under the lock of the passes.
 
--- The FAIR limit among these keys in which a run takes its turn: the first.
-CREATE OR REPLACE FUNCTION rowrun.fair_key(limit_keys text[]) RETURNS text LANGUAGE sql STABLE
-BEGIN ATOMIC
-    SELECT u.limit_key FROM unnest(fair_key.limit_keys) WITH ORDINALITY u(limit_key, n)
-    JOIN rowrun.concurrency_limit l ON l.id = rowrun.limit_id_of(u.limit_key) AND l.share = 'FAIR'
-    ORDER BY u.n LIMIT 1;
-END;
+-- The FAIR limit among these keys in which a run takes its turn: the first. In PL/pgSQL, as functions in SQL that don't become part of a
+-- statement are planned in each that calls them.
+CREATE OR REPLACE FUNCTION rowrun.fair_key(limit_keys text[]) RETURNS text LANGUAGE plpgsql STABLE
+    SET jit = off
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+BEGIN
+    RETURN (SELECT u.limit_key FROM unnest(fair_key.limit_keys) WITH ORDINALITY u(limit_key, n)
+            JOIN concurrency_limit l ON l.id = limit_id_of(u.limit_key) AND l.share = 'FAIR'
+            ORDER BY u.n LIMIT 1);
+END $$;
 COMMENT ON FUNCTION rowrun.fair_key(text[]) IS 'Internal: the key with which a run takes its turn.';
 
 -- How many slots the keys of a limit share, and how many of these are taken. What the app has (202) takes none, nor what is AVAILABLE
@@ -52,29 +55,38 @@ BEGIN
     INSERT INTO limit_clock (limit_id, virtual_time, weight, turn)
     SELECT l.id, 0, 1, 0 FROM concurrency_limit l WHERE l.share = 'FAIR' AND NOT EXISTS (SELECT FROM limit_clock c WHERE c.limit_id = l.id)
     ON CONFLICT DO NOTHING;
+    -- What stands already is left out before the INSERT, which would lock its row.
     INSERT INTO limit_turn AS o (limit_key, limit_id, weight, starts_at, priority)
-    SELECT k.limit_key, l.id, coalesce((l.weights ->> substr(k.limit_key, strpos(k.limit_key, ':') + 1))::double precision, 1), c.virtual_time,
-           CASE WHEN (m.held_until > note_turns.t) IS NOT TRUE AND m.places > 0 AND (NOT m.rated OR m.tokens > 0.999998) THEN w.priority END
-    FROM (SELECT DISTINCT u.limit_key FROM unnest(note_turns.limit_keys) u(limit_key)) k
-    CROSS JOIN LATERAL (SELECT * FROM concurrency_limit x WHERE x.id = rowrun.limit_id_of(k.limit_key) AND x.share = 'FAIR' OFFSET 0) l
-    CROSS JOIN LATERAL (SELECT x.virtual_time FROM limit_clock x WHERE x.limit_id = l.id OFFSET 0) c
-    CROSS JOIN LATERAL limit_room(k.limit_key, note_turns.t) m
-    LEFT JOIN LATERAL (SELECT r.priority FROM task_run r WHERE r.limit_wait = k.limit_key AND r.status = 'PENDING'
-                       ORDER BY r.priority DESC, r.run_at, r.id LIMIT 1) w ON true
-    WHERE w.priority IS NOT NULL OR EXISTS (SELECT FROM limit_turn y WHERE y.limit_key = k.limit_key AND y.priority IS NOT NULL)
+    SELECT k.limit_key, k.limit_id, k.weight, k.virtual_time, k.priority
+    FROM (SELECT d.limit_key, l.id AS limit_id, coalesce((l.weights ->> substr(d.limit_key, strpos(d.limit_key, ':') + 1))::double precision, 1) AS weight, c.virtual_time,
+                 CASE WHEN (m.held_until > note_turns.t) IS NOT TRUE AND (m.places <= 0) IS NOT TRUE AND (NOT m.rated OR m.tokens > 0.999998) IS NOT FALSE
+                      THEN w.priority END AS priority, w.priority IS NOT NULL AS waits
+          FROM (SELECT DISTINCT u.limit_key FROM unnest(note_turns.limit_keys) u(limit_key)) d
+          CROSS JOIN LATERAL (SELECT * FROM concurrency_limit x WHERE x.id = rowrun.limit_id_of(d.limit_key) AND x.share = 'FAIR' OFFSET 0) l
+          CROSS JOIN LATERAL (SELECT x.virtual_time FROM limit_clock x WHERE x.limit_id = l.id OFFSET 0) c
+          LEFT JOIN LATERAL limit_room(d.limit_key, note_turns.t) m ON num_nonnulls(l.max_running, l.rate, l.not_before) > 0 -- otherwise its keys share slots alone
+          LEFT JOIN LATERAL (SELECT r.priority FROM task_run r WHERE r.limit_wait = d.limit_key AND r.status = 'PENDING'
+                             ORDER BY r.priority DESC, r.run_at, r.id LIMIT 1) w ON true) k
+    LEFT JOIN LATERAL (SELECT x.weight, x.priority, x.shut_by FROM limit_turn x WHERE x.limit_key = k.limit_key OFFSET 0) y ON true
+    WHERE (k.waits OR y.priority IS NOT NULL) AND (y.weight, y.priority, y.shut_by) IS DISTINCT FROM (k.weight, k.priority, '')
     ON CONFLICT (limit_key) DO UPDATE
     SET weight = excluded.weight, priority = excluded.priority, shut_by = '',
-        starts_at = CASE WHEN o.priority IS NULL THEN greatest(o.starts_at, excluded.starts_at) ELSE o.starts_at END
-    WHERE (o.weight, o.priority, o.shut_by) IS DISTINCT FROM (excluded.weight, excluded.priority, '');
+        starts_at = CASE WHEN o.priority IS NULL THEN greatest(o.starts_at, excluded.starts_at) ELSE o.starts_at END;
 END $$;
 COMMENT ON FUNCTION rowrun.note_turns(text[], timestamptz) IS 'Internal: which keys of FAIR limits wait for their turn.';
 
--- Which of these limits, each with a key, let none go at t.
-CREATE OR REPLACE FUNCTION rowrun.shut_limits(limit_keys text[], t timestamptz) RETURNS TABLE (limit_key text) LANGUAGE sql STABLE
-BEGIN ATOMIC
-    SELECT d.limit_key FROM unnest(shut_limits.limit_keys) d(limit_key) CROSS JOIN LATERAL rowrun.limit_room(d.limit_key, shut_limits.t) m
-    WHERE m.held_until > shut_limits.t OR m.places <= 0 OR m.rated AND m.tokens < 0.999999;
-END;
+-- Which of these limits, each with a key, let none go at t. In PL/pgSQL for the same reason as fair_key.
+CREATE OR REPLACE FUNCTION rowrun.shut_limits(limit_keys text[], t timestamptz) RETURNS TABLE (limit_key text) LANGUAGE plpgsql STABLE
+    SET jit = off
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    IF cardinality(limit_keys) > 0 THEN
+        RETURN QUERY
+        SELECT d.limit_key FROM unnest(shut_limits.limit_keys) d(limit_key) CROSS JOIN LATERAL limit_room(d.limit_key, shut_limits.t) m
+        WHERE m.held_until > shut_limits.t OR m.places <= 0 OR m.rated AND m.tokens < 0.999999;
+    END IF;
+END $$;
 COMMENT ON FUNCTION rowrun.shut_limits(text[], timestamptz) IS 'Internal: which limits let none go.';
 
 -- The runs of a limit whose turn may be next: of each priority and weight as many keys as there may be turns, and some more, of each key
@@ -307,10 +319,11 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION rowrun.take_turns(bigint[]) IS 'Internal: charges the keys of runs that were promoted.';
 
--- What follows from a pass: where there is room and somebody waits, another one looks. At once, where this one hasn't looked (chosen NULL),
+-- What follows from a pass: where there is room and somebody waits, another one looks, in so many ms. At once, where this one hasn't looked (chosen NULL),
 -- some of those that it has chosen don't wait any more, or some that it has held were not among those that it chose from; otherwise
--- something else holds those whose turn it is, and it does in some ms.
-CREATE OR REPLACE FUNCTION rowrun.follow_turns(chosen bigint[], held bigint[], OUT more boolean, OUT next_ms double precision) LANGUAGE plpgsql
+-- something else holds those whose turn it is, and it does in some time. That a pass says when, and not that there is more, leaves the turns to
+-- passes that claim them: those of a backlog, beside the claims, make runs AVAILABLE.
+CREATE OR REPLACE FUNCTION rowrun.follow_turns(chosen bigint[], held bigint[], OUT next_ms double precision) LANGUAGE plpgsql
     SET jit = off
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
@@ -318,7 +331,6 @@ DECLARE
     open_id bigint;
     first_id bigint;
 BEGIN
-    more := false;
     open_id := (SELECT c.id FROM concurrency_limit c CROSS JOIN LATERAL fair_room(c.id, t) r
                 WHERE c.share = 'FAIR' AND r.taken < r.slots AND EXISTS (SELECT FROM limit_turn w WHERE w.limit_id = c.id AND w.priority IS NOT NULL)
                 ORDER BY random() LIMIT 1);
@@ -328,7 +340,7 @@ BEGIN
     IF chosen IS NULL OR EXISTS (SELECT FROM unnest(chosen) i(id) LEFT JOIN task_run r ON r.id = i.id WHERE r.limit_wait IS NULL)
         OR EXISTS (SELECT FROM unnest(held) i(id) JOIN task_run r ON r.id = i.id WHERE i.id <> ALL (chosen) AND starts_with(r.limit_wait, open_id || ':')) THEN
         INSERT INTO gate_mark (kind, limit_key) VALUES ('LIMIT', open_id || ':');
-        more := true;
+        next_ms := 0.001;
         RETURN;
     END IF;
     SELECT r.id INTO first_id

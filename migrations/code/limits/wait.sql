@@ -117,7 +117,10 @@ BEGIN
                     WHEN m.rated AND m.tokens < 0.999999 THEN coalesce(m.next_token_at, t)
                     WHEN k.limit_key = ANY (full_keys) THEN t + interval '200 ms'
                     WHEN EXISTS (SELECT FROM concurrency_limit l WHERE l.id = rowrun.limit_id_of(k.limit_key) AND l.share = 'FAIR') THEN 'infinity' END AS opens_at
-        FROM (SELECT DISTINCT u.limit_key FROM unnest(limit_keys) u(limit_key)) k
+        FROM (SELECT DISTINCT u.limit_key FROM unnest(limit_keys) u(limit_key)
+              -- Neither places nor time open what waits for its turn alone.
+              WHERE NOT EXISTS (SELECT FROM concurrency_limit l WHERE l.id = rowrun.limit_id_of(u.limit_key) AND l.share = 'FAIR'
+                                AND num_nonnulls(l.rate, l.not_before) = 0)) k
         CROSS JOIN LATERAL (
             SELECT r.id, r.judge_at FROM task_run r WHERE r.limit_wait = k.limit_key AND r.status = 'PENDING'
             ORDER BY r.priority DESC, r.run_at, r.id LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED) w

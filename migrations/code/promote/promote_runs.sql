@@ -38,7 +38,6 @@ DECLARE
     step record;
     limit_keys text[];
     full_keys text[];
-    turn record;
     held bigint[];
 BEGIN
     promoted := 0;
@@ -86,9 +85,7 @@ BEGIN
         END IF;
     END IF;
     IF limit_keys <> '{}' THEN
-        turn := follow_turns(found_runs.turns, held);
-        next_ms := least(next_ms, turn.next_ms);
-        more := more OR turn.more;
+        next_ms := least(next_ms, follow_turns(found_runs.turns, held));
         step := follow_limits(limit_keys, full_keys);
         next_ms := least(next_ms, step.next_ms);
         more := more OR step.more AND cardinality(found_runs.ids) > 0;

@@ -1,7 +1,8 @@
--- The judgement of a pass: on which of these runs, and what follows from it for all of them together.
+-- The judgement of a pass: on which of these runs, and what follows from it for all of them together. undrawn: of some the row doesn't
+-- say all limit keys, as limits were made after their INSERT.
 CREATE OR REPLACE FUNCTION rowrun.verdicts_on(run_ids bigint[], turns bigint[], OUT ids bigint[], OUT causes text[], OUT open_ids bigint[], OUT exclusive boolean,
     OUT crowded_out text[], OUT fresh text[], OUT freed text[], OUT t timestamptz,
-    OUT waits text[], OUT limit_keys text[], OUT full_keys text[]) LANGUAGE plpgsql
+    OUT waits text[], OUT limit_keys text[], OUT undrawn boolean, OUT full_keys text[]) LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     locked bigint[];
@@ -35,7 +36,8 @@ BEGIN
                max(v.judged_at), array_agg(v.limit_key), array_agg(DISTINCT v.limit_key) FILTER (WHERE v.is_full)
         INTO ids, causes, open_ids, exclusive, of_plans, crowded_out, fresh, freed, t, waits, full_keys
         FROM rowrun.judge_limited(locked, plans, t, last_mark, coalesce(turns, '{}')) v;
-        limit_keys := ARRAY(SELECT DISTINCT k.limit_key FROM rowrun.limited_of(ids) s CROSS JOIN LATERAL unnest(s.limit_keys) k(limit_key));
+        SELECT coalesce(array_agg(DISTINCT k.limit_key), '{}'), coalesce(bool_or(r.limit_keys IS DISTINCT FROM s.limit_keys), false) INTO limit_keys, undrawn
+        FROM rowrun.limited_of(ids) s JOIN task_run r ON r.id = s.id CROSS JOIN LATERAL unnest(s.limit_keys) k(limit_key);
     ELSE
         SELECT array_agg(v.id), array_agg(v.cause), coalesce(array_agg(v.id) FILTER (WHERE v.cause IS NULL), '{}'),
                bool_or(v.cause IS NULL AND v.exclusive), bool_or(v.cause IS NULL AND v.plan_id IS NOT NULL),
@@ -74,7 +76,7 @@ BEGIN
         PERFORM note_limit_databases(v.ids, v.causes, v.t);
     END IF;
     IF cardinality(v.open_ids) > 0 THEN
-        IF v.limit_keys <> '{}' THEN
+        IF v.undrawn THEN
             PERFORM redraw_limits(v.open_ids);
         END IF;
         -- Only the runs that have a database to themselves need the savepoint.

@@ -39,10 +39,13 @@ func LookupIn(variables map[string]string) func(string) (string, bool) {
 	}
 }
 
+// patience is how long a test waits for what must come; never how long it takes.
+const patience = 2 * time.Minute
+
 // Eventually polls in the test's own goroutine, so that holds may use require.
 func Eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	deadline, tick := time.After(30*time.Second), time.NewTicker(10*time.Millisecond)
+	deadline, tick := time.After(patience), time.NewTicker(10*time.Millisecond)
 	defer tick.Stop()
 	for !holds() {
 		select {
