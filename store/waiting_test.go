@@ -227,15 +227,15 @@ func (m *model) waiting() map[int64]waits {
 	return found
 }
 
-// promote asks for passes until there is nothing more to do. A replica with few slots, which takes some of what there is,
+// promote asks for passes until there is nothing more to do, nor in a moment (follow_turns). A replica with few slots, which takes some of what there is,
 // claims of what is promoted, or nobody does.
 func (m *model) promote() {
 	for more, passes := true, 0; more; passes++ {
 		var promoted, claimed int
 		if m.twoSteps {
-			require.NoError(m.t, m.conn.QueryRow(m.ctx, `SELECT promoted, more FROM rowrun.promote_runs()`).Scan(&promoted, &more))
+			require.NoError(m.t, m.conn.QueryRow(m.ctx, `SELECT promoted, more OR coalesce(next_ms < 1, false) FROM rowrun.promote_runs()`).Scan(&promoted, &more))
 		} else {
-			require.NoError(m.t, m.conn.QueryRow(m.ctx, `SELECT p.promoted, p.more, cardinality(p.claims) FROM rowrun.promote_runs(request =>
+			require.NoError(m.t, m.conn.QueryRow(m.ctx, `SELECT p.promoted, p.more OR coalesce(p.next_ms < 1, false), cardinality(p.claims) FROM rowrun.promote_runs(request =>
 				ROW('x', (SELECT string_agg(sha256(uuid_send(gen_random_uuid())), '') FROM generate_series(1, $1)), 0, 0, '{default}', $2::text[], '{a,b}', '{}')::rowrun.claim_request) p`,
 				rapid.IntRange(1, 3).Draw(m.t, "slots"), draw(m, "takes", []string{"NOOP"}, []string{"NOOP", "SQL", "OTHER"})).Scan(&promoted, &more, &claimed))
 		}

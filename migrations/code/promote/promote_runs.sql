@@ -1,6 +1,6 @@
 -- One promote pass: PENDING -> AVAILABLE for what has every gate open, and -> RUNNING at once for what of that the request
 -- takes, if there is one: the claims. Returns how many were promoted, whether another
--- replica was at it (look again in some ms), whether there is more to do now, and how many ms until the next run_at.
+-- replica was at it (look again in some ms), whether there is more to do now, and in how many ms the next run is due, or turns are given again (follow_turns).
 -- "most" is how many runs and marks it takes on at once: a replica whose pass took longer than its statements may asks
 -- for fewer, because the same pass would fail again, for ever. Lists are read as far as ever and cut then: a limit that
 -- the planner doesn't know would have it choose other indexes.
