@@ -8,7 +8,7 @@ import (
 )
 
 // carried says whether an ending is left to dispatch: where others may wait for it, it is written in the trip that promotes and
-// claims them; of a plan's, while nothing else waits for a slot. Others are written at once, and beside the claims, which uses both
+// claims them; of a plan's, and where limits may apply, while nothing else waits for a slot. Others are written at once, and beside the claims, which uses both
 // sides of a machine; where each is written by itself, dispatch takes its part. r.mu is held.
 func (r *recorder) carried(e *ending) bool {
 	switch {
