@@ -282,3 +282,32 @@ func TestAPriorityThatHasGrownHoldsBehindLimits(t *testing.T) {
 		})
 	}
 }
+
+// A run that is judged before a key's, and is held, keeps that from no turn: neither one that no replica takes, nor one that another
+// limit holds.
+func TestARunThatIsHeldKeepsNobodyFromTheTurn(t *testing.T) {
+	t.Parallel()
+	for name, types := range map[string]string{"no replica": "{NOOP}", "another limit": "{NOOP,OTHER}"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newFairWorld(t, `INSERT INTO rowrun.concurrency_limit (name, type, key_path, share) VALUES ('tenants', 'NOOP', '{tenant}', 'FAIR')`, []string{"r"}, 10, nil)
+			exec(t, w.conn, `UPDATE rowrun.replica_heartbeat SET types = $1`, types)
+			exec(t, w.conn, `INSERT INTO rowrun.concurrency_limit (name, type, max_running) VALUES ('all', NULL, 2), ('other', 'OTHER', 1)`)
+			w.insert("first", 1)
+			query[int](t, w.conn, `SELECT promoted FROM rowrun.promote_runs()`)
+			other := query[int64](t, w.conn, `INSERT INTO rowrun.task (type, priority) VALUES ('OTHER', 5) RETURNING id`)
+			if types != "{NOOP}" {
+				exec(t, w.conn, `UPDATE rowrun.task_run SET status = 'CANCELED'`)
+				exec(t, w.conn, `INSERT INTO rowrun.task_run (task_id) VALUES ($1)`, other)
+				query[int](t, w.conn, `SELECT promoted FROM rowrun.promote_runs()`)
+			}
+			require.Equal(t, 1, statusCounts(t, w.conn)["AVAILABLE"], "of two places one is taken")
+			exec(t, w.conn, `INSERT INTO rowrun.task_run (task_id, input) VALUES ($1, '{"tenant": "second"}'), ($2, '{}')`, w.task, other)
+			for more := true; more; {
+				more = query[bool](t, w.conn, `SELECT promoted > 0 OR more OR coalesce(next_ms < 1, false) FROM rowrun.promote_runs()`)
+			}
+			require.Equal(t, "AVAILABLE", query[string](t, w.conn, `SELECT status FROM rowrun.task_run WHERE input ->> 'tenant' = 'second'`))
+			require.Equal(t, 1, statusCounts(t, w.conn)["PENDING"], "the other one is held")
+		})
+	}
+}

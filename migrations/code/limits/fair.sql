@@ -320,7 +320,8 @@ END $$;
 COMMENT ON FUNCTION rowrun.take_turns(bigint[]) IS 'Internal: charges the keys of runs that were promoted.';
 
 -- What follows from a pass: where there is room and somebody waits, another one looks, in so many ms. At once, where this one hasn't looked (chosen NULL),
--- some of those that it has chosen don't wait any more, or some that it has held were not among those that it chose from; otherwise
+-- some of those that it has chosen don't wait any more, some that it has held were not among those that it chose from, or took a place by the count that one
+-- of those wanted (limit_verdicts); otherwise
 -- something else holds those whose turn it is, and it does in some time. That a pass says when, and not that there is more, leaves the turns to
 -- passes that claim them: those of a backlog, beside the claims, make runs AVAILABLE.
 CREATE OR REPLACE FUNCTION rowrun.follow_turns(chosen bigint[], held bigint[], OUT next_ms double precision) LANGUAGE plpgsql
@@ -338,7 +339,9 @@ BEGIN
         RETURN;
     END IF;
     IF chosen IS NULL OR EXISTS (SELECT FROM unnest(chosen) i(id) LEFT JOIN task_run r ON r.id = i.id WHERE r.limit_wait IS NULL)
-        OR EXISTS (SELECT FROM unnest(held) i(id) JOIN task_run r ON r.id = i.id WHERE i.id <> ALL (chosen) AND starts_with(r.limit_wait, open_id || ':')) THEN
+        OR EXISTS (SELECT FROM unnest(held) i(id) JOIN task_run r ON r.id = i.id WHERE i.id <> ALL (chosen) AND starts_with(r.limit_wait, open_id || ':'))
+        OR EXISTS (SELECT FROM unnest(held) i(id) JOIN task_run r ON r.id = i.id JOIN unnest(chosen) c(id) ON true JOIN task_run w ON w.id = c.id
+                   WHERE i.id <> ALL (chosen) AND w.limit_wait IS NOT NULL AND r.limit_keys && w.limit_keys AND NOT EXISTS (SELECT FROM shut_limits(w.limit_keys, t))) THEN
         INSERT INTO gate_mark (kind, limit_key) VALUES ('LIMIT', open_id || ':');
         next_ms := 0.001;
         RETURN;

@@ -25,7 +25,7 @@ COMMENT ON FUNCTION rowrun.limit_room(text, timestamptz) IS 'Internal: how many 
 
 -- The judgement of limits: of these runs those that a limit applies to, with what holds each, or NULL, and the limit that does.
 -- They are judged together, in the order of promotion; a run counts before those behind it even where another limit holds
--- it, so that some of these may have to be asked again. full: no replica that could run it has a free slot, without which no token is taken.
+-- it, so that some of these may have to be asked again (follow_limits, follow_turns). One that no replica takes doesn't count. is_full: no replica that could run it has a free slot, without which no token is taken.
 --
 -- Before a promotion (claim false) a run needs a live replica that could run it, of each limit a place among what is AVAILABLE or
 -- RUNNING, and a token. Before a claim it is AVAILABLE: it needs a place among what is RUNNING, and a token where none was
@@ -77,9 +77,9 @@ BEGIN
         GROUP BY 1, 2, 3, 4
     ), wish AS MATERIALIZED (
         SELECT c.id, u.limit_key, u.place, c.fair_key, c.fair_key IS NOT NULL AND c.turn IS NULL AS no_turn, k.able, coalesce(k.free, 1000000000) AS free,
-               row_number() OVER (PARTITION BY u.limit_key ORDER BY c.priority DESC, c.placed_at, c.turn, c.id) AS nth,
+               count(*) FILTER (WHERE k.able IS NOT FALSE) OVER (PARTITION BY u.limit_key ORDER BY c.priority DESC, c.placed_at, c.turn, c.id) AS nth,
                dense_rank() OVER (PARTITION BY c.queue, c.type, c.database_id, c.command ORDER BY c.priority DESC, c.placed_at, c.turn, c.id) AS nth_of_kind,
-               count(*) FILTER (WHERE p.paid IS NOT TRUE) OVER (PARTITION BY u.limit_key ORDER BY c.priority DESC, c.placed_at, c.turn, c.id) AS nth_unpaid,
+               count(*) FILTER (WHERE p.paid IS NOT TRUE AND k.able IS NOT FALSE) OVER (PARTITION BY u.limit_key ORDER BY c.priority DESC, c.placed_at, c.turn, c.id) AS nth_unpaid,
                p.paid IS TRUE AS paid
         FROM candidate c
         LEFT JOIN kind k ON k.queue = c.queue AND k.type = c.type AND k.database_id = c.database_id AND k.command = c.command
