@@ -1,0 +1,11 @@
+CREATE OR REPLACE FUNCTION rowrun.version_key(version text) RETURNS text
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    RETURN (
+        SELECT coalesce(string_agg(lpad(length(d.digits)::text, 2, '0') || d.digits, '' ORDER BY d.n), '')
+        FROM (
+            SELECT ltrim(p.part, '0') AS digits, p.n,
+                   max(p.n) FILTER (WHERE ltrim(p.part, '0') <> '') OVER () AS last
+            FROM unnest(string_to_array(version, '.')) WITH ORDINALITY AS p(part, n)
+        ) d
+        WHERE d.n <= d.last
+    );
