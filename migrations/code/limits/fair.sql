@@ -10,16 +10,13 @@
 --
 -- All of it is written under the lock of the passes.
 
--- The FAIR limit among these keys in which a run takes its turn: the first. In PL/pgSQL, as functions in SQL that don't become part of a
--- statement are planned in each that calls them.
-CREATE OR REPLACE FUNCTION rowrun.fair_key(limit_keys text[]) RETURNS text LANGUAGE plpgsql STABLE
-    SET jit = off
-    SET search_path = pg_catalog, rowrun, pg_temp AS $$
-BEGIN
-    RETURN (SELECT u.limit_key FROM unnest(fair_key.limit_keys) WITH ORDINALITY u(limit_key, n)
-            JOIN concurrency_limit l ON l.id = limit_id_of(u.limit_key) AND l.share = 'FAIR'
-            ORDER BY u.n LIMIT 1);
-END $$;
+-- The FAIR limit among these keys in which a run takes its turn: the first. Inlined where it is called.
+CREATE OR REPLACE FUNCTION rowrun.fair_key(limit_keys text[]) RETURNS TABLE (limit_key text) LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT u.limit_key FROM unnest(fair_key.limit_keys) WITH ORDINALITY u(limit_key, n)
+    JOIN rowrun.concurrency_limit l ON l.id = rowrun.limit_id_of(u.limit_key) AND l.share = 'FAIR'
+    ORDER BY u.n LIMIT 1;
+END;
 COMMENT ON FUNCTION rowrun.fair_key(text[]) IS 'Internal: the key with which a run takes its turn.';
 
 -- How many slots the keys of a limit share, and how many of these are taken. What the app has (202) takes none, nor what is AVAILABLE
@@ -75,7 +72,8 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION rowrun.note_turns(text[], timestamptz) IS 'Internal: which keys of FAIR limits wait for their turn.';
 
--- Which of these limits, each with a key, let none go at t. In PL/pgSQL for the same reason as fair_key.
+-- Which of these limits, each with a key, let none go at t. In PL/pgSQL, as functions in SQL that
+-- don't become part of a statement are planned in each that calls them.
 CREATE OR REPLACE FUNCTION rowrun.shut_limits(limit_keys text[], t timestamptz) RETURNS TABLE (limit_key text) LANGUAGE plpgsql STABLE
     SET jit = off
     SET search_path = pg_catalog, rowrun, pg_temp AS $$

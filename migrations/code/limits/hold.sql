@@ -7,9 +7,8 @@ CREATE OR REPLACE FUNCTION rowrun.take_limits(run_ids bigint[], t timestamptz) R
 BEGIN
     WITH held AS (
         INSERT INTO limit_holder AS h (run_id, limit_key, paid, share_id)
-        SELECT s.id, k.limit_key, true, CASE WHEN (SELECT count(*) > 0 FROM concurrency_limit l WHERE l.share = 'FAIR') AND k.limit_key = fair_key(s.limit_keys)
-                                        THEN rowrun.limit_id_of(k.limit_key) END
-        FROM limited_of(run_ids) s CROSS JOIN LATERAL unnest(s.limit_keys) k(limit_key)
+        SELECT s.id, k.limit_key, true, CASE WHEN k.limit_key = f.limit_key THEN rowrun.limit_id_of(k.limit_key) END
+        FROM limited_of(run_ids) s LEFT JOIN LATERAL fair_key(s.limit_keys) f ON true CROSS JOIN LATERAL unnest(s.limit_keys) k(limit_key)
         ON CONFLICT (run_id, limit_key) DO UPDATE SET paid = true WHERE NOT h.paid
         RETURNING h.limit_key
     ), paid AS (

@@ -54,7 +54,8 @@ BEGIN
     ), turn AS MATERIALIZED (
         SELECT o.id, o.n FROM unnest(limit_verdicts.turns) WITH ORDINALITY o(id, n)
     ), known AS MATERIALIZED ( -- a turn that somebody has just canceled has no run
-        SELECT l.*, CASE WHEN limit_verdicts.turns IS NOT NULL THEN fair_key(l.limit_keys) END AS fair_key, o.n AS turn FROM limited l FULL JOIN turn o ON o.id = l.id
+        SELECT l.*, (SELECT f.limit_key FROM fair_key(CASE WHEN limit_verdicts.turns IS NOT NULL THEN l.limit_keys END) f) AS fair_key, o.n AS turn
+        FROM limited l FULL JOIN turn o ON o.id = l.id
     ), candidate AS MATERIALIZED ( -- runs whose turn it is stand together where the oldest of them does
         SELECT k.*, CASE WHEN k.turn IS NULL THEN k.run_at ELSE min(k.run_at) OVER (PARTITION BY k.turn IS NULL, k.priority) END AS placed_at
         FROM known k WHERE k.id IS NOT NULL

@@ -80,8 +80,7 @@ BEGIN
         r.status := 'PENDING';
         r.available_at := NULL;
         r.cause := 'LIMIT';
-        r.limit_wait := CASE WHEN EXISTS (SELECT FROM concurrency_limit l WHERE l.share = 'FAIR') THEN fair_key(r.limit_keys) END;
-        r.limit_wait := coalesce(r.limit_wait, r.limit_keys[1]);
+        r.limit_wait := coalesce((SELECT f.limit_key FROM fair_key(r.limit_keys) f), r.limit_keys[1]);
         PERFORM mark_limited(r.limit_wait, true);
     END IF;
     RETURN r;

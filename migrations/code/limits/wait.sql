@@ -62,7 +62,7 @@ BEGIN
     WITH moved AS (
         UPDATE task_run r
         SET cause = 'LIMIT', judge_at = NULL, prev_status = NULL, limit_keys = s.limit_keys,
-            limit_wait = coalesce(fair_key(s.limit_keys), CASE WHEN r.limit_wait = ANY (s.limit_keys) THEN r.limit_wait ELSE s.limit_keys[1] END)
+            limit_wait = coalesce((SELECT f.limit_key FROM fair_key(s.limit_keys) f), CASE WHEN r.limit_wait = ANY (s.limit_keys) THEN r.limit_wait ELSE s.limit_keys[1] END)
         FROM (SELECT x.id, x.limit_keys FROM limited_of(run_ids) x) s
         WHERE r.id = s.id
         RETURNING r.id, r.limit_wait

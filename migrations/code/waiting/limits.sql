@@ -35,7 +35,8 @@ BEGIN
         RETURN;
     END IF;
     FOR r IN
-        SELECT s.id, u.status = 'PENDING' AS pending, k.limit_key, coalesce(h.paid, false) AS paid, k.limit_key IS NOT DISTINCT FROM fair_key(s.limit_keys) AS shares
+        SELECT s.id, u.status = 'PENDING' AS pending, k.limit_key, coalesce(h.paid, false) AS paid,
+               k.limit_key IS NOT DISTINCT FROM (SELECT f.limit_key FROM fair_key(s.limit_keys) f) AS shares
         FROM limited_of(ids) s
         CROSS JOIN LATERAL (SELECT x.status FROM task_run x WHERE x.id = s.id AND coalesce(x.status, '') IN ('PENDING', 'AVAILABLE') OFFSET 0) u
         CROSS JOIN LATERAL unnest(s.limit_keys) k(limit_key)
