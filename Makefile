@@ -8,9 +8,10 @@ MAKEFLAGS += --no-print-directory
 CHANGES := $(shell sed -n 's/^## \[\([0-9][^]]*\)\].*/v\1/p' CHANGELOG.md | sed 1q)
 VERSION ?= $(or $(shell git describe --tags --dirty --match 'v[0-9]*' 2>/dev/null),$(or $(CHANGES),dev)$(addprefix +,$(shell git describe --always --dirty 2>/dev/null)))
 
-# Packages tested at once. Each brings a PostgreSQL of its own.
+# Packages tested at once, each with a PostgreSQL of its own; tests of a package at once: more than processors, as many wait for a lease or a sweep.
 TEST_JOBS  ?= 2
-# Per package; the whole takes some 11 minutes on two cores.
+TEST_PARALLEL ?= 6
+# Per package.
 TEST_TIMEOUT ?= 20m
 RACE_COUNT ?= 20
 # soak: which part of the full counts; which tests: on, off (the model's, with fused transitions and without), rest, chaos.
@@ -49,8 +50,7 @@ run: ## a private PostgreSQL, rowrun and a sample plan; Ctrl-C ends it
 
 test: ## all tests with the race detector, on a real PostgreSQL
 	@.ci/ensure postgres mariadb cc promtool workers
-	$(GOTEST) -p $(TEST_JOBS) -timeout $(TEST_TIMEOUT) ./...
-	ROWRUN_SEED=$${ROWRUN_SEED:-1} go test -count=1 -timeout 10m ./cmd/rowrun/internal/simulation
+	$(GOTEST) -p $(TEST_JOBS) -parallel $(TEST_PARALLEL) -timeout $(TEST_TIMEOUT) ./...
 
 test-unbatched: ## the tests of scheduler and integration with each run claimed and ended by itself
 	@.ci/ensure postgres cc workers
@@ -89,7 +89,7 @@ test-pg-upgrade: ## a deployment whose server pg_upgrade makes anew (wants Postg
 test-matrix: ## all tests on PostgreSQL 15, 16, 17 and 18
 	@.ci/matrix
 
-chaos: ## schedules of faults drawn from seeds against real replicas: SECONDS=60 or COUNT=36; SEED=n repeats that schedule; FAULTS=regexp: of these kinds
+chaos: ## schedules of faults drawn from seeds against real replicas: SECONDS=60 or COUNT=52; SEED=n repeats that schedule; FAULTS=regexp: of these kinds
 	@.ci/ensure postgres cc
 	$(if $(FAULTS),ROWRUN_CHAOS_FAULTS='$(FAULTS)') $(if $(SEED),ROWRUN_SEED=$(SEED)) $(if $(SECONDS),ROWRUN_CHAOS_SECONDS=$(SECONDS),$(if $(COUNT)$(SEED),ROWRUN_CHAOS_COUNT=$(or $(COUNT),1))) \
 		go test -count=1 -v -parallel 3 -timeout 3h -run '^TestChaos$$' ./integration/chaos

@@ -2,7 +2,7 @@
 -- such as the outcome that each end of a plan's run writes; a function in SQL is planned in each such statement.
 CREATE OR REPLACE FUNCTION rowrun.version_key(version text) RETURNS text
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
-    SET search_path = pg_catalog, pg_temp AS $$
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     part text;
     digits text;

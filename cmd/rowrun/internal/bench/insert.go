@@ -155,20 +155,22 @@ func (b *Bench) insertFor(ctx context.Context, c *Case, table string) error {
 	return nil
 }
 
-// write has all writers write, each on a session of its own, for the time that is asked for. one is told who writes and how
-// many times that one has.
+// write has all writers write, each on a session of its own and at least once, for the time that is asked for. one is told who
+// writes and how many times that one has.
 func (b *Bench) write(ctx context.Context, one func(conn *pgxpool.Conn, writer, n int) error) (seconds float64, err error) {
+	conns := make([]*pgxpool.Conn, b.cfg.Writers)
+	for writer := range conns {
+		if conns[writer], err = b.pool.Acquire(ctx); err != nil {
+			return 0, err
+		}
+		defer conns[writer].Release()
+	}
 	var over atomic.Bool
 	var group errgroup.Group
 	begun := time.Now()
-	for writer := range b.cfg.Writers {
+	for writer, conn := range conns {
 		group.Go(func() error {
-			conn, err := b.pool.Acquire(ctx)
-			if err != nil {
-				return err
-			}
-			defer conn.Release()
-			for n := 0; !over.Load(); n++ {
+			for n := 0; n == 0 || !over.Load(); n++ {
 				if err := one(conn, writer, n); err != nil {
 					return err
 				}
