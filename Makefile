@@ -89,7 +89,7 @@ test-pg-upgrade: ## a deployment whose server pg_upgrade makes anew (wants Postg
 test-matrix: ## all tests on PostgreSQL 15, 16, 17 and 18
 	@.ci/matrix
 
-chaos: ## schedules of faults drawn from seeds against real replicas: SECONDS=60 or COUNT=52; SEED=n repeats that schedule; FAULTS=regexp: of these kinds
+chaos: ## schedules of faults drawn from seeds against real replicas: SECONDS=60 or COUNT=57; SEED=n repeats that schedule; FAULTS=regexp: of these kinds
 	@.ci/ensure postgres cc
 	$(if $(FAULTS),ROWRUN_CHAOS_FAULTS='$(FAULTS)') $(if $(SEED),ROWRUN_SEED=$(SEED)) $(if $(SECONDS),ROWRUN_CHAOS_SECONDS=$(SECONDS),$(if $(COUNT)$(SEED),ROWRUN_CHAOS_COUNT=$(or $(COUNT),1))) \
 		go test -count=1 -v -parallel 3 -timeout 3h -run '^TestChaos$$' ./integration/chaos

@@ -98,7 +98,7 @@ func (l *lane) database(t *testing.T, name, template string) string {
 // violated, everything is told, and all of it comes to an end.
 func TestChaos(t *testing.T) {
 	t.Parallel()
-	seed, count := storetest.Seed(t), storetest.Count(8, 1000)
+	seed, count := storetest.Seed(t), storetest.Count(3, 1000)
 	var ends time.Time // none: count decides
 	if text := os.Getenv("ROWRUN_CHAOS_SECONDS"); text != "" {
 		seconds, err := strconv.Atoi(text)
