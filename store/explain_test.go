@@ -23,7 +23,7 @@ func TestEveryStatementOfARoundUsesIndexes(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, cluster.Stop(context.WithoutCancel(t.Context()))) })
 	insertsOfAPlan(t, log, storetest.On(t, cluster))
 	few := aRound(t, log, storetest.On(t, cluster), 10_000, 1000)
-	ended := storetest.Count(60_000, 1_000_000)
+	ended := storetest.Count(150_000, 1_000_000)
 	many := aRound(t, log, storetest.On(t, cluster), ended, 20_000)
 	for _, name := range []string{
 		"promote", "promote_and_claim", "claim_runs", "claim_run", "claim_runs_bounded", "begin_round", "end_plain_runs", "end_plain_run", "end_runs", "promote_next_version", "promote_next_and_claim",

@@ -21,7 +21,7 @@ func TestAPassBehindLimitsReadsFewPages(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, cluster.Stop(context.WithoutCancel(t.Context()))) })
 	for _, share := range []string{"NONE", "FAIR"} {
 		few := limitedRound(t, log, storetest.On(t, cluster), share, 1000)
-		many := limitedRound(t, log, storetest.On(t, cluster), share, storetest.Count(20_000, 1_000_000))
+		many := limitedRound(t, log, storetest.On(t, cluster), share, storetest.Count(50_000, 1_000_000))
 		for what, pages := range many.pages {
 			t.Logf("%s, %s: %d pages beside 1,000, %d beside many", share, what, few.pages[what], pages)
 			require.LessOrEqual(t, pages, 2*few.pages[what]+20, "%s: pages of %q grow with the table", share, what)

@@ -25,7 +25,8 @@ COMMENT ON FUNCTION rowrun.limit_room(text, timestamptz) IS 'Internal: how many 
 
 -- The judgement of limits: of these runs those that a limit applies to, with what holds each, or NULL, and the limit that does.
 -- They are judged together, in the order of promotion; a run counts before those behind it even where another limit holds
--- it, so that some of these may have to be asked again (follow_limits, follow_turns). One that no replica takes doesn't count. is_full: no replica that could run it has a free slot, without which no token is taken.
+-- it, so that some of these may have to be asked again (follow_limits, follow_turns). One that no replica takes doesn't count.
+-- is_full: no replica that could run it has a free slot, without which no token is taken.
 --
 -- Before a promotion (claim false) a run needs a live replica that could run it, of each limit a place among what is AVAILABLE or
 -- RUNNING, and a token. Before a claim it is AVAILABLE: it needs a place among what is RUNNING, and a token where none was
