@@ -229,7 +229,7 @@ func TestDrain(t *testing.T) {
 		}
 		<-release
 		return scheduler.Result{}, nil
-	}, func(c *scheduler.Config) { c.DrainTimeout = 2 * time.Second })
+	}, func(c *scheduler.Config) { c.DrainTimeout = 20 * time.Second })
 	c := newClient(t, url)
 	quick, endless := c.run("name", "'quick'"), c.run("name", "'endless'")
 	poll(t, "the starts", func() bool { return c.int(`SELECT count(*) FROM rowrun.task_run WHERE status = 'RUNNING'`) == 2 })

@@ -49,7 +49,7 @@ func TestHandlerRunsAfterALostRun(t *testing.T) {
 	}
 	stale, again, canceled := lost("FAIL"), lost("RETRY"), lost("CANCEL")
 	quick := func(c *scheduler.Config) {
-		c.StaleSweepInterval, c.SweepInterval, c.DrainTimeout = 50*time.Millisecond, 50*time.Millisecond, time.Second
+		c.StaleSweepInterval, c.SweepInterval, c.DrainTimeout = 50*time.Millisecond, 50*time.Millisecond, 20*time.Second
 		c.Executors["NOOP"] = executorFunc(done)
 	}
 	r := startReplica(t, url, func(ctx context.Context, _ *scheduler.Run) (scheduler.Result, error) {

@@ -38,7 +38,7 @@ func TestASuccessorThatIsDueAtOnceIsStartedAtOnce(t *testing.T) {
 		t.Parallel()
 		url := storetest.New(t)
 		c := newClient(t, url)
-		first := startReplica(t, url, untilTold, func(c *scheduler.Config) { c.DrainTimeout = 3 * time.Second })
+		first := startReplica(t, url, untilTold, func(c *scheduler.Config) { c.DrainTimeout = 20 * time.Second })
 		run := c.run("on_stale", "'RETRY'")
 		poll(t, "the start", func() bool { return c.text(`SELECT status FROM rowrun.task_run WHERE id = $1`, run) == "RUNNING" })
 		startReplica(t, url, done, nil)

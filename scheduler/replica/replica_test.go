@@ -118,7 +118,7 @@ func TestDrainStopsWhatDoesNotFinish(t *testing.T) {
 		<-ctx.Done()
 		cause <- context.Cause(ctx)
 		return replica.Result{}, context.Cause(ctx)
-	}, func(c *replica.Config) { c.DrainTimeout = time.Second })
+	}, func(c *replica.Config) { c.DrainTimeout = 20 * time.Second }) // a fifth is left for what is written
 	u.run("name", "'one'", 1)
 	within(t, began)
 	require.NoError(t, p.drain())
