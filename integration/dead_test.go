@@ -106,7 +106,7 @@ func TestRunOfAReplicaThatDoesNotExistIsFailed(t *testing.T) {
 	var flags []string
 	within := 35 * time.Second
 	if !storetest.Soak() {
-		flags, within = []string{"--stale-sweep-interval", "3s"}, 8*time.Second
+		flags, within = []string{"--stale-sweep-interval", "3s"}, 20*time.Second
 	}
 	d := newDatabase(t)
 	serve(t, d.url, flags)

@@ -37,7 +37,7 @@ func TestARunAfterAJobStartsWhenThatEnds(t *testing.T) {
 	close(release)
 	require.Equal(t, "DONE", c.ends(second))
 	require.Less(t, c.int(`SELECT extract(milliseconds FROM max(s.started_at) - min(j.finished_at))::bigint FROM rowrun.task_run s, rowrun.task_run j
-		WHERE s.id = $1 AND j.id = $2`, second, job), int64(2000))
+		WHERE s.id = $1 AND j.id = $2`, second, job), int64(20_000))
 }
 
 // An executor puts its run off as often as it likes: it fails nothing, and is called again when it said.

@@ -29,7 +29,7 @@ func TestWakeUpsWithoutEndAreFewPasses(t *testing.T) {
 	commitWatch := c.run("name", "'flooded later'")
 	asked := time.Now()
 	require.Equal(t, "DONE", c.ends(commitWatch))
-	require.Less(t, time.Since(asked), 5*time.Second)
+	require.Less(t, time.Since(asked), 20*time.Second)
 	r.stop() // a session tells its counts at its end
 	took := time.Since(began).Seconds()
 	// 200 at once, then 40 a second, each with a second look; the watch of what executes, and what else there is.

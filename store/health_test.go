@@ -45,7 +45,7 @@ SET session_replication_role = origin`)
 	require.Nil(t, h.SlotLag)
 	require.Zero(t, h.Stale+h.MissedSchedules+h.FailingWebhooks)
 
-	exec(t, conn, `SELECT pg_create_logical_replication_slot('rowrun_stream_' || left(id::text, 8), 'pgoutput') FROM rowrun.deployment`)
+	storetest.AddStreamSlot(t, url)
 	exec(t, conn, `INSERT INTO rowrun.plan DEFAULT VALUES`)
 	h, err = s.Health(t.Context())
 	require.NoError(t, err)

@@ -18,7 +18,7 @@ import (
 const deployment = "6f1ad1f4-4a3c-4b6f-9a39-5d7c3d9f0a11"
 
 // patience is how long a test waits for what is bound to happen.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 func TestMain(m *testing.M) { storetest.Main(m) }
 

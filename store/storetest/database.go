@@ -75,6 +75,25 @@ func clone(t testing.TB, migrator pgtestdb.Migrator) string {
 	return url
 }
 
+// AddStreamSlot makes the replication slot of the database's deployment, as a replica's stream does. Its name is asked for first: a
+// statement that reads a table while it makes a slot can be ended by the server with "buffer is not owned by resource owner".
+func AddStreamSlot(t testing.TB, url string) {
+	t.Helper()
+	ctx := t.Context()
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		t.Fatalf("storetest: add a slot: %v", err)
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	var name string
+	if err = conn.QueryRow(ctx, `SELECT 'rowrun_stream_' || left(id::text, 8) FROM rowrun.deployment`).Scan(&name); err != nil {
+		t.Fatalf("storetest: add a slot: %v", err)
+	}
+	if _, err = conn.Exec(ctx, `SELECT pg_create_logical_replication_slot($1, 'pgoutput')`, name); err != nil {
+		t.Fatalf("storetest: add a slot: %v", err)
+	}
+}
+
 // DropSlots drops the database's replication slots, those in use too.
 func DropSlots(t testing.TB, url string) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)

@@ -185,7 +185,7 @@ SELECT now() + n * interval '1 min', '', 0, now(), pg_current_snapshot() FROM ge
 	require.NoError(t, conn.QueryRow(t.Context(), `SELECT count(*) FROM pg_prepared_xacts`).Scan(&prepared))
 	require.Zero(t, prepared)
 
-	rowruntest.Change(t, conn, `SELECT pg_create_logical_replication_slot('rowrun_stream_' || left(id::text, 8), 'pgoutput') FROM rowrun.deployment`)
+	storetest.AddStreamSlot(t, url)
 	mended(t, url, url, "slot", "max_slot_wal_keep_size is not set")
 	rowruntest.Change(t, conn, `SELECT pg_drop_replication_slot('rowrun_stream_' || left(id::text, 8)) FROM rowrun.deployment`)
 	rowruntest.Change(t, conn, `SELECT pg_create_logical_replication_slot('rowrun_stream_0a1b2c3d', 'pgoutput')`)

@@ -228,7 +228,7 @@ func TestDoctorFindsSlots(t *testing.T) {
 	f := one(t, findings, "slot", doctor.Warning)
 	require.Contains(t, f.Text, "not this deployment's")
 	rowruntest.Change(t, conn, f.Fix)
-	rowruntest.Change(t, conn, `SELECT pg_create_logical_replication_slot('rowrun_stream_' || left(id::text, 8), 'pgoutput') FROM rowrun.deployment`)
+	storetest.AddStreamSlot(t, dsn)
 	_, findings = diagnosis(t, dsn)
 	require.Contains(t, one(t, findings, "slot", doctor.Warning).Text, "max_slot_wal_keep_size is not set")
 }

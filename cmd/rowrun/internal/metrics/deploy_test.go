@@ -91,7 +91,7 @@ const metricName = `\b(?:rowrun|go|process)_[a-z0-9_]+`
 func exported(t *testing.T) string {
 	t.Helper()
 	url := storetest.New(t)
-	change(t, url, `SELECT pg_create_logical_replication_slot('rowrun_stream_' || left(id::text, 8), 'pgoutput') FROM rowrun.deployment`)
+	storetest.AddStreamSlot(t, url)
 	return scrape(t, newMetrics(t, url))
 }
 
