@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -31,8 +32,10 @@ func (w *world) do(ctx context.Context, rnd *rand.Rand) error {
 	switch n := rnd.IntN(100); {
 	case n < 40:
 		return w.insert(ctx, rnd)
-	case n < 48:
+	case n < 45:
 		return w.insertMany(ctx, rnd)
+	case n < 48:
+		return w.insertAtOnce(ctx, rnd)
 	case n < 54:
 		return w.insertKeyed(ctx, rnd)
 	case n < 62:
@@ -43,16 +46,16 @@ func (w *world) do(ctx context.Context, rnd *rand.Rand) error {
 		return w.acknowledge(ctx, "SELECT rowrun.run_plan($1)", plan)
 	case n < 84:
 		return w.acknowledge(ctx, "SELECT rowrun.retry_plan($1)", plan)
-	case n < 86:
+	case n < 85:
 		return w.exec(ctx, "SELECT rowrun.cancel_plan($1, 'chaos')", plan)
-	case n < 88:
+	case n < 87:
 		return w.exec(ctx, "SELECT rowrun.skip_task($1, 'chaos')", task)
-	case n < 91:
+	case n < 89:
 		return w.exec(ctx, "SELECT rowrun.unskip_task($1)", task)
-	case n < 94:
+	case n < 92:
 		return w.exec(ctx, "UPDATE rowrun.plan SET paused = $2 WHERE id = $1", plan, rnd.IntN(3) == 0)
-	case n < 95:
-		return w.exec(ctx, "UPDATE rowrun.task SET paused = $2 WHERE id = $1", task, rnd.IntN(3) == 0)
+	case n < 96: // over some hundred acts few tasks stay paused
+		return w.exec(ctx, "UPDATE rowrun.task SET paused = $2 WHERE id = $1", anyOf(rnd, task, w.job(rnd), w.job(rnd)), rnd.IntN(2) == 0)
 	case n < 98:
 		return w.forge(ctx)
 	default:
@@ -83,7 +86,22 @@ func (w *world) acknowledge(ctx context.Context, sql string, args ...any) error 
 
 func (w *world) insert(ctx context.Context, rnd *rand.Rand) error {
 	return w.acknowledge(ctx, "INSERT INTO rowrun.task_run (task_id, run_at, priority) VALUES ($1, now() + $2 * interval '1 ms', $3) RETURNING id",
-		w.job(rnd), max(0, rnd.IntN(800)-400), rnd.IntN(3))
+		w.job(rnd), max(0, rnd.IntN(1600)-800), rnd.IntN(3))
+}
+
+// insertAtOnce is several clients that have work for one database in the same moment, so that replicas judge it at the same time.
+func (w *world) insertAtOnce(ctx context.Context, rnd *rand.Rand) error {
+	var clients sync.WaitGroup
+	failed := make([]error, 3)
+	for i := range failed {
+		task, after := anyOf(rnd, w.alone...), time.Duration(rnd.IntN(4000))*time.Microsecond
+		clients.Go(func() {
+			<-time.After(after)
+			failed[i] = w.acknowledge(ctx, "INSERT INTO rowrun.task_run (task_id) VALUES ($1) RETURNING id", task)
+		})
+	}
+	clients.Wait()
+	return errors.Join(failed...)
 }
 
 // insertMany is a transaction that lasts, and may be rolled back.
@@ -144,8 +162,15 @@ func (w *world) insertKeyed(ctx context.Context, rnd *rand.Rand) error {
 	}
 }
 
+// cancel is of a run that is known, or of one that somebody executes.
 func (w *world) cancel(ctx context.Context, rnd *rand.Rand) error {
 	id := w.known(rnd)
+	if rnd.IntN(2) == 0 {
+		err := w.pool.QueryRow(ctx, "SELECT id FROM rowrun.task_run WHERE status = 'RUNNING' AND type IN ('HTTP', 'EXT') ORDER BY random() LIMIT 1").Scan(&id)
+		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+			return err
+		}
+	}
 	var status string
 	if err := w.pool.QueryRow(ctx, "SELECT rowrun.cancel_run($1, 'chaos')", id).Scan(&status); err != nil {
 		return err

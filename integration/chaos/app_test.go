@@ -27,6 +27,7 @@ type ledger struct {
 	bodies   map[string][]string
 	tries    map[string]int
 	verdicts []verdict
+	refusals []refusal
 }
 
 // call is one execution: a request to the app, or what a worker did.
@@ -41,6 +42,12 @@ type call struct {
 type verdict struct {
 	run         int64
 	claim, said string
+}
+
+// refusal is what the app was told that ended a run which it had taken over.
+type refusal struct {
+	run        int64
+	code, said string
 }
 
 func newLedger(t *testing.T, pool *pgxpool.Pool, rnd *rand.Rand) *ledger {
@@ -100,23 +107,30 @@ func (l *ledger) app(w http.ResponseWriter, req *http.Request, pool *pgxpool.Poo
 		status = http.StatusInternalServerError
 	case strings.HasPrefix(req.URL.Path, "/take"):
 		status = http.StatusAccepted
-		l.taken.Go(func() { l.complete(pool, c) })
+		needs := time.Duration(30+draw(600)) * time.Millisecond
+		l.taken.Go(func() { l.complete(pool, c, needs) })
 	}
 	l.end(c, status)
 	w.WriteHeader(status)
 }
 
-// complete ends a run that the app took over; what was refused is over, what was not answered is asked again.
-func (l *ledger) complete(pool *pgxpool.Pool, c *call) {
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
-		<-time.After(30 * time.Millisecond)
+// complete ends a run that the app took over, once it has done it; what was refused is over, what was not answered is asked again.
+func (l *ledger) complete(pool *pgxpool.Pool, c *call, needs time.Duration) {
+	<-time.After(needs)
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); <-time.After(30 * time.Millisecond) {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 		_, err := pool.Exec(ctx, "SELECT rowrun.complete_run($1, $2::text::uuid)", c.run, c.claim)
 		cancel()
 		if err == nil {
 			return
 		}
-		if refused, ok := errors.AsType[*pgconn.PgError](err); ok && refused.Code == "RR002" {
+		refused, ok := errors.AsType[*pgconn.PgError](err)
+		if ok && strings.HasPrefix(refused.Code, "RR") {
+			l.mu.Lock()
+			l.refusals = append(l.refusals, refusal{c.run, refused.Code, refused.Message})
+			l.mu.Unlock()
+		}
+		if ok && refused.Code == "RR002" {
 			// Before the 202 was recorded the run is its replica's still: until its lease is over it may yet come.
 			if time.Since(c.span.from) > 6*time.Second {
 				return

@@ -323,6 +323,9 @@ func (r *rig) checkOverlap(j *judge, runs map[int64]*past) {
 }
 
 func (r *rig) checkWorkers(j *judge, runs map[int64]*past) {
+	for _, v := range r.ledger.refusals {
+		j.hold("verdicts", v.code == "RR002", "run %d: the app, whose run it may not be any more, was told %s: %s", v.run, v.code, v.said)
+	}
 	for _, v := range r.ledger.verdicts {
 		p := runs[v.run]
 		ok := p != nil && (v.said != "OK" || p.last() == "DONE" || p.last() == "CANCELED")

@@ -29,6 +29,7 @@ type world struct {
 	target  *pgxpool.Pool
 	jobs    []int64           // tasks without a plan
 	again   []int64           // of these, whose lost runs begin anew
+	alone   []int64           // tasks of a database on which nothing else is done, one of them sequential
 	plans   map[int64][]int64 // their tasks, in order
 	config  string            // the file of every replica
 	tenants int               // most runs of a tenant at once
@@ -94,48 +95,65 @@ func newWorld(t *testing.T, dir string, rnd *rand.Rand, pool *pgxpool.Pool, targ
 	run(t, pool, "INSERT INTO rowrun.webhook (name, url, events) VALUES ('failures', $1, '{PIPELINE_FAILED}')", hook)
 	run(t, pool, "INSERT INTO rowrun.concurrency_limit (name, key_path, max_running) VALUES ('tenants', '{tenant}', $1)", w.tenants)
 	run(t, pool, "INSERT INTO rowrun.concurrency_limit (name, type, max_running) VALUES ('workers', 'EXT', $1)", workersAtOnce)
+	const insert = `INSERT INTO rowrun.task (type, payload, database_id, sequential, max_attempts, on_stale, schedule, version, retry_delay) VALUES (`
 	for _, job := range []string{
-		`'NOOP', '{}', NULL, NULL, 1, 'RETRY', NULL`,
-		`'NOOP', '{"sleep": "40ms"}', NULL, NULL, 1, 'FAIL', NULL`,
-		`'NOOP', '{"sleep": "5ms", "fail": "no luck"}', NULL, NULL, 3, 'FAIL', NULL`,
-		`'NOOP', '{"tenant": "a", "sleep": "30ms"}', NULL, NULL, 1, 'RETRY', NULL`,
-		`'NOOP', '{"tenant": "b", "sleep": "5ms"}', NULL, NULL, 1, 'RETRY', NULL`,
-		`'NOOP', '{"sleep": "20ms"}', 'gated', true, 1, 'RETRY', NULL`,
-		`'NOOP', '{"sleep": "10ms"}', 'gated', false, 1, 'RETRY', NULL`,
-		`'SQL', '{"sql": "SELECT pg_sleep(0.02)"}', 'orders', false, 2, 'RETRY', NULL`,
-		`'HTTP', '{"path": "/ok"}', NULL, NULL, 2, 'RETRY', NULL`,
-		`'HTTP', '{"path": "/flaky"}', NULL, NULL, 2, 'RETRY', NULL`,
-		`'HTTP', '{"path": "/slow"}', NULL, NULL, 2, 'RETRY', NULL`,
-		`'HTTP', '{"path": "/take"}', NULL, NULL, 2, 'RETRY', NULL`,
-		`'HTTP', '{"path": "/ok", "tenant": "c"}', 'gated', false, 2, 'RETRY', NULL`,
-		`'EXT', '{}', NULL, NULL, 2, 'RETRY', NULL`,
-		`'NOOP', '{"sleep": "10ms"}', NULL, NULL, 1, 'FAIL', '-'`,
+		`'NOOP', '{}', NULL, NULL, 1, 'RETRY', NULL, NULL`,
+		`'NOOP', '{"sleep": "40ms"}', NULL, NULL, 1, 'FAIL', NULL, NULL`,
+		`'NOOP', '{"sleep": "5ms", "fail": "no luck"}', NULL, NULL, 3, 'FAIL', NULL, NULL`,
+		`'NOOP', '{"tenant": "a", "sleep": "30ms"}', NULL, NULL, 1, 'RETRY', NULL, NULL`,
+		`'NOOP', '{"tenant": "b", "sleep": "5ms"}', NULL, NULL, 1, 'RETRY', NULL, NULL`,
+		`'NOOP', '{"sleep": "20ms"}', 'gated', true, 1, 'RETRY', NULL, NULL`,
+		`'NOOP', '{"sleep": "10ms"}', 'gated', false, 1, 'RETRY', NULL, NULL`,
+		`'SQL', '{"sql": "SELECT pg_sleep(0.02)"}', 'orders', false, 2, 'RETRY', NULL, NULL`,
+		`'HTTP', '{"path": "/ok"}', NULL, NULL, 2, 'RETRY', NULL, NULL`,
+		`'HTTP', '{"path": "/flaky"}', NULL, NULL, 2, 'RETRY', NULL, NULL`,
+		`'HTTP', '{"path": "/slow"}', NULL, NULL, 2, 'RETRY', NULL, NULL`,
+		`'HTTP', '{"path": "/take"}', NULL, NULL, 2, 'RETRY', NULL, NULL`,
+		`'HTTP', '{"path": "/ok", "tenant": "c"}', 'gated', false, 2, 'RETRY', NULL, NULL`,
+		`'EXT', '{}', NULL, NULL, 2, 'RETRY', NULL, NULL`,
+		`'NOOP', '{"sleep": "10ms"}', NULL, NULL, 1, 'FAIL', '-', NULL`,
+		`'NOOP', '{"sleep": "400ms"}', 'versions', false, 1, 'RETRY', NULL, '1'`,
+		`'NOOP', '{"sleep": "5ms"}', 'versions', false, 1, 'CANCEL', NULL, '1.1'`,
+		`'NOOP', '{}', 'versions', true, 1, 'RETRY', NULL, '1.2'`,
+		`'NOOP', '{"sleep": "30ms"}', 'versions', false, 1, 'RETRY', NULL, '1.10'`,
 	} {
-		w.jobs = append(w.jobs, ask[int64](t, pool, `INSERT INTO rowrun.task (type, payload, database_id, sequential, max_attempts, on_stale, schedule, retry_delay)
-			VALUES (`+job+`, '50 ms') RETURNING id`))
+		w.jobs = append(w.jobs, ask[int64](t, pool, insert+job+`, '50 ms') RETURNING id`))
 		if strings.Contains(job, "'RETRY'") {
 			w.again = append(w.again, w.jobs[len(w.jobs)-1])
 		}
 	}
+	for _, sequential := range []bool{true, false} {
+		w.alone = append(w.alone, ask[int64](t, pool, insert+`'NOOP', '{"sleep": "3ms"}', 'often free', $1, 1, 'RETRY', NULL, NULL, '50 ms') RETURNING id`, sequential))
+	}
+	w.addStopped(t)
 	for i := range 2 + rnd.IntN(3) {
 		w.addPlan(t, rnd, i)
 	}
 	return w
 }
 
+// addStopped makes a plan whose smallest version fails, so that the larger ones wait for a person.
+func (w *world) addStopped(t *testing.T) {
+	t.Helper()
+	plan := ask[int64](t, w.pool, "INSERT INTO rowrun.plan (on_failure) VALUES ('STOP_DATABASE') RETURNING id")
+	w.plans[plan] = list[int64](t, w.pool, `INSERT INTO rowrun.task (plan_id, type, payload, database_id, version, on_stale)
+		SELECT $1, 'NOOP', CASE version WHEN '1.9' THEN '{"sleep": "5ms", "fail": "no luck"}' ELSE '{"sleep": "5ms"}' END::jsonb, 'stopped', version, 'RETRY'
+		FROM unnest('{1.9,1.10,2}'::text[]) version RETURNING id`, plan)
+}
+
 func (w *world) addPlan(t *testing.T, rnd *rand.Rand, number int) {
 	t.Helper()
 	plan := ask[int64](t, w.pool, "INSERT INTO rowrun.plan (parallel_limit, on_failure) VALUES ($1, $2) RETURNING id",
 		anyOf(rnd, any(nil), 1, 2), anyOf(rnd, "STOP_DATABASE", "STOP", "CONTINUE"))
-	migrates := rnd.IntN(2) == 0
+	shape := anyOf(rnd, "migrates", "versions", "mixed", "mixed")
 	for i := range 2 + rnd.IntN(5) {
 		kind, payload := "NOOP", anyOf(rnd, `{}`, `{"sleep": "5ms"}`, `{"sleep": "60ms"}`, `{"sleep": "5ms", "fail": "no luck"}`)
 		var database, version any
 		switch {
-		case migrates:
+		case shape == "migrates":
 			kind, database, version = "DATABASE_MIGRATE", "orders", fmt.Sprintf("%d.%d", number+1, i+1)
 			payload = fmt.Sprintf(`{"sql": "INSERT INTO effect VALUES ('%d.%d'); SELECT pg_sleep(0.02)"}`, number+1, i+1)
-		case rnd.IntN(3) == 0:
+		case shape == "versions" || rnd.IntN(3) == 0:
 			database, version = fmt.Sprintf("of plan %d", number), fmt.Sprint(i+1)
 		case rnd.IntN(3) == 0:
 			kind, payload = "HTTP", `{"path": "/ok"}`

@@ -3,6 +3,7 @@ package history
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -58,7 +59,7 @@ func (h *History) apply(commit []Change, at time.Time) {
 			}
 		case "task_run":
 			was, now := h.runChanged(c, at)
-			if was == "PENDING" && now.active() {
+			if now.promotedFrom(was) {
 				promoted = append(promoted, c.Number("id"))
 			}
 			if was == "RUNNING" && now.status == "FAILED" && !now.retried {
@@ -81,7 +82,7 @@ func (h *History) apply(commit []Change, at time.Time) {
 		if plan == 0 {
 			continue
 		}
-		if h.tasks[task].skipped {
+		if h.tasks[task].skipped.is {
 			continue // a run that was promoted while somebody's skip was not committed yet: the task counts as done
 		}
 		if round := h.plans[plan].round; h.events[[2]int64{plan, round}] != "PIPELINE_FAILED" {
@@ -123,10 +124,11 @@ func (h *History) taskChanged(c Change, at time.Time) {
 		k = &seenTask{needs: map[int64]bool{}, born: at}
 		h.tasks[id] = k
 	}
-	k.plan, k.version, k.database = c.Number("plan_id"), c.Number("version"), c.Columns["database_id"]
-	k.sequential, k.skipped = c.Columns["sequential"] == "true", c.Columns["skipped"] == "true"
+	k.plan, k.version, k.database = c.Number("plan_id"), versionOf(c.Columns["version"]), c.Columns["database_id"]
+	k.sequential = c.Columns["sequential"] == "true"
+	k.skipped.set(c.Columns["skipped"] == "true", at)
 	k.paused.set(c.Columns["paused"] == "true", at)
-	if k.skipped {
+	if k.skipped.is {
 		k.skippedAt = at
 	}
 }
@@ -147,7 +149,8 @@ func (h *History) runChanged(c Change, at time.Time) (was string, now *seenRun) 
 		h.wrong(at, h.tasks[now.task].plan, "run %d went from %q to %s", id, was, now.status)
 	}
 	if was != now.status && !now.unfinished() {
-		h.tasks[now.task].outcome = now.status
+		now.ended = at
+		h.tasks[now.task].outcome, h.tasks[now.task].last = now.status, now
 	}
 	return was, now
 }
@@ -167,9 +170,9 @@ func (h *History) derive(commit []Change, at time.Time) {
 		for _, r := range h.runs {
 			unfinished = unfinished || r.task == id && r.unfinished()
 		}
-		k.done.set(k.skipped || !unfinished && k.outcome == "DONE", at)
-		k.lost.set(!k.skipped && !unfinished && k.outcome == "FAILED", at)
-		k.canceled.set(!k.skipped && !unfinished && k.outcome == "CANCELED", at)
+		k.done.set(k.skipped.is || !unfinished && k.outcome == "DONE", at)
+		k.lost.set(!k.skipped.is && !unfinished && k.outcome == "FAILED", at)
+		k.canceled.set(!k.skipped.is && !unfinished && k.outcome == "CANCELED", at)
 	}
 }
 
@@ -223,6 +226,9 @@ func (h *History) checkPromotion(id int64, at time.Time) {
 	if p.paused.surely(seen) || k.paused.surely(seen) {
 		h.wrong(at, k.plan, "run %d was promoted while plan %d or task %d was paused", id, k.plan, r.task)
 	}
+	if k.skipped.surely(seen) {
+		h.wrong(at, k.plan, "run %d was promoted while task %d was skipped", id, r.task)
+	}
 	for need := range k.needs {
 		if d := h.tasks[need]; !d.done.is && d.done.since.Before(seen.Add(-margin)) {
 			h.wrong(at, k.plan, "run %d was promoted, and task %d that it depends on isn't done", id, need)
@@ -234,7 +240,7 @@ func (h *History) checkPromotion(id int64, at time.Time) {
 	}
 	h.checkLimit(p, k, seen, at)
 	for other, o := range h.tasks {
-		if o.plan == k.plan && other != r.task && p.stops(o, k, seen) {
+		if o.plan == k.plan && other != r.task && p.stops(o, k, r) {
 			h.wrong(at, k.plan, "run %d was promoted, and task %d of its plan had failed (%s)", id, other, p.onFailure)
 		}
 	}
@@ -250,8 +256,8 @@ func (h *History) checkDatabase(id int64, r *seenRun, k *seenTask, at time.Time)
 		if o.active() && (k.sequential || ok.sequential) {
 			h.wrong(at, k.plan, "run %d was promoted beside run %d on %s, and one is sequential", id, other, k.database)
 		}
-		if ok.version > 0 && ok.version < k.version && o.born.Before(r.availableAt.Add(-margin)) {
-			h.wrong(at, k.plan, "run %d of version %d was promoted, and run %d of version %d has not ended", id, k.version, other, ok.version)
+		if ok.before(k) && r.sawBirth(o) {
+			h.wrong(at, k.plan, "run %d of version %v was promoted, and run %d of version %v has not ended", id, k.version, other, ok.version)
 		}
 	}
 }
@@ -269,16 +275,40 @@ func (h *History) checkLimit(p *seenPlan, k *seenTask, seen, at time.Time) {
 	}
 }
 
-// stops says whether the failure of another task of the plan surely held a task back at that time.
-func (p *seenPlan) stops(other, k *seenTask, at time.Time) bool {
+// stops says whether the failure of another task of the plan surely held a run back when it was promoted.
+func (p *seenPlan) stops(other, k *seenTask, r *seenRun) bool {
 	switch p.onFailure {
 	case "STOP":
-		return other.lost.surely(at)
+		return other.lost.surely(r.availableAt)
 	case "STOP_DATABASE":
-		before := other.database != "" && other.database == k.database && other.version > 0 && other.version < k.version
-		return before && (other.lost.surely(at) || other.canceled.surely(at))
+		if !other.before(k) {
+			return false
+		}
+		for _, f := range []fact{other.lost, other.canceled} {
+			// A smaller version that has not ended holds it too: who saw it begin let nothing pass before having seen its end.
+			if f.surely(r.availableAt) || f.is && f.since.Equal(other.last.ended) && r.sawBirth(other.last) {
+				return true
+			}
+		}
 	}
 	return false
+}
+
+// before says whether a task is of the same database and of a smaller version.
+func (k *seenTask) before(other *seenTask) bool {
+	return k.database != "" && k.database == other.database && k.version != nil && other.version != nil && slices.Compare(k.version, other.version) < 0
+}
+
+// versionOf is a version of numbers and points; nil: none.
+func versionOf(text string) (version []int) {
+	for part := range strings.SplitSeq(text, ".") {
+		n, err := strconv.Atoi(part)
+		if err != nil {
+			return nil
+		}
+		version = append(version, n)
+	}
+	return version
 }
 
 // most is the largest limit that a statement at that time may have seen; 0: none.

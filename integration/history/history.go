@@ -47,17 +47,19 @@ type seenPlan struct {
 }
 
 type seenTask struct {
-	plan, version int64
-	database      string
-	sequential    bool
-	skipped       bool
-	paused, done  fact // done: DONE or SKIPPED
-	lost          fact // failed for good
-	canceled      fact
-	needs         map[int64]bool
-	skippedAt     time.Time // the last commit within which it was skipped: it may not be at its end
-	outcome       string    // of the run that ended last
-	born          time.Time
+	plan         int64
+	version      []int
+	database     string
+	sequential   bool
+	skipped      fact
+	paused, done fact // done: DONE or SKIPPED
+	lost         fact // failed for good
+	canceled     fact
+	needs        map[int64]bool
+	skippedAt    time.Time // the last commit within which it was skipped: it may not be at its end
+	outcome      string    // of the run that ended last
+	last         *seenRun  // that run
+	born         time.Time
 }
 
 type seenRun struct {
@@ -66,6 +68,17 @@ type seenRun struct {
 	retried     bool
 	availableAt time.Time
 	born        time.Time
+	ended       time.Time
+}
+
+// sawBirth says whether the promotion of r surely saw that the other run was there: what has seen r has seen what was inserted with it.
+func (r *seenRun) sawBirth(other *seenRun) bool {
+	return other.born.Equal(r.born) || other.born.Before(r.availableAt.Add(-margin))
+}
+
+// promotedFrom says whether a run that was such has been let through: one that has no gate is AVAILABLE from its INSERT on.
+func (r *seenRun) promotedFrom(was string) bool {
+	return (was == "" || was == "PENDING") && r.active()
 }
 
 func (r *seenRun) active() bool     { return r.status == "AVAILABLE" || r.status == "RUNNING" }
