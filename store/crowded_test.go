@@ -167,3 +167,32 @@ func TestNobodyWaitsBehindASequentialRunThatALimitHolds(t *testing.T) {
 		})
 	}
 }
+
+// The same where nothing was active before: who goes first keeps the sequential run from its start, so that its limits are asked
+// with it, or nobody asks them.
+func TestNobodyWaitsBehindASequentialRunThatALimitHoldsAndAnotherPrecedes(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, storetest.New(t))
+	addReplica(t, conn, "r")
+	exec(t, conn, `INSERT INTO rowrun.concurrency_limit (name, type, max_running) VALUES ('l', 'NOOP', 0)`)
+	exec(t, conn, `INSERT INTO rowrun.task (id, type, database_id, sequential, payload) VALUES
+		(1, 'NOOP', 'a', false, '{}'), (2, 'NOOP', 'a', true, '{"k": "x"}')`)
+	exec(t, conn, `INSERT INTO rowrun.task_run (task_id, priority) VALUES (2, 1), (1, 0)`)
+	promoteAll(t, conn)
+	require.Equal(t, []string{"LIMIT", "LIMIT"}, query[[]string](t, conn, `SELECT array_agg(cause) FROM rowrun.task_run WHERE status = 'PENDING'`))
+	exec(t, conn, `INSERT INTO rowrun.concurrency_limit (name, key_path, max_running) VALUES ('of x', '{k}', 0);
+		SELECT rowrun.delete_limit('l');
+		INSERT INTO rowrun.task_run (task_id, priority) VALUES (1, 5)`)
+	promoteAll(t, conn)
+	require.Equal(t, []string{"1 AVAILABLE", "1 AVAILABLE", "2 PENDING"}, query[[]string](t, conn, `SELECT array_agg(concat_ws(' ', task_id, status) ORDER BY task_id) FROM rowrun.task_run`))
+
+	// What held it is gone, and it has its turn.
+	exec(t, conn, `SELECT rowrun.delete_limit('of x');
+		UPDATE rowrun.task_run SET status = 'RUNNING', replica_id = 'r' WHERE status = 'AVAILABLE'`)
+	promoteAll(t, conn)
+	require.Equal(t, "PENDING", query[string](t, conn, `SELECT status FROM rowrun.task_run WHERE task_id = 2`))
+	exec(t, conn, `SELECT rowrun.end_runs(array_agg(id), array_agg(NULL::uuid), array_agg('DONE'::text), array_agg('{}'::jsonb), array_agg('NONE'::text))
+		FROM rowrun.task_run WHERE status = 'RUNNING'`)
+	promoteAll(t, conn)
+	require.Equal(t, "AVAILABLE", query[string](t, conn, `SELECT status FROM rowrun.task_run WHERE task_id = 2`))
+}

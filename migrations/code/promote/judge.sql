@@ -56,13 +56,20 @@ BEGIN ATOMIC
         SELECT d.database_id, coalesce(d.version_key, s.version_key) AS smallest
         FROM (SELECT o.database_id, min(o.version_key) AS version_key FROM open o WHERE o.database_id IS NOT NULL GROUP BY 1) d
         CROSS JOIN LATERAL rowrun.smallest_version(d.database_id) s
+    ), first_other AS MATERIALIZED (
+        -- Of each database the first of the others that may go: asked once, and not by each sequential run.
+        SELECT DISTINCT ON (o.database_id) o.database_id, o.id, o.priority, o.run_at
+        FROM open o WHERE NOT o.sequential AND NOT o.busy AND o.database_id IS NOT NULL
+        ORDER BY o.database_id, o.priority DESC, o.run_at, o.id
     ), first_sequential AS MATERIALIZED (
         -- Of each database the first sequential run that mutual exclusion alone holds, candidate or not: the runs
-        -- that come later in the order wait behind it.
+        -- that come later in the order wait behind it. The limits of one that others keep from its start are asked here, as
+        -- nobody asks them afterwards.
         SELECT DISTINCT ON (s.database_id) s.database_id, s.id, s.priority, s.run_at
         FROM (
-            SELECT o.database_id, o.id, o.priority, o.run_at FROM open o CROSS JOIN moment
-            WHERE o.sequential AND o.database_id IS NOT NULL AND NOT (o.busy AND rowrun.limit_holds(o.id, moment.t))
+            SELECT o.database_id, o.id, o.priority, o.run_at FROM open o CROSS JOIN moment FULL JOIN first_other e ON e.database_id = o.database_id
+            WHERE o.sequential AND o.database_id IS NOT NULL
+              AND NOT ((o.busy OR (-e.priority::bigint, e.run_at, e.id) < (-o.priority::bigint, o.run_at, o.id)) IS TRUE AND rowrun.limit_holds(o.id, moment.t))
             UNION ALL
             SELECT b.database_id, x.id, x.priority, x.run_at
             FROM base b CROSS JOIN moment CROSS JOIN LATERAL rowrun.first_sequential(b.database_id, b.smallest, moment.t, moment.stale) x
@@ -72,11 +79,6 @@ BEGIN ATOMIC
                             AND r.version_key = b.smallest AND r.sequential)
         ) s
         ORDER BY s.database_id, s.priority DESC, s.run_at, s.id
-    ), first_other AS MATERIALIZED (
-        -- Of each database the first of the others that may go: asked once, and not by each sequential run.
-        SELECT DISTINCT ON (o.database_id) o.database_id, o.id, o.priority, o.run_at
-        FROM open o WHERE NOT o.sequential AND NOT o.busy AND o.database_id IS NOT NULL
-        ORDER BY o.database_id, o.priority DESC, o.run_at, o.id
     ), passed AS MATERIALIZED (
         SELECT o.*,
                NOT o.busy AND (
