@@ -40,8 +40,8 @@ func TestABlackHoleIsNoticedWithinSevenSeconds(t *testing.T) {
 	}
 	require.Positive(t, p.fromClient.Load(), "the ping was swallowed too")
 	require.False(t, h.Connected())
-	// The interval and the timeout are 7 s in all; as much again is left for a busy machine.
-	require.Less(t, at.Sub(began), 14*time.Second)
+	// One second more for the machine: the interval and the timeout are 7 s in all.
+	require.Less(t, at.Sub(began), 8*time.Second)
 	t.Logf("noticed after %v", at.Sub(began))
 
 	p.hole.Store(false)
@@ -58,7 +58,7 @@ func TestRunStopsWithoutWaitingForABlackHole(t *testing.T) {
 	p.hole.Store(true)
 	began := time.Now()
 	h.stop()
-	require.Less(t, time.Since(began), 20*time.Second)
+	require.Less(t, time.Since(began), 5*time.Second)
 	require.Eventually(t, func() bool { return p.fromClient.Load() > 0 }, patience, time.Millisecond,
 		"the fault took hold: the goodbye was swallowed")
 }

@@ -120,7 +120,7 @@ func TestBlockedOutputIsHandedOverAndHoldsUpNoStop(t *testing.T) { //nolint:para
 			a.signal(t, syscall.SIGTERM)
 			asked := time.Now()
 			require.Zero(t, a.wait(t))
-			require.Less(t, time.Since(asked), 20*time.Second)
+			require.Less(t, time.Since(asked), 7*time.Second)
 			text, err := io.ReadAll(in)
 			require.NoError(t, err)
 			var before []line
@@ -151,7 +151,7 @@ func TestBlockedOutputKeepsNoProcess(t *testing.T) {
 	a.signal(t, syscall.SIGTERM)
 	asked := time.Now()
 	require.Zero(t, a.wait(t))
-	require.Less(t, time.Since(asked), 20*time.Second)
+	require.Less(t, time.Since(asked), 7*time.Second)
 }
 
 // Whoever reads the log, or doesn't: runs end, and so does the process when it is told to.

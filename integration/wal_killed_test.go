@@ -123,7 +123,7 @@ func TestStreamEqualsTheLogWhateverIsKilled(t *testing.T) {
 			alive = slices.DeleteFunc(alive, func(s *scribe) bool { return s == w })
 			next := writer(t, d, alive)
 			require.NotSame(t, w, next)
-			require.Less(t, time.Since(killed), 30*time.Second)
+			require.Less(t, time.Since(killed), 15*time.Second)
 			start()
 		} else {
 			cluster.Kill()
