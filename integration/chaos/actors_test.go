@@ -30,12 +30,18 @@ func (w *world) act(ctx context.Context, rnd *rand.Rand) {
 func (w *world) do(ctx context.Context, rnd *rand.Rand) error {
 	plan, task := w.aPlan(rnd)
 	switch n := rnd.IntN(100); {
-	case n < 40:
+	case n < 36:
 		return w.insert(ctx, rnd)
-	case n < 45:
+	case n < 37: // once more, by hand
+		return w.acknowledge(ctx, "INSERT INTO rowrun.task_run (task_id) VALUES ($1) RETURNING id", task)
+	case n < 41:
 		return w.insertMany(ctx, rnd)
-	case n < 48:
+	case n < 44:
 		return w.insertAtOnce(ctx, rnd)
+	case n < 47:
+		return w.insertBurst(ctx)
+	case n < 48:
+		return w.pauseAtEnd(ctx)
 	case n < 54:
 		return w.insertKeyed(ctx, rnd)
 	case n < 62:
@@ -104,6 +110,36 @@ func (w *world) insertAtOnce(ctx context.Context, rnd *rand.Rand) error {
 	return errors.Join(failed...)
 }
 
+// insertBurst is work that every replica, and every worker, wants a part of in the same moment.
+func (w *world) insertBurst(ctx context.Context) error {
+	return w.acknowledge(ctx, "INSERT INTO rowrun.task_run (task_id) SELECT CASE WHEN n > 4 THEN $1::bigint ELSE $2 END FROM generate_series(1, 12) n RETURNING id", w.jobs[0], w.jobs[outsideJob])
+}
+
+// pauseAtEnd pauses a plan while the last of it is under way, until that has ended and for some time more.
+func (w *world) pauseAtEnd(ctx context.Context) error {
+	if err := w.acknowledge(ctx, "INSERT INTO rowrun.task_run (task_id) VALUES ($1) RETURNING id", w.plans[w.long][0]); err != nil {
+		return err
+	}
+	for running := false; !running; {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(20 * time.Millisecond):
+		}
+		if err := w.pool.QueryRow(ctx, "SELECT EXISTS (SELECT FROM rowrun.task_run WHERE plan_id = $1 AND status = 'RUNNING')", w.long).Scan(&running); err != nil {
+			return err
+		}
+	}
+	if err := w.exec(ctx, "UPDATE rowrun.plan SET paused = true WHERE id = $1", w.long); err != nil {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(time.Second):
+	}
+	return w.exec(ctx, "UPDATE rowrun.plan SET paused = false WHERE id = $1", w.long)
+}
+
 // insertMany is a transaction that lasts, and may be rolled back.
 func (w *world) insertMany(ctx context.Context, rnd *rand.Rand) error {
 	var ids []int64
@@ -136,7 +172,7 @@ func (w *world) insertMany(ctx context.Context, rnd *rand.Rand) error {
 
 // insertKeyed asks until it is answered, as a client with an idempotency key does.
 func (w *world) insertKeyed(ctx context.Context, rnd *rand.Rand) error {
-	task, key := w.jobs[rnd.IntN(2)], fmt.Sprintf("key-%d", rnd.IntN(1000))
+	task, key := w.jobs[rnd.IntN(2)], fmt.Sprintf("key-%d", rnd.IntN(12))
 	for {
 		var id int64
 		err := w.pool.QueryRow(ctx, "SELECT rowrun.run_task($1::bigint, idempotency_key => $2)", task, key).Scan(&id)
@@ -202,11 +238,5 @@ func (w *world) forge(ctx context.Context) error {
 	return err
 }
 
-// job is one of the tasks without a plan; the slow one less often, as all of them have to come to an end.
-func (w *world) job(rnd *rand.Rand) int64 {
-	n := rnd.IntN(len(w.jobs))
-	if n == slowJob && rnd.IntN(3) > 0 {
-		n = 0
-	}
-	return w.jobs[n]
-}
+// job is one of the tasks without a plan.
+func (w *world) job(rnd *rand.Rand) int64 { return anyOf(rnd, w.jobs...) }

@@ -28,6 +28,8 @@ type ledger struct {
 	tries    map[string]int
 	verdicts []verdict
 	refusals []refusal
+	requests []request
+	unread   []string // with what workers' results were refused
 }
 
 // call is one execution: a request to the app, or what a worker did.
@@ -37,6 +39,14 @@ type call struct {
 	key    string // the same for the whole chain, "" for workers
 	span   span
 	status int // 0: the caller went away
+}
+
+// request is one of a worker's for runs, asked until it was answered.
+type request struct {
+	hash     string
+	took     time.Duration
+	answered bool
+	told     []int64
 }
 
 type verdict struct {

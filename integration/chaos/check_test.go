@@ -75,6 +75,7 @@ func (r *rig) check(t *testing.T, seen *coverage) {
 	r.checkAnswers(t, j, runs)
 	r.checkCalls(j, runs)
 	r.checkOverlap(j, runs)
+	r.checkDead(j)
 	r.checkWorkers(j, runs)
 	r.checkChains(j, runs)
 	r.checkTarget(t, j)
@@ -134,6 +135,7 @@ func (r *rig) runs(j *judge) (runs map[int64]*past, told []string) {
 				j.hold("cancel", p.next == 0, "run %d was canceled, and run %d follows", id, p.next)
 			}
 			r.checkTicks(j, ticking, id, p, to)
+			r.checkTime(j, p, c, commit.At)
 			told = append(told, steps(id, p, to)...)
 			for _, key := range strings.Split(strings.Trim(c.Columns["limit_keys"], "{}"), ",") {
 				if key == "" {
@@ -149,7 +151,9 @@ func (r *rig) runs(j *judge) (runs map[int64]*past, told []string) {
 			}
 		}
 		for key, holders := range places {
-			most := r.world.most(key)
+			limit, _, _ := strings.Cut(strings.Trim(key, `"`), ":")
+			most, known := r.world.limits[limit]
+			j.hold("limits", known, "%s is a key of no limit", key)
 			j.hold("limits", len(holders) <= most, "%s: %d runs at %s, at most %d: %v", key, len(holders), commit.At, most, slices.Sorted(maps.Keys(holders)))
 		}
 	}
@@ -169,6 +173,15 @@ func (r *rig) checkTicks(j *judge, ticking map[int64]int64, id int64, p *past, t
 	case ticking[p.task] == id:
 		delete(ticking, p.task)
 	}
+}
+
+// checkTime: nothing starts before its time, where the database's clock only goes on.
+func (r *rig) checkTime(j *judge, p *past, run history.Change, at time.Time) {
+	if len(p.statuses) > 0 && p.last() != "PENDING" || !slices.Contains([]string{"AVAILABLE", "RUNNING"}, run.Columns["status"]) || slices.Contains(r.met, "clock step") {
+		return
+	}
+	due, err := time.Parse("2006-01-02 15:04:05.999999-07", run.Columns["run_at"])
+	j.hold("gates", err == nil && !at.Before(due), "run %d was promoted at %s, its time is %s (%v)", run.Number("id"), at, due, err)
 }
 
 // steps are the transitions that a version of a row stands for: an INSERT may be AVAILABLE, a promotion a claim.
@@ -291,50 +304,6 @@ func (r *rig) checkCalls(j *judge, runs map[int64]*past) {
 	}
 }
 
-// checkOverlap: what a replica had when it lost contact it has stopped before somebody else does it again. One that is frozen
-// can't.
-func (r *rig) checkOverlap(j *judge, runs map[int64]*past) {
-	of := map[string]*process{}
-	for _, p := range r.all {
-		for _, id := range p.ids() {
-			of[id] = p
-		}
-	}
-	chains := map[string][]*call{}
-	for _, c := range r.ledger.calls {
-		if c.key != "" && runs[c.run] != nil {
-			chains[c.key] = append(chains[c.key], c)
-		}
-	}
-	for key, calls := range chains {
-		for i, c := range calls[1:] {
-			before := calls[i]
-			if c.run == before.run {
-				continue
-			}
-			late := before.span.to.Sub(c.span.from)
-			frozen := false
-			if p := of[runs[before.run].replica]; p != nil {
-				frozen = slices.ContainsFunc(p.frozen, before.span.meets)
-			}
-			j.hold("one executor", late < time.Second || frozen, "chain %s: run %d was still executed %s after run %d had begun", key, before.run, late, c.run)
-		}
-	}
-}
-
-func (r *rig) checkWorkers(j *judge, runs map[int64]*past) {
-	for _, v := range r.ledger.refusals {
-		j.hold("verdicts", v.code == "RR002", "run %d: the app, whose run it may not be any more, was told %s: %s", v.run, v.code, v.said)
-	}
-	for _, v := range r.ledger.verdicts {
-		p := runs[v.run]
-		ok := p != nil && (v.said != "OK" || p.last() == "DONE" || p.last() == "CANCELED")
-		j.hold("verdicts", ok, "run %d: its worker was told %s, and it is not DONE", v.run, v.said)
-		lost := v.said == "LOST" && p != nil && p.last() == "DONE" && slices.Contains(p.claims, hashOf(v.claim))
-		j.hold("verdicts", !lost, "run %d: its worker was told that it had lost it, and it is DONE by its claim", v.run)
-	}
-}
-
 // mostRecoveries in a row: a run that is lost once more is not begun again.
 const mostRecoveries = 5
 
@@ -365,8 +334,7 @@ func (r *rig) checkChains(j *judge, runs map[int64]*past) {
 
 // checkTarget: each migration took effect once.
 func (r *rig) checkTarget(t *testing.T, j *judge) {
-	done := list[string](t, r.pool, `SELECT k.version FROM rowrun.task_status s JOIN rowrun.task k ON k.id = s.task_id
-		WHERE k.type = 'DATABASE_MIGRATE' AND s.status = 'DONE'`)
+	done := list[string](t, r.pool, migrated)
 	effects := map[string]int{}
 	for _, what := range list[string](t, r.target, "SELECT what FROM effect") {
 		effects[what]++

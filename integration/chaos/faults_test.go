@@ -25,6 +25,7 @@ func faults() []fault {
 		{"freeze past the lease", func(r *rig, t *testing.T, m *member) { r.freeze(t, m, 3800+r.rnd.IntN(500)) }},
 		{"partition", func(r *rig, t *testing.T, m *member) { r.partition(t, m, true, true) }},
 		{"partition, requests", func(r *rig, t *testing.T, m *member) { r.partition(t, m, true, false) }},
+		{"requests late", (*rig).delayRequests},
 		{"partition, answers", func(r *rig, t *testing.T, m *member) { r.partition(t, m, false, true) }},
 		{"latency", (*rig).latency},
 		{"resets", (*rig).resets},
@@ -72,6 +73,28 @@ func (r *rig) partition(t *testing.T, m *member, up, down bool) {
 	pause(t, anyOf(r.rnd, 800, 2500, 4500))
 	r.tookHold(t, m, before)
 	m.net.heal()
+}
+
+// delayRequests has what a replica says come to the server once the replica has given up, and at times once its lease is over and
+// others were told that it is dead. Those are then too busy to be first.
+func (r *rig) delayRequests(t *testing.T, m *member) {
+	before := m.net.took.Load()
+	m.net.keep()
+	pause(t, anyOf(r.rnd, 1200, 2500, 4500, 4500))
+	r.tookHold(t, m, before)
+	var busy []*member
+	for _, other := range r.members {
+		if other != m {
+			other.freeze(t)
+			busy = append(busy, other)
+		}
+	}
+	pause(t, 200)
+	m.net.heal()
+	pause(t, 200)
+	for _, other := range busy {
+		other.thaw(t)
+	}
 }
 
 func (r *rig) tookHold(t *testing.T, m *member, before int64) {

@@ -23,11 +23,12 @@ type network struct {
 	dial func(context.Context) (net.Conn, error)
 
 	up, down atomic.Bool  // silent in this direction: every byte is swallowed, nothing is closed
+	keeps    atomic.Bool  // what a replica says into that silence comes late: when it heals
 	delay    atomic.Int64 // of each message, both ways, in nanoseconds
 	swallow  atomic.Bool  // cut the connection in place of the next answer to a COMMIT
-	// swallowAny does so to the next answer of any kind.
-	swallowAny atomic.Bool
-	took       atomic.Int64 // how many messages a fault was done to
+	// swallowAny does so to the next answer of any kind; lose to the next COMMIT itself.
+	swallowAny, lose atomic.Bool
+	took             atomic.Int64 // how many messages a fault was done to
 
 	mu    sync.Mutex
 	links map[*tube]bool
@@ -38,6 +39,23 @@ type network struct {
 type tube struct {
 	client, server net.Conn
 	up, down       atomic.Bool
+	late           atomic.Bool // the server reads what was kept; nobody is there any more to whom it answers
+
+	mu   sync.Mutex
+	kept []byte
+}
+
+// deliver hands the server what a client said into a silence, long after it has gone.
+func (l *tube) deliver() {
+	l.late.Store(true)
+	l.down.Store(true)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, _ = l.server.Write(l.kept)
+	if half, ok := l.server.(interface{ CloseWrite() error }); ok {
+		_ = half.CloseWrite()
+	}
+	_ = l.client.Close()
 }
 
 func (l *tube) close() {
@@ -88,15 +106,26 @@ func (n *network) silence(up, down bool) {
 	n.down.Store(down)
 }
 
+// keep begins a partition of requests, which come to the server when it heals: packets that waited in a queue on the way.
+func (n *network) keep() {
+	n.keeps.Store(true)
+	n.silence(true, false)
+}
+
 func (n *network) heal() {
 	n.silence(false, false)
 	n.delay.Store(0)
 	n.swallow.Store(false)
 	n.swallowAny.Store(false)
+	n.lose.Store(false)
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	kept := n.keeps.Swap(false)
 	for l := range n.links {
-		if l.up.Load() || l.down.Load() {
+		switch {
+		case kept && l.up.Load():
+			l.deliver()
+		case l.up.Load() || l.down.Load():
 			l.close()
 		}
 	}
@@ -131,7 +160,7 @@ func (n *network) forward(l *tube, from, to net.Conn, up bool) {
 	for first := up; ; first = false {
 		message, err := wire.ReadMessage(reader, first)
 		if err != nil {
-			if !silent.Load() {
+			if !silent.Load() && (!up || !l.late.Load()) {
 				l.close()
 			}
 			return
@@ -141,13 +170,19 @@ func (n *network) forward(l *tube, from, to net.Conn, up bool) {
 		}
 		if mine.Load() {
 			n.took.Add(1)
+			// A connection that was begun in the silence says nothing in time, nor does the request to cancel that comes by such a one.
+			if up && !first && n.keeps.Load() {
+				l.mu.Lock()
+				l.kept = append(l.kept, message...)
+				l.mu.Unlock()
+			}
 			continue
 		}
 		if d := time.Duration(n.delay.Load()); d > 0 {
 			n.took.Add(1)
 			time.Sleep(d) //nolint:forbidigo // this is the fault
 		}
-		if !up && n.swallows(message) {
+		if up && n.loses(message) || !up && n.swallows(message) {
 			n.took.Add(1)
 			l.close()
 			return
@@ -162,4 +197,8 @@ func (n *network) forward(l *tube, from, to net.Conn, up bool) {
 func (n *network) swallows(message []byte) bool {
 	return message[0] == 'C' && (n.swallowAny.CompareAndSwap(true, false) ||
 		bytes.HasPrefix(message[5:], []byte("COMMIT")) && n.swallow.CompareAndSwap(true, false))
+}
+
+func (n *network) loses(message []byte) bool {
+	return n.lose.Load() && message[0] == 'P' && bytes.HasPrefix(message[5:], []byte("\x00COMMIT\x00")) && n.lose.CompareAndSwap(true, false)
 }

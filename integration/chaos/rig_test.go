@@ -193,7 +193,11 @@ func (l *lane) schedule(t *testing.T, seed int64, seen *coverage) {
 		workers.Go(func() { o.work(working) })
 		clients.Go(func() { lossy(ctx, net, rand.New(rand.NewPCG(uint64(seed), 30+i))) }) //nolint:gosec // not a secret
 	}
-	clients.Go(func() { lossy(ctx, target, rand.New(rand.NewPCG(uint64(seed), 40))) }) //nolint:gosec // not a secret
+	losing, heal := context.WithCancel(t.Context()) // of the target's network, until what people lift is over
+	var losses sync.WaitGroup
+	defer losses.Wait()
+	defer heal()
+	losses.Go(func() { lossy(losing, target, rand.New(rand.NewPCG(uint64(seed), 40))) }) //nolint:gosec // not a secret
 	func() {
 		defer clients.Wait()
 		defer cancel()
@@ -212,10 +216,14 @@ func (l *lane) schedule(t *testing.T, seed int64, seen *coverage) {
 		}
 		pause(t, 300)
 	}()
-	r.settle(t, func() {
-		rest()
-		workers.Wait()
-	})
+	r.settle(t)
+	heal()
+	losses.Wait()
+	r.withoutSweeps(t)
+	r.world.awaitMessages(t)
+	rest()
+	workers.Wait()
+	r.stop(t)
 	r.check(t, seen)
 }
 
@@ -249,7 +257,8 @@ func lossy(ctx context.Context, net *network, rnd *rand.Rand) {
 	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
-		case <-time.After(time.Duration(200+rnd.IntN(600)) * time.Millisecond):
+		case <-time.After(time.Duration(100+rnd.IntN(400)) * time.Millisecond):
+			net.lose.Store(rnd.IntN(2) == 0)
 			if rnd.IntN(2) == 0 {
 				net.swallowAny.Store(true)
 			} else {
@@ -274,6 +283,20 @@ func (r *rig) start(t *testing.T, m *member) {
 	r.all = append(r.all, m.process)
 }
 
+// withoutSweeps has runs end together where nothing but their ends can decide what follows.
+func (r *rig) withoutSweeps(t *testing.T) {
+	t.Helper()
+	r.sweep = "1h"
+	for _, m := range r.members {
+		m.flags = r.someFlags()
+		r.restart(t, m)
+	}
+	for range 12 {
+		r.world.endTogether(t)
+	}
+	r.world.migrateAgain(t)
+}
+
 func (r *rig) other(m *member) *member {
 	for _, o := range r.members {
 		if o != m {
@@ -284,7 +307,8 @@ func (r *rig) other(m *member) *member {
 }
 
 // settle ends every fault and waits until all is over.
-func (r *rig) settle(t *testing.T, rest func()) {
+func (r *rig) settle(t *testing.T) {
+	t.Helper()
 	for _, m := range r.members {
 		m.net.heal()
 		require.True(t, m.alive(), "ends: a replica ended by itself: %s\n%s", m.cmd.ProcessState, m.tail())
@@ -292,7 +316,11 @@ func (r *rig) settle(t *testing.T, rest func()) {
 	ended := time.Now()
 	r.world.lift(t)
 	t.Logf("all over %s after the last fault", time.Since(ended).Round(time.Millisecond))
-	rest()
+}
+
+// stop ends the replicas, once everything is told.
+func (r *rig) stop(t *testing.T) {
+	t.Helper()
 	r.ledger.taken.Wait()
 	awaitNone(t, patience, "stream: everything is told", func() string {
 		end := ask[string](t, r.pool, "SELECT pg_current_wal_insert_lsn()::text")

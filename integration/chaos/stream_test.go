@@ -2,18 +2,9 @@ package chaos_test
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/jackc/pglogrepl"
 )
-
-// most is the most runs that a limit's key may have at once.
-func (w *world) most(key string) int {
-	if strings.Contains(key, "tenants") {
-		return w.tenants
-	}
-	return workersAtOnce
-}
 
 // checkStream: the lines of all processes, without repeats, are the transitions of the slot, and their places in the log grow
 // with the commits.

@@ -20,8 +20,25 @@ import (
 	"time"
 )
 
-// mutant is one guard removed: in file, before becomes after, wherever it stands (at least once).
-type mutant struct{ name, file, before, after string }
+// mutant is one guard removed: in each of the files, separated by spaces, before becomes after, wherever it stands (at least once).
+// faults is a regular expression of those that it is for; empty: of any kind.
+type mutant struct{ name, files, before, after, faults string }
+
+// changed is what the files of a mutant become.
+func (m mutant) changed(dir string) (texts map[string][]byte, err error) {
+	texts = map[string][]byte{}
+	for _, file := range strings.Fields(m.files) {
+		text, err := os.ReadFile(filepath.Join(dir, file)) //nolint:gosec // of the table
+		if err != nil {
+			return nil, err
+		}
+		if !bytes.Contains(text, []byte(m.before)) {
+			return nil, fmt.Errorf("%s: its text isn't in %s", m.name, file)
+		}
+		texts[file] = bytes.ReplaceAll(text, []byte(m.before), []byte(m.after))
+	}
+	return texts, nil
+}
 
 // settings are those of the command line.
 type settings struct {
@@ -54,12 +71,8 @@ func run(ctx context.Context, s settings, out io.Writer) error {
 	}
 	chosen := slices.DeleteFunc(table(), func(m mutant) bool { return !wanted.MatchString(m.name) })
 	for _, m := range chosen {
-		text, err := os.ReadFile(filepath.Join(s.source, m.file))
-		if err != nil {
+		if _, err := m.changed(s.source); err != nil {
 			return err
-		}
-		if !bytes.Contains(text, []byte(m.before)) {
-			return fmt.Errorf("%s: its text isn't in %s", m.name, m.file)
 		}
 	}
 	if s.check {
@@ -83,7 +96,7 @@ func run(ctx context.Context, s settings, out io.Writer) error {
 		if !found.ok {
 			missed++
 		}
-		_, _ = fmt.Fprintf(out, "| %s | %s | %s | %s | %d |\n", m.name, m.file, found.what, found.seed, int(found.after.Seconds()))
+		_, _ = fmt.Fprintf(out, "| %s | %s | %s | %s | %d |\n", m.name, m.files, found.what, found.seed, int(found.after.Seconds()))
 	}
 	if missed > 0 {
 		return fmt.Errorf("%d of %d mutants were not found", missed, len(chosen))
@@ -126,15 +139,20 @@ type found struct {
 
 // hunt runs the rig on a mutant, and puts the tree right again.
 func hunt(ctx context.Context, s settings, dir string, m mutant) (found, error) {
-	path := filepath.Join(dir, m.file)
-	text, err := os.ReadFile(path)
+	changed, err := m.changed(dir)
 	if err != nil {
 		return found{}, err
 	}
-	defer func() { _ = os.WriteFile(path, text, 0o644) }() //nolint:gosec // sources
-	changed := bytes.ReplaceAll(text, []byte(m.before), []byte(m.after))
-	if err := os.WriteFile(path, changed, 0o644); err != nil { //nolint:gosec // sources
-		return found{}, err
+	for file, text := range changed {
+		path := filepath.Join(dir, file)
+		was, err := os.ReadFile(path) //nolint:gosec // of the table
+		if err != nil {
+			return found{}, err
+		}
+		defer func() { _ = os.WriteFile(path, was, 0o644) }()   //nolint:gosec // sources
+		if err := os.WriteFile(path, text, 0o644); err != nil { //nolint:gosec // sources
+			return found{}, err
+		}
 	}
 	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-o", os.DevNull, "./cmd/rowrun")
 	build.Dir = dir
@@ -145,6 +163,9 @@ func hunt(ctx context.Context, s settings, dir string, m mutant) (found, error) 
 	test := exec.CommandContext(ctx, "go", "test", "-trimpath", "-count=1", "-v", "-parallel", "3", "-timeout", "10m", "-run", "^TestChaos$", "./integration/chaos")
 	test.Dir = dir
 	test.Env = append(os.Environ(), "ROWRUN_SEED="+strconv.FormatInt(s.seed, 10), "ROWRUN_CHAOS_SECONDS="+strconv.Itoa(s.seconds), "ROWRUN_CHAOS_FIRST=1", "ROWRUN_CHAOS_PATIENCE=25s")
+	if m.faults != "" {
+		test.Env = append(test.Env, "ROWRUN_CHAOS_FAULTS="+m.faults)
+	}
 	said, err := test.CombinedOutput()
 	took := time.Since(began)
 	if err == nil {
@@ -154,13 +175,18 @@ func hunt(ctx context.Context, s settings, dir string, m mutant) (found, error) 
 		return found{}, ctx.Err()
 	}
 	what, seed := verdict(string(said))
+	if seed == "-" && what == notStarted {
+		return found{}, fmt.Errorf("%s:\n%s", what, said[max(0, len(said)-2000):])
+	}
 	// A fault that did not take hold is the rig's own trouble, and no invariant.
 	return found{ok: seed != "-" && !strings.HasPrefix(what, "the fault"), what: what, seed: seed, after: took}, nil
 }
 
+const notStarted = "the rig did not start"
+
 // verdict is the first invariant that failed, and the seed of its schedule.
 func verdict(said string) (what, seed string) {
-	what, seed = "the rig did not start", "-"
+	what, seed = notStarted, "-"
 	if m := regexp.MustCompile(`(?m)^\s+Error:\s+(.*)$`).FindStringSubmatch(said); m != nil {
 		what = strings.ReplaceAll(m[1], "|", "/")
 		if len(what) > 120 {
