@@ -26,8 +26,9 @@ type network struct {
 	keeps    atomic.Bool  // what a replica says into that silence comes late: when it heals
 	delay    atomic.Int64 // of each message, both ways, in nanoseconds
 	swallow  atomic.Bool  // cut the connection in place of the next answer to a COMMIT
-	// swallowAny does so to the next answer of any kind; lose to the next COMMIT itself.
+	// swallowAny does so to the next answer of any kind; lose to one COMMIT of three, itself.
 	swallowAny, lose atomic.Bool
+	commits          atomic.Int64 // seen while it loses some
 	took             atomic.Int64 // how many messages a fault was done to
 
 	mu    sync.Mutex
@@ -200,5 +201,5 @@ func (n *network) swallows(message []byte) bool {
 }
 
 func (n *network) loses(message []byte) bool {
-	return n.lose.Load() && message[0] == 'P' && bytes.HasPrefix(message[5:], []byte("\x00COMMIT\x00")) && n.lose.CompareAndSwap(true, false)
+	return n.lose.Load() && message[0] == 'P' && bytes.HasPrefix(message[5:], []byte("\x00COMMIT\x00")) && n.commits.Add(1)%3 == 0
 }

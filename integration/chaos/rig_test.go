@@ -191,13 +191,13 @@ func (l *lane) schedule(t *testing.T, seed int64, seen *coverage) {
 		net := newNetwork(t, r.url)
 		o := &outside{pool: connect(t, net.url), l: r.ledger, rnd: rand.New(rand.NewPCG(uint64(seed), 20+i)), name: fmt.Sprintf("worker %d", i)} //nolint:gosec // not a secret
 		workers.Go(func() { o.work(working) })
-		clients.Go(func() { lossy(ctx, net, rand.New(rand.NewPCG(uint64(seed), 30+i))) }) //nolint:gosec // not a secret
+		clients.Go(func() { lossy(ctx, net, 100*time.Millisecond, rand.New(rand.NewPCG(uint64(seed), 30+i))) }) //nolint:gosec // not a secret
 	}
-	losing, heal := context.WithCancel(t.Context()) // of the target's network, until what people lift is over
+	losing, heal := context.WithCancel(t.Context()) // of the target's network, for some time into what people lift
 	var losses sync.WaitGroup
 	defer losses.Wait()
 	defer heal()
-	losses.Go(func() { lossy(losing, target, rand.New(rand.NewPCG(uint64(seed), 40))) }) //nolint:gosec // not a secret
+	losses.Go(func() { lossy(losing, target, 200*time.Millisecond, rand.New(rand.NewPCG(uint64(seed), 40))) }) //nolint:gosec // not a secret
 	func() {
 		defer clients.Wait()
 		defer cancel()
@@ -216,6 +216,8 @@ func (l *lane) schedule(t *testing.T, seed int64, seen *coverage) {
 		}
 		pause(t, 300)
 	}()
+	mend := time.AfterFunc(6*time.Second, heal)
+	defer mend.Stop()
 	r.settle(t)
 	heal()
 	losses.Wait()
@@ -252,13 +254,13 @@ func (r *rig) tell(t *testing.T) {
 	}
 }
 
-// lossy has a network, a worker's or that of a target, lose answers now and then.
-func lossy(ctx context.Context, net *network, rnd *rand.Rand) {
+// lossy has a network, a worker's or that of a target, lose answers now and then: each time after every to four times that.
+func lossy(ctx context.Context, net *network, every time.Duration, rnd *rand.Rand) {
 	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
-		case <-time.After(time.Duration(100+rnd.IntN(400)) * time.Millisecond):
-			net.lose.Store(rnd.IntN(2) == 0)
+		case <-time.After(every + time.Duration(rnd.Int64N(int64(3*every)))):
+			net.lose.Store(true)
 			if rnd.IntN(2) == 0 {
 				net.swallowAny.Store(true)
 			} else {

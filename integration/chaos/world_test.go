@@ -171,7 +171,7 @@ func (w *world) addPlan(t *testing.T, rnd *rand.Rand, number int) {
 	shape := anyOf(rnd, "migrates", "versions", "mixed", "mixed")
 	tasks := 2 + rnd.IntN(5)
 	if number == 0 { // long enough to meet what its target's network loses
-		shape, tasks = "migrates", 12
+		shape, tasks = "migrates", 6
 	}
 	for i := range tasks {
 		kind, payload := "NOOP", anyOf(rnd, `{}`, `{"sleep": "5ms"}`, `{"sleep": "60ms"}`, `{"sleep": "5ms", "fail": "no luck"}`)
