@@ -180,7 +180,7 @@ func (r *rig) checkTime(j *judge, p *past, run history.Change, at time.Time) {
 	if len(p.statuses) > 0 && p.last() != "PENDING" || !slices.Contains([]string{"AVAILABLE", "RUNNING"}, run.Columns["status"]) || slices.Contains(r.met, "clock step") {
 		return
 	}
-	due, err := time.Parse("2006-01-02 15:04:05.999999-07", run.Columns["run_at"])
+	due, err := run.Time("run_at")
 	j.hold("gates", err == nil && !at.Before(due), "run %d was promoted at %s, its time is %s (%v)", run.Number("id"), at, due, err)
 }
 

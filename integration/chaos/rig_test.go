@@ -222,6 +222,7 @@ func (l *lane) schedule(t *testing.T, seed int64, seen *coverage) {
 	heal()
 	losses.Wait()
 	r.withoutSweeps(t)
+	r.world.migrateAgain(t)
 	r.world.awaitMessages(t)
 	rest()
 	workers.Wait()
@@ -296,7 +297,6 @@ func (r *rig) withoutSweeps(t *testing.T) {
 	for range 12 {
 		r.world.endTogether(t)
 	}
-	r.world.migrateAgain(t)
 }
 
 func (r *rig) other(m *member) *member {

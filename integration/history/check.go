@@ -141,7 +141,7 @@ func (h *History) runChanged(c Change, at time.Time) (was string, now *seenRun) 
 	}
 	was = now.status
 	now.status, now.retried = c.Columns["status"], c.Columns["retry_run_id"] != ""
-	now.availableAt, _ = time.Parse(stamp, c.Columns["available_at"])
+	now.availableAt, _ = c.Time("available_at")
 	edges := map[string]string{
 		"PENDING": "AVAILABLE RUNNING CANCELED", "AVAILABLE": "RUNNING CANCELED", "RUNNING": "DONE FAILED CANCELED", "": "PENDING AVAILABLE",
 	}
@@ -180,7 +180,7 @@ func (h *History) derive(commit []Change, at time.Time) {
 // on for some time after that.
 func (h *History) checkEvent(c Change, at time.Time) {
 	plan, round, event := c.Number("plan_id"), c.Number("round"), c.Columns["event_type"]
-	seen, err := time.Parse(stamp, c.Columns["delivered_at"])
+	seen, err := c.Time("delivered_at")
 	if err != nil {
 		h.wrong(at, plan, "when its event was decided: %v", err)
 	}

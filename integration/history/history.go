@@ -136,6 +136,9 @@ func (c Change) Number(name string) int64 {
 	return n
 }
 
+// Time is a column as a moment.
+func (c Change) Time(name string) (time.Time, error) { return time.Parse(stamp, c.Columns[name]) }
+
 // Replay reads and judges everything since Begin, or since the last Replay.
 func (h *History) Replay(ctx context.Context) error {
 	conn, err := pgx.Connect(ctx, h.url)
