@@ -3,8 +3,6 @@ package commands
 import (
 	"os"
 	"path/filepath"
-	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -13,7 +11,7 @@ import (
 	"github.com/rowrun/rowrun/store/storetest"
 )
 
-// The SQL of each guide is executed, its links lead somewhere, and its parts are those of all of them. What moves jobs is tried
+// The SQL of each guide is executed, and its parts are those of all of them. What moves jobs is tried
 // by integration/comingfrom.
 func TestComingFromPagesAreTrue(t *testing.T) {
 	t.Parallel()
@@ -33,16 +31,6 @@ func TestComingFromPagesAreTrue(t *testing.T) {
 				}
 				require.Contains(t, string(mustRead(t, filepath.Join(dir, "README.md"))), "]("+name+")")
 			}
-			for _, link := range regexp.MustCompile(`\]\(([^)#]*)(#[^)]*)?\)`).FindAllSubmatch(text, -1) {
-				target := path
-				if len(link[1]) > 0 {
-					target = filepath.Join(dir, string(link[1]))
-				}
-				found := mustRead(t, target)
-				if len(link[2]) > 0 {
-					require.Contains(t, anchors(string(found)), string(link[2]), "%s: %s", name, link[0])
-				}
-			}
 			conn := rowruntest.Connect(t, storetest.New(t))
 			checkPage(t, conn.PgConn(), filepath.Join("coming-from", name))
 		})
@@ -54,13 +42,4 @@ func mustRead(t *testing.T, path string) []byte {
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	return text
-}
-
-// anchors are those of a page's headings, as they are made of them.
-func anchors(page string) (all []string) {
-	for _, heading := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(page, -1) {
-		text := regexp.MustCompile(`[^\p{L}\p{N} _-]`).ReplaceAllString(strings.ToLower(heading[1]), "")
-		all = append(all, "#"+strings.ReplaceAll(text, " ", "-"))
-	}
-	return all
 }
