@@ -23,8 +23,8 @@ import (
 
 // importing is what `schedule import` is told.
 type importing struct {
-	system, dryRun           bool
-	timeZone, prefix, config string
+	system, dryRun                   bool
+	timeZone, prefix, config, source string
 }
 
 func (c *scheduleCommand) imports() *cobra.Command {
@@ -34,7 +34,8 @@ func (c *scheduleCommand) imports() *cobra.Command {
 		Short: "Make a recurring COMMAND task of each line of a crontab, and print the commands for the file of --config",
 		Long: "Make a recurring task of type COMMAND of each line of a crontab (- for standard input, as in crontab -l | …), all or\n" +
 			"none, and print what the sidecars need to run them: the commands for the file of --config. Called twice it makes one\n" +
-			"set. Tasks are named after their program, a second one of that name with a number behind it.\n\n" +
+			"set. Tasks are named after their program, a second one of that name with a number behind it. Their label crontab says\n" +
+			"of which crontab they are; where there is a task of that name, and it isn't of this one, nothing is made.\n\n" +
 			"As with cron, a missed tick is not made up for, and a run has no time limit. Unlike cron a tick that comes while the\n" +
 			"run before is under way is left out, the fields are read in a zone that the task names, commands run with the rights\n" +
 			"of the sidecar, and have the variables of the crontab and no others. A line that can't be taken over ends it.",
@@ -48,7 +49,8 @@ func (c *scheduleCommand) imports() *cobra.Command {
 	flags.BoolVar(&i.dryRun, "dry-run", false, "show what would be made; asks no database")
 	flags.StringVar(&i.timeZone, "time-zone", "", "`zone` of lines without CRON_TZ (default: this machine's)")
 	flags.StringVar(&i.prefix, "prefix", "", "what the `names` of tasks and commands begin with")
-	flags.StringVar(&i.config, "config-to", "", "`file` for the commands (default: standard error)")
+	flags.StringVar(&i.source, "source", "", "`name` of this crontab, for the label (default: machine and path; of standard input a hash of the text)")
+	flags.StringVar(&i.config, "config-to", "", "`file` for the commands, in which nothing else stands (default: standard error)")
 	return cmd
 }
 
@@ -64,7 +66,7 @@ type importedEntry struct {
 }
 
 func (c *scheduleCommand) importFrom(cmd *cobra.Command, path string, i *importing) error {
-	read, err := readCrontab(cmd, path, i.system)
+	read, err := i.read(cmd, path)
 	if err != nil {
 		return err
 	}
@@ -72,34 +74,53 @@ func (c *scheduleCommand) importFrom(cmd *cobra.Command, path string, i *importi
 	if err != nil {
 		return err
 	}
+	text, err := yaml.Marshal(map[string]any{"commands": commands})
+	if err != nil {
+		return err
+	}
+	if err := i.mayWrite(text); err != nil {
+		return err
+	}
 	stderr := cmd.ErrOrStderr()
 	for _, note := range read.Notes {
 		_, _ = fmt.Fprintln(stderr, cli.Printable(note))
 	}
 	if !i.dryRun {
-		err := c.ask(cmd, func(ctx context.Context, s *store.Store) error {
-			ids, err := s.DefineTasks(ctx, tasks)
-			var refused *store.DefinitionError
-			if errors.As(err, &refused) {
-				return &absentError{fmt.Sprintf("line %d: nothing was made: %s", entries[refused.Index].Line, database.InWords(refused.Unwrap()))}
-			}
-			for n, id := range ids {
-				entries[n].TaskID = id
-			}
-			return err
-		})
-		if err != nil {
+		if err := c.ask(cmd, func(ctx context.Context, s *store.Store) error { return i.define(ctx, stderr, s, entries, tasks) }); err != nil {
 			return err
 		}
 	}
-	if err := i.writeCommands(stderr, commands); err != nil {
+	if err := i.writeCommands(stderr, text); err != nil {
 		return err
 	}
 	return c.out.Write(cmd, entries, importTable(entries))
 }
 
-// readCrontab refuses a crontab of which a line would be left out.
-func readCrontab(cmd *cobra.Command, path string, system bool) (crontab.Crontab, error) {
+// define makes the tasks, and says of which the schedule became another one.
+func (i *importing) define(ctx context.Context, stderr io.Writer, s *store.Store, entries []importedEntry, tasks []store.TaskDefinition) error {
+	changes, err := i.look(ctx, s, entries)
+	if err != nil {
+		return err
+	}
+	ids, err := s.DefineTasks(ctx, tasks)
+	var refused *store.DefinitionError
+	if errors.As(err, &refused) {
+		return &absentError{fmt.Sprintf("line %d: nothing was made: %s", entries[refused.Index].Line, database.InWords(refused.Unwrap()))}
+	}
+	if err != nil {
+		return err
+	}
+	for n, id := range ids {
+		entries[n].TaskID = id
+	}
+	for _, change := range changes {
+		_, _ = fmt.Fprintln(stderr, change)
+	}
+	return nil
+}
+
+// read refuses a crontab of which a line would be left out.
+func (i *importing) read(cmd *cobra.Command, path string) (crontab.Crontab, error) {
 	from := "-"
 	if path != "-" {
 		from = "@" + path
@@ -108,7 +129,12 @@ func readCrontab(cmd *cobra.Command, path string, system bool) (crontab.Crontab,
 	if err != nil {
 		return crontab.Crontab{}, err
 	}
-	read := crontab.Parse(text, system)
+	if i.source == "" {
+		if i.source, err = sourceOf(path, text); err != nil {
+			return crontab.Crontab{}, cli.Usagef("%s: %w; --source names the crontab", cmd.CommandPath(), err)
+		}
+	}
+	read := crontab.Parse(text, i.system)
 	if len(read.Refused) > 0 {
 		return read, cli.Usagef("%s: nothing was made; take these lines out, or mend them:\n%s", path, strings.Join(read.Refused, "\n"))
 	}
@@ -130,6 +156,10 @@ func (i *importing) translate(read crontab.Crontab) ([]importedEntry, []store.Ta
 	entries := make([]importedEntry, len(read.Entries))
 	tasks := make([]store.TaskDefinition, len(read.Entries))
 	commands := map[string]shellCommand{}
+	labels, err := json.Marshal(map[string]string{sourceLabel: i.source})
+	if err != nil {
+		return nil, nil, nil, err
+	}
 	braces := strings.NewReplacer("{", "{{", "}", "}}") // one would be an argument of the payload
 	for n, e := range read.Entries {
 		zone := e.TimeZone
@@ -150,7 +180,7 @@ func (i *importing) translate(read crontab.Crontab) ([]importedEntry, []store.Ta
 		none, schedule := time.Duration(0), e.Schedule
 		entries[n] = importedEntry{Line: e.Line, Name: name, Schedule: e.Schedule, TimeZone: zone, Command: e.Command, User: e.User}
 		tasks[n] = store.TaskDefinition{
-			Name: name, Type: "COMMAND", Payload: payload, Timeout: &none,
+			Name: name, Type: "COMMAND", Payload: payload, Timeout: &none, Labels: labels,
 			Recurs: store.Recurrence{Schedule: &schedule, TimeZone: &zone},
 		}
 		shell := e.Shell
@@ -178,22 +208,6 @@ func machineZone() string {
 		return strings.TrimSpace(string(name))
 	}
 	return ""
-}
-
-// writeCommands writes the part of the file of --config.
-func (i *importing) writeCommands(stderr io.Writer, commands map[string]shellCommand) error {
-	text, err := yaml.Marshal(map[string]any{"commands": commands})
-	if err != nil {
-		return err
-	}
-	if i.config == "" {
-		_, err = fmt.Fprintf(stderr, "# for the file of --config, of each sidecar that is to run them:\n%s", text)
-		return err
-	}
-	if err := os.WriteFile(i.config, text, 0o600); err != nil {
-		return fmt.Errorf("--config-to: %w", err)
-	}
-	return nil
 }
 
 func importTable(entries []importedEntry) cli.Table {

@@ -3,6 +3,8 @@ package commands
 import (
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -52,4 +54,91 @@ func TestScheduleImportMakesTasksAndCommands(t *testing.T) {
 	require.Equal(t, cli.ExitUsage, got.Code)
 	require.Contains(t, got.Stderr, "nothing was made; take these lines out, or mend them:\nline 2: @reboot")
 	s.fails(cli.ExitUsage, "no such file", "schedule", "import", "/nowhere")
+}
+
+func TestScheduleImportLeavesTheTasksOfOthersAlone(t *testing.T) {
+	t.Parallel()
+	s, _ := newShell(t)
+	dir := t.TempDir()
+	crontab := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		return path
+	}
+	imports := func(path string, more ...string) []string {
+		return append([]string{"schedule", "import", path, "--time-zone", "UTC"}, more...)
+	}
+	ours := crontab("ours", "30 2 * * * backup /home\n")
+	theirs := crontab("theirs", "0 5 * * * sync\n0 6 * * * backup /srv\n")
+	s.does("task", "define", "report", "--type", "HTTP", "--payload", `{"path": "/report"}`)
+	s.does("task", "define", "find", "--type", "COMMAND", "--payload", `{"command": "find"}`)
+	s.does(imports(ours)...)
+
+	s.fails(cli.ExitFailed, `line 2: task 3 (backup) is of the crontab '`, imports(theirs)...)
+	s.fails(cli.ExitFailed, `line 1: task 1 (report) is of type HTTP`, imports(crontab("report", "0 1 * * * report\n"))...)
+	s.fails(cli.ExitFailed, `line 1: task 2 (find) has no label crontab that says whose it is`, imports(crontab("find", "0 1 * * * find\n"))...)
+	s.fails(cli.ExitFailed, "--prefix gives this one names of its own", imports(theirs)...)
+	for _, text := range []string{"0 1 * * * backup\n", "0 2 * * * report\n"} {
+		require.Equal(t, cli.ExitFailed, s.fed(text, imports("-")...).Code)
+	}
+	table, _ := s.does("schedule", "list")
+	require.Regexp(t, `(?m)^3 +backup +30 2 \* \* \* +UTC`, table)
+	require.NotContains(t, table, "sync", "all or none")
+	text, _ := s.does("task", "show", "report", "-o", "json")
+	require.Contains(t, text, `"type": "HTTP"`)
+
+	s.does(imports(theirs, "--prefix", "srv-")...)
+	table, _ = s.does("schedule", "list")
+	require.Regexp(t, `(?m)^\d+ +srv-backup +0 6`, table)
+}
+
+func TestScheduleImportBringsItsOwnTasksUpToDate(t *testing.T) {
+	t.Parallel()
+	s, _ := newShell(t)
+	path := filepath.Join(t.TempDir(), "crontab")
+	for i, text := range []string{"30 2 * * * backup\n", "30 2 * * * backup\n", "0 4 * * * backup\n0 5 * * * sync\n"} {
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		_, said := s.does("schedule", "import", path, "--time-zone", "UTC")
+		require.Equal(t, i == 2, strings.Contains(said, "line 1: task 1 (backup) had the schedule 30 2 * * * in UTC\n"), said)
+	}
+	tasks, _ := s.does("task", "list", "-o", "name")
+	require.Equal(t, "2\n1\n", tasks)
+
+	fed := func(text string, more ...string) int {
+		return s.fed(text, append([]string{"schedule", "import", "-", "--time-zone", "UTC"}, more...)...).Code
+	}
+	require.Equal(t, cli.ExitDone, fed("0 1 * * * report\n"))
+	require.Equal(t, cli.ExitDone, fed("0 1 * * * report\n"), "the same text is the same crontab")
+	require.Equal(t, cli.ExitFailed, fed("0 2 * * * report\n"), "another one may be somebody else's")
+	text, _ := s.does("task", "show", "report", "-o", "json")
+	source := regexp.MustCompile(`"crontab": "(standard input [0-9a-f]{16})"`).FindStringSubmatch(text)
+	require.NotNil(t, source, text)
+	require.Equal(t, cli.ExitDone, fed("0 2 * * * report\n", "--source", source[1]))
+	table, _ := s.does("schedule", "list")
+	require.Regexp(t, `(?m)^3 +report +0 2 \* \* \* +UTC`, table)
+}
+
+func TestScheduleImportKeepsWhatStandsInTheFileForTheCommands(t *testing.T) {
+	t.Parallel()
+	s, _ := newShell(t)
+	dir := t.TempDir()
+	config := filepath.Join(dir, "commands.yaml")
+	imports := []string{"schedule", "import", "-", "--time-zone", "UTC", "--config-to", config}
+	require.Equal(t, cli.ExitDone, s.fed("30 2 * * * backup\n", imports...).Code)
+	written, err := os.ReadFile(config)
+	require.NoError(t, err)
+	require.Equal(t, cli.ExitDone, s.fed("30 2 * * * backup\n", imports...).Code)
+
+	got := s.fed("0 5 * * * sync\n", imports...)
+	require.Equal(t, cli.ExitUsage, got.Code, got.Stderr)
+	require.Contains(t, got.Stderr, "--config-to: nothing was made: something else stands in "+config)
+	there, err := os.ReadFile(config)
+	require.NoError(t, err)
+	require.Equal(t, string(written), string(there))
+	tasks, _ := s.does("task", "list", "-o", "name")
+	require.Equal(t, "1\n", tasks)
+
+	imports[len(imports)-1] = filepath.Join(dir, "empty")
+	require.NoError(t, os.WriteFile(imports[len(imports)-1], nil, 0o600))
+	require.Equal(t, cli.ExitDone, s.fed("0 5 * * * sync\n", imports...).Code)
 }

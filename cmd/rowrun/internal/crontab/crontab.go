@@ -14,7 +14,7 @@ type Entry struct {
 	Line     int
 	Name     string            // made of the command's; unique in its crontab
 	Schedule string            // five fields, or one of @hourly to @yearly
-	TimeZone string            // of CRON_TZ or TZ above it; "": the machine's
+	TimeZone string            // of CRON_TZ above it; "": the machine's
 	User     string            // of a system's crontab
 	Shell    string            // of SHELL above it
 	Command  string            // the command line, for the shell
@@ -89,7 +89,7 @@ func (p *parser) line(n int, line string) {
 	}
 	for name, value := range p.env {
 		switch name {
-		case "CRON_TZ", "TZ":
+		case "CRON_TZ":
 			e.TimeZone = value
 		case "SHELL":
 			e.Shell = value
@@ -109,6 +109,9 @@ func (p *parser) assign(n int, name, value string) {
 		}
 	case name == "RANDOM_DELAY" || strings.HasPrefix(name, "ROWRUN_"):
 		p.note(n, "%s is left out", name)
+	case name == "TZ":
+		p.env[name] = value
+		p.note(n, "TZ goes to the commands; the zone of the schedule is that of CRON_TZ")
 	default:
 		p.env[name] = value
 	}

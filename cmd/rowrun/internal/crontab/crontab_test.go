@@ -43,6 +43,16 @@ func TestCrontabOfTheSystemNamesUsers(t *testing.T) {
 	require.Contains(t, read.Refused[0], "without --system")
 }
 
+func TestTZOfACrontabIsTheCommandsAndNotTheSchedules(t *testing.T) {
+	t.Parallel()
+	read := Parse("TZ=America/New_York\n0 3 * * * report\nCRON_TZ=Europe/Berlin\n0 4 * * * backup\n", false)
+	require.Equal(t, []Entry{
+		{Line: 2, Name: "report", Schedule: "0 3 * * *", Command: "report", Env: map[string]string{"TZ": "America/New_York"}},
+		{Line: 4, Name: "backup", Schedule: "0 4 * * *", TimeZone: "Europe/Berlin", Command: "backup", Env: map[string]string{"TZ": "America/New_York"}},
+	}, read.Entries)
+	require.Equal(t, []string{"line 1: TZ goes to the commands; the zone of the schedule is that of CRON_TZ"}, read.Notes)
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add("* * * * * x\nA=b\n@daily y % z", true)
 	f.Fuzz(func(t *testing.T, text string, system bool) {

@@ -69,7 +69,7 @@ func (d *doctor) judgeServer() {
 		d.add("wal_level", Fine, "wal_level is logical, max_slot_wal_keep_size "+s.SlotKeepSize, "")
 	}
 	if s.NotifyQueue > fullNotifyQueue {
-		d.add("notify", Warning, fmt.Sprintf("the notification queue is %.0f %% full; when it is full every INSERT of a run fails", 100*s.NotifyQueue),
+		d.add("notify", Warning, fmt.Sprintf("the notification queue is %.0f %% full: Rowrun notifies nothing, and runs start late; when it is full every NOTIFY of others fails", 100*s.NotifyQueue),
 			"SELECT pid, application_name, state, xact_start FROM pg_stat_activity WHERE xact_start IS NOT NULL ORDER BY xact_start LIMIT 5; -- a session that listens: SELECT pg_terminate_backend(pid);")
 	} else {
 		d.add("notify", Fine, fmt.Sprintf("the notification queue is %.0f %% full", 100*s.NotifyQueue), "")
