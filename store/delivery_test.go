@@ -66,7 +66,7 @@ func (o *outbox) state(t *testing.T, id int64) string {
 	t.Helper()
 	return query[string](t, o.Conn, `SELECT concat_ws(' ', status, attempts, 'code', coalesce(response_code::text, '-'),
 		coalesce(last_error, '-'), 'in', coalesce(round(extract(epoch FROM next_attempt_at - clock_timestamp()))::text, '-'),
-		CASE WHEN delivered_at IS NULL THEN 'open' ELSE 'delivered' END, CASE WHEN lease_token IS NULL AND leased_until IS NULL THEN 'free' ELSE 'leased' END)
+		CASE WHEN delivered_at IS NULL THEN 'open' ELSE 'delivered' END, CASE WHEN lease_token IS NULL AND (status <> 'PENDING' OR leased_until IS NULL) THEN 'free' ELSE 'leased' END)
 		FROM rowrun.webhook_delivery WHERE id = $1`, id)
 }
 

@@ -31,30 +31,71 @@ func (r Retention) failed() time.Duration { return cmp.Or(r.Failed, r.Runs) }
 // retentionWindow is how many ids one step of retention walks.
 const retentionWindow = 5000
 
-// RemoveOld removes what ended longer ago than keep: of tasks without a plan whole chains once their last run has, of
-// a plan's task earlier runs but never the last, and plans as a whole once every task is skipped or has only ended
-// runs, all before that, and nothing is still to be told of them; deliveries once they are settled. What
-// counts for a chain is its last run. A task's own retention goes before keep, but a plan as a whole is never removed before keep. It walks the runs by id in small
-// transactions, so that it holds nothing up, and tells watch (may be nil) after each how much has gone so far.
-func (s *Store) RemoveOld(ctx context.Context, keep Retention, watch func(Removed)) (gone Removed, err error) {
+// planWindow is how many plans one statement of retention looks at.
+const planWindow = 100
+
+// RemoveOld removes what ended longer ago than keep: deliveries once they are settled, of tasks without a plan whole chains
+// once their last run has, of a plan's task earlier runs but never the last, and plans as a whole once every task is skipped
+// or has only ended runs, all before that, and nothing is still to be told of them. What counts for a chain is its last run.
+// A task's own retention goes before keep, but a plan as a whole is never removed before keep. It walks runs and plans by id
+// in small transactions, so that it holds nothing up, and tells watch (may be nil) after each how much has gone so far.
+func (s *Store) RemoveOld(ctx context.Context, keep Retention, watch func(Removed)) (Removed, error) {
+	r := &removal{s: s, keep: keep, watch: watch}
 	if watch == nil {
-		watch = func(Removed) {}
+		r.watch = func(Removed) {}
 	}
+	for _, remove := range []func(context.Context) error{r.deliveries, r.runs, r.early, r.plans} {
+		if err := remove(ctx); err != nil {
+			return r.gone, err
+		}
+	}
+	return r.gone, nil
+}
+
+// removal is one pass of retention.
+type removal struct {
+	s     *Store
+	keep  Retention
+	watch func(Removed)
+	gone  Removed
+}
+
+func (r *removal) deliveries(ctx context.Context) error {
+	tag, err := r.s.pool.Exec(ctx, statement("remove_orphaned_deliveries"), seconds(r.keep.Runs))
+	if err != nil {
+		return fmt.Errorf("remove old deliveries: %w", err)
+	}
+	r.gone.Deliveries += tag.RowsAffected()
+	for {
+		tag, err := r.s.pool.Exec(ctx, statement("remove_old_deliveries"), seconds(r.keep.Runs))
+		if err != nil {
+			return fmt.Errorf("remove old deliveries: %w", err)
+		}
+		r.gone.Deliveries += tag.RowsAffected()
+		r.watch(r.gone)
+		if tag.RowsAffected() < 1000 {
+			return nil
+		}
+	}
+}
+
+func (r *removal) runs(ctx context.Context) error {
+	s, keep := r.s, r.keep
 	after := int64(math.MinInt64)
 	for {
 		var upTo int64
 		var old bool
 		most := s.retentionSize.Most(retentionWindow)
 		if err := s.pool.QueryRow(ctx, statement("retention_window"), after, seconds(min(keep.Runs, keep.failed())), most).Scan(&upTo, &old); err != nil {
-			return gone, fmt.Errorf("remove old runs: %w", err)
+			return fmt.Errorf("remove old runs: %w", err)
 		}
 		if upTo == after || !old {
-			break
+			return nil
 		}
 		b := &pgx.Batch{}
 		for _, q := range []string{statement("remove_old_chains"), statement("remove_earlier_runs")} {
 			b.Queue(q, after, upTo, seconds(keep.Runs), seconds(keep.failed())).Exec(func(tag pgconn.CommandTag) error {
-				gone.Runs += tag.RowsAffected()
+				r.gone.Runs += tag.RowsAffected()
 				return nil
 			})
 		}
@@ -63,41 +104,45 @@ func (s *Store) RemoveOld(ctx context.Context, keep Retention, watch func(Remove
 			continue // fewer at once
 		}
 		if err != nil {
-			return gone, fmt.Errorf("remove old runs: %w", err)
+			return fmt.Errorf("remove old runs: %w", err)
 		}
 		after = upTo
-		watch(gone)
+		r.watch(r.gone)
 	}
-	early, err := s.removeEarly(ctx, keep)
-	gone.Runs += early
-	if err != nil {
-		return gone, err
-	}
-	tag, err := s.pool.Exec(ctx, statement("remove_orphaned_deliveries"), seconds(keep.Runs))
-	if err != nil {
-		return gone, fmt.Errorf("remove old deliveries: %w", err)
-	}
-	gone.Deliveries += tag.RowsAffected()
-	for {
-		tag, err := s.pool.Exec(ctx, statement("remove_old_plans"), seconds(keep.Runs), seconds(keep.failed()))
+}
+
+func (r *removal) early(ctx context.Context) error {
+	early, err := r.s.removeEarly(ctx, r.keep)
+	r.gone.Runs += early
+	return err
+}
+
+// plans removes plans as a whole. One that is too large for a statement stays, and is told of when those behind it have been
+// looked at.
+func (r *removal) plans(ctx context.Context) error {
+	var size Batch
+	var failed error
+	for after := int64(0); ; {
+		var upTo int64
+		most := size.Most(planWindow)
+		if err := r.s.pool.QueryRow(ctx, statement("retention_plans"), after, seconds(r.keep.Runs), most).Scan(&upTo); err != nil {
+			return fmt.Errorf("remove old plans: %w", err)
+		}
+		if upTo == after {
+			return failed
+		}
+		tag, err := r.s.pool.Exec(ctx, statement("remove_old_plans"), seconds(r.keep.Runs), seconds(r.keep.failed()), after, upTo)
+		if size.Done(most, err) && ctx.Err() == nil {
+			continue // fewer at once
+		}
 		if err != nil {
-			return gone, fmt.Errorf("remove old plans: %w", err)
+			if ctx.Err() != nil || !size.Hopeless() {
+				return fmt.Errorf("remove old plans: %w", err)
+			}
+			failed = fmt.Errorf("remove old plans: plan %d: %w", upTo, err)
 		}
-		gone.Plans += tag.RowsAffected()
-		watch(gone)
-		if tag.RowsAffected() < 100 {
-			break
-		}
-	}
-	for {
-		tag, err := s.pool.Exec(ctx, statement("remove_old_deliveries"), seconds(keep.Runs))
-		if err != nil {
-			return gone, fmt.Errorf("remove old deliveries: %w", err)
-		}
-		gone.Deliveries += tag.RowsAffected()
-		watch(gone)
-		if tag.RowsAffected() < 1000 {
-			return gone, nil
-		}
+		r.gone.Plans += tag.RowsAffected()
+		after = upTo
+		r.watch(r.gone)
 	}
 }

@@ -99,6 +99,56 @@ func TestRetentionKeepsTheLastRunOfAPlansTask(t *testing.T) {
 	require.Zero(t, gone.Runs+gone.Plans, "a second time there is nothing left to remove")
 }
 
+// Plans that are too many for one statement go in several, and one that is too large by itself holds up neither those behind it
+// nor what else is old.
+func TestRetentionGoesOnBesidePlansThatAreTooLarge(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	conn := connect(t, url)
+	exec(t, conn, `INSERT INTO rowrun.plan (name) SELECT CASE n WHEN 3 THEN 'large' ELSE '' END FROM generate_series(1, 60) n;
+		INSERT INTO rowrun.task (plan_id, type, skipped) SELECT id, 'NOOP', true FROM rowrun.plan;
+		INSERT INTO rowrun.webhook (url) VALUES ('https://example.com/');
+		INSERT INTO rowrun.webhook_delivery (webhook_id, plan_id, round, event_type, message_id, payload, status, delivered_at, created_at, next_attempt_at)
+		SELECT 1, 1, 1, 'PIPELINE_COMPLETED', 'msg_1', '{}', 'DELIVERED', at, at, at FROM (SELECT now() - interval '2 days' AS at) x`)
+	age(t, conn)
+	// 60 take 3 s, the large one a minute, and a statement may take 0.9 s.
+	exec(t, conn, `CREATE FUNCTION public.slow() RETURNS trigger LANGUAGE plpgsql AS $$
+		BEGIN PERFORM pg_sleep(CASE OLD.name WHEN 'large' THEN 60 ELSE 0.05 END); RETURN OLD; END $$`)
+	exec(t, conn, `CREATE TRIGGER a_slow BEFORE DELETE ON rowrun.plan FOR EACH ROW EXECUTE FUNCTION public.slow()`)
+	gone, err := open(t, url, 3*time.Second).RemoveOld(t.Context(), store.Retention{Runs: 24 * time.Hour}, nil)
+	require.True(t, store.TookTooLong(err))
+	require.ErrorContains(t, err, "plan 3")
+	require.Equal(t, store.Removed{Plans: 59, Deliveries: 1}, gone)
+	require.Equal(t, "large", query[string](t, conn, `SELECT string_agg(name, ',') FROM rowrun.plan`))
+}
+
+// A delivery is kept from its end on, however long its tries took.
+func TestRetentionCountsFromTheEndOfADelivery(t *testing.T) {
+	t.Parallel()
+	o := newOutbox(t)
+	tried, gone := o.webhook(t, "https://tried.example/"), o.webhook(t, "https://gone.example/")
+	o.add(t, tried, 1)
+	o.add(t, gone, 2)
+	exec(t, o.Conn, `UPDATE rowrun.webhook_delivery SET created_at = now() - interval '2 days', next_attempt_at = now() - interval '1 day'`)
+	for _, d := range o.claim(t, wants(10, 1)) {
+		if d.WebhookID == tried {
+			require.NoError(t, o.store.RecordTry(t.Context(), d, store.Try{Status: "EXHAUSTED", Problem: "no answer"}))
+			continue
+		}
+		n, err := o.store.DisableWebhook(t.Context(), d, store.Try{Code: 410, Problem: "gone"})
+		require.NoError(t, err)
+		require.EqualValues(t, 2, n)
+	}
+	removed, err := o.store.RemoveOld(t.Context(), store.Retention{Runs: 24 * time.Hour}, nil)
+	require.NoError(t, err)
+	require.Zero(t, removed)
+	require.Equal(t, []string{"DISABLED", "DISABLED", "EXHAUSTED"}, all[string](t, o.Conn, `SELECT status FROM rowrun.webhook_delivery ORDER BY 1`))
+	exec(t, o.Conn, `UPDATE rowrun.webhook_delivery SET leased_until = leased_until - interval '2 days'`)
+	removed, err = o.store.RemoveOld(t.Context(), store.Retention{Runs: 24 * time.Hour}, nil)
+	require.NoError(t, err)
+	require.Equal(t, store.Removed{Deliveries: 3}, removed)
+}
+
 // Heartbeat rows go when they are old and their lease is over, and no run stands under their name.
 func TestOldHeartbeatsAreRemoved(t *testing.T) {
 	t.Parallel()

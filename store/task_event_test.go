@@ -295,3 +295,29 @@ func TestBodiesLinkToTheDashboardOfWhoTriesFirst(t *testing.T) {
 		require.Equal(t, formats[d.ID], d.Payload)
 	}
 }
+
+// An id that was a plan's or a run's before, as after TRUNCATE, keeps no message back; what was left of the one before is still
+// sent.
+func TestAnIDThatIsUsedAgainIsToldOfAgain(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, storetest.New(t))
+	hook := query[int64](t, conn, `INSERT INTO rowrun.webhook (url, events) VALUES ('https://example.com', '{PIPELINE_FAILED,RUN_FAILED}') RETURNING id`)
+	for n := range 3 {
+		exec(t, conn, `TRUNCATE rowrun.plan, rowrun.task, rowrun.task_run RESTART IDENTITY CASCADE`)
+		plan, tasks := newPlan(t, conn, fmt.Sprintf("task %d", n))
+		require.EqualValues(t, 1, plan)
+		end(t, conn, began(t, conn, tasks[0]), "FAILED")
+		alone := query[int64](t, conn, `INSERT INTO rowrun.task (name, type) VALUES ($1, 'NOOP') RETURNING id`, fmt.Sprintf("alone %d", n))
+		run := began(t, conn, alone)
+		require.EqualValues(t, 2, run)
+		end(t, conn, run, "FAILED")
+		claimed(t, conn, query[int64](t, conn, `SELECT rowrun.retry_run($1)`, run))
+		end(t, conn, run+1, "FAILED")
+	}
+	require.Equal(t, []string{
+		"-1 Pipeline failed - task 0 failed", "-1 Run failed - Task alone 0 failed",
+		"-2 Pipeline failed - task 1 failed", "-1 Run failed - Task alone 1 failed",
+		"1 Pipeline failed - task 2 failed", "2 Run failed - Task alone 2 failed",
+	}, all[string](t, conn, `SELECT concat_ws(' ', coalesce(round, greatest(root_id, -1)), payload::jsonb #>> '{data,message}') FROM rowrun.webhook_delivery
+		WHERE webhook_id = $1 AND status = 'PENDING' ORDER BY id`, hook))
+}

@@ -96,6 +96,42 @@ func TestOrphanBehindABacklogIsFound(t *testing.T) {
 	require.Equal(t, "ZZZ", query[string](t, conn, `SELECT type FROM rowrun.orphan_type`))
 }
 
+// Where as many wait as a look reads, what may stand behind them is not taken for served.
+func TestAnOrphanBehindAFullLookStaysOne(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	conn, s := connect(t, url), openStore(t, url)
+	exec(t, conn, `INSERT INTO rowrun.replica_heartbeat (replica_id, last_heartbeat, lease, types, commands) VALUES ('r', clock_timestamp(), '1 hour', '{COMMAND}', '{report}')`)
+	exec(t, conn, `INSERT INTO rowrun.task (id, type, payload) VALUES (1, 'COMMAND', '{"command": "report"}'), (2, 'COMMAND', '{"command": "gone"}'), (3, 'AAA', '{}'), (4, 'ZZZ', '{}')`)
+	look := func(want ...string) {
+		t.Helper()
+		exec(t, conn, `DELETE FROM rowrun.stream_note`)
+		_, err := s.NoteOrphans(t.Context(), 0, 0)
+		require.NoError(t, err)
+		require.ElementsMatch(t, want, all[string](t, conn, `SELECT concat_ws(' ', event, detail ->> 'type') FROM rowrun.stream_note`))
+	}
+	waits := func(task int64, n int, status string, cause any) {
+		t.Helper()
+		exec(t, conn, `SET session_replication_role = replica`)
+		exec(t, conn, `INSERT INTO rowrun.task_run (task_id, root_id, status, cause, priority, creator, type, queue, sequential)
+			SELECT k.id, n, $3, $4::text, 10 - k.id, 'x', k.type, 'default', false FROM rowrun.task k, generate_series(1, $2::int) n WHERE k.id = $1`, task, n, status, cause)
+		exec(t, conn, `SET session_replication_role = origin`)
+	}
+	waits(2, 3, "AVAILABLE", nil)
+	waits(4, 1, "PENDING", "NO_REPLICA")
+	look()
+	look("task_type.orphaned COMMAND", "task_type.orphaned ZZZ")
+	waits(1, 600, "AVAILABLE", nil)
+	waits(3, 2000, "PENDING", "NO_REPLICA")
+	look()
+	look("task_type.orphaned AAA")
+	require.Equal(t, []string{"AAA", "COMMAND", "ZZZ"}, all[string](t, conn, `SELECT type FROM rowrun.orphan_type ORDER BY 1`))
+	exec(t, conn, `UPDATE rowrun.task_run SET status = 'CANCELED' WHERE task_id IN (1, 3)`)
+	look("task_type.served AAA")
+	exec(t, conn, `UPDATE rowrun.task_run SET status = 'CANCELED' WHERE status IN ('PENDING', 'AVAILABLE')`)
+	look("task_type.served COMMAND", "task_type.served ZZZ")
+}
+
 func TestPurgeCancelsWhatWaitsAndRemovesNothing(t *testing.T) {
 	t.Parallel()
 	url := storetest.New(t)

@@ -159,3 +159,38 @@ func TestChatsGetFewLines(t *testing.T) {
 		}
 	}
 }
+
+// Signs of markup that are escaped, and braces without end, make no text longer or other than a chat takes it.
+func TestChatsTakeTheLongestAndTheOddest(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, storetest.New(t))
+	body := func(format string, count, listed int, detail string) string {
+		failed := query[string](t, conn, `SELECT jsonb_agg(jsonb_build_object('task_id', n, 'name', repeat('*', 200), 'run_id', n, 'detail', $2::text))::text FROM generate_series(1, $1::int) n`, listed, detail)
+		return query[string](t, conn, `SELECT rowrun.webhook_body($1, 'msg_1', $2, '')`, format,
+			fmt.Sprintf(`{"type":"PIPELINE_FAILED","data":{"plan_id":7,"plan":"%s","message":"%s","failed_task_count":%d,"failed_tasks":%s}}`,
+				strings.Repeat("_", 300), strings.Repeat("#", 500), count, failed))
+	}
+	var discord struct {
+		Embeds []struct{ Title, Description string }
+	}
+	require.NoError(t, json.Unmarshal([]byte(body("discord", 5, 5, strings.Repeat("*", 2000))), &discord))
+	require.LessOrEqual(t, utf8.RuneCountInString(discord.Embeds[0].Title), 256)
+	require.LessOrEqual(t, utf8.RuneCountInString(discord.Embeds[0].Description), 4096)
+	for _, line := range strings.Split(discord.Embeds[0].Description, "\n") {
+		require.Regexp(t, `^(\\.|[^\\])*$`, line, "no escape is cut in two")
+	}
+
+	for _, c := range []struct {
+		count, listed int
+		more          string
+	}{{5, 5, ""}, {6, 5, "and 2 more"}, {6, 6, "and 2 more"}, {10, 3, "and 7 more"}, {5, 4, "and 1 more"}, {5, 1, "and 4 more"}, {1, 1, ""}} {
+		text := body("slack", c.count, c.listed, "why")
+		if c.more == "" {
+			require.NotContains(t, text, " more")
+		} else {
+			require.Contains(t, text, `"`+c.more+`"`, "%d of %d are in the message", c.listed, c.count)
+		}
+	}
+
+	require.NotContains(t, strings.ReplaceAll(body("teams", 1, 1, "{{{DATE(2020-01-01T00:00:00Z)}} {{{{x"), `": {"`, ""), "{{")
+}

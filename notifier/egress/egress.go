@@ -5,9 +5,9 @@
 // refuses any other before a packet leaves; it follows no redirect, asks no proxy
 // of the environment, keeps no cookies and unpacks no compressed answer; an
 // answer's headers take at most 64 KiB, connecting at most 5 seconds, and idle
-// connections are few and short-lived. How long an exchange may take, and how
-// much of a body is read, is the caller's: by the request's context and by what
-// it reads.
+// connections are few and short-lived. An answer that leaves HTTP (101) is an
+// error. How long an exchange may take, and how much of a body is read, is the
+// caller's: by the request's context and by what it reads.
 //
 // Where Config.PublicOnly is set, only addresses of the public internet are
 // connected to. What counts is the address of each connection after the name was
@@ -39,6 +39,9 @@ const (
 
 // ErrOtherOrigin is the error of a request to anything but the client's origin.
 var ErrOtherOrigin = errors.New("request leaves the client's origin")
+
+// ErrSwitched is the error of a request that was answered with another protocol, which none asks for.
+var ErrSwitched = errors.New("the answer is 101 Switching Protocols, which nobody asked for")
 
 // Config says what a client may call.
 type Config struct {
@@ -107,6 +110,11 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := g.next.RoundTrip(req)
 	if err != nil {
 		return nil, err
+	}
+	// The transport hands over the connection itself as the body of a 101: the request's context would end no read of it.
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		_ = resp.Body.Close()
+		return nil, ErrSwitched
 	}
 	// http.Client parses Location even where it won't follow it, and loses the
 	// answer to one that is malformed.

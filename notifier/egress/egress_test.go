@@ -1,6 +1,7 @@
 package egress_test
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -153,4 +154,28 @@ func TestAnswerHeadersAreBounded(t *testing.T) {
 		require.NoError(t, resp.Body.Close())
 	}
 	require.Error(t, err)
+}
+
+// A server that switches protocols keeps the connection, so that nothing would end a read of it.
+func TestAnAnswerThatLeavesHTTPIsAnError(t *testing.T) {
+	t.Parallel()
+	closed := make(chan error, 2) // one per request
+	srv, client := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			closed <- err
+			return
+		}
+		_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\n"+r.URL.Query().Get("headers")+"\r\n")
+		_, err = io.Copy(io.Discard, conn)
+		closed <- errors.Join(err, conn.Close())
+	})
+	for _, headers := range []string{"Connection: Upgrade\r\nUpgrade: x\r\n", ""} {
+		resp, err := get(t, client, srv.URL+"/?headers="+url.QueryEscape(headers))
+		if err == nil {
+			require.NoError(t, resp.Body.Close())
+		}
+		require.ErrorIs(t, err, egress.ErrSwitched)
+		require.NoError(t, <-closed, "the client has closed the connection")
+	}
 }

@@ -101,6 +101,12 @@ func says(text string) func(net.Conn) {
 	return func(conn net.Conn) { _, _ = io.WriteString(conn, text) }
 }
 
+// switches answers with another protocol and keeps the connection until the sender closes it.
+func switches(conn net.Conn) {
+	_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")
+	_, _ = io.Copy(io.Discard, conn)
+}
+
 // Whatever the receiver does, the text is one of ours.
 func TestNoAnswerIsDescribedWithoutNames(t *testing.T) {
 	t.Parallel()
@@ -119,6 +125,7 @@ func TestNoAnswerIsDescribedWithoutNames(t *testing.T) {
 		{"not HTTP", raw(t, says("SSH-2.0-x\r\n")), "no answer that is HTTP"},
 		{"a flood of header", raw(t, says("HTTP/1.1 200 OK\r\nX: "+strings.Repeat("x", 200<<10))), "no answer that is HTTP"},
 		{"a flood of 1xx", raw(t, says(strings.Repeat("HTTP/1.1 103 Early Hints\r\nX: "+strings.Repeat("x", 1000)+"\r\n\r\n", 200))), "no answer that is HTTP"},
+		{"another protocol", raw(t, switches), "no answer that is HTTP"},
 		{"certificate", secure.URL, "the host's certificate was not accepted"},
 		{"no TLS", strings.Replace(plain, "http:", "https:", 1), "the host does not speak TLS there"},
 		{"private", "http://10.1.2.3:81", "the address is not public, and --webhook-allow-cidr does not name it"},
@@ -151,6 +158,7 @@ func TestATryEndsInTime(t *testing.T) {
 		"a header at a time":  raw(t, dribble("HTTP/1.1 200 OK\r\n", "X: y\r\n")),
 		"a letter at a time":  raw(t, dribble("HTTP/1.1 200 ", "x")),
 		"1xx without end":     raw(t, dribble("", "HTTP/1.1 103 Early Hints\r\n\r\n")),
+		"another protocol":    raw(t, switches),
 		"it reads and stalls": raw(t, func(conn net.Conn) { _, _ = conn.Read(make([]byte, 1)) }),
 	} {
 		begun := time.Now()

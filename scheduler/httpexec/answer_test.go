@@ -158,6 +158,18 @@ func TestABodyThatStallsAfterA202HandsOver(t *testing.T) {
 // raw is an executor whose app says exactly these bytes and closes.
 func raw(t *testing.T, says string) *app {
 	t.Helper()
+	return scripted(t, func(conn net.Conn) { _, _ = io.WriteString(conn, says) })
+}
+
+// switches answers with another protocol and keeps the connection until the executor closes it.
+func switches(conn net.Conn) {
+	_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")
+	_, _ = io.Copy(io.Discard, conn)
+}
+
+// scripted is an executor whose app does this with a connection and closes it.
+func scripted(t *testing.T, script func(net.Conn)) *app {
+	t.Helper()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	done := make(chan struct{})
@@ -169,7 +181,7 @@ func raw(t *testing.T, says string) *app {
 				return
 			}
 			_, _ = conn.Read(make([]byte, 64<<10))
-			_, _ = io.WriteString(conn, says)
+			script(conn)
 			_ = conn.Close()
 		}
 	}()
@@ -196,6 +208,7 @@ func TestNoAnswerMayBeRetried(t *testing.T) {
 		"closed":            raw(t, ""),
 		"not HTTP":          raw(t, "SSH-2.0-x\r\n"),
 		"broken off":        raw(t, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf"),
+		"another protocol":  scripted(t, switches),
 		"a flood of header": raw(t, "HTTP/1.1 200 OK\r\nX: "+strings.Repeat("x", 200<<10)),
 		"a flood of 1xx":    raw(t, strings.Repeat("HTTP/1.1 103 Early Hints\r\nX: "+strings.Repeat("x", 1000)+"\r\n\r\n", 200)),
 	} {

@@ -1,5 +1,6 @@
 -- disable_webhook
 -- Records a try that was answered with 410: the webhook is switched off, and what it was still to get is DISABLED.
+-- leased_until keeps when that was, for retention.
 -- $1 bigint: the delivery that was tried
 -- $2 uuid: its lease
 -- $3 text: the URL that was tried: nothing is written where the webhook has another by now
@@ -13,7 +14,7 @@ WITH off AS (
     RETURNING w.id
 )
 UPDATE rowrun.webhook_delivery d
-SET status = 'DISABLED', next_attempt_at = NULL, leased_until = NULL, lease_token = NULL, unready_since = NULL,
+SET status = 'DISABLED', next_attempt_at = NULL, leased_until = clock_timestamp(), lease_token = NULL, unready_since = NULL,
     attempts = least(d.attempts, 2147483646) + CASE WHEN d.id = $1 THEN 1 ELSE 0 END,
     response_code = CASE WHEN d.id = $1 THEN $4::int ELSE d.response_code END,
     last_error = $5

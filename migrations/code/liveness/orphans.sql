@@ -17,7 +17,8 @@ COMMENT ON VIEW rowrun.orphan_task_run IS 'Runs that wait and that no live repli
 -- Looks for orphans and has the stream say what changed, and once a day what is still so; webhooks are told once, when the
 -- stream is for the first time. A type must have been one for that long: between two replicas of a rolling restart nobody
 -- runs it for a moment. However many replicas ask, it looks once in "every". What is read is bounded: of each queue and type 500 AVAILABLE runs, and of PENDING ones 2,000
--- that wait for a replica and 2,000 that are due first.
+-- that wait for a replica and 2,000 that are due first. Runs of a pair differ by command or target: where its 500 are full, and where
+-- the 2,000 that wait for a replica are, an orphan may stand behind them, and a type that was one stays so.
 CREATE OR REPLACE FUNCTION rowrun.record_orphans(patience interval, every interval) RETURNS integer LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 #variable_conflict use_column
@@ -41,15 +42,15 @@ BEGIN
             SELECT r.queue, r.type FROM rowrun.task_run r
             WHERE r.status = 'AVAILABLE' AND (r.queue, r.type) > (p.queue, p.type) ORDER BY r.queue, r.type LIMIT 1) n
     ), waits AS MATERIALIZED (
-        SELECT w.status, w.queue, w.type, w.database_id, w.task_id
+        SELECT w.status, w.queue, w.type, w.database_id, w.task_id, false AS held
         FROM pair p CROSS JOIN LATERAL (
             SELECT r.status, r.queue, r.type, r.database_id, r.task_id FROM rowrun.task_run r
             WHERE r.status = 'AVAILABLE' AND r.queue = p.queue AND r.type = p.type LIMIT 500) w
         UNION ALL
-        (SELECT r.status, r.queue, r.type, r.database_id, r.task_id FROM rowrun.task_run r
+        (SELECT r.status, r.queue, r.type, r.database_id, r.task_id, true FROM rowrun.task_run r
          WHERE r.status = 'PENDING' AND r.cause = 'NO_REPLICA' LIMIT 2000)
         UNION ALL
-        (SELECT r.status, r.queue, r.type, r.database_id, r.task_id FROM rowrun.task_run r
+        (SELECT r.status, r.queue, r.type, r.database_id, r.task_id, false FROM rowrun.task_run r
          WHERE r.judge_at IS NOT NULL AND r.plan_id IS NULL AND r.database_id IS NULL ORDER BY r.judge_at LIMIT 2000)
     ), kind AS (
         SELECT w.queue, w.type, CASE WHEN w.type IN ('SQL', 'DATABASE_MIGRATE') THEN w.database_id END AS database_id,
@@ -63,6 +64,11 @@ BEGIN
             SELECT FROM rowrun.replica_heartbeat h
             WHERE rowrun.takes(h, t, o.queue, o.type, o.database_id, jsonb_build_object('command', o.command)))
         GROUP BY o.type
+    ), unsure AS MATERIALIZED (
+        SELECT w.type FROM waits w WHERE w.status = 'AVAILABLE' AND w.type IN ('SQL', 'DATABASE_MIGRATE', 'COMMAND')
+        GROUP BY w.queue, w.type HAVING count(*) >= 500
+        UNION
+        SELECT x.type FROM rowrun.orphan_type x WHERE x.pending > 0 AND (SELECT count(*) FROM waits w WHERE w.held) >= 2000
     ), told AS MATERIALIZED (
         SELECT x.type FROM rowrun.orphan_type x WHERE x.announced_at IS NOT NULL
     ), seen AS (
@@ -74,6 +80,7 @@ BEGIN
         RETURNING x.type, x.announced_at, x.first_seen, x.pending, x.available
     ), gone AS (
         DELETE FROM rowrun.orphan_type x WHERE NOT EXISTS (SELECT FROM orphan o WHERE o.type = x.type)
+          AND NOT EXISTS (SELECT FROM unsure u WHERE u.type = x.type)
         RETURNING x.type, x.announced_at
     ), said AS (
         INSERT INTO rowrun.stream_note (level, event, message, detail)

@@ -2,8 +2,7 @@
 CREATE OR REPLACE FUNCTION rowrun.chat_message(message jsonb, OUT title text, OUT subject text, OUT lines text[]) LANGUAGE plpgsql IMMUTABLE
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
-    d    jsonb := message -> 'data';
-    more bigint;
+    d jsonb := message -> 'data';
 BEGIN
     title := left(chat_line(coalesce(d ->> 'message', message ->> 'type')), 120);
     subject := left(chat_line(concat_ws(', ', nullif(d ->> 'plan', ''), 'plan ' || (d ->> 'plan_id'), 'run ' || (d ->> 'run_id'),
@@ -12,9 +11,9 @@ BEGIN
         SELECT array_agg(left(chat_line(coalesce(nullif(f ->> 'name', ''), 'Task ' || (f ->> 'task_id'))), 100)
                          || ': ' || left(chat_line(f ->> 'detail'), 290) ORDER BY n)
         INTO lines FROM jsonb_array_elements(d -> 'failed_tasks') WITH ORDINALITY AS x(f, n) WHERE n <= 5;
-        more := (d ->> 'failed_task_count')::bigint - 5;
-        IF more > 0 THEN
-            lines := lines[1:4] || ('and ' || more + 1 || ' more');
+        IF (d ->> 'failed_task_count')::bigint > coalesce(cardinality(lines), 0) THEN
+            lines := coalesce(lines[1:4], '{}');
+            lines := lines || ('and ' || (d ->> 'failed_task_count')::bigint - cardinality(lines) || ' more');
         END IF;
     ELSIF d ->> 'detail' <> '' THEN
         lines := ARRAY[left(chat_line(d ->> 'detail'), 390)];
@@ -49,10 +48,10 @@ CREATE OR REPLACE FUNCTION rowrun.slack_body(title text, subject text, lines tex
                 jsonb_build_object('type', 'mrkdwn', 'text', '<' || link || '|Open in Rowrun>'))) END)::text, '@', '@\u200b');
 COMMENT ON FUNCTION rowrun.slack_body(text, text, text[], text) IS 'Internal: a message for Slack.';
 
--- Dates are the one thing that cards put into texts.
+-- Dates are the one thing that cards put into texts, behind two braces.
 CREATE OR REPLACE FUNCTION rowrun.teams_text(said text, looks jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE
     RETURN jsonb_build_object('type', 'RichTextBlock', 'inlines', jsonb_build_array(
-        looks || jsonb_build_object('type', 'TextRun', 'text', replace(said, '{{', '{ {'))));
+        looks || jsonb_build_object('type', 'TextRun', 'text', regexp_replace(said, '\{(?=\{)', '{ ', 'g'))));
 COMMENT ON FUNCTION rowrun.teams_text(text, jsonb) IS 'Internal: a text of a card.';
 
 -- An adaptive card of runs of text, which are read for no markup, other than text blocks. A mention would need an entity.
@@ -73,12 +72,13 @@ CREATE OR REPLACE FUNCTION rowrun.discord_text(said text) RETURNS text LANGUAGE 
     RETURN regexp_replace(said, '([][\\*_~`|>#()<@:!+.{}&-])', '\\\1', 'g');
 COMMENT ON FUNCTION rowrun.discord_text(text) IS 'Internal: a text without Discord''s markup.';
 
--- An embed, in which nobody is mentioned, and of which nothing may be. Title and description hold 256 and 4,096 characters.
+-- An embed, in which nobody is mentioned, and of which nothing may be. Title and description hold 256 and 4,096 characters: a line is
+-- cut before each of its signs may become two.
 CREATE OR REPLACE FUNCTION rowrun.discord_body(title text, subject text, lines text[], link text, event text) RETURNS text LANGUAGE sql IMMUTABLE
     SET search_path = pg_catalog, rowrun, pg_temp
     RETURN jsonb_build_object('allowed_mentions', '{"parse": []}'::jsonb, 'embeds', jsonb_build_array(
         jsonb_build_object('title', rowrun.discord_text(title), 'description', array_to_string(ARRAY(
-                SELECT rowrun.discord_text(l) FROM unnest(array_remove(ARRAY[subject], '') || lines) WITH ORDINALITY AS x(l, n) ORDER BY n), E'\n'),
+                SELECT rowrun.discord_text(left(l, 360)) FROM unnest(array_remove(ARRAY[subject], '') || lines) WITH ORDINALITY AS x(l, n) ORDER BY n), E'\n'),
             'color', CASE event WHEN 'PIPELINE_COMPLETED' THEN 3066993 WHEN 'TEST' THEN 3447003 WHEN 'SCHEDULE_PAUSED' THEN 15105570 WHEN 'TYPE_ORPHANED' THEN 15105570 ELSE 15158332 END)
         || CASE WHEN link IS NULL THEN '{}' ELSE jsonb_build_object('url', link) END))::text;
 COMMENT ON FUNCTION rowrun.discord_body(text, text, text[], text, text) IS 'Internal: a message for Discord.';

@@ -2,7 +2,8 @@
 -- messages are rows of that transaction: either both are there or neither.
 
 -- Writes the message of an event for each of these webhooks, in its format; whether there was one to write. data: what it
--- is about, as JSON.
+-- is about, as JSON. A run's id may have been another's before, as after TRUNCATE ... RESTART IDENTITY. What that one left is
+-- still sent and kept, under a root that no run has.
 CREATE OR REPLACE FUNCTION rowrun.address_task_event(webhooks bigint[], event text, run_id bigint, root_id bigint, task_id bigint, task_type text, data text)
     RETURNS boolean LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
@@ -11,11 +12,13 @@ DECLARE
     base  text := 'urn:uuid:' || (SELECT d.id FROM deployment d);
     plain text := '{"type":' || to_json(event) || ',"timestamp":"' || to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
         || '","data":' || data || '}';
+    born  timestamptz := (SELECT r.created_at FROM task_run r WHERE r.id = root_id);
     w     record;
     named text;
     made  boolean := false;
 BEGIN
     FOR w IN SELECT h.id, h.format FROM webhook h WHERE h.id = ANY (webhooks) ORDER BY h.id LOOP
+        UPDATE webhook_delivery d SET root_id = -d.id WHERE d.root_id = root_id AND d.webhook_id = w.id AND d.created_at < born;
         named := 'msg_' || replace(gen_random_uuid()::text, '-', '');
         INSERT INTO webhook_delivery AS d (id, webhook_id, run_id, root_id, task_id, task_type, event_type, message_id, payload, content_type, format, standard)
         VALUES (next_delivery_id(), w.id, run_id, root_id, task_id, task_type, event, named, webhook_body(w.format, named, plain, base),
