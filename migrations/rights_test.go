@@ -94,13 +94,18 @@ func TestDefaultPrivilegesLendNobodyTheSidecarsRights(t *testing.T) {
 	_, err := migrations.Up(t.Context(), config)
 	require.NoError(t, err)
 	strangers := func(grantee, privilege, object string) bool {
-		return attaches(grantee, privilege, object) || !strings.HasPrefix(grantee, "rowrun_") && locks(grantee, privilege, object) && !strings.HasSuffix(object, "_seq")
+		return attaches(grantee, privilege, object) || !strings.HasPrefix(grantee, "rowrun_") && locks(grantee, privilege, object)
 	}
 	require.Empty(t, rights(t, conn, strangers))
 	internal := `SELECT string_agg(f.oid::regprocedure::text, ', ') FROM pg_proc f
 		WHERE f.pronamespace = 'rowrun'::regnamespace AND has_function_privilege('` + app + `', f.oid, 'EXECUTE')
-		  AND NOT has_function_privilege('rowrun_operator', f.oid, 'EXECUTE')`
+		  AND (f.prosecdef OR NOT has_function_privilege('rowrun_operator', f.oid, 'EXECUTE'))`
+	written := `SELECT string_agg(c.relname, ', ') FROM pg_class c
+		WHERE c.relnamespace = 'rowrun'::regnamespace AND c.relkind IN ('r', 'v') AND has_table_privilege('` + app + `', c.oid, 'INSERT')
+		  AND c.relname NOT IN ('plan', 'task', 'task_dependency', 'task_run')`
 	require.Empty(t, ask[*string](t, conn, internal))
+	require.Empty(t, ask[*string](t, conn, written))
+	require.False(t, ask[bool](t, conn, `SELECT has_column_privilege('`+app+`', 'rowrun.webhook', 'url', 'SELECT')`))
 	require.Zero(t, ask[int](t, conn, `SELECT count(*) FROM pg_proc f WHERE f.pronamespace = 'rowrun'::regnamespace AND f.proname = 'end_runs'
 		AND has_function_privilege('`+app+`', f.oid, 'EXECUTE')`))
 
@@ -110,6 +115,8 @@ func TestDefaultPrivilegesLendNobodyTheSidecarsRights(t *testing.T) {
 	require.NoError(t, migrations.Grants(t.Context(), config))
 	require.Empty(t, rights(t, conn, strangers))
 	require.Empty(t, ask[*string](t, conn, internal))
+	require.Empty(t, ask[*string](t, conn, written))
+	require.False(t, ask[bool](t, conn, `SELECT has_column_privilege('`+app+`', 'rowrun.webhook', 'url', 'SELECT')`))
 	require.True(t, ask[bool](t, conn, `SELECT has_table_privilege('`+app+`', 'rowrun.task_run', 'SELECT, INSERT')`), "what attaches nothing was left")
 }
 

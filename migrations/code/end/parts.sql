@@ -75,7 +75,7 @@ BEGIN
           AND (i.claim IS NULL OR r.claim_hash = sha256(uuid_send(i.claim)))
         RETURNING r.id, r.status, r.retry_run_id, r.plan_id, r.database_id, r.tick,
             r.status = 'DONE' AND r.result ? 'state' AS kept, rowrun.transition(r) AS item,
-            jsonb_typeof(r.result) <> 'object' OR (pg_column_size(r.result) >= 2000 AND (octet_length(r.result::text) > 1048576 OR rowrun.too_deep(r.result))) AS bad
+            jsonb_typeof(r.result) <> 'object' OR rowrun.too_large(r.result) AS bad
     )
     SELECT array_agg(c.id), array_agg(c.status), array_agg(c.retry_run_id), array_agg(c.item),
            array_agg(DISTINCT c.database_id) FILTER (WHERE c.database_id IS NOT NULL), bool_or(c.plan_id IS NOT NULL),

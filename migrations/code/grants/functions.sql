@@ -19,6 +19,7 @@ REVOKE ALL ON FUNCTION rowrun.cancel_run(bigint, text), rowrun.retry_run(bigint)
     rowrun.retry_plan(bigint), rowrun.cancel_plan(bigint, text), rowrun.skip_task(bigint, text), rowrun.unskip_task(bigint),
     rowrun.remove_task(bigint), rowrun.remove_any_task(bigint), rowrun.remove_plan(bigint), rowrun.remove_any_plan(bigint),
     rowrun.remove_dependency(bigint, bigint), rowrun.remove_any_dependency(bigint, bigint), rowrun.delete_webhook(bigint),
+    rowrun.task_dependency_check(), rowrun.task_dependency_acyclic(),
     rowrun.address_task_event(bigint[], text, bigint, bigint, bigint, text, text), rowrun.announce_failures(bigint[]), rowrun.announce_pause(bigint), rowrun.announce_orphans(text[]),
     rowrun.filter_fits(jsonb, bigint, text, text, text, jsonb), rowrun.task_called(bigint, text), rowrun.webhook_filter(),
     rowrun.address_event(bigint[], text, bigint, integer, text), rowrun.webhook_body(text, text, text, text), rowrun.webhook_content_type(text), rowrun.chat_message(jsonb), rowrun.chat_line(text),

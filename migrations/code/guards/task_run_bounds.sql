@@ -1,14 +1,13 @@
--- Bounds of what users and executors give a run: a document is a JSON object of at most 1 MiB (compression makes at
--- most 255 of 1, so that what is stored in less than 2,000 bytes needs no look).
+-- Bounds of what users and executors give a run.
 CREATE OR REPLACE FUNCTION rowrun.task_run_bounds(r rowrun.task_run) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
 BEGIN
-    IF jsonb_typeof(r.input) <> 'object' OR (pg_column_size(r.input) >= 2000 AND (octet_length(r.input::text) > 1048576 OR rowrun.too_deep(r.input))) THEN
+    IF jsonb_typeof(r.input) <> 'object' OR rowrun.too_large(r.input) THEN
         RAISE EXCEPTION 'input of a run is a JSON object of at most 1 MiB and 1,000 levels'
             USING ERRCODE = 'check_violation', HINT = 'Keep large data elsewhere and pass a reference.';
-    ELSIF jsonb_typeof(r.result) <> 'object' OR (pg_column_size(r.result) >= 2000 AND (octet_length(r.result::text) > 1048576 OR rowrun.too_deep(r.result))) THEN
+    ELSIF jsonb_typeof(r.result) <> 'object' OR rowrun.too_large(r.result) THEN
         RAISE EXCEPTION 'result of a run is a JSON object of at most 1 MiB and 1,000 levels'
             USING ERRCODE = 'check_violation', HINT = 'Keep large data elsewhere and leave a reference.';
-    ELSIF pg_column_size(r.progress) >= 2000 AND (octet_length(r.progress::text) > 1048576 OR rowrun.too_deep(r.progress)) THEN
+    ELSIF rowrun.too_large(r.progress) THEN
         RAISE EXCEPTION 'progress of a run is at most 1 MiB and 1,000 levels' USING ERRCODE = 'check_violation', HINT = 'Report less.';
     ELSIF r.run_at < timestamptz '1900-01-01 00:00+00' OR r.run_at >= timestamptz '9999-01-01 00:00+00' THEN
         RAISE EXCEPTION 'run_at lies between the years 1900 and 9999' USING ERRCODE = 'check_violation', HINT = 'For "now" leave it out.';

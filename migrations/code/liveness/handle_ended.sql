@@ -22,8 +22,7 @@ BEGIN
             END IF;
             input := jsonb_build_object('run_id', failed.id, 'root_id', failed.root_id, 'task_id', failed.task_id, 'task', failed.name,
                 'type', failed.type, 'attempt', failed.attempt, 'code', failed.result -> 'code');
-            input := input || CASE WHEN pg_column_size(failed.input) + pg_column_size(failed.result) < 2000
-                                        OR octet_length(failed.input::text) + octet_length(failed.result::text) <= 1000000
+            input := input || CASE WHEN octet_length(failed.input::text) + octet_length(failed.result::text) <= 1000000
                 THEN jsonb_build_object('input', failed.input, 'result', failed.result)
                 ELSE jsonb_build_object('truncated', true, 'result', jsonb_build_object('detail', left(failed.result ->> 'detail', 4096))) END;
             -- Once for each failed run: in the transaction that takes its last edge, which is taken once.

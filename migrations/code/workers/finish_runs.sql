@@ -52,7 +52,7 @@ BEGIN
             THEN 'delay is no number of seconds from 0 to 100 years'
         WHEN jsonb_typeof(r.result) <> 'object' THEN 'result is no object'
         WHEN jsonb_typeof(coalesce(x.o -> 'detail', 'null')) NOT IN ('string', 'null') THEN 'detail is no text'
-        WHEN pg_column_size(r.result) >= 2000 AND (octet_length(r.result::text) > 1048576 OR too_deep(r.result))
+        WHEN too_large(r.result)
             THEN 'result is larger than 1 MiB or deeper than 1,000 levels: keep it elsewhere and leave a reference' END AS wrong) w
     WHERE w.wrong IS NOT NULL
     ORDER BY x.n LIMIT 1;

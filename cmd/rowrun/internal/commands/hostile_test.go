@@ -48,7 +48,7 @@ func oddValues() map[string][]string {
 		"text":                     text,
 		"text[]":                   {"NULL", "'{}'", "'{NULL}'", "ARRAY[$odd$" + oddText + "$odd$, '']", "ARRAY[repeat('x', 1048576)]"},
 		"timestamp with time zone": moment,
-		"interval":                 {"NULL", "'178000000 years'", "'-178000000 years'", "'0'", "'1 us'", "'99 years'", "'2147483647 days'"},
+		"interval":                 {"NULL", "'178000000 years'", "'-178000000 years'", "'0'", "'1 us'", "'99 years'", "'2147483647 days'", "'1000000 years -359999999 days'", "'-4 years 1461 days'"},
 		"jsonb": {
 			"NULL", "'null'", "'[]'", `'{"sleep": 1e100000, "path": {"a": []}, "traceparent": 5}'`, `'{"a": "\u0000"}'`, `'{"a": "\ud800"}'`,
 			"jsonb_build_object('a', (repeat('[', 5000) || repeat(']', 5000))::jsonb)", "('{\"a\":' || repeat('[', 20000) || repeat(']', 20000) || '}')::jsonb",
@@ -56,6 +56,7 @@ func oddValues() map[string][]string {
 			"jsonb_build_object($odd$" + oddText + "$odd$, repeat($odd$" + oddText + "$odd$, 5000), 'detail', $odd$" + oddText + "$odd$, 'code', repeat('c', 100000))",
 			`'{"code": {"a": 1}, "detail": [1], "state": {"sql": "SELECT 1"}, "failed_run": null}'`,
 			"jsonb_build_object('traceparent', repeat('0', 1000000), 'fail', repeat('\u202e', 1000))",
+			"('{\"a\": [' || rtrim(repeat('1e131071,', 120), ',') || ']}')::jsonb",
 		},
 	}
 }
