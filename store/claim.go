@@ -40,7 +40,7 @@ type Claim struct {
 	// Replica is who claimed it.
 	Replica string
 	// CreatedAt, AvailableAt and StartedAt are the run's, RetryOf the run that it follows, and Xid is the transaction of the claim:
-	// what a reader of the row finds. Xid 0: the statement told none of these.
+	// what a reader of the row finds. Xid 0: the claim doesn't tell them all; the run was due later than it was inserted.
 	CreatedAt, AvailableAt, StartedAt time.Time
 	RetryOf                           *int64
 	Xid                               uint64
@@ -92,6 +92,9 @@ func collectClaims(rows pgx.Rows, keys []key, before ...any) (claims []Claim, us
 			Manual: manual.Bool, TraceParent: trace.String, Timeout: fromSeconds(timeout), ProgressTimeout: fromSeconds(progressTimeout),
 			RetryOf: number(retryOf), CreatedAt: created.Time, AvailableAt: available.Time, StartedAt: started.Time, Xid: uint64(xid.Int64), //nolint:gosec // above 0
 		}
+		if !created.Valid {
+			c.Xid = 0
+		}
 		if level.String != "info" {
 			c.FailureLogLevel = level.String
 		}
@@ -120,7 +123,7 @@ func (c *Claim) StreamRow() *StreamRow {
 	}
 	r := &StreamRow{
 		ID: c.ID, RootID: c.RootID, TaskID: c.TaskID, TaskName: c.TaskName, Type: c.Type, Queue: c.Queue, PlanID: c.PlanID, Attempt: c.Attempt,
-		RetryOf: c.RetryOf, CreatedAt: c.CreatedAt, AvailableAt: c.AvailableAt, StartedAt: c.StartedAt, Status: "RUNNING", ReplicaID: &c.Replica,
+		RetryOf: c.RetryOf, CreatedAt: c.CreatedAt, RunAt: c.CreatedAt, AvailableAt: c.AvailableAt, StartedAt: c.StartedAt, Status: "RUNNING", ReplicaID: &c.Replica,
 		Prev: "AVAILABLE", Xid: c.Xid, FailureLogLevel: c.FailureLogLevel,
 	}
 	if c.Fresh {

@@ -99,6 +99,26 @@ func TestRetryKeepsTheTickAndTheLastOneMakesTheNext(t *testing.T) {
 	require.True(t, query[bool](t, conn, `SELECT tick IS NULL FROM rowrun.task_run WHERE id = $1`, made))
 }
 
+// What passed while the first run of a chain was under way passed while its job was, whatever its retry was due at.
+func TestARetryIsPartOfTheRunOfItsTick(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	conn, s := connect(t, url), open(t, url, time.Minute)
+	addReplica(t, conn, "r")
+	id := recur(t, conn, "", "ALL", "SKIP")
+	exec(t, conn, `UPDATE rowrun.task SET max_attempts = 2, retry_delay = '0' WHERE id = $1`, id)
+	first := begin(t, conn, id, 5, 5, 5)
+	ended, _, err := s.EndRuns(t.Context(), []store.Ending{{ID: first, Failed: true, Retry: store.RetryFailure}}, 0)
+	require.NoError(t, err)
+	retry := ended[0].RetryRunID
+	require.NotNil(t, retry)
+	exec(t, conn, `UPDATE rowrun.task_run SET status = 'AVAILABLE' WHERE id = $1`, *retry)
+	exec(t, conn, `UPDATE rowrun.task_run SET status = 'RUNNING', replica_id = 'r' WHERE id = $1`, *retry)
+	_, _, err = s.EndRuns(t.Context(), []store.Ending{{ID: *retry}}, 0)
+	require.NoError(t, err)
+	require.Equal(t, 10, query[int](t, conn, tickOf, id))
+}
+
 func TestStateGoesFromRunToRun(t *testing.T) {
 	t.Parallel()
 	url := storetest.New(t)

@@ -25,6 +25,7 @@ type StreamRow struct {
 	Attempt     int
 	RetryOf     *int64
 	CreatedAt   time.Time
+	RunAt       time.Time // zero: not known
 	AvailableAt time.Time
 	StartedAt   time.Time
 	FinishedAt  time.Time
@@ -45,15 +46,15 @@ type StreamRow struct {
 
 // streamTargets receives the columns of a run in stream_rows, stream_inserts and stream_history; one is used for all rows of an answer.
 type streamTargets struct {
-	id, root, task                        pgtype.Int8
-	name, kind, queue, level              pgtype.Text
-	plan, retryOf, retryRun               pgtype.Int8
-	database, version, code, detail       pgtype.Text
-	attempt                               pgtype.Int4
-	status, replica, prev                 pgtype.Text
-	xmin, next                            pgtype.Int8
-	created, available, started, finished pgtype.Timestamptz
-	targets                               []any
+	id, root, task                             pgtype.Int8
+	name, kind, queue, level                   pgtype.Text
+	plan, retryOf, retryRun                    pgtype.Int8
+	database, version, code, detail            pgtype.Text
+	attempt                                    pgtype.Int4
+	status, replica, prev                      pgtype.Text
+	xmin, next                                 pgtype.Int8
+	created, due, available, started, finished pgtype.Timestamptz
+	targets                                    []any
 }
 
 // newStreamTargets also takes the targets of columns before and behind.
@@ -61,7 +62,7 @@ func newStreamTargets(before, behind []any) *streamTargets {
 	t := &streamTargets{}
 	t.targets = append(t.targets, before...)
 	t.targets = append(t.targets, &t.id, &t.root, &t.task, &t.name, &t.kind, &t.queue, &t.plan, &t.database, &t.version,
-		&t.attempt, &t.retryOf, &t.created, &t.available, &t.started, &t.finished, &t.code, &t.detail, &t.retryRun, &t.level,
+		&t.attempt, &t.retryOf, &t.created, &t.due, &t.available, &t.started, &t.finished, &t.code, &t.detail, &t.retryRun, &t.level,
 		&t.status, &t.replica, &t.prev, &t.xmin, &t.next)
 	t.targets = append(t.targets, behind...)
 	return t
@@ -76,7 +77,7 @@ func (t *streamTargets) scan(rows pgx.Rows) (StreamRow, bool, error) {
 		ID: t.id.Int64, RootID: t.root.Int64, TaskID: t.task.Int64, TaskName: t.name.String, Type: t.kind.String,
 		Queue: t.queue.String, PlanID: number(t.plan), DatabaseID: text(t.database), Version: text(t.version),
 		Attempt: int(t.attempt.Int32), RetryOf: number(t.retryOf),
-		CreatedAt: t.created.Time, AvailableAt: t.available.Time, StartedAt: t.started.Time, FinishedAt: t.finished.Time,
+		CreatedAt: t.created.Time, RunAt: t.due.Time, AvailableAt: t.available.Time, StartedAt: t.started.Time, FinishedAt: t.finished.Time,
 		Code: text(t.code), Detail: text(t.detail), RetryRunID: number(t.retryRun), FailureLogLevel: t.level.String,
 		Status: t.status.String, ReplicaID: text(t.replica), Prev: t.prev.String, Xid: wholeXid(t.xmin.Int64, t.next.Int64),
 	}, t.id.Valid, nil

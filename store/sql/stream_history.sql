@@ -13,7 +13,7 @@
 --   before RUNNING)
 DECLARE rowrun_stream_history NO SCROLL CURSOR WITH HOLD FOR
 SELECT r.id, r.root_id, r.task_id, k.name, r.type, r.queue, r.plan_id, r.database_id, r.version, r.attempt, r.retry_of,
-       r.created_at, r.available_at, r.started_at, r.finished_at,
+       r.created_at, r.run_at, r.available_at, r.started_at, r.finished_at,
        CASE WHEN r.status IN ('FAILED', 'CANCELED') THEN r.result ->> 'code' END,
        CASE WHEN r.status IN ('FAILED', 'CANCELED') THEN left(r.result ->> 'detail', 4096) END,
        r.retry_run_id, k.failure_log_level, r.status, r.replica_id, coalesce(r.prev_status, ''), r.xmin::text::bigint,

@@ -9,7 +9,7 @@ SELECT pg_snapshot_xmin(s.now)::text::bigint, pg_snapshot_xmax(s.now)::text::big
 FROM (SELECT pg_current_snapshot() AS now, clock_timestamp() AS at) s
 LEFT JOIN (
     SELECT r.id, r.root_id, r.task_id, k.name, r.type, r.queue, r.plan_id, r.database_id, r.version, r.attempt, r.retry_of,
-           r.created_at, r.available_at, r.started_at, r.finished_at,
+           r.created_at, r.run_at, r.available_at, r.started_at, r.finished_at,
            CASE WHEN r.status IN ('FAILED', 'CANCELED') THEN r.result ->> 'code' END,
            CASE WHEN r.status IN ('FAILED', 'CANCELED') THEN left(r.result ->> 'detail', 4096) END,
            r.retry_run_id, k.failure_log_level, r.status, r.replica_id, coalesce(r.prev_status, ''), r.xmin::text::bigint,
@@ -17,7 +17,7 @@ LEFT JOIN (
     FROM unnest($1::bigint[], $2::bigint[]) AS w(low, high)
     CROSS JOIN LATERAL (
         SELECT x.id, x.root_id, x.task_id, x.type, x.queue, x.plan_id, x.database_id, x.version, x.attempt, x.retry_of,
-               x.created_at, x.available_at, x.started_at, x.finished_at, x.status, x.result, x.retry_run_id, x.replica_id,
+               x.created_at, x.run_at, x.available_at, x.started_at, x.finished_at, x.status, x.result, x.retry_run_id, x.replica_id,
                x.prev_status, x.xmin
         FROM rowrun.task_run x WHERE x.id >= w.low AND x.id <= w.high ORDER BY x.id LIMIT $3
     ) r

@@ -1,6 +1,7 @@
 -- The tick that follows a run of a task, at the moment that. A tick that is not in the future was missed before the run
 -- could start (misfire says what becomes of it) or passed while the run was under way (overlap does); those that had
--- passed when the run became due are the rest of a queue. run is NULL where there was none.
+-- passed when the run became due are the rest of a queue. A retry is part of the run that it follows: what counts is when the
+-- first of the chain was due, and started. run is NULL where there was none.
 -- What a spread puts off passes later by just that: all is asked by a clock that is as much behind. The delay of @after counts from
 -- the moment itself.
 CREATE OR REPLACE FUNCTION rowrun.tick_that_follows(k rowrun.task, run rowrun.task_run, that timestamptz) RETURNS timestamptz
@@ -11,7 +12,8 @@ DECLARE
     floor CONSTANT timestamptz := greatest(k.scheduled_at, k.starts_at - interval '1 us');
     spread CONSTANT interval := rowrun.spread_of(k);
     shown CONSTANT timestamptz := that - spread;
-    begun CONSTANT timestamptz := coalesce(run.started_at, that) - spread;
+    due CONSTANT timestamptz := coalesce((SELECT r.run_at FROM rowrun.task_run r WHERE run.attempt > 0 AND r.id = run.root_id), run.run_at) - spread;
+    begun CONSTANT timestamptz := coalesce((SELECT r.started_at FROM rowrun.task_run r WHERE run.attempt > 0 AND r.id = run.root_id), run.started_at, that) - spread;
     coming timestamptz;
 BEGIN
     IF k.schedule IS NULL OR cardinality(k.schedule_parts) = 0 OR k.skipped OR k.schedule_error IS NOT NULL OR k.plan_id IS NOT NULL THEN
@@ -20,7 +22,7 @@ BEGIN
         coming := CASE WHEN k.starts_at > that THEN k.starts_at ELSE rowrun.tick_after(k.schedule_parts, k.time_zone, that, NULL) END;
     ELSE
         coming := rowrun.tick_after(k.schedule_parts, k.time_zone, greatest(coalesce(run.tick, shown), floor), grid);
-        IF coming <= shown AND NOT (coming <= run.run_at - spread AND (k.misfire = 'ALL' OR k.overlap = 'QUEUE')) THEN
+        IF coming <= shown AND NOT (coming <= due AND (k.misfire = 'ALL' OR k.overlap = 'QUEUE')) THEN
             IF coming <= begun AND k.misfire <> 'ALL' THEN
                 coming := rowrun.tick_after(k.schedule_parts, k.time_zone, greatest(begun, floor), grid);
             END IF;

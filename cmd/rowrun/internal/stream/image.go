@@ -18,6 +18,7 @@ var errImage = errors.New("a row of another form than the publication's")
 type columns struct {
 	id, root, task, attempt, retryOf, status, plan, kind, queue, database, version, replica,
 	created, available, started, finished, result, prev, retryRun int
+	due int // -1: the log is of a release whose publication doesn't have it
 }
 
 func columnsOf(r *events.Relation) (columns, error) {
@@ -33,6 +34,7 @@ func columnsOf(r *events.Relation) (columns, error) {
 			return columns{}, fmt.Errorf("%w: no column %s", errImage, name)
 		}
 	}
+	c.due = r.Index("run_at")
 	return c, nil
 }
 
@@ -101,6 +103,9 @@ func lineOf(c *columns, row *events.Row) (l line, ok, apart bool, err error) {
 		PlanID: i.optionalNumber(c.plan), DatabaseID: i.optional(c.database), Version: i.optional(c.version),
 		Attempt: int(i.number(c.attempt)), RetryOf: i.optionalNumber(c.retryOf), RetryRunID: i.optionalNumber(c.retryRun),
 		CreatedAt: i.time(c.created), AvailableAt: i.time(c.available), StartedAt: i.time(c.started), FinishedAt: i.time(c.finished),
+	}
+	if c.due >= 0 {
+		run.RunAt = i.time(c.due)
 	}
 	t := events.Transition{
 		RunID: run.ID, TaskID: run.TaskID, PlanID: run.PlanID, To: i.text(c.status), Attempt: run.Attempt, ReplicaID: i.optional(c.replica),

@@ -101,6 +101,9 @@ func (l *line) json(to *zerolog.Logger) {
 	if name, ms, ok := l.duration(); ok {
 		e.Float64(name, ms)
 	}
+	if rank(l.To) == 3 && l.row != nil && !l.row.RunAt.IsZero() {
+		e.Float64("late_ms", milliseconds(l.row.StartedAt.Sub(later(l.row.CreatedAt, l.row.RunAt))))
+	}
 	e.Msg("task run " + status)
 }
 
@@ -132,6 +135,13 @@ func (l *line) duration() (name string, ms float64, ok bool) {
 		return "run_ms", milliseconds(l.row.FinishedAt.Sub(l.row.StartedAt)), true
 	}
 	return "", 0, false
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 func milliseconds(d time.Duration) float64 { return float64(max(d, 0).Microseconds()) / 1000 }

@@ -62,6 +62,10 @@ func TestLineIsTheContracts(t *testing.T) {
 	require.Contains(t, render(t, PrinterConfig{}, change(ended, failed, at)), `"retry_run_id":9,`)
 	started := events.Transition{RunID: 7, TaskID: 3, From: "AVAILABLE", To: "RUNNING", ReplicaID: of("one")}
 	require.Contains(t, render(t, PrinterConfig{}, change(started, failed, at)), `"lsn":null,"wait_ms":2000,"message"`)
+	failed.RunAt = at // created a second before
+	require.Contains(t, render(t, PrinterConfig{}, change(started, failed, at)), `"lsn":null,"wait_ms":2000,"late_ms":1000,"message"`)
+	failed.RunAt = at.Add(-time.Hour)
+	require.Contains(t, render(t, PrinterConfig{}, change(started, failed, at)), `"wait_ms":2000,"late_ms":2000,"message"`)
 }
 
 func TestLineOfARemovedRunSaysWhatIsKnown(t *testing.T) {

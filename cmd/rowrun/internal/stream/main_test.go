@@ -40,7 +40,9 @@ type printed struct {
 	Attempt      int
 	ReplicaID    *string `json:"replica_id"`
 	Code, Detail *string
-	RetryRunID   *int64 `json:"retry_run_id"`
+	RetryRunID   *int64   `json:"retry_run_id"`
+	WaitMs       *float64 `json:"wait_ms"`
+	LateMs       *float64 `json:"late_ms"`
 	Reason       string
 	Message      string
 }
