@@ -11,7 +11,8 @@
 //   - When the context ends, so does the statement, before Execute returns: on MySQL and MariaDB by KILL from a second connection,
 //     on SQLite by an interrupt.
 //   - A version of a DATABASE_MIGRATE is kept in a ledger in the target. On SQLite, and on MySQL and MariaDB for texts that are one
-//     transaction, it takes effect once. For other texts the ledger counts the statements that took effect: see ledger.go.
+//     transaction, it takes effect once. Where a procedure commits in the middle of that, the ledger names the statement, and the
+//     version is not done. For other texts the ledger counts the statements that took effect: see ledger.go.
 //
 // Crash points of DATABASE_MIGRATE, statement by statement. A statement that can be part of a transaction commits together with its
 // count: a crash before leaves neither, a crash after both. One that commits by itself (DDL on MySQL and MariaDB) is marked as begun

@@ -70,8 +70,12 @@ type engine interface {
 	alone(ctx context.Context, s *session, name string, kill bool, say func(string)) error
 	// begin begins a transaction.
 	begin(ctx context.Context, s *session) error
-	// open is true while the transaction that begin began lasts.
-	open(ctx context.Context, s *session) (bool, error)
+	// watch makes lasts able to tell whether a statement ends the transaction that it is in.
+	watch(ctx context.Context, s *session) error
+	// lasts is true where the transaction that watch saw goes on.
+	lasts(ctx context.Context, s *session) (bool, error)
+	// open is true where the session is in a transaction. said is what the words of the statements say.
+	open(ctx context.Context, s *session, said bool) (bool, error)
 	// stop ends the statement that the session executes. It returns nil when done is closed or the session is gone, and otherwise
 	// why it could do no more.
 	stop(ctx context.Context, s *session, done <-chan struct{}) error

@@ -76,18 +76,27 @@ func (j *job) together(ctx context.Context, s *session) error {
 			return err
 		}
 	}
+	if err := j.lasted(ctx, s); err != nil {
+		return err
+	}
 	return j.commit(ctx, s, func(context.Context) (bool, error) {
 		return false, errors.New("nothing in the database tells")
 	})
 }
 
-// inTransaction executes a statement, and makes sure that the transaction goes on.
+// inTransaction executes a statement, and makes sure that the transaction goes on behind one whose text doesn't tell.
 func (j *job) inTransaction(ctx context.Context, s *session, i int) error {
+	if !j.statements[i].opaque {
+		return j.one(ctx, s, i, "")
+	}
+	if err := s.engine.watch(ctx, s); err != nil {
+		return &statementError{index: i, err: err}
+	}
 	if err := j.one(ctx, s, i, ""); err != nil {
 		return err
 	}
-	open, err := s.engine.open(ctx, s)
-	if err == nil && !open {
+	lasts, err := s.engine.lasts(ctx, s)
+	if err == nil && !lasts {
 		err = errEndedTransaction
 	}
 	if err != nil {
@@ -96,14 +105,55 @@ func (j *job) inTransaction(ctx context.Context, s *session, i int) error {
 	return nil
 }
 
+// lasted makes sure that the transaction goes on behind the last statement.
+func (j *job) lasted(ctx context.Context, s *session) error {
+	open, err := s.engine.open(ctx, s, true)
+	if err == nil && !open {
+		err = fmt.Errorf("before COMMIT: %w", errEndedTransaction)
+	}
+	return err
+}
+
 // separately runs each statement by itself. Transactions are the text's own affair, but it has to end them.
 func (j *job) separately(ctx context.Context, s *session) error {
 	open := false
 	for i := range j.statements {
-		if err := j.one(ctx, s, i, ""); err != nil {
+		err := j.one(ctx, s, i, "")
+		if err == nil {
+			open, err = j.openBehind(ctx, s, i, open)
+		}
+		if err != nil {
 			return err
 		}
-		open = j.statements[i].leavesOpen(open)
+	}
+	return j.ended(ctx, s, open)
+}
+
+// openBehind is true where a transaction of the text's own is open behind a statement that was executed.
+func (j *job) openBehind(ctx context.Context, s *session, i int, before bool) (bool, error) {
+	statement := &j.statements[i]
+	said := statement.leavesOpen(before)
+	if !statement.opaque || statement.commits {
+		return said, nil
+	}
+	// Also where the run has just been canceled: what the statement did is to be known.
+	settle, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleLimit)
+	defer cancel()
+	open, err := s.engine.open(settle, s, said)
+	if err != nil {
+		return false, &statementError{index: i, err: err}
+	}
+	return open, nil
+}
+
+// ended makes sure that no transaction of the text's own is open behind its last statement. Where that can't be asked, the connection
+// is lost, and what the statements say holds.
+func (j *job) ended(ctx context.Context, s *session, said bool) error {
+	settle, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleLimit)
+	defer cancel()
+	open, err := s.engine.open(settle, s, said)
+	if err != nil {
+		open = said
 	}
 	if open {
 		return unended()
@@ -111,12 +161,12 @@ func (j *job) separately(ctx context.Context, s *session) error {
 	return nil
 }
 
-// leavesOpen is true where a transaction of the text's own is open behind the statement.
+// leavesOpen says by the statement's words whether a transaction of the text's own is open behind it.
 func (s *statement) leavesOpen(before bool) bool {
 	switch {
 	case s.control == controlBegins:
 		return true
-	case s.control == controlEnds, s.commits:
+	case s.control == controlEnds, s.commits && !s.outside:
 		return false
 	}
 	return before

@@ -62,9 +62,9 @@ func (j *job) failure(err error) *scheduler.Failure {
 	}
 	if failed, ok := errors.AsType[*statementError](err); ok {
 		f.Detail = j.describe(failed)
-		if errors.Is(err, errEndedTransaction) {
-			f.Retryable = false
-		}
+	}
+	if errors.Is(err, errEndedTransaction) {
+		f.Retryable = false
 	}
 	return f
 }

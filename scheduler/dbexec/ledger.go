@@ -14,11 +14,13 @@ import (
 //
 //	no row ──▶ DONE                 in one transaction with the statements
 //	no row ──▶ STARTED ──▶ DONE     before the first, after the last statement
+//	no row ──▶ STARTED              a statement committed the transaction, though nothing in its text says so; begun names it
 //	STARTED ──▶ no row              no statement has taken effect
 //	STARTED ──▶ STARTED             the next attempt goes on behind the statements that are applied
 //
 // applied counts the statements that took effect, applied_sha256 is their hash: a text that was mended behind them goes on there.
-// begun is the number of a statement that commits by itself and that was sent; where its end is known, begun is NULL again.
+// begun is the number of a statement that commits by itself, or may, and that was sent; where its end is known, begun is NULL again.
+// SET and USE before it may be sent and not be counted: it is not always the one behind those that are applied.
 const ledgerName = "rowrun_migration_ledger"
 
 // ledgerText is the ledger's statements on an engine.
@@ -45,9 +47,9 @@ func ledgerOf(table, now, lock string) *ledgerText {
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ` + now + `)`,
 		again: `UPDATE ` + table + `
    SET sha256 = ?, run_id = ?, status = ?, applied = ?, applied_sha256 = ?, begun = CASE WHEN ? THEN begun END, started_at = ` + now + row + ` AND status = 'STARTED'`,
-		count:  `UPDATE ` + table + ` SET applied = ?, applied_sha256 = ?, begun = NULL` + row + ` AND run_id = ?`,
+		count:  `UPDATE ` + table + ` SET applied = ?, applied_sha256 = ?, begun = ?` + row + ` AND run_id = ?`,
 		mark:   `UPDATE ` + table + ` SET begun = ?` + row + ` AND run_id = ?`,
-		done:   `UPDATE ` + table + ` SET status = 'DONE', finished_at = ` + now + row + ` AND run_id = ?`,
+		done:   `UPDATE ` + table + ` SET status = 'DONE', begun = NULL, finished_at = ` + now + row + ` AND run_id = ?`,
 		remove: `DELETE FROM ` + table + row + ` AND run_id = ? AND status = 'STARTED' AND applied = 0 AND begun IS NULL`,
 	}
 }

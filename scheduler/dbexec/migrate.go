@@ -71,7 +71,7 @@ func (g *migration) together(ctx context.Context, s *session) error {
 	if err := s.engine.begin(ctx, s); err != nil {
 		return fmt.Errorf("begin the transaction: %w", err)
 	}
-	p, err := g.take(ctx, s, statusDone)
+	p, err := g.take(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -79,11 +79,18 @@ func (g *migration) together(ctx context.Context, s *session) error {
 		if i < p.from && !g.statements[i].session {
 			continue
 		}
+		if g.statements[i].opaque {
+			if err := g.mark(ctx, s, i); err != nil {
+				return err
+			}
+		}
 		if err := g.inTransaction(ctx, s, i); err != nil {
 			return err
 		}
 	}
-	// The time at which it ended; the row says DONE already, for nobody before the COMMIT.
+	if err := g.lasted(ctx, s); err != nil {
+		return err
+	}
 	if err := g.finish(ctx, s); err != nil {
 		return err
 	}
@@ -101,11 +108,12 @@ func (g *migration) together(ctx context.Context, s *session) error {
 // point is where an attempt goes on.
 type point struct {
 	from  int  // the first statement that is not known to have taken effect
-	doubt bool // it was sent by an earlier attempt, and the engine tells whether it took effect
+	sent  int  // the one of which an earlier attempt doesn't know whether it did; -1: none
+	doubt bool // there is one, and the engine tells
 }
 
 // take writes the ledger's row, or takes over one that an earlier attempt left, or says why the statements must not run.
-func (g *migration) take(ctx context.Context, s *session, status string) (point, error) {
+func (g *migration) take(ctx context.Context, s *session) (point, error) {
 	l := s.engine.ledger(g.target)
 	found, err := s.read(ctx, &g.key)
 	if err != nil {
@@ -113,7 +121,7 @@ func (g *migration) take(ctx context.Context, s *session, status string) (point,
 	}
 	k := &g.key
 	if found == nil {
-		return point{}, s.change(ctx, l.insert, append(k.row(), k.hash, k.run, status, 0, "")...)
+		return point{sent: -1}, s.change(ctx, l.insert, append(k.row(), k.hash, k.run, statusStarted, 0, "")...)
 	}
 	p, err := g.goOn(found)
 	if err != nil {
@@ -123,7 +131,7 @@ func (g *migration) take(ctx context.Context, s *session, status string) (point,
 	if p.from > 0 {
 		g.log.say(ctx, fmt.Sprintf("run %d has applied %d of %d statements: this one goes on behind them", found.run, p.from, len(g.statements)))
 	}
-	args := []any{k.hash, k.run, status, p.from, hashOf(g.statements, p.from), p.doubt && status == statusStarted}
+	args := []any{k.hash, k.run, statusStarted, p.from, hashOf(g.statements, p.from), p.doubt}
 	return p, s.change(ctx, l.again, append(args, k.row()...)...)
 }
 
@@ -136,32 +144,44 @@ func (g *migration) goOn(found *entry) (point, error) {
 		return point{}, scheduler.BadInput("version %s of this task was applied to database %q with another text (by run %d, %s): "+
 			"a version is applied once, so put the change into a new one", g.run.Version, g.target.name, found.run, found.at)
 	}
-	p := point{from: found.applied}
 	changed := found.applied > len(g.statements) || hashOf(g.statements, min(found.applied, len(g.statements))) != found.appliedHash
 	if changed {
-		return point{}, g.ask(found, "the text of what was applied is another now", "all its statements run again")
+		return point{sent: -1}, g.ask(found, "the text of what was applied is another now", "all its statements run again")
 	}
-	for i := range g.statements[:p.from] {
+	for i := range g.statements[:found.applied] {
 		if keeps := g.statements[i].keeps; keeps != "" {
-			return point{}, g.ask(found, fmt.Sprintf("statement %d made %s, which went with its session", i+1, keeps), "all its statements run again")
+			return point{sent: -1}, g.ask(found, fmt.Sprintf("statement %d made %s, which went with its session", i+1, keeps), "all its statements run again")
 		}
 	}
-	if found.begun == 0 {
+	p := point{from: found.applied, sent: found.begun - 1}
+	if err := g.askOfReaders(found); err != nil {
+		return p, err
+	}
+	if p.sent < 0 {
 		return p, nil
 	}
-	if p.from == len(g.statements) {
-		return p, g.ask(found, "the text ends before the statement that was sent last", "it ends here")
+	if p.sent >= len(g.statements) {
+		return p, g.ask(found, "the text ends before the statement that was sent last", "it goes on without that one")
 	}
-	next := &g.statements[p.from]
-	p.doubt = len(next.tells) > 0
+	sent := &g.statements[p.sent]
 	switch {
 	case found.hash != g.key.hash:
-		p.doubt = false
 		return p, g.ask(found, fmt.Sprintf("statement %d was sent, whether it took effect is unknown, and the text is another now", found.begun), "it goes on with that statement")
-	case !p.doubt && !next.harmless:
+	case len(sent.tells) == 0 && !sent.harmless:
 		return p, g.ask(found, fmt.Sprintf("statement %d was sent, and %s can't tell whether it took effect", found.begun, g.target.engine.kind()), "it goes on with that statement")
 	}
+	p.doubt = len(sent.tells) > 0
 	return p, nil
+}
+
+// askOfReaders asks where a statement that is still to come reads what one that is applied may have left in its session.
+func (g *migration) askOfReaders(found *entry) error {
+	for i := found.applied; found.applied > 0 && i < len(g.statements); i++ {
+		if reads := g.statements[i].reads; reads != "" {
+			return g.ask(found, fmt.Sprintf("statement %d reads %s, which went with the session", i+1, reads), "it goes on behind what is applied")
+		}
+	}
+	return nil
 }
 
 // ask leaves the decision to a person: nil where one has made it.
@@ -178,7 +198,7 @@ func (g *migration) ask(found *entry, why, then string) error {
 
 // separately applies the version statement by statement, and counts them.
 func (g *migration) separately(ctx context.Context, s *session) error {
-	p, err := g.take(ctx, s, statusStarted)
+	p, err := g.take(ctx, s)
 	if err == nil {
 		err = g.rest(ctx, s, p)
 	}
@@ -206,24 +226,39 @@ func (g *migration) rest(ctx context.Context, s *session, p point) error {
 			}
 		case statement.session:
 			err = g.one(ctx, s, i, "") // counted with the next one: it is sent again by whoever goes on
-		case statement.commits || statement.opaque && !open:
-			err = g.alone(ctx, s, i, p.doubt && i == p.from)
-		case open || statement.control != controlNone || statement.keeps != "":
+		case open && !statement.commits:
+			err = g.within(ctx, s, i)
+		case statement.commits || statement.opaque:
+			err = g.alone(ctx, s, i, p.doubt && i == p.sent)
+		case statement.control != controlNone || statement.keeps != "" && statement.keeps != aVariable:
 			if err = g.one(ctx, s, i, ""); err == nil {
 				err = g.count(ctx, s, i)
 			}
 		default:
 			err = g.counted(ctx, s, i)
 		}
+		if err == nil {
+			open, err = g.openBehind(ctx, s, i, open)
+		}
 		if err != nil {
 			return err
 		}
-		open = statement.leavesOpen(open)
 	}
-	if open {
-		return unended()
+	return g.ended(ctx, s, open)
+}
+
+// within executes a statement in a transaction of the text's own, with its count.
+func (g *migration) within(ctx context.Context, s *session, i int) error {
+	if g.statements[i].opaque {
+		// It may commit.
+		if err := g.mark(ctx, s, i); err != nil {
+			return err
+		}
 	}
-	return nil
+	if err := g.one(ctx, s, i, ""); err != nil {
+		return err
+	}
+	return g.count(ctx, s, i)
 }
 
 // counted executes a statement in a transaction with its count.
@@ -277,7 +312,13 @@ func (g *migration) alone(ctx context.Context, s *session, i int, doubt bool) er
 
 // count says that the statements up to the i-th are applied.
 func (g *migration) count(ctx context.Context, s *session, i int) error {
-	args := append([]any{i + 1, hashOf(g.statements, i+1)}, g.key.row()...)
+	args := append([]any{i + 1, hashOf(g.statements, i+1), nil}, g.key.row()...)
+	return s.change(ctx, s.engine.ledger(g.target).count, append(args, g.key.run)...)
+}
+
+// mark says within a transaction that the statements before the i-th are applied and that the i-th was sent: what holds if it commits.
+func (g *migration) mark(ctx context.Context, s *session, i int) error {
+	args := append([]any{i, hashOf(g.statements, i), i + 1}, g.key.row()...)
 	return s.change(ctx, s.engine.ledger(g.target).count, append(args, g.key.run)...)
 }
 

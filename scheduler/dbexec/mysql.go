@@ -126,27 +126,33 @@ func (e *mysqlEngine) limit(ctx context.Context, s *session) error {
 	return nil
 }
 
-// savepoint is lost when a transaction ends, by whatever.
+// savepoint is lost when a transaction ends, by whatever, and outside of one it is not set. It is set right before it is needed:
+// RELEASE drops those that were set after it, and a text may have its own.
 const savepoint = "rowrun_transaction"
 
 func (e *mysqlEngine) begin(ctx context.Context, s *session) error {
-	if _, err := s.do(ctx, "START TRANSACTION"); err != nil {
-		return err
-	}
+	_, err := s.do(ctx, "START TRANSACTION")
+	return err
+}
+
+func (e *mysqlEngine) watch(ctx context.Context, s *session) error {
 	_, err := s.do(ctx, "SAVEPOINT "+savepoint)
 	return err
 }
 
-func (e *mysqlEngine) open(ctx context.Context, s *session) (bool, error) {
+func (e *mysqlEngine) lasts(ctx context.Context, s *session) (bool, error) {
 	_, err := s.do(ctx, "RELEASE SAVEPOINT "+savepoint)
 	if r := e.read(err); r != nil && r.number == errRoutineGone {
 		return false, nil
 	}
-	if err != nil {
+	return err == nil, err
+}
+
+func (e *mysqlEngine) open(ctx context.Context, s *session, _ bool) (bool, error) {
+	if err := e.watch(ctx, s); err != nil {
 		return false, err
 	}
-	_, err = s.do(ctx, "SAVEPOINT "+savepoint)
-	return true, err
+	return e.lasts(ctx, s)
 }
 
 func (e *mysqlEngine) sent(s *session, text string) string {

@@ -16,7 +16,7 @@ const (
 	errNoSuchTable      = 1146
 	errKeyGone          = 1176
 	errRoutineExists    = 1304
-	errRoutineGone      = 1305
+	errRoutineGone      = 1305 // or a savepoint
 	errTriggerExists    = 1359
 	errTriggerGone      = 1360
 	errUser             = 1396 // CREATE USER or DROP USER failed
@@ -50,6 +50,33 @@ func notMySQLs(first string) string {
 
 // mysqlNature says what MySQL and MariaDB make of a statement.
 func mysqlNature(s *statement) nature {
+	n := mysqlNatureOfWords(s)
+	if reads := readsOfSession(s); reads != "" && (!n.commits || isOfTable(s)) {
+		n.reads = reads
+	}
+	return n
+}
+
+// readsOfSession names what a statement reads of those before it; "": nothing.
+func readsOfSession(s *statement) string {
+	for i, t := range s.tokens {
+		switch {
+		case t == "LAST_INSERT_ID", t == "FOUND_ROWS":
+			return t + "()"
+		case t == "IDENTITY" && i > 1 && (s.word(i-1) == "@" || s.word(i-2) == "SESSION"):
+			return "@@identity"
+		}
+	}
+	return ""
+}
+
+// isOfTable is false for a routine, a trigger, an event or a view, whose words are not executed when it is made.
+func isOfTable(s *statement) bool {
+	kind, _ := object(s)
+	return kind == "TABLE"
+}
+
+func mysqlNatureOfWords(s *statement) nature {
 	for len(s.tokens) > 1 && s.tokens[0] == "(" {
 		s.tokens = s.tokens[1:]
 	}
@@ -64,7 +91,7 @@ func mysqlNature(s *statement) nature {
 	case "SELECT", "WITH", "VALUES", "TABLE":
 		n := nature{quiet: true, counts: first == "WITH"}
 		if setsVariable(s) {
-			n.keeps = "a variable"
+			n.keeps = aVariable
 		}
 		return n
 	case "LOAD":
@@ -82,14 +109,32 @@ func mysqlNature(s *statement) nature {
 	case "ALTER":
 		return alterNature(s)
 	case "RENAME":
-		if second == "TABLE" && !s.has(",") {
-			return nature{commits: true, tells: []int{errNoSuchTable, errTableExists}}
-		}
-		return nature{commits: true}
+		return renameNature(s)
+	case "ANALYZE":
+		return analyzeNature(s)
 	case "FLUSH":
 		return nature{commits: true, harmless: true, locks: s.has("LOCK") || s.has("EXPORT")}
 	}
 	return nature{commits: true, opaque: true}
+}
+
+func renameNature(s *statement) nature {
+	if s.word(1) == "TABLE" && !s.has(",") {
+		return nature{commits: true, tells: []int{errNoSuchTable, errTableExists}}
+	}
+	return nature{commits: true}
+}
+
+// analyzeNature is for ANALYZE TABLE, and for MariaDB's ANALYZE, which executes the statement behind it.
+func analyzeNature(s *statement) nature {
+	at := 1
+	switch s.word(1) {
+	case "TABLE", "TABLES", "LOCAL", "NO_WRITE_TO_BINLOG", "":
+		return nature{commits: true, harmless: true}
+	case "FORMAT":
+		at = 4 // FORMAT = JSON
+	}
+	return mysqlNature(&statement{tokens: s.tokens[min(at, len(s.tokens)-1):]})
 }
 
 func loadNature(s *statement) nature {
@@ -117,7 +162,7 @@ func simpleNature(first string) (n nature, ok bool) {
 		return nature{opaque: true, counts: first == "CALL"}, true
 	case "PREPARE", "DEALLOCATE":
 		return nature{keeps: "a prepared statement"}, true
-	case "GRANT", "REVOKE", "ANALYZE", "OPTIMIZE", "REPAIR", "CHECK", "CACHE":
+	case "GRANT", "REVOKE", "OPTIMIZE", "REPAIR", "CHECK", "CACHE":
 		return nature{commits: true, harmless: true}, true
 	case "TRUNCATE":
 		return nature{commits: true}, true
@@ -136,6 +181,9 @@ func setsVariable(s *statement) bool {
 }
 
 func setNature(s *statement) nature {
+	if s.word(1) == "STATEMENT" {
+		return setStatementNature(s)
+	}
 	n := nature{session: true, quiet: true}
 	depth := 0
 	for i, t := range s.tokens {
@@ -147,13 +195,67 @@ func setNature(s *statement) nature {
 		case depth > 0:
 		case t == "AUTOCOMMIT" && (s.word(i+1) == "=" || s.word(i+1) == ":"):
 			return nature{lacks: "SET autocommit is not for tasks: use START TRANSACTION and COMMIT with \"transaction\": false"}
-		case i == 1 && t == "PASSWORD":
+		case i == 1 && (t == "PASSWORD" || t == "DEFAULT" && s.word(2) == "ROLE"):
 			return nature{commits: true, harmless: true}
 		case t == "GLOBAL" || t == "PERSIST" || t == "PERSIST_ONLY":
 			n = nature{quiet: true, harmless: true}
 		}
 	}
+	if computesVariable(s) {
+		n.keeps = aVariable
+	}
 	return n
+}
+
+// setStatementNature is for SET STATEMENT … FOR …, which executes the statement behind FOR.
+func setStatementNature(s *statement) nature {
+	depth := 0
+	for i, t := range s.tokens {
+		switch {
+		case t == "(":
+			depth++
+		case t == ")":
+			depth--
+		case t == "FOR" && depth == 0 && i+1 < len(s.tokens):
+			n := mysqlNature(&statement{tokens: s.tokens[i+1:]})
+			if n.control != controlNone {
+				return nature{lacks: "SET STATEMENT … FOR " + s.word(i+1) + " is not for tasks: use SET, and " + s.word(i+1) + " by itself"}
+			}
+			return n
+		}
+	}
+	return nature{commits: true, opaque: true}
+}
+
+// computesVariable is true for a SET that gives a variable of the user's a value of a function, a query or the clock.
+func computesVariable(s *statement) bool {
+	depth, variable, computed := 0, false, false
+	for i, t := range s.tokens {
+		switch {
+		case t == "(":
+			depth++
+			computed = computed || isCall(s.word(i-1))
+		case t == ")":
+			depth--
+		case t == "@" && depth == 0 && s.word(i+1) != "@" && (i == 1 || s.word(i-1) == ","):
+			variable = true
+		case slices.Contains([]string{
+			"SELECT", "NEXT", "PREVIOUS", "CURRENT_USER", "CURRENT_ROLE", "CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP",
+			"LOCALTIME", "LOCALTIMESTAMP", "UTC_DATE", "UTC_TIME", "UTC_TIMESTAMP", "LAST_INSERT_ID", "IDENTITY",
+		}, t):
+			computed = true
+		}
+	}
+	return variable && computed
+}
+
+// isCall is true for a word that names a function where a parenthesis follows it.
+func isCall(word string) bool {
+	switch word {
+	case "", "AND", "OR", "XOR", "NOT", "IN", "DIV", "MOD", "LIKE", "BETWEEN", "CASE", "WHEN", "THEN", "ELSE":
+		return false
+	}
+	return word == "`" || isWordStart(word[0])
 }
 
 func controlNature(s *statement) nature {

@@ -116,6 +116,7 @@ func TestWhatMySQLMakesOfStatements(t *testing.T) {
 	}
 	for _, text := range []string{
 		"CREATE TABLE IF NOT EXISTS t (n int)", "DROP TABLE IF EXISTS t", "CREATE OR REPLACE VIEW v AS SELECT 1", "ALTER TABLE t ENGINE = InnoDB, COMMENT 'x'",
+		"SET DEFAULT ROLE a", "SET STATEMENT lock_wait_timeout = 5 FOR ALTER TABLE t MODIFY n bigint", "ANALYZE LOCAL TABLE t",
 		"OPTIMIZE TABLE t", "GRANT SELECT ON t TO a", "ALTER TABLE t MODIFY n bigint", "ANALYZE TABLE t",
 	} {
 		s := natureOf(t, e, text)
@@ -130,6 +131,24 @@ func TestWhatMySQLMakesOfStatements(t *testing.T) {
 		require.Equal(t, controlNone, s.control, text)
 		require.Empty(t, s.lacks, text)
 	}
+	for _, text := range []string{
+		"SET STATEMENT x = (SELECT SUBSTRING('a' FROM 1 FOR 1)), y = 2 FOR INSERT INTO t VALUES (1)", "ANALYZE UPDATE t SET n = 1",
+		"ANALYZE FORMAT=JSON DELETE FROM t",
+	} {
+		s := natureOf(t, e, text)
+		require.True(t, s.counts && !s.commits && !s.session && !s.harmless, text)
+	}
+	for text, want := range map[string]bool{
+		"SET @a = 1": false, "SET @a = (1 + 2), @b = @a AND (@c)": false, "SET sql_mode = CONCAT(@@sql_mode, 'x')": false, "SET @a = NOW()": true,
+		"SET @a = (SELECT 1)": true, "SET @a := `d`.`f`(1)": true, "SET @a = NEXT VALUE FOR s": true, "SET sql_mode = '', @`a` = UTC_DATE": true,
+		"SET @@sort_buffer_size = POW(2, 20)": false, "SELECT 1 INTO @a": true, "SET @a = @@session.identity": true,
+	} {
+		require.Equal(t, want, natureOf(t, e, text).keeps == aVariable, text)
+	}
+	for _, text := range []string{"SET STATEMENT x = 1", "SET STATEMENT x = 1 FOR", "SET STATEMENT x = (1 FOR ALTER TABLE t ADD n int)"} {
+		s := natureOf(t, e, text)
+		require.True(t, s.commits && s.opaque && !s.session, text)
+	}
 	for text, want := range map[string]control{
 		"BEGIN": controlBegins, "START TRANSACTION READ ONLY": controlBegins, "BEGIN WORK": controlBegins, "COMMIT": controlEnds, "ROLLBACK": controlEnds,
 		"COMMIT AND NO CHAIN": controlEnds,
@@ -139,6 +158,7 @@ func TestWhatMySQLMakesOfStatements(t *testing.T) {
 	for text, says := range map[string]string{
 		"LISTEN x": "LISTEN is PostgreSQL's", "PRAGMA x": "SQLite's", "LOAD DATA LOCAL INFILE 'x' INTO TABLE t": "a file of the client",
 		"SET autocommit = 0": "autocommit", "SET SESSION autocommit=0": "autocommit", "SET @@autocommit := 0": "autocommit", "SOURCE x": "command of the client",
+		"SET STATEMENT max_statement_time = 1 FOR COMMIT": "COMMIT by itself",
 		"COMMIT AND CHAIN": "CHAIN", "XA START 'x'": "outlive", "COPY t FROM STDIN": "PostgreSQL's",
 		"CREATE PROCEDURE p() BEGIN SELECT 1": "DELIMITER",
 	} {
@@ -212,7 +232,7 @@ var seeds = []string{ //nolint:gochecknoglobals // of both targets
 	"DELIMITER //\nCREATE PROCEDURE p() BEGIN SELECT 1; END//\nDELIMITER ;\nCALL p();",
 	"/*!50003 CREATE*/ /*!50017 DEFINER=`r`@`l`*/ /*!50003 TRIGGER t BEFORE INSERT ON x FOR EACH ROW BEGIN END */;;\ndelimiter ;",
 	"CREATE TRIGGER t AFTER INSERT ON x BEGIN SELECT 1; END; SELECT [;]",
-	"delimiter \xff\n\xff;\x01", "/*!/*! */*/ ;",
+	"delimiter \xff\n\xff;\x01", "/*!/*! */*/ ;", "SET STATEMENT a = (1) FOR ANALYZE FORMAT = JSON SELECT @@identity; SET @a = `f`(1)",
 }
 
 func FuzzSplitMySQL(f *testing.F) {

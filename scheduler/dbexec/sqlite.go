@@ -185,8 +185,13 @@ func (e *sqliteEngine) begin(ctx context.Context, s *session) error {
 	return err
 }
 
-// open is true: what ends a transaction here is a word that is seen, or an error.
-func (e *sqliteEngine) open(context.Context, *session) (bool, error) { return true, nil }
+// What begins or ends a transaction here is a word that is seen, or an error.
+
+func (e *sqliteEngine) watch(context.Context, *session) error { return nil }
+
+func (e *sqliteEngine) lasts(context.Context, *session) (bool, error) { return true, nil }
+
+func (e *sqliteEngine) open(_ context.Context, _ *session, said bool) (bool, error) { return said, nil }
 
 // stop does nothing: the end of the statement's context interrupts it.
 func (e *sqliteEngine) stop(context.Context, *session, <-chan struct{}) error { return nil }

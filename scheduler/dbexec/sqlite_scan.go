@@ -164,6 +164,14 @@ func sqliteTokens(text string) iter.Seq2[token, error] {
 
 // sqliteNature says what SQLite makes of a statement.
 func sqliteNature(s *statement) nature {
+	n := sqliteNatureOfWords(s)
+	if s.has("LAST_INSERT_ROWID") && !isTrigger(s.tokens) {
+		n.reads = "last_insert_rowid()"
+	}
+	return n
+}
+
+func sqliteNatureOfWords(s *statement) nature {
 	first, second := s.word(0), s.word(1)
 	if lacks := notSQLites(first, second); lacks != "" {
 		return nature{lacks: lacks}
@@ -186,7 +194,7 @@ func sqliteNature(s *statement) nature {
 		if s.has("INTO") {
 			return nature{lacks: "VACUUM INTO writes another file with the sidecar's rights: use a COMMAND task"}
 		}
-		return nature{commits: true, harmless: true}
+		return nature{commits: true, outside: true, harmless: true}
 	case "PRAGMA":
 		return pragmaNature(s)
 	case "CREATE", "DROP":
@@ -237,9 +245,9 @@ func pragmaNature(s *statement) nature {
 	case "WRITABLE_SCHEMA", "TRUSTED_SCHEMA", "BUSY_TIMEOUT", "HARD_HEAP_LIMIT", "SOFT_HEAP_LIMIT", "LOCKING_MODE":
 		return nature{lacks: "PRAGMA " + name + " is the sidecar's to set"}
 	case "FOREIGN_KEYS":
-		return nature{commits: true, harmless: true, session: true}
+		return nature{commits: true, outside: true, harmless: true, session: true}
 	case "JOURNAL_MODE", "SYNCHRONOUS", "AUTO_VACUUM", "PAGE_SIZE", "WAL_CHECKPOINT", "INCREMENTAL_VACUUM", "TEMP_STORE":
-		return nature{commits: true, harmless: true}
+		return nature{commits: true, outside: true, harmless: true}
 	}
 	return nature{session: true}
 }

@@ -72,6 +72,36 @@ func TestSQLiteStatementByStatement(t *testing.T) {
 	require.Contains(t, failure(t, err).Detail, "is VACUUM, which on SQLite can't be part of a transaction")
 }
 
+func TestSQLiteTransactionOfTheTextOutlastsPragmas(t *testing.T) {
+	t.Parallel()
+	for _, pragma := range []string{"foreign_keys = ON", "auto_vacuum = FULL", "incremental_vacuum(1)", "user_version = 5"} {
+		target, db := newFile(t, "")
+		execute(t, db, "CREATE TABLE t (n integer)")
+		text := "BEGIN; INSERT INTO t VALUES (1); PRAGMA " + pragma
+		for _, run := range []func(*record) error{
+			func(r *record) error { _, err := perform(t.Context(), t, target, r); return err },
+			func(r *record) error { _, err := migrate(t, target, r); return err },
+		} {
+			err := run(newRun(t, text, ""))
+			require.Contains(t, failure(t, err).Detail, "ended inside a transaction, which was rolled back", pragma)
+			require.Equal(t, 0, value[int](t, db, "SELECT count(*) FROM t"))
+			require.NoError(t, run(newRun(t, text+"; INSERT INTO t VALUES (2); COMMIT; INSERT INTO t VALUES (3)", "")), pragma)
+			require.Equal(t, 3, value[int](t, db, "SELECT count(*) FROM t"))
+			execute(t, db, "DELETE FROM t")
+		}
+	}
+}
+
+func TestSQLiteAsksForTheLastRowID(t *testing.T) {
+	t.Parallel()
+	target, _ := newFile(t, "")
+	const text = "CREATE TABLE t (n integer); VACUUM; INSERT INTO t VALUES (1); INSERT INTO missing VALUES (last_insert_rowid())"
+	_, err := migrate(t, target, newRun(t, text, ""))
+	require.Contains(t, failure(t, err).Detail, "statement 4 of 4")
+	_, err = migrate(t, target, retry(t, text, ""))
+	require.Contains(t, failure(t, err).Detail, "statement 4 reads last_insert_rowid()")
+}
+
 func TestSQLiteKeepsToItsFile(t *testing.T) {
 	t.Parallel()
 	target, _ := newFile(t, "")

@@ -25,6 +25,8 @@ type nature struct {
 	lacks string
 	// commits is true where it can't be part of a transaction, or ends the one that it is in.
 	commits bool
+	// outside is true of one that commits where it can't be part of a transaction, and never ends the one that it meets.
+	outside bool
 	// opaque is true where nobody can tell from its text what it does: whether it took effect is unknown after any failure.
 	opaque bool
 	// locks is true where it keeps the session from writing to the ledger.
@@ -33,6 +35,8 @@ type nature struct {
 	session bool
 	// keeps names what it leaves in the session for the statements that follow, and that can't be sent again by itself.
 	keeps string
+	// reads names what it reads of the statements before it that only their session knows.
+	reads string
 	// harmless is true where it may be sent again.
 	harmless bool
 	// tells are the engine's errors that say that it took effect before.
@@ -42,6 +46,9 @@ type nature struct {
 	// counts is true where it changes rows, which are counted.
 	counts bool
 }
+
+// aVariable is what a statement keeps that gives a variable a value which another session may not find again.
+const aVariable = "a variable"
 
 type control int
 
@@ -81,7 +88,7 @@ type textError struct {
 
 func (e *textError) Error() string { return fmt.Sprintf("%s at byte %d", e.what, e.offset) }
 
-// maxTokens is how many tokens of a statement are kept to tell what it is.
+// maxTokens is how many tokens of a statement are kept to tell what it is: of a longer one the first and the last two.
 const maxTokens = 4096
 
 // byteOrderMark begins texts that some editors save.
@@ -120,19 +127,21 @@ func (c *cutter) add(t token) {
 		c.head = t.start
 	}
 	c.end = t.end
-	if len(c.tokens) == maxTokens {
-		return
-	}
+	word := c.text[t.start:t.end]
 	switch t.kind {
 	case kindWord:
-		c.tokens = append(c.tokens, strings.ToUpper(c.text[t.start:t.end]))
+		word = strings.ToUpper(word)
 	case kindString:
-		c.tokens = append(c.tokens, "'")
+		word = "'"
 	case kindName:
-		c.tokens = append(c.tokens, "`")
+		word = "`"
 	default:
-		c.tokens = append(c.tokens, c.text[t.start:t.end])
 	}
+	if len(c.tokens) < maxTokens {
+		c.tokens = append(c.tokens, word)
+		return
+	}
+	c.tokens[maxTokens-2], c.tokens[maxTokens-1] = c.tokens[maxTokens-1], word
 }
 
 // finish ends the statement at a delimiter or the end of the text.
