@@ -170,17 +170,22 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION rowrun.waiting_of_tasks(bigint[]) IS 'Internal: the PENDING runs of tasks of plans.';
 
--- Dependents whose every dependency is met now, asked of each (OFFSET 0): a join would read all dependencies there are.
+-- Dependents whose every dependency is met now, asked of each (OFFSET 0): a join would read all dependencies there are. What goes on
+-- waiting for its wave or for other jobs, with the same cause, or for its time, is left out: it would come first again and again, and
+-- those behind it never. The opening of the wave, the ends of those jobs, and judge_at have it looked at.
 CREATE OR REPLACE FUNCTION rowrun.waiting_for_tasks(task_ids bigint[]) RETURNS TABLE (id bigint) LANGUAGE sql STABLE
 BEGIN ATOMIC
     SELECT r.id
     FROM (SELECT DISTINCT e.task_id FROM rowrun.task_dependency e WHERE e.depends_on_id = ANY (waiting_for_tasks.task_ids)) w
     CROSS JOIN LATERAL (
-        SELECT u.id, u.cause FROM rowrun.task_run u
+        SELECT u.id, u.cause, u.run_at, u.after FROM rowrun.task_run u
         WHERE u.task_id = w.task_id AND u.plan_id IS NOT NULL
           AND u.status IN ('PENDING', 'AVAILABLE', 'RUNNING') AND coalesce(u.status, '') = 'PENDING' LIMIT 1) r
-    WHERE (r.cause = 'DEPENDENCY' OR r.cause IS NULL)
+    WHERE (r.cause = 'DEPENDENCY' OR r.cause IS NULL AND r.run_at <= statement_timestamp())
       AND NOT EXISTS (SELECT FROM rowrun.unmet_dependency d WHERE d.task_id = w.task_id OFFSET 0)
+      AND NOT EXISTS (SELECT FROM rowrun.task k JOIN rowrun.plan_wave c ON c.plan_id = k.plan_id AND c.wave = k.wave
+                      WHERE k.id = w.task_id AND c.opened_at IS NULL OFFSET 0)
+      AND (r.after IS NULL OR NOT rowrun.awaits_runs(r.id))
     LIMIT 2000;
 END;
 COMMENT ON FUNCTION rowrun.waiting_for_tasks(bigint[]) IS 'Internal: runs that waited for these tasks, and for none any more.';

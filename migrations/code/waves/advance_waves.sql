@@ -24,6 +24,15 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION rowrun.advance_waves(bigint[], boolean) IS 'Internal: opens waves of plans whose turn has come.';
 
+-- No wave soaks for longer. An interval of any size can stand in a row that its owner has written, also one whose years and days have
+-- different signs, which compares as a short one and leads out of time when it is added: what counts is its seconds.
+CREATE OR REPLACE FUNCTION rowrun.longest_soak() RETURNS interval LANGUAGE sql IMMUTABLE RETURN make_interval(days => 36525);
+COMMENT ON FUNCTION rowrun.longest_soak() IS 'Internal: how long a wave soaks at most, 100 years.';
+
+CREATE OR REPLACE FUNCTION rowrun.bounded_soak(soak interval) RETURNS interval LANGUAGE sql IMMUTABLE
+    RETURN make_interval(secs => least(greatest(extract(epoch FROM soak), 0), extract(epoch FROM rowrun.longest_soak()))::float8);
+COMMENT ON FUNCTION rowrun.bounded_soak(interval) IS 'Internal: how long a wave soaks that has this soak.';
+
 -- Looks at the wave of a plan that was opened last: stopped by its failures, under way, soaking, or over, so that the next one is
 -- opened; whether that was so.
 CREATE OR REPLACE FUNCTION rowrun.open_next_wave(plan_id bigint, t timestamptz) RETURNS boolean LANGUAGE plpgsql
@@ -56,7 +65,7 @@ BEGIN
             stopped := coalesce(now_open.stopped_at, t);
         ELSIF NOT under_way THEN
             done := coalesce(now_open.done_at, t);
-            opens := done + now_open.soak;
+            opens := least(done, t) + bounded_soak(now_open.soak);
         END IF;
         IF stopped IS DISTINCT FROM now_open.stopped_at OR done IS DISTINCT FROM now_open.done_at THEN
             UPDATE plan_wave w SET stopped_at = stopped, done_at = done WHERE w.plan_id = coming.plan_id AND w.wave = now_open.wave;
@@ -82,14 +91,28 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION rowrun.failures_of_wave(bigint, integer) IS 'Internal: how many tasks of a wave have failed for good or are CANCELED.';
 
--- Whether a task of a wave has no end yet: none so far, or another run of it is unfinished.
+-- The smaller versions whose failures keep a task from starting (STOP_DATABASE), and that do not run again: as long as that is so it
+-- has no end to wait for.
+CREATE OR REPLACE FUNCTION rowrun.failures_before(k rowrun.task) RETURNS TABLE (task_id bigint) LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT f.id FROM rowrun.plan p JOIN rowrun.task f ON f.plan_id = p.id
+    WHERE p.id = k.plan_id AND p.on_failure = 'STOP_DATABASE' AND f.database_id = k.database_id AND f.version_key < k.version_key
+      AND f.outcome IN ('FAILED', 'CANCELED') AND NOT f.skipped
+      AND NOT EXISTS (SELECT FROM rowrun.task_run u WHERE u.task_id = f.id AND u.plan_id IS NOT NULL AND u.status IN ('PENDING', 'AVAILABLE', 'RUNNING'));
+END;
+COMMENT ON FUNCTION rowrun.failures_before(rowrun.task) IS 'Internal: smaller versions whose failures keep a task from starting.';
+
+-- Whether a task of a wave has no end yet: none so far, or another run of it is unfinished. Those that a failure holds back are left
+-- out: where it is borne, the next wave needn't wait for them.
 CREATE OR REPLACE FUNCTION rowrun.is_wave_under_way(plan_id bigint, wave integer) RETURNS boolean LANGUAGE sql STABLE
 BEGIN ATOMIC
     SELECT EXISTS (SELECT FROM rowrun.task k
-                   WHERE k.plan_id = is_wave_under_way.plan_id AND k.wave = is_wave_under_way.wave AND k.outcome IS NULL AND NOT k.skipped)
+                   WHERE k.plan_id = is_wave_under_way.plan_id AND k.wave = is_wave_under_way.wave AND k.outcome IS NULL AND NOT k.skipped
+                     AND NOT EXISTS (SELECT FROM rowrun.failures_before(k)))
         OR EXISTS (SELECT FROM rowrun.task_run u JOIN rowrun.task k ON k.id = u.task_id
                    WHERE u.plan_id = is_wave_under_way.plan_id AND u.status IN ('PENDING', 'AVAILABLE', 'RUNNING')
-                     AND k.wave = is_wave_under_way.wave AND NOT k.skipped);
+                     AND k.wave = is_wave_under_way.wave AND NOT k.skipped
+                     AND (u.status <> 'PENDING' OR NOT EXISTS (SELECT FROM rowrun.failures_before(k))));
 END;
 COMMENT ON FUNCTION rowrun.is_wave_under_way(bigint, integer) IS 'Internal: whether a task of a wave has no end yet.';
 

@@ -1,6 +1,7 @@
 -- Gives tasks of a plan waves: [{"name": "canary", "soak": 600, "max_failures": 0, "tasks": [7, 8]}, ...], soak in seconds. They come
--- behind the waves that the plan has. The tasks have no run yet, nor a wave.
-CREATE OR REPLACE FUNCTION rowrun.add_waves(plan_id bigint, waves jsonb) RETURNS integer LANGUAGE plpgsql SECURITY DEFINER
+-- behind the waves that the plan has. The tasks have no run yet, nor a wave. What an author's tasks wait for is the author's: with
+-- authors false a plan that has such tasks gets no waves, as its next ones would wait for these.
+CREATE OR REPLACE FUNCTION rowrun.give_waves(plan_id bigint, waves jsonb, authors boolean) RETURNS integer LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     last integer;
@@ -8,33 +9,91 @@ DECLARE
     item jsonb;
     ids bigint[];
 BEGIN
-    PERFORM check_plan(add_waves.plan_id);
-    PERFORM FROM plan p WHERE p.id = add_waves.plan_id FOR NO KEY UPDATE;
-    last := coalesce((SELECT max(w.wave) FROM plan_wave w WHERE w.plan_id = add_waves.plan_id), 0);
+    PERFORM check_plan(give_waves.plan_id);
+    PERFORM FROM plan p WHERE p.id = give_waves.plan_id FOR NO KEY UPDATE;
+    IF NOT authors AND EXISTS (SELECT FROM task k WHERE k.plan_id = give_waves.plan_id AND is_authors(k.type)) THEN
+        RAISE EXCEPTION 'plan % has tasks to which only members of rowrun_author may give waves', give_waves.plan_id
+            USING ERRCODE = 'insufficient_privilege', HINT = 'GRANT rowrun_author TO the role, or let an author do it.';
+    END IF;
+    last := coalesce((SELECT max(w.wave) FROM plan_wave w WHERE w.plan_id = give_waves.plan_id), 0);
     IF jsonb_typeof(waves) IS DISTINCT FROM 'array' OR jsonb_array_length(waves) NOT BETWEEN 1 AND 100 THEN
         RAISE EXCEPTION 'waves is an array of 1 to 100 objects' USING ERRCODE = 'RR003', HINT = '[{"name": "canary", "soak": 600, "max_failures": 0, "tasks": [7]}]';
     END IF;
     FOR item IN SELECT e.value FROM jsonb_array_elements(waves) e LOOP
         last := last + 1;
+        IF (item ->> 'soak')::numeric NOT BETWEEN 0 AND extract(epoch FROM longest_soak()) THEN
+            RAISE EXCEPTION 'soak of wave % is between 0 s and 100 years', last USING ERRCODE = 'RR003', HINT = 'It is a number of seconds: "soak": 600.';
+        END IF;
         ids := ARRAY(SELECT e.value::bigint FROM jsonb_array_elements_text(item -> 'tasks') e);
         INSERT INTO plan_wave (plan_id, wave, name, soak, max_failures)
-        VALUES (add_waves.plan_id, last, coalesce(item ->> 'name', ''), make_interval(secs => coalesce((item ->> 'soak')::float8, 0)),
+        VALUES (give_waves.plan_id, last, coalesce(item ->> 'name', ''), make_interval(secs => coalesce((item ->> 'soak')::float8, 0)),
                 coalesce((item ->> 'max_failures')::integer, 0));
         PERFORM FROM task k WHERE k.id = ANY (ids) ORDER BY k.id FOR NO KEY UPDATE;
         UPDATE task k SET wave = last
-        WHERE k.id = ANY (ids) AND k.plan_id = add_waves.plan_id AND k.wave IS NULL
+        WHERE k.id = ANY (ids) AND k.plan_id = give_waves.plan_id AND k.wave IS NULL
           AND NOT EXISTS (SELECT FROM task_run r WHERE r.task_id = k.id);
         GET DIAGNOSTICS given = ROW_COUNT;
         IF given <> cardinality(ids) THEN
-            RAISE EXCEPTION 'a task of wave % is not of plan %, has a wave, or has run', item ->> 'name', add_waves.plan_id
+            RAISE EXCEPTION 'a task of wave % is not of plan %, has a wave, or has run', item ->> 'name', give_waves.plan_id
                 USING ERRCODE = 'RR003', HINT = 'Give new tasks a wave before their first run.';
         END IF;
+        PERFORM check_versions_of_wave(give_waves.plan_id, last);
     END LOOP;
-    INSERT INTO gate_mark (kind, plan_id) VALUES ('PLAN', add_waves.plan_id);
+    INSERT INTO gate_mark (kind, plan_id) VALUES ('PLAN', give_waves.plan_id);
     PERFORM notify_look();
     RETURN last;
 END $$;
+COMMENT ON FUNCTION rowrun.give_waves(bigint, jsonb, boolean) IS 'Internal: gives new tasks of a plan waves.';
+
+-- A version waits for the smaller ones of its database, and a wave for those before it: of two tasks that wait for each other so
+-- neither would ever start.
+CREATE OR REPLACE FUNCTION rowrun.check_versions_of_wave(plan_id bigint, wave integer) RETURNS void LANGUAGE plpgsql
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+DECLARE
+    found_pair record;
+BEGIN
+    SELECT k.id, k.version, k.database_id, h.id AS other_id, h.version AS other_version, h.wave AS other_wave INTO found_pair
+    FROM task k JOIN task h ON h.plan_id = k.plan_id AND h.database_id = k.database_id AND h.version_key > k.version_key AND h.wave < k.wave
+    WHERE k.plan_id = check_versions_of_wave.plan_id AND k.wave = check_versions_of_wave.wave AND h.outcome IS NULL AND NOT h.skipped
+    ORDER BY k.id, h.id LIMIT 1;
+    IF FOUND THEN
+        RAISE EXCEPTION 'task % (version % of %) in wave % would wait for task % (version %) in wave %, and that one for it', found_pair.id,
+            found_pair.version, found_pair.database_id, check_versions_of_wave.wave, found_pair.other_id, found_pair.other_version, found_pair.other_wave
+            USING ERRCODE = 'RR003', HINT = 'A database gets its versions in their order: give the smaller one no later wave, or have the larger one end first.';
+    END IF;
+END $$;
+COMMENT ON FUNCTION rowrun.check_versions_of_wave(bigint, integer) IS 'Internal: refuses a version that a larger one in an earlier wave waits for.';
+
+CREATE OR REPLACE FUNCTION rowrun.make_waves(plan_id bigint, waves jsonb) RETURNS integer LANGUAGE sql SECURITY DEFINER
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$ SELECT rowrun.give_waves(plan_id, waves, false) $$;
+COMMENT ON FUNCTION rowrun.make_waves(bigint, jsonb) IS 'Internal: gives tasks of a plan without tasks for authors waves.';
+
+CREATE OR REPLACE FUNCTION rowrun.make_any_waves(plan_id bigint, waves jsonb) RETURNS integer LANGUAGE sql SECURITY DEFINER
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$ SELECT rowrun.give_waves(plan_id, waves, true) $$;
+COMMENT ON FUNCTION rowrun.make_any_waves(bigint, jsonb) IS 'Internal: gives tasks of a plan waves.';
+
+-- Whoever may, by the rights of the caller: inside of the functions above everybody is their owner.
+CREATE OR REPLACE FUNCTION rowrun.add_waves(plan_id bigint, waves jsonb) RETURNS integer LANGUAGE plpgsql
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+BEGIN
+    IF is_author() AND EXISTS (SELECT FROM task k WHERE k.plan_id = add_waves.plan_id AND is_authors(k.type)) THEN
+        RETURN make_any_waves(add_waves.plan_id, waves);
+    END IF;
+    RETURN make_waves(add_waves.plan_id, waves);
+END $$;
 COMMENT ON FUNCTION rowrun.add_waves(bigint, jsonb) IS 'Gives new tasks of a plan waves, behind those that it has; the last wave.';
+
+-- A wave is given by add_waves: a task that is inserted into one would keep it under way.
+CREATE OR REPLACE FUNCTION rowrun.task_wave_given() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
+BEGIN
+    IF NOT is_trusted() THEN
+        RAISE EXCEPTION 'a task is inserted without a wave' USING ERRCODE = 'RR003', HINT = 'Leave wave out, and call rowrun.add_waves before its first run.';
+    END IF;
+    RETURN NEW;
+END $$;
+COMMENT ON FUNCTION rowrun.task_wave_given() IS 'Trigger: a wave is given by add_waves.';
+CREATE OR REPLACE TRIGGER task_wave_given BEFORE INSERT ON rowrun.task FOR EACH ROW WHEN (NEW.wave IS NOT NULL)
+    EXECUTE FUNCTION rowrun.task_wave_given();
 
 -- What a person does with the waves of a plan. RESUME: runs for the tasks of the open wave that have failed or are CANCELED. ROLL_ON: the
 -- next wave is opened now, whatever became of this one. GIVE_UP: all that is unfinished is canceled. Returns the runs made or

@@ -3,15 +3,12 @@ package replica
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
-	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -21,7 +18,6 @@ import (
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/database"
-	"github.com/rowrun/rowrun/scheduler/dbexec"
 )
 
 const (
@@ -268,48 +264,6 @@ func (s *FleetSource) ask(ctx context.Context) (map[string]FileDatabase, error) 
 		return nil, fmt.Errorf("ask the catalogue: %w", err)
 	}
 	return found, ctx.Err()
-}
-
-// target is that of a row. A row names servers only: no variable, file or socket of this machine's.
-func (s *FleetSource) target(row map[string]string) (FileDatabase, error) {
-	target := FileDatabase{URL: row["url"], Labels: map[string]string{}}
-	if s.Target != "" {
-		var missing string
-		target.URL = placeholder().ReplaceAllStringFunc(s.Target, func(found string) string {
-			value, there := row[found[1:len(found)-1]]
-			if !there {
-				missing = found
-			}
-			return strings.ReplaceAll(url.QueryEscape(value), "+", "%20")
-		})
-		if missing != "" {
-			return target, fmt.Errorf("target has %s, and the row no such column, or NULL", missing)
-		}
-	}
-	engine, err := dbexec.EngineOf("", target.URL)
-	if err != nil || engine == dbexec.SQLite || engine == dbexec.PostgreSQL && !isPostgresURL(target.URL) {
-		return target, errors.New("url is not accepted; accepted of a row: postgres://…, mysql://… or mariadb://…")
-	}
-	for column, value := range row {
-		switch column {
-		case "name", "url":
-		case "labels":
-			given := map[string]string{}
-			if err := json.Unmarshal([]byte(value), &given); err != nil {
-				return target, errors.New("labels is not a JSON object of texts")
-			}
-			maps.Copy(target.Labels, given)
-		default:
-			target.Labels[column] = value
-		}
-	}
-	return target, nil
-}
-
-func placeholder() *regexp.Regexp { return regexp.MustCompile(`\{[A-Za-z_][A-Za-z0-9_]*\}`) }
-
-func isPostgresURL(address string) bool {
-	return strings.HasPrefix(address, "postgres://") || strings.HasPrefix(address, "postgresql://")
 }
 
 // Targets are all targets of the file, those of databases_from as they are now, by name. Where a source can't be read that is an error.
