@@ -46,14 +46,25 @@ type NewAct struct {
 	Capped    bool
 }
 
-// ErrNotOperator says that this process's role may not act.
-var ErrNotOperator = errors.New("this process's role may not act")
+var (
+	// ErrNotOperator says that this process's role may not act.
+	ErrNotOperator = errors.New("this process's role may not act")
+	// ErrOtherAct says that a request id was used for something else.
+	ErrOtherAct = errors.New("this request_id was used for another act")
+)
+
+// actAsked is an act of a request id. Same: it is what was asked for.
+type actAsked struct {
+	Act
+	Same bool
+}
 
 // stepSize is how many targets one step acts on: their locks are held until it commits.
 const stepSize = 20
 
 // BeginAct records an act and takes its first step, in one transaction, with the note for the stream. made: otherwise there
-// was one of that request id, and nothing was done. A webhook's test is recorded only.
+// was one of that request id, and nothing was done. A webhook's test is recorded only. ErrOtherAct: the one of that request id
+// isn't what is asked for.
 func (s *Store) BeginAct(ctx context.Context, a NewAct) (act Act, made bool, err error) {
 	err = s.asOperator(ctx, func(tx pgx.Tx) error {
 		var bound int64
@@ -78,11 +89,15 @@ func (s *Store) BeginAct(ctx context.Context, a NewAct) (act Act, made bool, err
 				return err
 			}
 		}
-		rows, err := tx.Query(ctx, statement("find_act_asked"), a.RequestID)
+		rows, err := tx.Query(ctx, statement("find_act_asked"), a.RequestID, a.Verb, a.Kind, a.By, a.Targets, document(a.Filter), document(a.Args))
 		if err != nil {
 			return err
 		}
-		act, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[Act])
+		found, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[actAsked])
+		if err == nil && !found.Same {
+			err = ErrOtherAct
+		}
+		act = found.Act
 		return err
 	})
 	if err != nil {

@@ -20,11 +20,13 @@ BEGIN
         END IF;
         RETURN ARRAY[rowrun.retry_run(target_id)];
     WHEN 'run.cancel' THEN
-        SELECT r.status, r.retry_run_id, r.cancel_requested_at INTO run FROM task_run r WHERE r.id = target_id;
-        IF FOUND AND run.retry_run_id IS NULL AND (run.status IN ('DONE', 'FAILED', 'CANCELED') OR run.cancel_requested_at IS NOT NULL) THEN
+        SELECT r.status, r.cancel_requested_at INTO run FROM task_run r WHERE r.id = target_id;
+        -- cancel_run would cancel the successor of a run that has ended: that is a target of its own.
+        IF run.status IN ('DONE', 'FAILED', 'CANCELED') OR run.cancel_requested_at IS NOT NULL THEN
             RETURN NULL;
+        ELSIF rowrun.cancel_run(target_id, reason) IN ('DONE', 'FAILED') THEN
+            RETURN NULL; -- it ended meanwhile
         END IF;
-        PERFORM rowrun.cancel_run(target_id, reason);
         RETURN made;
     WHEN 'run.abandon' THEN
         PERFORM rowrun.abandon_run(target_id, reason);
@@ -39,11 +41,13 @@ BEGIN
         END IF;
         RETURN ARRAY[rowrun.retry_run(run.last_run_id)];
     WHEN 'task.cancel' THEN
-        SELECT s.last_run_id, s.status INTO run FROM task_status s WHERE s.task_id = target_id;
-        IF run.status IS NULL OR run.status NOT IN ('PENDING', 'AVAILABLE', 'RUNNING') THEN
+        SELECT s.last_run_id, s.status, r.cancel_requested_at INTO run
+        FROM task_status s LEFT JOIN task_run r ON r.id = s.last_run_id WHERE s.task_id = target_id;
+        IF run.status IS NULL OR run.status NOT IN ('PENDING', 'AVAILABLE', 'RUNNING') OR run.cancel_requested_at IS NOT NULL THEN
             RETURN NULL;
+        ELSIF rowrun.cancel_run(run.last_run_id, reason) IN ('DONE', 'FAILED') THEN
+            RETURN NULL; -- it ended meanwhile
         END IF;
-        PERFORM rowrun.cancel_run(run.last_run_id, reason);
         RETURN made;
     WHEN 'task.skip', 'task.unskip' THEN
         IF EXISTS (SELECT FROM task k WHERE k.id = target_id AND k.skipped = (verb = 'skip')) THEN
@@ -106,7 +110,8 @@ END $$;
 COMMENT ON FUNCTION rowrun.do_act(text, text, text, jsonb) IS 'Internal: one act on one target; the runs made, NULL where there was nothing to do.';
 
 -- One step of an act: up to most of its targets, each of which may be refused without the others. true: there is more to do;
--- NULL: it is over, or somebody else is at it. The act's row is locked before any other, and written last.
+-- NULL: it is over, or somebody else is at it. The act's row is locked before any other, and written last. A webhook's test is
+-- sent by the process that recorded it, within seconds: one that is older than a minute ends as failed.
 CREATE OR REPLACE FUNCTION rowrun.step_act(act_id bigint, most integer) RETURNS boolean
     LANGUAGE plpgsql
     SET lock_timeout = '300ms' -- for each target: one that somebody holds keeps the others from nothing for long
@@ -123,9 +128,17 @@ DECLARE
     code text;
 BEGIN
     PERFORM check_isolation();
-    SELECT x.* INTO a FROM act x WHERE x.id = step_act.act_id AND x.state = 'RUNNING' AND x.kind <> 'webhook' FOR NO KEY UPDATE SKIP LOCKED;
+    SELECT x.* INTO a FROM act x
+    WHERE x.id = step_act.act_id AND x.state = 'RUNNING' AND (x.kind <> 'webhook' OR x.created_at < clock_timestamp() - interval '1 minute')
+    FOR NO KEY UPDATE SKIP LOCKED;
     IF NOT FOUND THEN
         RETURN NULL;
+    ELSIF a.kind = 'webhook' THEN
+        UPDATE act x SET state = 'DONE', ended_at = clock_timestamp(), failed = 1, failures = jsonb_build_array(jsonb_build_object('id', a.targets[1],
+            'message', 'it is not known how it went: nobody said so within a minute', 'hint', 'Test the webhook again.', 'code', ''))
+        WHERE x.id = a.id;
+        PERFORM rowrun.note_act(a.id, 'act.ended');
+        RETURN false;
     END IF;
     IF a.targets IS NOT NULL THEN
         SELECT a.targets[a.position + 1 : a.position + most] AS ids, least(a.position + most, cardinality(a.targets)) AS reached,

@@ -189,9 +189,6 @@ func (s *server) begin(ctx context.Context, who auth.Who, asked store.NewAct) (a
 	if err != nil {
 		return nil, err
 	}
-	if !made && (begun.Verb != asked.Verb || begun.Kind != asked.Kind || begun.By != asked.By || !sameTargets(begun, asked)) {
-		return nil, &problem{http.StatusConflict, "conflict", "this request_id was used for another act", "Draw a new one for each confirmation."}
-	}
 	if made && asked.Verb == "test" {
 		if err := s.test(ctx, begun); err != nil {
 			return nil, err
@@ -211,14 +208,6 @@ func (s *server) begin(ctx context.Context, who auth.Who, asked store.NewAct) (a
 		return nil, err
 	}
 	return s.shown(ctx, who, begun), nil
-}
-
-func sameTargets(a store.Act, n store.NewAct) bool {
-	if n.Targets == nil {
-		var was, is map[string]string
-		return json.Unmarshal(a.Filter, &was) == nil && json.Unmarshal(n.Filter, &is) == nil && fmt.Sprint(was) == fmt.Sprint(is)
-	}
-	return slices.Equal(a.Targets, n.Targets[:min(len(n.Targets), len(a.Targets))])
 }
 
 // test sends a sample; how that went is what the act did.

@@ -96,6 +96,8 @@ func inWords(err error) *problem {
 		return &problem{http.StatusNotFound, "not_found", err.Error(), "It may have been removed by retention."}
 	case errors.Is(err, store.ErrNotOperator):
 		return &problem{http.StatusForbidden, "forbidden", "the database role of this process may not act", "GRANT rowrun_operator TO that role."}
+	case errors.Is(err, store.ErrOtherAct):
+		return &problem{http.StatusConflict, "conflict", store.ErrOtherAct.Error(), "Draw a new one for each confirmation."}
 	case errors.As(err, &server):
 		return serverInWords(server)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):

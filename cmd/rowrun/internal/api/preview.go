@@ -45,6 +45,9 @@ func (a *API) searchOf(ctx context.Context, r *actRequest) (search json.RawMessa
 		return nil, false, nil
 	}
 	w := filterWords(r.On.Filter)
+	if status, ok := r.On.Filter["status"]; ok && status == "" {
+		w.fail("status", `""`, "the statuses that are meant, or no such word")
+	}
 	var filter any
 	switch r.On.Kind {
 	case "run":
@@ -200,7 +203,7 @@ func (a *API) sampleIDs(ctx context.Context, r *actRequest, p *preview) error {
 	if r.On.Kind == "run" {
 		runs, err := a.store.BoardRunsOf(ctx, ids)
 		for _, run := range runs {
-			if fits(run.Status) && (r.Act != "retry" || run.RetryRunID == nil) {
+			if fits(run.Status) && (r.Act != "retry" || run.RetryRunID == nil) && (r.Act != "cancel" || !run.CancelRequested) {
 				p.Count++
 				p.add(run.ID, run.Task, run.Status)
 			}
@@ -208,13 +211,38 @@ func (a *API) sampleIDs(ctx context.Context, r *actRequest, p *preview) error {
 		return err
 	}
 	tasks, err := a.store.BoardTasksOf(ctx, ids)
+	if err != nil {
+		return err
+	}
+	canceling := map[int64]bool{}
+	if r.Act == "cancel" {
+		if canceling, err = a.canceling(ctx, tasks); err != nil {
+			return err
+		}
+	}
 	for _, t := range tasks {
-		if fits(t.Status) {
+		if fits(t.Status) && !canceling[t.ID] {
 			p.Count++
 			p.add(t.ID, t.Name, t.Status)
 		}
 	}
-	return err
+	return nil
+}
+
+// canceling are the tasks whose newest run was asked to end.
+func (a *API) canceling(ctx context.Context, tasks []store.BoardTask) (map[int64]bool, error) {
+	var ids []int64
+	for _, t := range tasks {
+		if t.Status == "RUNNING" && t.RunID != nil {
+			ids = append(ids, *t.RunID)
+		}
+	}
+	runs, err := a.store.BoardRunsOf(ctx, ids)
+	of := map[int64]bool{}
+	for _, r := range runs {
+		of[r.TaskID] = r.CancelRequested
+	}
+	return of, err
 }
 
 func (a *API) samplePlans(ctx context.Context, r *actRequest, p *preview) error {

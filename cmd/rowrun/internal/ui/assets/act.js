@@ -1,7 +1,7 @@
 // What changes something: asked for once, with what it will do to how many, and told what it did.
 //
 // The request id is drawn when a preview is shown and sent with each try of its confirmation: two clicks, or a try after a
-// lost answer, act once.
+// lost answer, act once. A try with another reason or limit is another decision, with a request id of its own.
 import { html, store, useEffect, useRef, useState, useStore } from './lib.js'
 import { get, post, requestID, session } from './api.js'
 import { t, has, num, zone, zoneShort } from './i18n.js'
@@ -41,11 +41,13 @@ function Steps({ request, close }) {
   const [preview, setPreview] = useState(null)
   const [error, setError] = useState(null)
   const [result, setResult] = useState(null)
+  const [away, setAway] = useState(null) // why the last look at what goes on had no answer
   const [sending, setSending] = useState(false)
   const [reason, setReason] = useState(request.args?.reason ?? '')
   const [limit, setLimit] = useState(String(request.args?.limit ?? ''))
   const [until, setUntil] = useState(() => wall(new Date(Date.now() + 3600000)))
   const busy = useRef(false)
+  const tried = useRef({ key: request.key, args: null })
   const body = { act: request.act, on: request.on }
   const args = { ...request.args }
   if (request.act in reasons && reason) args.reason = reason
@@ -58,11 +60,11 @@ function Steps({ request, close }) {
     post('acts', { ...body, args: request.args ?? {}, preview: true }).then(setPreview, setError)
   }
   useEffect(look, [])
-  useEffect(() => { // an act on many goes on at the server: it is watched until it ends
+  useEffect(() => { // an act on many goes on at the server: it is watched until it ends, also after a look without an answer
     if (result?.state !== 'RUNNING') return undefined
-    const timer = setTimeout(() => get(`acts/${result.act_id}`).then(setResult, setError), 1000)
+    const timer = setTimeout(() => get(`acts/${result.act_id}`).then((now) => { setAway(null); setResult(now) }, setAway), 1000)
     return () => clearTimeout(timer)
-  }, [result])
+  }, [result, away])
 
   const confirm = async (event) => {
     event.preventDefault()
@@ -71,7 +73,10 @@ function Steps({ request, close }) {
     setSending(true)
     setError(null)
     try {
-      const done = await post('acts', { ...body, args, request_id: request.key })
+      const said = JSON.stringify(args)
+      if (tried.current.args !== null && tried.current.args !== said) tried.current.key = requestID() // another decision
+      tried.current.args = said
+      const done = await post('acts', { ...body, args, request_id: tried.current.key })
       setResult(done)
       request.then?.(done)
     } catch (problem) {
@@ -95,7 +100,7 @@ function Steps({ request, close }) {
         <span>${t(reasons[request.act] ? 'act.reason_needed' : 'act.reason')}</span>
         <input type="text" maxlength="500" required=${reasons[request.act]} value=${reason} onInput=${(e) => setReason(e.target.value)} /></label>`}
     </form>`}
-    <${Problem} error=${error} retry=${!preview && look} />
+    <${Problem} error=${error ?? (result?.state === 'RUNNING' ? away : null)} retry=${!preview && look} />
     <footer>
       <${Button} onClick=${close}>${t(result || empty ? 'common.close' : 'common.back')}<//>
       ${!result && !empty && html`<button type="submit" form="act" class=${`button primary ${request.act}`} autofocus disabled=${!preview || sending}>

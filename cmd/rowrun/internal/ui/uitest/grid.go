@@ -28,7 +28,7 @@ func (s *Server) grid(id, since string) any {
 		ids[j], names[j], cause[j] = p.ids[i], p.names[i], p.cause[i]
 		kind[j], db[j], version[j], paused[j], group[j] = p.kind[i], p.db[i], p.version[i], p.paused[i], p.group[i]
 		status[j] = string(p.status[i])
-		if p.status[i] != '-' && p.status[i] != 'S' {
+		if p.status[i] != '-' && (p.status[i] != 'S' || p.under[i] != '-') {
 			runs[j] = runPrefix + p.ids[i]
 		}
 		if p.status[i] == 'F' {
@@ -60,7 +60,7 @@ func (p *plan) errors() []object {
 	for g, failure := range failures {
 		count := 0
 		for i := range p.ids {
-			if p.group[i] == g {
+			if p.group[i] == g && p.status[i] == 'F' {
 				count++
 			}
 		}

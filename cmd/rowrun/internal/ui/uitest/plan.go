@@ -26,6 +26,7 @@ type plan struct {
 	cause               []any
 	group               []int
 	paused              []int
+	under               []byte // where a task that is skipped would stand
 	stopped             bool
 	limit               any
 	start               time.Time
@@ -153,7 +154,7 @@ func (p *plan) add(name string, kind, d, v int, status byte, took int64) {
 	p.byID[id] = i
 	p.ids, p.names, p.kind = append(p.ids, id), append(p.names, name), append(p.kind, kind)
 	p.db, p.version, p.status = append(p.db, d), append(p.version, v), append(p.status, status)
-	p.took, p.paused, p.moved = append(p.took, took), append(p.paused, 0), append(p.moved, 0)
+	p.took, p.paused, p.moved, p.under = append(p.took, took), append(p.paused, 0), append(p.moved, 0), append(p.under, '-')
 	p.since = append(p.since, p.start.Add(time.Duration(i)*900*time.Millisecond).UnixMilli())
 	var cause any
 	group := -1
@@ -216,7 +217,13 @@ func (p *plan) act(act string) {
 
 func (p *plan) change(i int, act string) {
 	p.touch(i)
-	to := map[string]byte{"run": 'R', "retry": 'R', "cancel": 'C', "skip": 'S', "unskip": '-'}[act]
+	switch {
+	case act == "skip" && p.status[i] != 'S':
+		p.under[i], p.status[i] = p.status[i], 'S'
+	case act == "unskip" && p.status[i] == 'S':
+		p.status[i] = p.under[i]
+	}
+	to := map[string]byte{"run": 'R', "retry": 'R', "cancel": 'C'}[act]
 	if to != 0 {
 		p.status[i], p.cause[i], p.group[i] = to, nil, -1
 		p.since[i] = time.Now().UnixMilli()

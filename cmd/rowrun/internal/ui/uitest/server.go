@@ -2,6 +2,7 @@ package uitest
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -27,6 +28,8 @@ type Options struct {
 	Hostile bool
 	// Recovery: a recovery from an outage is under way.
 	Recovery bool
+	// Slow: acts go on until EndActs.
+	Slow bool
 }
 
 // Server answers /api/v1 and /events.
@@ -43,12 +46,13 @@ type Server struct {
 	asked    map[string]int            // requests by path
 	readers  map[chan string]bool
 	position int
-	refuse   bool // /events answers 503
+	refuse   bool           // /events answers 503
+	away     map[string]int // how many requests by path get no answer, the next ones
 }
 
 // New makes up a deployment.
 func New(options Options) *Server {
-	s := &Server{options: options, start: time.Now().UTC().Truncate(time.Second), byID: map[string]map[string]any{}, acts: []map[string]any{}, asked: map[string]int{}, readers: map[chan string]bool{}}
+	s := &Server{options: options, start: time.Now().UTC().Truncate(time.Second), byID: map[string]map[string]any{}, acts: []map[string]any{}, asked: map[string]int{}, away: map[string]int{}, readers: map[chan string]bool{}}
 	s.signedIn = options.Token == ""
 	s.plans = makePlans(s.start, options.Hostile)
 	mux := http.NewServeMux()
@@ -57,12 +61,15 @@ func New(options Options) *Server {
 			s.mu.Lock()
 			s.asked[path]++
 			barred := s.options.NeedsToken && !s.signedIn && path != "session"
+			away := s.isAway(path)
 			var value any
-			if !barred {
+			if !barred && !away {
 				value = answer(r)
 			}
 			s.mu.Unlock()
 			switch {
+			case away:
+				refuse(w, http.StatusServiceUnavailable, "unavailable", "the database did not answer in time", "")
 			case barred:
 				refuse(w, http.StatusUnauthorized, "unauthorized", "no token", "sign in")
 			case value == nil:
@@ -220,19 +227,34 @@ func (s *Server) postAct(w http.ResponseWriter, r *http.Request) {
 		write(w, http.StatusOK, object{"count": len(ids), "capped": len(ids) > 10000, "sample": sample, "says": object{"key": body.Act, "text": body.Act + " it"}})
 		return
 	}
-	if before := s.byID[body.RequestID]; before != nil {
-		write(w, http.StatusOK, before)
-		return
+	act := s.byID[body.RequestID]
+	if act == nil {
+		act = s.begin(body.RequestID, body.Act, body.On, body.Args, ids)
 	}
-	s.perform(body.Act, body.On, ids)
+	switch {
+	case fmt.Sprint(act["args"]) != fmt.Sprint(body.Args):
+		refuse(w, http.StatusConflict, "conflict", "this request_id was used for another act", "")
+	case s.isAway("acts"): // done, and nobody is told
+		refuse(w, http.StatusServiceUnavailable, "unavailable", "the database did not answer in time", "")
+	default:
+		write(w, http.StatusOK, act)
+	}
+}
+
+// begin does an act and keeps it. s.mu is held.
+func (s *Server) begin(requestID, verb string, on, args map[string]any, ids []any) object {
+	s.perform(verb, on, ids)
 	act := object{
-		"act_id": strconv.Itoa(len(s.acts) + 1), "request_id": body.RequestID, "act": body.Act, "kind": body.On["kind"], "by": "ana",
-		"at": time.Now().UTC(), "ended_at": time.Now().UTC(), "filter": body.On["filter"], "ids": body.On["ids"], "args": body.Args, "count": len(ids), "capped": false,
+		"act_id": strconv.Itoa(len(s.acts) + 1), "request_id": requestID, "act": verb, "kind": on["kind"], "by": "ana",
+		"at": time.Now().UTC(), "ended_at": time.Now().UTC(), "filter": on["filter"], "ids": on["ids"], "args": args, "count": len(ids), "capped": false,
 		"done": len(ids), "unchanged": 0, "failed_count": 0, "failed": []any{}, "made": []any{}, "state": "DONE", "stopped_by": nil, "may": object{"stop": false},
 	}
-	s.byID[body.RequestID] = act
+	if s.options.Slow {
+		act["state"], act["ended_at"], act["done"] = "RUNNING", nil, 0
+	}
+	s.byID[requestID] = act
 	s.acts = append([]map[string]any{act}, s.acts...)
-	write(w, http.StatusOK, act)
+	return act
 }
 
 func (s *Server) nameOf(id any) string {

@@ -32,11 +32,11 @@ export function Acts() {
 export function OneAct({ id }) {
   const answer = useData(`acts/${id}`)
   const a = answer.data
-  useEffect(() => {
-    if (a?.state !== 'RUNNING') return undefined
+  useEffect(() => { // also after a look without an answer
+    if (a?.state !== 'RUNNING' || answer.loading) return undefined
     const timer = setTimeout(answer.reload, 1500)
     return () => clearTimeout(timer)
-  }, [a])
+  }, [a, answer.loading])
   useTitle(`#${id}`)
   return html`<${Crumbs} items=${[[t('nav.acts'), 'acts']]} /><${Answer} of=${answer}>${a && html`<header class="title"><div class="what"><h1>${t(`act.${a.act}`)} ${onWhat(a)}</h1>
       <p class="sub"><span class="id">#${a.act_id}</span><span dir="auto">${t('act.by_at', { name: a.by })}</span><${Time} at=${a.at} />${a.stopped_by && html`<span>${t('act.stopped_by', { name: a.stopped_by })}</span>`}</p></div></header>

@@ -1,5 +1,5 @@
 // What may run at once, or start in a time: who holds the places, who waits for them.
-import { html, useEffect, useStore } from '../lib.js'
+import { html, useEffect, useRef, useStore } from '../lib.js'
 import { t, decimal, duration, num } from '../i18n.js'
 import { go, link, place } from '../router.js'
 import { Act } from '../act.js'
@@ -34,8 +34,10 @@ function Acts({ l, then, gone }) {
 
 // What a poll shows without a stream: no transition tells of a token.
 function usePolled(answer) {
+  const last = useRef(answer)
+  last.current = answer // of the key that is shown by now
   useEffect(() => {
-    const timer = setInterval(() => document.hidden || answer.reload(), 5000)
+    const timer = setInterval(() => document.hidden || last.current.reload(), 5000)
     return () => clearInterval(timer)
   }, [])
   return answer

@@ -57,9 +57,9 @@ export class Model {
       } else if (this.tasks.run_id[i] !== null && tasks.run_id[j] !== null && !newer(tasks.run_id[j], this.tasks.run_id[i])) {
         return // the stream told of a later run
       }
-      // A run never goes back: what was read before the stream's last line is left aside.
+      // A run never goes back: what was read before the stream's last line is left aside. Skipping is the task's, and is taken back.
       const read = rank[statusOf(tasks.status[j])]
-      if (this.tasks.run_id[i] !== null && tasks.run_id[j] === this.tasks.run_id[i] && this.status[i] !== SKIPPED && read < this.status[i]) return
+      if (this.tasks.run_id[i] !== null && tasks.run_id[j] === this.tasks.run_id[i] && read !== SKIPPED && this.status[i] !== SKIPPED && read < this.status[i]) return
       const was = this.status[i]
       this.changed.add(i)
       for (const name of Object.keys(tasks)) this.tasks[name][i] = tasks[name][j]
@@ -76,6 +76,7 @@ export class Model {
     const { tasks } = this
     if (!newer(line.run_id, tasks.run_id[i])) return -1
     const same = tasks.run_id[i] === line.run_id
+    if (same && this.status[i] === SKIPPED) return -1 // whatever its run does
     if (same && rank[line.to] < this.status[i] && rank[line.to] < DONE) return -1 // told again
     const at = Date.parse(line.time)
     if (line.to === 'RUNNING') tasks.duration_ms[i] = null

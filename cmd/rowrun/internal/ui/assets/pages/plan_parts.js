@@ -9,9 +9,10 @@ import { Answer, Button, Dialog, useData } from '../parts.js'
 
 const most = 1000 // ids that one act may name
 
-// What an act is done to: ids, or the filter that names them where these are too many. No filter: the first of them.
+// What an act is done to: ids, or the filter that names them where these are too many. No filter: the first of them. The status
+// stays in the filter whatever it is: without one an act reaches all of the plan.
 const whole = (ids, filter) => (ids.length > most && filter
-  ? { kind: 'task', filter: Object.fromEntries(Object.entries(filter).filter(([, value]) => value)) } : { kind: 'task', ids: ids.slice(0, most) })
+  ? { kind: 'task', filter: Object.fromEntries(Object.entries(filter).filter(([name, value]) => value || name === 'status')) } : { kind: 'task', ids: ids.slice(0, most) })
 
 export function Failures({ plan, model, group, arranged, after }) {
   const [all, set] = useState(false)
@@ -44,10 +45,13 @@ export function Failures({ plan, model, group, arranged, after }) {
 // filter: what names just the tasks that are selected, in the API's words; null: nothing does.
 export function Selected({ model, selected, filter, clear, after }) {
   if (selected.size === 0) return null
+  const done = (result) => { clear(); after(result) }
   const offer = (act, words, of = () => true) => {
-    const ids = [...selected].filter((id) => words.includes(model.word(model.index.get(id))) && of(model.index.get(id)))
+    const within = (list) => [...selected].filter((id) => list.includes(model.word(model.index.get(id))) && of(model.index.get(id)))
     const status = filter?.status ? words.filter((word) => filter.status.split(',').includes(word)) : words
-    return ids.length > 0 && html`<${Act} act=${act} on=${whole(ids, filter && { ...filter, status: status.join(',') })} then=${after}>${t(`act.${act}`)} <b class="n">${num(ids.length)}</b><//>`
+    let ids = within(words)
+    if (filter && ids.length > most) ids = within(status) // what has another status by now isn't named by the filter
+    return ids.length > 0 && html`<${Act} act=${act} on=${whole(ids, filter && { ...filter, status: status.join(',') })} then=${done}>${t(`act.${act}`)} <b class="n">${num(ids.length)}</b><//>`
   }
   const ahead = ['NOT_STARTED', 'PENDING', 'AVAILABLE', 'FAILED', 'CANCELED']
   return html`<div class="selection" role="group" aria-label=${t('plan.selection')}>
