@@ -21,6 +21,7 @@ type incarnation struct {
 	contact atomic.Int64 // begin of unbroken contact, since began; -1: broken
 	began   time.Time
 	clock   clockWatch
+	over    atomic.Bool // it has no lease any more
 
 	available available
 	// passes are the trips of dispatch, ends those of the recorder, which claim while opened.
@@ -106,6 +107,8 @@ func (t *incarnation) serve(ctx, base context.Context) (over, err error) {
 	defer t.stop(nil)
 	live, die := context.WithCancelCause(base)
 	defer die(nil)
+	watching, stopWatching := context.WithCancel(base) // whoever holds up what is recorded after a fence is named, too
+	defer stopWatching()
 	taking, stopTaking := context.WithCancel(live)
 	defer stopTaking()
 	unhook := context.AfterFunc(ctx, func() {
@@ -114,7 +117,10 @@ func (t *incarnation) serve(ctx, base context.Context) (over, err error) {
 	})
 	defer unhook()
 	// An incarnation that is over stops its executors at once, also in the middle of a drain.
-	defer context.AfterFunc(live, func() { t.stop(ErrLostContact) })()
+	defer context.AfterFunc(live, func() {
+		t.over.Store(true)
+		t.stop(ErrLostContact)
+	})()
 
 	var dispatch, loops, heart sync.WaitGroup
 	heart.Go(func() {
@@ -125,7 +131,7 @@ func (t *incarnation) serve(ctx, base context.Context) (over, err error) {
 	dispatch.Go(func() { t.dispatch(taking) })
 	dispatch.Go(func() { t.promoteBacklog(taking) })
 	loops.Go(func() { t.watch(live) })
-	loops.Go(func() { t.watchHoldUps(live) })
+	loops.Go(func() { t.watchHoldUps(watching) })
 	loops.Go(func() { t.sweepStale(live) })
 	loops.Go(func() { t.sweepOverdue(live) })
 	loops.Go(func() { t.sweepAging(live) })
@@ -146,6 +152,7 @@ func (t *incarnation) serve(ctx, base context.Context) (over, err error) {
 		err = t.surrender(ctx, base, over)
 	}
 	die(nil)
+	stopWatching()
 	loops.Wait()
 	heart.Wait()
 	if bye := t.leave(base); err == nil && ctx.Err() != nil {
@@ -167,24 +174,38 @@ func (t *incarnation) drain(base context.Context) error {
 	}
 	done()
 
-	// Most of the time belongs to the work; a fifth, at most 5 s, to stopping and recording what is left.
-	patience := c.DrainTimeout - min(c.DrainTimeout/5, 5*time.Second)
-	if !waitFor(&t.executions, time.Until(begun.Add(patience))) {
+	work, stop := drainParts(c.DrainTimeout)
+	if !waitFor(&t.executions, time.Until(begun.Add(work))) {
 		t.stop(ErrDrained)
-		if !waitFor(&t.executions, time.Until(begun.Add(c.DrainTimeout-c.DrainTimeout/20))) {
+		if !waitFor(&t.executions, time.Until(begun.Add(work+stop))) {
 			t.abandon(ErrDrained)
 		}
 	}
-	if err := t.s.recorder.flush(ctx, t.id); err != nil {
+	if err := t.s.recorder.flush(ctx, "", 0); err != nil { // with what earlier incarnations left
 		return fmt.Errorf("drain: some endings could not be recorded: %w", err)
 	}
 	c.Log.Info().Str("replica_id", t.id).Msg("drain finished")
 	return nil
 }
 
-// surrender stops the incarnation's executors and sees that their runs are recorded, however long the database is away. From
-// the end of ctx on it has as long as a drain: what it hasn't recorded then, which is an error, the sweeps of other replicas end
-// as STALE.
+// drainParts says for how long of a drain work may finish, and how long executors then have to stop. Most of it belongs to the
+// work; a fifth, at most 5 s, to stopping and recording what is left, of which recording has a twentieth, at most 1.5 s.
+func drainParts(timeout time.Duration) (work, stop time.Duration) {
+	rest := min(timeout/5, 5*time.Second)
+	return timeout - rest, rest - min(timeout/20, 1500*time.Millisecond)
+}
+
+// StopTime is how long executors that a drain stops have to return; then their runs are recorded without them, and others may
+// run what follows.
+func StopTime(drainTimeout time.Duration) time.Duration {
+	_, stop := drainParts(drainTimeout)
+	return stop
+}
+
+// surrender stops the incarnation's executors and sees that their runs are recorded, however long the database is away. Where it
+// answers and takes none of them for as long as a drain, the next incarnation begins all the same: the recorder goes on trying,
+// and what a sweep has ended as STALE by then is refused, as is any end without its claim. From the end of ctx on it has as
+// long as a drain: what it hasn't recorded then, which is an error, the sweeps of other replicas end as STALE.
 func (t *incarnation) surrender(ctx, base context.Context, cause error) error {
 	t.s.cfg.Log.Warn().Err(cause).Str("replica_id", t.id).Int64("executing", t.s.executing.Load()).Msg("replica fenced itself, its runs are stopped")
 	t.stop(ErrLostContact)
@@ -197,7 +218,7 @@ func (t *incarnation) surrender(ctx, base context.Context, cause error) error {
 		sleep(flush, t.s.cfg.DrainTimeout)
 		giveUp()
 	})()
-	if err := t.s.recorder.flush(flush, t.id); err != nil {
+	if err := t.s.recorder.flush(flush, t.id, t.s.cfg.DrainTimeout); err != nil {
 		return fmt.Errorf("%w; some endings could not be recorded: %w", cause, err)
 	}
 	return nil

@@ -33,6 +33,7 @@ type recorder struct {
 	refused []ending         // that the database doesn't take, however little they say
 	pending map[int64]string // run → replica id, of all that isn't settled
 	settled chan struct{}    // closed and replaced whenever something settles
+	untaken map[int64]bool   // of pending: the database answered, and did not take it, when it was last tried
 
 	busy     bool // a batch is being written
 	carrying bool // dispatch takes plain endings meanwhile
@@ -43,7 +44,7 @@ type recorder struct {
 func newRecorder(s *Scheduler) *recorder {
 	return &recorder{
 		s: s, errs: s.newOnce("record endings"), wake: make(chan struct{}, 1), held: make(chan struct{}, 1),
-		pending: map[int64]string{}, settled: make(chan struct{}),
+		pending: map[int64]string{}, settled: make(chan struct{}), untaken: map[int64]bool{},
 	}
 }
 
@@ -71,30 +72,6 @@ func (r *recorder) knows(id int64) bool {
 	defer r.mu.Unlock()
 	_, ok := r.pending[id]
 	return ok
-}
-
-// flush waits until every ending of a replica id is recorded or refused.
-func (r *recorder) flush(ctx context.Context, replica string) error {
-	for {
-		r.mu.Lock()
-		left := false
-		for _, id := range r.pending {
-			if id == replica {
-				left = true
-				break
-			}
-		}
-		settled := r.settled
-		r.mu.Unlock()
-		if !left {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-settled:
-		}
-	}
 }
 
 // run writes until ctx ends.
@@ -163,7 +140,7 @@ func (r *recorder) write(ctx context.Context, batch []ending, lock time.Duration
 			batch = batch[len(batch)/2:]
 			continue
 		case code == "55P03":
-			r.park(ctx, batch)
+			r.park(ctx, batch, err)
 			return
 		case code == "40P01" || code == "40001":
 			continue
@@ -177,7 +154,7 @@ func (r *recorder) write(ctx context.Context, batch []ending, lock time.Duration
 		case store.OneByOne(err):
 			r.errs.failed(err)
 			if !store.RefusedRow(err) || !batch[0].lighten(err) {
-				r.setAside(batch[0])
+				r.setAside(batch[0], err)
 				return
 			}
 			continue
@@ -192,10 +169,11 @@ func (r *recorder) write(ctx context.Context, batch []ending, lock time.Duration
 // refusedAgain is how often endings are tried again that the database doesn't take: a person has to see to it.
 const refusedAgain = 2 * time.Second
 
-func (r *recorder) setAside(e ending) {
+func (r *recorder) setAside(e ending, err error) {
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.refused = append(r.refused, e)
-	r.mu.Unlock()
+	r.note(err, e)
 }
 
 // runRefused tries again what was set aside, each by itself, beside the others.
@@ -207,7 +185,7 @@ func (r *recorder) runRefused(ctx context.Context) {
 		r.mu.Unlock()
 		for _, e := range refused {
 			if err := r.try(ctx, r.s.cfg.Store.EndHeldRuns, []ending{e}, slowLock); err != nil {
-				r.setAside(e)
+				r.setAside(e, err)
 			}
 		}
 	}
@@ -220,26 +198,9 @@ type endFunc func(context.Context, []store.Ending, time.Duration) ([]store.Ended
 func (r *recorder) try(ctx context.Context, end endFunc, batch []ending, lock time.Duration) error {
 	rt, cancel := context.WithTimeout(ctx, passTimeout)
 	defer cancel()
-	var endings []store.Ending
-	for i := range batch {
-		e := &batch[i]
-		if e.handOver {
-			held, err := r.s.cfg.Store.HandOver(rt, e.store.ID, e.store.Claim)
-			if err != nil {
-				return err
-			}
-			if held {
-				r.settle(e.store.ID)
-				continue
-			}
-			// A cancel came first, or the run is gone: end it as canceled; refused if it is gone.
-			e.handOver = false
-			e.store.Failed, e.store.Retry = true, store.RetryNone
-			e.store.Result = result(CodeCanceled, "Task run canceled", nil)
-		}
-		if r.knows(e.store.ID) {
-			endings = append(endings, e.store)
-		}
+	endings, err := r.handOver(rt, batch)
+	if err != nil {
+		return err
 	}
 	if len(endings) == 0 {
 		return nil
@@ -312,69 +273,8 @@ func (r *recorder) settle(ids ...int64) {
 	defer r.mu.Unlock()
 	for _, id := range ids {
 		delete(r.pending, id)
+		delete(r.untaken, id)
 	}
 	close(r.settled)
 	r.settled = make(chan struct{})
-}
-
-// park writes plan by plan, so that only those of the plan that is held wait, and leaves these to runStuck.
-func (r *recorder) park(ctx context.Context, batch []ending) {
-	for _, group := range byPlan(batch) {
-		if len(group) == len(batch) || r.try(ctx, r.s.cfg.Store.EndRuns, group, quickLock) != nil {
-			r.mu.Lock()
-			r.stuck = append(r.stuck, group...)
-			r.mu.Unlock()
-			signal(r.held)
-		}
-	}
-}
-
-// runStuck writes what waits behind a user's lock, on one connection, so that it takes none from the others.
-func (r *recorder) runStuck(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-r.held:
-		}
-		r.mu.Lock()
-		stuck := r.stuck
-		r.stuck = nil
-		r.mu.Unlock()
-		for _, group := range byPlan(stuck) {
-			err := r.try(ctx, r.s.cfg.Store.EndHeldRuns, group, slowLock)
-			if err == nil {
-				continue
-			}
-			if store.SQLState(err) == "55P03" || ctx.Err() != nil {
-				r.mu.Lock()
-				r.stuck = append(r.stuck, group...)
-				r.mu.Unlock()
-				signal(r.held)
-				continue
-			}
-			r.mu.Lock()
-			r.queue = append(r.queue, group...)
-			r.mu.Unlock()
-			signal(r.wake)
-		}
-		sleep(ctx, 100*time.Millisecond)
-	}
-}
-
-// byPlan groups endings by plan; those without one each stand alone.
-func byPlan(batch []ending) [][]ending {
-	plans := map[int64]int{}
-	var groups [][]ending
-	for _, e := range batch {
-		if e.plan != nil {
-			if i, ok := plans[*e.plan]; ok {
-				groups[i] = append(groups[i], e)
-				continue
-			}
-			plans[*e.plan] = len(groups)
-		}
-		groups = append(groups, []ending{e})
-	}
-	return groups
 }

@@ -273,6 +273,9 @@ type Status struct {
 	Failed    int64
 	// Silent is for how long no heartbeat was written.
 	Silent time.Duration
+	// Fenced says that the lease was given up, or another replica took it: no heartbeat follows under ReplicaID, and what is left
+	// of its runs is recorded.
+	Fenced bool
 	// HeartbeatFailures counts heartbeats that could not be written, since the process started.
 	HeartbeatFailures int64
 	// Stalled executors have a run that reported no progress in time, Stuck ones ignore their cancel; both now.
@@ -304,7 +307,7 @@ func (s *Scheduler) Status() Status {
 	st.Unable, st.UnableWhy = s.unable.read()
 	if t := s.current.Load(); t != nil {
 		st.ReplicaID = t.id
-		st.Silent = time.Since(t.lastBeat())
+		st.Silent, st.Fenced = time.Since(t.lastBeat()), t.over.Load()
 		st.Paused = t.rules.Load().paused && !s.cfg.Admin
 	}
 	return st

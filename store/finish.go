@@ -341,16 +341,6 @@ func (e *Ending) result() string {
 // milliseconds is a duration as PostgreSQL's settings take it.
 func milliseconds(d time.Duration) string { return fmt.Sprintf("%dms", d.Milliseconds()) }
 
-// HandOver leaves a RUNNING run to the app: no replica holds it any more. False: it had ended or belongs to somebody
-// else.
-func (s *Store) HandOver(ctx context.Context, id int64, claim string) (bool, error) {
-	tag, err := s.pool.Exec(ctx, statement("hand_over_run"), id, claim)
-	if err != nil {
-		return false, fmt.Errorf("hand over run: %w", err)
-	}
-	return tag.RowsAffected() == 1, nil
-}
-
 // ReportProgress stores what an executor reports. False: the run had ended or belongs to somebody else.
 func (s *Store) ReportProgress(ctx context.Context, id int64, claim string, progress json.RawMessage) (bool, error) {
 	tag, err := s.execFitting(ctx, statement("report_progress"), string(progress), id, claim)

@@ -173,7 +173,7 @@ func (s *Store) EndOverdue(ctx context.Context, contact time.Duration) ([]Ended,
 			if err := removeEndedClaims(ctx, tx, ended); err != nil {
 				return err
 			}
-			_, err = tx.Exec(ctx, statement("record_stalled_overdue"), runs)
+			_, err = tx.Exec(ctx, statement("record_stalled_overdue"), idsOf(ended)) // another sweep tells of what it has ended itself
 			return err
 		})
 		if err != nil {
@@ -181,4 +181,13 @@ func (s *Store) EndOverdue(ctx context.Context, contact time.Duration) ([]Ended,
 		}
 	}
 	return all, refused
+}
+
+// idsOf are the runs that were ended.
+func idsOf(ended []Ended) []int64 {
+	ids := make([]int64, len(ended))
+	for i, e := range ended {
+		ids[i] = e.ID
+	}
+	return ids
 }

@@ -33,6 +33,10 @@ func versionOf(set string, read func() (*debug.BuildInfo, bool)) string {
 func main() {
 	cmdexec.MaybeSupervise() // returns unless this process was started to hold a command's group
 
+	// A crash, or the SIGABRT of a watchdog, ends this process by a signal. Go's own way is to exit with 2, which says wrong
+	// use: a service manager leaves that ended.
+	debug.SetTraceback("crash")
+
 	// zerolog keeps its time format in globals; they are set once, here.
 	zerolog.TimeFieldFormat = "2006-01-02T15:04:05.000000Z07:00"
 	zerolog.TimestampFunc = func() time.Time { return time.Now().UTC() }

@@ -1,6 +1,6 @@
 -- record_stalled_overdue
 -- record_stalled for those runs that were just ended for it.
--- $1 bigint[]: runs
+-- $1 bigint[]: runs that the sweep has ended
 -- Returns: no row
 INSERT INTO rowrun.stream_note (event, message, detail)
 SELECT 'task_run.stalled', 'task run stalled', jsonb_build_object('run_id', r.id, 'root_id', r.root_id, 'task_id', r.task_id, 'task', k.name,

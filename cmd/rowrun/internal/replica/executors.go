@@ -49,7 +49,7 @@ func newExecutors(c *Config) (*executors, error) {
 	for name, command := range c.File.Commands {
 		commands[name] = cmdexec.Command(command)
 	}
-	command, err := cmdexec.New(cmdexec.Config{Commands: commands})
+	command, err := cmdexec.New(cmdexec.Config{Commands: commands, Grace: commandGrace(c.DrainTimeout)})
 	if err != nil {
 		return nil, cli.Usagef("--config %s: %w", c.ConfigPath, err)
 	}
@@ -57,6 +57,16 @@ func newExecutors(c *Config) (*executors, error) {
 		x.byType["COMMAND"], x.commands = command, command.Names()
 	}
 	return x, nil
+}
+
+// commandGrace is how long a command may go on after its SIGTERM: less than a drain waits for executors that it stops, so that what
+// follows never starts beside it. 0, the executor's default, with drains so short that they wait for no command.
+func commandGrace(drainTimeout time.Duration) time.Duration {
+	grace := scheduler.StopTime(drainTimeout) * 4 / 5
+	if grace < 100*time.Millisecond {
+		return 0
+	}
+	return grace
 }
 
 // addSQL makes those that mark their work in the targets with the deployment.

@@ -57,13 +57,13 @@ func (r *replica) alive(ctx context.Context) error {
 }
 
 // standing says that a heartbeat stands still. One that can't be written is followed by an end: two thirds of the lease
-// after the last one the replica stops what it runs and begins anew. One that is older than the whole lease was
-// neither written nor given up.
+// after the last one the replica gives it up, stops what it runs, and begins anew when the database has taken how that
+// ended. One that is older than the whole lease was neither written nor given up.
 func standing(s scheduler.Status, lease time.Duration) error {
-	if s.ReplicaID == "" || s.Silent <= lease {
+	if s.ReplicaID == "" || s.Fenced || s.Silent <= lease {
 		return nil
 	}
-	return fmt.Errorf("for %s no heartbeat was written, and the lease of %s was not given up: an executor ignores its cancel, or the process hangs",
+	return fmt.Errorf("for %s no heartbeat was written, and the lease of %s was not given up: the process hangs",
 		s.Silent.Round(time.Second), lease)
 }
 

@@ -40,7 +40,10 @@ func maybeServeDeaf() {
 	}}
 	c.Register(cmd.Flags())
 	env := cli.Environment{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Lookup: os.LookupEnv}
-	os.Exit(cli.Execute(context.Background(), cmd, os.Args[1:], env))
+	ctx, stop := cli.UntilSignal(context.Background())
+	code := cli.Execute(ctx, cmd, os.Args[1:], env)
+	stop()
+	os.Exit(code)
 }
 
 // Two executors that ignore their cancel are more than it bears: the process ends by itself with 1, says why, and its

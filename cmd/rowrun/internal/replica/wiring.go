@@ -127,7 +127,7 @@ func (r *replica) makeScheduler() (err error) {
 		Retention:          c.Retention,
 		RetentionFailed:    c.RetentionFailed,
 		TaskTimeout:        c.TaskTimeout,
-		DrainTimeout:       c.DrainTimeout,
+		DrainTimeout:       max(c.DrainTimeout, time.Millisecond), // 0 is its default
 		StuckLimit:         c.StuckLimit,
 		TypeLimits:         c.File.typeLimits(),
 		MaxPerType:         c.MaxClaimsPerType,
