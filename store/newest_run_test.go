@@ -113,3 +113,35 @@ func TestDeletedSuccessorLeavesAFailure(t *testing.T) {
 		}
 	}
 }
+
+// What is retried of a plan's task, and told of its failure, is its newest run, whichever has the highest id; without it, the one of the
+// highest id.
+func TestThePlanSpeaksOfTheNewestRun(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, storetest.New(t))
+	addReplica(t, conn, "r")
+	plan, tasks := newPlan(t, conn, "a")
+	ids := query[[]int64](t, conn, `SELECT array_agg(nextval('rowrun.task_run_id_seq')) FROM generate_series(1, 2)`)
+	for i, id := range []int64{ids[1], ids[0]} {
+		exec(t, conn, `INSERT INTO rowrun.task_run (id, task_id) VALUES ($1, $2)`, id, tasks[0])
+		claimed(t, conn, id)
+		require.Equal(t, "FAILED", query[string](t, conn, endOne, id, "FAILED", []string{"at first", "at last"}[i]))
+	}
+	message := func() string {
+		return query[string](t, conn, `SELECT concat_ws(' ', f ->> 'run_id', f ->> 'detail') FROM rowrun.plan p CROSS JOIN LATERAL rowrun.plan_message(p, 'PIPELINE_FAILED') m
+			CROSS JOIN LATERAL jsonb_array_elements(m.standard::jsonb #> '{data,failed_tasks}') f WHERE p.id = $1`, plan)
+	}
+	require.Equal(t, "1 at last", message())
+	exec(t, conn, `UPDATE rowrun.task SET outcome_run_id = NULL`)
+	require.Equal(t, "2 at first", message())
+	exec(t, conn, `UPDATE rowrun.task SET outcome_run_id = $1`, ids[0])
+	successor := query[int64](t, conn, `SELECT rowrun.retry_plan($1)`, plan)
+	require.Equal(t, ids[0], query[int64](t, conn, `SELECT retry_of FROM rowrun.task_run WHERE id = $1`, successor))
+
+	// Its newest run is gone, by an edit that told nobody.
+	claimed(t, conn, successor)
+	end(t, conn, successor, "FAILED")
+	exec(t, conn, `UPDATE rowrun.task SET outcome_run_id = 99`)
+	last := query[int64](t, conn, `SELECT rowrun.retry_plan($1)`, plan)
+	require.Equal(t, successor, query[int64](t, conn, `SELECT retry_of FROM rowrun.task_run WHERE id = $1`, last))
+}

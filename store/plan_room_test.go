@@ -37,3 +37,37 @@ func TestRoomOfAPlanIsCountedByItsIndex(t *testing.T) {
 	require.NotRegexp(t, `Rows Removed by (Filter|Join Filter|Index Recheck): \d{3}`, plan)
 	require.Equal(t, 1, strings.Count(plan, "task_run_plan_unfinished"), "it is counted once, whatever is asked of it:\n%s", plan)
 }
+
+// An AVAILABLE run that keeps a slot, and that no replica takes any more, is named to those that wait for the slot, whatever the plan does
+// when a task fails.
+func TestARunThatKeepsASlotIsNamed(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		onFailure string
+		fails     bool
+		want      string
+	}{
+		"goes on":                      {onFailure: "CONTINUE", want: "NO_REPLICA PLAN_LIMIT"},
+		"goes on behind a failure":     {onFailure: "CONTINUE", fails: true, want: "NO_REPLICA PLAN_LIMIT"},
+		"would stop":                   {onFailure: "STOP", want: "NO_REPLICA PLAN_LIMIT"},
+		"has stopped":                  {onFailure: "STOP", fails: true, want: "NO_REPLICA PLAN_FAILED PLAN_LIMIT"},
+		"would stop a database's runs": {onFailure: "STOP_DATABASE", want: "NO_REPLICA PLAN_LIMIT"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn := editedWorld(t)
+			exec(t, conn, `INSERT INTO rowrun.plan (id, parallel_limit, on_failure) VALUES (1, 1, $1)`, c.onFailure)
+			exec(t, conn, `INSERT INTO rowrun.task (id, plan_id, type) VALUES (1, 1, 'OWN'), (2, 1, 'NOOP'), (3, 1, 'NOOP')`)
+			stuck, run := newRun(t, conn, 1), newRun(t, conn, 2)
+			promoteAll(t, conn)
+			if c.fails {
+				exec(t, conn, `UPDATE rowrun.task SET outcome = 'FAILED' WHERE id = 3`)
+			}
+			exec(t, conn, `UPDATE rowrun.replica_heartbeat SET types = '{NOOP}'`)
+			require.Equal(t, "AVAILABLE", statusOf(t, conn, stuck))
+			require.Contains(t, query[[]string](t, conn, `SELECT array_agg(message) FROM rowrun.waiting($1)`, run),
+				"run 1 keeps a slot of plan 1, and no live replica can take it")
+			require.Equal(t, c.want, waitsFor(t, conn, run))
+		})
+	}
+}

@@ -27,7 +27,7 @@ FROM (
              JOIN rowrun.task k ON k.id = r.task_id
              LEFT JOIN rowrun.plan p ON p.id = r.plan_id
              WHERE r.status = 'AVAILABLE' AND r.queue = q.queue AND r.type = y.type
-               AND NOT k.paused AND p.paused IS NOT TRUE
+               AND NOT k.paused AND NOT k.skipped AND p.paused IS NOT TRUE
                AND rowrun.can_take(r, k, $6, $7)
              ORDER BY r.priority DESC, r.run_at, r.id LIMIT 4
         ) c
@@ -42,4 +42,4 @@ RETURNING set_config('rowrun.claimed', '1', true) = '1' AND rowrun.announce_one(
     r.failures = 0 AND r.recoveries = 0, date_part('epoch', r.deadline - now.t),
     k.type, CASE WHEN r.type <> k.type THEN (SELECT a.alias_of FROM rowrun.task_type a WHERE a.type = r.type) END,
     k.database_id, k.version, k.payload, k.state, k.labels ->> 'traceparent', date_part('epoch', k.progress_timeout), k.failure_log_level,
-    r.retry_of, r.created_at, r.available_at, r.started_at, pg_current_xact_id()::text::bigint
+    r.retry_of, CASE WHEN r.run_at <= r.created_at THEN r.created_at END, r.available_at, r.started_at, pg_current_xact_id()::text::bigint

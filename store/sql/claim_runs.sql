@@ -27,7 +27,7 @@ WITH seen AS MATERIALIZED (
          JOIN rowrun.task k ON k.id = r.task_id
          LEFT JOIN rowrun.plan p ON p.id = r.plan_id
          WHERE r.status = 'AVAILABLE' AND r.queue = q.queue AND r.type = y.type
-           AND NOT k.paused AND p.paused IS NOT TRUE
+           AND NOT k.paused AND NOT k.skipped AND p.paused IS NOT TRUE
            AND rowrun.can_take(r, k, $6, $7)
          ORDER BY r.priority DESC, r.run_at, r.id LIMIT $8
     ) c
@@ -55,7 +55,7 @@ WITH seen AS MATERIALIZED (
         r.failures = 0 AND r.recoveries = 0 AS manual, date_part('epoch', r.deadline - now.t) AS timeout,
         k.type AS task_type, CASE WHEN r.type <> k.type THEN (SELECT a.alias_of FROM rowrun.task_type a WHERE a.type = r.type) END AS alias_of,
         k.database_id AS task_database_id, k.version AS task_version, k.payload, k.state, k.labels ->> 'traceparent' AS traceparent,
-        date_part('epoch', k.progress_timeout) AS progress_timeout, k.failure_log_level, r.retry_of, r.created_at, r.available_at, r.started_at,
+        date_part('epoch', k.progress_timeout) AS progress_timeout, k.failure_log_level, r.retry_of, CASE WHEN r.run_at <= r.created_at THEN r.created_at END AS created_at, r.available_at, r.started_at,
         CASE WHEN i.untold THEN rowrun.arrival(r) || ',' ELSE '' END || rowrun.transition(r) AS item
 ), said AS (
     SELECT rowrun.announce(array_agg(item)), set_config('rowrun.claimed', coalesce(max(n), 0)::text, true), pg_current_xact_id_if_assigned()::text::bigint AS xid FROM taken

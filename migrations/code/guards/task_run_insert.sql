@@ -113,9 +113,9 @@ DECLARE
     at timestamptz := clock_timestamp(); -- before the task is read, whose pause is younger then where it isn't seen
     t record;
     current_round integer;
-    depends boolean; marked boolean;
+    depends boolean; marked boolean; needed boolean;
 BEGIN
-    SELECT k.type, k.queue, k.database_id, k.version, k.version_key, k.sequential, k.priority, k.aging, k.plan_id, k.wave,
+    SELECT k.type, k.queue, k.database_id, k.version, k.version_key, k.sequential, k.priority, k.aging, k.plan_id, k.wave, k.outcome,
            nullif(k.retention IS NOT NULL OR k.retention_by_status IS NOT NULL, false) AS own_retention, k.paused OR k.skipped AS stopped
     INTO t FROM rowrun.task k WHERE k.id = NEW.task_id;
     IF NOT FOUND THEN
@@ -185,7 +185,7 @@ BEGIN
     THEN
         NEW := rowrun.unstarted(NEW);
     END IF;
-    IF pg_column_size(NEW.input) >= 2000 OR jsonb_typeof(NEW.input) <> 'object' OR NEW.idempotency_key IS NOT NULL
+    IF rowrun.too_large(NEW.input) OR jsonb_typeof(NEW.input) <> 'object' OR NEW.idempotency_key IS NOT NULL
        OR NEW.run_at < timestamptz '1900-01-01 00:00+00' OR NEW.run_at >= timestamptz '9999-01-01 00:00+00'
     THEN
         PERFORM rowrun.task_run_bounds(NEW);
@@ -193,6 +193,12 @@ BEGIN
     IF t.type IN ('SQL', 'DATABASE_MIGRATE', 'COMMAND') AND NEW.input ?| '{sql,transaction,command}' THEN
         RAISE EXCEPTION 'input of a % task may not name sql, transaction or command', t.type
             USING ERRCODE = 'RR003', HINT = 'They belong to the task''s payload.';
+    END IF;
+    IF t.outcome = 'DONE' THEN -- who depends on its task waits again; found in the index of that alone, whatever the statistics say
+        needed := (SELECT d.depends_on_id FROM rowrun.task_dependency d WHERE d.depends_on_id >= NEW.task_id ORDER BY d.depends_on_id LIMIT 1) = NEW.task_id;
+        IF needed THEN
+            PERFORM rowrun.mark_blocked(NEW);
+        END IF;
     END IF;
     -- Nothing holds a run without plan and database that is due: it needs no pass, and no further version of its row. That
     -- it is AVAILABLE is announced with what becomes of it next. The run of a tick may be missed, and goes with its schedule.
@@ -209,7 +215,7 @@ BEGIN
     ELSIF t.plan_id IS NOT NULL AND t.database_id IS NULL AND NEW.run_at <= at AND NOT depends AND t.wave IS NULL THEN
         -- Most likely only its plan holds it, which the pass looks at; the other gates are asked when its turn comes.
         NEW.cause := 'PLAN';
-        IF marked IS NOT TRUE THEN
+        IF marked IS NOT TRUE AND needed IS NOT TRUE THEN
             PERFORM rowrun.mark_ready(t.plan_id);
         END IF;
     ELSE

@@ -68,6 +68,7 @@ BEGIN
     NEW.edited_directly := true;
     NEW.cause := NULL;
     NEW.judge_at := NULL;
+    NEW.limit_wait := NULL;
     NEW.updated_at := t;
     IF NEW.status = 'AVAILABLE' THEN
         NEW.available_at := coalesce(NEW.available_at, t);

@@ -8,10 +8,10 @@ CREATE OR REPLACE FUNCTION rowrun.too_large(document jsonb) RETURNS boolean LANG
 COMMENT ON FUNCTION rowrun.too_large(jsonb) IS 'Internal: whether a document is larger than 1 MiB or deeper than 1,000 levels.';
 
 -- Whether an interval is as long by the calendar, by which it is added to a time, as by comparison, by which a month has 30 days:
--- '1000000 years -359999999 days' compares as one day. Inlined where it is called.
+-- '1000000 years -359999999 days' compares as one day. One that compares as negative is refused by its CHECK. Inlined where it is called.
 CREATE OR REPLACE FUNCTION rowrun.is_duration(i interval) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN least(date_part('year', i), date_part('month', i), date_part('day', i), date_part('hour', i), date_part('minute', i), date_part('second', i)) >= 0;
-COMMENT ON FUNCTION rowrun.is_duration(interval) IS 'Internal: whether no part of an interval is negative; NULL of NULL.';
+    RETURN i < interval '0' OR least(date_part('year', i), date_part('month', i), date_part('day', i), date_part('hour', i), date_part('minute', i), date_part('second', i)) >= 0;
+COMMENT ON FUNCTION rowrun.is_duration(interval) IS 'Internal: whether an interval has no negative part, unless it is negative; NULL of NULL.';
 
 CREATE OR REPLACE FUNCTION rowrun.refuse_duration() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
 BEGIN

@@ -155,7 +155,7 @@ BEGIN
             CROSS JOIN LATERAL (
                 SELECT r.id, r.priority, r.run_at FROM task_run r JOIN task k ON k.id = r.task_id LEFT JOIN plan p ON p.id = r.plan_id
                 WHERE r.status = 'AVAILABLE' AND r.queue = q.queue AND r.type = y.type AND r.limit_wait IS NULL AND r.priority >= lowest
-                  AND NOT k.paused AND p.paused IS NOT TRUE AND can_take(r, k, request.databases, request.commands)
+                  AND NOT k.paused AND NOT k.skipped AND p.paused IS NOT TRUE AND can_take(r, k, request.databases, request.commands)
                 ORDER BY r.priority DESC, r.run_at, r.id LIMIT least(look, y.room + slack)) c) o
         WHERE (o.of_type > o.room + slack) IS NOT TRUE
         ORDER BY o.priority DESC, o.run_at, o.id LIMIT look);
@@ -193,7 +193,7 @@ BEGIN
                 r.failures = 0 AND r.recoveries = 0, date_part('epoch', r.deadline - now.t),
                 k.type, CASE WHEN r.type <> k.type THEN (SELECT a.alias_of FROM task_type a WHERE a.type = r.type) END,
                 k.database_id, k.version, k.payload, k.state, k.labels ->> 'traceparent',
-                date_part('epoch', k.progress_timeout), k.failure_log_level, r.retry_of, r.created_at, r.available_at, r.started_at)::rowrun.claimed_run AS claim
+                date_part('epoch', k.progress_timeout), k.failure_log_level, r.retry_of, CASE WHEN r.run_at <= r.created_at THEN r.created_at END, r.available_at, r.started_at)::rowrun.claimed_run AS claim
     )
     SELECT coalesce(array_agg(c.claim), '{}'), array_agg(c.item), array_agg(c.priority ORDER BY c.n) INTO claims, items, ranks FROM taken c;
     IF items IS NOT NULL THEN

@@ -23,7 +23,8 @@ BEGIN
             NEW.adopted := false;
         ELSE
             NEW.id := OLD.id;
-            IF NEW.max_running < coalesce(OLD.max_running, 2147483647) THEN -- AVAILABLE runs may have places that are no more
+            IF NEW.max_running < coalesce(OLD.max_running, 2147483647) OR OLD.rate IS NULL AND NEW.rate IS NOT NULL THEN
+                -- AVAILABLE runs may have places that are no more, or have taken no token
                 NEW.adopted := false;
             END IF;
         END IF;
@@ -82,6 +83,11 @@ BEGIN
             SELECT 'RUN', r.id FROM task_run r
             WHERE r.status = 'PENDING' AND r.cause = 'NO_REPLICA' AND r.database_id IS NULL
               AND (OLD.type IS NULL OR r.type = OLD.type) AND (OLD.queue IS NULL OR r.queue = OLD.queue);
+        END IF;
+        IF OLD.rate IS NULL AND NEW.rate IS NOT NULL THEN -- NEW is NULL at a DELETE
+            UPDATE limit_holder h SET paid = false
+            WHERE starts_with(h.limit_key, OLD.id || ':') AND h.paid
+              AND EXISTS (SELECT FROM task_run r WHERE r.id = h.run_id AND coalesce(r.status, '') = 'AVAILABLE');
         END IF;
         IF TG_OP = 'DELETE' OR NEW.id IS DISTINCT FROM OLD.id OR NEW.share IS DISTINCT FROM OLD.share THEN
             UPDATE limit_holder h SET share_id = NULL, turn = NULL WHERE h.share_id = OLD.id;

@@ -31,7 +31,7 @@ BEGIN ATOMIC
                  AND CASE WHEN x.status = 'RUNNING' THEN x.replica_id IS NOT NULL
                           ELSE x.limit_wait IS NULL AND EXISTS (
                               SELECT FROM rowrun.task k LEFT JOIN rowrun.plan p ON p.id = k.plan_id
-                              WHERE k.id = x.task_id AND NOT k.paused AND p.paused IS NOT TRUE
+                              WHERE k.id = x.task_id AND NOT k.paused AND NOT k.skipped AND p.paused IS NOT TRUE
                                 AND EXISTS (SELECT FROM rowrun.replica_heartbeat b WHERE rowrun.takes(b, fair_room.t, x.queue, x.type, x.database_id, k.payload))) END
                LIMIT s.slots) a)
     FROM rowrun.concurrency_limit l
@@ -370,7 +370,7 @@ BEGIN
             CROSS JOIN LATERAL (SELECT * FROM task_run x WHERE x.id = h.run_id AND coalesce(x.status, '') = 'AVAILABLE' OFFSET 0) r
             JOIN task k ON k.id = r.task_id LEFT JOIN plan p ON p.id = r.plan_id
             WHERE h.share_id IS NOT NULL AND h.turn IS NOT NULL AND r.limit_wait IS NULL AND (queues IS NULL OR r.queue = ANY (queues)) AND r.type = ANY (types)
-              AND NOT k.paused AND p.paused IS NOT TRUE AND (databases IS NULL OR can_take(r, k, databases, commands))
+              AND NOT k.paused AND NOT k.skipped AND p.paused IS NOT TRUE AND (databases IS NULL OR can_take(r, k, databases, commands))
         ), known AS MATERIALIZED (
             SELECT i.id, f.id AS fair_id, i.n, f.priority, f.run_at, f.turn
             FROM unnest(run_ids) WITH ORDINALITY i(id, n) FULL JOIN fair f ON f.id = i.id

@@ -56,14 +56,18 @@ END $$;
 COMMENT ON FUNCTION rowrun.free_limits(bigint[]) IS 'Internal: places that ended runs had come free.';
 
 -- Limits that were made or lowered since the last pass: what is RUNNING counts, and of what is AVAILABLE the first 20,000, which are asked
--- again at their claim. Under the lock of the passes, by a snapshot behind it, so that nothing is promoted beside it that it doesn't see.
+-- again at their claim. Under the lock of the passes, by a snapshot behind it, so that nothing is promoted beside it that it doesn't see. Where somebody
+-- holds a limit's row its runs are counted all the same, by each pass until the row is free.
 CREATE OR REPLACE FUNCTION rowrun.adopt_limits() RETURNS void LANGUAGE plpgsql
     SET jit = off
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     l rowrun.concurrency_limit;
+    latest rowrun.concurrency_limit;
 BEGIN
-    FOR l IN SELECT * FROM concurrency_limit c WHERE NOT c.adopted ORDER BY c.id FOR NO KEY UPDATE SKIP LOCKED LOOP
+    FOR l IN SELECT * FROM concurrency_limit c WHERE NOT c.adopted ORDER BY c.id LOOP
+        SELECT * INTO latest FROM concurrency_limit c WHERE c.id = l.id AND NOT c.adopted FOR NO KEY UPDATE SKIP LOCKED;
+        l := CASE WHEN latest.id IS NOT NULL THEN latest ELSE l END;
         INSERT INTO limit_holder (run_id, limit_key, paid)
         SELECT x.id, x.limit_key, false
         FROM (SELECT r.id, limit_key_of(l.id, l.key_path, k.payload || r.input) AS limit_key
@@ -82,7 +86,7 @@ BEGIN
             SELECT o.ctid FROM limit_holder o WHERE starts_with(o.limit_key, l.id || ':') AND o.paid AND o.asked_again IS NOT TRUE
                AND EXISTS (SELECT FROM task_run r WHERE r.id = o.run_id AND coalesce(r.status, '') = 'AVAILABLE')
             FOR NO KEY UPDATE SKIP LOCKED));
-        CONTINUE WHEN EXISTS (
+        CONTINUE WHEN latest.id IS NULL OR EXISTS (
             SELECT FROM limit_holder o WHERE starts_with(o.limit_key, l.id || ':') AND o.paid AND o.asked_again IS NOT TRUE
                AND EXISTS (SELECT FROM task_run r WHERE r.id = o.run_id AND coalesce(r.status, '') = 'AVAILABLE'));
         -- It may hold sequential runs back, behind which others then needn't wait.

@@ -16,7 +16,8 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION rowrun.waiting_for_limits(text[], timestamptz, integer) IS 'Internal: runs for which their limits have room.';
 
--- AVAILABLE runs that a limit held back at their claim: as many as it may let go now are there for claims again, which ask it anew.
+-- AVAILABLE runs that a limit held back at their claim: as many as it may let go now are there for claims again, which ask it anew. A token
+-- is needed by those that haven't taken one.
 CREATE OR REPLACE FUNCTION rowrun.reopen_available(limit_keys text[], t timestamptz) RETURNS integer LANGUAGE plpgsql
     SET jit = off
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
@@ -34,13 +35,24 @@ BEGIN
         WHERE a.status = 'RUNNING' AND h.limit_key = ANY (closed_keys) GROUP BY 1
     ), state AS MATERIALIZED (
         SELECT k.limit_key, CASE WHEN m.held_until > reopen_available.t THEN 0
-                                 ELSE least(coalesce(m.max_running - coalesce(n.n, 0), 1000), CASE WHEN m.rated THEN floor(m.tokens + 0.000001)::bigint END, 1000) END AS places
+                                 ELSE greatest(least(coalesce(m.max_running - coalesce(n.n, 0), 1000), 1000), 0) END AS places,
+               CASE WHEN m.rated THEN greatest(floor(m.tokens + 0.000001), 0)::bigint END AS tokens
         FROM unnest(closed_keys) k(limit_key) LEFT JOIN LATERAL limit_room(k.limit_key, reopen_available.t) m ON true
         LEFT JOIN running n ON n.limit_key = k.limit_key
     ), first AS MATERIALIZED (
         SELECT w.id FROM state s CROSS JOIN LATERAL (
-            SELECT r.id FROM task_run r WHERE r.limit_wait = s.limit_key AND r.status = 'AVAILABLE'
-            ORDER BY r.priority DESC, r.run_at, r.id LIMIT greatest(s.places, 0) FOR NO KEY UPDATE SKIP LOCKED) w
+            SELECT x.id FROM (
+                SELECT p.* FROM (
+                    SELECT r.id, r.priority, r.run_at FROM limit_holder h JOIN task_run r ON r.id = h.run_id
+                    WHERE h.limit_key = s.limit_key AND h.paid AND r.limit_wait = s.limit_key AND coalesce(r.status, '') = 'AVAILABLE'
+                    ORDER BY r.priority DESC, r.run_at, r.id LIMIT s.places FOR NO KEY UPDATE OF r SKIP LOCKED) p
+                UNION ALL
+                SELECT u.* FROM (
+                    SELECT r.id, r.priority, r.run_at FROM task_run r
+                    WHERE r.limit_wait = s.limit_key AND r.status = 'AVAILABLE'
+                      AND (SELECT h.paid FROM limit_holder h WHERE h.run_id = r.id AND h.limit_key = s.limit_key) IS NOT TRUE
+                    ORDER BY r.priority DESC, r.run_at, r.id LIMIT least(s.places, s.tokens) FOR NO KEY UPDATE OF r SKIP LOCKED) u) x
+            ORDER BY x.priority DESC, x.run_at, x.id LIMIT s.places) w
     )
     UPDATE task_run r SET limit_wait = NULL, prev_status = NULL FROM first f WHERE r.id = f.id;
     GET DIAGNOSTICS opened = ROW_COUNT;

@@ -25,7 +25,8 @@ BEGIN
             FROM task f
             LEFT JOIN LATERAL (
                 SELECT r.id, r.attempt, r.result, r.finished_at FROM task_run r
-                WHERE r.task_id = f.id AND r.plan_id IS NOT NULL AND r.status = 'FAILED' ORDER BY r.id DESC LIMIT 1) n ON true
+                WHERE r.task_id = f.id AND r.plan_id IS NOT NULL AND r.status = 'FAILED'
+                ORDER BY coalesce(r.id = f.outcome_run_id, false) DESC, r.id DESC LIMIT 1) n ON true
             WHERE f.plan_id = p.id AND f.outcome_round = p.round AND f.outcome = 'FAILED' AND NOT f.skipped
               AND NOT EXISTS (SELECT FROM task_run u WHERE u.task_id = f.id AND u.plan_id IS NOT NULL
                               AND u.status IN ('PENDING', 'AVAILABLE', 'RUNNING'))

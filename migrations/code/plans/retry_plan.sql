@@ -10,10 +10,13 @@ BEGIN
     tasks := ARRAY(SELECT k.id FROM task k
                    WHERE k.plan_id = retry_plan.plan_id AND NOT k.skipped AND k.outcome IN ('FAILED', 'CANCELED')
                    ORDER BY k.id FOR NO KEY UPDATE);
-    runs := ARRAY(SELECT n.id FROM unnest(tasks) t(id)
-                  CROSS JOIN LATERAL (SELECT r.id FROM task_run r WHERE r.task_id = t.id AND r.plan_id IS NOT NULL
-                                      ORDER BY r.id DESC LIMIT 1) n
-                  WHERE NOT EXISTS (SELECT FROM task_run u WHERE u.task_id = t.id AND u.plan_id IS NOT NULL
+    -- The run that was unfinished last; where it is gone, the one of the highest id.
+    runs := ARRAY(SELECT n.id FROM task t
+                  CROSS JOIN LATERAL ((SELECT r.id FROM task_run r WHERE r.id = t.outcome_run_id AND r.task_id = t.id)
+                                      UNION ALL
+                                      (SELECT r.id FROM task_run r WHERE r.task_id = t.id AND r.plan_id IS NOT NULL ORDER BY r.id DESC LIMIT 1)
+                                      LIMIT 1) n
+                  WHERE t.id = ANY (tasks) AND NOT EXISTS (SELECT FROM task_run u WHERE u.task_id = t.id AND u.plan_id IS NOT NULL
                                     AND u.status IN ('PENDING', 'AVAILABLE', 'RUNNING')));
     PERFORM FROM task_run r WHERE r.id = ANY (runs) ORDER BY r.id FOR NO KEY UPDATE;
     WITH again AS (

@@ -31,6 +31,11 @@ BEGIN
         INTO ids, cut_off FROM waiting_on_databases(marks.databases) w WHERE w.n <= most;
     END IF;
     IF cardinality(marks.dependents) > 0 THEN
+        -- Of tasks that were skipped: what was inserted or promoted beside that is among their newest runs.
+        more := cancel_available(ARRAY(
+            SELECT n.id FROM unnest(marks.dependents) w(task_id)
+            CROSS JOIN LATERAL (SELECT r.id, r.status FROM task_run r WHERE r.task_id = w.task_id ORDER BY r.task_id DESC, r.id DESC LIMIT 1000) n
+            WHERE n.status = 'AVAILABLE'), marks.dependents) OR more;
         ids := ids || ARRAY(SELECT w.id FROM waiting_of_tasks(marks.dependents) w);
     END IF;
     IF cardinality(marks.tasks) > 0 THEN

@@ -22,7 +22,7 @@ BEGIN
         SELECT f.place, request.used + (row_number() OVER ())::int AS n
         FROM (SELECT r.ctid AS place FROM task_run r JOIN task k ON k.id = r.task_id
               WHERE r.id = ANY (run_ids) AND coalesce(r.status, '') = 'PENDING' AND r.queue = ANY (request.queues)
-                AND r.type = ANY (request.types) AND NOT k.paused AND can_take(r, k, request.databases, request.commands)
+                AND r.type = ANY (request.types) AND NOT k.paused AND NOT k.skipped AND can_take(r, k, request.databases, request.commands)
               ORDER BY r.priority DESC, r.run_at, r.id LIMIT octet_length(request.hashes) / 32 - request.used) f
     ), taken AS (
         UPDATE task_run r
@@ -38,7 +38,7 @@ BEGIN
                 r.failures = 0 AND r.recoveries = 0, date_part('epoch', r.deadline - now.t),
                 k.type, CASE WHEN r.type <> k.type THEN (SELECT a.alias_of FROM task_type a WHERE a.type = r.type) END,
                 k.database_id, k.version, k.payload, k.state, k.labels ->> 'traceparent',
-                date_part('epoch', k.progress_timeout), k.failure_log_level, r.retry_of, r.created_at, r.available_at, r.started_at)::rowrun.claimed_run AS claim
+                date_part('epoch', k.progress_timeout), k.failure_log_level, r.retry_of, CASE WHEN r.run_at <= r.created_at THEN r.created_at END, r.available_at, r.started_at)::rowrun.claimed_run AS claim
     )
     SELECT coalesce(array_agg(c.id), '{}'), coalesce(array_agg(c.claim), '{}'), array_agg(c.item) INTO ids, claims, items FROM taken c;
     IF items IS NOT NULL THEN

@@ -74,7 +74,8 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION rowrun.take_marks(boolean, integer) IS 'Internal: takes the marks of a pass.';
 
--- The safety net: databases on which something waits and nothing is active, plans with runs that are ready.
+-- The safety net: databases on which something waits and nothing is active, plans with runs that are ready. Of databases on which something is
+-- active, but nothing sequential, some: what waits there may do so behind a sequential run that something else holds by now.
 CREATE OR REPLACE FUNCTION rowrun.overlooked_databases(known text[]) RETURNS TABLE (database_id text) LANGUAGE sql STABLE
 BEGIN ATOMIC
     WITH RECURSIVE d AS (
@@ -83,10 +84,15 @@ BEGIN ATOMIC
         SELECT (SELECT r.database_id FROM rowrun.task_run r WHERE r.status = 'PENDING' AND r.cause = 'DATABASE'
                   AND r.database_id > d.database_id ORDER BY r.database_id LIMIT 1)
         FROM d WHERE d.database_id IS NOT NULL
+    ), other AS MATERIALIZED (
+        SELECT d.database_id, EXISTS (SELECT FROM rowrun.task_run a WHERE a.database_id = d.database_id AND a.status IN ('AVAILABLE', 'RUNNING')) AS busy
+        FROM d WHERE d.database_id IS NOT NULL AND d.database_id <> ALL (overlooked_databases.known)
     )
-    SELECT d.database_id FROM d
-    WHERE d.database_id IS NOT NULL AND d.database_id <> ALL (overlooked_databases.known)
-      AND NOT EXISTS (SELECT FROM rowrun.task_run a WHERE a.database_id = d.database_id AND a.status IN ('AVAILABLE', 'RUNNING'));
+    SELECT o.database_id FROM other o WHERE NOT o.busy
+    UNION ALL
+    (SELECT o.database_id FROM other o
+     WHERE o.busy AND NOT EXISTS (SELECT FROM rowrun.task_run a WHERE a.database_id = o.database_id AND a.sequential AND a.status IN ('AVAILABLE', 'RUNNING'))
+     ORDER BY random() LIMIT 20);
 END;
 COMMENT ON FUNCTION rowrun.overlooked_databases(text[]) IS 'Internal: other databases on which runs wait for nobody.';
 

@@ -66,6 +66,9 @@ BEGIN
     IF may_be_limited() THEN
         PERFORM adopt_limits();
     END IF;
+    IF sweep THEN
+        PERFORM cancel_skipped();
+    END IF;
     marks := take_marks(sweep, most);
     limit_keys := marks.limit_keys;
     found_runs := candidates(marks, due, most);

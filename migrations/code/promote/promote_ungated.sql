@@ -5,6 +5,7 @@ CREATE OR REPLACE FUNCTION rowrun.promote_ungated(t timestamptz, most integer, r
 DECLARE
     ids bigint[];
     step record;
+    tasks bigint[];
     closed bigint[];
     causes text[];
 BEGIN
@@ -31,15 +32,22 @@ BEGIN
     claims := step.claims;
     IF promoted < cardinality(ids) THEN
         -- The lock on the task orders this against the user who unpauses it: either its mark is seen later, or the task is
-        -- not paused any more.
-        PERFORM FROM task k WHERE k.id IN (SELECT r.task_id FROM task_run r WHERE r.id = ANY (ids) AND coalesce(r.status, '') = 'PENDING')
-        ORDER BY k.id FOR SHARE SKIP LOCKED;
+        -- not paused any more. Who holds a task that can't be locked may be unpausing it, and its mark be taken before these runs are seen to
+        -- be held: they leave one of their own.
+        tasks := ARRAY(SELECT k.id FROM task k
+                       WHERE k.id IN (SELECT r.task_id FROM task_run r WHERE r.id = ANY (ids) AND coalesce(r.status, '') = 'PENDING')
+                       ORDER BY k.id FOR SHARE SKIP LOCKED);
         SELECT array_agg(c.id), array_agg(c.cause) INTO closed, causes
         FROM (SELECT r.id, coalesce(rowrun.own_cause(k, r.missed_at, t), CASE WHEN r.after IS NOT NULL AND rowrun.awaits_runs(r.id) THEN 'DEPENDENCY' END) AS cause
               FROM task_run r JOIN task k ON k.id = r.task_id
               WHERE r.id = ANY (ids) AND coalesce(r.status, '') = 'PENDING') c
         WHERE c.cause IS NOT NULL;
         PERFORM write_causes(closed, causes);
+        IF 'PAUSED' = ANY (causes) THEN
+            INSERT INTO gate_mark (kind, task_id)
+            SELECT DISTINCT 'PAUSED', r.task_id FROM unnest(closed, causes) v(id, cause) JOIN task_run r ON r.id = v.id
+            WHERE v.cause = 'PAUSED' AND r.task_id <> ALL (tasks);
+        END IF;
     END IF;
 END $$;
 COMMENT ON FUNCTION rowrun.promote_ungated(timestamptz, integer, rowrun.claim_request) IS 'Internal: promotes runs without plan and database.';

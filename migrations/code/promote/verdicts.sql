@@ -21,7 +21,9 @@ BEGIN
         SELECT DISTINCT 'RUN', c.id FROM unnest(run_ids) c(id)
         WHERE c.id <> ALL (locked)
           AND EXISTS (SELECT FROM task_run r WHERE r.id = c.id AND coalesce(r.status, '') = 'PENDING'
-                      AND (r.judge_at IS NULL OR r.after IS NOT NULL)); -- what promote_ungated holds may have been judged before its last job ended
+                      -- What promote_ungated holds may have been judged before its last job ended; what a limit holds has a time that the limit
+                      -- may have had before it opened.
+                      AND (r.judge_at IS NULL OR r.after IS NOT NULL OR r.limit_wait IS NOT NULL));
     END IF;
 
     -- Their moment is one before the next statement's snapshot, so that whatever gate was closed by then is seen closed; and

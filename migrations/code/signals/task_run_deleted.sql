@@ -36,6 +36,10 @@ BEGIN
     IF OLD.after IS NOT NULL THEN
         DELETE FROM rowrun.run_after w WHERE w.run_id = OLD.id;
     END IF;
+    IF OLD.limit_wait IS NOT NULL AND OLD.status = 'PENDING' THEN -- others may have waited for its time
+        INSERT INTO rowrun.gate_mark (kind, limit_key) VALUES ('LIMIT', OLD.limit_wait);
+        reopened := true;
+    END IF;
     IF OLD.status = 'PENDING' AND num_nonnulls(OLD.plan_id, OLD.database_id, OLD.retry_of) > 0 THEN
         reopened := true;
         IF OLD.database_id IS NOT NULL THEN

@@ -21,8 +21,8 @@ BEGIN
             PERFORM take_limits(ARRAY[NEW.id], clock_timestamp());
         ELSE
             PERFORM free_limits(ARRAY[NEW.id]);
-            INSERT INTO gate_mark (kind, limit_key) SELECT 'LIMIT', OLD.limit_wait WHERE OLD.limit_wait IS NOT NULL;
         END IF;
+        INSERT INTO gate_mark (kind, limit_key) SELECT 'LIMIT', OLD.limit_wait WHERE OLD.limit_wait IS NOT NULL; -- others may have waited for its time
     END IF;
     IF NEW.status = 'AVAILABLE' AND NEW.round > 1 THEN -- the promote pass begins the round before it gets here
         INSERT INTO gate_mark (kind, plan_id, round, by_run)

@@ -110,6 +110,12 @@ BEGIN
             detail := jsonb_build_object('task_ids', tasks.ids);
             RETURN NEXT;
         END IF;
+        IF plan.stuck_id IS NOT NULL THEN
+            cause := 'NO_REPLICA';
+            message := 'run ' || plan.stuck_id || ' keeps a slot of plan ' || r.plan_id || ', and no live replica can take it';
+            detail := jsonb_build_object('run_id', plan.stuck_id);
+            RETURN NEXT;
+        END IF;
         CONTINUE WHEN plan.on_failure = 'CONTINUE' OR plan.on_failure = 'STOP' AND plan.open;
         IF failed_of IS DISTINCT FROM coalesce(r.database_id, '') THEN
             SELECT * INTO failed FROM rowrun.failed_task(r.plan_id, CASE plan.on_failure WHEN 'STOP_DATABASE' THEN coalesce(r.database_id, '') END);
@@ -120,12 +126,6 @@ BEGIN
             message := 'task ' || failed.id || CASE WHEN failed.name <> '' THEN ' (' || failed.name || ')' ELSE '' END || ' of plan ' || r.plan_id
                 || CASE failed.outcome WHEN 'FAILED' THEN ' failed' ELSE ' was canceled' END || ': retry or skip it';
             detail := jsonb_build_object('plan_id', r.plan_id, 'task_id', failed.id);
-            RETURN NEXT;
-        END IF;
-        IF plan.stuck_id IS NOT NULL THEN
-            cause := 'NO_REPLICA';
-            message := 'run ' || plan.stuck_id || ' keeps a slot of plan ' || r.plan_id || ', and no live replica can take it';
-            detail := jsonb_build_object('run_id', plan.stuck_id);
             RETURN NEXT;
         END IF;
     END LOOP;

@@ -45,7 +45,7 @@ BEGIN
             SELECT c.id FROM queue q CROSS JOIN unnest(types) y(type)
             CROSS JOIN LATERAL (
                 SELECT r.id, r.priority, r.run_at FROM task_run r JOIN task k ON k.id = r.task_id LEFT JOIN plan p ON p.id = r.plan_id
-                WHERE r.status = 'AVAILABLE' AND r.queue = q.queue AND r.type = y.type AND r.limit_wait IS NULL AND NOT k.paused AND p.paused IS NOT TRUE
+                WHERE r.status = 'AVAILABLE' AND r.queue = q.queue AND r.type = y.type AND r.limit_wait IS NULL AND NOT k.paused AND NOT k.skipped AND p.paused IS NOT TRUE
                 ORDER BY r.priority DESC, r.run_at, r.id LIMIT look) c
             WHERE NOT EXISTS (SELECT FROM task_type d WHERE d.type = y.type AND d.draining)
             ORDER BY c.priority DESC, c.run_at, c.id LIMIT look);
@@ -94,7 +94,7 @@ BEGIN
                 FROM task_run r
                 JOIN task k ON k.id = r.task_id
                 LEFT JOIN plan p ON p.id = r.plan_id
-                WHERE r.status = 'AVAILABLE' AND r.queue = q.queue AND r.type = y.type AND NOT k.paused AND p.paused IS NOT TRUE
+                WHERE r.status = 'AVAILABLE' AND r.queue = q.queue AND r.type = y.type AND NOT k.paused AND NOT k.skipped AND p.paused IS NOT TRUE
                   AND (admitted IS NULL OR r.id = ANY (admitted))
                 ORDER BY r.priority DESC, r.run_at, r.id LIMIT look) c
             WHERE NOT EXISTS (SELECT FROM task_type d WHERE d.type = y.type AND d.draining)
