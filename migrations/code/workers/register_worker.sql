@@ -75,7 +75,7 @@ CREATE OR REPLACE FUNCTION rowrun.worker_problem(request_id uuid, worker text, t
             THEN ARRAY['the types NOOP, SQL, DATABASE_MIGRATE, HTTP and COMMAND are run by the sidecar, not by workers', 'Give the task a type of your own.']
         WHEN coalesce(most, 0) NOT BETWEEN 1 AND 1000
             THEN ARRAY['a worker claims 1 to 1000 runs at once, not ' || coalesce(most::text, 'NULL'), 'As many as it has free hands.']
-        WHEN (lease BETWEEN interval '1 s' AND interval '1 day' AND rowrun.is_duration(lease)) IS NOT TRUE
+        WHEN (rowrun.is_duration(lease) AND lease BETWEEN interval '1 s' AND interval '1 day') IS NOT TRUE
             THEN ARRAY['a lease lasts 1 s to 1 day, not ' || coalesce(lease::text, 'NULL'), 'About three times as long as the worker''s heartbeats are apart.']
     END;
 COMMENT ON FUNCTION rowrun.worker_problem(uuid, text, text[], integer, interval) IS 'Internal: what is wrong with what a worker asks for.';
