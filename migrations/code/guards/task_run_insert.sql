@@ -107,13 +107,20 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION rowrun.is_blocked_at_insert(rowrun.task_run, timestamptz, boolean) IS 'Internal: whether a new run waits for its database, so that it needs no first look.';
 
+CREATE OR REPLACE FUNCTION rowrun.refuse_id_of_chain(id bigint) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
+BEGIN
+    IF NOT rowrun.is_owner() THEN
+        RAISE EXCEPTION 'id % is that of a chain of retries whose first run is gone', id USING ERRCODE = 'RR003', HINT = 'Leave id out.';
+    END IF;
+END $$;
+COMMENT ON FUNCTION rowrun.refuse_id_of_chain(bigint) IS 'Internal: nobody but the owner inserts a run with the id of a chain whose first run is gone.';
+
 CREATE OR REPLACE FUNCTION rowrun.task_run_fill() RETURNS trigger LANGUAGE plpgsql
     SET enable_seqscan = off SET plan_cache_mode = force_generic_plan SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     at timestamptz := clock_timestamp(); -- before the task is read, whose pause is younger then where it isn't seen
     t record;
-    current_round integer;
-    depends boolean; marked boolean; needed boolean;
+    current_round integer; depends boolean; marked boolean; needed boolean;
 BEGIN
     SELECT k.type, k.queue, k.database_id, k.version, k.version_key, k.sequential, k.priority, k.aging, k.plan_id, k.wave, k.outcome,
            nullif(k.retention IS NOT NULL OR k.retention_by_status IS NOT NULL, false) AS own_retention, k.paused OR k.skipped AS stopped
@@ -128,11 +135,8 @@ BEGIN
     NEW.id := coalesce(NEW.id, nextval('rowrun.task_run_id_seq'));
     IF NEW.id IS DISTINCT FROM pg_sequence_last_value('rowrun.task_run_id_seq') THEN -- given, or another session has drawn one since
         PERFORM rowrun.check_id(NEW.id, 'rowrun.task_run_id_seq');
-        IF EXISTS (SELECT FROM rowrun.task_run c WHERE c.root_id = NEW.id AND c.attempt > 0 AND c.retry_run_id IS NULL)
-           AND NOT rowrun.is_owner()
-        THEN
-            RAISE EXCEPTION 'id % is that of a chain of retries whose first run is gone', NEW.id
-                USING ERRCODE = 'RR003', HINT = 'Leave id out.';
+        IF EXISTS (SELECT FROM rowrun.task_run c WHERE c.root_id = NEW.id AND c.attempt > 0 AND c.retry_run_id IS NULL) THEN
+            PERFORM rowrun.refuse_id_of_chain(NEW.id);
         END IF;
     END IF;
     NEW.status := 'PENDING';
@@ -194,11 +198,8 @@ BEGIN
         RAISE EXCEPTION 'input of a % task may not name sql, transaction or command', t.type
             USING ERRCODE = 'RR003', HINT = 'They belong to the task''s payload.';
     END IF;
-    IF t.outcome = 'DONE' THEN -- who depends on its task waits again; found in the index of that alone, whatever the statistics say
-        needed := (SELECT d.depends_on_id FROM rowrun.task_dependency d WHERE d.depends_on_id >= NEW.task_id ORDER BY d.depends_on_id LIMIT 1) = NEW.task_id;
-        IF needed THEN
-            PERFORM rowrun.mark_blocked(NEW);
-        END IF;
+    IF t.outcome = 'DONE' THEN -- who depends on its task waits again
+        needed := rowrun.mark_needed(NEW);
     END IF;
     -- Nothing holds a run without plan and database that is due: it needs no pass, and no further version of its row. That
     -- it is AVAILABLE is announced with what becomes of it next. The run of a tick may be missed, and goes with its schedule.

@@ -73,24 +73,33 @@ COMMENT ON FUNCTION rowrun.mark_ready(bigint) IS 'Internal: a plan has new runs 
 -- New runs that are likely to wait for their database, which is why they are inserted as held by it: the mark alone has
 -- them looked at, so that a guess that is wrong costs a look. The fill trigger calls it for the second that a transaction
 -- inserts. False, and no mark: no replica can take such a run, so that something else than its database will hold it.
--- The same of a run of a plan, for which others wait again that waited for their databases: these hold nobody back there any more. One mark of
--- a transaction's burst is enough.
 CREATE OR REPLACE FUNCTION rowrun.mark_blocked(r rowrun.task_run) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, rowrun, pg_temp
     SET jit = off
 AS $$
 BEGIN
-    IF r.plan_id IS NOT NULL THEN
-        INSERT INTO gate_mark (kind, plan_id)
-        SELECT 'PLAN_CHANGED', r.plan_id
-        WHERE (SELECT m.kind = 'PLAN_CHANGED' AND m.plan_id = r.plan_id AND m.xmin = pg_current_xact_id()::xid
-               FROM gate_mark m ORDER BY m.id DESC LIMIT 1) IS NOT TRUE;
-        RETURN false;
-    END IF;
     INSERT INTO gate_mark (kind, database_id)
     SELECT 'DATABASE', r.database_id FROM task k
     WHERE k.id = r.task_id
       AND EXISTS (SELECT FROM replica_heartbeat h WHERE takes(h, clock_timestamp(), r.queue, r.type, r.database_id, k.payload));
     RETURN FOUND;
 END $$;
-COMMENT ON FUNCTION rowrun.mark_blocked(rowrun.task_run) IS 'Internal: a database has new runs that wait for it, or a plan one for which others wait.';
+COMMENT ON FUNCTION rowrun.mark_blocked(rowrun.task_run) IS 'Internal: a database has new runs that wait for it.';
+
+-- A new run of a task of a plan that was DONE: who depends on it waits again, and holds nobody back on its database any more. One mark of a
+-- transaction's burst is enough. False, and no mark: nobody depends on it, which the index of that alone tells, whatever the statistics say.
+CREATE OR REPLACE FUNCTION rowrun.mark_needed(r rowrun.task_run) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, rowrun, pg_temp
+    SET jit = off
+AS $$
+BEGIN
+    IF (SELECT d.depends_on_id FROM task_dependency d WHERE d.depends_on_id >= r.task_id ORDER BY d.depends_on_id LIMIT 1) IS DISTINCT FROM r.task_id THEN
+        RETURN false;
+    END IF;
+    INSERT INTO gate_mark (kind, plan_id)
+    SELECT 'PLAN_CHANGED', r.plan_id
+    WHERE (SELECT m.kind = 'PLAN_CHANGED' AND m.plan_id = r.plan_id AND m.xmin = pg_current_xact_id()::xid
+           FROM gate_mark m ORDER BY m.id DESC LIMIT 1) IS NOT TRUE;
+    RETURN true;
+END $$;
+COMMENT ON FUNCTION rowrun.mark_needed(rowrun.task_run) IS 'Internal: a plan has a new run for which others wait again.';
