@@ -41,7 +41,8 @@
 // packet it saw, so that the client notices first.
 //
 // Where no notification came for ProbeInterval, the connection notifies itself
-// in the place of a ping. One that doesn't hear that is given up as well. With
+// in the place of a ping. One that doesn't hear that is given up as well. All
+// listeners of the database hear the echo, so that mostly one asks for all. With
 // Probe, a new one must first hear what a second one sends: behind a transaction
 // pooler it can't, Deaf says so, and the next try is a ProbeInterval away. Nothing
 // is set on such a connection, as it would stay for the pooler's other clients.

@@ -1,5 +1,7 @@
 package events
 
+import "time"
+
 // What the tests' errors are.
 var (
 	ErrPayload  = errPayload
@@ -27,4 +29,6 @@ func DecodeWritten(payload string) ([]Transition, bool) { return decodeWritten(p
 func SetMostQueued(l *Listener, most float64) { l.mostQueued = most }
 
 // AnswerToEcho is what becomes of the answer to a notification that a Listener sent to itself.
-func AnswerToEcho(err error) error { return newEcho().sent(err) }
+func AnswerToEcho(err error) error {
+	return newEcho(time.Second, func() float64 { return 0 }).sent(err)
+}

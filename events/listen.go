@@ -47,8 +47,9 @@ type ListenConfig struct {
 	// Probe has each new connection prove that notifications arrive on it, as
 	// ProbeListen does, before anything else is done with it.
 	Probe bool
-	// ProbeInterval is how long no notification may have come before one is sent
-	// to prove that they still arrive, and when a connection is tried again on
+	// ProbeInterval is how long no notification may have come, at most, before one is sent
+	// to prove that they still arrive (at least half of it: which listener sends one is
+	// by chance, and all hear it), and when a connection is tried again on
 	// which they didn't. Default 30 s.
 	ProbeInterval time.Duration
 	// Own, where not nil, says whether a server process serves a session of this process. What it announces wakes nobody

@@ -339,3 +339,25 @@ func TestQuietConnectionHearsItself(t *testing.T) {
 	require.True(t, h.Connected())
 	require.Zero(t, h.Stats())
 }
+
+// Each echo wakes the server process of every listener: what one has asked, the others need not.
+func TestAnEchoIsHeardByAllListeners(t *testing.T) {
+	t.Parallel()
+	url := storetest.Empty(t)
+	listen(t, connConfig(t, url), func(c *events.ListenConfig) {
+		c.PingInterval, c.ProbeInterval, c.AppName = 100*time.Millisecond, 100*time.Millisecond, "asks"
+	})
+	listen(t, connConfig(t, url), func(c *events.ListenConfig) {
+		c.PingInterval, c.ProbeInterval, c.AppName, c.Random = 100*time.Millisecond, 3*time.Second, "hears", func() float64 { return 0.9 }
+	})
+	conn := session(t, url)
+	var asks uint32
+	require.NoError(t, conn.QueryRow(t.Context(), "SELECT pid FROM pg_stat_activity WHERE application_name = 'asks'").Scan(&asks))
+	_, err := conn.Exec(t.Context(), "LISTEN rowrun_echo")
+	require.NoError(t, err)
+	for begun, heard := time.Now(), 0; time.Since(begun) < 4*time.Second || heard < 10; heard++ {
+		n, err := conn.WaitForNotification(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, asks, n.PID)
+	}
+}

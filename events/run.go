@@ -108,8 +108,8 @@ func (l *Listener) session(ctx context.Context) (up time.Duration, err error) {
 	if err := k.usable(); err != nil {
 		return 0, err
 	}
-	e := newEcho()
-	for _, channel := range []string{c.Channel, e.channel} {
+	e := newEcho(c.ProbeInterval, c.Random)
+	for _, channel := range []string{c.Channel, e.channel, echoChannel} {
 		if _, err := k.conn.Exec(setup, "listen "+pgx.Identifier{channel}.Sanitize()); err != nil {
 			return 0, fmt.Errorf("listen: %w", err)
 		}
@@ -171,7 +171,7 @@ func (l *Listener) serve(ctx context.Context, k *link, e *echo) error {
 			heard = time.Now()
 		}
 		deadline := heard.Add(l.config.PingInterval)
-		if due := e.due(l.config.PingInterval, l.config.ProbeInterval); due.Before(deadline) {
+		if due := e.due(l.config.PingInterval); due.Before(deadline) {
 			deadline = due
 		}
 		n, err := l.wait(ctx, k, deadline)
@@ -185,7 +185,7 @@ func (l *Listener) serve(ctx context.Context, k *link, e *echo) error {
 		case err != nil:
 			return fmt.Errorf("wait for notifications: %w", err)
 		case !time.Now().Before(deadline):
-			if err := e.ask(ctx, k, l.config.PingTimeout, l.config.ProbeInterval); err != nil {
+			if err := e.ask(ctx, k, l.config.PingTimeout); err != nil {
 				return err
 			}
 			heard = time.Now()

@@ -55,7 +55,7 @@ func (d *dispatcher) round(ctx context.Context, w wake) {
 	sweep := !now.Before(d.times.sweep)
 	if sweep {
 		d.s.recorder.carry(false) // until the next round
-		if seen, err = d.survey(ctx, d.yield.chosen()); err == nil {
+		if seen, err = d.survey(ctx, d.yield.depth()); err == nil {
 			d.yield.peers = seen.Peers
 			d.s.peers.Store(int64(seen.Peers))
 		}

@@ -8,7 +8,7 @@ func (t *incarnation) sweepOrphans(ctx context.Context) {
 	errs := t.s.newOnce("orphans")
 	turns := rounds{pace: t.s.pace}
 	for {
-		sleep(ctx, turns.wait(c.StaleSweepInterval))
+		t.s.sleepAmong(ctx, turns.wait(c.StaleSweepInterval))
 		if ctx.Err() != nil {
 			return
 		}

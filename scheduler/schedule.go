@@ -35,6 +35,6 @@ func (t *incarnation) sweepSchedules(ctx context.Context) {
 			errs.failed(err)
 			turns.lost()
 		}
-		sleep(ctx, turns.wait(c.StaleSweepInterval))
+		t.s.sleepAmong(ctx, turns.wait(c.StaleSweepInterval))
 	}
 }

@@ -43,7 +43,7 @@ type replicaStore interface {
 
 // sweepStore is what sweeps ask.
 type sweepStore interface {
-	Survey(ctx context.Context, replicaID string, w store.Capabilities, holdUps bool) (store.Survey, error)
+	Survey(ctx context.Context, replicaID string, w store.Capabilities, depth store.SurveyDepth) (store.Survey, error)
 	Blockers(ctx context.Context) ([]store.HoldUp, error)
 	Clock(ctx context.Context) (time.Time, error)
 	DeadReplicas(ctx context.Context, contact time.Duration) ([]string, error)

@@ -65,15 +65,16 @@ func (t *incarnation) patience(every time.Duration) time.Duration {
 	return every
 }
 
-// survey looks once for all sweeps, and tells the loops. chosen: of many replicas this is one that also looks who holds something up; one
-// that has found somebody looks again.
-func (t *incarnation) survey(ctx context.Context, chosen bool) (store.Survey, error) {
+// survey looks once for all sweeps, and tells the loops. One that has found somebody who holds something up looks again, whatever the depth.
+func (t *incarnation) survey(ctx context.Context, depth store.SurveyDepth) (store.Survey, error) {
 	rt, cancel := context.WithTimeout(ctx, passTimeout)
 	defer cancel()
 	end := t.s.holdUps.begin()
-	ask := chosen || t.s.holdUps.found()
+	if t.s.holdUps.found() {
+		depth = store.SurveyAll
+	}
 	asked := time.Since(t.began)
-	v, err := t.s.cfg.Store.Survey(rt, t.id, t.rules.Load().capabilities, ask)
+	v, err := t.s.cfg.Store.Survey(rt, t.id, t.rules.Load().capabilities, depth)
 	end()
 	if err != nil {
 		return v, err
@@ -86,7 +87,7 @@ func (t *incarnation) survey(ctx context.Context, chosen bool) (store.Survey, er
 	if t.s.cfg.Surveyed != nil {
 		t.s.cfg.Surveyed(v)
 	}
-	if ask {
+	if depth == store.SurveyAll {
 		t.s.holdUps.surveyed(v.HoldUps)
 	}
 	t.s.notifyQueue.Store(math.Float64bits(v.NotifyQueue))

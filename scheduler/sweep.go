@@ -10,7 +10,7 @@ import (
 const heartbeatKeep = time.Hour // rows of replicas that were not heard of for longer are removed
 
 // sweepStale looks for dead replicas and fails their runs: at start, where only runs without any owner are found; once
-// when the first full window of contact is over; and at each interval. Nothing of it is a leader's: whoever locks the
+// when the first full window of contact is over; and at each interval, which many replicas share. Nothing of it is a leader's: whoever locks the
 // dead replica's row first does it.
 func (t *incarnation) sweepStale(ctx context.Context) {
 	c := t.s.cfg
@@ -26,9 +26,10 @@ func (t *incarnation) sweepStale(ctx context.Context) {
 		}
 		wait := turns.wait(c.StaleSweepInterval)
 		if left := time.Until(firstWindow); left > 0 {
-			wait = min(wait, left)
+			sleep(ctx, min(wait, left))
+		} else {
+			t.s.sleepAmong(ctx, wait)
 		}
-		sleep(ctx, wait)
 	}
 }
 

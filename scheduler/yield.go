@@ -1,6 +1,11 @@
 package scheduler
 
-import "time"
+import (
+	"context"
+	"time"
+
+	"github.com/rowrun/rowrun/store"
+)
 
 // Every replica is told of a run that may be claimed and of a run that ended, and one look is enough. Where replicas are many, each run
 // cost a look of every one of them, at the same moment: 29 ms of CPU with 10, and with 100 more than two cores have at 50 runs a second. So of
@@ -11,6 +16,9 @@ import "time"
 // at once.
 const (
 	quickLooks = 3
+	// surveyors is how many replicas survey everything in each sweep interval, on the average, where they are more; likewise for the other
+	// sweeps. With so many it happens in 1 of 20,000 intervals that none does.
+	surveyors = 10
 	// yieldLeast and yieldEach: a look that waits does so for the one, and by chance up to the other for each replica.
 	yieldLeast = 2 * time.Millisecond
 	yieldEach  = 2 * time.Millisecond
@@ -36,11 +44,43 @@ func (y *yielding) many() bool { return y.peers > quickLooks }
 // chosen says whether this is one of those that look: quickLooks on the average, all where they are no more.
 func (y *yielding) chosen() bool { return !y.many() || y.pace()*float64(y.peers) < quickLooks }
 
+// depth is how much this one surveys: all where they are not many. Of many, some look for what any of them could find, and fewer who holds
+// something up, which costs more with each session of the server.
+func (y *yielding) depth() store.SurveyDepth {
+	place := 0.0
+	if y.many() {
+		place = y.pace() * float64(y.peers)
+	}
+	switch {
+	case place < quickLooks:
+		return store.SurveyAll
+	case place < surveyors:
+		return store.SurveyWork
+	default:
+		return store.SurveyOwn
+	}
+}
+
 // shared is how often each of many does what is enough once: as often together as quickLooks of them would, each at least every ten times.
 func (y *yielding) shared(every time.Duration) time.Duration { return shared(every, y.peers) }
 
-func shared(every time.Duration, peers int) time.Duration {
-	return every * time.Duration(min(max(peers/quickLooks, 1), 10))
+func shared(every time.Duration, peers int) time.Duration { return among(quickLooks, every, peers) }
+
+// among is how often each does what so many would do often enough, at least every ten times.
+func among(enough int, every time.Duration, peers int) time.Duration {
+	return every * time.Duration(min(max(peers/enough, 1), 10))
+}
+
+// sleepAmong is the wait of a sweep that is enough where surveyors do it so often. Each survey counts anew who is there, so that who is left
+// when most have died waits no longer than alone.
+func (s *Scheduler) sleepAmong(ctx context.Context, every time.Duration) {
+	for begun := time.Now(); ctx.Err() == nil; {
+		left := among(surveyors, every, int(s.peers.Load())) - time.Since(begun)
+		if left <= 0 {
+			return
+		}
+		sleep(ctx, min(left, s.cfg.SweepInterval))
+	}
 }
 
 // yields says whether a look that was asked for waits; another one that waits is one with it. ended: a run has ended, and nothing else

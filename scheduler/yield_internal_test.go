@@ -1,11 +1,14 @@
 package scheduler
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/rowrun/rowrun/store"
 )
 
 // fires says after which time a look that waits is due.
@@ -78,5 +81,55 @@ func TestOfManyReplicasSomeLookAtOnceAndTheOthersLater(t *testing.T) {
 			y.peers = peers
 			require.Equal(t, times*time.Minute, y.shared(time.Minute), "%d", peers)
 		}
+	})
+}
+
+func TestOfManyReplicasSomeSurveyEverything(t *testing.T) {
+	t.Parallel()
+	chance := 0.0
+	y := &yielding{pace: func() float64 { return chance }}
+	for _, c := range []struct {
+		peers  int
+		chance float64
+		depth  store.SurveyDepth
+	}{
+		{0, 0.99, store.SurveyAll},
+		{quickLooks, 0.99, store.SurveyAll},
+		{quickLooks + 1, 0.7, store.SurveyAll},
+		{quickLooks + 1, 0.99, store.SurveyWork},
+		{surveyors, 0.99, store.SurveyWork},
+		{100, 0.02, store.SurveyAll},
+		{100, 0.09, store.SurveyWork},
+		{100, 0.11, store.SurveyOwn},
+		{1000, 0.11, store.SurveyOwn},
+	} {
+		y.peers, chance = c.peers, c.chance
+		require.Equal(t, c.depth, y.depth(), "%v", c)
+	}
+}
+
+func TestManyReplicasShareTheSlowSweeps(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &Scheduler{cfg: Config{SweepInterval: 5 * time.Second}}
+		for peers, times := range map[int64]time.Duration{0: 1, 3: 1, surveyors: 1, 2 * surveyors: 2, 100: 10, 1000: 10} {
+			s.peers.Store(peers)
+			begun := time.Now()
+			s.sleepAmong(t.Context(), time.Minute)
+			require.Equal(t, times*time.Minute, time.Since(begun), "%d", peers)
+		}
+
+		begun := time.Now()
+		time.AfterFunc(90*time.Second, func() { s.peers.Store(1) }) // most of them have died
+		s.sleepAmong(t.Context(), time.Minute)
+		require.LessOrEqual(t, time.Since(begun), 95*time.Second)
+		require.GreaterOrEqual(t, time.Since(begun), 90*time.Second)
+
+		s.peers.Store(100)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		begun = time.Now()
+		s.sleepAmong(ctx, time.Minute)
+		require.Equal(t, time.Second, time.Since(begun))
 	})
 }

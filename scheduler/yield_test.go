@@ -24,7 +24,7 @@ func TestARunStartsThoughTheOthersDoNothing(t *testing.T) {
 		}
 		return scheduler.Result{}, nil
 	}, nil)
-	seen, err := openStore(t, url, 0).Survey(t.Context(), r.Status().ReplicaID, store.Capabilities{Queues: []string{"default"}, Types: []string{workType}}, false)
+	seen, err := openStore(t, url, 0).Survey(t.Context(), r.Status().ReplicaID, store.Capabilities{Queues: []string{"default"}, Types: []string{workType}}, store.SurveyWork)
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, seen.Peers, 19, "the fault: it leaves looks to others")
 

@@ -89,13 +89,13 @@ func TestAgingRaisesWhatWaitsAndNothingElse(t *testing.T) {
 	require.Equal(t, 2, raise(t, s))
 	require.Equal(t, []int{2, 0, 1}, []int{priority(old), priority(other), priority(later)}, "one was due only after 90 s")
 	require.Zero(t, raise(t, s))
-	seen, err := s.Survey(t.Context(), "r", noop(), true)
+	seen, err := s.Survey(t.Context(), "r", noop(), store.SurveyAll)
 	require.NoError(t, err)
 	require.False(t, seen.Aging)
 
 	exec(t, conn, `UPDATE rowrun.task_run SET priority = 10 WHERE id = $1`, old) // a person's word counts from then on
 	waited(t, conn, time.Minute, old)
-	seen, err = s.Survey(t.Context(), "r", noop(), true)
+	seen, err = s.Survey(t.Context(), "r", noop(), store.SurveyAll)
 	require.NoError(t, err)
 	require.True(t, seen.Aging)
 	require.Equal(t, 1, raise(t, s))
@@ -124,7 +124,7 @@ func TestAgingRaisesWhatWaitsAndNothingElse(t *testing.T) {
 	require.Equal(t, 1, query[int](t, conn, `SELECT count(*) FROM rowrun.task_run WHERE age_at > now()`), "of a task without aging none")
 	for _, wrong := range []string{"0.5 s", "2 years", "-1 s"} {
 		_, err := conn.Exec(t.Context(), `INSERT INTO rowrun.task (type, aging) VALUES ('NOOP', $1::text::interval)`, wrong)
-		require.ErrorContains(t, err, "task_aging_1_second_to_1_year")
+		require.ErrorContains(t, err, "aging of a task is 1 s to 1 year")
 	}
 }
 

@@ -85,9 +85,13 @@ func aRound(t *testing.T, log *storetest.Log, url string, ended, blocked int) *e
 		require.NoError(t, err)
 	})
 	e.check(t, "survey", 200, func() {
-		seen, err := s.Survey(t.Context(), "r", noop(), true)
+		seen, err := s.Survey(t.Context(), "r", noop(), store.SurveyAll)
 		require.NoError(t, err)
 		require.True(t, seen.Work, "versions wait for a database")
+	})
+	e.check(t, "survey of its own", 100, func() {
+		_, err := s.Survey(t.Context(), "r", noop(), store.SurveyOwn)
+		require.NoError(t, err)
 	})
 	e.check(t, "retention", 25_000, func() { // a window of 5,000, and the look at the next
 		gone, err := s.RemoveOld(t.Context(), store.Retention{Runs: 720 * time.Hour}, nil)

@@ -58,11 +58,11 @@ func TestTheNextStatementAfterIdleConnectionsWereEndedWorks(t *testing.T) {
 	url := storetest.New(t)
 	s, by := open(t, url, time.Minute), connect(t, url)
 	addReplica(t, by, "r")
-	_, err := s.Survey(t.Context(), "r", noop(), true)
+	_, err := s.Survey(t.Context(), "r", noop(), store.SurveyAll)
 	require.NoError(t, err)
 	idle := time.Now()
 	exec(t, by, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`)
 	require.Eventually(t, func() bool { return time.Since(idle) > 1200*time.Millisecond }, 10*time.Second, 10*time.Millisecond)
-	_, err = s.Survey(t.Context(), "r", noop(), true)
+	_, err = s.Survey(t.Context(), "r", noop(), store.SurveyAll)
 	require.NoError(t, err)
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
+
+	"github.com/rowrun/rowrun/store"
 )
 
 // A limit on what a replica doesn't take leaves its claims the plain ones. One that is made on what it takes holds from the next claim on,
@@ -27,7 +29,7 @@ func TestALimitOnOthersLeavesClaimsAlone(t *testing.T) {
 	require.Len(t, append(work(t, s, 10).Claims, work(t, s, 10).Claims...), 1, "the pass of the first opens one for the second")
 
 	exec(t, conn, `SELECT rowrun.delete_limit('one')`)
-	_, err := s.Survey(t.Context(), "r", noop(), true)
+	_, err := s.Survey(t.Context(), "r", noop(), store.SurveyAll)
 	require.NoError(t, err)
 	work(t, s, 1) // its pass opens what the limit held back
 	exec(t, conn, `ALTER FUNCTION rowrun.claim_available RENAME TO away`)

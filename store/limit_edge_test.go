@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rowrun/rowrun/store"
 	"github.com/rowrun/rowrun/store/storetest"
 )
 
@@ -79,7 +80,7 @@ func TestALimitWhoseRowSomebodyHoldsCounts(t *testing.T) {
 	exec(t, user, `BEGIN`)
 	exec(t, user, `SELECT FROM rowrun.concurrency_limit FOR UPDATE`)
 	newRun(t, conn, 1)
-	_, err := s.Survey(t.Context(), "r", noop(), true)
+	_, err := s.Survey(t.Context(), "r", noop(), store.SurveyAll)
 	require.NoError(t, err)
 	promoteAll(t, conn)
 	require.Equal(t, map[string]int{"AVAILABLE": 1, "PENDING": 1, "RUNNING": 2}, statusCounts(t, conn))

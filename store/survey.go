@@ -36,23 +36,43 @@ type Survey struct {
 	HoldUps []HoldUp
 }
 
-// Survey looks once at what the sweeps of a replica are for. holdUps: also for HoldUps, which costs more with each session of the server.
-// ErrDead: the replica may not claim any more.
-func (s *Store) Survey(ctx context.Context, replicaID string, w Capabilities, holdUps bool) (Survey, error) {
+// SurveyDepth is how much of a survey is asked for.
+type SurveyDepth int
+
+const (
+	// SurveyAll is everything. What it costs grows with the sessions of the server, as HoldUps are among it.
+	SurveyAll SurveyDepth = iota
+	// SurveyWork is all but HoldUps.
+	SurveyWork
+	// SurveyOwn is what no other replica finds for this one: Work is that a run is due; Overdue, Deliveries, Notes and Aging are false,
+	// whatever there is to do.
+	SurveyOwn
+)
+
+// Survey looks once at what the sweeps of a replica are for. ErrDead: the replica may not claim any more.
+func (s *Store) Survey(ctx context.Context, replicaID string, w Capabilities, depth SurveyDepth) (Survey, error) {
 	var v Survey
 	var alive bool
 	var next *float64
 	var heldUp *string
-	var limited bool
-	err := s.passes.QueryRow(ctx, statement("survey"), replicaID, list(w.Queues), list(w.Types), holdUps).Scan(&alive, &v.Work, &next,
-		&v.Owned, &v.Overdue, &v.Deliveries, &v.Notes, &v.Aging, &v.Rules, &v.NotifyQueue, &heldUp, &limited, &v.Peers, &v.Now)
+	var err error
+	if depth == SurveyOwn {
+		err = s.passes.QueryRow(ctx, statement("survey_own"), replicaID, list(w.Queues), list(w.Types)).Scan(&alive, &v.Work, &next,
+			&v.Owned, &v.Rules, &v.NotifyQueue, &v.Peers, &v.Now)
+	} else {
+		var limited bool
+		err = s.passes.QueryRow(ctx, statement("survey"), replicaID, list(w.Queues), list(w.Types), depth == SurveyAll).Scan(&alive, &v.Work, &next,
+			&v.Owned, &v.Overdue, &v.Deliveries, &v.Notes, &v.Aging, &v.Rules, &v.NotifyQueue, &heldUp, &limited, &v.Peers, &v.Now)
+		if err == nil {
+			s.limited.Store(limited)
+		}
+	}
 	if err == nil && heldUp != nil {
 		err = json.Unmarshal([]byte(*heldUp), &v.HoldUps)
 	}
 	if err != nil {
 		return Survey{}, fmt.Errorf("survey: %w", err)
 	}
-	s.limited.Store(limited)
 	if !alive {
 		return Survey{}, ErrDead
 	}

@@ -28,7 +28,7 @@ func newSurveyor(t *testing.T) surveyor {
 
 func (s surveyor) look(t *testing.T) store.Survey {
 	t.Helper()
-	seen, err := s.Survey(t.Context(), "r", noop(), true)
+	seen, err := s.Survey(t.Context(), "r", noop(), store.SurveyAll)
 	require.NoError(t, err)
 	return seen
 }
@@ -201,7 +201,7 @@ func TestASurveyOfAReplicaThatWasDeclaredDeadSaysSo(t *testing.T) {
 	t.Parallel()
 	s := newSurveyor(t)
 	exec(t, s.conn, `UPDATE rowrun.replica_heartbeat SET state = 'DEAD'`)
-	_, err := s.Survey(t.Context(), "r", noop(), true)
+	_, err := s.Survey(t.Context(), "r", noop(), store.SurveyAll)
 	require.ErrorIs(t, err, store.ErrDead)
 }
 
@@ -242,7 +242,46 @@ func TestASurveyLooksForHoldUpsWhereItIsAsked(t *testing.T) {
 	stranger := connect(t, s.url)
 	exec(t, stranger, `SELECT pg_advisory_lock(1920298607, 2)`)
 	require.Len(t, s.look(t).HoldUps, 1)
-	seen, err := s.Survey(t.Context(), "r", noop(), false)
+	seen, err := s.Survey(t.Context(), "r", noop(), store.SurveyWork)
 	require.NoError(t, err)
 	require.Empty(t, seen.HoldUps)
+}
+
+// What no other replica finds for this one is in a survey of any depth; the rest is not looked for.
+func TestASurveyOfItsOwnSeesWhatOthersDoNot(t *testing.T) {
+	t.Parallel()
+	s := newSurveyor(t)
+	s.sweep(t)
+	own := func() store.Survey {
+		v, err := s.Survey(t.Context(), "r", noop(), store.SurveyOwn)
+		require.NoError(t, err)
+		return v
+	}
+	exec(t, s.conn, `INSERT INTO rowrun.task (id, type, plan_id, name) VALUES (1, 'NOOP', NULL, 'own'), (2, 'NOOP', NULL, 'waits')`)
+	exec(t, s.conn, `INSERT INTO rowrun.task_run (task_id, run_at) VALUES (2, now() + interval '1 hour')`)
+	exec(t, s.conn, `INSERT INTO rowrun.task_run (task_id) VALUES (1)`)
+	exec(t, s.conn, `UPDATE rowrun.replica_heartbeat SET paused_at = now()`)
+	all, v := s.look(t), own()
+	require.True(t, all.Work, "a run is AVAILABLE: the others look for it")
+	require.False(t, v.Work)
+	require.InDelta(t, time.Hour, v.NextDue, float64(time.Minute))
+	require.Equal(t, []any{all.Owned, all.Rules, all.NotifyQueue, all.Peers}, []any{v.Owned, v.Rules, v.NotifyQueue, v.Peers})
+	require.NotZero(t, v.Now)
+
+	exec(t, s.conn, `UPDATE rowrun.replica_heartbeat SET paused_at = NULL`)
+	unpaused := own()
+	require.NotEqual(t, v.Rules, unpaused.Rules)
+	require.Equal(t, 1, unpaused.Peers)
+	pass, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Want: 1, Claim: store.ClaimAny})
+	require.NoError(t, err)
+	require.Len(t, pass.Claims, 1)
+	require.Equal(t, []int64{pass.Claims[0].ID}, own().Owned)
+
+	exec(t, s.conn, `UPDATE rowrun.task_run SET run_at = now() WHERE status = 'PENDING'`)
+	s.unmarked(t)
+	require.True(t, own().Work, "a run is due")
+
+	exec(t, s.conn, `UPDATE rowrun.replica_heartbeat SET state = 'DEAD'`)
+	_, err = s.Survey(t.Context(), "r", noop(), store.SurveyOwn)
+	require.ErrorIs(t, err, store.ErrDead)
 }

@@ -328,8 +328,8 @@ func (c *client) AnnounceConcurrency(ctx context.Context, _ string, _ int) error
 	return c.do(ctx, "AnnounceConcurrency", "pool", func(context.Context, *transaction) error { return nil })
 }
 
-func (c *client) Survey(ctx context.Context, id string, w store.Capabilities, _ bool) (store.Survey, error) {
-	return call(ctx, c, "Survey", "passes", func(context.Context, *transaction, *dice) (store.Survey, error) { return c.s.db.survey(id, w) })
+func (c *client) Survey(ctx context.Context, id string, w store.Capabilities, depth store.SurveyDepth) (store.Survey, error) {
+	return call(ctx, c, "Survey", "passes", func(context.Context, *transaction, *dice) (store.Survey, error) { return c.s.db.survey(id, w, depth) })
 }
 
 func (c *client) Blockers(context.Context) ([]store.HoldUp, error) { return nil, nil }

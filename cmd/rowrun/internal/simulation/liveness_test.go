@@ -143,8 +143,8 @@ func (db *database) endOverdue(tx *transaction) []store.Ended {
 	return ended
 }
 
-// survey is one look at what there is to do.
-func (db *database) survey(id string, w store.Capabilities) (store.Survey, error) {
+// survey is one look at what there is to do, or at what no other replica finds.
+func (db *database) survey(id string, w store.Capabilities, depth store.SurveyDepth) (store.Survey, error) {
 	h := db.replicas[id]
 	if h == nil || h.state != "ACTIVE" {
 		return store.Survey{}, store.ErrDead
@@ -152,10 +152,10 @@ func (db *database) survey(id string, w store.Capabilities) (store.Survey, error
 	v := store.Survey{Now: db.now()}
 	gated, ungated, next := db.due(nil)
 	v.Peers = 3 * len(db.replicas) // so that some leave looks for later
-	v.Work, v.NextDue, v.Rules = gated || ungated || db.marks > 0, next, "none"
+	v.Work, v.NextDue, v.Rules = gated || ungated || depth != store.SurveyOwn && db.marks > 0, next, "none"
 	for _, r := range db.order {
 		switch {
-		case !r.seen:
+		case !r.seen, depth == store.SurveyOwn && r.replica != id:
 		case r.status == "AVAILABLE" && slices.Contains(w.Types, r.task.kind):
 			v.Work = true
 		case r.status == "RUNNING" && r.replica == id:
@@ -163,6 +163,10 @@ func (db *database) survey(id string, w store.Capabilities) (store.Survey, error
 		case r.status == "RUNNING" && r.replica == "" && !r.deadline.IsZero() && r.deadline.Before(db.now()):
 			v.Overdue = true
 		}
+	}
+	if depth == store.SurveyOwn {
+		db.s.count("survey of a replica that leaves the rest to others")
+		return v, nil
 	}
 	if gated == false && db.marks == 0 { // what is PENDING behind nothing, as rowrun.overlooked_… find
 		for _, r := range db.order {
