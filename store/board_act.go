@@ -66,6 +66,17 @@ const stepSize = 20
 // was one of that request id, and nothing was done. A webhook's test is recorded only. ErrOtherAct: the one of that request id
 // isn't what is asked for.
 func (s *Store) BeginAct(ctx context.Context, a NewAct) (act Act, made bool, err error) {
+	return s.recordAct(ctx, a, func(tx pgx.Tx, id int64) error {
+		if _, err := tx.Exec(ctx, statement("note_act"), id, "act.asked"); err != nil {
+			return err
+		}
+		var more *bool
+		return tx.QueryRow(ctx, statement("step_act"), id, stepSize).Scan(&more)
+	})
+}
+
+// recordAct records an act and does something with it, in one transaction, unless there was one of that request id.
+func (s *Store) recordAct(ctx context.Context, a NewAct, do func(tx pgx.Tx, id int64) error) (act Act, made bool, err error) {
 	err = s.asOperator(ctx, func(tx pgx.Tx) error {
 		var bound int64
 		if a.Targets == nil {
@@ -81,11 +92,7 @@ func (s *Store) BeginAct(ctx context.Context, a NewAct) (act Act, made bool, err
 			return err
 		default:
 			made = true
-			if _, err := tx.Exec(ctx, statement("note_act"), id, "act.asked"); err != nil {
-				return err
-			}
-			var more *bool
-			if err := tx.QueryRow(ctx, statement("step_act"), id, stepSize).Scan(&more); err != nil {
+			if err := do(tx, id); err != nil {
 				return err
 			}
 		}

@@ -9,13 +9,15 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// CountFound counts the runs, tasks or deliveries (kind) that a search names: up to most, and no longer than patience. capped:
+// CountFound counts the runs, tasks, plans or deliveries (kind) that a search names: up to most, and no longer than patience. capped:
 // there may be more.
 func (s *Store) CountFound(ctx context.Context, kind string, search json.RawMessage, most int, patience time.Duration) (n int, capped bool, err error) {
 	find, look := statement("board_find_runs"), boardLook
 	switch kind {
 	case "task":
 		find, look = statement("board_find_tasks"), taskLook
+	case "plan":
+		find, look = statement("board_find_plans"), statusLook
 	case "delivery":
 		find, look = statement("board_find_deliveries"), taskLook
 	}
@@ -51,6 +53,18 @@ func (s *Store) SearchTasksBy(ctx context.Context, f json.RawMessage, p Page) (F
 func (s *Store) SearchDeliveriesBy(ctx context.Context, f json.RawMessage, p Page) (Found[BoardDelivery], error) {
 	return search(ctx, s, "search deliveries", statement("board_find_deliveries"), statement("board_deliveries"), pgx.RowToStructByPos[BoardDelivery], f, p, taskLook,
 		func(d BoardDelivery) int64 { return d.ID })
+}
+
+// PlansFound are the oldest plans that a filter names, as rowrun.find_plans takes it: up to most, of those that one look finds.
+func (s *Store) PlansFound(ctx context.Context, f json.RawMessage, most int) (ids []int64, err error) {
+	lowest, highest := Page{Oldest: true}.bounds()
+	var reached *int64
+	var over bool
+	var at *Instant
+	if err := s.pool.QueryRow(ctx, statement("board_find_plans"), string(f), false, lowest, highest, most, statusLook).Scan(&ids, &reached, &over, &at); err != nil {
+		return nil, fmt.Errorf("find plans: %w", err)
+	}
+	return ids, nil
 }
 
 // BoardRunsOf reads those of these runs that there are.

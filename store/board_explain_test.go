@@ -93,6 +93,10 @@ func TestTheDashboardReadsABoundedPart(t *testing.T) {
 		"waves":   {3000, func() error { _, err := s.PlanWaves(t.Context(), 1); return err }},
 		"its log": {50, func() error { _, err := s.BoardLog(t.Context(), 5, 0, 50); return err }},
 		"plans":   {3000, func() error { _, err := s.SearchPlans(t.Context(), store.PlanSearch{}, page); return err }},
+		"plans to act on": {6000, func() error {
+			_, err := s.PlansFound(t.Context(), json.RawMessage(`{"having": ["RUNNING"]}`), 20)
+			return err
+		}},
 		"a plan":  {1500, func() error { _, err := s.FindBoardPlan(t.Context(), 1); return err }},
 		"a grid":  {1600, func() error { _, err := s.Grid(t.Context(), 1); return err }},
 		"moments": {6000, func() error { _, err := s.PlanMoments(t.Context(), 1, 0, 2000); return err }},
@@ -145,7 +149,7 @@ func TestTheDashboardReadsABoundedPart(t *testing.T) {
 		"board_find_runs", "board_runs", "board_failed_runs", "board_run", "board_chain", "board_plans", "board_plan", "board_grid", "board_moments", "board_edges",
 		"board_find_tasks", "board_tasks", "board_task", "board_schedules", "board_overview", "board_past", "board_queues", "board_longest", "board_types", "board_replicas",
 		"board_limit_runs", "list_limits", "limit_keys", "board_waits", "plan_waves",
-		"board_webhooks", "board_find_deliveries", "board_deliveries", "list_acts", "step_act",
+		"board_webhooks", "board_find_plans", "board_find_deliveries", "board_deliveries", "list_acts", "step_act",
 	} {
 		require.Contains(t, e.names, name, "its plan was not looked at")
 	}

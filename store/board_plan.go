@@ -47,6 +47,15 @@ type PlanSearch struct {
 	Project  string
 }
 
+// PlanWords is a filter of plans to act on, as rowrun.find_plans takes it; what is left empty holds for all.
+type PlanWords struct {
+	Statuses []string `json:"statuses,omitempty"`
+	Name     string   `json:"q,omitempty"` // a part of it
+	Project  string   `json:"project,omitempty"`
+	Paused   *bool    `json:"paused,omitempty"`
+	Having   []string `json:"having,omitempty"` // it has a task in one of these statuses
+}
+
 // How many plans one page looks at: the status of each is counted from its tasks.
 const (
 	planLook   = 5000

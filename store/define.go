@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -29,7 +30,11 @@ type TaskDefinition struct {
 	Aging *time.Duration
 	// Recurs says when it recurs; what is nil in it stays as it is.
 	Recurs Recurrence
+	// New: it is refused where there is a task of that name, which somebody else may have made since it was looked for.
+	New bool
 }
+
+var errNotNew = errors.New("a task of that name has just been made by somebody else: look whose it is, and try again")
 
 // Recurrence is when a task recurs.
 type Recurrence struct {
@@ -57,6 +62,15 @@ func (s *Store) DefineTasks(ctx context.Context, tasks []TaskDefinition) ([]int6
 				inSeconds(t.Timeout), inSeconds(t.ProgressTimeout), t.MaxAttempts, inSeconds(t.RetryDelay), t.OnStale, t.Labels).Scan(&ids[i])
 			if err != nil {
 				return &DefinitionError{i, err}
+			}
+			if t.New {
+				var made bool
+				if err := tx.QueryRow(ctx, statement("is_new_task"), ids[i]).Scan(&made); err != nil {
+					return &DefinitionError{i, err}
+				}
+				if !made {
+					return &DefinitionError{i, errNotNew}
+				}
 			}
 			if t.Aging != nil {
 				if _, err := tx.Exec(ctx, statement("define_aging"), ids[i], t.Aging.Seconds()); err != nil {

@@ -120,7 +120,7 @@ func (r *removal) early(ctx context.Context) error {
 // plans removes plans as a whole. One that is too large for a statement stays, and is told of when those behind it have been
 // looked at.
 func (r *removal) plans(ctx context.Context) error {
-	var size Batch
+	size := &r.s.planRetentionSize // what the cleanup before has found out
 	var failed error
 	for after := int64(0); ; {
 		var upTo int64

@@ -122,6 +122,36 @@ func TestRetentionGoesOnBesidePlansThatAreTooLarge(t *testing.T) {
 	require.Equal(t, "large", query[string](t, conn, `SELECT string_agg(name, ',') FROM rowrun.plan`))
 }
 
+// How many plans a statement can take is found out once, and not again by each cleanup.
+func TestTheNextRetentionBeginsWithAsManyPlansAsWentWell(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	conn, s := connect(t, url), openStore(t, url)
+	exec(t, conn, `CREATE SEQUENCE public.tries`)
+	exec(t, conn, `CREATE FUNCTION public.most() RETURNS trigger LANGUAGE plpgsql AS $$
+		BEGIN
+			PERFORM nextval('public.tries'), set_config('my.rows', (coalesce(nullif(current_setting('my.rows', true), ''), '0')::int + 1)::text, true);
+			IF current_setting('my.rows')::int > 20 THEN
+				RAISE EXCEPTION 'it takes too long' USING ERRCODE = 'query_canceled';
+			END IF;
+			RETURN OLD;
+		END $$`)
+	exec(t, conn, `CREATE TRIGGER a_most BEFORE DELETE ON rowrun.plan FOR EACH ROW EXECUTE FUNCTION public.most()`)
+	remove := func(plans int64) {
+		t.Helper()
+		exec(t, conn, `WITH p AS (INSERT INTO rowrun.plan (name) SELECT '' FROM generate_series(1, $1::int) RETURNING id)
+			INSERT INTO rowrun.task (plan_id, type, skipped) SELECT p.id, 'NOOP', true FROM p`, plans)
+		age(t, conn)
+		gone, err := s.RemoveOld(t.Context(), store.Retention{Runs: 24 * time.Hour}, nil)
+		require.NoError(t, err)
+		require.Equal(t, plans, gone.Plans)
+	}
+	remove(60)
+	exec(t, conn, `ALTER SEQUENCE public.tries RESTART`)
+	remove(24)
+	require.EqualValues(t, 25, query[int64](t, conn, `SELECT nextval('public.tries')`), "each plan was tried once")
+}
+
 // A delivery is kept from its end on, however long its tries took.
 func TestRetentionCountsFromTheEndOfADelivery(t *testing.T) {
 	t.Parallel()

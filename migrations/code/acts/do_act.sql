@@ -32,7 +32,7 @@ BEGIN
         PERFORM rowrun.abandon_run(target_id, reason);
         RETURN made;
     WHEN 'task.run' THEN
-        made := ARRAY(SELECT rowrun.run_tasks(ARRAY[target_id]));
+        made := ARRAY(SELECT rowrun.run_tasks(ARRAY[target_id], coalesce((args ->> 'run_at')::timestamptz, now())));
         RETURN nullif(made, '{}');
     WHEN 'task.retry' THEN
         SELECT s.last_run_id, s.status INTO run FROM task_status s WHERE s.task_id = target_id;
@@ -147,6 +147,8 @@ BEGIN
         SELECT f.ids::text[] AS ids, f.reached, f.over INTO part FROM rowrun.find_runs(a.search, false, a.position, a.bound, most, 5000) f;
     ELSIF a.kind = 'task' THEN
         SELECT f.ids::text[] AS ids, f.reached, f.over INTO part FROM rowrun.find_tasks(a.search, false, a.position, a.bound, most, 1000) f;
+    ELSIF a.kind = 'plan' THEN
+        SELECT f.ids::text[] AS ids, f.reached, f.over INTO part FROM rowrun.find_plans(a.search, false, a.position, a.bound, most, 200) f;
     ELSE
         SELECT f.ids::text[] AS ids, f.reached, f.over INTO part FROM rowrun.find_deliveries(a.search, false, a.position, a.bound, most, 5000) f;
     END IF;

@@ -6,10 +6,28 @@ CREATE OR REPLACE FUNCTION rowrun.note_act(act_id bigint, event text) RETURNS vo
 DECLARE
     a record;
     what text;
+    of_run bigint;
+    of_task bigint;
+    of_plan bigint;
 BEGIN
     SELECT x.* INTO a FROM act x WHERE x.id = note_act.act_id;
     IF NOT FOUND OR note_act.event NOT IN ('act.asked', 'act.ended', 'act.stopped') THEN
         RETURN;
+    END IF;
+    IF cardinality(a.targets) = 1 THEN
+        IF a.verb = 'define' THEN
+            of_task := a.made[1];
+        ELSIF a.verb = 'create' THEN
+            of_plan := a.made[1];
+        ELSIF a.kind = 'task' AND a.verb = 'run' AND cardinality(a.made) = 1 THEN -- the target may be a name
+            SELECT r.id, r.task_id INTO of_run, of_task FROM task_run r WHERE r.id = a.made[1];
+        ELSE
+            of_run := CASE a.kind WHEN 'run' THEN a.targets[1]::bigint END;
+            of_task := CASE a.kind WHEN 'task' THEN a.targets[1]::bigint END;
+            of_plan := CASE a.kind WHEN 'plan' THEN a.targets[1]::bigint END;
+        END IF;
+    ELSE
+        of_plan := (a.search ->> 'plan_id')::bigint;
     END IF;
     what := format('%s of %s', a.verb, CASE
         WHEN a.targets IS NULL THEN format('all %ss of a filter', a.kind)
@@ -22,10 +40,7 @@ BEGIN
             ELSE format('ended: %s', what) END,
         jsonb_strip_nulls(jsonb_build_object('act_id', a.id, 'act', a.verb, 'kind', a.kind, 'by', a.asked_by, 'role', a.role,
             'targets', to_jsonb(a.targets[1:20]), 'filter', a.filter, 'reason', a.args ->> 'reason', 'limit', a.args -> 'limit',
-            'run_id', CASE WHEN a.kind = 'run' AND cardinality(a.targets) = 1 THEN a.targets[1]::bigint END,
-            'task_id', CASE WHEN a.kind = 'task' AND cardinality(a.targets) = 1 THEN a.targets[1]::bigint END,
-            'plan_id', CASE WHEN a.kind = 'plan' AND cardinality(a.targets) = 1 THEN a.targets[1]::bigint
-                            WHEN a.search ->> 'plan_id' IS NOT NULL THEN (a.search ->> 'plan_id')::bigint END,
+            'run_id', of_run, 'task_id', of_task, 'plan_id', of_plan,
             'stopped_by', a.stopped_by)
             || CASE WHEN note_act.event = 'act.asked' THEN '{}' ELSE
                jsonb_build_object('state', a.state, 'done', a.done, 'unchanged', a.unchanged, 'failed', a.failed) END));

@@ -29,7 +29,7 @@ BEGIN
     made := next_run_id();
     UPDATE task_run r SET retry_run_id = made WHERE r.id = run.id;
     INSERT INTO task_run (id, task_id, retry_of, root_id, attempt, input, priority, creator)
-    VALUES (made, run.task_id, run.id, run.root_id, least(run.attempt, 2147483646) + 1, run.input, run.priority, session_user);
+    VALUES (made, run.task_id, run.id, run.root_id, least(run.attempt, 2147483646) + 1, run.input, run.priority, calling_role());
     IF NOT is_quiet() THEN
         PERFORM notify_look();
     END IF;

@@ -7,7 +7,7 @@ GRANT UPDATE ON rowrun.concurrency_limit TO rowrun_replica;
 GRANT INSERT, UPDATE, DELETE ON rowrun.limit_holder, rowrun.limit_bucket, rowrun.limit_clock, rowrun.limit_turn, rowrun.limit_database TO rowrun_replica;
 REVOKE ALL ON FUNCTION rowrun.mark_limited(text, boolean), rowrun.concurrency_limit_fill(), rowrun.concurrency_limit_changed(), rowrun.delete_limit(text),
     rowrun.note_limit_databases(bigint[], text[], timestamptz), rowrun.mark_limit_databases(text[], timestamptz),
-    rowrun.take_limits(bigint[], timestamptz), rowrun.redraw_limits(bigint[]), rowrun.free_limits(bigint[]), rowrun.adopt_limits(), rowrun.tidy_limits(),
+    rowrun.take_limits(bigint[], timestamptz, boolean), rowrun.redraw_limits(bigint[]), rowrun.free_limits(bigint[]), rowrun.adopt_limits(), rowrun.tidy_limits(),
     rowrun.reopen_available(text[], timestamptz), rowrun.put_limited_aside(bigint[]), rowrun.write_limit_waits(bigint[], text[], text[]),
     rowrun.note_turns(text[], timestamptz), rowrun.choose_turns_of(bigint, bigint, timestamptz), rowrun.choose_turns(timestamptz, integer),
     rowrun.take_turns(bigint[]), rowrun.follow_turns(bigint[], bigint[]),
@@ -17,7 +17,7 @@ REVOKE ALL ON FUNCTION rowrun.mark_limited(text, boolean), rowrun.concurrency_li
 GRANT EXECUTE ON FUNCTION rowrun.mark_limited(text, boolean) TO rowrun_client, rowrun_replica;
 GRANT EXECUTE ON FUNCTION rowrun.delete_limit(text) TO rowrun_operator;
 GRANT EXECUTE ON FUNCTION rowrun.note_limit_databases(bigint[], text[], timestamptz), rowrun.mark_limit_databases(text[], timestamptz),
-    rowrun.take_limits(bigint[], timestamptz), rowrun.redraw_limits(bigint[]), rowrun.free_limits(bigint[]), rowrun.adopt_limits(), rowrun.tidy_limits(),
+    rowrun.take_limits(bigint[], timestamptz, boolean), rowrun.redraw_limits(bigint[]), rowrun.free_limits(bigint[]), rowrun.adopt_limits(), rowrun.tidy_limits(),
     rowrun.reopen_available(text[], timestamptz), rowrun.put_limited_aside(bigint[]), rowrun.write_limit_waits(bigint[], text[], text[]),
     rowrun.note_turns(text[], timestamptz), rowrun.choose_turns_of(bigint, bigint, timestamptz), rowrun.choose_turns(timestamptz, integer),
     rowrun.take_turns(bigint[]), rowrun.follow_turns(bigint[], bigint[]),

@@ -21,3 +21,9 @@ COMMENT ON FUNCTION rowrun.is_authors(text) IS 'Internal: whether tasks of a typ
 CREATE OR REPLACE FUNCTION rowrun.is_author() RETURNS boolean LANGUAGE sql STABLE
     RETURN rowrun.is_trusted() OR pg_has_role(current_user, 'rowrun_author', 'USAGE');
 COMMENT ON FUNCTION rowrun.is_author() IS 'Internal: whether the role that executes may write tasks for authors.';
+
+-- Who calls a function of ours that runs with its owner's rights, inside of which current_user is that owner: the role that was set, or the
+-- one that signed in. A function of somebody else's that runs with its owner's rights isn't seen in between.
+CREATE OR REPLACE FUNCTION rowrun.calling_role() RETURNS text LANGUAGE sql STABLE
+    RETURN CASE current_setting('role') WHEN 'none' THEN session_user::text ELSE current_setting('role') END;
+COMMENT ON FUNCTION rowrun.calling_role() IS 'Internal: the role that calls a function which runs with its owner''s rights.';

@@ -28,6 +28,10 @@ BEGIN
             RETURN OLD;
         END IF;
     ELSE
+        IF NEW.task_id = NEW.depends_on_id THEN -- the CHECK says less
+            RAISE EXCEPTION 'task % can''t depend on itself', NEW.task_id
+                USING ERRCODE = 'check_violation', CONSTRAINT = 'task_dependency_not_itself', HINT = 'Name another task of its plan.';
+        END IF;
         SELECT plan_id INTO needed_plan FROM rowrun.task WHERE id = NEW.depends_on_id;
         IF waiting_plan IS NULL OR needed_plan IS DISTINCT FROM waiting_plan THEN
             RAISE EXCEPTION 'tasks % and % are not of one plan', NEW.task_id, NEW.depends_on_id

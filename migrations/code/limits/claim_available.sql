@@ -115,7 +115,7 @@ BEGIN
     ids := ARRAY(SELECT i.id FROM unnest(ids) WITH ORDINALITY i(id, nth) WHERE i.id <> ALL (held) ORDER BY i.nth LIMIT most);
     IF cardinality(limited) > cardinality(held) THEN
         PERFORM redraw_limits(ids);
-        PERFORM take_limits(ids, t);
+        PERFORM take_limits(ids, t, false);
     END IF;
     RETURN ids;
 END $$;

@@ -1,27 +1,33 @@
 -- What takes places and tokens, and gives them back. Who takes holds the lock of the passes.
 
--- Runs that have just been promoted or claimed, at t.
-CREATE OR REPLACE FUNCTION rowrun.take_limits(run_ids bigint[], t timestamptz) RETURNS void LANGUAGE plpgsql
+-- Runs that have just been promoted or claimed, at t. judged: limits were asked before, by an earlier snapshot. One that was made since, or
+-- given a rate, may have fewer tokens than they need: they take none of it, and it is asked at their claim. A place of a limit without a rate
+-- says so (asked_again is false and not NULL), as it may be given one before anybody sees that place.
+CREATE OR REPLACE FUNCTION rowrun.take_limits(run_ids bigint[], t timestamptz, judged boolean) RETURNS void LANGUAGE plpgsql
     SET jit = off
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 BEGIN
-    WITH held AS (
-        INSERT INTO limit_holder AS h (run_id, limit_key, paid, share_id)
-        SELECT s.id, k.limit_key, true, CASE WHEN k.limit_key = f.limit_key THEN rowrun.limit_id_of(k.limit_key) END
+    WITH wanted AS MATERIALIZED (
+        SELECT s.id, k.limit_key, CASE WHEN k.limit_key = f.limit_key THEN rowrun.limit_id_of(k.limit_key) END AS share_id
         FROM limited_of(run_ids) s LEFT JOIN LATERAL fair_key(s.limit_keys) f ON true CROSS JOIN LATERAL unnest(s.limit_keys) k(limit_key)
-        ON CONFLICT (run_id, limit_key) DO UPDATE SET paid = true WHERE NOT h.paid
-        RETURNING h.limit_key
-    ), paid AS (
-        SELECT h.limit_key, count(*) AS n FROM held h GROUP BY 1
+        WHERE (SELECT h.paid FROM limit_holder h WHERE h.run_id = s.id AND h.limit_key = k.limit_key) IS NOT TRUE
+    ), asked AS MATERIALIZED (
+        SELECT d.limit_key, d.n, m.rated, m.tokens, judged AND m.rated AND d.n > floor(m.tokens + 0.000001) AS dry
+        FROM (SELECT w.limit_key, count(*) AS n FROM wanted w GROUP BY 1) d CROSS JOIN LATERAL limit_room(d.limit_key, take_limits.t) m
+    ), held AS (
+        INSERT INTO limit_holder AS h (run_id, limit_key, paid, share_id, asked_again)
+        SELECT w.id, w.limit_key, a.dry IS NOT TRUE, w.share_id, CASE WHEN a.rated IS NOT TRUE THEN false END
+        FROM wanted w FULL JOIN asked a ON a.limit_key = w.limit_key
+        ON CONFLICT (run_id, limit_key) DO UPDATE SET paid = excluded.paid WHERE NOT h.paid
     )
     INSERT INTO limit_bucket AS b (limit_key, tokens, counted_at)
-    SELECT p.limit_key, m.tokens - p.n, take_limits.t FROM paid p CROSS JOIN LATERAL limit_room(p.limit_key, take_limits.t) m WHERE m.rated
+    SELECT a.limit_key, a.tokens - a.n, take_limits.t FROM asked a WHERE a.rated AND NOT a.dry
     ON CONFLICT (limit_key) DO UPDATE SET tokens = excluded.tokens, counted_at = greatest(excluded.counted_at, b.counted_at);
     IF (SELECT true FROM limit_database b LIMIT 1) THEN
         PERFORM mark_limit_databases(ARRAY(SELECT DISTINCT h.limit_key FROM limit_holder h WHERE h.run_id = ANY (run_ids)), take_limits.t);
     END IF;
 END $$;
-COMMENT ON FUNCTION rowrun.take_limits(bigint[], timestamptz) IS 'Internal: runs take places and tokens of their limits.';
+COMMENT ON FUNCTION rowrun.take_limits(bigint[], timestamptz, boolean) IS 'Internal: runs take places and tokens of their limits.';
 
 -- Keys that were not drawn at the INSERT, because the limit was made since, before runs start: their ends look at the row.
 CREATE OR REPLACE FUNCTION rowrun.redraw_limits(run_ids bigint[]) RETURNS void LANGUAGE plpgsql
@@ -81,8 +87,9 @@ BEGIN
               JOIN task k ON k.id = a.task_id) x
         WHERE x.limit_key IS NOT NULL AND NOT EXISTS (SELECT FROM limit_holder h WHERE h.run_id = x.id AND h.limit_key = x.limit_key)
         ON CONFLICT DO NOTHING;
-        -- A place that somebody else has locked, as a cancel does until its commit, is marked by a later adoption.
-        UPDATE limit_holder h SET asked_again = true WHERE h.ctid = ANY (ARRAY(
+        -- A place that somebody else has locked, as a cancel does until its commit, is marked by a later adoption. One that was taken by a pass
+        -- which had not seen the rate, and wasn't committed when that was written, has no token.
+        UPDATE limit_holder h SET asked_again = true, paid = l.rate IS NULL OR h.asked_again IS NULL WHERE h.ctid = ANY (ARRAY(
             SELECT o.ctid FROM limit_holder o WHERE starts_with(o.limit_key, l.id || ':') AND o.paid AND o.asked_again IS NOT TRUE
                AND EXISTS (SELECT FROM task_run r WHERE r.id = o.run_id AND coalesce(r.status, '') = 'AVAILABLE')
             FOR NO KEY UPDATE SKIP LOCKED));

@@ -27,7 +27,7 @@ BEGIN
     SELECT coalesce(array_agg(id), '{}') INTO retried FROM again;
     RETURN QUERY
     INSERT INTO task_run AS made (id, task_id, retry_of, root_id, attempt, input, priority, creator)
-    SELECT r.retry_run_id, r.task_id, r.id, r.root_id, least(r.attempt, 2147483646) + 1, r.input, r.priority, session_user
+    SELECT r.retry_run_id, r.task_id, r.id, r.root_id, least(r.attempt, 2147483646) + 1, r.input, r.priority, calling_role()
     FROM task_run r WHERE r.id = ANY (retried) ORDER BY r.id
     RETURNING made.id;
     IF cardinality(retried) > 0 AND NOT is_quiet() THEN

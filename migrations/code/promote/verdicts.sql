@@ -92,7 +92,7 @@ BEGIN
         promoted := cardinality(step.ids);
         claims := step.claims;
         IF v.limit_keys <> '{}' THEN
-            PERFORM take_limits(step.ids, v.t);
+            PERFORM take_limits(step.ids, v.t, true);
             IF turns <> '{}' THEN
                 PERFORM take_turns(ARRAY(SELECT o.id FROM unnest(turns) WITH ORDINALITY o(id, n) JOIN unnest(step.ids) i(id) ON i.id = o.id ORDER BY o.n));
             END IF;

@@ -11,7 +11,7 @@ BEGIN
     IF TG_OP = 'INSERT' THEN
         NEW.schedule_error := NULL;
     ELSE
-        changed := (NEW.schedule, NEW.time_zone, NEW.starts_at) IS DISTINCT FROM (OLD.schedule, OLD.time_zone, OLD.starts_at);
+        changed := (NEW.schedule, NEW.time_zone, NEW.starts_at, NEW.plan_id) IS DISTINCT FROM (OLD.schedule, OLD.time_zone, OLD.starts_at, OLD.plan_id);
     END IF;
     IF NOT (changed OR resumed) THEN
         IF NEW.spread IS DISTINCT FROM OLD.spread THEN

@@ -18,7 +18,7 @@ BEGIN
     END IF;
     IF may_be_limited() THEN
         IF NEW.status IN ('AVAILABLE', 'RUNNING') THEN
-            PERFORM take_limits(ARRAY[NEW.id], clock_timestamp());
+            PERFORM take_limits(ARRAY[NEW.id], clock_timestamp(), false);
         ELSE
             PERFORM free_limits(ARRAY[NEW.id]);
         END IF;

@@ -23,6 +23,8 @@ BEGIN
         last := last + 1;
         IF (item ->> 'soak')::numeric NOT BETWEEN 0 AND extract(epoch FROM longest_soak()) THEN
             RAISE EXCEPTION 'soak of wave % is between 0 s and 100 years', last USING ERRCODE = 'RR003', HINT = 'It is a number of seconds: "soak": 600.';
+        ELSIF (item ->> 'max_failures')::integer < 0 THEN
+            RAISE EXCEPTION 'max_failures of wave % is at least 0, not %', last, item ->> 'max_failures' USING ERRCODE = 'RR003', HINT = '0, the default: a failure stops the plan.';
         END IF;
         ids := ARRAY(SELECT e.value::bigint FROM jsonb_array_elements_text(item -> 'tasks') e);
         INSERT INTO plan_wave (plan_id, wave, name, soak, max_failures)
@@ -38,6 +40,7 @@ BEGIN
                 USING ERRCODE = 'RR003', HINT = 'Give new tasks a wave before their first run.';
         END IF;
         PERFORM check_versions_of_wave(give_waves.plan_id, last);
+        PERFORM check_dependents_of_waves(ids);
     END LOOP;
     INSERT INTO gate_mark (kind, plan_id) VALUES ('PLAN', give_waves.plan_id);
     PERFORM notify_look();

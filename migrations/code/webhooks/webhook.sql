@@ -17,7 +17,8 @@ BEGIN
         RAISE EXCEPTION 'a webhook keeps its id' USING ERRCODE = 'RR003';
     END IF;
     IF NEW.project = '' OR octet_length(NEW.project) > 200 OR octet_length(NEW.name) > 200 THEN
-        RAISE EXCEPTION 'project of a webhook has 1 to 200 bytes, its name at most 200' USING ERRCODE = 'check_violation';
+        RAISE EXCEPTION 'project of a webhook has 1 to 200 bytes, its name at most 200'
+            USING ERRCODE = 'check_violation', HINT = 'Leave project out for default, and shorten the name.';
     END IF;
     IF NEW.url ~* '^https?://[^/?#]*@' THEN
         RAISE EXCEPTION 'url of a webhook has no user and password in it'
@@ -27,7 +28,7 @@ BEGIN
            AND NEW.url !~* '^https?://[^/?#@\\:[:space:][:cntrl:]][^/?#@\\[:space:][:cntrl:]]*([/?#][^[:space:][:cntrl:]]*)?$')
     THEN
         RAISE EXCEPTION 'url of a webhook is http://... or https://..., env:NAME or file:PATH, of at most 2,000 bytes'
-            USING ERRCODE = 'check_violation';
+            USING ERRCODE = 'check_violation', HINT = 'The whole address, such as https://chat.example/hooks/1; env: and file: name where the sidecar finds it.';
     END IF;
     IF octet_length(NEW.secret_ref) > 2000
        OR (NEW.secret_ref !~ '^env:[A-Za-z_][A-Za-z0-9_]*$' AND NEW.secret_ref !~ '^file:[^[:cntrl:]]+$')
@@ -41,7 +42,8 @@ BEGIN
             USING ERRCODE = 'check_violation', HINT = 'For none of them set enabled to false.';
     END IF;
     IF NEW.format NOT IN ('standard', 'slack', 'teams', 'discord', 'cloudevents') THEN
-        RAISE EXCEPTION 'format of a webhook is standard, slack, teams, discord or cloudevents, not "%"', left(NEW.format, 100) USING ERRCODE = 'check_violation';
+        RAISE EXCEPTION 'format of a webhook is standard, slack, teams, discord or cloudevents, not "%"', left(NEW.format, 100)
+            USING ERRCODE = 'check_violation', HINT = 'standard, the default, is for receivers of your own; the others are for what they are named after.';
     END IF;
     RETURN NEW;
 END $$;

@@ -32,6 +32,7 @@ type actRequest struct {
 		Reason string `json:"reason,omitempty"`
 		Limit  *int   `json:"limit,omitempty"`
 		Until  string `json:"until,omitempty"`
+		RunAt  string `json:"run_at,omitempty"`
 	} `json:"args"`
 	Preview bool `json:"preview"`
 }
@@ -61,14 +62,17 @@ func (a *actRequest) check() error {
 		return bad("request_id is no uuid", "A random one for each confirmation, and the same when it is sent again.")
 	case (a.On.IDs == nil) == (a.On.Filter == nil):
 		return bad("on: either ids or filter", "ids are 1 to 1000 texts; filter has the words of the list of that kind.")
-	case a.On.Filter != nil && (a.On.Kind == "plan" || a.On.Kind == "replica" || a.On.Kind == "webhook" || a.On.Kind == "limit"):
-		return bad("acts on a "+a.On.Kind+" are by ids", "Give ids.")
+	case a.On.Filter != nil && (a.ofWaves() || slices.Contains([]string{"replica", "webhook", "limit"}, a.On.Kind)):
+		return bad(fmt.Sprintf("%s of a %s is by ids", a.Act, a.On.Kind), "Give ids.")
 	case len(a.Args.Reason) > 2000:
 		return bad("args.reason has more than 2,000 bytes", "Say it shorter.")
 	case a.Act == "abandon" && a.Args.Reason == "" && !a.Preview:
 		return bad("args.reason: abandon needs one", "Say why the run is given up: it stands in its result.")
 	}
 	if err := a.checkLimit(); err != nil {
+		return err
+	}
+	if err := a.checkRunAt(); err != nil {
 		return err
 	}
 	if a.On.Filter != nil {
@@ -89,9 +93,34 @@ func (a *actRequest) checkLimit() error {
 	if a.On.Kind != "limit" || a.Act != "pause" || a.Preview && a.Args.Until == "" {
 		return nil
 	}
-	at, err := time.Parse(time.RFC3339, a.Args.Until)
-	if err != nil || at.Year() < 1900 || at.Year() > 9998 {
-		return bad("args.until: "+printable(a.Args.Until)+" is not accepted", "Accepted: a moment such as 2026-11-23T18:00:00Z.")
+	if a.Args.Until == "" {
+		return bad("args.until: needed to pause a limit", acceptedMoment)
+	}
+	return checkMoment("args.until", a.Args.Until)
+}
+
+// checkRunAt refuses what is no moment of a run.
+func (a *actRequest) checkRunAt() error {
+	if a.Args.RunAt != "" && (a.On.Kind != "task" || a.Act != "run") {
+		return bad("args.run_at is not accepted", "It is of run on tasks.")
+	}
+	return checkMoment("args.run_at", a.Args.RunAt)
+}
+
+// ofWaves says that the act is on what a plan's waves have begun.
+func (a *actRequest) ofWaves() bool {
+	return a.On.Kind == "plan" && slices.Contains([]string{"resume_wave", "roll_on", "give_up"}, a.Act)
+}
+
+const acceptedMoment = "Accepted: a moment such as 2026-11-23T18:00:00Z."
+
+// checkMoment refuses what is no moment; "" is none.
+func checkMoment(name, value string) error {
+	if value == "" {
+		return nil
+	}
+	if at, err := time.Parse(time.RFC3339, value); err != nil || at.Year() < 1900 || at.Year() > 9998 {
+		return bad(name+": "+printable(value)+" is not accepted", acceptedMoment)
 	}
 	return nil
 }

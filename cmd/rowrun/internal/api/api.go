@@ -154,6 +154,9 @@ func (s *server) routes(mux *http.ServeMux) {
 	mux.HandleFunc("DELETE /api/v1/session", s.signOut)
 	mux.Handle("POST /api/v1/acts", s.acts(s.postAct))
 	mux.Handle("POST /api/v1/acts/{id}/stop", s.acts(s.stopAct))
+	mux.Handle("POST /api/v1/runs", s.acts(s.postRun))
+	mux.Handle("POST /api/v1/tasks", s.acts(s.postTask))
+	mux.Handle("POST /api/v1/plans", s.acts(s.postPlan))
 	mux.HandleFunc("GET /api/v1/openapi.json", func(w http.ResponseWriter, r *http.Request) {
 		if refusal := s.guard.Page(r); refusal != nil {
 			refuse(w, refused(refusal))

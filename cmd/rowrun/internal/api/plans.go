@@ -12,9 +12,28 @@ import (
 	"github.com/rowrun/rowrun/store"
 )
 
+// planSearch reads the words that name plans.
+func planSearch(w *words) store.PlanWords {
+	return store.PlanWords{Statuses: w.choices("status", statuses.OfPlans()), Name: w.text("q"), Project: w.text("project")}
+}
+
+// narrowPlans leaves those plans on which the act finds something to do.
+func narrowPlans(f *store.PlanWords, verb string) {
+	switch verb {
+	case "run":
+		f.Having = []string{"NOT_STARTED"}
+	case "retry", "cancel":
+		f.Having = touches(verb)
+	case "pause", "resume":
+		paused := verb == "resume"
+		f.Paused = &paused
+	}
+}
+
 func (s *server) listPlans(ctx context.Context, r *http.Request, _ auth.Who) (any, error) {
 	w := query(r)
-	f := store.PlanSearch{Statuses: w.choices("status", statuses.OfPlans()), Name: w.text("q"), Project: w.text("project")}
+	words := planSearch(w)
+	f := store.PlanSearch{Statuses: words.Statuses, Name: words.Name, Project: words.Project}
 	p := w.page()
 	if err := w.done(); err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -66,6 +67,10 @@ func (a *API) searchOf(ctx context.Context, r *actRequest) (search json.RawMessa
 			return nil, false, err
 		}
 		f.Statuses, none = narrowed(f.Statuses, touches(r.Act))
+		filter = f
+	case "plan":
+		f := planSearch(w)
+		narrowPlans(&f, r.Act)
 		filter = f
 	default:
 		f := deliverySearch(w)
@@ -142,7 +147,7 @@ func (a *API) preview(ctx context.Context, r *actRequest, search json.RawMessage
 		}
 	}
 	what := r.On.Kind
-	if r.On.Kind == "plan" && slices.Contains([]string{"run", "retry", "cancel", "resume_wave", "roll_on", "give_up"}, r.Act) {
+	if r.On.Kind == "plan" && r.On.Filter == nil && (r.ofWaves() || slices.Contains([]string{"run", "retry", "cancel"}, r.Act)) {
 		what = "task"
 	}
 	number := strconv.Itoa(p.Count)
@@ -184,10 +189,28 @@ func (a *API) sampleFilter(ctx context.Context, kind string, search json.RawMess
 			p.add(t.ID, t.Name, t.Status)
 		}
 		return err
+	case "plan":
+		return a.sampleFound(ctx, search, p)
 	}
 	found, err := a.store.SearchDeliveriesBy(ctx, search, page)
 	for _, d := range found.Items {
 		p.add(d.ID, text(d.Plan), d.Status)
+	}
+	return err
+}
+
+// sampleFound shows the first plans that a filter names.
+func (a *API) sampleFound(ctx context.Context, search json.RawMessage, p *preview) error {
+	ids, err := a.store.PlansFound(ctx, search, previewSample)
+	for _, id := range ids {
+		plan, err := a.store.FindBoardPlan(ctx, id)
+		switch {
+		case errors.Is(err, store.ErrNotFound): // deleted meanwhile
+		case err != nil:
+			return err
+		default:
+			p.add(plan.ID, plan.Name, plan.Status)
+		}
 	}
 	return err
 }

@@ -130,10 +130,15 @@ const maxBody = 256 << 10
 
 // readBody reads a JSON object that has no other members than value has.
 func readBody(w http.ResponseWriter, r *http.Request, value any) error {
+	return readBodyUpTo(maxBody, w, r, value)
+}
+
+// readBodyUpTo is readBody of up to so many bytes.
+func readBodyUpTo(most int64, w http.ResponseWriter, r *http.Request, value any) error {
 	if kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); strings.TrimSpace(kind) != "application/json" {
 		return &problem{http.StatusUnsupportedMediaType, "bad_request", "the body is not said to be JSON", "Content-Type: application/json."}
 	}
-	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
+	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, most))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(value); err != nil {
 		return bad("the body can't be read: "+printable(err.Error()), "GET /api/v1/openapi.json says what is accepted.")

@@ -55,8 +55,9 @@ func TestDoctorFindsWebhooksThatCannotBeSent(t *testing.T) {
 		require.Contains(t, f.Text, "1 deliveries wait, the oldest since 2")
 		byHook[strings.Fields(f.Text)[1]] = f
 	}
-	require.Contains(t, byHook[asText(secret)].Text, "env:SECRET is not set in this replica")
-	require.Contains(t, byHook[asText(address)].Text, "env:HOOK is not set in this replica")
+	require.Contains(t, byHook[asText(secret)].Text, "secret_ref: the variable that it names is not set in this replica")
+	require.Contains(t, byHook[asText(address)].Text, "url: the variable that it names is not set in this replica")
+	require.NotContains(t, byHook[asText(secret)].Text+byHook[asText(address)].Text, "env:", "a viewer can't read which")
 	require.Contains(t, byHook[asText(refused)].Text, "the address is not public")
 	text := s.metrics(t)
 	for _, reason := range []string{"unready", "refused", "disabled", "due"} {

@@ -53,8 +53,8 @@ func TestLimitCommands(t *testing.T) {
 	} {
 		refuses(cli.ExitUsage, wrong[0]+": ", append([]string{"set", "x"}, wrong...)...)
 	}
-	refuses(cli.ExitFailed, "concurrency_limit_burst_with_rate", "set", "x", "--burst", "5")
-	refuses(cli.ExitFailed, "concurrency_limit_fair_with_key_path", "set", "x", "--share", "fair")
+	refuses(cli.ExitFailed, "burst of a limit goes with a rate", "set", "x", "--burst", "5")
+	refuses(cli.ExitFailed, "a limit with share FAIR needs key_path", "set", "x", "--share", "fair")
 	rowruntest.Change(t, conn, `INSERT INTO rowrun.concurrency_limit (name, key_path, max_running) VALUES ('full', '{k}', 0);
 		INSERT INTO rowrun.task (id, type) VALUES (1, 'NOOP'); INSERT INTO rowrun.task_run (task_id, input) VALUES (1, '{"k": "acme"}'), (1, '{"k": "acme"}')`)
 	does(`full .* 0 +2 *\n`, "list")

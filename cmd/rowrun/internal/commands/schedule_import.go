@@ -98,7 +98,7 @@ func (c *scheduleCommand) importFrom(cmd *cobra.Command, path string, i *importi
 
 // define makes the tasks, and says of which the schedule became another one.
 func (i *importing) define(ctx context.Context, stderr io.Writer, s *store.Store, entries []importedEntry, tasks []store.TaskDefinition) error {
-	changes, err := i.look(ctx, s, entries)
+	changes, err := i.look(ctx, s, entries, tasks)
 	if err != nil {
 		return err
 	}

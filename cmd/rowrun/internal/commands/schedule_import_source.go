@@ -42,12 +42,15 @@ func sourceOf(path, text string) (string, error) {
 	return fmt.Sprintf("standard input %x", sha256.Sum256([]byte(text)))[:len("standard input ")+16], nil
 }
 
-// look refuses names of tasks that no import of this crontab has made, and says which schedules the import changes.
-func (i *importing) look(ctx context.Context, s *store.Store, entries []importedEntry) (changes []string, err error) {
+// look refuses names of tasks that no import of this crontab has made, and says which schedules the import changes. Tasks that there are
+// none of yet are to be new ones: somebody else's import of another crontab may be under way.
+func (i *importing) look(ctx context.Context, s *store.Store, entries []importedEntry, tasks []store.TaskDefinition) (changes []string, err error) {
 	var taken []string
-	for _, e := range entries {
+	for n, e := range entries {
 		whose, change, err := i.lookAt(ctx, s, e)
 		switch {
+		case errors.Is(err, store.ErrNotFound):
+			tasks[n].New = true
 		case err != nil:
 			return nil, err
 		case whose != "":
@@ -64,17 +67,17 @@ func (i *importing) look(ctx context.Context, s *store.Store, entries []imported
 	return changes, nil
 }
 
-// lookAt says of one name what is in the way of it, or what becomes another schedule.
+// lookAt says of one name what is in the way of it, or what becomes another schedule. ErrNotFound: nothing has that name.
 func (i *importing) lookAt(ctx context.Context, s *store.Store, e importedEntry) (whose, change string, err error) {
 	found, err := s.TasksNamed(ctx, e.Name, 1)
-	if err != nil || len(found) == 0 || found[0].PlanID != nil {
+	if err == nil && (len(found) == 0 || found[0].PlanID != nil) {
+		err = store.ErrNotFound
+	}
+	if err != nil {
 		return "", "", err
 	}
 	task, err := s.FindTask(ctx, found[0].ID)
-	if errors.Is(err, store.ErrNotFound) {
-		return "", "", nil // it was deleted just now
-	}
-	if err != nil {
+	if err != nil { // it may have been deleted just now
 		return "", "", err
 	}
 	says := fmt.Sprintf("line %d: task %d (%s) ", e.Line, task.ID, e.Name)

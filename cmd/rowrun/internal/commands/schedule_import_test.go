@@ -11,6 +11,7 @@ import (
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/replica"
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/rowruntest"
 )
 
 // withinADay is how a moment of the next 24 hours is told, at any time of the day.
@@ -90,6 +91,32 @@ func TestScheduleImportLeavesTheTasksOfOthersAlone(t *testing.T) {
 	s.does(imports(theirs, "--prefix", "srv-")...)
 	table, _ = s.does("schedule", "list")
 	require.Regexp(t, `(?m)^\d+ +srv-backup +0 6`, table)
+}
+
+// A task that somebody else makes between the look at the names and the import isn't taken over.
+func TestScheduleImportTakesNothingOverThatIsMadeBesideIt(t *testing.T) {
+	t.Parallel()
+	s, url := newShell(t)
+	conn := rowruntest.Connect(t, url)
+	tx, err := conn.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), `SELECT rowrun.define_task('backup', 'HTTP', '{"path": "/backup"}')`)
+	require.NoError(t, err)
+	got := make(chan rowruntest.Outcome, 1)
+	go func() {
+		got <- s.fed("0 1 * * * sync\n0 2 * * * backup\n", "schedule", "import", "-", "--time-zone", "UTC")
+	}()
+	rowruntest.Eventually(t, "the import waits for the name", func() (waits bool) {
+		require.NoError(t, tx.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND transactionid = pg_current_xact_id()::xid)`).Scan(&waits))
+		return waits
+	})
+	require.NoError(t, tx.Commit(t.Context()))
+	outcome := <-got
+	require.Equal(t, cli.ExitFailed, outcome.Code, outcome.Stderr)
+	require.Contains(t, outcome.Stderr, "line 2: nothing was made: a task of that name has just been made by somebody else")
+	text, _ := s.does("task", "show", "backup", "-o", "json")
+	require.Contains(t, text, `"type": "HTTP"`)
+	s.fails(cli.ExitFailed, "", "task", "show", "sync")
 }
 
 func TestScheduleImportBringsItsOwnTasksUpToDate(t *testing.T) {

@@ -72,7 +72,7 @@ func TestTaskDefineMakesATaskAndSaysWhatItChanged(t *testing.T) {
 	require.Equal(t, "task 1 (hello) as it was\n", said, "aging stays")
 	_, said = s.does("task", "define", "hello", "--type", "NOOP", "--aging", "0")
 	require.Equal(t, "task 1 (hello) changed: aging_ms\n", said)
-	s.fails(cli.ExitFailed, "task_aging_1_second_to_1_year", "task", "define", "hello", "--type", "NOOP", "--aging", "10ms")
+	s.fails(cli.ExitFailed, "aging of a task is 1 s to 1 year", "task", "define", "hello", "--type", "NOOP", "--aging", "10ms")
 
 	file := filepath.Join(t.TempDir(), "count.sql")
 	require.NoError(t, os.WriteFile(file, []byte("SELECT 'it''s'"), 0o600))

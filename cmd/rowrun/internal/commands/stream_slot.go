@@ -35,6 +35,13 @@ func (c *streamConfig) begin(ctx context.Context, opened *store.Store) (from *st
 	if position == nil {
 		return &store.StreamPoint{At: time.Unix(0, 0)}, gap, nil
 	}
+	last, err := opened.LastStreamPosition(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	if last != nil && last.SystemID != "" && last.SystemID != position.SystemID {
+		position.Point.Snapshot = "" // numbers of transactions mean something else on another server
+	}
 	return &position.Point, gap, nil
 }
 

@@ -150,6 +150,24 @@ func TestStreamShowsThePastAndEndsWhenIdle(t *testing.T) {
 	require.Empty(t, got.Stdout)
 }
 
+// Numbers of transactions that another server gave say nothing of the rows here.
+func TestAStreamFromAPlaceOfAnotherServerIsToldByTimes(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	conn := rowruntest.Connect(t, url)
+	run := insertRun(t, conn, "NOOP", "{}", nil)
+	rowruntest.Change(t, conn, `SELECT rowrun.cancel_run($1)`, run)
+	rowruntest.Change(t, conn, `INSERT INTO rowrun.stream_position (second, system_id, timeline, lsn, at, snapshot) VALUES
+		(date_trunc('second', now() - interval '10 minutes'), '1', 1, '0/5', now() - interval '10 minutes', '999999999:999999999:'),
+		(date_trunc('second', now()), '2', 1, '0/20', now(), pg_current_snapshot())`)
+	got := rowrun(t.Context(), t, map[string]string{"DATABASE_URL": url}, "stream", "--from", "0/10", "--until-idle")
+	require.Equal(t, cli.ExitDone, got.Code, got.Stderr)
+	require.Contains(t, got.Stdout, `"event":"stream.gap","reason":"what came since 0/10 is told by the rows"`)
+	var shown streamed
+	_, _ = io.WriteString(&shown, got.Stdout)
+	require.Equal(t, "pending available canceled", shown.events(t, run))
+}
+
 func TestReaderThatHasGoneEndsTheStreamCleanly(t *testing.T) {
 	t.Parallel()
 	url := storetest.New(t)

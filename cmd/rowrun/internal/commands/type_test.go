@@ -41,7 +41,7 @@ func TestTypeCommands(t *testing.T) {
 	does(`OLD .* run by NOOP\n`, "list")
 	refuses(cli.ExitUsage, "accepted: a JSON object of names or null", "alias", "OLD", "NOOP", "--map", `{"a": 1}`)
 	refuses(cli.ExitUsage, "give OLD and NEW", "alias", "OLD")
-	refuses(cli.ExitFailed, "task_type_alias_harmless", "alias", "OLD", "SQL")
+	refuses(cli.ExitFailed, "type OLD can't be run by SQL", "alias", "OLD", "SQL")
 	does("^OLD is run by itself\n$", "alias", "OLD", "--remove")
 
 	refuses(cli.ExitUsage, "2 runs of type OLD would be canceled; add --yes", "purge", "OLD")

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -81,7 +82,7 @@ func (w *webhookCommand) try(ctx context.Context, cmd *cobra.Command, s *store.S
 	answer := sender.Send(ctx, notifier.Message{ID: id, Body: body, ContentType: contentType, URL: text(to.URL), SecretRef: text(to.SecretRef)})
 	took := time.Since(begun)
 	if answer.Unready {
-		return fmt.Errorf("nothing was sent to webhook %d: %s", to.ID, strings.ReplaceAll(answer.Problem, "this replica", "this environment"))
+		return fmt.Errorf("nothing was sent to webhook %d: %s", to.ID, strings.ReplaceAll(cmp.Or(answer.Named, answer.Problem), "this replica", "this environment"))
 	}
 	if answer.Code == 0 {
 		return fmt.Errorf("webhook %d: %s", to.ID, answer.Problem)

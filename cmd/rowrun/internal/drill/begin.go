@@ -10,6 +10,9 @@ import (
 	"github.com/rowrun/rowrun/store"
 )
 
+// payload is that of all its runs.
+const payload = `{"sleep": "6h"}`
+
 // begin refuses what can't be drilled, removes what a drill that was killed has left, and makes the task.
 func (d *Drill) begin(ctx context.Context) error {
 	if err := d.checkRights(ctx); err != nil {
@@ -32,6 +35,9 @@ func (d *Drill) begin(ctx context.Context) error {
 	if err := d.checkQueue(ctx); err != nil {
 		return err
 	}
+	if err := d.checkLimits(ctx); err != nil {
+		return err
+	}
 	if err := d.checkCompany(ctx); err != nil {
 		return err
 	}
@@ -41,8 +47,8 @@ func (d *Drill) begin(ctx context.Context) error {
 	host, _ := os.Hostname()
 	const task = `-- drill_task
 INSERT INTO rowrun.task (name, type, queue, payload, timeout, max_attempts, on_stale, labels)
-VALUES ($1, $2, $3, '{"sleep": "6h"}', '0', 1, 'RETRY', jsonb_build_object('rowrun_drill', $1::text, 'host', $4::text, 'mode', $5::text)) RETURNING id`
-	if err := d.ask(ctx, task, []any{d.name, d.kind, d.queue, host, d.mode()}, &d.task); err != nil {
+VALUES ($1, $2, $3, $6, '0', 1, 'RETRY', jsonb_build_object('rowrun_drill', $1::text, 'host', $4::text, 'mode', $5::text)) RETURNING id`
+	if err := d.ask(ctx, task, []any{d.name, d.kind, d.queue, host, d.mode(), payload}, &d.task); err != nil {
 		// Interrupted, it may have been made all the same.
 		_, left := d.clean(context.WithoutCancel(ctx))
 		return errors.Join(fmt.Errorf("make a task: %w", err), left)
@@ -114,6 +120,22 @@ SELECT (SELECT count(*) FROM (SELECT FROM rowrun.task k WHERE k.queue = $1 LIMIT
 		return fmt.Errorf("queue %s has work of others: %d tasks, %d runs that have not ended; a drill needs a queue of its own: leave out --drill-queue, or name another", d.queue, tasks, runs)
 	case replicas > 0 && !d.cfg.ByHand:
 		return fmt.Errorf("queue %s is served by %d live replicas of others, which would run what the drill's workers are to lose: leave out --drill-queue, or name another", d.queue, replicas)
+	}
+	return nil
+}
+
+// checkLimits refuses limits that hold for the drill's runs: these would take places and tokens of others' work, and wait for them.
+func (d *Drill) checkLimits(ctx context.Context) error {
+	const q = `-- drill_limits
+SELECT coalesce(array_agg(l.name ORDER BY l.name), '{}') FROM rowrun.concurrency_limit l
+WHERE (l.type IS NULL OR l.type = $1) AND (l.queue IS NULL OR l.queue = $2) AND (l.key_path IS NULL OR $3::jsonb #>> l.key_path IS NOT NULL)`
+	var names []string
+	if err := d.ask(ctx, q, []any{d.kind, d.queue, payload}, &names); err != nil {
+		return fmt.Errorf("look at limits: %w", err)
+	}
+	if len(names) > 0 {
+		return fmt.Errorf("the drill's runs, of type %s in queue %s, would take places of others' work in these limits: %s; give each a type or a queue that isn't the drill's, or delete it for as long",
+			d.kind, d.queue, strings.Join(names, ", "))
 	}
 	return nil
 }

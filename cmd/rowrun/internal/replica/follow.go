@@ -24,6 +24,7 @@ const (
 	followPatience = 5 * time.Second
 
 	gapOtherSource = "the lines come from another source from here on"
+	gapNotFollowed = "nobody followed the stream for a moment"
 
 	// Who appends to the history.
 	asWriter   = "writer"
@@ -48,6 +49,7 @@ type follower struct {
 	readers int
 	left    time.Time     // when the last reader went
 	ready   chan struct{} // closed while lines flow
+	ending  bool          // who follows has been told to stop: it lets nobody in
 	last    string        // who appended last
 	lost    uint64        // gap lines among those written
 	lostAt  time.Time     // when the last of them was
@@ -136,11 +138,39 @@ func (f *follower) signal() {
 	}
 }
 
-// wanted says that somebody reads, or did a moment ago, what nobody here writes.
+// wanted says that somebody reads, or did a moment ago, what nobody here writes. f.mu is held.
 func (f *follower) wanted() bool {
+	return (f.readers > 0 || time.Since(f.left) < followLinger) && !f.writing()
+}
+
+// starts says that it is time to follow.
+func (f *follower) starts() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return (f.readers > 0 || time.Since(f.left) < followLinger) && !f.writing()
+	f.ending = !f.wanted()
+	return !f.ending
+}
+
+// ends says that it is time to stop. Who comes in from here on waits until somebody follows again: what this one still
+// reads is not all that comes.
+func (f *follower) ends() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.wanted() {
+		return false
+	}
+	f.ending = true
+	f.close()
+	return true
+}
+
+// close lets nobody in any more. f.mu is held.
+func (f *follower) close() {
+	select {
+	case <-f.ready:
+		f.ready = make(chan struct{})
+	default:
+	}
 }
 
 // Run follows whenever it is wanted, until ctx ends; it returns nil.
@@ -162,7 +192,7 @@ func (f *follower) Run(ctx context.Context) error {
 		case <-look:
 		}
 		timer.Stop()
-		if f.wanted() {
+		if f.starts() {
 			if err := f.follow(ctx); err != nil && ctx.Err() == nil {
 				f.log.Warn().Err(err).Msg("stream could not be followed for /events")
 			}
@@ -185,9 +215,7 @@ func (f *follower) follow(ctx context.Context) error {
 			f.begin()
 			return
 		}
-		if !f.writing() {
-			f.append(asFollower, position, line)
-		}
+		f.followed(position, line)
 	})
 	reader, err := stream.New(stream.Config{
 		Store: f.store, Hub: f.hub, Connected: f.connected, Printer: printer, Log: f.log, Gap: "followed from here on",
@@ -206,35 +234,55 @@ func (f *follower) follow(ctx context.Context) error {
 			f.end()
 			return err
 		case <-look.C:
-			if !f.wanted() {
+			if f.ends() {
 				stop()
 			}
 		}
 	}
 }
 
-// begin lets the readers in. What the history holds is of another time, unless somebody reads it already.
+// begin lets the readers in. What the history holds is of another time, unless somebody reads it already: whoever does is
+// told that something may be missing in between.
 func (f *follower) begin() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.history.Stats().Readers == 0 {
+	if f.ending {
+		return
+	}
+	switch {
+	case f.history.Stats().Readers == 0:
 		f.history.Forget()
 		f.last = ""
+	case f.last == asFollower:
+		f.history.Gap(gapNotFollowed)
 	}
 	f.from(asFollower)
 	close(f.ready)
 }
 
-// end tells readers at once where the writer has taken over, and not with its next line, which may be long in coming.
-func (f *follower) end() {
+// followed keeps a line that was followed, unless the writer's own stand for it.
+func (f *follower) followed(position string, line []byte) {
+	if !f.takenOver() {
+		f.append(asFollower, position, line)
+	}
+}
+
+// takenOver says that the writer has taken over, and tells readers at once, not with its next line: that may be long in
+// coming, and the writer may give the stream away again before.
+func (f *follower) takenOver() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.writing() {
-		f.from(asWriter)
+	if !f.writing() {
+		return false
 	}
-	select {
-	case <-f.ready:
-		f.ready = make(chan struct{})
-	default:
-	}
+	f.from(asWriter)
+	return true
+}
+
+// end has whoever comes wait until somebody follows again.
+func (f *follower) end() {
+	f.takenOver()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.close()
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -74,4 +75,56 @@ func TestOnlyGapsOfTheStreamAreCounted(t *testing.T) {
 	count, last = f.gaps()
 	require.EqualValues(t, 1, count)
 	require.WithinDuration(t, time.Now(), last, time.Minute)
+}
+
+// Whoever comes at the moment in which the follower is told to stop waits for the next one: what the first still reads is not
+// all that comes.
+func TestNobodyIsLetInWhileTheFollowerStops(t *testing.T) {
+	t.Parallel()
+	for name, begun := range map[string]bool{"while lines flow": true, "before the first line": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				kept, err := history.New(history.Config{})
+				require.NoError(t, err)
+				f := newFollower(nil, nil, nil, func() bool { return false }, kept, zerolog.Nop())
+				if begun {
+					f.begin()
+				}
+				require.True(t, f.ends(), "nobody reads")
+				entered := false
+				ended := make(chan error, 1)
+				go func() {
+					_, err := f.Follow(t.Context())
+					entered = true
+					ended <- err
+				}()
+				synctest.Wait()
+				require.False(t, entered)
+				f.begin() // of the one that stops: its first line comes late
+				f.end()
+				synctest.Wait()
+				require.False(t, entered)
+				require.True(t, f.starts(), "somebody waits")
+				f.begin()
+				require.NoError(t, <-ended)
+				require.False(t, f.ends(), "somebody reads")
+			})
+		})
+	}
+}
+
+// Who reads on from one follower to the next is told: in between nobody followed.
+func TestEachNextFollowerBeginsWithAGap(t *testing.T) {
+	t.Parallel()
+	kept, err := history.New(history.Config{})
+	require.NoError(t, err)
+	f := newFollower(nil, nil, nil, func() bool { return false }, kept, zerolog.Nop())
+	f.begin()
+	f.followed("", []byte("a line"))
+	reader, _ := kept.Follow("")
+	t.Cleanup(reader.Close)
+	f.end() // the connection was lost
+	f.begin()
+	require.EqualValues(t, 1, kept.Stats().Gaps)
 }

@@ -13,6 +13,7 @@ type process struct {
 	output *stream.Output // of the stream
 	color  bool
 	traces *tracing.Tracer // nil: none are sent
+	door   *door           // nil: nothing is served over HTTP, or it is one of shards
 
 	// Of shards only.
 	shard string
@@ -23,6 +24,9 @@ type process struct {
 
 // serve tells the process of a replica until the function that it returns is called.
 func (p *process) serve(r *replica) (over func()) {
+	if p.door != nil {
+		p.door.front.Serve(r.surface)
+	}
 	if p.begin == nil {
 		return func() {}
 	}

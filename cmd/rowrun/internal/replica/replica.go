@@ -63,7 +63,7 @@ type replica struct {
 	addr      string           // where HTTP is served, "": nowhere
 	manager   *systemd.Manager // nil: no service manager listens
 	drainHTTP func()           // nil: nothing is served
-	surface   *server.Surface  // of a shard; nil: it is none, or nothing is served
+	surface   *server.Surface  // nil: nothing is served
 	support   []part           // outlive the scheduler's drain and the stream
 
 	unsubscribes []func()

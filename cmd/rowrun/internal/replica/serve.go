@@ -16,8 +16,8 @@ import (
 	"github.com/rowrun/rowrun/store"
 )
 
-// Serve waits for the database, looks whether everything is as a replica needs
-// it, and runs one until ctx ends. The stream goes to out.
+// Serve binds the HTTP address, waits for the database, looks whether everything
+// is as a replica needs it, and runs one until ctx ends. The stream goes to out.
 func Serve(ctx context.Context, c *Config, out io.Writer, log zerolog.Logger) error {
 	// A write to a pipe that nobody reads any more fails instead of killing this process. It isn't ignored, as commands
 	// that are run would inherit that.
@@ -44,8 +44,11 @@ func serveWith(ctx context.Context, c *Config, executors *executors, out io.Writ
 	if traces != nil {
 		defer traces.Close() // after the drain
 	}
-	_, err = serveOne(ctx, c, executors, &process{output: stream.NewOutput(out, 0), color: cli.InColor(out), traces: traces}, log)
-	return err
+	return behindDoor(ctx, c.HTTPAddr, c.Database.URL, log, func(ctx context.Context, d *door) error {
+		of := &process{output: stream.NewOutput(out, 0), color: cli.InColor(out), traces: traces, door: d}
+		_, err := serveOne(ctx, c, executors, of, log)
+		return err
+	})
 }
 
 // serveOne is serveWith in a process that has these. began: there was a replica.
@@ -65,7 +68,7 @@ func serveOne(ctx context.Context, c *Config, executors *executors, of *process,
 	if err != nil {
 		return false, cli.Stopped(ctx, err)
 	}
-	defer opened.Close()
+	defer closeSoon(opened.Close)
 	if err := executors.addSQL(c, deployment, log); err != nil {
 		return false, err
 	}

@@ -62,6 +62,11 @@ func (c *UIConfig) Validate(lookup func(string) (string, bool)) error {
 // its database role may do. It prints its address; where nobody was given a token to act with, and the role may act, one is
 // drawn for this process, and stands behind the address.
 func ServeUI(ctx context.Context, c *UIConfig, out io.Writer, log zerolog.Logger) error {
+	return behindDoor(ctx, c.HTTPAddr, c.Database.URL, log, func(ctx context.Context, d *door) error { return showUI(ctx, c, d, out, log) })
+}
+
+// showUI is ServeUI behind its door.
+func showUI(ctx context.Context, c *UIConfig, d *door, out io.Writer, log zerolog.Logger) error {
 	if err := c.Database.FindPooler(ctx, log); err != nil {
 		return cli.Stopped(ctx, err)
 	}
@@ -74,12 +79,12 @@ func ServeUI(ctx context.Context, c *UIConfig, out io.Writer, log zerolog.Logger
 	if err != nil {
 		return cli.Stopped(ctx, database.InWords(err))
 	}
-	config, err := connect.Parse(c.Database.DirectURL)
+	direct, err := connect.Parse(c.Database.DirectURL)
 	if err != nil {
 		return err
 	}
 	hub := events.NewHub()
-	listener, err := events.NewListener(events.ListenConfig{ConnConfig: config, Channel: store.Channel, Hub: hub, Log: log, AppName: "rowrun ui", Probe: true})
+	listener, err := events.NewListener(events.ListenConfig{ConnConfig: direct, Channel: store.Channel, Hub: hub, Log: log, AppName: "rowrun ui", Probe: true})
 	if err != nil {
 		return err
 	}
@@ -97,21 +102,21 @@ func ServeUI(ctx context.Context, c *UIConfig, out io.Writer, log zerolog.Logger
 		return err
 	}
 	defer unsubscribe()
-	http, err := server.New(server.Config{
-		Addr:    c.HTTPAddr,
+	config := server.Config{
 		Checks:  []server.Check{{Name: "schema", Ask: func(ctx context.Context) error { return connect.CheckSchema(ctx, opened) }}},
 		History: lines, Follow: follower.Follow, Token: c.HTTPToken, Operators: c.Dashboard.Operators, Deployment: deployment,
 		Dashboard: handler(answers), Prefix: c.Dashboard.Prefix, HideData: c.Dashboard.HideData, Log: log,
-	})
-	if err != nil {
-		return fmt.Errorf("--http-addr: %w", err)
 	}
-	if _, err := fmt.Fprintln(out, c.Dashboard.Address(http.Addr().String(), drawn)); err != nil {
-		_ = http.Close()
+	surface, err := server.NewSurface(config, d.front.Guard(config))
+	if err != nil {
 		return err
 	}
+	if _, err := fmt.Fprintln(out, c.Dashboard.Address(d.front.Addr().String(), drawn)); err != nil {
+		return err
+	}
+	d.front.Serve(surface)
 	parts, around := errgroup.WithContext(ctx)
-	for _, p := range []part{listener, follower, answers, http} {
+	for _, p := range []part{listener, follower, answers, surface, d} {
 		parts.Go(func() error { return p.Run(around) })
 	}
 	return parts.Wait()

@@ -1,7 +1,6 @@
 package replica
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -18,8 +17,7 @@ import (
 	"github.com/rowrun/rowrun/store/connect"
 )
 
-// newReplica makes the parts of a replica, each after those that it is handed. It binds the HTTP address, and starts
-// nothing.
+// newReplica makes the parts of a replica, each after those that it is handed. It starts nothing.
 func newReplica(c *Config, s *store.Store, deployment string, x *executors, of *process, log zerolog.Logger) (*replica, error) {
 	config, err := connect.Parse(c.Database.DirectURL)
 	if err != nil {
@@ -244,23 +242,20 @@ func (r *replica) makeServer() error {
 		WorkerSlots: max(1, (c.DatabaseConns-3)/2),
 		Log:         r.log,
 	}
-	if r.process.shard != "" {
-		return r.makeSurface(config)
-	}
-	http, err := server.New(config)
-	if err != nil {
-		return fmt.Errorf("--http-addr: %w", err)
-	}
-	r.addr = http.Addr().String()
-	r.drainHTTP = http.Drain
-	r.serves(http)
-	return nil
+	return r.makeSurface(config)
 }
 
-// makeSurface makes what the process serves of a shard.
+// makeSurface makes what the process serves of its replica, or of a shard.
 func (r *replica) makeSurface(config server.Config) (err error) {
-	config.Prefix = "" // the process has taken it away
-	if r.surface, err = server.NewSurface(config, r.process.guard); err != nil {
+	guard := r.process.guard
+	if door := r.process.door; door != nil {
+		guard = door.front.Guard(config)
+		r.addr = door.front.Addr().String()
+		r.support = append(r.support, door)
+	} else {
+		config.Prefix = "" // the process has taken it away
+	}
+	if r.surface, err = server.NewSurface(config, guard); err != nil {
 		return err
 	}
 	r.drainHTTP = r.surface.Drain

@@ -11,5 +11,8 @@
 // they ask for it; without one they are served only where the server listens on
 // loopback, to requests for a loopback name.
 //
+// A Server is there with all of that. A Front has its address bound before, and says until then that it is alive and not ready;
+// Shards do so for each of several databases.
+//
 // A server that was stopped has closed its listener and left no goroutine behind.
 package server

@@ -81,9 +81,7 @@ func New(config Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	surface, err := NewSurface(config, auth.New(auth.Config{
-		Read: config.Token, Operators: config.Operators, Loopback: l.onLoopback(), Deployment: config.Deployment, Path: config.Prefix + "/",
-	}))
+	surface, err := NewSurface(config, l.guard(config))
 	if err != nil {
 		_ = l.Close()
 		return nil, err
@@ -111,6 +109,7 @@ func (s *Server) Run(ctx context.Context) error {
 	waking.Go(func() { _ = s.surface.Run(serving) }) // it returns nil
 	defer waking.Wait()
 	defer stop()
+	s.started()
 	return s.run(ctx)
 }
 
@@ -146,6 +145,18 @@ func (l *listening) onLoopback() bool {
 	return ok && tcp.IP.IsLoopback()
 }
 
+// guard judges the requests that come here.
+func (l *listening) guard(config Config) *auth.Guard {
+	return auth.New(auth.Config{
+		Read: config.Token, Operators: config.Operators, Loopback: l.onLoopback(), Deployment: config.Deployment, Path: config.Prefix + "/",
+	})
+}
+
+// started says that what this process is for is answered here.
+func (l *listening) started() {
+	l.log.Info().Str("addr", l.Addr().String()).Msg("HTTP server started")
+}
+
 // Close gives the address back.
 func (l *listening) Close() error {
 	if err := l.listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
@@ -162,7 +173,6 @@ func (l *listening) run(ctx context.Context) error {
 		defer close(ended)
 		failure = l.http.Serve(l.listener)
 	}()
-	l.log.Info().Str("addr", l.Addr().String()).Msg("HTTP server started")
 	select {
 	case <-ended:
 		return fmt.Errorf("serve HTTP: %w", failure)

@@ -97,7 +97,10 @@ func (s *Shards) Guard() *auth.Guard { return s.guard }
 func (s *Shards) Serve(name string, surface *Surface) { s.served[name].Store(surface) }
 
 // Run serves until ctx ends; requests under way then have two seconds.
-func (s *Shards) Run(ctx context.Context) error { return s.run(ctx) }
+func (s *Shards) Run(ctx context.Context) error {
+	s.started()
+	return s.run(ctx)
+}
 
 // shard is what answers for one of them.
 func (s *Shards) shard(name string) http.Handler {
