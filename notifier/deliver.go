@@ -1,6 +1,7 @@
 package notifier
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -24,7 +25,7 @@ func (n *Notifier) deliver(ctx context.Context, d store.Delivery) {
 			n.cfg.Log.Debug().Int64("delivery_id", d.ID).Msg("delivery not given back, its lease runs out")
 		}
 	case answer.Unready:
-		n.waits(d, answer.Problem)
+		n.waits(d, cmp.Or(answer.Named, answer.Problem))
 		if n.record(ctx, func(call context.Context) error { return n.cfg.Store.ReleaseDelivery(call, d, answer.Problem) }) {
 			n.tried(Unready)
 		}

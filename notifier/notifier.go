@@ -35,8 +35,10 @@ type Message struct {
 type Answer struct {
 	// Code is the HTTP status, 0: no answer came.
 	Code int
-	// Problem says what went wrong, in words that name neither URL nor secret. "": the message was delivered.
+	// Problem says what went wrong, in words that name neither URL nor secret, nor where they stand. "": the message was delivered.
 	Problem string
+	// Named is Problem with the reference that it is about, for who may read that; "": it is about none.
+	Named string
 	// Unready: nothing was sent, as the URL or the secret is not to be had here.
 	Unready bool
 	// RetryAfter is how long the receiver asked to be left alone, 0: it didn't.
@@ -142,8 +144,11 @@ func (n *Notifier) Run(ctx context.Context) error {
 	tries, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	var workers sync.WaitGroup
+	defer context.AfterFunc(ctx, func() {
+		hold(tries, n.cfg.DrainTimeout)
+		stop()
+	})()
 	n.loop(ctx, func(d store.Delivery) { workers.Go(func() { n.deliver(tries, d) }) })
-	defer time.AfterFunc(n.cfg.DrainTimeout, stop).Stop()
 	workers.Wait()
 	return nil
 }

@@ -175,6 +175,9 @@ func TestDeliveriesWithoutTheirSecretWait(t *testing.T) {
 	require.NoError(t, w.pool.QueryRow(t.Context(), "SELECT sum(attempts) FROM rowrun.webhook_delivery WHERE webhook_id = $1", waits).Scan(&attempts))
 	require.Zero(t, attempts)
 	require.Equal(t, 5, w.count(waits, "PENDING"))
+	var stored []string
+	require.NoError(t, w.pool.QueryRow(t.Context(), "SELECT array_agg(DISTINCT last_error) FROM rowrun.webhook_delivery WHERE last_error <> ''").Scan(&stored))
+	require.Equal(t, []string{"secret_ref: the variable that it names is not set in this replica"}, stored, "a viewer may not read which")
 
 	w.set("LATER", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
 	w.eventually("what waited", func() bool { return w.count(waits, "DELIVERED") == 5 })

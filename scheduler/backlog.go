@@ -25,7 +25,7 @@ func (t *incarnation) promoteBacklog(ctx context.Context) {
 		}
 		t.backlog.Store(true)
 		for more := true; more && ctx.Err() == nil; {
-			rt, cancel := context.WithTimeout(context.WithoutCancel(ctx), passTimeout)
+			rt, cancel := context.WithTimeout(t.trips, passTimeout)
 			answered := t.s.holdUps.begin()
 			round, err := t.s.cfg.Store.Work(rt, store.Trip{Replica: t.id, Promote: store.PromoteDue, Lane: store.LaneBacklog})
 			p := round.Pass

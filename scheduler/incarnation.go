@@ -49,6 +49,13 @@ type incarnation struct {
 	// seen is what the surveys tell the other loops.
 	seen *surveyed
 
+	// trips is the parent of the trips of passes: what is under way when a stop comes is brought to its end, and a claim executed, but
+	// for one that takes longer than work may.
+	trips    context.Context
+	endTrips context.CancelFunc
+	// stopping is when the stop came, since began.
+	stopping atomic.Int64
+
 	// exec is the parent of this incarnation's executors; stop gives them the cause of their end.
 	exec       context.Context
 	stop       context.CancelCauseFunc
@@ -58,11 +65,12 @@ type incarnation struct {
 var errFenced = errors.New("no heartbeat could be written for two thirds of the lease")
 
 func newIncarnation(s *Scheduler) *incarnation {
+	trips, endTrips := context.WithCancel(context.Background())
 	return &incarnation{
 		s: s, id: newReplicaID(s.cfg.Name), began: time.Now(), announced: true,
 		ends: lane{on: store.LaneEnds}, opened: true,
 		more: make(chan struct{}, 1), claimable: make(chan struct{}, 1),
-		seen: newSurveyed(),
+		seen: newSurveyed(), trips: trips, endTrips: endTrips,
 	}
 }
 
@@ -111,9 +119,14 @@ func (t *incarnation) serve(ctx, base context.Context) (over, err error) {
 	defer stopWatching()
 	taking, stopTaking := context.WithCancel(live)
 	defer stopTaking()
+	defer t.endTrips()
 	unhook := context.AfterFunc(ctx, func() {
 		t.s.draining.Store(true)
+		t.stopping.Store(int64(time.Since(t.began)))
 		stopTaking()
+		work, _ := drainParts(t.s.cfg.DrainTimeout)
+		sleep(t.trips, max(work, leastTrip))
+		t.endTrips()
 	})
 	defer unhook()
 	// An incarnation that is over stops its executors at once, also in the middle of a drain.
@@ -161,12 +174,20 @@ func (t *incarnation) serve(ctx, base context.Context) (over, err error) {
 	return over, err
 }
 
-// drain lets work finish, then stops what is left; heartbeats go on meanwhile.
+// leastTrip is what a trip that is under way when a stop comes may take at least.
+const leastTrip = time.Second
+
+// drain lets work finish, then stops what is left; heartbeats go on meanwhile. Its time counts from the stop. Where trips that were
+// under way then have taken more of it than work may, what was claimed by them still gets its time to stop.
 func (t *incarnation) drain(base context.Context) error {
 	c := t.s.cfg
-	begun := time.Now()
+	work, stop := drainParts(c.DrainTimeout)
+	stopped := t.began.Add(time.Duration(t.stopping.Load())).Add(work)
+	if now := time.Now(); stopped.Before(now) {
+		stopped = now
+	}
 	c.Log.Info().Str("replica_id", t.id).Int64("executing", t.s.executing.Load()).Dur("timeout_ms", c.DrainTimeout).Msg("drain started")
-	ctx, cancel := context.WithTimeout(base, c.DrainTimeout)
+	ctx, cancel := context.WithDeadline(base, stopped.Add(c.DrainTimeout-work))
 	defer cancel()
 	say, done := context.WithTimeout(ctx, c.DrainTimeout/10)
 	if err := c.Store.Drain(say, t.id); err != nil {
@@ -174,10 +195,9 @@ func (t *incarnation) drain(base context.Context) error {
 	}
 	done()
 
-	work, stop := drainParts(c.DrainTimeout)
-	if !waitFor(&t.executions, time.Until(begun.Add(work))) {
+	if !waitFor(&t.executions, time.Until(stopped)) {
 		t.stop(ErrDrained)
-		if !waitFor(&t.executions, time.Until(begun.Add(work+stop))) {
+		if !waitFor(&t.executions, time.Until(stopped.Add(stop))) {
 			t.abandon(ErrDrained)
 		}
 	}

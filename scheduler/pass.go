@@ -42,7 +42,7 @@ func (t *incarnation) pass(ctx context.Context, promote store.Promotion) (next t
 		var p store.Pass
 		p, err = t.promoteAndClaim(ctx, trip, endings)
 		found.add(p)
-		t.giveBack(ctx, &trip, p, err)
+		t.giveBack(&trip, p, err)
 		if err != nil && len(endings) > 0 && ctx.Err() == nil {
 			carry = false // without them; whose fault it was shows
 			continue
@@ -120,7 +120,7 @@ func (t *incarnation) lookAgainAfter(p store.Pass) time.Duration {
 
 // promoteAndClaim makes a trip of a pass.
 func (t *incarnation) promoteAndClaim(ctx context.Context, trip store.Trip, endings []ending) (store.Pass, error) {
-	rt, cancel := context.WithTimeout(context.WithoutCancel(ctx), passTimeout)
+	rt, cancel := context.WithTimeout(t.trips, passTimeout)
 	defer cancel()
 	round, err := t.trip(rt, &t.passes, trip)
 	t.noteSearches(t.passes.cursor.Slow())

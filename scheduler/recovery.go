@@ -204,13 +204,13 @@ func (t *incarnation) admit(ctx context.Context, trip *store.Trip) time.Duration
 
 // giveBack has others make the starts that were granted to a trip, and that it didn't make. Nobody knows how many a trip has made
 // whose answer is lost: they count as made.
-func (t *incarnation) giveBack(ctx context.Context, trip *store.Trip, p store.Pass, err error) {
+func (t *incarnation) giveBack(trip *store.Trip, p store.Pass, err error) {
 	r := t.s.recovering.Load()
 	unused := trip.Want - len(p.Claims)
 	if r == nil || r.rate == 0 || unused <= 0 || err != nil {
 		return
 	}
-	give, cancel := context.WithTimeout(context.WithoutCancel(ctx), passTimeout)
+	give, cancel := context.WithTimeout(t.trips, passTimeout)
 	defer cancel()
 	if err := t.s.cfg.Store.GiveRecoveryStarts(give, r.id, unused, r.rate); err != nil {
 		t.s.cfg.Log.Debug().Err(err).Msg("starts that were not made could not be given back: fewer are made")

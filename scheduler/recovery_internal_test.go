@@ -58,7 +58,7 @@ func TestStartsThatWereNotMadeAreGivenBack(t *testing.T) {
 	const rate = 0.01 // none comes while this test lasts
 	scheduler := &Scheduler{cfg: Config{Store: s}}
 	scheduler.recovering.Store(&recovering{id: id, rate: rate})
-	replica := &incarnation{s: scheduler}
+	replica := &incarnation{s: scheduler, trips: t.Context()}
 	left := func() int {
 		t.Helper()
 		granted, _, err := s.TakeRecoveryStarts(t.Context(), id, 100, rate, 20)
@@ -73,11 +73,11 @@ func TestStartsThatWereNotMadeAreGivenBack(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 8, granted)
 	trip := &store.Trip{Want: granted}
-	replica.giveBack(t.Context(), trip, store.Pass{Claims: make([]store.Claim, 8)}, nil)
+	replica.giveBack(trip, store.Pass{Claims: make([]store.Claim, 8)}, nil)
 	require.Equal(t, 2, left(), "all were made")
-	replica.giveBack(t.Context(), trip, store.Pass{Claims: make([]store.Claim, 2)}, errors.New("the answer is lost"))
+	replica.giveBack(trip, store.Pass{Claims: make([]store.Claim, 2)}, errors.New("the answer is lost"))
 	require.Equal(t, 2, left())
-	replica.giveBack(t.Context(), trip, store.Pass{Claims: make([]store.Claim, 2)}, nil)
+	replica.giveBack(trip, store.Pass{Claims: make([]store.Claim, 2)}, nil)
 	require.Equal(t, 8, left())
 }
 

@@ -127,7 +127,7 @@ func (t *incarnation) endAndClaim(ctx context.Context, ending store.Ending) (sto
 	if trip.Want, trip.Below = t.s.reserve(1, true); trip.Want == 0 {
 		return store.Round{}, false
 	}
-	rt, cancel := context.WithTimeout(context.WithoutCancel(ctx), passTimeout)
+	rt, cancel := context.WithTimeout(t.trips, passTimeout)
 	defer cancel()
 	round, err := t.trip(rt, &t.ends, trip)
 	if err != nil && !errors.Is(err, store.ErrDead) {

@@ -17,6 +17,12 @@ import (
 // maxReference is how much a file that is referred to may hold.
 const maxReference = 64 << 10
 
+// referenceError says why what a reference names is not to be had here. Its text is for all who may read deliveries, and they may not
+// read references: it names none. named does, for the log of this process.
+type referenceError struct{ text, named string }
+
+func (e *referenceError) Error() string { return e.text }
+
 // resolve gives the endpoint and what signs. Errors name neither.
 func (s *Sender) resolve(m notifier.Message) (*url.URL, []*standardwebhooks.Webhook, error) {
 	text, err := s.dereference("url", m.URL)
@@ -49,26 +55,38 @@ func IsReference(text string) bool {
 }
 
 // dereference reads what env:NAME or file:PATH names, and gives any other value as it is. name is the column's. Of a
-// reference that isn't allowed it says nothing more: not whether it exists.
+// reference that isn't allowed it says nothing more: not whether it exists; of a file that can't be read not why.
 func (s *Sender) dereference(name, value string) (string, error) {
 	if (strings.HasPrefix(value, "env:") || strings.HasPrefix(value, "file:")) && !slices.Contains(s.cfg.References, value) {
-		return "", fmt.Errorf("%s: %s is not among the webhook_secrets of this replica's --config: add it there", name, value)
+		return "", unusable(name, "its reference", value, "is not among the webhook_secrets of this replica's --config: add it there")
 	}
 	if variable, ok := strings.CutPrefix(value, "env:"); ok {
 		text, _ := s.cfg.Lookup(variable)
 		if text = strings.TrimSpace(text); text == "" {
-			return "", fmt.Errorf("%s: env:%s is not set in this replica", name, variable)
+			return "", unusable(name, "the variable that it names", value, "is not set in this replica")
 		}
 		return text, nil
 	}
 	if path, ok := strings.CutPrefix(value, "file:"); ok {
 		text, err := readFile(path)
 		if err != nil {
-			return "", fmt.Errorf("%s: file:%s can't be read by this replica", name, path)
+			return "", unusable(name, "the file that it names", value, "can't be read by this replica")
 		}
 		return text, nil
 	}
 	return value, nil
+}
+
+func unusable(column, what, reference, why string) *referenceError {
+	return &referenceError{text: column + ": " + what + " " + why, named: column + ": " + reference + " " + why}
+}
+
+// named is why something can't be had, with the reference where it is one.
+func named(err error) string {
+	if reference, ok := errors.AsType[*referenceError](err); ok {
+		return reference.named
+	}
+	return err.Error()
 }
 
 var errContent = errors.New("not a file of at most 64 KiB with a text in it")

@@ -25,7 +25,7 @@ func NewVerifier(reference string, lookup func(string) (string, bool)) (*Verifie
 			return &Verifier{secrets}, nil
 		}
 	}
-	return nil, errors.New(strings.TrimPrefix(err.Error(), "secret_ref: "))
+	return nil, errors.New(strings.TrimPrefix(named(err), "secret_ref: ")) // whoever asks has given it
 }
 
 // Verify says what is wrong with a message, nil: one of the secrets has signed it, less than five minutes ago.

@@ -10,7 +10,8 @@
 //   - Of an answer at most 64 KiB of headers and 16 KiB of the body are read, and
 //     nothing is unpacked: an answer without end costs no more than a short one.
 //   - Only public addresses are called, and those that the configuration allows.
-//   - Nothing that it returns names the URL, the host, the secret, or an address.
+//   - Nothing that it returns names the URL, the host, the secret, or an address; a reference (env:NAME, file:PATH) stands
+//     in Answer.Named alone.
 //
 // The URL and the secret are resolved at each try, so that a changed file is
 // noticed by the next one.
@@ -83,7 +84,7 @@ func New(cfg Config) (*Sender, error) {
 func (s *Sender) Send(ctx context.Context, m notifier.Message) notifier.Answer {
 	target, signers, err := s.resolve(m)
 	if err != nil {
-		return notifier.Answer{Unready: true, Problem: err.Error()}
+		return notifier.Answer{Unready: true, Problem: err.Error(), Named: named(err)}
 	}
 	client, err := egress.NewClient(egress.Config{Origin: target, MaxIdleConns: 1, PublicOnly: true, Allow: s.cfg.Allow})
 	if err != nil {

@@ -174,9 +174,13 @@ func TestWhatDoesNotResolveIsNotSent(t *testing.T) {
 	} {
 		answer := s.Send(t.Context(), notifier.Message{ID: "msg_1", Body: someBody, URL: c.url, SecretRef: c.secret})
 		require.True(t, answer.Unready, "%s %s", c.url, c.secret)
-		require.Contains(t, answer.Problem, c.says)
-		require.NotContains(t, answer.Problem, "hunter2")
-		require.NotContains(t, answer.Problem, url)
+		require.Contains(t, answer.Named, c.says)
+		require.NotEmpty(t, answer.Problem)
+		require.NotContains(t, answer.Named+answer.Problem, "hunter2")
+		require.NotContains(t, answer.Named+answer.Problem, url)
+		for _, named := range []string{"env:", "file:", dir, "NOWHERE", "EMPTY"} {
+			require.NotContains(t, answer.Problem, named, "who may read deliveries may not read references")
+		}
 		require.Zero(t, answer.Code)
 	}
 	require.Empty(t, got)
@@ -205,7 +209,8 @@ func TestOnlyListedReferencesAreRead(t *testing.T) {
 		} {
 			answer := s.Send(t.Context(), m)
 			require.True(t, answer.Unready, reference)
-			require.Equal(t, column+": "+reference+" is not among the webhook_secrets of this replica's --config: add it there", answer.Problem)
+			require.Equal(t, column+": its reference is not among the webhook_secrets of this replica's --config: add it there", answer.Problem)
+			require.Equal(t, column+": "+reference+" is not among the webhook_secrets of this replica's --config: add it there", answer.Named)
 		}
 	}
 	require.Empty(t, asked, "it isn't even looked at")

@@ -43,6 +43,8 @@ type target struct {
 	lockTimeout      time.Duration
 	statementTimeout time.Duration
 	unreachable      func(name string, err error) // may be nil
+	log              zerolog.Logger
+	said             atomic.Pointer[string] // why it could not be reached, as it was logged; nil: it could
 }
 
 // Executor executes SQL tasks. It holds no connection between runs.
@@ -75,7 +77,7 @@ func (x *Executor) SetTargets(targets map[string]Target) error {
 		if err != nil {
 			return fmt.Errorf("dbexec: database %q: %w", name, err)
 		}
-		known.unreachable = x.unreachable
+		known.unreachable, known.log = x.unreachable, x.log
 		all[name] = known
 	}
 	x.targets.Store(&all)

@@ -96,7 +96,7 @@ func (j *job) describe(e *statementError) string {
 func (j *job) brief(err error) string {
 	r := j.refusal(err)
 	if r == nil {
-		return cut(err.Error(), maxMessage)
+		return cut(scheduler.WithoutPlaces(err), maxMessage)
 	}
 	// What is wrapped around the engine's words stands before them.
 	inner := err

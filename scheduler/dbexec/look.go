@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net"
+
+	"github.com/rowrun/rowrun/scheduler"
 )
 
 // Facts are what can be said of a target.
@@ -40,7 +42,7 @@ func inWords(e engine, err error) error {
 		return errors.New(r.text)
 	}
 	if network, ok := errors.AsType[*net.OpError](err); ok {
-		return errors.New(network.Err.Error())
+		return errors.New(scheduler.WithoutPlaces(network))
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		return errors.New("no answer within " + connectLimit.String())

@@ -127,6 +127,57 @@ func TestMariaDBValuesThatWentWithTheSessionAreAskedFor(t *testing.T) {
 	}
 }
 
+func TestMariaDBVariablesThatWentWithTheSessionAreAskedFor(t *testing.T) {
+	t.Parallel()
+	const head = "CREATE TABLE b (n int); "
+	for _, c := range []struct{ name, text, automatic string }{
+		{"an OUT argument", "CALL out_of(@out); SELECT broken; INSERT INTO b VALUES (@Out)", "statement 4 reads @out, which went with the session of statement 2"},
+		{"an OUT argument that SET had given a value", "SET @out = 1; CALL out_of(@out); SELECT broken; INSERT INTO b VALUES (@out)", "statement 5 reads @out, which went with the session of statement 3"},
+		{"a variable of a procedure", "SET @seen = 1; CALL sets(); SELECT broken; INSERT INTO b VALUES (@seen)", "statement 5 reads @seen, which went with the session"},
+		{"a variable of a trigger", "INSERT INTO a VALUES (7); SELECT broken; INSERT INTO b VALUES (@of_trigger)", "statement 4 reads @of_trigger, which went with the session"},
+		{"a variable of an UPDATE", "SET @i = 0; UPDATE a SET n = (@i := @i + 1); SELECT broken; INSERT INTO b VALUES (@i)", "statement 5 reads @i, which went with the session of statement 3"},
+		{"a SET of it that is sent again", "CALL out_of(@out); SET @copy = @out; SELECT broken; INSERT INTO b VALUES (@copy)", "statement 3 reads @out, which went with the session of statement 2"},
+		{"an argument that is still to come", "INSERT INTO a VALUES (7); SELECT broken; CALL out_of(@out); INSERT INTO b VALUES (@out)", ""},
+		{"a value that SET gave", "SET @n = 3; INSERT INTO a VALUES (7); SELECT broken; INSERT INTO b VALUES (@n)", ""},
+		{"a value that SET gives later", "CALL out_of(@out); SELECT broken; SET @out = 4; INSERT INTO b VALUES (@out)", ""},
+		{"a variable that only DDL stood before", "SELECT broken; INSERT INTO b VALUES (@nobody)", ""},
+		{"another's variable", "CALL out_of(@out); SELECT broken; SET @x = 1; INSERT INTO b VALUES (@x)", ""},
+		{"the name of a login", "INSERT INTO a VALUES (7); SELECT broken; CREATE DEFINER=CURRENT_USER PROCEDURE p() SELECT @out; SHOW GRANTS", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			target, db := newDatabase(t)
+			execute(t, db, "CREATE TABLE a (n int)")
+			execute(t, db, "CREATE TRIGGER of_a AFTER INSERT ON a FOR EACH ROW SET @of_trigger = NEW.n")
+			execute(t, db, "CREATE PROCEDURE out_of(OUT n int) SET n = 42")
+			execute(t, db, "CREATE PROCEDURE sets() SET @seen = 2")
+			text := head + c.text
+			_, err := migrate(t, target, newRun(t, text, ""))
+			require.Contains(t, failure(t, err).Detail, "Unknown column 'broken'")
+			mended := retry(t, strings.ReplaceAll(text, "SELECT broken", "DO 1"), "")
+			_, err = migrate(t, target, mended)
+			if c.automatic == "" {
+				require.NoError(t, err, "it goes on")
+				return
+			}
+			f := failure(t, err)
+			require.Contains(t, f.Detail, c.automatic)
+			require.False(t, f.Retryable)
+			require.Empty(t, mended.of("statement"))
+			require.Equal(t, 0, value[int](t, db, "SELECT COUNT(*) FROM b"), "not even NULL")
+
+			// The value stands in the text, behind what is applied.
+			_, err = migrate(t, target, retry(t, text[:strings.Index(text, "SELECT broken")]+"INSERT INTO b VALUES (42)", ""))
+			if strings.Contains(c.text, "SET @copy") { // what is applied asks for it
+				require.Contains(t, failure(t, err).Detail, c.automatic)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, 42, value[int](t, db, "SELECT n FROM b"))
+		})
+	}
+}
+
 func TestMariaDBGoesOnWhereAPersonAnswersForTheLastID(t *testing.T) {
 	t.Parallel()
 	const head = "CREATE TABLE a (id int AUTO_INCREMENT PRIMARY KEY, n int); INSERT INTO a (n) VALUES (5); "

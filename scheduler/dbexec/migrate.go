@@ -157,6 +157,9 @@ func (g *migration) goOn(found *entry) (point, error) {
 	if err := g.askOfReaders(found); err != nil {
 		return p, err
 	}
+	if err := g.askOfVariables(found); err != nil {
+		return p, err
+	}
 	if p.sent < 0 {
 		return p, nil
 	}

@@ -51,8 +51,8 @@ func notMySQLs(first string) string {
 // mysqlNature says what MySQL and MariaDB make of a statement.
 func mysqlNature(s *statement) nature {
 	n := mysqlNatureOfWords(s)
-	if reads := readsOfSession(s); reads != "" && (!n.commits || isOfTable(s)) {
-		n.reads = reads
+	if len(s.tokens) > 0 && (!n.commits || isOfTable(s)) {
+		n.reads, n.variables = readsOfSession(s), variablesOf(s, n.opaque)
 	}
 	return n
 }

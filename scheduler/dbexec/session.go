@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/rowrun/rowrun/scheduler"
 )
 
 const (
@@ -54,7 +56,7 @@ func (e *stoppedError) Error() string {
 		return "not sent: " + e.cause.Error()
 	}
 	if e.alive != nil {
-		return e.cause.Error() + "; the statement could not be ended on the server and may go on: " + e.alive.Error()
+		return e.cause.Error() + "; the statement could not be ended on the server and may go on: " + scheduler.WithoutPlaces(e.alive)
 	}
 	return e.cause.Error() + "; the statement was ended"
 }
@@ -216,13 +218,25 @@ func (t *target) open(ctx context.Context, label string) (*session, error) {
 	connecting, cancel := context.WithTimeout(ctx, connectLimit)
 	defer cancel()
 	s, err := t.engine.connect(connecting, t, label)
-	if err != nil {
-		if t.unreachable != nil && ctx.Err() == nil {
-			t.unreachable(t.name, inWords(t.engine, err))
+	if err != nil && ctx.Err() == nil {
+		t.away(err)
+		if t.unreachable != nil {
+			t.unreachable(t.name, errors.New(scheduler.WithoutPlaces(inWords(t.engine, err))))
 		}
+	}
+	if err != nil {
 		return nil, fmt.Errorf("connect to database %q: %w", t.name, err)
 	}
+	t.said.Store(nil)
 	return s, nil
+}
+
+// away logs where a target can't be reached, once until that changes: the run's own failure names no place.
+func (t *target) away(err error) {
+	text := err.Error()
+	if before := t.said.Swap(&text); before == nil || *before != text {
+		t.log.Warn().Str("database_id", t.name).Str("error", text).Msg("could not connect to a target database")
+	}
 }
 
 // fresh calls f with a short session of its own until it succeeds, the engine refuses for good, or ctx ends.

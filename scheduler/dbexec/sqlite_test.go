@@ -232,7 +232,7 @@ func TestSQLiteFileThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "new.db")
 	_, err := perform(t.Context(), t, dbexec.Target{Engine: dbexec.SQLite, URL: "sqlite:" + path}, newRun(t, "SELECT 1", ""))
-	require.Contains(t, failure(t, err).Detail, "with ?mode=rwc it would be made")
+	require.Equal(t, `connect to database "orders": its file can't be used: no such file or directory; with ?mode=rwc it would be made`, failure(t, err).Detail)
 	_, err = perform(t.Context(), t, dbexec.Target{Engine: dbexec.SQLite, URL: "file:" + path + "?mode=rwc"}, newRun(t, "CREATE TABLE t (n)", ""))
 	require.NoError(t, err)
 	_, err = perform(t.Context(), t, dbexec.Target{Engine: dbexec.SQLite, URL: "sqlite:" + path + "?mode=ro"}, newRun(t, "SELECT * FROM t", ""))

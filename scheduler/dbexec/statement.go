@@ -37,6 +37,8 @@ type nature struct {
 	keeps string
 	// reads names what it reads of the statements before it that only their session knows.
 	reads string
+	// variables are those of the session (@name) that it reads or sets, as far as its text tells.
+	variables []variable
 	// harmless is true where it may be sent again.
 	harmless bool
 	// tells are the engine's errors that say that it took effect before.

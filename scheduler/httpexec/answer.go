@@ -146,10 +146,10 @@ func noAnswer(ctx context.Context, run *scheduler.Run, c *call, start time.Time,
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	reason := err.Error()
 	if sent := (*url.Error)(nil); errors.As(err, &sent) { // it quotes the URL, with the query
-		reason = sent.Err.Error()
+		err = sent.Err
 	}
+	reason := scheduler.WithoutPlaces(err) // of the app's address
 	reason = safeText(head([]byte(reason), maxDetailBody))
 	logResponse(ctx, run, start, map[string]any{"error": reason})
 	return &scheduler.Failure{

@@ -218,9 +218,11 @@ func TestNoAnswerMayBeRetried(t *testing.T) {
 		require.True(t, f.Retryable, name)
 		require.Contains(t, f.Detail, "POST /x: no answer: ", name)
 		require.NotContains(t, f.Detail, "hunter2", name)
+		require.NotContains(t, f.Detail, "127.0.0.1", "where the app is stands in the configuration")
 		rows := a.logged()
 		require.Len(t, rows, 1, name)
 		require.NotEmpty(t, rows[0]["error"], name)
+		require.NotContains(t, rows[0]["error"], "127.0.0.1", name)
 	}
 }
 

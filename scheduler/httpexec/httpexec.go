@@ -8,7 +8,7 @@
 //     the next attempt is a run of its own, with the same Idempotency-Key.
 //   - At most 64 KiB of an answer are read, and what is kept fits into jsonb.
 //   - When its context ends, the request is aborted and the cause returned.
-//   - Neither secrets nor headers nor the query stand in an error or in the run's log.
+//   - Neither secrets nor headers nor the query stand in an error or in the run's log, nor the app's address.
 //
 // An answer of 202 hands the run over: the app ends it by complete_run or
 // fail_run with the claim it was sent. A replica that dies between receiving the

@@ -45,6 +45,8 @@ type target struct {
 	lockTimeout      time.Duration
 	statementTimeout time.Duration
 	unreachable      func(name string, err error) // may be nil
+	log              zerolog.Logger
+	said             atomic.Pointer[string] // why it could not be reached, as it was logged; nil: it could
 }
 
 // Executor executes SQL tasks. It holds no connection between runs.
@@ -94,6 +96,7 @@ func (x *Executor) SetTargets(targets map[string]Target) error {
 			lockTimeout:      t.LockTimeout,
 			statementTimeout: t.StatementTimeout,
 			unreachable:      x.unreachable,
+			log:              x.log,
 		}
 	}
 	x.targets.Store(&known)

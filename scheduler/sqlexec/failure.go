@@ -116,7 +116,7 @@ func brief(err error) string {
 	if why := tooLong(err); why != "" {
 		return why
 	}
-	text := err.Error()
+	text := scheduler.WithoutPlaces(err)
 	var server *pgconn.PgError
 	if errors.As(err, &server) {
 		line, _, _ := strings.Cut(strings.TrimSpace(server.Message), "\n")

@@ -1,14 +1,20 @@
 package sqlexec_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rowrun/rowrun/scheduler"
 	"github.com/rowrun/rowrun/scheduler/sqlexec"
+	"github.com/rowrun/rowrun/store/storetest"
 )
 
 // nowhere is a target that no test may get as far as connecting to.
@@ -86,6 +92,38 @@ func TestUnknownKeysAreLeftAlone(t *testing.T) {
 	require.Contains(t, f.Detail, `connect to database "orders"`)
 	require.NotContains(t, f.Detail, "geheim")
 	require.Len(t, r.of("error"), 1)
+}
+
+// Who reads runs learns what went wrong; where the target is stands in the process's own log, once.
+func TestFailuresNameNoAddressOfATarget(t *testing.T) {
+	t.Parallel()
+	server, err := pgx.ParseConfig(storetest.New(t))
+	require.NoError(t, err)
+	for _, c := range []struct{ name, url, detail, logged string }{
+		{"refused", nowhere, "connect: connection refused", "127.0.0.1:1"},
+		{"several refused", "postgres://u:geheim@127.0.0.1:1,127.0.0.1:2/d", "connect: connection refused", "127.0.0.1:2"},
+		{"no socket", "postgres://u:geheim@/d?host=/nonexistent/sockets", "connect: no such file or directory", "/nonexistent/sockets"},
+		{"no name", "postgres://u:geheim@orders.invalid/d", "the host's name could not be resolved", "orders.invalid"},
+		{"what a server says", fmt.Sprintf("postgres://%s@/nothing_there?host=%s&port=%d", server.User, server.Host, server.Port), `FATAL: database "nothing_there" does not exist (SQLSTATE 3D000)`, server.Host},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var log bytes.Buffer
+			x, err := sqlexec.New(sqlexec.Config{
+				Targets: map[string]sqlexec.Target{"orders": {URL: c.url}}, Deployment: deployment, Log: zerolog.New(&log),
+			})
+			require.NoError(t, err)
+			for range 2 {
+				r := newRun(t, "SELECT 1", true)
+				_, err = x.Execute(t.Context(), r.Run)
+				require.Equal(t, `connect to database "orders": `+c.detail, failure(t, err).Detail)
+				require.Equal(t, failure(t, err).Detail, r.of("error")[0]["detail"])
+			}
+			require.Equal(t, 1, strings.Count(log.String(), "could not connect to a target database"), log.String())
+			require.Contains(t, log.String(), c.logged)
+			require.NotContains(t, log.String(), "geheim")
+		})
+	}
 }
 
 func TestNewRefusesAndNeverShowsURLs(t *testing.T) {

@@ -75,11 +75,17 @@ func (t *target) open(ctx context.Context, name string, onNotice func(*pgconn.No
 		if outer, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 			err = outer.Unwrap()
 		}
-		if t.unreachable != nil && asked.Err() == nil {
-			t.unreachable(t.name, err)
+		full := err
+		err = unplaced(err)
+		if asked.Err() == nil {
+			t.away(full)
+			if t.unreachable != nil {
+				t.unreachable(t.name, err)
+			}
 		}
 		return nil, fmt.Errorf("connect to database %q: %w", t.name, err)
 	}
+	t.said.Store(nil)
 	s := &session{conn: conn, target: t, name: name}
 	if err := s.prepare(ctx); err != nil {
 		s.close(ctx)
@@ -87,6 +93,47 @@ func (t *target) open(ctx context.Context, name string, onNotice func(*pgconn.No
 	}
 	return s, nil
 }
+
+// away logs where a target can't be reached, once until that changes: the run's own failure names no place.
+func (t *target) away(err error) {
+	text := err.Error()
+	if before := t.said.Swap(&text); before == nil || *before != text {
+		t.log.Warn().Str("database_id", t.name).Str("error", text).Msg("could not connect to a target database")
+	}
+}
+
+// unplaced is why no server could be connected to, without where: what the last of them said, or how the last try went wrong.
+func unplaced(err error) error {
+	if server, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return server
+	}
+	inner := err
+	for {
+		switch next := inner.(type) { //nolint:errorlint // it goes down the chain itself
+		case *net.OpError, *net.DNSError:
+			return &placelessError{scheduler.WithoutPlaces(inner), err}
+		case interface{ Unwrap() []error }:
+			all := next.Unwrap()
+			inner = all[len(all)-1]
+		case interface{ Unwrap() error }:
+			if next.Unwrap() == nil {
+				return &placelessError{scheduler.WithoutPlaces(inner), err}
+			}
+			inner = next.Unwrap()
+		default:
+			return &placelessError{scheduler.WithoutPlaces(inner), err}
+		}
+	}
+}
+
+// placelessError is an error whose own text names an address or a host.
+type placelessError struct {
+	text string
+	err  error
+}
+
+func (e *placelessError) Error() string { return e.text }
+func (e *placelessError) Unwrap() error { return e.err }
 
 func (s *session) prepare(ctx context.Context) error {
 	rows, err := s.query(ctx, prepareSession)

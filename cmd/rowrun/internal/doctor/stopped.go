@@ -55,7 +55,7 @@ func (d *doctor) checkBacklog(b *store.DeliveryBacklog) {
 	switch b.Reason {
 	case "unready":
 		d.add("webhooks", Warning, which+" can't be sent to, its url or secret is not to be had"+why+"; "+held,
-			try+"with the environment of a replica, once that has what the problem names")
+			try+"with the environment of a replica: it names what is missing there")
 	case "refused":
 		d.add("webhooks", Warning, which+" doesn't get its messages"+why+"; "+held,
 			try+"from a replica's place; it is tried again by itself")

@@ -25,7 +25,6 @@ const (
 	stopPatience = time.Second
 	// afterFailure is how long a replica whose output failed leaves the stream to others.
 	afterFailure = 30 * time.Second
-	drainTime    = time.Second
 
 	gapWriterGone = "the replica that wrote the stream is gone"
 	gapLogGone    = "the write-ahead log can't be read any more"
@@ -259,6 +258,7 @@ func (e *Election) hold(ctx context.Context, t *leadership) (err error) {
 	defer e.holding.Store(false)
 	e.config.Log.Info().Str("replica_id", e.named).Msg("this replica writes the stream")
 
+	defer context.AfterFunc(ctx, t.endSoon)()
 	run, stop := context.WithCancel(t.ctx)
 	defer stop()
 	var wg sync.WaitGroup

@@ -94,6 +94,19 @@ func (e *Election) climb(ctx context.Context) bool {
 	return false
 }
 
+const (
+	drainTime = time.Second
+	// leaveTime is how long a writer that is told to stop may take over what it is at, and over its last lines.
+	leaveTime = 4 * time.Second
+)
+
+// endSoon ends a leadership that goes on for longer than leaveTime.
+func (t *leadership) endSoon() {
+	if pause(t.ctx, leaveTime) == nil {
+		t.end()
+	}
+}
+
 // leave prints what still comes, and leaves to the next writer how far everything was printed.
 func (e *Election) leave(ctx context.Context) error {
 	drain, cancel := context.WithTimeout(ctx, drainTime)

@@ -18,7 +18,7 @@ import (
 )
 
 // closeTimeout is how long the last spans may take on their way out.
-const closeTimeout = 3 * time.Second
+const closeTimeout = 2 * time.Second
 
 // Config says where spans go and whose they are.
 type Config struct {
@@ -101,7 +101,7 @@ func parent(traceparent string) trace.SpanContext {
 	return trace.SpanContextFromContext(ctx)
 }
 
-// Close sends what is left, within three seconds.
+// Close sends what is left, within two seconds.
 func (t *Tracer) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
