@@ -44,8 +44,7 @@ const (
 	SurveyAll SurveyDepth = iota
 	// SurveyWork is all but HoldUps.
 	SurveyWork
-	// SurveyOwn is what no other replica finds for this one: Work is that a run is due; Overdue, Deliveries, Notes and Aging are false,
-	// whatever there is to do.
+	// SurveyOwn is what no other replica finds for this one: Work is that a run is due; Overdue and Aging are false, whatever there is to do.
 	SurveyOwn
 )
 
@@ -58,7 +57,7 @@ func (s *Store) Survey(ctx context.Context, replicaID string, w Capabilities, de
 	var err error
 	if depth == SurveyOwn {
 		err = s.passes.QueryRow(ctx, statement("survey_own"), replicaID, list(w.Queues), list(w.Types)).Scan(&alive, &v.Work, &next,
-			&v.Owned, &v.Rules, &v.NotifyQueue, &v.Peers, &v.Now)
+			&v.Owned, &v.Deliveries, &v.Notes, &v.Rules, &v.NotifyQueue, &v.Peers, &v.Now)
 	} else {
 		var limited bool
 		err = s.passes.QueryRow(ctx, statement("survey"), replicaID, list(w.Queues), list(w.Types), depth == SurveyAll).Scan(&alive, &v.Work, &next,

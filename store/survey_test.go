@@ -281,6 +281,15 @@ func TestASurveyOfItsOwnSeesWhatOthersDoNot(t *testing.T) {
 	s.unmarked(t)
 	require.True(t, own().Work, "a run is due")
 
+	require.False(t, own().Notes)
+	require.False(t, own().Deliveries)
+	exec(t, s.conn, `INSERT INTO rowrun.stream_note (event, message) VALUES ('x', 'x')`)
+	exec(t, s.conn, `INSERT INTO rowrun.plan (id) VALUES (1); INSERT INTO rowrun.webhook (id, url) VALUES (1, 'http://x')`)
+	exec(t, s.conn, `INSERT INTO rowrun.webhook_delivery (webhook_id, plan_id, round, event_type, message_id, payload, next_attempt_at)
+		VALUES (1, 1, 1, 'PIPELINE_FAILED', 'm', '{}', now())`)
+	require.True(t, own().Notes, "one replica alone writes the stream")
+	require.True(t, own().Deliveries, "the others may not have its secret")
+
 	exec(t, s.conn, `UPDATE rowrun.replica_heartbeat SET state = 'DEAD'`)
 	_, err = s.Survey(t.Context(), "r", noop(), store.SurveyOwn)
 	require.ErrorIs(t, err, store.ErrDead)
