@@ -295,7 +295,7 @@ func TestShardsBesideAnotherDatabaseAreRefused(t *testing.T) {
 // A database that doesn't answer keeps what its last trips may claim; the rest goes on.
 func TestShardWhoseDatabaseHangsLeavesSlotsToTheOthers(t *testing.T) {
 	t.Parallel()
-	const runs = 100
+	const runs = 40
 	cluster := storetest.OwnCluster(t)
 	left, right, app := openDatabase(t, storetest.On(t, cluster)), newDatabase(t), newCounter(t)
 	s := serveShards(t, "--shard", "left="+left.url, "--shard", "right="+right.url, "--concurrency", "4", "--app-url", app.url)
@@ -304,7 +304,7 @@ func TestShardWhoseDatabaseHangsLeavesSlotsToTheOthers(t *testing.T) {
 		task := d.task(t, "HTTP", `{"path": "/busy"}`, nil)
 		d.exec(t, "INSERT INTO rowrun.task_run (task_id) SELECT $1 FROM generate_series(1, $2)", task, n)
 	}
-	insert(left, 10*runs)
+	insert(left, 1000)
 	eventually(t, patience, "left is at work", func() bool {
 		return ask[int64](t, left, "SELECT count(*) FROM rowrun.task_run WHERE status = 'DONE'") > 20
 	})

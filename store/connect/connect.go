@@ -36,6 +36,7 @@ func Wait(ctx context.Context, url, source string, patience time.Duration, log z
 			try, cancel = context.WithDeadline(ctx, start.Add(patience))
 		}
 		err := Try(try, url)
+		cut := try.Err() != nil
 		cancel()
 		if err == nil {
 			if said != "" {
@@ -52,7 +53,11 @@ func Wait(ctx context.Context, url, source string, patience time.Duration, log z
 		}
 		next := pause.NextBackOff()
 		if patience > 0 && time.Since(start)+next >= patience {
-			return fmt.Errorf("%s (%s): gave up after %s: %s", Place(url), source, patience, trouble.Text)
+			text := trouble.Text
+			if cut && said != "" { // the try had only what was left of the patience, and says nothing
+				text = said
+			}
+			return fmt.Errorf("%s (%s): gave up after %s: %s", Place(url), source, patience, text)
 		}
 		if trouble.Text != said {
 			said = trouble.Text

@@ -47,6 +47,27 @@ func TestDatabaseThatIsNotUpYetIsWaitedFor(t *testing.T) {
 	require.ErrorContains(t, <-done, "no such database")
 }
 
+// The last try has only what is left of the patience: that it was cut short says nothing, what the ones before it met does.
+func TestWhoGivesUpSaysWhatItMetAndNotThatTimeWasUp(t *testing.T) {
+	t.Parallel()
+	var config net.ListenConfig
+	listener, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	address := listener.Addr().String()
+	require.NoError(t, listener.Close())
+
+	said := make(chan string, 16)
+	done := make(chan error, 1)
+	go func() {
+		done <- Wait(t.Context(), "postgres://u@"+address+"/app?sslmode=disable", "DATABASE_URL", 3*time.Second, zerolog.New(storetest.Lines(said)))
+	}()
+	require.Contains(t, <-said, "connection refused")
+	silent, err := config.Listen(t.Context(), "tcp", address) // the kernel takes the connection, and nobody answers
+	require.NoError(t, err)
+	defer func() { _ = silent.Close() }()
+	require.ErrorContains(t, <-done, "gave up after 3s: connection refused")
+}
+
 func TestPatienceAndContextEndTheWaiting(t *testing.T) {
 	t.Parallel()
 	url := storetest.RefusingServer(t, "127.0.0.1:0", "57P03")
