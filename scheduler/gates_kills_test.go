@@ -134,6 +134,7 @@ func (w *orderWorld) live(t *testing.T, seed uint64) *history {
 	historian, stopProbing := newHistorian(t, w.url)
 	defer stopProbing()
 	client := newClient(t, w.url)
+	silences := countSilences(t, w.url)
 	next := 0
 	var replicas []*mortal
 	start := func() {
@@ -176,7 +177,7 @@ func (w *orderWorld) live(t *testing.T, seed uint64) *history {
 	w.awaitEnds(client)
 	poll(t, "the end of the recovery", func() bool { return client.int(`SELECT count(*) FROM rowrun.recovery WHERE ended_at IS NULL`) == 0 })
 	w.outages = client.int(`SELECT count(*) FROM rowrun.recovery`)
-	require.LessOrEqual(t, w.outages, int64(1))
+	require.LessOrEqual(t, w.outages, silences(), "a recovery for each time that no replica lived: one, but for a machine that stood still")
 	for _, r := range replicas {
 		r.kill()
 	}
@@ -209,13 +210,44 @@ func (w *orderWorld) awaitEnds(client client) {
 // mortal is a replica that dies without a word: its sessions are cut off, and its row, its runs and its locks stay as they are.
 type mortal struct{ kill func() }
 
+const mortalLease = 1200 * time.Millisecond
+
+// countSilences counts the times that no heartbeat came for a lease, as another session sees them; the answer is what it has counted when it
+// is asked.
+func countSilences(t *testing.T, url string) (stop func() int64) {
+	t.Helper()
+	client := newClient(t, url)
+	ctx, cancel := context.WithCancel(t.Context())
+	counted := make(chan int64, 1)
+	go func() {
+		var last, silences int64
+		for ctx.Err() == nil {
+			var now int64
+			if err := client.conn.QueryRow(ctx, `SELECT coalesce(extract(epoch FROM max(last_heartbeat)) * 1000, 0)::bigint FROM rowrun.replica_heartbeat`).Scan(&now); err == nil {
+				if last > 0 && now-last > mortalLease.Milliseconds() {
+					silences++
+				}
+				last = max(last, now)
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+		counted <- silences
+	}()
+	return func() int64 {
+		cancel()
+		return <-counted
+	}
+}
+
 func (w *orderWorld) start(t *testing.T, i int, seed uint64) *mortal {
 	t.Helper()
-	const lease = 1200 * time.Millisecond
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var listening sync.WaitGroup
 	h := listen(ctx, t, w.url, &listening)
-	s, err := store.Open(ctx, store.Config{URL: w.url, Lease: lease, MaxConns: 5, AppName: "mortal"})
+	s, err := store.Open(ctx, store.Config{URL: w.url, Lease: mortalLease, MaxConns: 5, AppName: "mortal"})
 	require.NoError(t, err)
 	config := scheduler.Config{
 		Store: s, Executors: map[string]scheduler.Executor{workType: executorFunc(func(ctx context.Context, run *scheduler.Run) (scheduler.Result, error) {
