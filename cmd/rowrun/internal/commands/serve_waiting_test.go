@@ -99,9 +99,8 @@ func TestLivenessIsAnsweredBeforeTheDatabaseIsThere(t *testing.T) {
 				if comes {
 					come()
 					rowruntest.Eventually(t, "it is ready", answers("/readyz", http.StatusOK))
-					for _, path := range later {
-						code, text = look(t, addr, path)
-						require.Equal(t, http.StatusOK, code, path+" "+text)
+					for _, path := range later { // a busy machine may take longer over the first page than the server lets it
+						rowruntest.Eventually(t, path, answers(path, http.StatusOK))
 					}
 					require.True(t, answers("/livez", http.StatusOK)())
 				}
