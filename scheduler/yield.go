@@ -42,16 +42,20 @@ type yielding struct {
 func (y *yielding) many() bool { return y.peers > quickLooks }
 
 // chosen says whether this is one of those that look: quickLooks on the average, all where they are no more.
-func (y *yielding) chosen() bool { return !y.many() || y.pace()*float64(y.peers) < quickLooks }
+func (y *yielding) chosen() bool { return y.place() < quickLooks }
+
+// place is this one's among its peers, drawn anew each time; the first where they are not many.
+func (y *yielding) place() float64 {
+	if !y.many() {
+		return 0
+	}
+	return y.pace() * float64(y.peers)
+}
 
 // depth is how much this one surveys: all where they are not many. Of many, some look for what any of them could find, and fewer who holds
 // something up, which costs more with each session of the server.
 func (y *yielding) depth() store.SurveyDepth {
-	place := 0.0
-	if y.many() {
-		place = y.pace() * float64(y.peers)
-	}
-	switch {
+	switch place := y.place(); {
 	case place < quickLooks:
 		return store.SurveyAll
 	case place < surveyors:
