@@ -46,3 +46,27 @@ func TestADrainIsNoLongerThanItsTimeWhateverIsUnderWay(t *testing.T) {
 	require.Less(t, time.Since(begun), 8*time.Second, "a trip may take 15 s")
 	require.Equal(t, "FAILED DRAINED", c.ends(held), "what it ran had its time to stop, and was recorded")
 }
+
+// What has ended is recorded also where the database takes it only when the time of the drain is over.
+func TestADrainRecordsWhatTheDatabaseTakesLate(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	const drain = 3 * time.Second
+	r := startReplica(t, url, untilTold, func(c *scheduler.Config) { c.DrainTimeout = drain })
+	c, user := newClient(t, url), newClient(t, url)
+	held := c.run("name", "'held'")
+	poll(t, "the start", func() bool { return c.text(`SELECT status FROM rowrun.task_run WHERE id = $1`, held) == "RUNNING" })
+	user.exec(`BEGIN`)
+	user.exec(`SELECT FROM rowrun.task_run WHERE id = $1 FOR UPDATE`, held)
+	over := time.After(drain + 200*time.Millisecond)
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		r.stop()
+	}()
+	<-over
+	require.Equal(t, "RUNNING", c.text(`SELECT status FROM rowrun.task_run WHERE id = $1`, held), "the lock holds nothing: nothing is tested")
+	user.exec(`ROLLBACK`)
+	<-stopped
+	require.Equal(t, "FAILED DRAINED", c.ends(held))
+}

@@ -168,11 +168,19 @@ func (t *incarnation) serve(ctx, base context.Context) (over, err error) {
 	stopWatching()
 	loops.Wait()
 	heart.Wait()
-	if bye := t.leave(base); err == nil && ctx.Err() != nil {
+	farewell := 3 * time.Second
+	if err != nil {
+		farewell -= lateEndings // which had it
+	}
+	if bye := t.leave(base, farewell); err == nil && ctx.Err() != nil {
 		err = bye
 	}
 	return over, err
 }
+
+// lateEndings is how long a drain goes on trying to record what has ended when its time is over, at most as long again as
+// that: a busy database needs longer than what a short drain has for it, and what is left would be ended as STALE.
+const lateEndings = 2 * time.Second
 
 // leastTrip is what a trip that is under way when a stop comes may take at least.
 const leastTrip = time.Second
@@ -201,7 +209,9 @@ func (t *incarnation) drain(base context.Context) error {
 			t.abandon(ErrDrained)
 		}
 	}
-	if err := t.s.recorder.flush(ctx, "", 0); err != nil { // with what earlier incarnations left
+	late, giveUp := context.WithDeadline(base, stopped.Add(c.DrainTimeout-work+min(lateEndings, c.DrainTimeout)))
+	defer giveUp()
+	if err := t.s.recorder.flush(late, "", 0); err != nil { // with what earlier incarnations left
 		return fmt.Errorf("drain: some endings could not be recorded: %w", err)
 	}
 	c.Log.Info().Str("replica_id", t.id).Msg("drain finished")
@@ -245,8 +255,8 @@ func (t *incarnation) surrender(ctx, base context.Context, cause error) error {
 }
 
 // leave removes the incarnation's row: the last thing that is written under its id.
-func (t *incarnation) leave(base context.Context) error {
-	ctx, cancel := context.WithTimeout(base, 3*time.Second)
+func (t *incarnation) leave(base context.Context, patience time.Duration) error {
+	ctx, cancel := context.WithTimeout(base, patience)
 	defer cancel()
 	for {
 		err := t.s.cfg.Store.Deregister(ctx, t.id)
