@@ -2,7 +2,6 @@ package api_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -17,6 +16,7 @@ import (
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/auth"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/rowruntest"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/server"
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/server/servertest"
 	"github.com/rowrun/rowrun/store"
 	"github.com/rowrun/rowrun/store/storetest"
 )
@@ -48,8 +48,8 @@ func serve(t *testing.T, url string, change func(*api.Config, *server.Config)) *
 	t.Cleanup(opened.Close)
 	config := api.Config{Store: opened, Version: "v0", Deployment: "d", Replica: "here", Log: zerolog.New(zerolog.NewTestWriter(t)), Pages: http.NotFoundHandler(), Operators: true}
 	listen := server.Config{
-		Addr: "127.0.0.1:0", Log: zerolog.Nop(), Deployment: "d",
-		Operators: []auth.Operator{{Name: "alice", Token: "of-alice"}},
+		Deployment: "d",
+		Operators:  []auth.Operator{{Name: "alice", Token: "of-alice"}},
 	}
 	if change != nil {
 		change(&config, &listen)
@@ -57,16 +57,7 @@ func serve(t *testing.T, url string, change func(*api.Config, *server.Config)) *
 	a, err := api.New(config)
 	require.NoError(t, err)
 	listen.Dashboard = a.Handler
-	http, err := server.New(listen)
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- http.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		require.NoError(t, <-ended)
-	})
-	return &board{t: t, url: url, base: "http://" + http.Addr().String() + listen.Prefix, conn: rowruntest.Connect(t, url), api: a}
+	return &board{t: t, url: url, base: servertest.Serve(t, listen).URL + listen.Prefix, conn: rowruntest.Connect(t, url), api: a}
 }
 
 // sent is a request and what came back.

@@ -1,25 +1,14 @@
 package commands
 
 import (
-	"context"
-	"fmt"
-
-	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
-	"github.com/rowrun/rowrun/cmd/rowrun/internal/database"
-	"github.com/rowrun/rowrun/cmd/rowrun/internal/metrics"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/replica"
-	"github.com/rowrun/rowrun/cmd/rowrun/internal/server"
-	"github.com/rowrun/rowrun/store"
-	"github.com/rowrun/rowrun/store/connect"
 )
 
 func newExporter(env cli.Environment) *cobra.Command {
-	var way database.Config
-	var logging cli.LogConfig
-	var addr string
+	var config replica.ExporterConfig
 	cmd := &cobra.Command{
 		Use:   "exporter",
 		Short: "Serve the deployment's metrics and nothing else, as a role that only reads",
@@ -28,38 +17,13 @@ func newExporter(env cli.Environment) *cobra.Command {
 			"lives. Where lost runs are to be settled there too, run `rowrun serve --role admin`, which serves the same and more.",
 		Args: cli.Arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := way.Resolve(env.Lookup); err != nil {
+			config.Version = env.Version
+			if err := config.Validate(env.Lookup); err != nil {
 				return err
 			}
-			if err := replica.CheckHTTPAddr(addr); err != nil {
-				return err
-			}
-			return export(cmd.Context(), &way, addr, env.Version, logging.ForPerson(cmd))
+			return replica.ServeMetrics(cmd.Context(), &config, config.Log.ForPerson(cmd))
 		},
 	}
-	way.Register(cmd.Flags())
-	logging.Register(cmd.Flags())
-	cmd.Flags().StringVar(&addr, "http-addr", "127.0.0.1:8484", "`host:port` of /metrics, /livez and /readyz")
+	config.Register(cmd.Flags())
 	return cmd
-}
-
-// export serves until ctx ends. A database that can't be reached is waited for: its metrics need the deployment's identity.
-func export(ctx context.Context, way *database.Config, addr, version string, log zerolog.Logger) error {
-	opened, deployment, err := way.Open(ctx, store.Config{MaxConns: 2}, log)
-	if err != nil {
-		return cli.Stopped(ctx, err)
-	}
-	defer opened.Close()
-	handler, err := metrics.Outside(metrics.Config{Store: opened, Deployment: deployment, Version: version, Log: log})
-	if err != nil {
-		return err
-	}
-	s, err := server.New(server.Config{
-		Addr: addr, Metrics: handler, Log: log,
-		Checks: []server.Check{{Name: "schema", Ask: func(ctx context.Context) error { return connect.CheckSchema(ctx, opened) }}},
-	})
-	if err != nil {
-		return fmt.Errorf("--http-addr: %w", err)
-	}
-	return s.Run(ctx)
 }

@@ -67,7 +67,7 @@ func look(t *testing.T, addr, path string) (code int, text string) {
 // says what is waited for.
 func TestLivenessIsAnsweredBeforeTheDatabaseIsThere(t *testing.T) {
 	t.Parallel()
-	for command, later := range map[string][]string{"serve": {"/metrics", "/status", "/api/v1/runs"}, "ui": {"/api/v1/runs", "/"}} {
+	for command, later := range map[string][]string{"serve": {"/metrics", "/status", "/api/v1/runs"}, "ui": {"/api/v1/runs", "/"}, "exporter": {"/metrics"}} {
 		for _, comes := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, it comes: %t", command, comes), func(t *testing.T) {
 				t.Parallel()
@@ -122,13 +122,13 @@ func TestWrongAddressesAndFlagsAreToldBeforeTheDatabaseIsThere(t *testing.T) {
 	t.Cleanup(func() { _ = taken.Close() })
 	way, _ := lateDatabase(t, storetest.New(t))
 	env := map[string]string{"DATABASE_URL": way}
-	for _, command := range []string{"serve", "ui"} {
+	for command, wrong := range map[string][]string{"serve": {"--http-prefix", "wrong"}, "ui": {"--http-prefix", "wrong"}, "exporter": {"--log-level", "wrong"}} {
 		got := rowrun(t.Context(), t, env, command, "--http-addr", taken.Addr().String())
 		require.Equal(t, cli.ExitFailed, got.Code, got.Stderr)
 		require.Contains(t, got.Stderr, "--http-addr: listen for HTTP")
 		require.Contains(t, got.Stderr, "address already in use")
-		got = rowrun(t.Context(), t, env, command, "--http-addr", taken.Addr().String(), "--http-prefix", "wrong")
+		got = rowrun(t.Context(), t, env, append([]string{command, "--http-addr", taken.Addr().String()}, wrong...)...)
 		require.Equal(t, cli.ExitUsage, got.Code, got.Stderr)
-		require.Contains(t, got.Stderr, "--http-prefix")
+		require.Contains(t, got.Stderr, wrong[0])
 	}
 }

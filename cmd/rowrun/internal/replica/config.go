@@ -365,14 +365,6 @@ func checkAddr(addr string) (string, error) {
 	return addr, nil
 }
 
-// CheckHTTPAddr refuses what isn't host:port.
-func CheckHTTPAddr(addr string) error {
-	if !listenable(addr) {
-		return cli.Usagef("--http-addr: %q is not accepted; accepted: host:port such as 127.0.0.1:8484", addr)
-	}
-	return nil
-}
-
 func listenable(addr string) bool {
 	_, port, err := net.SplitHostPort(addr)
 	if err == nil {

@@ -229,7 +229,6 @@ func (r *replica) makeServer() error {
 	available, unsubscribe := r.hub.Subscribe(func(t events.Transition) bool { return t.To == "AVAILABLE" })
 	r.unsubscribes = append(r.unsubscribes, unsubscribe)
 	config := server.Config{
-		Addr:    c.HTTPAddr,
 		Checks:  r.checks,
 		Metrics: r.metrics.Handler(),
 		Status:  statusOf(r.store, r.scheduler),

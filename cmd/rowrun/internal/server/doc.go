@@ -1,4 +1,4 @@
-// Package server is the HTTP surface of one replica.
+// Package server is what a process serves over HTTP.
 //
 //	GET /livez    200 as long as the process answers; never asks the database
 //	GET /readyz   200 if every check holds, otherwise 503; JSON with each check
@@ -11,8 +11,8 @@
 // they ask for it; without one they are served only where the server listens on
 // loopback, to requests for a loopback name.
 //
-// A Server is there with all of that. A Front has its address bound before, and says until then that it is alive and not ready;
-// Shards do so for each of several databases.
+// All of that is a Surface, of one replica. A Front is the address of a process, bound before there is a Surface: until then
+// it says that it is alive and not ready. Shards do so for each of several databases.
 //
-// A server that was stopped has closed its listener and left no goroutine behind.
+// A Front or Shards that were stopped have closed their listener and left no goroutine behind.
 package server

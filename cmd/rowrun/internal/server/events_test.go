@@ -9,37 +9,16 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/history"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/server"
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/server/servertest"
 )
-
-// serve runs a server of this configuration and returns its base URL and how to stop it.
-func serve(t *testing.T, config server.Config) (base string, stop func()) {
-	t.Helper()
-	if config.Addr == "" {
-		config.Addr = "127.0.0.1:0"
-	}
-	config.Log = zerolog.Nop()
-	srv, err := server.New(config)
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- srv.Run(ctx) }()
-	stop = sync.OnceFunc(func() {
-		cancel()
-		require.NoError(t, <-ended)
-	})
-	t.Cleanup(stop)
-	return "http://" + srv.Addr().String(), stop
-}
 
 func kept(t *testing.T, config history.Config) *history.History {
 	t.Helper()
@@ -126,7 +105,7 @@ func (r *reader) expect(t *testing.T, data ...string) (last event) {
 func TestEventsGoOnBehindTheLastEventID(t *testing.T) {
 	t.Parallel()
 	h := kept(t, history.Config{})
-	base, _ := serve(t, server.Config{History: h})
+	base := servertest.Serve(t, server.Config{History: h}).URL
 	r := open(t, base+"/events", nil)
 	h.Append("", []byte(`{"n":1}`))
 	h.Append("0/10", []byte(`{"n":2}`))
@@ -149,7 +128,7 @@ func TestEventsGoOnBehindTheLastEventID(t *testing.T) {
 func TestEventsAreFiltered(t *testing.T) {
 	t.Parallel()
 	h := kept(t, history.Config{})
-	base, _ := serve(t, server.Config{History: h})
+	base := servertest.Serve(t, server.Config{History: h}).URL
 	r := open(t, base+"/events?plan=7&status=DONE", nil)
 	h.Append("", []byte(`{"plan_id":7,"to":"RUNNING"}`))
 	h.Append("", []byte(`{"plan_id":8,"to":"DONE"}`))
@@ -163,7 +142,7 @@ func TestEventsAreFiltered(t *testing.T) {
 func TestReaderOfEventsThatStopsReadingIsDropped(t *testing.T) {
 	t.Parallel()
 	h := kept(t, history.Config{Lines: 64})
-	base, _ := serve(t, server.Config{History: h})
+	base := servertest.Serve(t, server.Config{History: h}).URL
 	var dialer net.Dialer
 	conn, err := dialer.DialContext(t.Context(), "tcp", strings.TrimPrefix(base, "http://"))
 	require.NoError(t, err)
@@ -190,7 +169,7 @@ func TestReaderOfEventsThatStopsReadingIsDropped(t *testing.T) {
 func TestTwoHundredReadersGetEveryEvent(t *testing.T) {
 	t.Parallel()
 	h := kept(t, history.Config{})
-	base, _ := serve(t, server.Config{History: h})
+	base := servertest.Serve(t, server.Config{History: h}).URL
 	const readers, lines = 200, 200
 	errs := make(chan error, readers)
 	for range readers {
@@ -224,14 +203,14 @@ func TestTwoHundredReadersGetEveryEvent(t *testing.T) {
 func TestEventsOutliveTheLimitsOfARequestAndEndWithTheServer(t *testing.T) {
 	t.Parallel()
 	h := kept(t, history.Config{})
-	base, stop := serve(t, server.Config{History: h})
-	r := open(t, base+"/events", nil)
+	s := servertest.Serve(t, server.Config{History: h})
+	r := open(t, s.URL+"/events", nil)
 	begun := time.Now()
 	require.Eventually(t, func() bool { return time.Since(begun) > 6*time.Second }, 30*time.Second, 100*time.Millisecond) // ReadTimeout is 5 s
 	h.Append("", []byte(`{"n":1}`))
 	r.expect(t, `{"n":1}`)
 	begun = time.Now()
-	stop()
+	s.Stop()
 	require.Less(t, time.Since(begun), 2*time.Second, "it would be cut off then")
 	_, err := r.next()
 	require.Error(t, err)
@@ -240,7 +219,7 @@ func TestEventsOutliveTheLimitsOfARequestAndEndWithTheServer(t *testing.T) {
 func TestEventsSayThatTheyAreThereWhileNothingHappens(t *testing.T) {
 	t.Parallel()
 	h := kept(t, history.Config{})
-	base, _ := serve(t, server.Config{History: h, Comment: 50 * time.Millisecond})
+	base := servertest.Serve(t, server.Config{History: h, Comment: 50 * time.Millisecond}).URL
 	r := open(t, base+"/events?status=DONE", nil)
 	begun := time.Now()
 	for comments := 0; comments < 3; {
@@ -260,7 +239,7 @@ func TestEventsBeginWhenLinesFlowAndSayWhoLeft(t *testing.T) {
 	h := kept(t, history.Config{})
 	var following atomic.Int64
 	var broken atomic.Bool
-	base, _ := serve(t, server.Config{History: h, Follow: func(context.Context) (func(), error) {
+	s := servertest.Serve(t, server.Config{History: h, Follow: func(context.Context) (func(), error) {
 		if broken.Load() {
 			return nil, errors.New("not now")
 		}
@@ -268,14 +247,14 @@ func TestEventsBeginWhenLinesFlowAndSayWhoLeft(t *testing.T) {
 		following.Add(1)
 		return func() { following.Add(-1) }, nil
 	}})
-	r := open(t, base+"/events", nil)
+	r := open(t, s.URL+"/events", nil)
 	require.EqualValues(t, 1, following.Load())
 	h.Append("", []byte(`{"n":1}`))
 	r.expect(t, `{"n":1}`)
 	require.NoError(t, r.resp.Body.Close())
 	require.Eventually(t, func() bool { return following.Load() == 0 }, 10*time.Second, time.Millisecond)
 	broken.Store(true)
-	code, _, headers := answer(t, base+"/events", nil)
+	code, _, headers := answer(t, s.URL+"/events", nil)
 	require.Equal(t, http.StatusServiceUnavailable, code)
 	require.Equal(t, "5", headers.Get("Retry-After"))
 }
@@ -284,17 +263,17 @@ func TestStatusIsAskedOncePerMoment(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
 	id := "one-1"
-	base, _ := serve(t, server.Config{Status: func(context.Context) server.Status {
+	s := servertest.Serve(t, server.Config{Status: func(context.Context) server.Status {
 		asked.Add(1)
 		return server.Status{Status: "running", Role: "worker", ReplicaName: "one", ReplicaID: &id, Completed: 3, Replicas: []server.Replica{{ReplicaID: id, Role: "admin", Running: 2}}}
 	}})
-	status, body := get(t, base+"/status")
+	status, body := get(t, s.URL+"/status")
 	require.Equal(t, http.StatusOK, status)
 	require.JSONEq(t, `{"status":"running","role":"worker","paused":false,"replica_name":"one","replica_id":"one-1","running":0,"completed":3,"failed":0,
 "heartbeat_failures":0,"stalled":0,"stuck":0,"recovery":null,"replicas":[{"replica_id":"one-1","replica_name":"","state":"","live":false,"role":"admin","paused":false,"running":2,"last_seen":"0001-01-01T00:00:00Z"}]}`, body)
 	begun := time.Now()
 	for range 20 {
-		get(t, base+"/status")
+		get(t, s.URL+"/status")
 	}
 	require.LessOrEqual(t, asked.Load(), 2+int64(time.Since(begun)/(250*time.Millisecond)))
 }
@@ -314,23 +293,18 @@ func TestWhatTellsOfRunsIsGuarded(t *testing.T) {
 		}
 		return codes
 	}
-	local, _ := serve(t, config)
+	local := servertest.Serve(t, config).URL
 	require.Equal(t, [2]int{200, 200}, guarded(local, nil))
 	require.Equal(t, [2]int{200, 200}, guarded(local, map[string]string{"Host": "localhost:8484"}))
 	require.Equal(t, [2]int{403, 403}, guarded(local, map[string]string{"Host": "evil.example"}), "a page under another name")
 
-	config.Addr = "0.0.0.0:0"
-	wide, _ := serve(t, config)
-	wide = strings.Replace(wide, "[::]", "127.0.0.1", 1)
-	wide = strings.Replace(wide, "0.0.0.0", "127.0.0.1", 1)
+	wide := servertest.ServeAt(t, "0.0.0.0:0", config).URL
 	require.Equal(t, [2]int{403, 403}, guarded(wide, nil))
 	_, body, _ := answer(t, wide+"/status", nil)
 	require.Contains(t, body, "--http-token")
 
 	config.Token = "s3cret"
-	with, _ := serve(t, config)
-	with = strings.Replace(with, "[::]", "127.0.0.1", 1)
-	with = strings.Replace(with, "0.0.0.0", "127.0.0.1", 1)
+	with := servertest.ServeAt(t, "0.0.0.0:0", config).URL
 	require.Equal(t, [2]int{200, 200}, guarded(with, map[string]string{"Authorization": "Bearer s3cret", "Host": "app.example"}))
 	for _, wrong := range []string{"", "Bearer", "Bearer s3cre", "Basic s3cret", "s3cret"} {
 		require.Equal(t, [2]int{401, 401}, guarded(with, map[string]string{"Authorization": wrong}), wrong)
@@ -345,9 +319,9 @@ func TestWhatTellsOfRunsIsGuarded(t *testing.T) {
 
 func TestReadyzTellsMoreBesideACheck(t *testing.T) {
 	t.Parallel()
-	base, _ := serve(t, server.Config{Checks: []server.Check{{
+	s := servertest.Serve(t, server.Config{Checks: []server.Check{{
 		Name: "wake", Ask: func(context.Context) error { return nil }, Tell: func() string { return "notify" },
 	}}})
-	_, body := get(t, base+"/readyz")
+	_, body := get(t, s.URL+"/readyz")
 	require.JSONEq(t, `{"status":"ok","checks":{"wake":{"ok":true,"detail":"notify"}}}`, body)
 }

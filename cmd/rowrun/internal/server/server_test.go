@@ -14,11 +14,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/server"
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/server/servertest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -31,19 +31,10 @@ type report struct {
 	}
 }
 
-// start runs a server for the test's length and returns its base URL.
+// start serves checks for the test's length and returns the base URL.
 func start(t *testing.T, checks ...server.Check) string {
 	t.Helper()
-	srv, err := server.New(server.Config{Addr: "127.0.0.1:0", Checks: checks, Log: zerolog.Nop()})
-	require.NoError(t, err)
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- srv.Run(ctx) }()
-	t.Cleanup(func() {
-		stop()
-		require.NoError(t, <-ended)
-	})
-	return "http://" + srv.Addr().String()
+	return servertest.Serve(t, server.Config{Checks: checks}).URL
 }
 
 // fetch may be called from any goroutine, unlike require.
@@ -240,27 +231,27 @@ func TestOversizedHeadersAreRefused(t *testing.T) {
 
 func TestTakenAddressAndBadChecksAreErrors(t *testing.T) {
 	t.Parallel()
-	first, err := server.New(server.Config{Addr: "127.0.0.1:0"})
+	first, err := servertest.NewFront(servertest.Anywhere)
 	require.NoError(t, err)
-	_, err = server.New(server.Config{Addr: first.Addr().String()})
+	_, err = servertest.NewFront(first.Addr().String())
 	require.ErrorContains(t, err, "address already in use")
 	require.NoError(t, first.Close())
 
 	nothing := func(context.Context) error { return nil }
-	_, err = server.New(server.Config{Addr: "127.0.0.1:0", Checks: []server.Check{{Name: "a"}}})
+	_, err = server.NewSurface(server.Config{Checks: []server.Check{{Name: "a"}}}, nil)
 	require.Error(t, err)
-	_, err = server.New(server.Config{Addr: "127.0.0.1:0", Checks: []server.Check{{Name: "a", Ask: nothing}, {Name: "a", Ask: nothing}}})
+	_, err = server.NewSurface(server.Config{Checks: []server.Check{{Name: "a", Ask: nothing}, {Name: "a", Ask: nothing}}}, nil)
 	require.ErrorContains(t, err, "twice")
 }
 
 func TestStopBeforeServeLeavesNothing(t *testing.T) {
 	t.Parallel()
-	srv, err := server.New(server.Config{Addr: "127.0.0.1:0"})
+	front, err := servertest.NewFront(servertest.Anywhere)
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	require.NoError(t, srv.Run(ctx))
-	again, err := server.New(server.Config{Addr: srv.Addr().String()})
+	require.NoError(t, front.Run(ctx))
+	again, err := servertest.NewFront(front.Addr().String())
 	require.NoError(t, err, "the address is free again")
 	require.NoError(t, again.Close())
 }

@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/server"
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/server/servertest"
 	"github.com/rowrun/rowrun/store"
 )
 
@@ -55,27 +55,16 @@ func nothing(context.Context, store.WorkerClaim) (string, bool, error) { return 
 
 // workerServer serves workers for the test's length.
 type workerServer struct {
-	*server.Server
-	base string
+	*servertest.Served
 	wake chan struct{}
 }
 
 func serveWorkers(t *testing.T, workers *workerStore) *workerServer {
 	t.Helper()
-	w := &workerServer{wake: make(chan struct{}, 1)}
-	srv, err := server.New(server.Config{
-		Addr: "127.0.0.1:0", Log: zerolog.Nop(), Workers: workers, WorkerToken: "token", WorkerWake: w.wake, WorkerSlots: 4,
-	})
-	require.NoError(t, err)
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- srv.Run(ctx) }()
-	t.Cleanup(func() {
-		stop()
-		require.NoError(t, <-ended)
-	})
-	w.Server, w.base = srv, "http://"+srv.Addr().String()
-	return w
+	wake := make(chan struct{}, 1)
+	return &workerServer{wake: wake, Served: servertest.Serve(t, server.Config{
+		Workers: workers, WorkerToken: "token", WorkerWake: wake, WorkerSlots: 4,
+	})}
 }
 
 type workerReply struct {
@@ -86,7 +75,7 @@ type workerReply struct {
 
 // post may be called from any goroutine.
 func (w *workerServer) post(ctx context.Context, name, token, body string) (r workerReply) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.base+"/api/v1/worker/"+name, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.URL+"/api/v1/worker/"+name, strings.NewReader(body))
 	if err != nil {
 		return workerReply{err: err}
 	}
@@ -126,7 +115,7 @@ func TestWorkersNeedTheirToken(t *testing.T) {
 		r = w.post(t.Context(), name, "token", `{"wait": 0}`)
 		require.Equal(t, http.StatusOK, r.status, r.body)
 	}
-	status, _ := get(t, w.base+"/api/v1/worker/claim")
+	status, _ := get(t, w.URL+"/api/v1/worker/claim")
 	require.Equal(t, http.StatusMethodNotAllowed, status)
 }
 
