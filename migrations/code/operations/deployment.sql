@@ -10,10 +10,15 @@ EXCEPTION WHEN insufficient_privilege THEN
 END $$;
 COMMENT ON FUNCTION rowrun.server_identity() IS 'Where this database stands; NULL: the role may not know.';
 
+-- Every heartbeat asks this: one statement that is planned once per session, and nothing of server_identity that isn't compared.
 CREATE OR REPLACE FUNCTION rowrun.deployment_elsewhere() RETURNS boolean
-    LANGUAGE sql STABLE SET search_path = pg_catalog, rowrun, pg_temp
-    AS $$ SELECT coalesce((SELECT d.system_identifier <> s.system_identifier OR d.database_oid <> s.database_oid
-                           FROM rowrun.deployment d, rowrun.server_identity() s), false) $$;
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rowrun, pg_temp AS $$
+BEGIN
+    RETURN coalesce((SELECT d.database_oid <> b.oid::bigint OR d.system_identifier <> s.system_identifier
+                     FROM rowrun.deployment d, pg_catalog.pg_database b, pg_catalog.pg_control_system() s WHERE b.datname = current_database()), false);
+EXCEPTION WHEN insufficient_privilege THEN
+    RETURN coalesce((SELECT d.database_oid <> b.oid::bigint FROM rowrun.deployment d, pg_catalog.pg_database b WHERE b.datname = current_database()), false);
+END $$;
 COMMENT ON FUNCTION rowrun.deployment_elsewhere() IS 'Whether the deployment belongs to another server or database, of which this one is a copy.';
 
 CREATE OR REPLACE FUNCTION rowrun.renew_deployment(copy boolean) RETURNS uuid
