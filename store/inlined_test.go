@@ -11,7 +11,8 @@ import (
 	"github.com/rowrun/rowrun/store/storetest"
 )
 
-// A function in SQL that doesn't become part of the statement that calls it is planned again in each such statement, for some hundred µs.
+// A function in SQL that doesn't become part of the statement that calls it is planned again in each such statement, for some hundred µs: none is
+// called by trips, nor by what a replica asks while nothing happens.
 // The server counts the calls of those alone.
 func TestTripsPlanNoFunction(t *testing.T) {
 	t.Parallel()
@@ -45,6 +46,7 @@ func TestTripsPlanNoFunction(t *testing.T) {
 		if n%10 == 9 {
 			trip.Promote = store.PromoteSweep
 		}
+		lookAround(t, s, c, store.SurveyDepth(n%3))
 		for _, r := range running[:len(running)/2] {
 			e := store.Ending{ID: r.ID, Claim: r.Claim, Database: r.DatabaseID}
 			if r.PlanID != nil {
@@ -71,4 +73,16 @@ func TestTripsPlanNoFunction(t *testing.T) {
 	}
 	require.Contains(t, query[string](t, conn, counted("plpgsql")), "promote_runs", "nothing is counted: nothing is tested")
 	require.Empty(t, query[string](t, conn, counted("sql")))
+}
+
+// lookAround asks what a replica asks again and again while nothing happens.
+func lookAround(t *testing.T, s *store.Store, c store.Capabilities, depth store.SurveyDepth) {
+	t.Helper()
+	require.NoError(t, s.Heartbeat(t.Context(), "r", 0))
+	_, err := s.Survey(t.Context(), "r", c, depth)
+	require.NoError(t, err)
+	_, _, err = s.ClaimDeliveries(t.Context(), store.DeliveryWants{Most: 10, PerWebhook: 10, Lease: time.Minute})
+	require.NoError(t, err)
+	_, err = s.DeadReplicas(t.Context(), time.Minute)
+	require.NoError(t, err)
 }
