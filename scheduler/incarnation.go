@@ -158,36 +158,39 @@ func (t *incarnation) serve(ctx, base context.Context) (over, err error) {
 	<-taking.Done()
 	dispatch.Wait() // a claim that is under way is executed
 	t.close()
+	var drained time.Time
 	if live.Err() == nil {
-		err = t.drain(base)
+		drained, err = t.drain(base)
 	} else {
 		over = context.Cause(live)
 		err = t.surrender(ctx, base, over)
+		drained = time.Now()
 	}
 	die(nil)
 	stopWatching()
 	loops.Wait()
 	heart.Wait()
-	farewell := 3 * time.Second
-	if err != nil {
-		farewell -= lateEndings // which had it
-	}
-	if bye := t.leave(base, farewell); err == nil && ctx.Err() != nil {
+	if bye := t.leave(base, drained); err == nil && ctx.Err() != nil {
 		err = bye
 	}
 	return over, err
 }
 
-// lateEndings is how long a drain goes on trying to record what has ended when its time is over, at most as long again as
-// that: a busy database needs longer than what a short drain has for it, and what is left would be ended as STALE.
-const lateEndings = 2 * time.Second
+const (
+	// lateEndings is how long a drain goes on trying to record what has ended when its time is over, at most as long again as
+	// that: a busy database needs longer than what a short drain has for it, and what is left would be ended as STALE.
+	lateEndings = 2 * time.Second
+	// farewell is how long the incarnation tries to remove its row, lateEndings included; at least a second.
+	farewell = 3 * time.Second
+)
 
 // leastTrip is what a trip that is under way when a stop comes may take at least.
 const leastTrip = time.Second
 
 // drain lets work finish, then stops what is left; heartbeats go on meanwhile. Its time counts from the stop. Where trips that were
-// under way then have taken more of it than work may, what was claimed by them still gets its time to stop.
-func (t *incarnation) drain(base context.Context) error {
+// under way then have taken more of it than work may, what was claimed by them still gets its time to stop. over is the
+// end of its time.
+func (t *incarnation) drain(base context.Context) (over time.Time, err error) {
 	c := t.s.cfg
 	work, stop := drainParts(c.DrainTimeout)
 	stopped := t.began.Add(time.Duration(t.stopping.Load())).Add(work)
@@ -195,7 +198,8 @@ func (t *incarnation) drain(base context.Context) error {
 		stopped = now
 	}
 	c.Log.Info().Str("replica_id", t.id).Int64("executing", t.s.executing.Load()).Dur("timeout_ms", c.DrainTimeout).Msg("drain started")
-	ctx, cancel := context.WithDeadline(base, stopped.Add(c.DrainTimeout-work))
+	over = stopped.Add(c.DrainTimeout - work)
+	ctx, cancel := context.WithDeadline(base, over)
 	defer cancel()
 	say, done := context.WithTimeout(ctx, c.DrainTimeout/10)
 	if err := c.Store.Drain(say, t.id); err != nil {
@@ -209,13 +213,13 @@ func (t *incarnation) drain(base context.Context) error {
 			t.abandon(ErrDrained)
 		}
 	}
-	late, giveUp := context.WithDeadline(base, stopped.Add(c.DrainTimeout-work+min(lateEndings, c.DrainTimeout)))
+	late, giveUp := context.WithDeadline(base, over.Add(min(lateEndings, c.DrainTimeout)))
 	defer giveUp()
 	if err := t.s.recorder.flush(late, "", 0); err != nil { // with what earlier incarnations left
-		return fmt.Errorf("drain: some endings could not be recorded: %w", err)
+		return over, fmt.Errorf("drain: some endings could not be recorded: %w", err)
 	}
 	c.Log.Info().Str("replica_id", t.id).Msg("drain finished")
-	return nil
+	return over, nil
 }
 
 // drainParts says for how long of a drain work may finish, and how long executors then have to stop. Most of it belongs to the
@@ -254,9 +258,9 @@ func (t *incarnation) surrender(ctx, base context.Context, cause error) error {
 	return nil
 }
 
-// leave removes the incarnation's row: the last thing that is written under its id.
-func (t *incarnation) leave(base context.Context, patience time.Duration) error {
-	ctx, cancel := context.WithTimeout(base, patience)
+// leave removes the incarnation's row: the last thing that is written under its id. drained is when the time of its drain is over.
+func (t *incarnation) leave(base context.Context, drained time.Time) error {
+	ctx, cancel := context.WithTimeout(base, min(farewell, max(time.Until(drained.Add(farewell)), time.Second)))
 	defer cancel()
 	for {
 		err := t.s.cfg.Store.Deregister(ctx, t.id)
