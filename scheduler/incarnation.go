@@ -188,9 +188,9 @@ const (
 const leastTrip = time.Second
 
 // drain lets work finish, then stops what is left; heartbeats go on meanwhile. Its time counts from the stop. Where trips that were
-// under way then have taken more of it than work may, what was claimed by them still gets its time to stop. over is the
-// end of its time.
-func (t *incarnation) drain(base context.Context) (over time.Time, err error) {
+// under way then have taken more of it than work may, what was claimed by them still gets its time to stop. drained is
+// when its time is over.
+func (t *incarnation) drain(base context.Context) (drained time.Time, err error) {
 	c := t.s.cfg
 	work, stop := drainParts(c.DrainTimeout)
 	stopped := t.began.Add(time.Duration(t.stopping.Load())).Add(work)
@@ -198,8 +198,8 @@ func (t *incarnation) drain(base context.Context) (over time.Time, err error) {
 		stopped = now
 	}
 	c.Log.Info().Str("replica_id", t.id).Int64("executing", t.s.executing.Load()).Dur("timeout_ms", c.DrainTimeout).Msg("drain started")
-	over = stopped.Add(c.DrainTimeout - work)
-	ctx, cancel := context.WithDeadline(base, over)
+	drained = stopped.Add(c.DrainTimeout - work)
+	ctx, cancel := context.WithDeadline(base, drained)
 	defer cancel()
 	say, done := context.WithTimeout(ctx, c.DrainTimeout/10)
 	if err := c.Store.Drain(say, t.id); err != nil {
@@ -213,13 +213,13 @@ func (t *incarnation) drain(base context.Context) (over time.Time, err error) {
 			t.abandon(ErrDrained)
 		}
 	}
-	late, giveUp := context.WithDeadline(base, over.Add(min(lateEndings, c.DrainTimeout)))
+	late, giveUp := context.WithDeadline(base, drained.Add(min(lateEndings, c.DrainTimeout)))
 	defer giveUp()
 	if err := t.s.recorder.flush(late, "", 0); err != nil { // with what earlier incarnations left
-		return over, fmt.Errorf("drain: some endings could not be recorded: %w", err)
+		return drained, fmt.Errorf("drain: some endings could not be recorded: %w", err)
 	}
 	c.Log.Info().Str("replica_id", t.id).Msg("drain finished")
-	return over, nil
+	return drained, nil
 }
 
 // drainParts says for how long of a drain work may finish, and how long executors then have to stop. Most of it belongs to the
