@@ -311,3 +311,22 @@ func TestARunThatIsHeldKeepsNobodyFromTheTurn(t *testing.T) {
 		})
 	}
 }
+
+// A limit made after its INSERT holds the run at the head of a key: the run behind it, which that limit doesn't apply to, takes its turn at once.
+func TestARunThatALaterLimitHoldsKeepsNobodyFromTheTurn(t *testing.T) {
+	t.Parallel()
+	w := newFairWorld(t, `INSERT INTO rowrun.concurrency_limit (name, key_path, share, max_running) VALUES ('tenants', '{tenant}', 'FAIR', 1)`, []string{"r"}, 10, nil)
+	exec(t, w.conn, `UPDATE rowrun.replica_heartbeat SET types = '{NOOP,OTHER}'`)
+	w.insert("one", 2)
+	query[int](t, w.conn, `SELECT promoted FROM rowrun.promote_runs()`)
+	require.Equal(t, map[string]int{"AVAILABLE": 1, "PENDING": 1}, statusCounts(t, w.conn), "of one place one is taken")
+	exec(t, w.conn, `INSERT INTO rowrun.concurrency_limit (name, type, max_running) VALUES ('later', 'NOOP', 1)`)
+	behind := query[int64](t, w.conn, `WITH k AS (INSERT INTO rowrun.task (type) VALUES ('OTHER') RETURNING id)
+		INSERT INTO rowrun.task_run (task_id, input) SELECT id, '{"tenant": "one"}' FROM k RETURNING id`)
+	exec(t, w.conn, `UPDATE rowrun.concurrency_limit SET max_running = 2 WHERE name = 'tenants'`)
+	for more := true; more; {
+		more = query[bool](t, w.conn, `SELECT promoted > 0 OR more OR coalesce(next_ms < 1, false) FROM rowrun.promote_runs()`)
+	}
+	require.Equal(t, "AVAILABLE", query[string](t, w.conn, `SELECT status FROM rowrun.task_run WHERE id = $1`, behind))
+	require.Equal(t, 1, statusCounts(t, w.conn)["PENDING"], "the later limit holds one")
+}

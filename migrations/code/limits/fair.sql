@@ -317,8 +317,8 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION rowrun.take_turns(bigint[]) IS 'Internal: charges the keys of runs that were promoted.';
 
--- What follows from a pass: where there is room and somebody waits, another one looks, in so many ms. At once, where this one hasn't looked (chosen NULL),
--- some of those that it has chosen don't wait any more, some that it has held were not among those that it chose from, or took a place by the count that one
+-- What follows from a pass: where there is room and somebody waits, another one looks, in so many ms. At once, where this one hasn't looked (chosen NULL; so has one
+-- that chose by keys which were not all that a run has), some of those that it has chosen don't wait any more, some that it has held were not among those that it chose from, or took a place by the count that one
 -- of those wanted (limit_verdicts); otherwise
 -- something else holds those whose turn it is, and it does in some time. That a pass says when, and not that there is more, leaves the turns to
 -- passes that claim them: those of a backlog, beside the claims, make runs AVAILABLE.

@@ -86,13 +86,15 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION rowrun.put_limited_aside(bigint[]) IS 'Internal: runs that a limit applies to wait for its mark; the others.';
 
--- Writes which key PENDING runs wait for, that the caller holds. causes are the verdicts on all that was judged with them.
-CREATE OR REPLACE FUNCTION rowrun.write_limit_waits(run_ids bigint[], waits text[], causes text[]) RETURNS void LANGUAGE plpgsql
+-- Writes which key PENDING runs wait for, that the caller holds. causes are the verdicts on all that was judged with them. Returns whether the row
+-- of one of them didn't say all its keys, as a limit was made after its INSERT.
+CREATE OR REPLACE FUNCTION rowrun.write_limit_waits(run_ids bigint[], waits text[], causes text[]) RETURNS boolean LANGUAGE plpgsql
     SET jit = off
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     crowded_databases text[];
     crowded_plans bigint[];
+    undrawn boolean;
 BEGIN
     SELECT coalesce(array_agg(DISTINCT r.database_id) FILTER (WHERE v.cause = 'DATABASE'), '{}'),
            coalesce(array_agg(DISTINCT r.plan_id) FILTER (WHERE v.cause = 'PLAN'), '{}')
@@ -106,10 +108,17 @@ BEGIN
     CROSS JOIN LATERAL (VALUES (r.database_id, NULL::bigint), (NULL, r.plan_id)) x(database_id, plan_id)
     WHERE v.limit_key IS NOT NULL AND num_nonnulls(x.database_id, x.plan_id) = 1
       AND (r.cause IS DISTINCT FROM 'LIMIT' OR x.database_id = ANY (crowded_databases) OR x.plan_id = ANY (crowded_plans));
-    UPDATE task_run r SET cause = 'LIMIT', judge_at = NULL, prev_status = NULL, limit_keys = s.limit_keys, limit_wait = v.limit_key
-    FROM unnest(run_ids, waits) v(id, limit_key) JOIN limited_of(run_ids) s ON s.id = v.id
-    WHERE v.limit_key IS NOT NULL AND r.id = v.id
-      AND (r.cause, r.limit_wait, r.judge_at) IS DISTINCT FROM ('LIMIT', v.limit_key, NULL::timestamptz);
+    WITH held AS MATERIALIZED (
+        SELECT r.id, v.limit_key, s.limit_keys, r.limit_keys IS DISTINCT FROM s.limit_keys AS undrawn
+        FROM unnest(run_ids, waits) v(id, limit_key) JOIN task_run r ON r.id = v.id JOIN limited_of(run_ids) s ON s.id = v.id
+        WHERE v.limit_key IS NOT NULL
+    ), written AS (
+        UPDATE task_run r SET cause = 'LIMIT', judge_at = NULL, prev_status = NULL, limit_keys = h.limit_keys, limit_wait = h.limit_key
+        FROM held h
+        WHERE r.id = h.id AND (h.undrawn OR (r.cause, r.limit_wait, r.judge_at) IS DISTINCT FROM ('LIMIT', h.limit_key, NULL::timestamptz))
+    )
+    SELECT bool_or(h.undrawn) INTO undrawn FROM held h;
+    RETURN coalesce(undrawn, false);
 END $$;
 COMMENT ON FUNCTION rowrun.write_limit_waits(bigint[], text[], text[]) IS 'Internal: writes which limit PENDING runs wait for.';
 

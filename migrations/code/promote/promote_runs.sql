@@ -85,6 +85,9 @@ BEGIN
         IF 'LIMIT' = ANY (verdicts.causes) THEN
             PERFORM note_turns(verdicts.waits, clock_timestamp());
             held := ARRAY(SELECT v.id FROM unnest(verdicts.ids, verdicts.causes) v(id, cause) WHERE v.cause = 'LIMIT');
+            IF step.redrawn THEN
+                found_runs.turns := NULL;
+            END IF;
         END IF;
     END IF;
     IF limit_keys <> '{}' THEN

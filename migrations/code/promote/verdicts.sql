@@ -64,15 +64,16 @@ END $$;
 COMMENT ON FUNCTION rowrun.verdicts_on(bigint[], bigint[]) IS 'Internal: locks runs, judges them, and begins the rounds of those that go.';
 
 -- Promotes what has every gate open, claims of that what the request takes, and notes what holds the others. turns are runs in the
--- order of their turns.
+-- order of their turns. redrawn: one that a limit holds has keys now that its turn was not chosen by.
 CREATE OR REPLACE FUNCTION rowrun.apply_verdicts(v record, turns bigint[], request rowrun.claim_request,
-    OUT promoted integer, OUT next_ms double precision, OUT claims rowrun.claimed_run[]) LANGUAGE plpgsql
+    OUT promoted integer, OUT next_ms double precision, OUT claims rowrun.claimed_run[], OUT redrawn boolean) LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     step record;
 BEGIN
     promoted := 0;
     claims := '{}';
+    redrawn := false;
     IF 'DATABASE' = ANY (v.causes) AND may_be_limited() THEN
         -- Before a run of this pass takes the last place of a limit: take_limits marks the databases that are written down by then.
         PERFORM note_limit_databases(v.ids, v.causes, v.t);
@@ -100,7 +101,7 @@ BEGIN
     END IF;
     IF cardinality(v.open_ids) < cardinality(v.ids) THEN
         IF 'LIMIT' = ANY (v.causes) THEN
-            PERFORM write_limit_waits(v.ids, v.waits, v.causes);
+            redrawn := write_limit_waits(v.ids, v.waits, v.causes);
         END IF;
         IF 'DEPENDENCY' = ANY (v.causes) THEN
             PERFORM mark_unseen_ends(v.ids, v.causes);
