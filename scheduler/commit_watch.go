@@ -6,50 +6,58 @@ import (
 	"github.com/rowrun/rowrun/store"
 )
 
-// lookAgain is how long after a wake-up the second look follows.
+// lookAgain is how long after a wake-up the second look follows: longer than one notification speaks for others (task_run_inserted, 5 ms).
 const lookAgain = 6 * time.Millisecond
 
-// commitWatch says when to look again after a wake-up. A transaction for which another one's notification speaks may commit
-// behind that one; it had its id by then (store.InFlight tells the first that nobody had). When a pass tells that all have ended that the
-// first pass couldn't see, the next search sees what these inserted. The pass's own may not have: a trip searches for AVAILABLE runs before it
-// promotes, and the promotion tells who is in flight. Something that stays open for long is looked for less and less often. A second look
-// follows in any case: an INSERT seen in the log may be invisible for a moment, and the next wake-up finds everything warm, which at 100 a second
-// makes a start a seventh quicker. It is for one goroutine.
+// commitWatch says when to look again after a wake-up. A transaction for which another one's notification speaks may commit behind that one, and even
+// have begun behind it: the server tells of a commit before it has let go of all locks, by which the silent one knows that another one speaks. But the
+// silent one had its id within the 5 ms for which the notification speaks. So the first look that begins lookAgain after the wake-up tells
+// which transactions may be silent (store.InFlight), and looks go on until all of these have ended. A look that finds that they
+// have searches for AVAILABLE runs behind that finding. Something that stays open for long is looked for less and less often. A second look follows in
+// any case: the next wake-up finds everything warm, which at 100 a second makes a start a seventh quicker. It is for one goroutine.
 type commitWatch struct {
 	on    bool
 	many  bool
-	until uint64        // the first transaction that is not waited for; 0: no pass has told
-	over  bool          // all before that one had ended when the last pass was made
+	began time.Time     // of the wake-up
+	until uint64        // the first transaction that is not waited for; 0: no late look has told
 	pause time.Duration // before the next look
 	at    time.Time     // of the next look
 }
 
-// woken begins anew: the next pass tells what is in flight. many: other replicas look some ms later, so that this one does only for what is
-// in flight.
-func (l *commitWatch) woken(many bool) { *l = commitWatch{on: true, pause: lookAgain, many: many} }
+// woken begins anew. many: other replicas look some ms later, so that this one does only for what is in flight.
+func (l *commitWatch) woken(many bool, now time.Time) {
+	*l = commitWatch{on: true, pause: lookAgain, many: many, began: now}
+}
 
-// looked takes what a pass couldn't see. searched: it looked for AVAILABLE runs, as those that are so from their INSERT on, or is to; one
-// that came for something else ends no watch.
-func (l *commitWatch) looked(inFlight store.InFlight, searched bool, now time.Time) {
+// search is when a look searched for AVAILABLE runs, as those that are so from their INSERT on: not at all, before it saw what was in flight, or
+// behind that.
+type search int
+
+const (
+	searchedNot search = iota
+	searchedBefore
+	searchedBehind
+)
+
+// looked takes what a pass that began at a moment couldn't see. over: all have ended that may have been silent.
+func (l *commitWatch) looked(inFlight store.InFlight, searched search, began, now time.Time) (over bool) {
 	if !l.on || inFlight.Next == 0 {
-		return
+		return false
 	}
-	if l.until == 0 {
+	late := began.Sub(l.began) >= lookAgain
+	if late && l.until == 0 {
 		l.until = inFlight.Next
 	}
-	over := inFlight.Oldest >= l.until
-	if searched && (l.over || over && l.many && l.at.IsZero()) {
+	over = late && searched == searchedBehind && inFlight.Oldest >= l.until
+	if over || l.many && l.at.IsZero() && searched != searchedNot && inFlight.Oldest >= inFlight.Next {
 		*l = commitWatch{}
-		return
+		return over
 	}
-	if l.at.IsZero() || !now.Before(l.at) {
-		if over {
-			l.pause = lookAgain
-		}
+	if l.at.IsZero() || !began.Before(l.at) {
 		l.at = now.Add(l.pause)
 		l.pause *= 2
 	}
-	l.over = l.over || over
+	return false
 }
 
 // before returns the next look, where it comes before t.

@@ -11,60 +11,87 @@ import (
 
 func TestLateLooksUntilAllHaveEndedThatWereOpen(t *testing.T) {
 	t.Parallel()
-	began := time.Now()
-	ms := func(n int) time.Time { return began.Add(time.Duration(n) * time.Millisecond) }
-	sweep := ms(60_000)
-	var l commitWatch
-	l.looked(store.InFlight{Oldest: 5, Next: 9}, true, ms(0))
-	require.Equal(t, sweep, l.before(sweep), "nothing woke it")
+	w := watched{t: t, began: time.Now()}
 
-	l.woken(false)
-	l.looked(store.InFlight{Oldest: 9, Next: 9}, true, ms(0))
-	require.Equal(t, ms(6), l.before(sweep))
-	l.looked(store.InFlight{Oldest: 9, Next: 11}, true, ms(6))
-	require.Equal(t, sweep, l.before(sweep), "nothing was open")
+	w.looks(0, 5, 9, searchedBehind)
+	w.requireNone("nothing woke it")
 
-	l.woken(false)
-	l.looked(store.InFlight{Oldest: 5, Next: 9}, true, ms(0))
-	require.Equal(t, ms(6), l.before(sweep))
-	require.Equal(t, ms(3), l.before(ms(3)), "another look comes before")
-	l.looked(store.InFlight{}, true, ms(2))
-	l.looked(store.InFlight{Oldest: 5, Next: 12}, true, ms(3))
-	require.Equal(t, ms(6), l.before(sweep), "a look in between puts nothing off")
-	l.looked(store.InFlight{Oldest: 5, Next: 13}, true, ms(6))
-	require.Equal(t, ms(18), l.before(sweep))
-	l.looked(store.InFlight{Oldest: 8, Next: 14}, true, ms(18))
-	require.Equal(t, ms(42), l.before(sweep))
-	l.looked(store.InFlight{Oldest: 9, Next: 15}, false, ms(30))
-	require.Equal(t, ms(42), l.before(sweep), "that pass was for something else")
-	l.looked(store.InFlight{Oldest: 12, Next: 15}, true, ms(42))
-	require.Equal(t, sweep, l.before(sweep), "what is open now came later")
+	w.l.woken(false, w.at(0))
+	w.looks(0, 9, 9, searchedBehind)
+	w.requireNext(6, "a second look follows in any case")
+	w.looks(6, 11, 11, searchedBehind)
+	w.requireNone("nothing is open")
 
-	l.woken(false)
-	l.looked(store.InFlight{Oldest: 5, Next: 9}, true, ms(42))
-	l.looked(store.InFlight{Oldest: 5, Next: 9}, true, ms(48))
-	l.looked(store.InFlight{Oldest: 9, Next: 12}, true, ms(60))
-	require.Equal(t, ms(66), l.before(sweep), "the search came before the snapshot that shows the end")
-	l.looked(store.InFlight{Oldest: 9, Next: 12}, true, ms(66))
-	require.Equal(t, sweep, l.before(sweep))
+	w.l.woken(false, w.at(0))
+	w.looks(0, 9, 9, searchedBehind)
+	w.looks(6, 9, 11, searchedBehind)
+	w.requireNext(18, "who is open at the late look may be silent, though the first look saw nobody")
+	w.looks(18, 11, 14, searchedBehind)
+	w.requireNone("what is open now came later")
 
-	l.woken(false)
-	l.looked(store.InFlight{Oldest: 5, Next: 9}, true, ms(50))
-	l.looked(store.InFlight{Oldest: 5, Next: 9}, true, ms(56))
-	l.woken(false)
-	l.looked(store.InFlight{Oldest: 5, Next: 20}, true, ms(60))
-	require.Equal(t, ms(66), l.before(sweep), "another wake-up begins anew")
-	l.looked(store.InFlight{Oldest: 19, Next: 20}, true, ms(66))
-	require.Equal(t, ms(78), l.before(sweep), "with what is open by then")
+	w.l.woken(false, w.at(0))
+	w.looks(0, 5, 9, searchedBehind)
+	require.Equal(t, w.at(3), w.l.before(w.at(3)), "another look comes before")
+	w.l.looked(store.InFlight{}, searchedBehind, w.at(2), w.at(2))
+	w.looks(3, 9, 9, searchedBehind)
+	w.requireNext(6, "a look in between neither puts off nor ends anything")
+	w.looks(6, 5, 13, searchedBehind)
+	w.requireNext(18, "")
+	w.looks(18, 8, 14, searchedBehind)
+	w.requireNext(42, "")
+	w.looks(30, 14, 15, searchedNot)
+	w.requireNext(42, "that pass was for something else")
+	w.looks(42, 13, 15, searchedBefore)
+	w.requireNext(90, "the search came before the snapshot that shows the end")
+	w.looks(90, 14, 15, searchedBehind)
+	w.requireNone("all have ended")
 
-	l.woken(true)
-	l.looked(store.InFlight{Oldest: 5, Next: 9}, true, ms(80))
-	require.Equal(t, ms(86), l.before(sweep), "of many replicas too each waits for what is open")
-	l.looked(store.InFlight{Oldest: 9, Next: 20}, true, ms(86))
-	require.Equal(t, ms(92), l.before(sweep))
-	l.looked(store.InFlight{Oldest: 9, Next: 20}, true, ms(92))
-	require.Equal(t, sweep, l.before(sweep))
-	l.woken(true)
-	l.looked(store.InFlight{Oldest: 9, Next: 9}, true, ms(90))
-	require.Equal(t, sweep, l.before(sweep), "and looks once where nothing is")
+	w.l.woken(false, w.at(0))
+	w.looks(0, 5, 9, searchedBehind)
+	w.l.looked(store.InFlight{Oldest: 9, Next: 9}, searchedBehind, w.at(4), w.at(7))
+	w.requireNext(6, "a look that began early is no late one")
+
+	w.l.woken(false, w.at(50))
+	w.looks(50, 5, 9, searchedBehind)
+	w.looks(56, 5, 9, searchedBehind)
+	w.l.woken(false, w.at(60))
+	w.looks(60, 5, 20, searchedBehind)
+	w.requireNext(66, "another wake-up begins anew")
+	w.looks(66, 19, 20, searchedBehind)
+	w.requireNext(78, "with what is open by then")
+
+	w.l.woken(true, w.at(80))
+	w.looks(80, 5, 9, searchedBefore)
+	w.requireNext(86, "of many replicas too each waits for what is open")
+	w.looks(86, 9, 9, searchedBehind)
+	w.requireNone("")
+	w.l.woken(true, w.at(90))
+	w.looks(90, 9, 9, searchedBefore)
+	w.requireNone("and looks once where nothing is")
+	w.l.woken(true, w.at(90))
+	w.looks(90, 9, 9, searchedNot)
+	w.requireNext(96, "unless it came for something else")
+}
+
+// watched is a watch with looks that take no time, at ms behind a beginning.
+type watched struct {
+	t     *testing.T
+	began time.Time
+	l     commitWatch
+}
+
+func (w *watched) at(ms int) time.Time { return w.began.Add(time.Duration(ms) * time.Millisecond) }
+
+func (w *watched) looks(ms int, oldest, next uint64, searched search) {
+	w.l.looked(store.InFlight{Oldest: oldest, Next: next}, searched, w.at(ms), w.at(ms))
+}
+
+func (w *watched) requireNext(ms int, why string) {
+	w.t.Helper()
+	require.Equal(w.t, w.at(ms), w.l.before(w.at(60_000)), why)
+}
+
+func (w *watched) requireNone(why string) {
+	w.t.Helper()
+	w.requireNext(60_000, why)
 }

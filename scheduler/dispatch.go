@@ -48,7 +48,7 @@ func (t *incarnation) dispatch(ctx context.Context) {
 func (d *dispatcher) round(ctx context.Context, w wake) {
 	now := time.Now()
 	if w.woken {
-		d.commitWatch.woken(d.yield.many())
+		d.commitWatch.woken(d.yield.many(), now)
 	}
 	var seen store.Survey
 	var err error

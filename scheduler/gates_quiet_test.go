@@ -52,9 +52,35 @@ func requireQuiet(t *testing.T, conn *pgx.Conn) int {
 		}
 		var marks int
 		require.NoError(t, conn.QueryRow(t.Context(), `SELECT count(*) FROM rowrun.gate_mark`).Scan(&marks))
-		require.Fail(t, "runs are left that no person holds", "%d marks\n%s\nwhat happened on the databases:\n%s", marks,
-			strings.Join(forgotten, "\n"), strings.Join(recent(t, conn), "\n"))
+		happened, rows := recent(t, conn), available(t, conn)
+		require.Fail(t, "runs are left that no person holds", "%d marks\n%s\nAVAILABLE, with their tasks:\n%s\n%s\nwhat happened on the databases:\n%s", marks,
+			strings.Join(forgotten, "\n"), strings.Join(rows, "\n"), afterLook(t, conn), strings.Join(happened, "\n"))
 	}
+}
+
+// available are the rows of AVAILABLE runs and of their tasks, with who wrote and who locks them.
+func available(t *testing.T, conn *pgx.Conn) []string {
+	t.Helper()
+	rows, err := conn.Query(t.Context(), `
+		SELECT concat_ws(' ', r.xmin, r.xmax, to_jsonb(r), k.xmin, k.xmax, to_jsonb(k), 'next xid', pg_snapshot_xmax(pg_current_snapshot()))
+		FROM rowrun.task_run r JOIN rowrun.task k ON k.id = r.task_id WHERE r.status = 'AVAILABLE' ORDER BY r.id`)
+	require.NoError(t, err)
+	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	return lines
+}
+
+// afterLook says what a look finds that somebody asks for: who was told of nothing does something then, who can't do it doesn't.
+func afterLook(t *testing.T, conn *pgx.Conn) string {
+	t.Helper()
+	_, err := conn.Exec(t.Context(), `SELECT rowrun.notify_look()`)
+	require.NoError(t, err)
+	_, err = conn.Exec(t.Context(), `SELECT pg_sleep(2)`)
+	require.NoError(t, err)
+	runs, idle, err := unfinished(t.Context(), conn)
+	require.NoError(t, err)
+	left := stuckWithoutPerson(runs, idle)
+	return fmt.Sprintf("%d are left two seconds after a look: %s", len(left), strings.Join(left, "\n"))
 }
 
 // recent tells of the runs that changed last on databases where something waits, and of their tasks, in the order of change.

@@ -94,15 +94,22 @@ func (t *incarnation) nextTrip(promote store.Promotion, endings []ending) (trip 
 	if some || may {
 		trip.Want, trip.Below = t.reserve(may)
 	}
+	trip.Claim = t.claiming(promote, may)
+	return trip, since, some
+}
+
+// claiming is what a trip claims that promotes so much. may: others may be AVAILABLE.
+func (t *incarnation) claiming(promote store.Promotion, may bool) store.Claiming {
 	switch {
 	case t.s.cfg.TwoSteps || t.s.shares != nil || promote == store.PromoteSweep || t.s.recovering.Load() != nil: // what is promoted is claimed by a search
-		trip.Claim = store.ClaimAny
+		return store.ClaimAny
+	case t.commitWatch.due(time.Now()): // its search comes behind the promotion, which tells what is in flight
+		return store.ClaimAny
 	case may:
-		trip.Claim = store.ClaimAnyAndFresh
+		return store.ClaimAnyAndFresh
 	default:
-		trip.Claim = store.ClaimFresh
+		return store.ClaimFresh
 	}
-	return trip, since, some
 }
 
 // lookAgainAfter is when to look again behind a trip: something is due, or searches have gone past runs.
@@ -122,12 +129,15 @@ func (t *incarnation) lookAgainAfter(p store.Pass) time.Duration {
 func (t *incarnation) promoteAndClaim(ctx context.Context, trip store.Trip, endings []ending) (store.Pass, error) {
 	rt, cancel := context.WithTimeout(t.trips, passTimeout)
 	defer cancel()
+	began := time.Now()
 	round, err := t.trip(rt, &t.passes, trip)
 	t.noteSearches(t.passes.cursor.Slow())
 	if trip.Promote != store.PromoteNothing && err == nil {
 		t.promotedAt = time.Now()
 	}
-	t.commitWatch.looked(round.InFlight, trip.Want > 0 && trip.Claim != store.ClaimFresh || t.available.may(), time.Now())
+	if t.commitWatch.looked(round.InFlight, t.searched(trip), began, time.Now()) && trip.Want == 0 {
+		t.available.came() // the next free slot has it searched
+	}
 	switch {
 	case len(endings) == 0:
 	case err != nil && !errors.Is(err, store.ErrDead):
@@ -136,6 +146,18 @@ func (t *incarnation) promoteAndClaim(ctx context.Context, trip store.Trip, endi
 		t.s.recorder.carriedOver(endings, round)
 	}
 	return round.Pass, err
+}
+
+// searched is when a trip searched for AVAILABLE runs, or has it done when a slot is free.
+func (t *incarnation) searched(trip store.Trip) search {
+	switch {
+	case trip.Claim == store.ClaimAny:
+		return searchedBehind
+	case trip.Want > 0 && trip.Claim != store.ClaimFresh, t.available.may():
+		return searchedBefore
+	default:
+		return searchedNot
+	}
 }
 
 // noteSearches says when searches for runs begin to read much for what they find, and when they don't any more.

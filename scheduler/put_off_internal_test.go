@@ -47,3 +47,13 @@ func TestAPromotionIsPutOffBesidePlentyAlone(t *testing.T) {
 	promote, _ := i.putOff(store.PromoteDue, time.Hour)
 	require.Equal(t, store.PromoteDue, promote, "the look after a wake-up is due")
 }
+
+// Only a search behind the promotion, which tells what is in flight, ends the watch.
+func TestADueLookSearchesBehindItsPromotion(t *testing.T) {
+	t.Parallel()
+	i := &incarnation{s: &Scheduler{}}
+	require.Equal(t, store.ClaimAnyAndFresh, i.claiming(store.PromoteDue, true))
+	require.Equal(t, store.ClaimFresh, i.claiming(store.PromoteDue, false))
+	i.commitWatch = commitWatch{on: true, at: time.Now().Add(-time.Millisecond)}
+	require.Equal(t, store.ClaimAny, i.claiming(store.PromoteDue, true))
+}

@@ -104,7 +104,7 @@ func happens() []string {
 		"cancel asked for", "claim lost to another replica", "clock of the database stepped", "commit that the server lost",
 		"connections of listeners cut", "dead replica's row held", "drain", "ending left by a trip", "ending refused",
 		"executor stopped: the replica lost contact with the database", "frozen", "listener not connected", "lock waited for",
-		"nothing notified for a while", "notification left to another transaction", "notification lost", "notification twice", "plan paused",
+		"nothing notified for a while", "notification left to a transaction that has committed", "notification left to another transaction", "notification lost", "notification twice", "plan paused",
 		"promoted by an end", "promotion lock busy", "replica declared dead", "run canceled before its claim", "run ended as stale",
 		"run ended by an app", "run of an app ended as overdue", "server restarted", "session given up by the server",
 		"stray ended", "stream: gap: connection lost: closed by the server", "stream: gap: connection lost: no answer in time",
