@@ -19,9 +19,9 @@ func calls(log *storetest.Log, statement string) int {
 	return strings.Count(log.From(0), ": -- "+statement+"\n")
 }
 
-// Ten sweeps with nothing to find are ten statements, and now and then one more. A survey that comes late has the loops
+// Ten sweeps with nothing to find are ten trips of a statement or two, and now and then one more. A survey that comes late has the loops
 // look for themselves, which this machine may bring about, but not ten times.
-func TestAnIdleReplicaSendsOneStatementASweep(t *testing.T) {
+func TestAnIdleReplicaMakesOneTripASweep(t *testing.T) {
 	t.Parallel()
 	log := &storetest.Log{}
 	cluster, err := embeddedpg.Start(t.Context(), embeddedpg.Config{Ephemeral: true, Log: log})

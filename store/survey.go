@@ -2,9 +2,10 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // Survey is one look at everything that a sweep may find, so that an idle replica needs no other.
@@ -53,22 +54,29 @@ func (s *Store) Survey(ctx context.Context, replicaID string, w Capabilities, de
 	var v Survey
 	var alive bool
 	var next *float64
-	var heldUp *string
-	var err error
+	var batch pgx.Batch
 	if depth == SurveyOwn {
-		err = s.passes.QueryRow(ctx, statement("survey_own"), replicaID, list(w.Queues), list(w.Types)).Scan(&alive, &v.Work, &next,
-			&v.Owned, &v.Deliveries, &v.Notes, &v.Rules, &v.NotifyQueue, &v.Peers, &v.Now)
+		batch.Queue(statement("survey_own"), replicaID, list(w.Queues), list(w.Types)).QueryRow(func(row pgx.Row) error {
+			return row.Scan(&alive, &v.Work, &next, &v.Owned, &v.Deliveries, &v.Notes, &v.Rules, &v.NotifyQueue, &v.Peers, &v.Now)
+		})
 	} else {
-		var limited bool
-		err = s.passes.QueryRow(ctx, statement("survey"), replicaID, list(w.Queues), list(w.Types), depth == SurveyAll).Scan(&alive, &v.Work, &next,
-			&v.Owned, &v.Overdue, &v.Deliveries, &v.Notes, &v.Aging, &v.Rules, &v.NotifyQueue, &heldUp, &limited, &v.Peers, &v.Now)
-		if err == nil {
-			s.limited.Store(limited)
-		}
+		batch.Queue(statement("survey"), replicaID, list(w.Queues), list(w.Types)).QueryRow(func(row pgx.Row) error {
+			var limited bool
+			err := row.Scan(&alive, &v.Work, &next, &v.Owned, &v.Overdue, &v.Deliveries, &v.Notes, &v.Aging, &v.Rules, &v.NotifyQueue, &limited, &v.Peers, &v.Now)
+			if err == nil {
+				s.limited.Store(limited)
+			}
+			return err
+		})
 	}
-	if err == nil && heldUp != nil {
-		err = json.Unmarshal([]byte(*heldUp), &v.HoldUps)
+	if depth == SurveyAll {
+		// A statement of its own: as a part of the survey's it would be prepared for each execution, asked for or not.
+		batch.Queue(statement("hold_ups")).Query(func(rows pgx.Rows) (err error) {
+			v.HoldUps, err = pgx.AppendRows(v.HoldUps, rows, pgx.RowToStructByPos[HoldUp])
+			return err
+		})
 	}
+	err := s.passes.SendBatch(ctx, &batch).Close()
 	if err != nil {
 		return Survey{}, fmt.Errorf("survey: %w", err)
 	}

@@ -3,11 +3,10 @@
 -- $1 text: the replica
 -- $2 text[]: its queues
 -- $3 text[]: its types
--- $4 boolean: whether to look for who holds something up, which reads all sessions and locks of the server
 -- Returns: whether the replica may claim; whether a whole pass may find something; in how many ms the next run is due (NULL:
 -- none is known); its RUNNING runs; whether a run that the app or a worker executes is overdue; whether a delivery is due; whether the
--- stream has something to say; whether a priority is to be raised; a text that changes with the rules of claims; how full the notification queue is, 0 to 1; who
--- holds something up, as JSON (NULL: that was not asked); whether limits may apply to these queues and types; how many live replicas can do all that this one can, hear notifications and
+-- stream has something to say; whether a priority is to be raised; a text that changes with the rules of claims; how full the notification queue is, 0 to 1;
+-- whether limits may apply to these queues and types; how many live replicas can do all that this one can, hear notifications and
 -- had a free slot by their last heartbeat; the database's clock
 -- What makes a whole pass necessary is what promote_runs(true) and settle_plans look for. Each is asked for along its own
 -- index, in whose order, so that no statistics of a table that was empty once lead to another one.
@@ -59,8 +58,6 @@ SELECT EXISTS (SELECT FROM me),
        coalesce((SELECT me.paused_at::text FROM me), '')
        || (SELECT md5(coalesce(string_agg(rule::text, E'\n' ORDER BY rule.type), '')) FROM (SELECT * FROM rowrun.task_type ORDER BY type LIMIT 1000) rule),
        pg_notification_queue_usage(),
-       CASE WHEN $4 THEN coalesce((SELECT json_agg(json_build_object('PID', h.pid, 'User', h.username, 'What', h.what) ORDER BY h.pid, h.what)
-                                   FROM rowrun.hold_ups() h)::text, 'null') END,
        rowrun.may_be_limited() AND rowrun.may_limit($2, $3),
        (SELECT count(*) FROM (SELECT FROM rowrun.replica_heartbeat h CROSS JOIN me
                               WHERE h.state = 'ACTIVE' AND h.last_heartbeat + h.lease > now.t AND h.role = 'worker' AND NOT h.worker AND h.paused_at IS NULL

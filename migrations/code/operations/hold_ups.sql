@@ -5,8 +5,8 @@
 -- Ours hold each slice of the clock (1920298606) while it lasts: one of the next hour is a stranger's. (1920298607, 3)
 -- is the listener's of a replica that says "wal", (1920298607, 2) the stream writer's: without one they are a stranger's.
 -- Rows that the passes skip because somebody holds them name, as xmax, a transaction that is under way; of what is due
--- the first of each kind are looked at. It is STABLE so that it is inlined: planned anew for each survey it would cost more than
--- the rest of that.
+-- the first of each kind are looked at. It is STABLE so that it becomes part of the statement that asks, which is planned once for a
+-- session: planning takes some ms.
 CREATE OR REPLACE FUNCTION rowrun.hold_ups() RETURNS TABLE (pid bigint, username text, what text) LANGUAGE sql STABLE
 BEGIN ATOMIC
     SELECT h.pid::bigint, coalesce(a.usename, '?')::text, h.what
