@@ -13,27 +13,30 @@ import (
 func (db *database) work(ctx context.Context, tx *transaction, t *store.Trip, d *dice) (store.Round, error) {
 	var r store.Round
 	w := working{db: db, tx: tx, t: t, d: d, want: t.Want, promote: t.Promote}
-	me := db.replicas[t.Replica]
-	w.alive = me != nil && me.state == "ACTIVE"
-	if me != nil && me.alone != nil { // who declares it dead comes first
-		if err := db.released(ctx, tx, me); err != nil {
-			return r, err
-		}
-		me = db.replicas[t.Replica]
-		w.alive = me != nil && me.state == "ACTIVE"
+	if err := w.statement(ctx); err != nil {
+		return r, err
 	}
 	if len(t.Endings) > 0 {
-		tx.share(me)
+		tx.share(db.replicas[t.Replica])
 		if err := w.endings(ctx, &r); err != nil {
 			return store.Round{}, err
 		}
 	}
 	if t.Claim == store.ClaimAnyAndFresh && w.promote != store.PromoteNothing {
 		w.search(&r)
+		if err := w.between(ctx); err != nil {
+			return store.Round{}, err
+		}
 	}
 	var promoted []*run
 	if w.promote != store.PromoteNothing {
+		r.InFlight = db.inFlight(tx)
 		promoted = w.pass(&r)
+	}
+	if t.Claim == store.ClaimAny && w.promote != store.PromoteNothing {
+		if err := w.between(ctx); err != nil {
+			return store.Round{}, err
+		}
 	}
 	if t.Claim != store.ClaimFresh && (t.Claim == store.ClaimAny || w.promote == store.PromoteNothing) {
 		w.search(&r)
@@ -54,13 +57,40 @@ func (db *database) work(ctx context.Context, tx *transaction, t *store.Trip, d 
 	}
 	r.Unclaimed = unclaimed + max(0, left-searched)
 	r.Promoted = len(promoted) + len(w.opened)
-	if w.promote != store.PromoteNothing {
-		r.InFlight = db.inFlight(tx)
-	}
 	if !w.alive {
 		return r, store.ErrDead
 	}
 	return r, nil
+}
+
+// statement is the beginning of one of a trip: whether the replica is there.
+func (w *working) statement(ctx context.Context) error {
+	me := w.db.replicas[w.t.Replica]
+	if me != nil && me.alone != nil && me.alone != w.tx { // who declares it dead comes first
+		if err := w.db.released(ctx, w.tx, me); err != nil {
+			return err
+		}
+		me = w.db.replicas[w.t.Replica]
+	}
+	w.alive = me != nil && me.state == "ACTIVE"
+	return nil
+}
+
+// between has a moment pass between two statements of some trips.
+func (w *working) between(ctx context.Context) error {
+	if !w.d.chance(0.2) {
+		return nil
+	}
+	w.db.mu.Unlock()
+	err := pause(ctx, w.d.between(0, pick(w.d, time.Millisecond, 10*time.Millisecond)))
+	w.db.mu.Lock()
+	switch {
+	case err != nil:
+		return err
+	case w.tx.over:
+		return errReset
+	}
+	return w.statement(ctx)
 }
 
 type working struct {
