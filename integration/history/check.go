@@ -142,6 +142,9 @@ func (h *History) runChanged(c Change, at time.Time) (was string, now *seenRun) 
 	was = now.status
 	now.status, now.retried = c.Columns["status"], c.Columns["retry_run_id"] != ""
 	now.availableAt, _ = c.Time("available_at")
+	if now.availableAt.After(at) { // the clock went back between the judgement and its commit: which others that one saw can't be told
+		now.availableAt = time.Time{}
+	}
 	edges := map[string]string{
 		"PENDING": "AVAILABLE RUNNING CANCELED", "AVAILABLE": "RUNNING CANCELED", "RUNNING": "DONE FAILED CANCELED", "": "PENDING AVAILABLE",
 	}

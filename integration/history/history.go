@@ -110,10 +110,8 @@ type Commit struct {
 
 // Begin makes the slot: what is committed before it is not seen.
 func Begin(ctx context.Context, url string) (*History, error) {
-	h := &History{
-		url: url, plans: map[int64]*seenPlan{}, tasks: map[int64]*seenTask{}, runs: map[int64]*seenRun{}, events: map[[2]int64]string{},
-		trail: map[int64][]string{}, suspects: map[int64]bool{},
-	}
+	h := empty()
+	h.url = url
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
 		return nil, err
@@ -122,6 +120,13 @@ func Begin(ctx context.Context, url string) (*History, error) {
 	err = conn.QueryRow(ctx, `SELECT slot_name FROM pg_create_logical_replication_slot(
 		'history_' || replace(right(current_database(), 40), '-', '_'), 'test_decoding')`).Scan(&h.slot)
 	return h, err
+}
+
+func empty() *History {
+	return &History{
+		plans: map[int64]*seenPlan{}, tasks: map[int64]*seenTask{}, runs: map[int64]*seenRun{}, events: map[[2]int64]string{},
+		trail: map[int64][]string{}, suspects: map[int64]bool{},
+	}
 }
 
 // Change is one row that a transaction wrote. Columns that are NULL are missing.
