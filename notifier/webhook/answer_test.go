@@ -110,16 +110,13 @@ func switches(conn net.Conn) {
 // Whatever the receiver does, the text is one of ours.
 func TestNoAnswerIsDescribedWithoutNames(t *testing.T) {
 	t.Parallel()
-	closed, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, closed.Close())
 	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
 	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // the handshakes that are meant to fail
 	secure.StartTLS()
 	t.Cleanup(secure.Close)
 	plain := scripted(t, func(http.ResponseWriter, *http.Request) {})
 	for _, c := range []struct{ what, url, want string }{
-		{"refused", "http://" + closed.Addr().String(), "connection refused"},
+		{"refused", "http://127.0.0.1:1", "connection refused"},
 		{"reset after the request", raw(t, func(conn net.Conn) { _ = conn.(*net.TCPConn).SetLinger(0) }), "the connection ended before the answer"},
 		{"closed", raw(t, says("")), "the connection ended before the answer"},
 		{"not HTTP", raw(t, says("SSH-2.0-x\r\n")), "no answer that is HTTP"},

@@ -18,14 +18,11 @@ import (
 func deadDatabases(t *testing.T) map[string]string {
 	t.Helper()
 	var config net.ListenConfig
-	gone, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	require.NoError(t, err)
 	silent, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0") // the kernel takes the connection, and nobody answers
 	require.NoError(t, err)
-	require.NoError(t, gone.Close()) // not before: the other would be given its port
 	t.Cleanup(func() { _ = silent.Close() })
 	return map[string]string{
-		"connection refused":     "postgres://someone:hunter2@" + gone.Addr().String() + "/app?sslmode=disable",
+		"connection refused":     "postgres://someone:hunter2@127.0.0.1:1/app?sslmode=disable", // a port that is given to nobody
 		"no answer in time":      "postgres://someone:hunter2@" + silent.Addr().String() + "/app?sslmode=disable",
 		"wrong user or password": storetest.RefusingServer(t, "127.0.0.1:0", "28P01"),
 	}
