@@ -40,23 +40,42 @@ func outage(t *testing.T, url string) (over func()) {
 	return over
 }
 
+// begin inserts a run and waits until its executor has begun; then another one, where the replica gave the run back unbegun, as it does where the machine
+// stood still between the claim and its answer for as long as a short lease is trusted.
+func begin(c client, begun <-chan int64) (run int64) {
+	c.t.Helper()
+	for unbegun := true; unbegun; {
+		run = c.run("name", "''")
+		poll(c.t, "the start", func() bool {
+			select {
+			case id := <-begun:
+				unbegun = id != run
+				return !unbegun
+			default:
+				return c.text(`SELECT concat_ws(' ', status, result ->> 'code') FROM rowrun.task_run WHERE id = $1`, run) == "FAILED LOST_CONTACT"
+			}
+		})
+	}
+	return run
+}
+
 // In an outage longer than two thirds of its lease a replica stops what it runs; when the database is back it settles
 // those runs itself and begins anew under another id.
 func TestFenceStopsAndSettlesOwnRuns(t *testing.T) {
 	t.Parallel()
 	url := storetest.New(t)
-	stopped := make(chan error, 1)
+	stopped, begun := make(chan error, 1), make(chan int64, 1)
 	r := startReplica(t, url, func(ctx context.Context, run *scheduler.Run) (scheduler.Result, error) {
 		if run.TaskName == "after" {
 			return scheduler.Result{}, nil
 		}
+		begun <- run.ID
 		<-ctx.Done()
 		stopped <- context.Cause(ctx)
 		return scheduler.Result{}, context.Cause(ctx)
 	}, shortLease)
 	c := newClient(t, url)
-	run := c.run("name", "''")
-	poll(t, "the start", func() bool { return c.text(`SELECT status FROM rowrun.task_run WHERE id = $1`, run) == "RUNNING" })
+	run := begin(c, begun)
 	id := r.Status().ReplicaID
 
 	silent, began := r.Status().Silent, time.Now()
@@ -82,8 +101,9 @@ func TestFenceStopsAndSettlesOwnRuns(t *testing.T) {
 func TestFencedReplicaEndsWithoutTheDatabase(t *testing.T) {
 	t.Parallel()
 	url := storetest.New(t)
-	stopped := make(chan struct{})
-	r := startReplica(t, url, func(ctx context.Context, _ *scheduler.Run) (scheduler.Result, error) {
+	stopped, begun := make(chan struct{}), make(chan int64, 1)
+	r := startReplica(t, url, func(ctx context.Context, run *scheduler.Run) (scheduler.Result, error) {
+		begun <- run.ID
 		<-ctx.Done()
 		close(stopped)
 		return scheduler.Result{}, context.Cause(ctx)
@@ -92,8 +112,7 @@ func TestFencedReplicaEndsWithoutTheDatabase(t *testing.T) {
 		c.DrainTimeout = time.Second
 	})
 	c := newClient(t, url)
-	run := c.run("name", "''")
-	poll(t, "the start", func() bool { return c.text(`SELECT status FROM rowrun.task_run WHERE id = $1`, run) == "RUNNING" })
+	run := begin(c, begun)
 	over := outage(t, url)
 	<-stopped
 
@@ -114,8 +133,9 @@ func TestFencedReplicaEndsWithoutTheDatabase(t *testing.T) {
 func TestFencedReplicaThatHasRecordedAllEndsWell(t *testing.T) {
 	t.Parallel()
 	url := storetest.New(t)
-	stopped, release := make(chan struct{}), make(chan struct{})
-	r := startReplica(t, url, func(ctx context.Context, _ *scheduler.Run) (scheduler.Result, error) {
+	stopped, release, begun := make(chan struct{}), make(chan struct{}), make(chan int64, 1)
+	r := startReplica(t, url, func(ctx context.Context, run *scheduler.Run) (scheduler.Result, error) {
+		begun <- run.ID
 		<-ctx.Done()
 		close(stopped)
 		<-release
@@ -125,8 +145,7 @@ func TestFencedReplicaThatHasRecordedAllEndsWell(t *testing.T) {
 		c.CancelGrace = time.Minute
 	})
 	c := newClient(t, url)
-	run := c.run("name", "''")
-	poll(t, "the start", func() bool { return c.text(`SELECT status FROM rowrun.task_run WHERE id = $1`, run) == "RUNNING" })
+	run := begin(c, begun)
 	over := outage(t, url)
 	<-stopped
 	over()
