@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/rowrun/rowrun/store"
 )
@@ -17,6 +18,7 @@ func backlogged(p store.Pass) bool { return p.More || p.Promoted > manyPromoted 
 // promoteBacklog promotes what a pass has left, while dispatch claims what was promoted.
 func (t *incarnation) promoteBacklog(ctx context.Context) {
 	errs := t.s.newOnce("promote a backlog")
+	var gates lockWait
 	for {
 		select {
 		case <-ctx.Done():
@@ -51,7 +53,9 @@ func (t *incarnation) promoteBacklog(ctx context.Context) {
 			more = backlogged(p)
 			if p.Busy {
 				more = true
-				sleep(ctx, busyAgain)
+				sleep(ctx, gates.busy(time.Now()))
+			} else {
+				gates.free()
 			}
 		}
 		t.backlog.Store(false)

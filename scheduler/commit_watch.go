@@ -68,5 +68,12 @@ func (l *commitWatch) before(t time.Time) time.Time {
 	return t
 }
 
+// leave has no look come before a moment: only a look that promotes tells what is in flight.
+func (l *commitWatch) leave(until time.Time) {
+	if l.on && !l.at.IsZero() && l.at.Before(until) {
+		l.at = until
+	}
+}
+
 // due says that a look is due: what it is for may have been inserted, and is claimed without a promotion.
 func (l *commitWatch) due(now time.Time) bool { return l.on && !l.at.IsZero() && !now.Before(l.at) }

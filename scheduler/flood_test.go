@@ -26,9 +26,9 @@ func TestWakeUpsWithoutEndAreFewPasses(t *testing.T) {
 	run := c.run("name", "'flooded'")
 	require.Equal(t, "DONE", c.ends(run))
 	<-time.After(time.Until(began.Add(4 * time.Second)))
-	commitWatch := c.run("name", "'flooded later'")
+	late := c.run("name", "'flooded later'")
 	asked := time.Now()
-	require.Equal(t, "DONE", c.ends(commitWatch))
+	require.Equal(t, "DONE", c.ends(late))
 	require.Less(t, time.Since(asked), 20*time.Second)
 	r.stop() // a session tells its counts at its end
 	took := time.Since(began).Seconds()

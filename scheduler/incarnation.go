@@ -34,6 +34,8 @@ type incarnation struct {
 	slow, warned bool
 	// promotedAt is when a pass last promoted; for dispatch.
 	promotedAt time.Time
+	// gates says how long another replica is left to promote; for dispatch.
+	gates lockWait
 	// claimedAt is when runs were last started, since began.
 	claimedAt atomic.Int64
 	// rules are what is claimed; passing is held by trips, so that they don't change under it. announced: the row says so

@@ -262,11 +262,11 @@ func TestDrain(t *testing.T) {
 	poll(t, "the drain", func() bool {
 		return c.text(`SELECT state FROM rowrun.replica_heartbeat WHERE replica_id = $1`, id) == "DRAINING"
 	})
-	commitWatch := c.run("name", "'late'")
+	late := c.run("name", "'late'")
 	close(release)
 	<-stopped
 	require.Equal(t, "DONE", c.ends(quick))
 	require.Equal(t, "FAILED DRAINED", c.ends(endless))
-	require.NotEqual(t, "RUNNING", c.text(`SELECT status FROM rowrun.task_run WHERE id = $1`, commitWatch))
+	require.NotEqual(t, "RUNNING", c.text(`SELECT status FROM rowrun.task_run WHERE id = $1`, late))
 	require.Zero(t, c.int(`SELECT count(*) FROM rowrun.replica_heartbeat`))
 }

@@ -9,8 +9,6 @@ import (
 )
 
 const (
-	// busyAgain is how long to leave the promotion to another replica that is at it.
-	busyAgain = 2 * time.Millisecond
 	// maxUnrecorded bounds the endings that wait to be written; beyond it nothing is claimed.
 	maxUnrecorded = 5000
 	// promotePause is how long promotions may be apart while more runs are AVAILABLE than slots are free.
@@ -55,7 +53,9 @@ func (t *incarnation) pass(ctx context.Context, promote store.Promotion) (next t
 		switch {
 		case backlogged(p):
 			signal(t.more)
-		case p.Busy, p.Contended:
+		case p.Busy:
+			return t.gates.busy(time.Now()), found, nil
+		case p.Contended:
 			return busyAgain, found, nil
 		}
 		settled := t.settled(promote, p)
@@ -71,10 +71,14 @@ func (t *incarnation) pass(ctx context.Context, promote store.Promotion) (next t
 	}
 }
 
-// putOff has a promotion wait that may: while there are more AVAILABLE runs than slots, what it brings could not start, and one of
-// many costs little more than one of few. A look that follows a wake-up doesn't wait. next is when to look again.
+// putOff has a promotion wait that may: while another replica is at it for longer, or while there are more AVAILABLE runs than slots: what it
+// brings could not start, and one of many costs little more than one of few. There a look that follows a wake-up doesn't wait. next is when to look again.
 func (t *incarnation) putOff(promote store.Promotion, next time.Duration) (store.Promotion, time.Duration) {
 	now := time.Now()
+	if wait := t.gates.left(now); promote == store.PromoteDue && wait > 0 {
+		t.commitWatch.leave(t.gates.until)
+		return store.PromoteNothing, min(next, wait)
+	}
 	wait := t.promotedAt.Add(promotePause).Sub(now)
 	if promote != store.PromoteDue || wait <= 0 || t.commitWatch.due(now) || !t.available.isPlenty() {
 		return promote, next
@@ -134,6 +138,9 @@ func (t *incarnation) promoteAndClaim(ctx context.Context, trip store.Trip, endi
 	t.noteSearches(t.passes.cursor.Slow())
 	if trip.Promote != store.PromoteNothing && err == nil {
 		t.promotedAt = time.Now()
+		if !round.Busy {
+			t.gates.free()
+		}
 	}
 	if t.commitWatch.looked(round.InFlight, t.searched(trip), began, time.Now()) && trip.Want == 0 {
 		t.available.came() // the next free slot has it searched

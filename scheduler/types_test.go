@@ -103,12 +103,12 @@ func TestReplicasClaimOnlyWhatTheyKnow(t *testing.T) {
 	require.Equal(t, "DONE", c.ends(early))
 	require.Equal(t, "DONE", c.ends(insert("V1")), "both at once")
 	old.stop()
-	commitWatch := insert("V1") // an app that lags behind
+	late := insert("V1") // an app that lags behind
 	poll(t, "the promotion", func() bool {
-		return c.text(`SELECT status FROM rowrun.task_run WHERE id = $1`, commitWatch) == "AVAILABLE"
+		return c.text(`SELECT status FROM rowrun.task_run WHERE id = $1`, late) == "AVAILABLE"
 	})
 	require.Equal(t, "DONE", c.ends(insert("V2")))
-	require.Equal(t, "AVAILABLE", c.text(`SELECT status FROM rowrun.task_run WHERE id = $1`, commitWatch))
+	require.Equal(t, "AVAILABLE", c.text(`SELECT status FROM rowrun.task_run WHERE id = $1`, late))
 	require.Zero(t, wrong.Load())
 
 	// Nobody is left for it: that is said once, also by several replicas, and again when somebody comes.
@@ -120,7 +120,7 @@ func TestReplicasClaimOnlyWhatTheyKnow(t *testing.T) {
 	require.Equal(t, `warn task_type.orphaned V1 0 1`, c.text(`SELECT concat_ws(' ', level, event, detail ->> 'type', detail ->> 'pending', detail ->> 'available') FROM rowrun.stream_note WHERE detail ->> 'type' = 'V1'`))
 	run, config = only("V1")
 	startReplica(t, url, run, config)
-	require.Equal(t, "DONE", c.ends(commitWatch))
+	require.Equal(t, "DONE", c.ends(late))
 	poll(t, "the end of it", func() bool {
 		return c.int(`SELECT count(*) FROM rowrun.stream_note WHERE event = 'task_type.served' AND detail ->> 'type' = 'V1'`) == 1
 	})

@@ -91,7 +91,7 @@ func (p *process) lines(path string, each func(map[string]any)) {
 func (p *process) tail() string {
 	text, _ := os.ReadFile(p.log)
 	lines := strings.SplitAfter(string(text), "\n")
-	return strings.Join(lines[max(0, len(lines)-15):], "")
+	return strings.Join(lines[max(0, len(lines)-60):], "")
 }
 
 func (p *process) alive() bool {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -67,7 +68,13 @@ func newLane(t *testing.T) *lane {
 	cluster := storetest.OwnCluster(t, clock.env()...)
 	l := &lane{cluster: cluster, clock: clock}
 	admin := connect(t, cluster.SocketURL("postgres"))
-	run(t, admin, "ALTER SYSTEM SET max_slot_wal_keep_size = '4GB'")
+	run(t, admin, "LOAD 'auto_explain'") // its settings have names from here on
+	for _, setting := range []string{
+		"max_slot_wal_keep_size = '4GB'",
+		"session_preload_libraries = 'auto_explain'", "auto_explain.log_min_duration = '1s'", "auto_explain.log_nested_statements = on",
+	} {
+		run(t, admin, "ALTER SYSTEM SET "+setting)
+	}
 	run(t, admin, "SELECT pg_reload_conf()")
 	made := storetest.On(t, cluster)
 	l.template = ask[string](t, connect(t, made), "SELECT current_database()")
@@ -230,7 +237,8 @@ func (l *lane) schedule(t *testing.T, seed int64, seen *coverage) {
 	r.check(t, seen)
 }
 
-// tell shows, of a schedule that failed, what its processes said last and what the app saw of runs that did not end.
+// tell shows, of a schedule that failed, what its processes and the server said last, why runs wait, and what the app saw of
+// those that did not end.
 func (r *rig) tell(t *testing.T) {
 	if !t.Failed() {
 		return
@@ -238,12 +246,15 @@ func (r *rig) tell(t *testing.T) {
 	for i, p := range r.all {
 		t.Logf("process %d, %v:\n%s", i, p.ids(), p.tail())
 	}
+	server, _ := os.ReadFile(filepath.Join(r.cluster.Dir(), "server.log"))
+	t.Logf("the server, with the plan of what took a second and longer:\n%s", server[max(0, len(server)-64<<10):])
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	rows, _ := r.pool.Query(ctx, `SELECT row_to_json(r)::text FROM rowrun.task_run r WHERE status IN ('PENDING', 'AVAILABLE', 'RUNNING')`)
 	stuck, _ := pgx.CollectRows(rows, pgx.RowTo[string])
 	t.Log(strings.Join(stuck, "\n"))
-	rows, _ = r.pool.Query(ctx, `SELECT row_to_json(m)::text FROM rowrun.gate_mark m UNION ALL SELECT row_to_json(h)::text FROM rowrun.replica_heartbeat h`)
+	rows, _ = r.pool.Query(ctx, `SELECT row_to_json(w)::text FROM rowrun.waiting() w UNION ALL
+		SELECT row_to_json(m)::text FROM rowrun.gate_mark m UNION ALL SELECT row_to_json(h)::text FROM rowrun.replica_heartbeat h`)
 	around, _ := pgx.CollectRows(rows, pgx.RowTo[string])
 	t.Log(strings.Join(around, "\n"))
 	r.ledger.mu.Lock()
