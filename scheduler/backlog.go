@@ -53,7 +53,7 @@ func (t *incarnation) promoteBacklog(ctx context.Context) {
 			more = backlogged(p)
 			if p.Busy {
 				more = true
-				sleep(ctx, gates.busy(time.Now()))
+				sleep(ctx, gates.busy(gatesAgain, time.Now()))
 			} else {
 				gates.free()
 			}

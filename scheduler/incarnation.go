@@ -34,8 +34,8 @@ type incarnation struct {
 	slow, warned bool
 	// promotedAt is when a pass last promoted; for dispatch.
 	promotedAt time.Time
-	// gates says how long another replica is left to promote; for dispatch.
-	gates lockWait
+	// gates says how long another replica is left to promote, locked how long AVAILABLE runs are left alone that others have locked; for dispatch.
+	gates, locked lockWait
 	// claimedAt is when runs were last started, since began.
 	claimedAt atomic.Int64
 	// rules are what is claimed; passing is held by trips, so that they don't change under it. announced: the row says so

@@ -54,9 +54,14 @@ func (t *incarnation) pass(ctx context.Context, promote store.Promotion) (next t
 		case backlogged(p):
 			signal(t.more)
 		case p.Busy:
-			return t.gates.busy(time.Now()), found, nil
+			return t.gates.busy(min(next, gatesAgain), time.Now()), found, nil
+		case p.Contended && len(p.Claims) == 0:
+			return t.locked.busy(min(next, lockedAgain), time.Now()), found, nil
 		case p.Contended:
+			t.locked.free()
 			return busyAgain, found, nil
+		case trip.Want > 0:
+			t.locked.free()
 		}
 		settled := t.settled(promote, p)
 		promote = store.PromoteNothing
