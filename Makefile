@@ -13,6 +13,9 @@ TEST_JOBS  ?= 2
 TEST_PARALLEL ?= 6
 # Per package.
 TEST_TIMEOUT ?= 20m
+# What test and test-system run: the packages that the command is made of; the command, and the whole from outside.
+PARTS      := ./events/... ./migrations/... ./notifier/... ./scheduler/... ./store/...
+SYSTEM     := ./cmd/... ./integration/...
 RACE_COUNT ?= 20
 # soak: which part of the full counts; which tests: on, off (the model's, with fused transitions and without), rest, chaos.
 SOAK       ?= 1
@@ -32,9 +35,10 @@ CLIENTS    ?=
 PEERS      ?=
 # test-ha: one scenario, as go test -run takes it; none: all.
 HA         ?=
-GOTEST     := CGO_ENABLED=1 go test -race -shuffle=on
+# Without go vet, which is part of lint, and without what only debuggers read.
+GOTEST     := CGO_ENABLED=1 go test -race -shuffle=on -vet=off -ldflags=-w
 
-.PHONY: help build run test test-unbatched test-two-steps test-node test-browser test-clients test-coming-from test-ha test-pg-upgrade test-matrix chaos mutants simulate soak race lint fuzz bench bench-peers bench-tools week schema-dump release test-release test-release-native ci
+.PHONY: help build run test test-system test-unbatched test-two-steps test-node test-browser test-clients test-coming-from test-ha test-pg-upgrade test-matrix chaos mutants simulate soak race lint fuzz bench bench-peers bench-tools week schema-dump release test-release test-release-native ci
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -48,9 +52,13 @@ run: ## a private PostgreSQL, rowrun and a sample plan; Ctrl-C ends it
 	@$(MAKE) build
 	@exec bin/rowrun dev --sample
 
-test: ## all tests with the race detector, on a real PostgreSQL
+test: ## the tests of the packages that the command is made of, with the race detector, on a real PostgreSQL
+	@.ci/ensure postgres mariadb cc
+	$(GOTEST) -p $(TEST_JOBS) -parallel $(TEST_PARALLEL) -timeout $(TEST_TIMEOUT) $(PARTS)
+
+test-system: ## the tests of the command, and those that see the whole from outside, with the race detector
 	@.ci/ensure postgres mariadb cc promtool workers
-	$(GOTEST) -p $(TEST_JOBS) -parallel $(TEST_PARALLEL) -timeout $(TEST_TIMEOUT) ./...
+	$(GOTEST) -p $(TEST_JOBS) -parallel $(TEST_PARALLEL) -timeout $(TEST_TIMEOUT) $(SYSTEM)
 
 test-unbatched: ## the tests of scheduler and integration with each run claimed and ended by itself
 	@.ci/ensure postgres cc workers
@@ -154,7 +162,7 @@ test-release-native: ## the same for this machine's system alone, in about a min
 	@.ci/ensure postgres systemd
 	cd cmd/rowrun/release && go test -count=1 -timeout 10m ./...
 
-ci: ## what has to be green: test, then lint
+ci: ## what has to be green: test, test-system, lint and more
 	@bash .ci/run
 
 schema-dump: ## what migrations/testdata keeps of a release: TAG=v0.1.0 DATABASE_URL=… of an empty database; wants psql and pg_dump
