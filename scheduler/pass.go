@@ -50,18 +50,10 @@ func (t *incarnation) pass(ctx context.Context, promote store.Promotion) (next t
 		}
 		t.available.learned(since, trip, p)
 		next = min(next, t.lookAgainAfter(p))
-		switch {
-		case backlogged(p):
+		if backlogged(p) {
 			signal(t.more)
-		case p.Busy:
-			return t.gates.busy(min(next, gatesAgain), time.Now()), found, nil
-		case p.Contended && len(p.Claims) == 0:
-			return t.locked.busy(min(next, lockedAgain), time.Now()), found, nil
-		case p.Contended:
-			t.locked.free()
-			return busyAgain, found, nil
-		case trip.Want > 0:
-			t.locked.free()
+		} else if wait := t.leaveAlone(trip, p, next); wait > 0 {
+			return wait, found, nil
 		}
 		settled := t.settled(promote, p)
 		promote = store.PromoteNothing
@@ -74,6 +66,23 @@ func (t *incarnation) pass(ctx context.Context, promote store.Promotion) (next t
 			return next, found, nil // slots that become free say so
 		}
 	}
+}
+
+// leaveAlone returns how long to leave alone what the trip found locked by others, no longer than until next; 0: it found nothing so.
+func (t *incarnation) leaveAlone(trip store.Trip, p store.Pass, next time.Duration) time.Duration {
+	now := time.Now()
+	switch {
+	case p.Busy:
+		return t.gates.busy(min(next, gatesAgain), now)
+	case p.Contended && len(p.Claims) == 0:
+		return t.locked.busy(min(next, lockedAgain), now)
+	case p.Contended:
+		t.locked.free()
+		return busyAgain
+	case trip.Want > 0:
+		t.locked.free()
+	}
+	return 0
 }
 
 // putOff has a promotion wait that may: while another replica is at it for longer, or while there are more AVAILABLE runs than slots: what it
