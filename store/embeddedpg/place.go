@@ -43,7 +43,7 @@ func (p *place) release() error {
 		errs = append(errs, os.RemoveAll(path))
 	}
 	if p.lock != nil {
-		errs = append(errs, p.lock.Close())
+		errs = append(errs, unlock(p.lock))
 	}
 	return errors.Join(errs...)
 }
@@ -169,6 +169,12 @@ func lock(path string) (*os.File, error) {
 		return nil, errors.Join(err, file.Close())
 	}
 	return file, nil
+}
+
+// unlock gives a lock up at once. Close alone would leave it to whatever child another goroutine has forked and that has not executed its
+// program yet: until then the child holds the same open file.
+func unlock(file *os.File) error {
+	return errors.Join(syscall.Flock(int(file.Fd()), syscall.LOCK_UN), file.Close())
 }
 
 // create makes the cluster where there is none yet. It becomes visible under its

@@ -64,6 +64,35 @@ func TestRunningClusterIsRefused(t *testing.T) {
 	require.Equal(t, "1", ask(t, cluster.SocketURL("postgres"), "SELECT '1'"))
 }
 
+// A child that another goroutine forks holds this process's open files until it executes its program; a duplicate holds them as well.
+func TestAStopGivesTheClusterUpWhoeverHoldsItsFiles(t *testing.T) {
+	t.Parallel()
+	dir := directory(t)
+	cluster := start(t, embeddedpg.Config{Dir: dir})
+	shared, err := syscall.Dup(openFile(t, filepath.Join(dir, "lock")))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, syscall.Close(shared)) })
+	stop(t, cluster)
+	start(t, embeddedpg.Config{Dir: dir})
+}
+
+// openFile is the descriptor by which this process has opened path.
+func openFile(t *testing.T, path string) int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	require.NoError(t, err)
+	for _, entry := range entries {
+		if target, err := os.Readlink(filepath.Join("/proc/self/fd", entry.Name())); err != nil || target != path {
+			continue
+		}
+		fd, err := strconv.Atoi(entry.Name())
+		require.NoError(t, err)
+		return fd
+	}
+	require.Fail(t, "no descriptor", path)
+	return -1
+}
+
 // A pid file of a crash, whose pid is somebody else's by now, is in nobody's way.
 func TestStalePidFileIsNone(t *testing.T) {
 	t.Parallel()

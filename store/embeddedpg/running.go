@@ -28,7 +28,7 @@ func Running(dir string) (Address, error) {
 	p := &place{root: root}
 	held, err := lock(filepath.Join(root, "lock"))
 	if err == nil {
-		return Address{}, errors.Join(fmt.Errorf("%s: %w", dir, ErrNotRunning), held.Close())
+		return Address{}, errors.Join(fmt.Errorf("%s: %w", dir, ErrNotRunning), unlock(held))
 	}
 	if errors.Is(err, os.ErrNotExist) {
 		return Address{}, fmt.Errorf("%s: %w", dir, ErrNotRunning)
