@@ -84,12 +84,12 @@ func aRound(t *testing.T, log *storetest.Log, url string, ended, blocked int) *e
 		_, err := s.Watch(t.Context(), "r", []int64{x.gated[0].ID})
 		require.NoError(t, err)
 	})
-	e.check(t, "survey", 200, func() {
+	e.check(t, "survey", 50, func() {
 		seen, err := s.Survey(t.Context(), "r", noop(), store.SurveyAll)
 		require.NoError(t, err)
 		require.True(t, seen.Work, "versions wait for a database")
 	})
-	e.check(t, "survey of its own", 100, func() {
+	e.check(t, "survey of its own", 50, func() {
 		_, err := s.Survey(t.Context(), "r", noop(), store.SurveyOwn)
 		require.NoError(t, err)
 	})
