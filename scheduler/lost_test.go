@@ -137,6 +137,7 @@ func TestSweepDoesNotWaitForAnother(t *testing.T) {
 // One statement vouches for all runs of a replica, however many.
 func TestOneHeartbeatVouchesForAllRuns(t *testing.T) {
 	t.Parallel()
+	const lease = 3 * time.Second
 	url := storetest.New(t)
 	release := make(chan struct{})
 	r := startReplica(t, url, func(ctx context.Context, _ *scheduler.Run) (scheduler.Result, error) {
@@ -148,7 +149,7 @@ func TestOneHeartbeatVouchesForAllRuns(t *testing.T) {
 		}
 	}, func(c *scheduler.Config) {
 		shortLease(c)
-		c.Concurrency = 50
+		c.Concurrency, c.StaleAfter = 50, lease
 	})
 	startReplica(t, url, done, shortLease) // who would declare it dead
 	c := newClient(t, url)
@@ -158,10 +159,10 @@ func TestOneHeartbeatVouchesForAllRuns(t *testing.T) {
 	before := c.text(`SELECT max(xmin::text::bigint)::text FROM rowrun.task_run WHERE replica_id = $1 AND status = 'RUNNING'`, r.Status().ReplicaID)
 	first := c.text(`SELECT last_heartbeat::text FROM rowrun.replica_heartbeat WHERE replica_id = $1`, r.Status().ReplicaID)
 	poll(t, "two leases of heartbeats", func() bool {
-		return c.int(`SELECT count(*) FROM rowrun.replica_heartbeat WHERE replica_id = $1 AND last_heartbeat > $2::timestamptz + interval '2.4 s'`, r.Status().ReplicaID, first) == 1
+		return c.int(`SELECT count(*) FROM rowrun.replica_heartbeat WHERE replica_id = $1 AND last_heartbeat > $2::timestamptz + interval '6 s'`, r.Status().ReplicaID, first) == 1
 	})
 	require.EqualValues(t, 50, c.int(`SELECT count(*) FROM rowrun.task_run WHERE status = 'RUNNING' AND replica_id = $1`, r.Status().ReplicaID))
 	require.Equal(t, before, c.text(`SELECT max(xmin::text::bigint)::text FROM rowrun.task_run WHERE replica_id = $1 AND status = 'RUNNING'`, r.Status().ReplicaID), "no run's row was touched")
-	require.Zero(t, c.int(`SELECT count(*) FROM rowrun.task_run WHERE status = 'FAILED'`))
+	require.Zero(t, c.int(`SELECT count(*) FROM rowrun.task_run WHERE status = 'FAILED' AND replica_id = $1`, r.Status().ReplicaID), "the other one may be fenced, on a busy machine")
 	close(release)
 }
