@@ -110,6 +110,10 @@ func cells(text string) int { return displaywidth.String(text) }
 
 // Cut shortens a text to so many cells. What is left out is its middle: beginnings tell what it is, ends tell it from others.
 func Cut(text string, most int) string {
+	const widest = 64 // bytes of a cell: those of a text that somebody made longer aren't all looked at
+	if end := max(most, 1) * widest; len(text) > 2*end {
+		text = strings.ToValidUTF8(text[:end], "") + "…" + strings.ToValidUTF8(text[len(text)-end:], "")
+	}
 	if cells(text) <= most {
 		return text
 	}

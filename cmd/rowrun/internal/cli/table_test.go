@@ -29,6 +29,8 @@ func TestCutLeavesBothEndsAndCountsCells(t *testing.T) {
 		{"🇩🇪🇫🇷🇯🇵", 5, "🇩🇪…🇯🇵"},
 		{"anything", 1, "…"},
 		{"anything", 0, ""},
+		{"first" + strings.Repeat("x", 1<<24) + "last", 8, "firs…ast"},
+		{"first" + strings.Repeat("\u0301", 1<<20) + "last", 20, "first" + strings.Repeat("\u0301", (20*64-5)/2) + "…" + strings.Repeat("\u0301", (20*64-4)/2) + "last"},
 	} {
 		require.Equal(t, c.want, Cut(c.text, c.most), "%q in %d", c.text, c.most)
 	}

@@ -175,11 +175,14 @@ func (h *hostile) writeAll(t *testing.T, role string) {
 	}
 }
 
-// shown asserts that a command printed something, and nothing that steers a terminal.
+// shown asserts that a command printed something, no more than a person can do with, and nothing that steers a terminal.
 func shown(t *testing.T, what string, got rowruntest.Outcome, codes ...int) {
 	t.Helper()
 	require.Contains(t, codes, got.Code, "%s: %s", what, cutSQL(got.Stderr))
 	require.NotEmpty(t, got.Stdout+got.Stderr, what) // where there is nothing, a word says so on stderr
+	if !strings.HasSuffix(what, "json") || strings.HasPrefix(what, "doctor") {
+		require.Less(t, len(got.Stdout), 2<<20, "%s: more than anybody reads", what)
+	}
 	at := strings.IndexFunc(got.Stdout, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) })
 	require.Equal(t, -1, at, "%s prints %q", what, got.Stdout[max(at, 0):min(max(at, 0)+40, len(got.Stdout))])
 }

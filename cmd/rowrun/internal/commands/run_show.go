@@ -14,8 +14,12 @@ import (
 	"github.com/rowrun/rowrun/store"
 )
 
-// maxLogRows is how much of a run's log is shown.
-const maxLogRows = 1000
+const (
+	// maxLogRows is how much of a run's log is shown.
+	maxLogRows = 1000
+	// maxLogType and maxLogDetail are how many cells of a row of it a person is shown.
+	maxLogType, maxLogDetail = 60, 2000
+)
 
 // shownRun is all that there is to say of a run.
 type shownRun struct {
@@ -74,11 +78,16 @@ func (r *runCommand) writeShown(w io.Writer, shown shownRun) error {
 		waits.Rows = append(waits.Rows, []string{cause.Cause, cause.Message})
 	}
 	log := cli.Table{Columns: []cli.Column{cli.Whole("LOG"), cli.Whole("TYPE"), cli.Whole("DETAIL")}, Uncut: true}
+	cut := false
 	for _, entry := range shown.Log {
-		log.Rows = append(log.Rows, []string{entry.CreatedAt.UTC().Format("15:04:05.000"), entry.Type, string(entry.Detail)})
+		kind, detail := cli.Cut(entry.Type, maxLogType), cli.Cut(string(entry.Detail), maxLogDetail)
+		cut = cut || len(kind) < len(entry.Type) || len(detail) < len(entry.Detail)
+		log.Rows = append(log.Rows, []string{entry.CreatedAt.UTC().Format("15:04:05.000"), kind, detail})
 	}
 	if shown.LogMore {
 		log.Note = fmt.Sprintf("… the first %d rows; the others are in rowrun.task_run_log", maxLogRows)
+	} else if cut {
+		log.Note = "… where a text is longer; -o json has all of it"
 	}
 	chain := cli.Table{}
 	if len(shown.Chain) > 1 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/database"
 	"github.com/rowrun/rowrun/store"
 	"github.com/rowrun/rowrun/store/connect"
@@ -88,7 +89,8 @@ func Examine(ctx context.Context, config Config) ([]Finding, error) {
 }
 
 func (d *doctor) add(check string, s Severity, text, fix string) {
-	d.findings = append(d.findings, Finding{Check: check, Severity: s, Text: text, Fix: fix})
+	const most = 1000 // cells: what stands in a row may be of any length
+	d.findings = append(d.findings, Finding{Check: check, Severity: s, Text: cli.Cut(text, most), Fix: cli.Cut(fix, most)})
 }
 
 // grants gives the role what a sidecar needs.
