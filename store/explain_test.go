@@ -18,7 +18,8 @@ import (
 func TestEveryStatementOfARoundUsesIndexes(t *testing.T) {
 	t.Parallel()
 	log := &storetest.Log{}
-	cluster, err := embeddedpg.Start(t.Context(), embeddedpg.Config{Ephemeral: true, Log: log})
+	// Pages that a vacuum has cleaned in one of the two databases would be compared with pages that it hasn't in the other.
+	cluster, err := embeddedpg.Start(t.Context(), embeddedpg.Config{Ephemeral: true, Log: log, Settings: map[string]string{"autovacuum": "off"}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, cluster.Stop(context.WithoutCancel(t.Context()))) })
 	insertsOfAPlan(t, log, storetest.On(t, cluster))
@@ -80,19 +81,21 @@ func aRound(t *testing.T, log *storetest.Log, url string, ended, blocked int) *e
 	e.check(t, "a sweep", 1000, func() { x.work(store.PromoteSweep) })
 	e.check(t, "a sweep", 1000, func() { x.work(store.PromoteSweep) })
 	x.pinned(url)
-	e.check(t, "watch", 50, func() {
-		_, err := s.Watch(t.Context(), "r", []int64{x.gated[0].ID})
-		require.NoError(t, err)
-	})
-	e.check(t, "survey", 50, func() {
-		seen, err := s.Survey(t.Context(), "r", noop(), store.SurveyAll)
-		require.NoError(t, err)
-		require.True(t, seen.Work, "versions wait for a database")
-	})
-	e.check(t, "survey of its own", 50, func() {
-		_, err := s.Survey(t.Context(), "r", noop(), store.SurveyOwn)
-		require.NoError(t, err)
-	})
+	for range 2 { // the first reads the catalog
+		e.check(t, "watch", 50, func() {
+			_, err := s.Watch(t.Context(), "r", []int64{x.gated[0].ID})
+			require.NoError(t, err)
+		})
+		e.check(t, "survey", 50, func() {
+			seen, err := s.Survey(t.Context(), "r", noop(), store.SurveyAll)
+			require.NoError(t, err)
+			require.True(t, seen.Work, "versions wait for a database")
+		})
+		e.check(t, "survey of its own", 50, func() {
+			_, err := s.Survey(t.Context(), "r", noop(), store.SurveyOwn)
+			require.NoError(t, err)
+		})
+	}
 	e.check(t, "retention", 25_000, func() { // a window of 5,000, and the look at the next
 		gone, err := s.RemoveOld(t.Context(), store.Retention{Runs: 720 * time.Hour}, nil)
 		require.NoError(t, err)
