@@ -137,7 +137,6 @@ func TestSweepDoesNotWaitForAnother(t *testing.T) {
 // One statement vouches for all runs of a replica, however many.
 func TestOneHeartbeatVouchesForAllRuns(t *testing.T) {
 	t.Parallel()
-	const lease = 3 * time.Second
 	url := storetest.New(t)
 	release := make(chan struct{})
 	r := startReplica(t, url, func(ctx context.Context, _ *scheduler.Run) (scheduler.Result, error) {
@@ -149,7 +148,7 @@ func TestOneHeartbeatVouchesForAllRuns(t *testing.T) {
 		}
 	}, func(c *scheduler.Config) {
 		shortLease(c)
-		c.Concurrency, c.StaleAfter = 50, lease
+		c.Concurrency, c.StaleAfter = 50, 3*time.Second
 	})
 	startReplica(t, url, done, shortLease) // who would declare it dead
 	c := newClient(t, url)

@@ -89,7 +89,7 @@ func (e *explained) check(t *testing.T, what string, most int, do func()) {
 			visited += number(m[1])
 		}
 	}
-	// The fewest of its rounds: a vacuum in between has a session read the catalog again.
+	// The fewest of its rounds: the first has a session read the catalog.
 	if before, ok := e.pages[what]; !ok || pages < before {
 		e.pages[what] = pages
 	}

@@ -163,10 +163,10 @@ func lock(path string) (*os.File, error) {
 		return nil, errors.Join(fmt.Errorf("%w (pid %s)", ErrInUse, strings.TrimSpace(string(holder))), file.Close())
 	}
 	if err := file.Truncate(0); err != nil {
-		return nil, errors.Join(err, file.Close())
+		return nil, errors.Join(err, unlock(file))
 	}
 	if _, err := file.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0); err != nil {
-		return nil, errors.Join(err, file.Close())
+		return nil, errors.Join(err, unlock(file))
 	}
 	return file, nil
 }

@@ -81,7 +81,7 @@ func (r *runCommand) writeShown(w io.Writer, shown shownRun) error {
 	cut := false
 	for _, entry := range shown.Log {
 		kind, detail := cli.Cut(entry.Type, maxLogType), cli.Cut(string(entry.Detail), maxLogDetail)
-		cut = cut || len(kind) < len(entry.Type) || len(detail) < len(entry.Detail)
+		cut = cut || kind != entry.Type || detail != string(entry.Detail)
 		log.Rows = append(log.Rows, []string{entry.CreatedAt.UTC().Format("15:04:05.000"), kind, detail})
 	}
 	if shown.LogMore {

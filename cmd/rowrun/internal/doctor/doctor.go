@@ -90,7 +90,7 @@ func Examine(ctx context.Context, config Config) ([]Finding, error) {
 
 func (d *doctor) add(check string, s Severity, text, fix string) {
 	const most = 1000 // cells: what stands in a row may be of any length
-	d.findings = append(d.findings, Finding{Check: check, Severity: s, Text: cli.Cut(text, most), Fix: cli.Cut(fix, most)})
+	d.findings = append(d.findings, Finding{Check: check, Severity: s, Text: cli.Cut(text, most), Fix: fix})
 }
 
 // grants gives the role what a sidecar needs.
