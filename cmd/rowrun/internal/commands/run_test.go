@@ -169,6 +169,12 @@ func TestRunShowTellsItsLogAndItsDocuments(t *testing.T) {
 	require.Regexp(t, `(?s)status +AVAILABLE.*input +\{"day": 7\}.*LOG +TYPE +DETAIL.*output +\{"text": .*hello"\}`, got.Stdout)
 	require.NotContains(t, got.Stdout, "\x1b")
 	require.NotContains(t, got.Stdout, "CHAIN")
+	require.NotContains(t, got.Stdout, "-o json")
+
+	rowruntest.Change(t, conn, "INSERT INTO rowrun.task_run_log (task_run_id, type) VALUES ($1, repeat('x', 61))", id)
+	got = rowrun(t.Context(), t, variables, "run", "show", asText(id))
+	require.Contains(t, got.Stdout, strings.Repeat("x", 30)+"…"+strings.Repeat("x", 29), "60 cells")
+	require.Contains(t, got.Stdout, "… where a text is longer; -o json has all of it")
 
 	got = rowrun(t.Context(), t, variables, "run", "show", asText(id), "-o", "json")
 	var shown struct {
