@@ -43,6 +43,15 @@ type Row struct {
 	Values   []*Value // one for each of the relation's columns
 }
 
+// bytes is how much text a row has.
+func (r *Row) bytes() int {
+	n := 0
+	for _, v := range r.Values {
+		n += len(v.Data)
+	}
+	return n
+}
+
 // decoder reads pgoutput's messages, protocol version 1, text values. It knows
 // nothing of connections. The zero value is ready; it is for one connection.
 type decoder struct {

@@ -48,6 +48,12 @@ type ReplicateConfig struct {
 	// Buffer is how many rows are held for a reader that is behind; then no more
 	// is read from the server, which keeps them. Default 20,000.
 	Buffer int
+	// BufferBytes is how much text the rows that are held may have, and a piece of a large transaction; the last row may go beyond
+	// it. Default 16 MiB.
+	BufferBytes int
+	// Trim, where not nil, is called for each row before it is held, and may put Null in the place of a value that is of no
+	// use. It is called by Run, and must not block.
+	Trim func(row *Row)
 	// Inserted, where not nil, is called when a transaction with an INSERT has
 	// been received, before Next returns it. It must not block.
 	Inserted func()
@@ -83,6 +89,7 @@ type Replication struct {
 	mu        sync.Mutex
 	pending   []Tx
 	held      int // rows in pending
+	heldBytes int
 	stalled   time.Time
 	taken     LSN // end of the last transaction that Next returned
 	received  LSN // everything before has been received
@@ -94,6 +101,7 @@ type Replication struct {
 	// Run only.
 	decoder  decoder
 	tx       Tx
+	txBytes  int  // of its rows, as far as they weren't handed on
 	open     bool // within a transaction
 	cut      bool // of which a piece was handed on
 	reported LSN
@@ -108,7 +116,7 @@ func OpenReplication(ctx context.Context, config ReplicateConfig) (*Replication,
 	switch {
 	case config.ConnConfig == nil || config.Slot == "" || config.Publication == "":
 		return nil, errors.New("replication: ConnConfig, Slot and Publication are required")
-	case config.SenderTimeout < 0 || config.ConnectTimeout < 0 || config.Buffer < 0:
+	case config.SenderTimeout < 0 || config.ConnectTimeout < 0 || config.Buffer < 0 || config.BufferBytes < 0:
 		return nil, errors.New("replication: timeouts and buffer must not be negative")
 	}
 	if config.AppName == "" {
@@ -122,6 +130,9 @@ func OpenReplication(ctx context.Context, config ReplicateConfig) (*Replication,
 	}
 	if config.Buffer == 0 {
 		config.Buffer = 20000
+	}
+	if config.BufferBytes == 0 {
+		config.BufferBytes = 16 << 20
 	}
 	config.ConnConfig = config.ConnConfig.Copy()
 	if config.ConnConfig.RuntimeParams == nil {

@@ -12,7 +12,7 @@ import (
 const (
 	// confirmEvery is how soon a new position is reported.
 	confirmEvery = 100 * time.Millisecond
-	// pieceRows is how many rows of one transaction are handed on at once: it may have millions.
+	// pieceRows is how many rows of one transaction are handed on at once: it may have millions. Large ones are fewer.
 	pieceRows = 1000
 	// stallAfter is how long the buffer may be full before Stalled says so.
 	stallAfter = time.Second
@@ -24,7 +24,7 @@ func (r *Replication) Next(ctx context.Context) ([]Tx, error) {
 	for {
 		r.mu.Lock()
 		txs, ended := r.pending, r.ended
-		r.pending, r.held, r.stalled = nil, 0, time.Time{}
+		r.pending, r.held, r.heldBytes, r.stalled = nil, 0, 0, time.Time{}
 		for i := range txs {
 			r.taken = max(r.taken, txs[i].End)
 		}
@@ -120,8 +120,12 @@ func (r *Replication) decode(data []byte) error {
 	case *pglogrepl.BeginMessage:
 		r.tx, r.open = Tx{LSN: m.FinalLSN, Time: m.CommitTime}, true
 	case *Row:
+		if r.config.Trim != nil {
+			r.config.Trim(m)
+		}
 		r.tx.Rows = append(r.tx.Rows, *m)
-		if len(r.tx.Rows) == pieceRows {
+		r.txBytes += m.bytes()
+		if len(r.tx.Rows) == pieceRows || r.txBytes >= r.config.BufferBytes {
 			r.push(r.tx)
 			r.tx.Rows = nil
 		}
@@ -144,6 +148,8 @@ func (r *Replication) commit() {
 
 // push hands rows on. A last piece without rows matters only behind others.
 func (r *Replication) push(tx Tx) {
+	bytes := r.txBytes
+	r.txBytes = 0
 	inserted := false
 	for i := range tx.Rows {
 		inserted = inserted || tx.Rows[i].Inserted
@@ -159,13 +165,14 @@ func (r *Replication) push(tx Tx) {
 	r.cut = tx.End == 0
 	r.pending = append(r.pending, tx)
 	r.held += len(tx.Rows)
+	r.heldBytes += bytes
 	signal(r.signal)
 }
 
 // waitForRoom waits while the buffer is full, but no longer than until the next report. It says whether there is room.
 func (r *Replication) waitForRoom(ctx context.Context) bool {
 	r.mu.Lock()
-	full := r.held >= r.config.Buffer
+	full := r.held >= r.config.Buffer || r.heldBytes >= r.config.BufferBytes
 	filled := full && r.stalled.IsZero()
 	if filled {
 		r.stalled = time.Now()

@@ -120,6 +120,29 @@ func TestDefaultPrivilegesLendNobodyTheSidecarsRights(t *testing.T) {
 	require.True(t, ask[bool](t, conn, `SELECT has_table_privilege('`+app+`', 'rowrun.task_run', 'SELECT, INSERT')`), "what attaches nothing was left")
 }
 
+// Somebody's GRANT ALL to one of Rowrun's own roles is taken back with the rest: a worker has functions only, nobody but the sidecar writes
+// what is internal, and who may read where messages go is an author.
+func TestRolesOfOursAreWhatTheyWereAfterAGrantOfAll(t *testing.T) {
+	t.Parallel()
+	url, conn := fresh(t)
+	config := migrations.Config{URL: url}
+	_, err := migrations.Up(t.Context(), config)
+	require.NoError(t, err)
+	tables := func(grantee, privilege, object string) bool {
+		return strings.HasPrefix(grantee, "rowrun_") && grantee != "rowrun_replica" && privilege != "EXECUTE" && privilege != "USAGE" &&
+			(privilege != "SELECT" || grantee == "rowrun_worker" || strings.HasSuffix(object, "rowrun.webhook"))
+	}
+	before := rights(t, conn, tables)
+	run(t, conn, `GRANT ALL ON ALL TABLES IN SCHEMA rowrun TO rowrun_worker, rowrun_client, rowrun_author, rowrun_operator, rowrun_viewer;
+		GRANT ALL ON ALL SEQUENCES IN SCHEMA rowrun TO rowrun_worker; GRANT SELECT (id), UPDATE (status) ON rowrun.task_run TO rowrun_worker`)
+	require.NotEqual(t, before, rights(t, conn, tables))
+	require.NoError(t, migrations.Grants(t.Context(), config))
+	require.Equal(t, before, rights(t, conn, tables))
+	require.Empty(t, rights(t, conn, func(grantee, privilege, object string) bool {
+		return grantee == "rowrun_worker" && privilege != "EXECUTE" && object != "schema"
+	}))
+}
+
 // Whatever makes PostgreSQL run code on a table, or in a session that uses it, is refused to each of our roles and to who
 // has none of ours.
 func TestNobodyAttachesCodeToOurTables(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 func (n *Notifier) deliver(ctx context.Context, d store.Delivery) {
 	defer n.done(d)
 	CrashPoint("before-send")
+	begun := time.Now()
 	answer := n.cfg.Send(ctx, Message{ID: d.MessageID, Body: d.Payload, ContentType: d.ContentType, URL: d.URL, SecretRef: d.SecretRef})
 	CrashPoint("after-send")
 	switch {
@@ -30,6 +31,7 @@ func (n *Notifier) deliver(ctx context.Context, d store.Delivery) {
 			n.tried(Unready)
 		}
 	default:
+		n.took(d.WebhookID, time.Since(begun))
 		n.ready(d)
 		n.settle(ctx, d, answer)
 	}
@@ -84,6 +86,7 @@ func (n *Notifier) settle(ctx context.Context, d store.Delivery, answer Answer) 
 // the drain is over is sent again by somebody else.
 func (n *Notifier) record(ctx context.Context, write func(context.Context) error) bool {
 	CrashPoint("before-record")
+	waits := false
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		call, cancel := context.WithTimeout(ctx, callTimeout)
 		err := write(call)
@@ -95,7 +98,11 @@ func (n *Notifier) record(ctx context.Context, write func(context.Context) error
 		if errors.Is(err, store.ErrStale) || ctx.Err() != nil {
 			return false
 		}
-		n.errs.note(ctx, err)
+		n.errs.waits(err, !waits)
+		if !waits {
+			waits = true
+			defer n.errs.recorded(ctx)
+		}
 		hold(ctx, pause)
 	}
 }

@@ -14,7 +14,7 @@
 //   - One try at a time: a delivery is claimed with a lease, by any replica, and only
 //     the holder of the lease records.
 //   - An endpoint that is slow or dead delays no other: each webhook has a few places
-//     among the workers, never all.
+//     among the workers, and those that have shown to be slow share a third of them.
 //   - What can't be sent for want of a secret or a URL waits, and costs no try.
 //   - URLs, secrets and bodies stand in no log and no error.
 //

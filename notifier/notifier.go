@@ -17,6 +17,8 @@ const (
 	lease = 25 * time.Second
 	// callTimeout bounds each call of the database.
 	callTimeout = 5 * time.Second
+	// slowTry is how long a try takes at least whose webhook counts as slow, and slowFor for how long it does unless another tells.
+	slowTry, slowFor = time.Second, 10 * time.Minute
 	// maxPause is the pause after a wake-up that found nothing, when many of them come; see Config.Shared.
 	maxPause = 100 * time.Millisecond
 )
@@ -103,9 +105,10 @@ type Notifier struct {
 
 	mu       sync.Mutex
 	underWay int
-	busy     map[int64]int      // webhook → tries under way
-	unready  map[int64]struct{} // webhooks that are left alone until the next sweep
-	said     map[int64]string   // webhook → why it waits, as it was logged
+	busy     map[int64]int       // webhook → tries under way
+	slow     map[int64]time.Time // webhook → when its last try ended, if that took long
+	unready  map[int64]struct{}  // webhooks that are left alone until the next sweep
+	said     map[int64]string    // webhook → why it waits, as it was logged
 }
 
 // New checks a configuration and starts nothing.
@@ -135,7 +138,7 @@ func New(cfg Config) (*Notifier, error) {
 	}
 	return &Notifier{
 		cfg: cfg, freed: make(chan struct{}, 1), errs: failures{log: cfg.Log},
-		busy: map[int64]int{}, unready: map[int64]struct{}{}, said: map[int64]string{},
+		busy: map[int64]int{}, slow: map[int64]time.Time{}, unready: map[int64]struct{}{}, said: map[int64]string{},
 	}, nil
 }
 
@@ -164,7 +167,6 @@ func (n *Notifier) loop(ctx context.Context, start func(store.Delivery)) {
 			n.forgiveUnready()
 		}
 		found, next, err := n.pass(ctx, start)
-		n.errs.note(ctx, err)
 		var due time.Time
 		if err == nil && next > 0 {
 			due = time.Now().Add(next)
@@ -243,6 +245,7 @@ func (n *Notifier) pass(ctx context.Context, start func(store.Delivery)) (int, t
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
 	defer cancel()
 	claimed, next, err := n.cfg.Store.ClaimDeliveries(call, wants)
+	n.errs.claimed(ctx, err)
 	if len(claimed) > 0 {
 		CrashPoint("after-claim")
 	}
@@ -258,7 +261,8 @@ func (n *Notifier) pass(ctx context.Context, start func(store.Delivery)) (int, t
 	return len(claimed), next, err
 }
 
-// wants says what may be claimed beside what is under way.
+// wants says what may be claimed beside what is under way. First tries of webhooks that aren't slow may take any place; all
+// others share a third of them, so that no number of endpoints that hang has them all.
 func (n *Notifier) wants() store.DeliveryWants {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -266,13 +270,37 @@ func (n *Notifier) wants() store.DeliveryWants {
 		Most: n.cfg.Workers - n.underWay, PerWebhook: n.cfg.PerWebhook, Lease: lease, PublicURL: n.cfg.PublicURL,
 		Busy: make(map[int64]int, len(n.busy)+len(n.unready)),
 	}
+	for id, at := range n.slow {
+		if time.Since(at) > slowFor {
+			delete(n.slow, id)
+			continue
+		}
+		w.Slow = append(w.Slow, id)
+	}
+	shared := max(n.cfg.Workers/3, 1)
 	for id, count := range n.busy {
 		w.Busy[id] = count
+		if _, slow := n.slow[id]; !slow {
+			count-- // its first
+		}
+		shared -= count
 	}
+	w.Kept = max(w.Most-max(shared, 0), 0)
 	for id := range n.unready {
 		w.Busy[id] = n.cfg.PerWebhook
 	}
 	return w
+}
+
+// took remembers whether a webhook is slow.
+func (n *Notifier) took(webhook int64, d time.Duration) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if d < slowTry {
+		delete(n.slow, webhook)
+		return
+	}
+	n.slow[webhook] = time.Now()
 }
 
 // done gives a worker's place back.

@@ -58,7 +58,7 @@ func (r *recorder) takeCarried() []ending {
 		return nil
 	}
 	batch := cutOff(&r.queue, r.s.cfg.MaxBatch)
-	return slices.DeleteFunc(batch, func(e ending) bool { _, known := r.pending[e.store.ID]; return !known })
+	return slices.DeleteFunc(batch, func(e ending) bool { _, known := r.pending[e.store.Claim]; return !known })
 }
 
 // gatherEndings lets quick runs that have just been started end too, where endings are waiting for a trip already:
@@ -80,7 +80,7 @@ func (r *recorder) gathers() bool {
 // writeAndClaim writes a single ending together with the claim of the run that takes its slot. false: nothing was done.
 func (r *recorder) writeAndClaim(ctx context.Context, batch []ending) bool {
 	t := r.s.current.Load()
-	if t == nil || len(batch) > 1 || !batch[0].plain() || !r.knows(batch[0].store.ID) {
+	if t == nil || len(batch) > 1 || !batch[0].plain() || !r.knows(batch[0].store.Claim) {
 		return false
 	}
 	round, done := t.endAndClaim(ctx, batch[0].store)

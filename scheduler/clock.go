@@ -60,6 +60,7 @@ func (w *clockWatch) step(now time.Time, asked, answered time.Duration) (sure, p
 // forward, so that contact begins anew, and whether it may have been by so much that leases tell nothing.
 func (t *incarnation) readClock(now time.Time, asked time.Duration) (jumped, doubtful bool) {
 	answered := time.Since(t.began)
+	t.silences.answered(asked, answered)
 	sure, possible := t.clock.step(now, asked, answered)
 	switch {
 	case sure > 0:
@@ -73,18 +74,24 @@ func (t *incarnation) readClock(now time.Time, asked time.Duration) (jumped, dou
 	return sure > 0, possible > t.s.cfg.StaleAfter/6 // a replica has stopped what it ran a third of its lease before that is over
 }
 
+// reading is what the database's clock said between two moments of an incarnation.
+type reading struct {
+	now             time.Time
+	asked, answered time.Duration
+}
+
 // clockJumped asks for the database's clock, once more where answers take long, and says whether it may have been set forward since it was last
 // read.
-func (t *incarnation) clockJumped(ctx context.Context) (bool, error) {
+func (t *incarnation) clockJumped(ctx context.Context) (r reading, jumped bool, err error) {
 	for range 3 {
-		asked := time.Since(t.began)
-		now, err := t.s.cfg.Store.Clock(ctx)
-		if err != nil {
-			return false, err
+		r.asked = time.Since(t.began)
+		if r.now, err = t.s.cfg.Store.Clock(ctx); err != nil {
+			return r, false, err
 		}
-		if jumped, doubtful := t.readClock(now, asked); jumped || !doubtful {
-			return jumped, nil
+		r.answered = time.Since(t.began)
+		if jumped, doubtful := t.readClock(r.now, r.asked); jumped || !doubtful {
+			return r, jumped, nil
 		}
 	}
-	return true, nil
+	return r, true, nil
 }

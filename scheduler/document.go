@@ -3,6 +3,7 @@ package scheduler
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -18,7 +19,7 @@ const (
 func document(v any) (doc json.RawMessage, err error) {
 	defer func() {
 		if p := recover(); p != nil { // what marshals itself is the executor's code
-			doc, err = nil, fmt.Errorf("not a JSON document: it panicked: %v", p)
+			doc, err = nil, errors.New("not a JSON document: it panicked: "+inWords(p))
 		}
 	}()
 	if v == nil {

@@ -4,11 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"runtime/debug"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/rs/zerolog"
 
@@ -42,12 +39,15 @@ func (s *Scheduler) Claimed(runID int64) bool {
 // slotOf is a run's place in claimed. Ids below 0 are the owner's of the table to write.
 func (s *Scheduler) slotOf(runID int64) uint64 { return uint64(runID) % uint64(len(s.claimed)) }
 
-// holds says whether a run executes here or has an ending that is still to be recorded.
-func (s *Scheduler) holds(id int64) bool {
+// here are the runs that execute here or have an ending that is still to be recorded, under whatever claim.
+func (s *Scheduler) here() map[int64]bool {
+	runs := s.recorder.unsettled()
 	s.mu.Lock()
-	_, ok := s.running[id]
-	s.mu.Unlock()
-	return ok || s.recorder.knows(id)
+	defer s.mu.Unlock()
+	for _, r := range s.running {
+		runs[r.claim.ID] = true
+	}
+	return runs
 }
 
 // execute starts a run that was claimed under these rules.
@@ -56,7 +56,7 @@ func (t *incarnation) execute(c store.Claim, rules *typeRules) {
 	ctx, cancel := context.WithCancelCause(t.exec)
 	r := &running{claim: c, incarnation: t, rules: rules, started: time.Now(), cancel: cancel, ctx: ctx}
 	s.mu.Lock()
-	s.running[c.ID] = r
+	s.running[c.Claim] = r
 	s.claimed[s.slotOf(c.ID)] = c.ID
 	s.mu.Unlock()
 	s.executing.Add(1)
@@ -76,58 +76,33 @@ func (t *incarnation) execute(c store.Claim, rules *typeRules) {
 		unhook := context.AfterFunc(ctx, func() { r.hurry(done) })
 		defer unhook()
 		traced, endTrace := s.cfg.trace(ctx, &r.claim)
-		out, err := r.call(traced)
-		close(done)
-		endTrace(r.code(err))
-		s.cfg.Observer.executed(c.Type, time.Since(r.started))
-		s.mu.Lock()
-		delete(s.running, c.ID)
-		r.noLongerHung()
-		s.mu.Unlock()
-		s.shares.started(c.Priority, -1)
-		s.executing.Add(-1)
-		s.seat.give(1)
-		if s.rooms.ended(c.Type) {
-			t.roomCame()
-		}
-		r.end(out, err)
-		signal(s.freed)
+		out, err := Result{}, errNotReturned
+		defer func() { // an executor may end its goroutine
+			close(done)
+			endTrace(r.code(err))
+			r.over(out, err)
+		}()
+		out, err = r.call(traced)
 	})
 }
 
-// call runs the executor; a panic is an error like others.
-func (r *running) call(ctx context.Context) (out Result, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			r.incarnation.s.cfg.Log.Error().Int64("run_id", r.claim.ID).Str("type", r.claim.Type).Interface("panic", p).
-				Bytes("stack", debug.Stack()).Msg("executor panicked")
-			err = &Failure{Code: CodePanic, Detail: fmt.Sprintf("the executor panicked: %v", p), Retryable: true}
-		}
-	}()
-	if err := r.resolve(ctx); err != nil {
-		return Result{}, err
+// over gives back what a run had whose executor is no more, and has its ending recorded.
+func (r *running) over(out Result, err error) {
+	t, c := r.incarnation, &r.claim
+	s := t.s
+	s.cfg.Observer.executed(c.Type, time.Since(r.started))
+	s.mu.Lock()
+	delete(s.running, c.Claim)
+	r.noLongerHung()
+	s.mu.Unlock()
+	s.shares.started(c.Priority, -1)
+	s.executing.Add(-1)
+	s.seat.give(1)
+	if s.rooms.ended(c.Type) {
+		t.roomCame()
 	}
-	if !r.incarnation.trusted() {
-		// The answer of its claim came late, or this process stood still: others may have declared it dead by now.
-		r.cancel(ErrLostContact)
-		return Result{}, ErrLostContact
-	}
-	if r.claim.Unfit != "" {
-		return Result{}, BadInput("%s", r.claim.Unfit)
-	}
-	if !utf8.Valid(r.claim.Payload) {
-		// Only a database in SQL_ASCII has such. Decoded they would become other text, which nobody wrote.
-		return Result{}, BadInput("the task's payload or the run's input holds bytes that are not UTF-8: write them again, with the client_encoding that they are in")
-	}
-	ex, ok := r.incarnation.s.cfg.Executors[r.claim.Type]
-	if a, aliased := r.rules.aliases[r.claim.Type]; !ok && aliased {
-		ex, ok = r.incarnation.s.cfg.Executors[a.of]
-		r.claim.Payload = a.rename(r.claim.Payload)
-	}
-	if !ok {
-		return Result{}, &Failure{Code: CodeError, Detail: "this replica has no executor for type " + r.claim.Type, Retryable: true}
-	}
-	return ex.Execute(ctx, r.handout())
+	r.end(out, err)
+	signal(s.freed)
 }
 
 // resolveAgain is how long after a connection failed the results of other tasks are asked for again.
@@ -224,10 +199,10 @@ func (r *running) watchProgress(done <-chan struct{}) {
 		case <-timer.C:
 		}
 		ctx, cancel := context.WithTimeout(r.ctx, passTimeout)
-		held, err := r.incarnation.s.cfg.Store.Watch(ctx, r.incarnation.id, []int64{r.claim.ID})
+		held, err := r.incarnation.s.cfg.Store.Watch(ctx, r.incarnation.id, []store.Watched{{ID: r.claim.ID, Claim: r.claim.Claim}})
 		cancel()
 		wait = time.Second
-		if err == nil && len(held) == 1 {
+		if err == nil && len(held) == 1 && !held[0].Lost { // a lost one is the watch's to stop
 			if held[0].Silent >= limit {
 				r.cancel(ErrStalled)
 				r.announceStall()
@@ -268,7 +243,7 @@ func (r *running) end(out Result, err error) {
 }
 
 // verdict says how an execution that ended with an error is recorded: by why it was stopped, where it was, otherwise
-// by its error.
+// by its error. What an executor says of one that was stopped, such as that its statement may go on, stands behind that.
 func verdict(cause, err error, took time.Duration, c *store.Claim) (Failure, store.Retry) {
 	also := ""
 	var f *Failure
@@ -277,15 +252,15 @@ func verdict(cause, err error, took time.Duration, c *store.Claim) (Failure, sto
 	}
 	switch {
 	case errors.Is(cause, ErrCanceled):
-		return Failure{Code: CodeCanceled, Detail: "Task run canceled"}, store.RetryNone
+		return Failure{Code: CodeCanceled, Detail: "Task run canceled" + also}, store.RetryNone
 	case errors.Is(cause, ErrTimeout):
 		return Failure{Code: CodeTimeout, Detail: "Task run timed out after " + c.Timeout.Round(time.Millisecond).String() + also}, store.RetryFailure
 	case errors.Is(cause, ErrStalled):
 		return Failure{Code: CodeProgressTimeout, Detail: "Task run stalled: no progress for " + c.ProgressTimeout.String() + also}, store.RetryFailure
 	case errors.Is(cause, ErrLostContact):
-		return Failure{Code: CodeLostContact, Detail: store.DetailLostContact}, store.RetryStale
+		return Failure{Code: CodeLostContact, Detail: store.DetailLostContact + also}, store.RetryStale
 	case errors.Is(cause, ErrDrained):
-		return Failure{Code: CodeDrained, Detail: store.DetailDrained}, store.RetryStale
+		return Failure{Code: CodeDrained, Detail: store.DetailDrained + also}, store.RetryStale
 	case f != nil:
 		if f.snoozed {
 			return *f, store.RetrySnoozed

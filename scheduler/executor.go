@@ -48,8 +48,8 @@ type Run struct {
 	// Claim proves that this replica holds the run; an app may pass it to
 	// report_progress, complete_run and fail_run. Never logged.
 	Claim string
-	// Manual is true for a first run and for a retry that a person asked for,
-	// false for an automatic attempt.
+	// Manual is true for a first run and for a retry that a person asked for, false for an automatic attempt after a failure or
+	// a recovery. What follows a run that was put off or given back has what that run had.
 	Manual bool
 
 	// Log appends a row to task_run_log. detail is marshaled as JSON, at most 1 MiB.

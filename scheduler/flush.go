@@ -16,10 +16,10 @@ var errUntaken = errors.New("the database has not taken them, for locks of other
 func (r *recorder) note(err error, endings ...ending) {
 	untaken := store.SQLState(err) == "55P03" || store.OneByOne(err)
 	for _, e := range endings {
-		if _, known := r.pending[e.store.ID]; known && untaken {
-			r.untaken[e.store.ID] = true
+		if _, known := r.pending[e.store.Claim]; known && untaken {
+			r.untaken[e.store.Claim] = true
 		} else {
-			delete(r.untaken, e.store.ID)
+			delete(r.untaken, e.store.Claim)
 		}
 	}
 }
@@ -30,10 +30,10 @@ func (r *recorder) left(replica string) (some, untaken bool, settled <-chan stru
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	untaken = true
-	for run, id := range r.pending {
-		if replica == "" || id == replica {
+	for claim, p := range r.pending {
+		if replica == "" || p.replica == replica {
 			some = true
-			untaken = untaken && r.untaken[run]
+			untaken = untaken && r.untaken[claim]
 		}
 	}
 	return some, untaken, r.settled

@@ -11,7 +11,7 @@ import (
 func (r *recorder) handOver(ctx context.Context, batch []ending) (endings []store.Ending, err error) {
 	for i := range batch {
 		e := &batch[i]
-		if !r.knows(e.store.ID) {
+		if !r.knows(e.store.Claim) {
 			continue
 		}
 		if e.handOver {
@@ -22,7 +22,7 @@ func (r *recorder) handOver(ctx context.Context, batch []ending) (endings []stor
 				return nil, err
 			}
 			if held {
-				r.settle(e.store.ID)
+				r.settle(e.store.Claim)
 				if r.s.limited.Load() {
 					signal(r.s.opened) // what the app has takes no slot of a FAIR limit
 				}

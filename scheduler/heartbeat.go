@@ -36,6 +36,7 @@ func (t *incarnation) heartbeat(ctx context.Context) error {
 		case err == nil, errors.Is(err, store.ErrDrain):
 			t.drainIfAsked(err)
 			errs.ok()
+			t.silences.answered(sent, time.Since(t.began))
 			t.beat.Store(int64(sent))
 			t.contact.CompareAndSwap(-1, int64(sent))
 			wait = turns.wait(c.HeartbeatInterval)

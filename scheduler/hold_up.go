@@ -3,6 +3,8 @@ package scheduler
 import (
 	"context"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -21,9 +23,9 @@ const (
 // holdUps are the sessions of others that hold locks which this replica goes without or waits for.
 type holdUps struct {
 	mu        sync.Mutex
-	since     map[int64]time.Time // by process id: what the last survey found
-	confirmed []store.HoldUp      // what has been found for long enough
-	blocked   []store.HoldUp      // what statements of this replica wait for
+	since     map[string]time.Time // by lockOf: what the last survey found
+	confirmed []store.HoldUp       // what has been found for long enough
+	blocked   []store.HoldUp       // what statements of this replica wait for
 	blockedAt time.Time
 	said      []store.HoldUp
 	underWay  map[int]time.Time // statements of passes and endings
@@ -80,18 +82,28 @@ func (h *holdUps) found() bool {
 	return len(h.since) > 0
 }
 
+// lockOf is what two looks have to find for it to be no lock of a moment. Sessions of ours hold rows too, each for a moment: there it
+// is the session. What is kept from happening by a lock that nobody of ours takes stays so while sessions relieve each other.
+func lockOf(h store.HoldUp) string {
+	if strings.HasPrefix(h.What, "keeps ") {
+		return h.What
+	}
+	return strconv.FormatInt(h.PID, 10)
+}
+
 // surveyed is told what a survey found: what others have found for heldFor is no lock of a moment.
 func (h *holdUps) surveyed(found []store.HoldUp) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now, before := time.Now(), h.since
-	h.since, h.confirmed = map[int64]time.Time{}, nil
+	h.since, h.confirmed = map[string]time.Time{}, nil
 	for _, f := range found {
-		first, known := before[f.PID]
+		lock := lockOf(f)
+		first, known := before[lock]
 		if !known {
 			first = now
 		}
-		h.since[f.PID] = first
+		h.since[lock] = first
 		if now.Sub(first) >= heldFor {
 			h.confirmed = append(h.confirmed, f)
 		}

@@ -67,6 +67,26 @@ func TestASessionThatSilencesInsertsIsNamed(t *testing.T) {
 	require.Equal(t, 1, log.count(said), "once")
 }
 
+// Sessions that relieve each other silence INSERTs for as long as one would: each is named, though none is found twice.
+func TestSessionsThatRelieveEachOtherAreNamed(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	log := &lines{}
+	r := holdUpReplica(t, url, log)
+	relieve := func() client {
+		c := newClient(t, url)
+		c.exec(`SELECT pg_try_advisory_lock(1920298606, (extract(epoch FROM clock_timestamp()) * 200 + 5000 + i)::bigint::bit(32)::int) FROM generate_series(1, 50) i`)
+		return c
+	}
+	holder := relieve()
+	poll(t, "one of many is named", func() bool {
+		next := relieve()
+		require.NoError(t, holder.conn.Close(t.Context()))
+		holder = next
+		return len(r.Status().HoldUps) > 0 && log.count("keeps INSERTs from notifying") > 0
+	})
+}
+
 // A session that has statements of a replica wait is named while they do, and after their time limits too.
 func TestASessionThatBlocksAReplicaIsNamed(t *testing.T) {
 	t.Parallel()

@@ -21,7 +21,9 @@ type incarnation struct {
 	contact atomic.Int64 // begin of unbroken contact, since began; -1: broken
 	began   time.Time
 	clock   clockWatch
-	over    atomic.Bool // it has no lease any more
+	// silences are shorter than what breaks contact.
+	silences silences
+	over     atomic.Bool // it has no lease any more
 
 	available available
 	// passes are the trips of dispatch, ends those of the recorder, which claim while opened.
@@ -106,6 +108,7 @@ func (t *incarnation) register(ctx context.Context) error {
 	}
 	t.beat.Store(int64(sent))
 	t.contact.Store(int64(sent))
+	t.silences.answered(sent, time.Since(t.began))
 	c.Log.Info().Str("replica_id", t.id).Dur("interval_ms", c.HeartbeatInterval).Dur("lease_ms", c.StaleAfter).Msg("heartbeat started")
 	return nil
 }

@@ -18,6 +18,12 @@ const (
 	slowLock  = 500 * time.Millisecond
 )
 
+// unsettled is a run whose ending is still to be recorded or refused, and the replica id under which it was claimed.
+type unsettled struct {
+	run     int64
+	replica string
+}
+
 // recorder writes endings: the first at once, those that come while a batch is being written as the next batch. It
 // outlives incarnations: an ending is tried until it is recorded or refused.
 type recorder struct {
@@ -27,13 +33,13 @@ type recorder struct {
 
 	mu      sync.Mutex
 	queue   []ending
-	back    []ending         // that dispatch could not write
-	stuck   []ending         // behind a row that somebody holds
-	held    chan struct{}    // some are
-	refused []ending         // that the database doesn't take, however little they say
-	pending map[int64]string // run → replica id, of all that isn't settled
-	settled chan struct{}    // closed and replaced whenever something settles
-	untaken map[int64]bool   // of pending: the database answered, and did not take it, when it was last tried
+	back    []ending             // that dispatch could not write
+	stuck   []ending             // behind a row that somebody holds
+	held    chan struct{}        // some are
+	refused []ending             // that the database doesn't take, however little they say
+	pending map[string]unsettled // by claim, all that isn't settled
+	settled chan struct{}        // closed and replaced whenever something settles
+	untaken map[string]bool      // of pending: the database answered, and did not take it, when it was last tried
 
 	busy     bool // a batch is being written
 	carrying bool // dispatch takes plain endings meanwhile
@@ -44,14 +50,14 @@ type recorder struct {
 func newRecorder(s *Scheduler) *recorder {
 	return &recorder{
 		s: s, errs: s.newOnce("record endings"), wake: make(chan struct{}, 1), held: make(chan struct{}, 1),
-		pending: map[int64]string{}, settled: make(chan struct{}), untaken: map[int64]bool{},
+		pending: map[string]unsettled{}, settled: make(chan struct{}), untaken: map[string]bool{},
 	}
 }
 
 func (r *recorder) add(e ending) {
 	r.mu.Lock()
 	r.queue = append(r.queue, e)
-	r.pending[e.store.ID] = e.replica
+	r.pending[e.store.Claim] = unsettled{run: e.store.ID, replica: e.replica}
 	carried := r.carried(&e)
 	r.mu.Unlock()
 	if carried {
@@ -67,11 +73,23 @@ func (r *recorder) waiting() int {
 	return len(r.pending)
 }
 
-func (r *recorder) knows(id int64) bool {
+// knows says whether the ending of a claim isn't settled yet.
+func (r *recorder) knows(claim string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	_, ok := r.pending[id]
+	_, ok := r.pending[claim]
 	return ok
+}
+
+// unsettled are the runs of which an ending isn't settled yet.
+func (r *recorder) unsettled() map[int64]bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	runs := make(map[int64]bool, len(r.pending))
+	for _, p := range r.pending {
+		runs[p.run] = true
+	}
+	return runs
 }
 
 // run writes until ctx ends.
@@ -230,11 +248,11 @@ func (r *recorder) recorded(batch []ending, endings []store.Ending, ended []stor
 	if len(ended) < len(endings) {
 		r.s.cfg.Log.Debug().Int("count", len(endings)-len(ended)).Msg("endings refused: the runs had ended or were given away")
 	}
-	ids := make([]int64, len(endings))
+	claims := make([]string, len(endings))
 	for i := range endings {
-		ids[i] = endings[i].ID
+		claims[i] = endings[i].Claim
 	}
-	r.settle(ids...)
+	r.settle(claims...)
 	// A successor's time is not announced to the replica that made it; one that was due by its INSERT is AVAILABLE.
 	if slices.ContainsFunc(ended, func(e store.Ended) bool { return e.RetryRunID != nil }) {
 		if t := r.s.current.Load(); t != nil {
@@ -268,12 +286,12 @@ func (r *recorder) count(batch []ending, ended []store.Ended) {
 	}
 }
 
-func (r *recorder) settle(ids ...int64) {
+func (r *recorder) settle(claims ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, id := range ids {
-		delete(r.pending, id)
-		delete(r.untaken, id)
+	for _, claim := range claims {
+		delete(r.pending, claim)
+		delete(r.untaken, claim)
 	}
 	close(r.settled)
 	r.settled = make(chan struct{})

@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -261,7 +260,7 @@ func (t *incarnation) recover(ctx context.Context) {
 			errs.ok()
 		}
 		if !open && err == nil {
-			t.recovered(ctx, r)
+			t.recovered(ctx, r, errs)
 			return
 		}
 	}
@@ -287,7 +286,7 @@ func (t *incarnation) countRecovery(ctx context.Context, r *recovering) (open bo
 }
 
 // recovered goes back to what holds at other times.
-func (t *incarnation) recovered(ctx context.Context, r *recovering) {
+func (t *incarnation) recovered(ctx context.Context, r *recovering, errs *once) {
 	t.s.recovering.Store(nil)
 	t.s.cfg.Log.Info().Int64("recovery_id", r.id).Msg("recovery ended")
 	t.available.came() // what its rate held back
@@ -295,9 +294,17 @@ func (t *incarnation) recovered(ctx context.Context, r *recovering) {
 	if t.s.cfg.Concurrency == r.slots {
 		return
 	}
-	say, cancel := context.WithTimeout(ctx, passTimeout)
-	defer cancel()
-	if err := t.s.cfg.Store.AnnounceConcurrency(say, t.id, t.s.cfg.Concurrency); err != nil && !errors.Is(err, context.Canceled) {
-		t.s.cfg.Log.Warn().Err(err).Msg("concurrency could not be announced")
+	for ctx.Err() == nil { // until it is written: others go by what the row says
+		say, cancel := context.WithTimeout(ctx, passTimeout)
+		err := t.s.cfg.Store.AnnounceConcurrency(say, t.id, t.s.cfg.Concurrency)
+		cancel()
+		if err == nil {
+			errs.ok()
+			return
+		}
+		if ctx.Err() == nil {
+			errs.failed(fmt.Errorf("announce concurrency: %w", err))
+		}
+		sleep(ctx, t.s.pace.again(time.Second))
 	}
 }

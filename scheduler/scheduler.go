@@ -121,8 +121,8 @@ type Scheduler struct {
 	claimsOfOthers atomic.Int64
 
 	mu      sync.Mutex
-	running map[int64]*running
-	claimed [1024]int64 // the last runs claimed, each at its id modulo the length
+	running map[string]*running // by claim: after a failover an id may be given twice
+	claimed [1024]int64         // the last runs claimed, each at its id modulo the length
 
 	seat       *seat // nil: its slots are its own
 	rooms      rooms
@@ -244,7 +244,7 @@ func New(c Config) (*Scheduler, error) {
 	if err := c.Check(); err != nil {
 		return nil, fmt.Errorf("scheduler: %w", err)
 	}
-	s := &Scheduler{cfg: c, freed: make(chan struct{}, 1), opened: make(chan struct{}, 1), promoted: make(chan struct{}, 1), lookAtRuns: make(chan struct{}, 1), othersClaimed: make(chan struct{}, 1), reachable: make(chan struct{}, 1), running: map[int64]*running{}, pace: c.Random, shares: newShares(c.Reserve)}
+	s := &Scheduler{cfg: c, freed: make(chan struct{}, 1), opened: make(chan struct{}, 1), promoted: make(chan struct{}, 1), lookAtRuns: make(chan struct{}, 1), othersClaimed: make(chan struct{}, 1), reachable: make(chan struct{}, 1), running: map[string]*running{}, pace: c.Random, shares: newShares(c.Reserve)}
 	for t := range c.Executors {
 		s.types = append(s.types, t)
 	}

@@ -21,7 +21,7 @@ type Store interface {
 	EndHeldRuns(ctx context.Context, endings []store.Ending, lockTimeout time.Duration) ([]store.Ended, store.Opened, error)
 	HandOver(ctx context.Context, id int64, claim string) (bool, error)
 	Resolve(ctx context.Context, c *store.Claim) error
-	Watch(ctx context.Context, replicaID string, ids []int64) ([]store.Held, error)
+	Watch(ctx context.Context, replicaID string, executed []store.Watched) ([]store.Held, error)
 	ReportProgress(ctx context.Context, id int64, claim string, progress json.RawMessage) (bool, error)
 	AppendLog(ctx context.Context, id int64, replicaID, kind string, detail json.RawMessage) error
 	NoteStalled(ctx context.Context, id int64) error
@@ -48,7 +48,7 @@ type sweepStore interface {
 	Clock(ctx context.Context) (time.Time, error)
 	DeadReplicas(ctx context.Context, contact time.Duration) ([]string, error)
 	EndDeadReplica(ctx context.Context, replicaID string) ([]store.Ended, error)
-	EndOverdue(ctx context.Context, contact time.Duration) ([]store.Ended, error)
+	EndOverdue(ctx context.Context, contact store.Contact) ([]store.Ended, error)
 	AgeRuns(ctx context.Context, most int) (int, bool, error)
 	SweepSchedules(ctx context.Context, after int64, most int) (int64, int, error)
 	NoteOrphans(ctx context.Context, patience, every time.Duration) (int, error)

@@ -15,8 +15,9 @@ func (t *incarnation) endStrays(ctx context.Context, owned []int64, before map[i
 	errs := t.s.recorder.errs
 	missing := map[int64]bool{}
 	again := false
+	here := t.s.here()
 	for _, id := range owned {
-		if !t.s.holds(id) {
+		if !here[id] {
 			missing[id] = true
 			again = again || before[id]
 		}
@@ -24,10 +25,11 @@ func (t *incarnation) endStrays(ctx context.Context, owned []int64, before map[i
 	if again {
 		t.open.Lock()
 		t.open.Unlock() //nolint:staticcheck // only waits
+		here = t.s.here()
 	}
 	var endings []store.Ending
 	for _, id := range owned {
-		if missing[id] && before[id] && !t.s.holds(id) {
+		if missing[id] && before[id] && !here[id] {
 			endings = append(endings, store.Ending{
 				ID: id, Failed: true, Retry: store.RetryStale,
 				Result: result(CodeLostContact, store.DetailLostContact, nil),

@@ -44,7 +44,7 @@ func (t *incarnation) failStale(ctx context.Context) error {
 		return err
 	}
 	if len(dead) > 0 {
-		jumped, err := t.clockJumped(pass)
+		_, jumped, err := t.clockJumped(pass)
 		if jumped || err != nil || t.contact.Load() != contact { // a survey may have seen the step first
 			return err
 		}
@@ -91,10 +91,11 @@ func (t *incarnation) endOverdue(ctx context.Context) error {
 	c := t.s.cfg
 	pass, cancel := context.WithTimeout(ctx, passTimeout)
 	defer cancel()
-	if jumped, err := t.clockJumped(pass); jumped || err != nil {
+	now, jumped, err := t.clockJumped(pass)
+	if jumped || err != nil {
 		return err
 	}
-	ended, err := c.Store.EndOverdue(pass, t.contactFor())
+	ended, err := c.Store.EndOverdue(pass, store.Contact{For: t.contactFor(), AsOf: now.now, Silences: t.silences.by(now)})
 	c.Observer.swept(SweepOverdue, len(ended))
 	if len(ended) > 0 {
 		c.Log.Warn().Int("count", len(ended)).Msg("runs of the app or of workers ran out of time")

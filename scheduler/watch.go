@@ -41,28 +41,28 @@ func (t *incarnation) watch(ctx context.Context) {
 }
 
 func (t *incarnation) watchOnce(ctx context.Context) error {
-	ids := t.runIDs()
-	if len(ids) == 0 {
+	executed := t.executed()
+	if len(executed) == 0 {
 		return nil
 	}
 	pass, cancel := context.WithTimeout(ctx, passTimeout)
 	defer cancel()
-	held, err := t.s.cfg.Store.Watch(pass, t.id, ids)
+	held, err := t.s.cfg.Store.Watch(pass, t.id, executed)
 	if err != nil {
 		return err
 	}
-	found := make(map[int64]store.Held, len(held))
+	found := make(map[string]store.Held, len(held))
 	for _, h := range held {
-		found[h.ID] = h
+		found[h.Claim] = h
 	}
 	t.s.mu.Lock()
 	defer t.s.mu.Unlock()
-	for _, id := range ids {
-		r := t.s.running[id]
+	for _, w := range executed {
+		r := t.s.running[w.Claim]
 		if r == nil || r.incarnation != t {
 			continue
 		}
-		switch h, ok := found[id]; {
+		switch h, ok := found[w.Claim]; {
 		case !ok || h.Lost:
 			r.cancel(errLost)
 			signal(t.s.opened) // a person ended it: others may have waited for that
@@ -73,15 +73,15 @@ func (t *incarnation) watchOnce(ctx context.Context) error {
 	return nil
 }
 
-// runIDs lists what this incarnation executes and has not been told to stop.
-func (t *incarnation) runIDs() []int64 {
+// executed lists what this incarnation executes and has not been told to stop.
+func (t *incarnation) executed() []store.Watched {
 	t.s.mu.Lock()
 	defer t.s.mu.Unlock()
-	ids := make([]int64, 0, len(t.s.running))
-	for id, r := range t.s.running {
+	list := make([]store.Watched, 0, len(t.s.running))
+	for claim, r := range t.s.running {
 		if r.incarnation == t && r.ctx.Err() == nil {
-			ids = append(ids, id)
+			list = append(list, store.Watched{ID: r.claim.ID, Claim: claim})
 		}
 	}
-	return ids
+	return list
 }

@@ -38,6 +38,10 @@ type DeliveryWants struct {
 	// Most is how many in all, PerWebhook how many of one webhook; Busy, by webhook, how many of these are taken.
 	Most, PerWebhook int
 	Busy             map[int64]int
+	// Slow are webhooks whose tries take long. Kept is how many of Most are for none of these, and for none that has a try
+	// under way or is given one by this claim.
+	Slow []int64
+	Kept int
 	// Lease is for how long nobody else takes them.
 	Lease time.Duration
 	// PublicURL is that of the dashboard, "": none is known. Bodies that are tried for the first time link to it.
@@ -50,7 +54,7 @@ func (s *Store) ClaimDeliveries(ctx context.Context, w DeliveryWants) (claimed [
 	for id, n := range w.Busy {
 		ids, counts = append(ids, id), append(counts, n)
 	}
-	rows, err := s.pool.Query(ctx, statement("claim_deliveries"), w.Most, w.PerWebhook, ids, counts, seconds(w.Lease), w.PublicURL)
+	rows, err := s.pool.Query(ctx, statement("claim_deliveries"), w.Most, w.PerWebhook, ids, counts, seconds(w.Lease), w.PublicURL, append([]int64{}, w.Slow...), w.Kept)
 	if err != nil {
 		return nil, 0, fmt.Errorf("claim deliveries: %w", err)
 	}

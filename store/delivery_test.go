@@ -295,7 +295,7 @@ func TestAClaimReadsOnlyWhatIsDue(t *testing.T) {
 	o.addOne(t, one)
 	exec(t, o.Conn, "ANALYZE rowrun.webhook_delivery")
 	exec(t, o.Conn, "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off")
-	rows, err := o.Query(t.Context(), "EXPLAIN (ANALYZE, BUFFERS) "+store.Statement("claim_deliveries"), 10, 2, []int64{}, []int{}, 60.0, "")
+	rows, err := o.Query(t.Context(), "EXPLAIN (ANALYZE, BUFFERS) "+store.Statement("claim_deliveries"), 10, 2, []int64{}, []int{}, 60.0, "", []int64{}, 3)
 	require.NoError(t, err)
 	plan, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	require.NoError(t, err)

@@ -83,7 +83,7 @@ func aRound(t *testing.T, log *storetest.Log, url string, ended, blocked int) *e
 	x.pinned(url)
 	for range 2 { // the first reads the catalog
 		e.check(t, "watch", 50, func() {
-			_, err := s.Watch(t.Context(), "r", []int64{x.gated[0].ID})
+			_, err := s.Watch(t.Context(), "r", []store.Watched{{ID: x.gated[0].ID, Claim: x.gated[0].Claim}})
 			require.NoError(t, err)
 		})
 		e.check(t, "survey", 50, func() {
@@ -302,7 +302,7 @@ func (x *explainedRound) lost() {
 	require.True(t, handed)
 	exec(t, x.e.conn, `UPDATE rowrun.task_run SET deadline = now() - interval '1 hour' WHERE id = $1`, pass.Claims[0].ID)
 	x.e.check(t, "overdue runs", 60, func() {
-		ended, err := x.s.EndOverdue(t.Context(), time.Hour)
+		ended, err := x.s.EndOverdue(t.Context(), store.Contact{For: time.Hour})
 		require.NoError(t, err)
 		require.Len(t, ended, 1)
 	})

@@ -132,6 +132,56 @@ func TestHoldUpsAreFound(t *testing.T) {
 	}
 }
 
+// A lock that one of ours also takes is a stranger's by who holds it: beside a writer of the stream that lives, and for slices of the clock
+// that are nearly over when anybody looks. Who inserts holds such slices too.
+func TestHoldUpsAreJudgedByTheirHolder(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	s := open(t, url, time.Minute)
+	conn := connect(t, url)
+	addReplica(t, conn, "r")
+	exec(t, conn, `UPDATE rowrun.replica_heartbeat SET wake_source = 'wal'`)
+	exec(t, conn, `UPDATE rowrun.deployment SET stream_replica_id = 'r'`)
+	const slices = `SELECT %s((1920298606), (extract(epoch FROM clock_timestamp()) * 200 + i)::bigint::bit(32)::int) FROM generate_series(%d, %d) i`
+	for what, c := range map[string]struct{ lock, want string }{
+		"the stream":      {`SELECT pg_advisory_lock(1920298607, 2)`, "the stream"},
+		"the listener":    {`SELECT pg_advisory_lock(1920298607, 3)`, "INSERTs"},
+		"coming slices":   {fmt.Sprintf(slices, "pg_advisory_lock", 100, 900), "INSERTs"},
+		"slices of now":   {fmt.Sprintf(slices, "pg_advisory_lock", -20, 0), "INSERTs"},
+		"in a long trans": {"BEGIN; SELECT pg_current_xact_id(); " + fmt.Sprintf(slices, "pg_advisory_xact_lock", 100, 900), "INSERTs"},
+	} {
+		other, pid, _ := stranger(t, url)
+		exec(t, other, c.lock)
+		found, err := s.HoldUps(t.Context())
+		require.NoError(t, err)
+		require.Len(t, found, 1, what)
+		require.Equal(t, pid, found[0].PID, what)
+		require.Contains(t, found[0].What, c.want, what)
+		require.NoError(t, other.Close(t.Context()))
+		require.Eventually(t, func() bool {
+			found, err := s.HoldUps(t.Context())
+			return err == nil && len(found) == 0
+		}, 10*time.Second, 5*time.Millisecond, what)
+	}
+	// Who may insert, who is the sidecar, and who inserts by a function of its owner's.
+	for what, role := range map[string]string{"a client": "rowrun_client", "a replica": "rowrun_replica", "a function": ""} {
+		ours, _, name := stranger(t, url)
+		lock := `BEGIN; SELECT pg_current_xact_id(); ` + fmt.Sprintf(slices, "pg_advisory_xact_lock", -20, 0)
+		if role != "" {
+			exec(t, conn, `GRANT `+role+` TO `+name)
+			lock = fmt.Sprintf(slices, "pg_advisory_lock", -20, 500)
+		}
+		if role == "rowrun_replica" {
+			lock += `; SELECT pg_advisory_lock(1920298607, 2), pg_advisory_lock(1920298607, 3)`
+		}
+		exec(t, ours, lock)
+		found, err := s.HoldUps(t.Context())
+		require.NoError(t, err)
+		require.Empty(t, found, what)
+		require.NoError(t, ours.Close(t.Context()))
+	}
+}
+
 // A run whose gates are all open, and that somebody's lock keeps from being promoted, says who and how to end it.
 func TestWaitingNamesWhoHoldsARun(t *testing.T) {
 	t.Parallel()

@@ -29,7 +29,7 @@ func TestAStalledRunIsToldOfOnce(t *testing.T) {
 	found := make(chan error, 2)
 	for _, s := range []*store.Store{first, second} {
 		go func() {
-			_, err := s.EndOverdue(t.Context(), time.Hour)
+			_, err := s.EndOverdue(t.Context(), store.Contact{For: time.Hour})
 			found <- err
 		}()
 	}
@@ -49,7 +49,7 @@ func TestAStalledRunIsToldOfOnce(t *testing.T) {
 	handed, err = first.HandOver(t.Context(), round.Claims[0].ID, round.Claims[0].Claim)
 	require.NoError(t, err)
 	require.True(t, handed)
-	ended, err := second.EndOverdue(t.Context(), time.Hour)
+	ended, err := second.EndOverdue(t.Context(), store.Contact{For: time.Hour})
 	require.NoError(t, err)
 	require.Len(t, ended, 1)
 	require.Equal(t, 1, query[int](t, conn, `SELECT count(*) FROM rowrun.stream_note WHERE event = 'task_run.stalled'`))

@@ -34,8 +34,8 @@ type WantedTask struct {
 // WantedPlan is a plan as a file wants it.
 type WantedPlan struct {
 	Project, Name string
-	ParallelLimit *int
-	OnFailure     *string // nil: the column's default
+	ParallelLimit *int    // nil: what the plan has, or none
+	OnFailure     *string // nil: what the plan has, or the column's default
 	OnFinish      *string // name or id of a task without a plan; nil: what the plan has
 	Tasks         []WantedTask
 }
@@ -71,6 +71,8 @@ type Elsewhere struct {
 // Apply says what is to be done of a wanted plan: the positions of its tasks.
 type Apply struct {
 	Make, Change []int
+	// Terms says that a plan that is there gets the wanted one's ParallelLimit and OnFailure.
+	Terms bool
 	// Run are those that get a run: of the ones that are made, changed, or were never run.
 	Run []int
 	// Waves are those of tasks that are made; one that is in none waits for none.
@@ -107,6 +109,11 @@ func (s *Store) ApplyPlan(ctx context.Context, wanted WantedPlan, decide func(Ap
 			}
 		}
 		id = a.plan
+		if todo.Terms {
+			if _, err := tx.Exec(ctx, statement("apply_terms"), id, wanted.ParallelLimit, wanted.OnFailure); err != nil {
+				return fmt.Errorf("set parallel_limit and on_failure, as members of rowrun_operator may: %w", err)
+			}
+		}
 		if wanted.OnFinish != nil {
 			if _, err := tx.Exec(ctx, statement("apply_on_finish"), id, *wanted.OnFinish); err != nil {
 				return fmt.Errorf("set what the plan ends with: %w", err)

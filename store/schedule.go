@@ -52,6 +52,17 @@ func (s *Store) schedules(ctx context.Context, q string, limit int) ([]Schedule,
 	return collect(ctx, s, "list schedules", q, pgx.RowToStructByPos[Schedule], limit)
 }
 
+// LabeledSchedule is a task that recurs, as one of its labels finds it.
+type LabeledSchedule struct {
+	TaskID         int64
+	Name, Schedule string
+}
+
+// SchedulesLabeled reads the recurring tasks without a plan of which a label has that value, at most limit.
+func (s *Store) SchedulesLabeled(ctx context.Context, key, value string, limit int) ([]LabeledSchedule, error) {
+	return collect(ctx, s, "list schedules by a label", statement("schedules_labeled"), pgx.RowToStructByPos[LabeledSchedule], key, value, limit)
+}
+
 // FindSchedule reads one. ErrNotFound: there is no task of that id, or it doesn't recur.
 func (s *Store) FindSchedule(ctx context.Context, taskID int64) (Schedule, error) {
 	found, err := collectOne(ctx, s, "read schedule", statement("find_schedule"), pgx.RowToStructByPos[Schedule], taskID)

@@ -122,19 +122,47 @@ func lockFree(ctx context.Context, tx pgx.Tx, runs []int64) ([]int64, error) {
 	return held, err
 }
 
-// overdue is how many runs EndOverdue ends in one transaction.
+// overdue is how many runs EndOverdue ends in one transaction at most.
 const overdue = 500
+
+// Contact says of a replica since when it knows of the database, so that it judges no lease of a worker that had no chance to prolong it.
+type Contact struct {
+	// For is how long it was in unbroken contact: longer leases are not judged; those over 5 min are judged after that long.
+	For time.Duration
+	// AsOf is the database's clock at a moment at which it answered, which is before the statement: what delays that prolongs no
+	// silence. Zero: its clock then.
+	AsOf time.Time
+	// Silences are shorter than what breaks contact. One that lasted longer than a third of a lease counts like an outage: the lease
+	// isn't judged until it was in contact for as long as the lease again, unless it was over as the silence began.
+	Silences []Silence
+}
+
+// Silence is a stretch of time in which nobody here knows whether the database answered, by the database's clock.
+type Silence struct{ From, To time.Time }
+
+// judged are the parameters of statements that judge leases of workers.
+func (c Contact) judged() []any {
+	from, to := make([]time.Time, len(c.Silences)), make([]time.Time, len(c.Silences))
+	for i, s := range c.Silences {
+		from[i], to[i] = s.From, s.To
+	}
+	var asOf *time.Time
+	if !c.AsOf.IsZero() {
+		asOf = &c.AsOf
+	}
+	return []any{seconds(c.For), asOf, from, to}
+}
 
 // EndOverdue ends runs that the app took over (HTTP 202) or a worker claimed and that ran out of time or stalled, and those
 // whose worker let its lease run out: no replica holds them, so that every replica's sweep does. Leases are judged as far
-// as this replica was itself in unbroken contact for that long, or for 5 min: after an outage each is over, and the workers
-// live. What somebody holds is left to the next sweep, and so is one that the database refuses to end: the error tells of
-// it, and all others are ended.
-func (s *Store) EndOverdue(ctx context.Context, contact time.Duration) ([]Ended, error) {
+// as this replica was itself in contact: after an outage each is over, and the workers live. What somebody holds is left to the next sweep, and so is one that the database refuses to end: the error tells of
+// it, and all others are ended. What takes too long is followed by fewer in one transaction.
+func (s *Store) EndOverdue(ctx context.Context, contact Contact) ([]Ended, error) {
 	var all []Ended
 	var refused error
 	for after, more := int64(math.MinInt64), true; more; {
-		rows, err := s.pool.Query(ctx, statement("overdue_runs"), after, overdue, seconds(contact))
+		most := s.overdueSize.Most(overdue)
+		rows, err := s.pool.Query(ctx, statement("overdue_runs"), append([]any{after, most}, contact.judged()...)...)
 		if err != nil {
 			return all, fmt.Errorf("find overdue runs: %w", err)
 		}
@@ -142,12 +170,14 @@ func (s *Store) EndOverdue(ctx context.Context, contact time.Duration) ([]Ended,
 		if err != nil {
 			return all, fmt.Errorf("find overdue runs: %w", err)
 		}
-		if more = len(runs) == overdue; more {
-			after = runs[overdue-1]
+		if more = len(runs) == most; more {
+			after = runs[most-1]
 		}
 		if len(runs) == 0 {
 			return all, refused // most often: no transaction is begun for it
 		}
+		var ended []Ended
+		var bad error
 		err = s.inTx(ctx, func(tx pgx.Tx) error {
 			runs, err := lockFreeClaims(ctx, tx, runs)
 			if err == nil {
@@ -156,8 +186,8 @@ func (s *Store) EndOverdue(ctx context.Context, contact time.Duration) ([]Ended,
 			if err != nil || len(runs) == 0 {
 				return err
 			}
-			ended, bad, err := endEach(ctx, tx, runs, RetryFailure, func(tx pgx.Tx, runs []int64, retry Retry, also string) ([]Ended, error) {
-				rows, err := tx.Query(ctx, statement("end_overdue_runs"), runs, string(retry), also, DetailLostContact, seconds(contact))
+			ended, bad, err = endEach(ctx, tx, runs, RetryFailure, func(tx pgx.Tx, runs []int64, retry Retry, also string) ([]Ended, error) {
+				rows, err := tx.Query(ctx, statement("end_overdue_runs"), append([]any{runs, string(retry), also, DetailLostContact}, contact.judged()...)...)
 				if err != nil {
 					return nil, err
 				}
@@ -166,18 +196,19 @@ func (s *Store) EndOverdue(ctx context.Context, contact time.Duration) ([]Ended,
 			if err != nil {
 				return err
 			}
-			if bad != nil {
-				refused = errors.Join(refused, fmt.Errorf("end overdue runs: %w", bad))
-			}
-			all = append(all, ended...)
 			if err := removeEndedClaims(ctx, tx, ended); err != nil {
 				return err
 			}
 			_, err = tx.Exec(ctx, statement("record_stalled_overdue"), idsOf(ended)) // another sweep tells of what it has ended itself
 			return err
 		})
-		if err != nil {
+		s.overdueSize.Done(most, err)
+		if err != nil { // nothing of this transaction stands
 			return all, fmt.Errorf("end overdue runs: %w", err)
+		}
+		all = append(all, ended...)
+		if bad != nil {
+			refused = errors.Join(refused, fmt.Errorf("end overdue runs: %w", bad))
 		}
 	}
 	return all, refused

@@ -135,6 +135,8 @@ type StreamInserts struct {
 	Xmin, Next uint64
 	// Point is the moment of the look.
 	Point StreamPoint
+	// Quiet: the server's queue of notifications is so full that changes may not be notified, by transactions below Next or later ones.
+	Quiet bool
 }
 
 // StreamInserts reads the runs in ranges of ids that don't overlap, at most limit of each range.
@@ -150,7 +152,7 @@ func (s *Store) StreamInserts(ctx context.Context, ranges []Span, limit int) (St
 	}
 	defer rows.Close()
 	var age int32
-	for t := newStreamTargets([]any{&found.Xmin, &found.Next, &age, &found.Point.Snapshot, &found.Point.At}, nil); rows.Next(); {
+	for t := newStreamTargets([]any{&found.Xmin, &found.Next, &age, &found.Point.Snapshot, &found.Point.At, &found.Quiet}, nil); rows.Next(); {
 		row, ok, err := t.scan(rows)
 		if err != nil {
 			return StreamInserts{}, fmt.Errorf("look for new runs: %w", err)

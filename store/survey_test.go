@@ -159,7 +159,7 @@ func TestASurveySeesWhatTheOtherSweepsAreFor(t *testing.T) {
 	require.Empty(t, s.look(t).Owned)
 	exec(t, s.conn, `UPDATE rowrun.task_run SET deadline = now() - interval '1 s'`)
 	require.True(t, s.look(t).Overdue)
-	ended, err := s.EndOverdue(t.Context(), time.Hour)
+	ended, err := s.EndOverdue(t.Context(), store.Contact{For: time.Hour})
 	require.NoError(t, err)
 	require.Len(t, ended, 1)
 	require.False(t, s.look(t).Overdue)

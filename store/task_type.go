@@ -89,12 +89,17 @@ func (s *Store) ListTypes(ctx context.Context) ([]TypeStatus, error) {
 // purgeBatch is how many runs PurgeType cancels in one transaction.
 const purgeBatch = 500
 
-// PurgeType cancels the PENDING and AVAILABLE runs of a type that were inserted that long ago; how many.
+// PurgeType cancels the PENDING and AVAILABLE runs of a type that were inserted that long ago; how many. Runs that are
+// inserted meanwhile stay: a tick that is canceled inserts the next one of its schedule, which would be canceled in turn.
 func (s *Store) PurgeType(ctx context.Context, name string, older time.Duration) (int64, error) {
-	var sum int64
+	var last, sum int64
+	if err := s.pool.QueryRow(ctx, statement("last_of_type"), name).Scan(&last); err != nil {
+		return 0, fmt.Errorf("purge type: %w", err)
+	}
 	for after := int64(0); ; {
 		var found, canceled int64
-		if err := s.pool.QueryRow(ctx, statement("purge_type"), name, seconds(older), after, purgeBatch).Scan(&after, &found, &canceled); err != nil {
+		err := s.pool.QueryRow(ctx, statement("purge_type"), name, seconds(older), after, last, purgeBatch).Scan(&after, &found, &canceled)
+		if err != nil {
 			return sum, fmt.Errorf("purge type: %w", err)
 		}
 		sum += canceled

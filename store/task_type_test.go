@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -154,6 +155,21 @@ func TestPurgeCancelsWhatWaitsAndRemovesNothing(t *testing.T) {
 	require.Equal(t, []string{"NOOP", "OLD"}, all[string](t, conn, `SELECT type FROM rowrun.task_run WHERE status <> 'CANCELED' ORDER BY type`))
 	require.Equal(t, "RUNNING", query[string](t, conn, `SELECT status FROM rowrun.task_run WHERE id = $1`, running))
 	require.Equal(t, "CANCELED", query[string](t, conn, `SELECT status FROM rowrun.plan_status`))
+}
+
+// A tick that is canceled inserts the next one of its schedule: a purge leaves those alone, or it would never end.
+func TestPurgeCancelsOneTickOfEachSchedule(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	conn, s := connect(t, url), openStore(t, url)
+	const tasks = 1200 // several batches
+	exec(t, conn, `INSERT INTO rowrun.task (type, schedule) SELECT 'OLD', '@every 1h' FROM generate_series(1, $1)`, tasks)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	n, err := s.PurgeType(ctx, "OLD", 0)
+	require.NoError(t, err)
+	require.EqualValues(t, tasks, n)
+	require.Equal(t, map[string]int{"CANCELED": tasks, "PENDING": tasks}, statusCounts(t, conn))
 }
 
 func TestAliasOfAPrivilegedTypeIsRefused(t *testing.T) {

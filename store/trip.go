@@ -218,6 +218,9 @@ func (w *work) queuePromotion() {
 	var snapshot string
 	told := []any{&w.alive, &snapshot, &r.Promoted, &r.Busy, &r.More, &next}
 	promoted := func(err error) error {
+		if SQLState(err) == "55P03" { // a row that somebody holds, and that no step has looked for: those without gates don't wait for it
+			w.s.passSize.DoWithout()
+		}
 		if err != nil {
 			return err
 		}

@@ -48,8 +48,8 @@ type WorkerClaim struct {
 	Lease     *string // as PostgreSQL reads an interval; nil: the default
 }
 
-// ClaimForWorker claims AVAILABLE runs for a worker. The answer, here and below, is JSON as it is sent to the worker. rests: the
-// worker is given nothing, because it is paused or drains.
+// ClaimForWorker claims AVAILABLE runs for a worker. The answer, here and below, is JSON as it is sent to the worker. rests: it is
+// given nothing whatever there is, because it is paused or drains, or sends a request again whose runs have ended.
 func (s *Store) ClaimForWorker(ctx context.Context, c WorkerClaim) (answer json.RawMessage, rests bool, err error) {
 	row := s.pool.QueryRow(ctx, statement("worker_claim"), c.request(), c.Worker, c.Types, c.Max, c.Lease)
 	if err := row.Scan(&answer, &rests); err != nil {

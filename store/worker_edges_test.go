@@ -8,6 +8,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
+
+	"github.com/rowrun/rowrun/store"
 )
 
 // finishW is finish_runs of worker w: what became of the results.
@@ -161,7 +163,7 @@ func TestLeasesOfWorkersAreJudgedByWhoWasInContact(t *testing.T) {
 		contact time.Duration
 		ended   int
 	}{{59 * time.Second, 0}, {61 * time.Second, 1}, {4 * time.Minute, 0}, {6 * time.Minute, 1}} {
-		ended, err := s.EndOverdue(t.Context(), look.contact)
+		ended, err := s.EndOverdue(t.Context(), store.Contact{For: look.contact})
 		require.NoError(t, err)
 		require.Len(t, ended, look.ended, "after %s of contact", look.contact)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rowrun/rowrun/store"
 	"github.com/rowrun/rowrun/store/storetest"
 )
 
@@ -112,7 +113,7 @@ func TestAWorkersClaimLastsAsLongAsItsLease(t *testing.T) {
 	both := claimsOf(append(short, long...))
 	exec(t, conn, `UPDATE rowrun.worker_claim SET until = clock_timestamp() - interval '1 ms'`)
 	require.Equal(t, "OK", verdicts(t, conn, heartbeatW, both[:1]))
-	ended, err := s.EndOverdue(t.Context(), time.Hour)
+	ended, err := s.EndOverdue(t.Context(), store.Contact{For: time.Hour})
 	require.NoError(t, err)
 	require.Len(t, ended, 1)
 	require.Equal(t, "RUNNING/, FAILED/LOST_CONTACT", query[string](t, conn, `SELECT string_agg(status || '/' || coalesce(result ->> 'code', ''), ', ' ORDER BY id) FROM rowrun.task_run`))
@@ -132,11 +133,11 @@ func TestASweepPassesByAClaimThatIsJustProlonged(t *testing.T) {
 	exec(t, conn, `UPDATE rowrun.worker_claim SET until = clock_timestamp() - interval '1 ms'`)
 	exec(t, other, `BEGIN`)
 	require.Equal(t, "OK", verdicts(t, other, heartbeatW, claims))
-	ended, err := s.EndOverdue(t.Context(), time.Hour)
+	ended, err := s.EndOverdue(t.Context(), store.Contact{For: time.Hour})
 	require.NoError(t, err)
 	require.Empty(t, ended)
 	exec(t, other, `COMMIT`)
-	ended, err = s.EndOverdue(t.Context(), time.Hour)
+	ended, err = s.EndOverdue(t.Context(), store.Contact{For: time.Hour})
 	require.NoError(t, err)
 	require.Empty(t, ended)
 	require.Equal(t, "OK", verdicts(t, conn, heartbeatW, claims))

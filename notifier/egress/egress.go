@@ -75,7 +75,7 @@ func NewClient(cfg Config) (*http.Client, error) {
 	return &http.Client{
 		Transport: &guard{
 			scheme: cfg.Origin.Scheme,
-			host:   cfg.Origin.Host,
+			host:   WithoutEmptyPort(cfg.Origin.Host),
 			next: &http.Transport{
 				Proxy:                  nil,
 				DialContext:            dialer.DialContext,
@@ -100,8 +100,8 @@ type guard struct {
 }
 
 func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
-	elsewhere := req.URL.Scheme != g.scheme || !strings.EqualFold(req.URL.Host, g.host)
-	if elsewhere || req.Host != "" && !strings.EqualFold(req.Host, g.host) {
+	elsewhere := req.URL.Scheme != g.scheme || !g.is(req.URL.Host)
+	if elsewhere || req.Host != "" && !g.is(req.Host) {
 		if req.Body != nil {
 			_ = req.Body.Close() // a RoundTripper closes the body, on errors too
 		}
@@ -121,6 +121,11 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp.Header.Del("Location")
 	return resp, nil
 }
+
+func (g *guard) is(host string) bool { return strings.EqualFold(WithoutEmptyPort(host), g.host) }
+
+// WithoutEmptyPort is the host of a URL, without the colon of a port that isn't given: host: is host, as http.NewRequest has it.
+func WithoutEmptyPort(host string) string { return strings.TrimSuffix(host, ":") }
 
 // CloseIdleConnections is what http.Client.CloseIdleConnections calls.
 func (g *guard) CloseIdleConnections() { g.next.CloseIdleConnections() }

@@ -79,6 +79,37 @@ func TestOtherOriginsAreRefusedBeforeTheyAreCalled(t *testing.T) {
 	require.Zero(t, calls.Load())
 }
 
+func TestAnEmptyPortIsNone(t *testing.T) {
+	t.Parallel()
+	for _, origin := range []string{"http://rowrun.invalid:", "http://rowrun.invalid:/x", "http://rowrun.invalid"} {
+		client := clientFor(t, origin)
+		for _, target := range []string{"http://rowrun.invalid:/x", "http://ROWRUN.invalid/x"} {
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, target, nil)
+			require.NoError(t, err)
+			for _, host := range []string{req.Host, req.Host + ":"} {
+				req.URL.Host, req.Host = host, host
+				resp, err := client.Transport.RoundTrip(req)
+				if err == nil {
+					require.NoError(t, resp.Body.Close())
+				}
+				require.Error(t, err)
+				require.NotErrorIs(t, err, egress.ErrOtherOrigin, "%s of %s: the name leads nowhere, and that is why", target, origin)
+			}
+		}
+		requireElsewhere(t, client, "http://rowrun.invalid:80/")
+	}
+	requireElsewhere(t, clientFor(t, "http://[::1]:"), "http://[::2]:/")
+}
+
+func requireElsewhere(t *testing.T, client *http.Client, target string) {
+	t.Helper()
+	resp, err := get(t, client, target)
+	if err == nil {
+		require.NoError(t, resp.Body.Close())
+	}
+	require.ErrorIs(t, err, egress.ErrOtherOrigin, target)
+}
+
 func TestRedirectsAreAnswersAndNeverFollowed(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int32

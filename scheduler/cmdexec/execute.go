@@ -55,11 +55,16 @@ func (e *Executor) Execute(ctx context.Context, run *scheduler.Run) (scheduler.R
 	out := newOutput(run.Log)
 	out.progress.report = run.Progress
 	end, err := supervise(ctx, s, out)
-	if ctx.Err() != nil && (err != nil || end.Stopped) {
+	return outcome(ctx, name, end, err, out)
+}
+
+// outcome is what became of the run. What could not be ended is said also where the run was stopped: its user believes it gone.
+func outcome(ctx context.Context, name string, end report, err error, out *output) (scheduler.Result, error) {
+	switch {
+	case err != nil:
+		return scheduler.Result{}, &scheduler.Failure{Code: scheduler.CodeError, Detail: fmt.Sprintf("command %s: %v", name, err), Retryable: true}
+	case end.Stopped && ctx.Err() != nil:
 		return scheduler.Result{}, context.Cause(ctx)
-	}
-	if err != nil {
-		return scheduler.Result{}, fmt.Errorf("command %s: %w", name, err)
 	}
 	return judge(name, end, out)
 }

@@ -89,13 +89,18 @@ func supervise(ctx context.Context, s spec, out *output) (report, error) {
 	close(ended)
 	_ = p.control.Close() // frees a writer that the supervisor never listened to
 	work.Wait()
+	return end, end.problem()
+}
+
+// problem says what of the command may be left, or is unknown.
+func (r *report) problem() error {
 	switch {
-	case !end.Ended:
-		return end, errors.New("its supervisor was killed, and the command with it")
-	case end.Left > 0:
-		return end, fmt.Errorf("%d of its processes could not be ended", end.Left)
+	case !r.Ended:
+		return errors.New("its supervisor was killed, and the command with it")
+	case r.Left > 0:
+		return fmt.Errorf("%d of its processes could not be ended", r.Left)
 	}
-	return end, nil
+	return nil
 }
 
 // supervisor is the sidecar's side of one.

@@ -57,6 +57,13 @@ func (p *progress) add(part []byte) {
 	}
 }
 
+// end takes what was written last for a line, though none may end it.
+func (p *progress) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.endLine()
+}
+
 func (p *progress) endLine() {
 	if doc, is := bytes.CutPrefix(p.line, []byte(progressPrefix)); is && !p.skip {
 		if doc = bytes.TrimSpace(doc); len(doc) > 0 && doc[0] == '{' && json.Valid(doc) {
@@ -80,6 +87,7 @@ func (p *progress) run(ctx context.Context, ended <-chan struct{}) {
 		case <-p.found:
 			p.tell(ctx)
 		case <-ended:
+			p.end()
 			p.tell(ctx)
 			return
 		}

@@ -43,6 +43,23 @@ printf 'rowrun:progress {"step"'; printf ': 3}\n'`)}, 0)
 	require.Contains(t, r.text(), "between", "it is output like any other")
 }
 
+func TestTheLastReportNeedsNoNewline(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]string{
+		`echo 'rowrun:progress {"step": 1}'; printf 'rowrun:progress {"step": 2}'`:       `{"step": 2}`,
+		`echo 'rowrun:progress {"step": 1}'; printf 'rowrun:progress {"step": 2'`:        `{"step": 1}`, // it was cut off
+		`echo 'rowrun:progress {"step": 1}'; printf 'rowrun:progress {"step": 2}\nrest'`: `{"step": 2}`,
+	} {
+		got := &reports{}
+		run := (&recorder{}).run(`{"command":"c"}`)
+		run.Progress = got.add
+		_, err := executor(t, Command{Path: script(t, body)}, 0).Execute(t.Context(), run)
+		require.NoError(t, err)
+		require.NotEmpty(t, got.all, body)
+		require.JSONEq(t, want, got.all[len(got.all)-1], body)
+	}
+}
+
 func TestWhatIsNoReportIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", maxProgress)

@@ -45,6 +45,8 @@ type target struct {
 	unreachable      func(name string, err error) // may be nil
 	log              zerolog.Logger
 	said             atomic.Pointer[string] // why it could not be reached, as it was logged; nil: it could
+	made             Target                 // of which it was made
+	kept             atomic.Bool            // it can't be made any more, and that was logged
 }
 
 // Executor executes SQL tasks. It holds no connection between runs.
@@ -68,20 +70,37 @@ func New(c Config) (*Executor, error) {
 // SetTargets gives the executor other targets, for runs that begin after it. Where one is refused nothing changes; the error names it
 // but never its URL.
 func (x *Executor) SetTargets(targets map[string]Target) error {
-	all := make(map[string]*target, len(targets))
+	use, err := x.Prepare(targets)
+	if err == nil {
+		use()
+	}
+	return err
+}
+
+// Prepare makes targets, which use gives to runs that begin after it. They are made anew each time, as files that their URLs name
+// may have changed; one that was made before and can't be any more, say as its file is gone, stays as it is.
+func (x *Executor) Prepare(targets map[string]Target) (use func(), err error) {
+	all, before := make(map[string]*target, len(targets)), map[string]*target{}
+	if now := x.targets.Load(); now != nil {
+		before = *now
+	}
 	for name, t := range targets {
 		if name == "" {
-			return errors.New("dbexec: a target database has no name")
+			return nil, errors.New("dbexec: a target database has no name")
 		}
 		known, err := newTarget(name, t)
-		if err != nil {
-			return fmt.Errorf("dbexec: database %q: %w", name, err)
+		if old := before[name]; err != nil && old != nil && old.made == t {
+			if known = old; !old.kept.Swap(true) {
+				x.log.Warn().Str("database_id", name).Err(err).Msg("a target database can't be set up anew: it stays as it was")
+			}
+		} else if err != nil {
+			return nil, fmt.Errorf("dbexec: database %q: %w", name, err)
+		} else {
+			known.unreachable, known.log = x.unreachable, x.log
 		}
-		known.unreachable, known.log = x.unreachable, x.log
 		all[name] = known
 	}
-	x.targets.Store(&all)
-	return nil
+	return func() { x.targets.Store(&all) }, nil
 }
 
 func newTarget(name string, t Target) (*target, error) {
@@ -93,7 +112,7 @@ func newTarget(name string, t Target) (*target, error) {
 	case t.StatementTimeout < 0:
 		return nil, errors.New("statement_timeout is negative")
 	}
-	known := &target{name: name, lockTimeout: t.LockTimeout, statementTimeout: t.StatementTimeout}
+	known := &target{name: name, made: t, lockTimeout: t.LockTimeout, statementTimeout: t.StatementTimeout}
 	var err error
 	switch t.Engine {
 	case MySQL, MariaDB:

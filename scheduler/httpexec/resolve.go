@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/rowrun/rowrun/notifier/egress"
 	"github.com/rowrun/rowrun/scheduler"
 )
 
@@ -34,7 +35,7 @@ func parseBase(s string) (base, error) {
 	case u.RawQuery != "" || u.ForceQuery || strings.Contains(s, "#"):
 		return base{}, errors.New(want + ", without query and fragment")
 	}
-	b := base{scheme: u.Scheme, host: u.Host}
+	b := base{scheme: u.Scheme, host: egress.WithoutEmptyPort(u.Host)}
 	rawPath := strings.TrimRight(u.EscapedPath(), "/")
 	if rawPath == "" {
 		return b, nil

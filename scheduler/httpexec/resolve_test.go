@@ -29,6 +29,17 @@ func TestBaseURLIsChecked(t *testing.T) {
 	}
 }
 
+func TestAnEmptyPortIsNone(t *testing.T) {
+	t.Parallel()
+	for given, want := range map[string]string{"http://app:/": "http://app/x", "http://app:/api": "http://app/api/x", "http://[::1]:": "http://[::1]/x"} {
+		b, err := parseBase(given)
+		require.NoError(t, err)
+		u, err := b.resolve("/x")
+		require.NoError(t, err)
+		require.Equal(t, want, u.String())
+	}
+}
+
 func TestPathStaysBelowTheBase(t *testing.T) {
 	t.Parallel()
 	b, err := parseBase("http://app:8080/api/")

@@ -47,6 +47,8 @@ type target struct {
 	unreachable      func(name string, err error) // may be nil
 	log              zerolog.Logger
 	said             atomic.Pointer[string] // why it could not be reached, as it was logged; nil: it could
+	made             Target                 // of which it was made
+	kept             atomic.Bool            // it can't be made any more, and that was logged
 }
 
 // Executor executes SQL tasks. It holds no connection between runs.
@@ -72,35 +74,60 @@ func New(c Config) (*Executor, error) {
 // SetTargets gives the executor other targets, for runs that begin after it. Where one is refused nothing changes; the error names it
 // but never its URL.
 func (x *Executor) SetTargets(targets map[string]Target) error {
-	known := make(map[string]*target, len(targets))
-	for name, t := range targets {
-		switch {
-		case name == "":
-			return errors.New("sqlexec: a target database has no name")
-		case t.URL == "":
-			return fmt.Errorf("sqlexec: database %q has no url", name)
-		case t.LockTimeout < 0:
-			return fmt.Errorf("sqlexec: database %q: lock_timeout is negative", name)
-		case t.StatementTimeout < 0:
-			return fmt.Errorf("sqlexec: database %q: statement_timeout is negative", name)
-		}
-		conn, err := pgx.ParseConfig(t.URL)
-		if err != nil {
-			// The parser's own text quotes the URL, and hides passwords only as well as it can.
-			return fmt.Errorf("sqlexec: database %q: url is not one that PostgreSQL understands "+
-				"(postgres://user:password@host:5432/database, or keywords: host=… dbname=…)", name)
-		}
-		known[name] = &target{
-			name:             name,
-			conn:             conn,
-			lockTimeout:      t.LockTimeout,
-			statementTimeout: t.StatementTimeout,
-			unreachable:      x.unreachable,
-			log:              x.log,
-		}
+	use, err := x.Prepare(targets)
+	if err == nil {
+		use()
 	}
-	x.targets.Store(&known)
-	return nil
+	return err
+}
+
+// Prepare makes targets, which use gives to runs that begin after it. They are made anew each time, as files that their URLs name
+// may have changed; one that was made before and can't be any more, say as its file is gone, stays as it is.
+func (x *Executor) Prepare(targets map[string]Target) (use func(), err error) {
+	all, before := make(map[string]*target, len(targets)), map[string]*target{}
+	if now := x.targets.Load(); now != nil {
+		before = *now
+	}
+	for name, t := range targets {
+		known, err := x.newTarget(name, t)
+		if old := before[name]; err != nil && old != nil && old.made == t {
+			if known = old; !old.kept.Swap(true) {
+				x.log.Warn().Str("database_id", name).Err(err).Msg("a target database can't be set up anew: it stays as it was")
+			}
+		} else if err != nil {
+			return nil, err
+		}
+		all[name] = known
+	}
+	return func() { x.targets.Store(&all) }, nil
+}
+
+func (x *Executor) newTarget(name string, t Target) (*target, error) {
+	switch {
+	case name == "":
+		return nil, errors.New("sqlexec: a target database has no name")
+	case t.URL == "":
+		return nil, fmt.Errorf("sqlexec: database %q has no url", name)
+	case t.LockTimeout < 0:
+		return nil, fmt.Errorf("sqlexec: database %q: lock_timeout is negative", name)
+	case t.StatementTimeout < 0:
+		return nil, fmt.Errorf("sqlexec: database %q: statement_timeout is negative", name)
+	}
+	conn, err := pgx.ParseConfig(t.URL)
+	if err != nil {
+		// The parser's own text quotes the URL, and hides passwords only as well as it can.
+		return nil, fmt.Errorf("sqlexec: database %q: url is not one that PostgreSQL understands, or names a file that can't be read "+
+			"(postgres://user:password@host:5432/database, or keywords: host=… dbname=…)", name)
+	}
+	return &target{
+		name:             name,
+		conn:             conn,
+		lockTimeout:      t.LockTimeout,
+		statementTimeout: t.StatementTimeout,
+		unreachable:      x.unreachable,
+		log:              x.log,
+		made:             t,
+	}, nil
 }
 
 // SetDeployment gives the executor another deployment's uuid, for runs that begin after it: scheduler.Config.Identified

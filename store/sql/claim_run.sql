@@ -12,7 +12,7 @@
 -- What stands in claim_runs about locks and places holds here.
 UPDATE rowrun.task_run r
 SET status = 'RUNNING', prev_status = 'AVAILABLE', edited_directly = NULL, cause = NULL, replica_id = $1, claim_hash = $2,
-    started_at = now.t, updated_at = now.t,
+    started_at = now.t, updated_at = greatest(now.t, r.updated_at + interval '1 us'),
     deadline = CASE WHEN coalesce(k.timeout, make_interval(secs => $3)) > interval '0'
                     THEN now.t + coalesce(k.timeout, make_interval(secs => $3)) END
 FROM (

@@ -61,7 +61,7 @@ WITH seen AS MATERIALIZED (
     UPDATE rowrun.task_run r
     SET status = 'RUNNING', prev_status = 'AVAILABLE', edited_directly = NULL, cause = NULL, replica_id = $1,
         claim_hash = substring($2::bytea FROM 32 * (i.n::int - 1) + 1 FOR 32),
-        started_at = now.t, updated_at = now.t,
+        started_at = now.t, updated_at = greatest(now.t, r.updated_at + interval '1 us'),
         deadline = CASE WHEN coalesce(k.timeout, make_interval(secs => $3)) > interval '0'
                         THEN now.t + coalesce(k.timeout, make_interval(secs => $3)) END
     FROM (SELECT place, untold, row_number() OVER () AS n FROM picked) i, rowrun.task k, (SELECT clock_timestamp() AS t) now

@@ -7,20 +7,21 @@
 -- $5 float8: its lease in s
 -- Returns: at most one row: store.Recovery, and whether it has ended
 -- A recovery ends when its backlog is gone, or when nothing of it was started for a lease though a replica has room: what is left
--- then is for none of those that live. While counting ends at its bound, what was started tells whether anything moves.
+-- then is for none of those that live. While counting ends at its bound, what was started tells whether anything moves. Moments that lie
+-- ahead are from before the clock was set back: they count as now, and how long the last count is ago is not known.
 WITH mine AS MATERIALIZED (
     SELECT r.* FROM rowrun.recovery r
-    WHERE r.id = $1 AND r.ended_at IS NULL AND r.counted_at + make_interval(secs => $2) <= clock_timestamp()
+    WHERE r.id = $1 AND r.ended_at IS NULL AND clock_timestamp() NOT BETWEEN r.counted_at AND r.counted_at + make_interval(secs => $2)
     FOR NO KEY UPDATE SKIP LOCKED
 ), served AS MATERIALIZED (
     SELECT DISTINCT q.queue, y.type FROM rowrun.replica_heartbeat h CROSS JOIN unnest(h.queues) q(queue) CROSS JOIN unnest(h.types) y(type)
     WHERE h.role = 'worker' AND NOT h.worker AND h.state = 'ACTIVE' AND h.last_heartbeat + h.lease > clock_timestamp()
 ), found AS MATERIALIZED (
-    SELECT m.*, rowrun.overdue_backlog(m.began_at, (SELECT array_agg(x.queue ORDER BY x.queue, x.type) FROM served x),
+    SELECT m.*, rowrun.overdue_backlog(least(m.began_at, clock_timestamp()), (SELECT array_agg(x.queue ORDER BY x.queue, x.type) FROM served x),
                                        (SELECT array_agg(x.type ORDER BY x.queue, x.type) FROM served x), 100000) AS count
     FROM mine m
 ), judged AS MATERIALIZED (
-    SELECT l.*, CASE WHEN l.rate = 0 THEN l.lately ELSE (l.rate + l.lately) / 2 END AS smooth FROM (
+    SELECT l.*, CASE WHEN l.counted_at > l.t THEN l.rate WHEN l.rate = 0 THEN l.lately ELSE (l.rate + l.lately) / 2 END AS smooth FROM (
     SELECT f.*, now.t, f.count < f.remaining OR f.count >= 100000 AND f.started > f.counted_started AS moves,
            greatest(CASE WHEN f.remaining < 100000 THEN f.remaining - f.count ELSE f.started - f.counted_started END, 0)
                / greatest(extract(epoch FROM now.t - f.counted_at), 0.001)::float8 AS lately
@@ -28,8 +29,8 @@ WITH mine AS MATERIALIZED (
 ), written AS (
     UPDATE rowrun.recovery r
     SET remaining = j.count, rate = CASE WHEN j.smooth < 0.001 THEN 0 ELSE least(j.smooth, 1e11) END,
-        counted_at = j.t, counted_started = j.started, moved_at = CASE WHEN j.moves THEN j.t ELSE r.moved_at END,
-        noted_at = CASE WHEN r.noted_at + make_interval(secs => $3) <= j.t THEN j.t ELSE r.noted_at END,
+        counted_at = j.t, counted_started = j.started, moved_at = CASE WHEN j.moves OR r.moved_at > j.t THEN j.t ELSE r.moved_at END,
+        noted_at = CASE WHEN r.noted_at > j.t OR r.noted_at + make_interval(secs => $3) <= j.t THEN j.t ELSE r.noted_at END,
         ended_at = CASE WHEN j.count = 0 OR $4 AND NOT j.moves AND r.moved_at + make_interval(secs => $5) < j.t THEN j.t END
     FROM judged j WHERE r.id = j.id
     RETURNING r.*, j.t,
@@ -43,7 +44,7 @@ WITH mine AS MATERIALIZED (
                                                     w.remaining, rowrun.ago(w.t - w.moved_at))
                 ELSE 'recovery ended: the backlog is gone' END,
            jsonb_strip_nulls(jsonb_build_object('recovery_id', w.id, 'backlog', w.backlog, 'remaining', w.remaining, 'started', w.started,
-               'rate', round(w.rate::numeric, 1), 'took_ms', round(extract(epoch FROM w.t - w.began_at) * 1000),
+               'rate', round(w.rate::numeric, 1), 'took_ms', greatest(round(extract(epoch FROM w.t - w.began_at) * 1000), 0),
                'estimated_end', CASE WHEN w.ended_at IS NULL THEN w.estimated_end END))
     FROM written w WHERE w.ended_at IS NOT NULL OR w.noted_at = w.t
 )

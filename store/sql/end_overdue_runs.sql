@@ -5,6 +5,9 @@
 -- $3 text: what the detail says beside; '': nothing
 -- $4 text: the detail where the lease is over
 -- $5 float8: for how many seconds the one that asks has been in unbroken contact, as in overdue_runs
+-- $6 timestamptz: as of when leases are judged, as there
+-- $7 timestamptz[]: when silences began, as there
+-- $8 timestamptz[]: when they ended
 -- Returns: run, its status, its successor (NULL: none)
 WITH overdue AS MATERIALIZED (
     SELECT r.id, CASE WHEN r.deadline < now.t
@@ -14,7 +17,10 @@ WITH overdue AS MATERIALIZED (
     FROM (SELECT clock_timestamp() AS t) now CROSS JOIN rowrun.task_run r
     JOIN rowrun.task k ON k.id = r.task_id
     LEFT JOIN LATERAL (
-        SELECT w.run_id, CASE WHEN least(w.lease, interval '5 min') <= make_interval(secs => $5) THEN w.until END AS until
+        SELECT w.run_id, CASE WHEN w.until < least($6::timestamptz, now.t) AND least(w.lease, interval '5 min') <= make_interval(secs => $5)
+                              AND NOT EXISTS (SELECT FROM unnest($7::timestamptz[], $8::timestamptz[]) s(began, ended)
+                                              WHERE (s.ended - s.began) * 3 > least(w.lease, interval '5 min') AND w.until >= s.began
+                                                AND s.ended + least(w.lease, interval '5 min') > least($6::timestamptz, now.t)) THEN w.until END AS until
         FROM rowrun.worker_claim w WHERE w.claim_hash = r.claim_hash) c ON true
     WHERE r.id = ANY ($1) AND coalesce(r.status, '') = 'RUNNING' AND (r.replica_id IS NULL OR c.run_id IS NOT NULL)
       AND (r.deadline < now.t OR c.until < now.t OR coalesce(r.progress_at, r.started_at) + k.progress_timeout < now.t)

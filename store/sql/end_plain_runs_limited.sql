@@ -7,7 +7,7 @@
 -- Returns: what end_plain_runs does; whether places came free
 WITH done AS (
     UPDATE rowrun.task_run r
-    SET status = 'DONE', prev_status = 'RUNNING', edited_directly = NULL, finished_at = now.t, updated_at = now.t, claim_hash = NULL,
+    SET status = 'DONE', prev_status = 'RUNNING', edited_directly = NULL, finished_at = now.t, updated_at = greatest(now.t, r.updated_at + interval '1 us'), claim_hash = NULL,
         result = i.result
     FROM unnest($1::bigint[], $2::bytea[], $3::jsonb[]) AS i(id, claim_hash, result), (SELECT clock_timestamp() AS t) now
     WHERE r.id = i.id AND coalesce(r.status, '') = 'RUNNING' AND r.claim_hash = i.claim_hash

@@ -3,10 +3,14 @@
 -- $1 bigint[]: where each range begins
 -- $2 bigint[]: where it ends, this id included
 -- $3 bigint: how many of each range at most
--- Returns: the snapshot's xmin and xmax, the age of transaction 3, the snapshot itself and the moment, in each row; the columns
---   of stream_rows, by id (NULL: there is no run)
-SELECT pg_snapshot_xmin(s.now)::text::bigint, pg_snapshot_xmax(s.now)::text::bigint, age('3'::xid), s.now::text, s.at, f.*
-FROM (SELECT pg_current_snapshot() AS now, clock_timestamp() AS at) s
+-- Returns: the snapshot's xmin and xmax, the age of transaction 3, the snapshot itself, the moment, and whether changes may not
+--   be notified just now, in each row; the columns of stream_rows, by id (NULL: there is no run)
+--
+-- A queue of notifications that is filled and freed between two looks is not seen, so that it counts from half on of what
+-- has everybody keep quiet. The age is asked for behind that: whoever has kept quiet until then has a lower number.
+SELECT pg_snapshot_xmin(s.now)::text::bigint, pg_snapshot_xmax(s.now)::text::bigint, age('3'::xid), s.now::text, s.at, s.quiet, f.*
+FROM (SELECT pg_current_snapshot() AS now, clock_timestamp() AS at,
+             NOT rowrun.may_notify() OR pg_notification_queue_usage() >= 0.25 AS quiet) s
 LEFT JOIN (
     SELECT r.id, r.root_id, r.task_id, k.name, r.type, r.queue, r.plan_id, r.database_id, r.version, r.attempt, r.retry_of,
            r.created_at, r.run_at, r.available_at, r.started_at, r.finished_at,

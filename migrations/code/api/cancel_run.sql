@@ -6,9 +6,10 @@ DECLARE
     last bigint := cancel_run.run_id;
 BEGIN
     PERFORM check_isolation();
-    -- The end of a run with a tick makes the next, by its task: that is locked first.
-    PERFORM FROM task k WHERE k.id = (SELECT r.task_id FROM task_run r WHERE r.id = cancel_run.run_id AND r.tick IS NOT NULL)
-        FOR NO KEY UPDATE;
+    -- The end of a run with a tick makes the next, by its task; that of a plan's run is the outcome of its task. Tasks are locked first.
+    PERFORM FROM task k
+    WHERE k.id = (SELECT r.task_id FROM task_run r WHERE r.id = cancel_run.run_id AND (r.tick IS NOT NULL OR r.plan_id IS NOT NULL))
+    FOR NO KEY UPDATE;
     LOOP
         -- The chain's last run, whichever of its runs was named; again if a successor came while we waited for the lock.
         SELECT r.id INTO last FROM task_run c JOIN task_run r ON r.root_id = c.root_id AND r.attempt > 0 AND r.retry_run_id IS NULL

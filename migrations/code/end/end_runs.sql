@@ -14,6 +14,7 @@ AS $$
 DECLARE
     t timestamptz := clock_timestamp();
     plans bigint[] := '{}';
+    recurring bigint[] := '{}'; -- tasks of schedules
     successors bigint[];
     handled boolean; -- NULL: all ended well
     ended record;
@@ -21,8 +22,13 @@ BEGIN
     IF plan_tasks IS NULL THEN
         plan_tasks := ARRAY(SELECT r.task_id FROM rowrun.task_run r WHERE r.id = ANY (run_ids) AND num_nonnulls(r.plan_id) = 1);
     END IF;
-    IF cardinality(plan_tasks) > 0 THEN
-        plans := rowrun.lock_plans_of_ends(plan_tasks, run_ids, statuses);
+    IF cardinality(plan_tasks) < cardinality(run_ids) THEN -- the end of a run with a tick makes the next, and a state is kept: by the task
+        recurring := ARRAY(SELECT r.task_id FROM rowrun.task_run r JOIN rowrun.task k ON k.id = r.task_id
+                           WHERE r.id = ANY (run_ids) AND num_nonnulls(r.plan_id) = 0
+                             AND (num_nonnulls(r.tick) = 1 OR num_nonnulls(k.schedule) = 1 AND (SELECT bool_or(s.result ? 'state') FROM unnest(results) s(result))));
+    END IF;
+    IF cardinality(plan_tasks || recurring) > 0 THEN
+        plans := rowrun.lock_plans_of_ends(plan_tasks || recurring, run_ids, statuses);
     END IF;
     IF ('DONE' = ALL (statuses)) IS NOT TRUE THEN -- what ended well needs no look at anything but the row itself
         -- Locked first, judged later: a cancel that is asked for now waits, or is seen.

@@ -1,5 +1,5 @@
--- The order of locks: plans (their rounds may get their events), their tasks (the outcome changes), then runs, each by id.
--- Returns the plans that may have an event.
+-- The order of locks: plans (their rounds may get their events), tasks (the outcome of those of plans changes, others get their
+-- next run), then runs, each by id. plan_tasks may name tasks without a plan. Returns the plans that may have an event.
 CREATE OR REPLACE FUNCTION rowrun.lock_plans_of_ends(plan_tasks bigint[], run_ids bigint[], statuses text[]) RETURNS bigint[] LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
@@ -36,8 +36,11 @@ BEGIN ATOMIC
            CASE WHEN i.status = 'FAILED' AND x.cancel_requested_at IS NOT NULL THEN
                     coalesce(i.result, '{}') || jsonb_build_object('code', 'CANCELED', 'detail',
                         'Task run canceled' || coalesce(': ' || x.cancel_reason, '')
-                        || CASE WHEN coalesce(i.result ->> 'code', 'CANCELED') = 'CANCELED' THEN ''
-                                ELSE ' (' || (i.result ->> 'code') || ': ' || coalesce(i.result ->> 'detail', '') || ')' END)
+                        || CASE WHEN coalesce(i.result ->> 'code', 'CANCELED') <> 'CANCELED'
+                                    THEN ' (' || (i.result ->> 'code') || ': ' || coalesce(i.result ->> 'detail', '') || ')'
+                                WHEN starts_with(i.result ->> 'detail', 'Task run canceled') THEN substr(i.result ->> 'detail', 18) -- what the executor said of it
+                                WHEN i.result ->> 'detail' <> '' THEN ' (' || (i.result ->> 'detail') || ')'
+                                ELSE '' END)
                 ELSE coalesce(i.result, '{}') END,
            i.retry,
            i.status = 'FAILED' AND x.cancel_requested_at IS NULL AND NOT k.skipped
@@ -68,7 +71,7 @@ DECLARE
 BEGIN
     WITH changed AS (
         UPDATE rowrun.task_run r
-        SET status = i.status, prev_status = 'RUNNING', edited_directly = NULL, finished_at = t, updated_at = t,
+        SET status = i.status, prev_status = 'RUNNING', edited_directly = NULL, finished_at = t, updated_at = greatest(t, r.updated_at + interval '1 us'),
             claim_hash = CASE WHEN i.status = 'CANCELED' THEN r.claim_hash END, result = i.result, retry_run_id = i.successor
         FROM unnest(run_ids, claims, end_statuses, results, successor_ids) AS i(id, claim, status, result, successor)
         WHERE r.id = i.id AND coalesce(r.status, '') = 'RUNNING'

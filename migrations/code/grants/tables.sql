@@ -11,6 +11,12 @@ GRANT SELECT ON rowrun.deployment, rowrun.plan, rowrun.task, rowrun.task_depende
     TO rowrun_client, rowrun_viewer, rowrun_replica;
 GRANT SELECT ON rowrun.unmet_dependency, rowrun.unmet_after, rowrun.run_after TO rowrun_client, rowrun_viewer, rowrun_replica; -- waiting() asks them
 GRANT UPDATE, DELETE ON rowrun.run_after TO rowrun_replica;
+-- What somebody's GRANT ALL gave Rowrun's own roles besides is taken back before anything is granted: a worker has functions only, and
+-- nobody but the sidecar and who is named below inserts.
+REVOKE ALL ON ALL TABLES IN SCHEMA rowrun FROM rowrun_worker;
+REVOKE ALL ON ALL SEQUENCES IN SCHEMA rowrun FROM rowrun_worker;
+REVOKE INSERT ON ALL TABLES IN SCHEMA rowrun FROM rowrun_client, rowrun_author, rowrun_operator, rowrun_viewer;
+REVOKE SELECT ON rowrun.webhook FROM rowrun_client, rowrun_author, rowrun_operator, rowrun_viewer;
 -- Where messages go, and what signs them, is for those who write it and for the sidecar.
 GRANT SELECT (id, project, name, events, filter, format, enabled, created_at) ON rowrun.webhook TO rowrun_client, rowrun_viewer;
 

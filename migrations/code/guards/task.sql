@@ -23,7 +23,8 @@ BEGIN
     END IF;
     IF TG_OP = 'UPDATE' THEN
         IF NEW.id <> OLD.id THEN
-            RAISE EXCEPTION 'a task keeps its id' USING ERRCODE = 'RR003';
+            RAISE EXCEPTION 'task % keeps its id', OLD.id
+                USING ERRCODE = 'RR003', HINT = 'Leave id out of the UPDATE; a task with another id is inserted.';
         END IF;
         IF NEW.plan_id IS DISTINCT FROM OLD.plan_id THEN
             NEW.outcome_round := NULL; -- it was counted in the old plan's rounds

@@ -69,7 +69,7 @@ BEGIN
     NEW.cause := NULL;
     NEW.judge_at := NULL;
     NEW.limit_wait := NULL;
-    NEW.updated_at := t;
+    NEW.updated_at := greatest(t, OLD.updated_at + interval '1 us'); -- also behind a clock that was set back
     IF NEW.status = 'AVAILABLE' THEN
         NEW.available_at := coalesce(NEW.available_at, t);
     ELSIF NEW.status = 'RUNNING' THEN

@@ -112,6 +112,9 @@ BEGIN
     IF has_lock AND cardinality(held) > 0 THEN
         UPDATE task_run r SET limit_wait = v.limit_key, prev_status = NULL FROM unnest(held, held_keys) v(id, limit_key) WHERE r.id = v.id;
     END IF;
+    IF cardinality(limited) > cardinality(held) THEN -- otherwise none of those that are left takes a token
+        held := held || (busy_buckets(ARRAY(SELECT i.id FROM unnest(ids) i(id) WHERE i.id <> ALL (held)))).ids;
+    END IF;
     ids := ARRAY(SELECT i.id FROM unnest(ids) WITH ORDINALITY i(id, nth) WHERE i.id <> ALL (held) ORDER BY i.nth LIMIT most);
     IF cardinality(limited) > cardinality(held) THEN
         PERFORM redraw_limits(ids);
@@ -183,7 +186,7 @@ BEGIN
     ), taken AS (
         UPDATE task_run r
         SET status = 'RUNNING', prev_status = 'AVAILABLE', edited_directly = NULL, cause = NULL, limit_wait = NULL, replica_id = request.replica_id,
-            claim_hash = substring(request.hashes FROM 32 * f.n - 31 FOR 32), started_at = now.t, updated_at = now.t,
+            claim_hash = substring(request.hashes FROM 32 * f.n - 31 FOR 32), started_at = now.t, updated_at = greatest(now.t, r.updated_at + interval '1 us'),
             deadline = CASE WHEN coalesce(k.timeout, make_interval(secs => f.timeout)) > interval '0'
                             THEN now.t + coalesce(k.timeout, make_interval(secs => f.timeout)) END
         FROM fitting f, task k, (SELECT clock_timestamp() AS t) now

@@ -75,6 +75,9 @@ BEGIN
         SELECT 'LIMIT', w.limit_key FROM limit_waits() w WHERE starts_with(w.limit_key, OLD.id || ':')
         UNION ALL
         SELECT 'LIMIT', l.id || ':' FROM concurrency_limit l WHERE l.share = 'FAIR' AND l.id <> OLD.id;
+        IF TG_OP = 'DELETE' OR NEW.id IS DISTINCT FROM OLD.id OR NEW.share IS DISTINCT FROM OLD.share THEN
+            PERFORM FROM limit_clock c WHERE c.limit_id = OLD.id FOR UPDATE; -- first: passes without it leave its turns alone
+        END IF;
         IF TG_OP = 'DELETE' OR NEW.id IS DISTINCT FROM OLD.id THEN
             DELETE FROM limit_holder h WHERE starts_with(h.limit_key, OLD.id || ':');
             DELETE FROM limit_bucket b WHERE starts_with(b.limit_key, OLD.id || ':');

@@ -8,7 +8,7 @@
 -- in a row, before one of a large weight. A key that comes begins at the virtual time there is: it makes up for no time without runs.
 -- Keys of one weight are served in the order of their tags, so that each weight is one line, and a turn compares as many as there are weights.
 --
--- All of it is written under the lock of the passes.
+-- All of it is written under the lock of the passes, and with the limit's row in limit_clock: where who deletes the limit holds that, no turns are given.
 
 -- The FAIR limit among these keys in which a run takes its turn: the first. Inlined where it is called.
 CREATE OR REPLACE FUNCTION rowrun.fair_key(limit_keys text[]) RETURNS TABLE (limit_key text) LANGUAGE sql STABLE
@@ -48,10 +48,17 @@ COMMENT ON FUNCTION rowrun.fair_room(bigint, timestamptz) IS 'Internal: how many
 CREATE OR REPLACE FUNCTION rowrun.note_turns(limit_keys text[], t timestamptz) RETURNS void LANGUAGE plpgsql
     SET jit = off
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
+DECLARE
+    locked bigint[];
 BEGIN
     INSERT INTO limit_clock (limit_id, virtual_time, weight, turn)
     SELECT l.id, 0, 1, 0 FROM concurrency_limit l WHERE l.share = 'FAIR' AND NOT EXISTS (SELECT FROM limit_clock c WHERE c.limit_id = l.id)
     ON CONFLICT DO NOTHING;
+    locked := ARRAY(SELECT c.limit_id FROM limit_clock c WHERE c.limit_id IN (SELECT rowrun.limit_id_of(u.limit_key) FROM unnest(note_turns.limit_keys) u(limit_key))
+                    ORDER BY c.limit_id FOR NO KEY UPDATE SKIP LOCKED);
+    INSERT INTO gate_mark (kind, limit_key)
+    SELECT DISTINCT 'LIMIT', u.limit_key FROM unnest(note_turns.limit_keys) u(limit_key) JOIN limit_clock c ON c.limit_id = rowrun.limit_id_of(u.limit_key)
+    WHERE c.limit_id <> ALL (locked);
     -- What stands already is left out before the INSERT, which would lock its row.
     INSERT INTO limit_turn AS o (limit_key, limit_id, weight, starts_at, priority)
     SELECT k.limit_key, k.limit_id, k.weight, k.virtual_time, k.priority
@@ -60,7 +67,7 @@ BEGIN
                       THEN w.priority END AS priority, w.priority IS NOT NULL AS waits
           FROM (SELECT DISTINCT u.limit_key FROM unnest(note_turns.limit_keys) u(limit_key)) d
           CROSS JOIN LATERAL (SELECT * FROM concurrency_limit x WHERE x.id = rowrun.limit_id_of(d.limit_key) AND x.share = 'FAIR' OFFSET 0) l
-          CROSS JOIN LATERAL (SELECT x.virtual_time FROM limit_clock x WHERE x.limit_id = l.id OFFSET 0) c
+          CROSS JOIN LATERAL (SELECT x.virtual_time FROM limit_clock x WHERE x.limit_id = l.id AND x.limit_id = ANY (locked) OFFSET 0) c
           LEFT JOIN LATERAL limit_room(d.limit_key, note_turns.t) m ON num_nonnulls(l.max_running, l.rate, l.not_before) > 0 -- otherwise its keys share slots alone
           LEFT JOIN LATERAL (SELECT r.priority FROM task_run r WHERE r.limit_wait = d.limit_key AND r.status = 'PENDING'
                              ORDER BY r.priority DESC, r.run_at, r.id LIMIT 1) w ON true) k
@@ -202,6 +209,9 @@ DECLARE
     empty text[];
     stuck text[];
     shut_bys text[];
+    again boolean;
+    free bigint[];
+    taken integer := 0; -- by others
     labels bigint;
     label text;
     v double precision; -- the virtual time
@@ -212,12 +222,10 @@ DECLARE
     late boolean;
     at double precision;
 BEGIN
-    SELECT c.virtual_time INTO v FROM limit_clock c WHERE c.limit_id = choose_turns_of.limit_id;
+    SELECT c.virtual_time INTO v FROM limit_clock c WHERE c.limit_id = choose_turns_of.limit_id FOR NO KEY UPDATE SKIP LOCKED;
     SELECT sum(x.weight), count(*) FILTER (WHERE x.shut_by > '') INTO waiting_weight, labels
     FROM (SELECT w.weight, w.shut_by FROM limit_turn w WHERE w.limit_id = choose_turns_of.limit_id AND w.priority IS NOT NULL LIMIT 20000) x;
-    IF v IS NULL OR waiting_weight IS NULL THEN
-        RETURN chosen;
-    END IF;
+    IF v IS NULL OR waiting_weight IS NULL THEN RETURN chosen; END IF;
     IF labels > 1000 THEN -- begin with one of them
         label := (SELECT w.shut_by FROM limit_turn w WHERE w.limit_id = choose_turns_of.limit_id AND w.priority IS NOT NULL AND w.shut_by > ''
                   ORDER BY w.limit_id, w.shut_by OFFSET floor(random() * labels)::bigint LIMIT 1);
@@ -232,13 +240,23 @@ BEGIN
                array_agg(f.limit_key) FILTER (WHERE f.id IS NULL AND f.shut_by IS NOT NULL),
                array_agg(f.shut_by) FILTER (WHERE f.id IS NULL AND f.shut_by IS NOT NULL)
         INTO ids, priorities, weights, starts, empty, stuck, shut_bys
-        FROM fair_items(choose_turns_of.limit_id, room, CASE look WHEN 1 THEN 0 ELSE 100 END, coalesce(label, ''), t) f;
+        FROM fair_items(choose_turns_of.limit_id, room + taken, CASE look WHEN 1 THEN 0 ELSE 100 END, coalesce(label, ''), t) f;
         IF empty IS NOT NULL THEN -- a mark says when there is somebody again
             UPDATE limit_turn w SET priority = NULL WHERE w.limit_key = ANY (empty);
         END IF;
         UPDATE limit_turn w SET shut_by = s.shut_by FROM unnest(stuck, shut_bys) s(limit_key, shut_by)
         WHERE w.limit_key = s.limit_key AND w.shut_by <> s.shut_by;
-        EXIT WHEN NOT FOUND AND (look > 1 OR num_nonnulls(empty, stuck) = 0) OR cardinality(ids) >= room;
+        again := FOUND OR look = 1 AND num_nonnulls(empty, stuck) > 0;
+        -- Who holds a run may be canceling it: it keeps no turn from those behind it.
+        free := ARRAY(SELECT r.id FROM task_run r WHERE r.id = ANY (ids) FOR NO KEY UPDATE SKIP LOCKED);
+        IF cardinality(free) < cardinality(ids) THEN
+            again := again OR cardinality(ids) - cardinality(free) > taken;
+            INSERT INTO gate_mark (kind, run_id) SELECT 'RUN', i.id FROM unnest(ids) i(id) WHERE i.id <> ALL (free);
+            taken := cardinality(ids) - cardinality(free);
+            SELECT array_agg(x.id ORDER BY x.n), array_agg(x.priority ORDER BY x.n), array_agg(x.weight ORDER BY x.n), array_agg(x.starts_at ORDER BY x.n) INTO ids, priorities, weights, starts
+            FROM unnest(ids, priorities, weights, starts) WITH ORDINALITY x(id, priority, weight, starts_at, n) WHERE x.id = ANY (free);
+        END IF;
+        EXIT WHEN NOT again OR cardinality(ids) >= room;
     END LOOP;
     FOR i IN 1..coalesce(cardinality(ids), 0) LOOP
         IF i = 1 OR priorities[i] <> priorities[i - 1] OR weights[i] <> weights[i - 1] THEN
@@ -330,12 +348,10 @@ DECLARE
     open_id bigint;
     first_id bigint;
 BEGIN
-    open_id := (SELECT c.id FROM concurrency_limit c CROSS JOIN LATERAL fair_room(c.id, t) r
+    open_id := (SELECT c.id FROM concurrency_limit c JOIN limit_clock k ON k.limit_id = c.id CROSS JOIN LATERAL fair_room(c.id, t) r
                 WHERE c.share = 'FAIR' AND r.taken < r.slots AND EXISTS (SELECT FROM limit_turn w WHERE w.limit_id = c.id AND w.priority IS NOT NULL)
-                ORDER BY random() LIMIT 1);
-    IF open_id IS NULL THEN
-        RETURN;
-    END IF;
+                ORDER BY random() LIMIT 1 FOR NO KEY UPDATE OF k SKIP LOCKED);
+    IF open_id IS NULL THEN RETURN; END IF;
     IF chosen IS NULL OR EXISTS (SELECT FROM unnest(chosen) i(id) LEFT JOIN task_run r ON r.id = i.id WHERE r.limit_wait IS NULL)
         OR EXISTS (SELECT FROM unnest(held) i(id) JOIN task_run r ON r.id = i.id WHERE i.id <> ALL (chosen) AND starts_with(r.limit_wait, open_id || ':'))
         OR EXISTS (SELECT FROM unnest(held) i(id) JOIN task_run r ON r.id = i.id JOIN unnest(chosen) c(id) ON true JOIN task_run w ON w.id = c.id

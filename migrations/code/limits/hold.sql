@@ -29,6 +29,33 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION rowrun.take_limits(bigint[], timestamptz, boolean) IS 'Internal: runs take places and tokens of their limits.';
 
+-- Of these runs, which are about to start, those of which somebody holds a bucket, as who deletes a limit does until the commit; each with the key
+-- along which it waits. The buckets of the others are locked now.
+CREATE OR REPLACE FUNCTION rowrun.busy_buckets(run_ids bigint[], OUT ids bigint[], OUT limit_keys text[]) LANGUAGE plpgsql
+    SET jit = off
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+DECLARE
+    buckets text[];
+    locked text[];
+BEGIN
+    ids := '{}';
+    limit_keys := '{}';
+    buckets := ARRAY(SELECT b.limit_key FROM (SELECT DISTINCT u.limit_key FROM limited_of(run_ids) s CROSS JOIN LATERAL unnest(s.limit_keys) u(limit_key)) k
+                     CROSS JOIN LATERAL (SELECT x.limit_key FROM limit_bucket x WHERE x.limit_key = k.limit_key OFFSET 0) b);
+    IF cardinality(buckets) = 0 THEN
+        RETURN;
+    END IF;
+    locked := ARRAY(SELECT b.limit_key FROM limit_bucket b WHERE b.limit_key = ANY (buckets) ORDER BY b.limit_key FOR NO KEY UPDATE SKIP LOCKED);
+    IF cardinality(locked) < cardinality(buckets) THEN
+        SELECT coalesce(array_agg(h.id), '{}'), coalesce(array_agg(coalesce((SELECT f.limit_key FROM fair_key(h.limit_keys) f), h.limit_key)), '{}') INTO ids, limit_keys
+        FROM (SELECT s.id, s.limit_keys, (SELECT u.limit_key FROM unnest(s.limit_keys) u(limit_key)
+                                          WHERE u.limit_key = ANY (buckets) AND u.limit_key <> ALL (locked) LIMIT 1) AS limit_key
+              FROM limited_of(run_ids) s) h
+        WHERE h.limit_key IS NOT NULL;
+    END IF;
+END $$;
+COMMENT ON FUNCTION rowrun.busy_buckets(bigint[]) IS 'Internal: runs that can''t take a token now, as somebody holds their bucket.';
+
 -- Keys that were not drawn at the INSERT, because the limit was made since, before runs start: their ends look at the row.
 CREATE OR REPLACE FUNCTION rowrun.redraw_limits(run_ids bigint[]) RETURNS void LANGUAGE plpgsql
     SET jit = off
@@ -119,7 +146,10 @@ BEGIN
         SELECT x.ctid FROM limit_bucket x
         LEFT JOIN concurrency_limit l ON l.id = rowrun.limit_id_of(x.limit_key)
         WHERE (x.held_until > clock_timestamp()) IS NOT TRUE
-          AND (l.rate IS NULL OR x.tokens IS NULL OR x.counted_at + l.per * (coalesce(l.burst, l.rate) - x.tokens) / l.rate < clock_timestamp())
+          AND (l.rate IS NULL OR x.tokens IS NULL
+               -- In seconds: an interval of so many periods may lead out of time.
+               OR extract(epoch FROM clock_timestamp() - x.counted_at)::double precision * l.rate
+                  > extract(epoch FROM l.per)::double precision * (coalesce(l.burst, l.rate) - x.tokens))
         LIMIT 1000 FOR UPDATE OF x SKIP LOCKED));
     DELETE FROM limit_database b WHERE b.ctid = ANY (ARRAY(
         SELECT x.ctid FROM limit_database x

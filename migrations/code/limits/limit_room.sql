@@ -13,7 +13,7 @@ BEGIN ATOMIC
                                         WHERE x.id = h.run_id AND coalesce(x.status, '') IN ('AVAILABLE', 'RUNNING') OFFSET 0) x
                     WHERE h.limit_key = limit_room.limit_key LIMIT l.max_running) a) END,
            l.rate IS NOT NULL, n.tokens,
-           CASE WHEN n.tokens < 1 THEN limit_room.t + make_interval(secs => (1 - n.tokens) * extract(epoch FROM l.per)::double precision / l.rate) END,
+           CASE WHEN n.tokens < 1 THEN limit_room.t + make_interval(secs => least((1 - n.tokens) * extract(epoch FROM l.per)::double precision / l.rate, 3155760000)) END,
            greatest(l.not_before, b.held_until)
     FROM (SELECT * FROM rowrun.concurrency_limit c WHERE c.id = rowrun.limit_id_of(limit_room.limit_key) OFFSET 0) l
     LEFT JOIN LATERAL (SELECT q.tokens, q.counted_at, q.held_until FROM rowrun.limit_bucket q WHERE q.limit_key = limit_room.limit_key OFFSET 0) b ON true

@@ -1,19 +1,34 @@
 -- What limits hold back waits for one key, and is found again along it: task_run.limit_wait.
 
 -- As many PENDING runs as their keys have room for, in the order of promotion, but for those that wait for their turn (fair.sql); more of a key than the pass takes on at once come next.
-CREATE OR REPLACE FUNCTION rowrun.waiting_for_limits(limit_keys text[], t timestamptz, most integer) RETURNS TABLE (id bigint) LANGUAGE sql STABLE
-BEGIN ATOMIC
-    SELECT w.id
-    FROM (SELECT DISTINCT u.limit_key FROM unnest(waiting_for_limits.limit_keys) u(limit_key)
-          WHERE NOT EXISTS (SELECT FROM rowrun.concurrency_limit l WHERE l.id = rowrun.limit_id_of(u.limit_key) AND l.share = 'FAIR')) k
-    LEFT JOIN LATERAL rowrun.limit_room(k.limit_key, waiting_for_limits.t) m ON true
+-- One that somebody holds, who may be canceling it, keeps no place from those behind it: these come, too, and are locked.
+CREATE OR REPLACE FUNCTION rowrun.waiting_for_limits(limit_keys text[], t timestamptz, most integer) RETURNS TABLE (id bigint) LANGUAGE plpgsql
+    SET jit = off
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
+    WITH key AS MATERIALIZED (
+        SELECT k.limit_key, CASE WHEN m.held_until > waiting_for_limits.t THEN 0
+                                 ELSE least(greatest(waiting_for_limits.most / cardinality(waiting_for_limits.limit_keys), 20), coalesce(m.places, 1000),
+                                            CASE WHEN m.rated THEN greatest(floor(m.tokens + 0.000001), 0)::bigint ELSE 1000 END) END AS room
+        FROM (SELECT DISTINCT u.limit_key FROM unnest(waiting_for_limits.limit_keys) u(limit_key)
+              WHERE NOT EXISTS (SELECT FROM concurrency_limit l WHERE l.id = limit_id_of(u.limit_key) AND l.share = 'FAIR')) k
+        LEFT JOIN LATERAL limit_room(k.limit_key, waiting_for_limits.t) m ON true
+    ), first AS MATERIALIZED (
+        SELECT w.id, k.limit_key, k.room FROM key k CROSS JOIN LATERAL (
+            SELECT r.id FROM task_run r WHERE r.limit_wait = k.limit_key AND r.status = 'PENDING'
+            ORDER BY r.priority DESC, r.run_at, r.id LIMIT k.room) w
+    ), free AS MATERIALIZED (
+        SELECT r.id FROM task_run r WHERE r.id = ANY (ARRAY(SELECT f.id FROM first f)) FOR NO KEY UPDATE SKIP LOCKED
+    )
+    SELECT f.id FROM first f
+    UNION ALL
+    SELECT w.id FROM (SELECT f.limit_key, f.room FROM first f LEFT JOIN free l ON l.id = f.id GROUP BY f.limit_key, f.room HAVING count(l.id) < count(*)) k
     CROSS JOIN LATERAL (
-        SELECT r.id FROM rowrun.task_run r WHERE r.limit_wait = k.limit_key AND r.status = 'PENDING'
-        ORDER BY r.priority DESC, r.run_at, r.id
-        LIMIT CASE WHEN m.held_until > waiting_for_limits.t THEN 0
-                   ELSE least(greatest(waiting_for_limits.most / cardinality(waiting_for_limits.limit_keys), 20), coalesce(m.places, 1000),
-                              CASE WHEN m.rated THEN greatest(floor(m.tokens + 0.000001), 0)::bigint ELSE 1000 END) END) w;
-END;
+        SELECT r.id FROM task_run r WHERE r.limit_wait = k.limit_key AND r.status = 'PENDING'
+        ORDER BY r.priority DESC, r.run_at, r.id LIMIT k.room FOR NO KEY UPDATE SKIP LOCKED) w;
+END $$;
 COMMENT ON FUNCTION rowrun.waiting_for_limits(text[], timestamptz, integer) IS 'Internal: runs for which their limits have room.';
 
 -- AVAILABLE runs that a limit held back at their claim: as many as it may let go now are there for claims again, which ask it anew. A token

@@ -2,8 +2,10 @@
 -- keeps from happening.
 -- Anybody may take advisory locks on any key, and who may update one column of a row may lock it.
 --
--- Ours hold each slice of the clock (1920298606) while it lasts: one of the next hour is a stranger's. (1920298607, 3)
--- is the listener's of a replica that says "wal", (1920298607, 2) the stream writer's: without one they are a stranger's.
+-- Who inserts holds a slice of the clock (1920298606) while it lasts: one of the next hour is a stranger's, and so is that of now
+-- where its holder may not insert (functions of users insert for those who may not, in a transaction with an id). (1920298607, 3)
+-- is the listener's of a replica that says "wal", (1920298607, 2) the stream writer's: without one, or of who is none of ours (a member
+-- of rowrun_replica or of the owner), they are a stranger's.
 -- Rows that the passes skip because somebody holds them name, as xmax, a transaction that is under way; of what is due
 -- the first of each kind are looked at. It is STABLE so that it becomes part of the statement that asks, which is planned once for a
 -- session: planning takes some ms.
@@ -14,17 +16,22 @@ BEGIN ATOMIC
         SELECT l.pid, l.what FROM (
             SELECT k.pid, CASE
                 WHEN k.classid = 1920298606 AND k.granted
-                     AND mod(k.objid::bigint - now_slice.n + 4294967296, 4294967296) BETWEEN 1000 AND 720000
+                     AND CASE WHEN mod(k.objid::bigint - now_slice.n + 2 * 4294967296, 4294967296) BETWEEN 1000 AND 720000 THEN true
+                              -- That of now, or nearly: one who inserts has a transaction id while he holds it, and not the next ones.
+                              WHEN mod(k.objid::bigint - now_slice.n + 2 * 4294967296 + 200, 4294967296) < 1200
+                                  THEN NOT (k.ours OR has_table_privilege(k.usesysid, 'rowrun.task_run', 'INSERT') OR pg_has_role(k.usesysid, 'rowrun_client', 'MEMBER'))
+                                       AND (mod(k.objid::bigint - now_slice.n + 2 * 4294967296, 4294967296) BETWEEN 4 AND 999
+                                            OR NOT EXISTS (SELECT FROM pg_locks x WHERE x.locktype = 'transactionid' AND x.pid = k.pid AND x.mode = 'ExclusiveLock' AND x.granted)) END
                     THEN 'keeps INSERTs from notifying: runs are found by sweeps'
                 WHEN k.classid = 1920298607 AND k.objid = 3 AND k.granted AND k.mode = 'ExclusiveLock'
-                     AND NOT EXISTS (SELECT FROM rowrun.replica_heartbeat h WHERE h.wake_source = 'wal' AND h.state <> 'DEAD'
-                                       AND h.last_heartbeat + h.lease > clock_timestamp())
+                     AND (NOT k.ours OR NOT EXISTS (SELECT FROM rowrun.replica_heartbeat h WHERE h.wake_source = 'wal' AND h.state <> 'DEAD'
+                                                      AND h.last_heartbeat + h.lease > clock_timestamp()))
                     THEN 'keeps INSERTs from notifying: runs are found by sweeps'
-                WHEN k.classid = 1920298607 AND k.objid = 3 AND k.granted AND k.mode = 'ShareLock' AND NOT pg_has_role(k.usesysid, 'rowrun_replica', 'MEMBER')
+                WHEN k.classid = 1920298607 AND k.objid = 3 AND k.granted AND k.mode = 'ShareLock' AND NOT k.ours
                     THEN 'keeps replicas from being woken by the log'
                 WHEN k.classid = 1920298607 AND k.objid = 2 AND k.granted
-                     AND NOT EXISTS (SELECT FROM rowrun.deployment d JOIN rowrun.replica_heartbeat h ON h.replica_id = d.stream_replica_id
-                                     WHERE h.state <> 'DEAD' AND h.last_heartbeat + h.lease > clock_timestamp())
+                     AND (NOT k.ours OR NOT EXISTS (SELECT FROM rowrun.deployment d JOIN rowrun.replica_heartbeat h ON h.replica_id = d.stream_replica_id
+                                                    WHERE h.state <> 'DEAD' AND h.last_heartbeat + h.lease > clock_timestamp()))
                     THEN 'keeps replicas from writing the stream'
                 WHEN k.classid = 1920298605 AND k.granted
                      AND EXISTS (SELECT FROM pg_locks w WHERE w.locktype = 'advisory' AND w.database = k.database
@@ -34,7 +41,9 @@ BEGIN ATOMIC
                      AND NOT pg_has_role(k.usesysid, (SELECT n.nspowner FROM pg_namespace n WHERE n.nspname = 'rowrun'), 'MEMBER')
                     THEN 'keeps migrations waiting' END AS what
             FROM (SELECT (extract(epoch FROM clock_timestamp()) * 200)::bigint % 4294967296 AS n) now_slice
-            CROSS JOIN (SELECT g.pid, g.classid, g.objid, g.mode, g.granted, g.database, a.usesysid
+            CROSS JOIN (SELECT g.pid, g.classid, g.objid, g.mode, g.granted, g.database, a.usesysid,
+                               pg_has_role(a.usesysid, 'rowrun_replica', 'MEMBER')
+                               OR pg_has_role(a.usesysid, (SELECT n.nspowner FROM pg_namespace n WHERE n.nspname = 'rowrun'), 'MEMBER') AS ours
                         FROM pg_locks g LEFT JOIN pg_stat_activity a ON a.pid = g.pid
                         WHERE g.locktype = 'advisory' AND g.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())) k
             UNION ALL

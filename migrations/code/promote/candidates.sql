@@ -96,14 +96,21 @@ COMMENT ON FUNCTION rowrun.candidates(record, boolean, integer) IS 'Internal: th
 CREATE OR REPLACE FUNCTION rowrun.first_looks(oldest bigint[], t timestamptz, most integer) RETURNS bigint[] LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
-    turn jsonb := coalesce(nullif(current_setting('rowrun.turn', true), ''), '["", -1]');
+    turn jsonb;
+    after record;
     firsts bigint[];
     waiting integer;
 BEGIN
+    BEGIN
+        turn := nullif(current_setting('rowrun.turn', true), '');
+        SELECT coalesce(turn ->> 0, '') AS database_id, coalesce((turn ->> 1)::bigint, -1) AS plan_id INTO after;
+    EXCEPTION WHEN data_exception OR program_limit_exceeded THEN -- it isn't ours: anybody can set it for all sessions of a role of his
+        SELECT '' AS database_id, -1::bigint AS plan_id INTO after;
+    END;
     WITH RECURSIVE turns AS (
         (SELECT coalesce(r.database_id, '') AS database_id, coalesce(r.plan_id, 0) AS plan_id, 1 AS n FROM task_run r
          WHERE r.judge_at IS NOT NULL AND (r.plan_id IS NOT NULL OR r.database_id IS NOT NULL)
-           AND (coalesce(r.database_id, ''), coalesce(r.plan_id, 0)) > (turn ->> 0, (turn ->> 1)::bigint)
+           AND (coalesce(r.database_id, ''), coalesce(r.plan_id, 0)) > (after.database_id, after.plan_id)
          ORDER BY coalesce(r.database_id, ''), coalesce(r.plan_id, 0) LIMIT 1)
         UNION ALL
         SELECT x.database_id, x.plan_id, s.n + 1

@@ -10,6 +10,10 @@
 -- counts can then only fall behind the truth by runs that end, which opens gates and closes none. Each inner statement
 -- has a snapshot of its own, taken after the lock: the steps are VOLATILE functions in PL/pgSQL for that.
 --
+-- A pass waits for no row of a user's: each is locked SKIP LOCKED before it is written. One that waits all the same is undone as a whole, and
+-- followed by one without gates (store.Batch.DoWithout). No subtransaction undoes the judgement alone: rows would carry its number, and who
+-- reads the stream from rows knows those of transactions.
+--
 -- The settings hold for the steps too. A step is an assignment, because the same call in a FROM takes twice as long. Where
 -- a step only reads, its text is a function in SQL that becomes part of the step's statement: it must not be VOLATILE, nor
 -- bring settings.

@@ -8,6 +8,7 @@ DECLARE
     tasks bigint[];
     closed bigint[];
     causes text[];
+    held bigint[];
 BEGIN
     ids := ARRAY(SELECT r.id FROM task_run r
                  WHERE r.judge_at <= t AND r.plan_id IS NULL AND r.database_id IS NULL AND r.status = 'PENDING'
@@ -42,6 +43,12 @@ BEGIN
               FROM task_run r JOIN task k ON k.id = r.task_id
               WHERE r.id = ANY (ids) AND coalesce(r.status, '') = 'PENDING') c
         WHERE c.cause IS NOT NULL;
+        IF causes && '{SKIPPED,MISSED}' THEN
+            held := held_by_tasks(closed, causes);
+            IF held <> '{}' THEN -- they are due still, and looked at by the next pass
+                SELECT array_agg(v.id), array_agg(v.cause) INTO closed, causes FROM unnest(closed, causes) v(id, cause) WHERE v.id <> ALL (held);
+            END IF;
+        END IF;
         PERFORM write_causes(closed, causes);
         IF 'PAUSED' = ANY (causes) THEN
             INSERT INTO gate_mark (kind, task_id)

@@ -10,6 +10,8 @@ DECLARE
     last_mark bigint;
     of_plans boolean;
     late bigint[];
+    busy record;
+    held bigint[];
 BEGIN
     -- Rows that a user holds are left for later.
     SELECT coalesce(array_agg(r.id), '{}'), array_agg(DISTINCT r.plan_id) FILTER (WHERE r.plan_id IS NOT NULL)
@@ -40,6 +42,14 @@ BEGIN
         FROM rowrun.judge_limited(locked, plans, t, last_mark, coalesce(turns, '{}')) v;
         SELECT coalesce(array_agg(DISTINCT k.limit_key), '{}'), coalesce(bool_or(r.limit_keys IS DISTINCT FROM s.limit_keys), false) INTO limit_keys, undrawn
         FROM rowrun.limited_of(ids) s JOIN task_run r ON r.id = s.id CROSS JOIN LATERAL unnest(s.limit_keys) k(limit_key);
+        busy := busy_buckets(open_ids);
+        IF busy.ids <> '{}' THEN -- as where a token waits for a slot: nobody tells when it may be taken
+            SELECT array_agg(coalesce(b.cause, v.cause) ORDER BY v.n), array_agg(coalesce(b.limit_key, v.limit_key) ORDER BY v.n) INTO causes, waits
+            FROM unnest(ids, causes, waits) WITH ORDINALITY v(id, cause, limit_key, n)
+            LEFT JOIN (SELECT u.id, u.limit_key, 'LIMIT' AS cause FROM unnest(busy.ids, busy.limit_keys) u(id, limit_key)) b ON b.id = v.id;
+            open_ids := ARRAY(SELECT o FROM unnest(open_ids) o WHERE o <> ALL (busy.ids));
+            full_keys := full_keys || busy.limit_keys;
+        END IF;
     ELSE
         SELECT array_agg(v.id), array_agg(v.cause), coalesce(array_agg(v.id) FILTER (WHERE v.cause IS NULL), '{}'),
                bool_or(v.cause IS NULL AND v.exclusive), bool_or(v.cause IS NULL AND v.plan_id IS NOT NULL),
@@ -58,6 +68,15 @@ BEGIN
             causes := ARRAY(SELECT CASE WHEN v.id = ANY (late) THEN 'PLAN' ELSE v.cause END
                            FROM unnest(ids, causes) WITH ORDINALITY v(id, cause, n) ORDER BY v.n);
             INSERT INTO gate_mark (kind, plan_id) SELECT DISTINCT 'PLAN', r.plan_id FROM task_run r WHERE r.id = ANY (late);
+        END IF;
+    END IF;
+
+    IF causes && '{SKIPPED,MISSED}' THEN
+        held := held_by_tasks(ids, causes);
+        IF held <> '{}' THEN -- left for later, as are rows that a user holds
+            INSERT INTO gate_mark (kind, run_id) SELECT 'RUN', h FROM unnest(held) h;
+            SELECT array_agg(v.id ORDER BY v.n), array_agg(v.cause ORDER BY v.n), array_agg(v.limit_key ORDER BY v.n) INTO ids, causes, waits
+            FROM unnest(ids, causes, waits) WITH ORDINALITY v(id, cause, limit_key, n) WHERE v.id <> ALL (held);
         END IF;
     END IF;
 END $$;
@@ -117,24 +136,33 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION rowrun.apply_verdicts(record, bigint[], rowrun.claim_request) IS 'Internal: promotes and claims runs, and notes what holds others.';
 
--- Whoever is just ending a task may not have seen that one of these waits for it. Whose tasks can all be locked is seen
--- by their ends; where one is held, or the verdict is out of date by now, it is judged again.
+-- Whoever is just ending a task, or opening a wave, may not have seen that one of these waits for it. Whose tasks and wave can all be locked is
+-- seen by their ends and its opening; where one is held, or the verdict is out of date by now, it is judged again, as often as that is so: another
+-- dependency may have come since the row said that it waits.
 CREATE OR REPLACE FUNCTION rowrun.mark_unseen_ends(run_ids bigint[], causes text[]) RETURNS void LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
-    waiting bigint[];
+    waiting bigint[] := ARRAY(SELECT v.id FROM unnest(run_ids, causes) v(id, cause) WHERE v.cause = 'DEPENDENCY');
     locked_tasks bigint[];
+    locked_waves text[];
 BEGIN
-    waiting := ARRAY(SELECT r.id FROM unnest(run_ids, causes) v(id, cause) JOIN task_run r ON r.id = v.id
-                     WHERE v.cause = 'DEPENDENCY' AND r.cause IS DISTINCT FROM 'DEPENDENCY');
     locked_tasks := ARRAY(SELECT n.id FROM task n
                           WHERE n.id IN (SELECT d.depends_on_id FROM task_run r JOIN unmet_dependency d ON d.task_id = r.task_id
                                          WHERE r.id = ANY (waiting))
                           ORDER BY n.id FOR SHARE SKIP LOCKED);
+    locked_waves := ARRAY(SELECT w.plan_id || ':' || w.wave FROM plan_wave w
+                          WHERE w.opened_at IS NULL
+                            AND (w.plan_id, w.wave) IN (SELECT k.plan_id, k.wave FROM task_run r JOIN task k ON k.id = r.task_id
+                                                        WHERE r.id = ANY (waiting) AND k.wave IS NOT NULL)
+                          ORDER BY w.plan_id, w.wave FOR SHARE SKIP LOCKED);
     INSERT INTO gate_mark (kind, run_id)
-    SELECT 'RUN', r.id FROM task_run r
-    WHERE r.id = ANY (waiting)
-      AND (SELECT coalesce(bool_or(d.depends_on_id <> ALL (locked_tasks)), true) FROM unmet_dependency d WHERE d.task_id = r.task_id);
+    SELECT 'RUN', r.id
+    FROM task_run r JOIN task k ON k.id = r.task_id
+    -- NULL: none of these holds it.
+    CROSS JOIN LATERAL (SELECT bool_or(u.depends_on_id <> ALL (locked_tasks)) AS unseen FROM unmet_dependency u WHERE u.task_id = r.task_id) d
+    CROSS JOIN LATERAL (SELECT bool_or(w.plan_id || ':' || w.wave <> ALL (locked_waves)) AS unseen FROM plan_wave w
+                        WHERE w.plan_id = k.plan_id AND w.wave = k.wave AND w.opened_at IS NULL) c
+    WHERE r.id = ANY (waiting) AND coalesce(d.unseen OR c.unseen, d.unseen, c.unseen, r.after IS NULL OR NOT awaits_runs(r.id));
 END $$;
 COMMENT ON FUNCTION rowrun.mark_unseen_ends(bigint[], text[]) IS 'Internal: marks of runs that wait for a task which may just be ending.';
 

@@ -22,11 +22,31 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION rowrun.write_causes(bigint[], text[]) IS 'Internal: writes what holds PENDING runs.';
 
+-- Of runs that the caller holds, and would cancel as their task is skipped, or move to their next tick, those whose task somebody else holds: what
+-- becomes of such a run is written into its task. The tasks of the others are locked now.
+CREATE OR REPLACE FUNCTION rowrun.held_by_tasks(run_ids bigint[], causes text[]) RETURNS bigint[] LANGUAGE plpgsql
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+DECLARE
+    tasks bigint[];
+    locked bigint[];
+BEGIN
+    tasks := ARRAY(SELECT DISTINCT r.task_id FROM unnest(run_ids, causes) v(id, cause) JOIN task_run r ON r.id = v.id
+                   WHERE v.cause IN ('SKIPPED', 'MISSED') AND num_nonnulls(r.plan_id, r.tick) > 0);
+    locked := ARRAY(SELECT k.id FROM task k WHERE k.id = ANY (tasks) ORDER BY k.id FOR NO KEY UPDATE SKIP LOCKED);
+    IF cardinality(locked) = cardinality(tasks) THEN
+        RETURN '{}';
+    END IF;
+    RETURN ARRAY(SELECT r.id FROM unnest(run_ids, causes) v(id, cause) JOIN task_run r ON r.id = v.id
+                 WHERE v.cause IN ('SKIPPED', 'MISSED') AND r.task_id = ANY (tasks) AND r.task_id <> ALL (locked));
+END $$;
+COMMENT ON FUNCTION rowrun.held_by_tasks(bigint[], text[]) IS 'Internal: runs that can''t be ended or moved now, as somebody holds their task.';
+
 -- Of these runs cancels those that are AVAILABLE though their task, one of these, is skipped; whether there are any.
 CREATE OR REPLACE FUNCTION rowrun.cancel_available(run_ids bigint[], task_ids bigint[]) RETURNS boolean LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     skipped_tasks bigint[];
+    ids bigint[];
 BEGIN
     IF cardinality(run_ids) = 0 THEN
         RETURN false;
@@ -35,10 +55,17 @@ BEGIN
     IF cardinality(skipped_tasks) = 0 THEN
         RETURN false;
     END IF;
-    UPDATE task_run r SET status = 'CANCELED', cancel_reason = 'task skipped'
-    WHERE r.id = ANY (ARRAY(
-        SELECT x.id FROM task_run x WHERE x.id = ANY (run_ids) AND x.task_id = ANY (skipped_tasks) AND coalesce(x.status, '') = 'AVAILABLE'
-        ORDER BY x.id FOR NO KEY UPDATE SKIP LOCKED));
+    ids := ARRAY(SELECT x.id FROM task_run x WHERE x.id = ANY (run_ids) AND x.task_id = ANY (skipped_tasks) AND coalesce(x.status, '') = 'AVAILABLE'
+                 ORDER BY x.id FOR NO KEY UPDATE SKIP LOCKED);
+    IF may_be_limited() THEN -- their places come free: those that somebody holds, who is deleting the limit, are left to the next sweep
+        ids := ARRAY(
+            WITH held AS MATERIALIZED (
+                SELECT h.run_id FROM limit_holder h WHERE h.run_id = ANY (ids) FOR UPDATE SKIP LOCKED
+            )
+            SELECT i.id FROM unnest(ids) i(id)
+            WHERE (SELECT count(*) FROM held h WHERE h.run_id = i.id) = (SELECT count(*) FROM limit_holder h WHERE h.run_id = i.id));
+    END IF;
+    UPDATE task_run r SET status = 'CANCELED', cancel_reason = 'task skipped' WHERE r.id = ANY (ids);
     RETURN FOUND;
 END $$;
 COMMENT ON FUNCTION rowrun.cancel_available(bigint[], bigint[]) IS 'Internal: cancels AVAILABLE runs of skipped tasks.';

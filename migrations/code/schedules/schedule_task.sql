@@ -28,8 +28,8 @@ END $$;
 COMMENT ON FUNCTION rowrun.cancel_tick(bigint, text) IS 'Internal: cancels a waiting run for its schedule.';
 
 -- Brings the waiting run of a task in line with its schedule: makes it, moves it, or cancels it. A run that is
--- AVAILABLE or RUNNING, or a retry, is left alone: its end makes the next. anew: the run carries what has changed of the task, and
--- is replaced.
+-- AVAILABLE or RUNNING is left alone, as its end makes the next, and so is a retry while the schedule goes on. anew: the run
+-- carries what has changed of the task, and is replaced.
 CREATE OR REPLACE FUNCTION rowrun.schedule_task(task_id bigint, moved boolean, anew boolean) RETURNS boolean LANGUAGE plpgsql
     SET enable_seqscan = off
     SET search_path = pg_catalog, rowrun, pg_temp
@@ -49,7 +49,8 @@ BEGIN
     IF run.status <> 'PENDING' THEN
         RETURN false;
     END IF;
-    IF run.id IS NOT NULL AND (NOT moved OR run.attempt > 0) AND run.tick <= coalesce(k.ends_at, 'infinity') AND NOT k.skipped THEN
+    IF run.id IS NOT NULL AND (NOT moved OR run.attempt > 0) AND run.tick <= coalesce(k.ends_at, 'infinity') AND NOT k.skipped
+       AND coalesce(cardinality(k.schedule_parts), 0) > 0 THEN
         wanted := run.tick;
         due := run.run_at;
     ELSE

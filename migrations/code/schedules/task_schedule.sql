@@ -23,6 +23,9 @@ BEGIN
     NEW.schedule_error := NULL;
     NEW.schedule_parts := rowrun.parse_schedule(NEW.schedule);
     IF NEW.schedule IS NULL THEN
+        IF TG_OP = 'INSERT' THEN
+            NEW.scheduled_at := NULL;
+        END IF;
         RETURN NEW;
     ELSIF NEW.plan_id IS NOT NULL THEN
         RAISE EXCEPTION 'schedule: a task of a plan has none' USING ERRCODE = 'RR003', HINT = 'Leave plan_id out; the scheduled task may insert a plan''s runs.';
@@ -56,7 +59,8 @@ COMMENT ON FUNCTION rowrun.known_zone(text) IS 'Internal: whether the server has
 CREATE OR REPLACE TRIGGER task_author_schedule BEFORE UPDATE OF schedule, time_zone, misfire, spread, starts_at, ends_at, overlap, state ON rowrun.task
     FOR EACH ROW EXECUTE FUNCTION rowrun.task_author_check();
 CREATE OR REPLACE TRIGGER task_schedule_fill BEFORE INSERT ON rowrun.task FOR EACH ROW
-    WHEN (NEW.schedule IS NOT NULL OR num_nulls(NEW.time_zone, NEW.misfire, NEW.overlap) > 0)
+    WHEN (NEW.schedule IS NOT NULL OR num_nulls(NEW.time_zone, NEW.misfire, NEW.overlap) > 0
+          OR num_nonnulls(NEW.schedule_error, NEW.scheduled_at, NEW.schedule_parts) > 0) -- what the database says is nobody's to say
     EXECUTE FUNCTION rowrun.task_schedule_fill();
 CREATE OR REPLACE TRIGGER task_schedule_refill BEFORE UPDATE OF schedule, time_zone, misfire, overlap, spread, starts_at, paused, plan_id ON rowrun.task
     FOR EACH ROW WHEN (NEW.schedule IS NOT NULL OR OLD.schedule IS NOT NULL OR num_nulls(NEW.time_zone, NEW.misfire, NEW.overlap) > 0)

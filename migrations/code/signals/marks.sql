@@ -14,6 +14,7 @@ CREATE OR REPLACE FUNCTION rowrun.mark_ended(run_ids bigint[], of_plans boolean)
 DECLARE
     failed_plans bigint[];
     wave_plans bigint[];
+    waves integer[];
 BEGIN
     WITH ended AS (
         UPDATE rowrun.task t
@@ -24,10 +25,18 @@ BEGIN
           AND coalesce(c.status, '') IN ('DONE', 'FAILED', 'CANCELED') AND c.retry_run_id IS NULL
         RETURNING c.status, c.plan_id, t.wave
     )
-    SELECT array_agg(DISTINCT e.plan_id) FILTER (WHERE e.status = 'FAILED'), array_agg(DISTINCT e.plan_id) FILTER (WHERE e.wave IS NOT NULL)
-    INTO failed_plans, wave_plans FROM ended e;
+    SELECT array_agg(DISTINCT e.plan_id) FILTER (WHERE e.status = 'FAILED'), array_agg(e.plan_id) FILTER (WHERE e.wave IS NOT NULL),
+           array_agg(e.wave) FILTER (WHERE e.wave IS NOT NULL)
+    INTO failed_plans, wave_plans, waves FROM ended e;
     IF wave_plans IS NOT NULL THEN -- the next wave may be opened
-        INSERT INTO rowrun.gate_mark (kind, plan_id) SELECT 'PLAN', unnest(wave_plans);
+        INSERT INTO rowrun.gate_mark (kind, plan_id) SELECT DISTINCT 'PLAN', p FROM unnest(wave_plans) p;
+        -- What ran once more while its wave soaked may have begun and ended between two looks. A pass that holds the wave has seen it unfinished.
+        UPDATE rowrun.plan_wave w SET done_at = NULL
+        WHERE w.ctid = ANY (ARRAY(
+            SELECT x.ctid FROM rowrun.plan_wave x
+            WHERE (x.plan_id, x.wave) IN (SELECT u.plan_id, u.wave FROM unnest(wave_plans, waves) u(plan_id, wave)) AND x.done_at IS NOT NULL
+              AND NOT EXISTS (SELECT FROM rowrun.plan_wave n WHERE n.plan_id = x.plan_id AND n.wave > x.wave AND n.opened_at IS NOT NULL)
+            FOR NO KEY UPDATE SKIP LOCKED));
     END IF;
     IF failed_plans IS NOT NULL THEN
         PERFORM rowrun.mark_stopped(failed_plans);

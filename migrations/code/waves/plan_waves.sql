@@ -49,15 +49,18 @@ END $$;
 COMMENT ON FUNCTION rowrun.give_waves(bigint, jsonb, boolean) IS 'Internal: gives new tasks of a plan waves.';
 
 -- A version waits for the smaller ones of its database, and a wave for those before it: of two tasks that wait for each other so
--- neither would ever start.
-CREATE OR REPLACE FUNCTION rowrun.check_versions_of_wave(plan_id bigint, wave integer) RETURNS void LANGUAGE plpgsql
+-- neither would ever start. Where a task is named, only what it is one of counts. What is over waits for nobody, nor does a wave that is open; and none
+-- waits for one whose next is open.
+CREATE OR REPLACE FUNCTION rowrun.check_versions_of_wave(plan_id bigint, wave integer, task_id bigint DEFAULT NULL) RETURNS void LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     found_pair record;
 BEGIN
     SELECT k.id, k.version, k.database_id, h.id AS other_id, h.version AS other_version, h.wave AS other_wave INTO found_pair
     FROM task k JOIN task h ON h.plan_id = k.plan_id AND h.database_id = k.database_id AND h.version_key > k.version_key AND h.wave < k.wave
-    WHERE k.plan_id = check_versions_of_wave.plan_id AND k.wave = check_versions_of_wave.wave AND h.outcome IS NULL AND NOT h.skipped
+    WHERE k.plan_id = check_versions_of_wave.plan_id AND k.wave = check_versions_of_wave.wave
+      AND (check_versions_of_wave.task_id IS NULL OR check_versions_of_wave.task_id IN (k.id, h.id)) AND NOT rowrun.is_over(k) AND NOT rowrun.is_over(h)
+      AND NOT EXISTS (SELECT FROM plan_wave w WHERE w.plan_id = k.plan_id AND w.wave > h.wave AND w.opened_at IS NOT NULL)
     ORDER BY k.id, h.id LIMIT 1;
     IF FOUND THEN
         RAISE EXCEPTION 'task % (version % of %) in wave % would wait for task % (version %) in wave %, and that one for it', found_pair.id,
@@ -65,7 +68,20 @@ BEGIN
             USING ERRCODE = 'RR003', HINT = 'A database gets its versions in their order: give the smaller one no later wave, or have the larger one end first.';
     END IF;
 END $$;
-COMMENT ON FUNCTION rowrun.check_versions_of_wave(bigint, integer) IS 'Internal: refuses a version that a larger one in an earlier wave waits for.';
+COMMENT ON FUNCTION rowrun.check_versions_of_wave(bigint, integer, bigint) IS 'Internal: refuses a version that a larger one in an earlier wave waits for.';
+
+-- A task of a wave that gets another version or database may be the smaller or the larger one of such a pair.
+CREATE OR REPLACE FUNCTION rowrun.task_version_in_wave() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
+BEGIN
+    PERFORM check_versions_of_wave(NEW.plan_id, s.wave, NEW.id)
+    FROM (SELECT DISTINCT k.wave FROM task k
+          WHERE k.plan_id = NEW.plan_id AND k.database_id = NEW.database_id AND k.wave >= NEW.wave AND (k.id = NEW.id OR k.version_key < NEW.version_key)) s;
+    RETURN NULL;
+END $$;
+COMMENT ON FUNCTION rowrun.task_version_in_wave() IS 'Trigger: no task of a wave gets a version that waits for its wave, and that wave for it.';
+CREATE OR REPLACE TRIGGER task_version_in_wave AFTER UPDATE OF version, database_id ON rowrun.task FOR EACH ROW
+    WHEN (NEW.wave IS NOT NULL AND (NEW.version IS DISTINCT FROM OLD.version OR NEW.database_id IS DISTINCT FROM OLD.database_id))
+    EXECUTE FUNCTION rowrun.task_version_in_wave();
 
 CREATE OR REPLACE FUNCTION rowrun.make_waves(plan_id bigint, waves jsonb) RETURNS integer LANGUAGE sql SECURITY DEFINER
     SET search_path = pg_catalog, rowrun, pg_temp AS $$ SELECT rowrun.give_waves(plan_id, waves, false) $$;

@@ -14,7 +14,8 @@ BEGIN
     NEW.enabled := coalesce(NEW.enabled, true);
     NEW.created_at := coalesce(NEW.created_at, now());
     IF TG_OP = 'UPDATE' AND NEW.id <> OLD.id THEN
-        RAISE EXCEPTION 'a webhook keeps its id' USING ERRCODE = 'RR003';
+        RAISE EXCEPTION 'webhook % keeps its id', OLD.id
+            USING ERRCODE = 'RR003', HINT = 'Leave id out of the UPDATE; a webhook with another id is inserted.';
     END IF;
     IF NEW.project = '' OR octet_length(NEW.project) > 200 OR octet_length(NEW.name) > 200 THEN
         RAISE EXCEPTION 'project of a webhook has 1 to 200 bytes, its name at most 200'

@@ -58,8 +58,9 @@ COMMENT ON FUNCTION rowrun.admit_for_worker(text[], integer, integer) IS 'Intern
 
 -- Hands AVAILABLE runs to a worker, of any queue: as the statement of replicas does (claim_runs in store/sql), and with a lease
 -- for each. As many are looked at as are to be taken; where others were at these, some more. A run whose task has become another
--- type since ends, and one of whose payload a result isn't to be had.
-CREATE OR REPLACE FUNCTION rowrun.take_for_worker(request_id uuid, replica text, types text[], most integer, lease interval)
+-- type since ends, and one of whose payload a result isn't to be had. noted: this transaction holds the row of the request. Where it
+-- doesn't, another one may be writing it: the index has this one wait, and fail if that one commits.
+CREATE OR REPLACE FUNCTION rowrun.take_for_worker(request_id uuid, replica text, types text[], most integer, lease interval, noted boolean)
     RETURNS TABLE (run_id bigint, claim uuid, type text, payload jsonb, attempt integer, root_id bigint, deadline timestamptz) LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp
     SET plan_cache_mode = force_generic_plan
@@ -106,7 +107,7 @@ BEGIN
         ), taken AS (
             UPDATE task_run r
             SET status = 'RUNNING', prev_status = 'AVAILABLE', edited_directly = NULL, cause = NULL, replica_id = replica,
-                claim_hash = sha256(uuid_send(i.claim)), started_at = now.t, updated_at = now.t,
+                claim_hash = sha256(uuid_send(i.claim)), started_at = now.t, updated_at = greatest(now.t, r.updated_at + interval '1 us'),
                 deadline = CASE WHEN k.timeout > interval '0' THEN now.t + k.timeout END
             FROM picked i, task k, (SELECT clock_timestamp() AS t) now
             WHERE k.id = r.task_id AND r.ctid = i.place
@@ -117,11 +118,14 @@ BEGIN
         ), held AS (
             INSERT INTO worker_claim (claim_hash, run_id, lease, until)
             SELECT x.claim_hash, x.id, take_for_worker.lease, x.t + take_for_worker.lease FROM taken x WHERE NOT x.unfit
-        ), noted AS (
-            INSERT INTO worker_request AS q (request_hash, made_at, run_ids)
-            SELECT sha256(uuid_send(take_for_worker.request_id)), clock_timestamp(), x.ids
-            FROM (SELECT array_agg(x.id) AS ids FROM taken x WHERE NOT x.unfit) x WHERE x.ids IS NOT NULL
-            ON CONFLICT (request_hash) DO UPDATE SET made_at = excluded.made_at, run_ids = q.run_ids || excluded.run_ids
+        ), given_now AS MATERIALIZED (
+            SELECT array_agg(x.id) AS ids FROM taken x WHERE NOT x.unfit
+        ), noted_first AS (
+            INSERT INTO worker_request (request_hash, made_at, run_ids)
+            SELECT sha256(uuid_send(take_for_worker.request_id)), clock_timestamp(), x.ids FROM given_now x WHERE x.ids IS NOT NULL AND NOT (noted OR given > 0)
+        ), noted_more AS (
+            UPDATE worker_request q SET made_at = clock_timestamp(), run_ids = q.run_ids || x.ids
+            FROM given_now x WHERE q.request_hash = sha256(uuid_send(take_for_worker.request_id)) AND x.ids IS NOT NULL AND (noted OR given > 0)
         ), said AS (
             SELECT announce(array_agg(x.item)) IS NULL AS x,
                    set_config('rowrun.unfit', coalesce(string_agg(x.id::text, ',') FILTER (WHERE x.unfit), ''), true) AS unfit,
@@ -145,10 +149,11 @@ BEGIN
         look := 4 * most + 100;
     END LOOP;
 END $$;
-COMMENT ON FUNCTION rowrun.take_for_worker(uuid, text, text[], integer, interval) IS 'Internal: hands AVAILABLE runs to a worker.';
+COMMENT ON FUNCTION rowrun.take_for_worker(uuid, text, text[], integer, interval, boolean) IS 'Internal: hands AVAILABLE runs to a worker.';
 
--- A request comes in once: an equal one waits for the first (by a lock of its id, which nobody else can guess), and is answered
--- with what the first holds. One that finds nothing leaves no trace, so that it may be asked again under the same id. One whose
+-- A request comes in once: an equal one waits for the first, and is answered with what the first holds. It waits by an advisory lock,
+-- and where a stranger's is in the way by the row of the request. (A subtransaction that undoes what it took is none: rows would carry its number,
+-- and who reads the stream from rows knows those of transactions.) One that finds nothing leaves no trace, so that it may be asked again under the same id. One whose
 -- runs have all ended since, though nobody has heard of them perhaps, is answered with nothing, as one that comes late must take
 -- nothing; after 30 s it counts as new: who asks again and again with one id must not wait for ever.
 CREATE OR REPLACE FUNCTION rowrun.claim_runs(request_id uuid, worker text, types text[], max integer DEFAULT 1, lease interval DEFAULT '1 min')
@@ -160,14 +165,23 @@ DECLARE
     hash bytea := sha256(uuid_send(claim_runs.request_id));
     known record;
     replica text;
+    reserved boolean := false;
 BEGIN
     PERFORM check_isolation();
     IF wrong IS NOT NULL THEN
         RAISE EXCEPTION '%', wrong[1] USING ERRCODE = 'RR003', HINT = wrong[2];
     END IF;
-    PERFORM pg_advisory_xact_lock(request_key(hash));
-    SELECT q.results_hash IS NULL AND q.made_at < clock_timestamp() - interval '30 s' AS old INTO known FROM worker_request q WHERE q.request_hash = hash;
-    IF FOUND THEN
+    IF NOT pg_try_advisory_xact_lock(request_key(hash)) THEN
+        PERFORM await_equal_request(hash);
+        -- Whoever holds the lock, the index has equal requests wait for each other.
+        INSERT INTO worker_request (request_hash, made_at) VALUES (hash, clock_timestamp()) ON CONFLICT (request_hash) DO NOTHING;
+        reserved := FOUND;
+    END IF;
+    SELECT q.results_hash IS NULL AND q.made_at < clock_timestamp() - interval '30 s' AS old INTO known FROM worker_request q WHERE q.request_hash = hash AND NOT reserved;
+    IF known.old THEN -- it may count as new, for one at a time
+        SELECT q.made_at < clock_timestamp() - interval '30 s' AS old INTO known FROM worker_request q WHERE q.request_hash = hash FOR NO KEY UPDATE;
+    END IF;
+    IF known.old IS NOT NULL THEN
         RETURN QUERY SELECT * FROM claimed_by_request(claim_runs.request_id);
         IF FOUND OR NOT known.old THEN
             RETURN;
@@ -175,7 +189,10 @@ BEGIN
     END IF;
     replica := register_worker(worker, types, max, lease);
     IF replica IS NOT NULL THEN
-        RETURN QUERY SELECT * FROM take_for_worker(claim_runs.request_id, replica, types, max, lease);
+        RETURN QUERY SELECT * FROM take_for_worker(claim_runs.request_id, replica, types, max, lease, reserved OR known.old IS NOT NULL);
+    END IF;
+    IF reserved THEN
+        DELETE FROM worker_request q WHERE q.request_hash = hash AND q.run_ids IS NULL AND q.results_hash IS NULL;
     END IF;
 END $$;
 COMMENT ON FUNCTION rowrun.claim_runs(uuid, text, text[], integer, interval) IS 'Hands AVAILABLE runs to a worker, each with a claim; the same request is given the same ones. A claim holds from the COMMIT.';

@@ -53,7 +53,10 @@ BEGIN
         WHEN jsonb_typeof(r.result) <> 'object' THEN 'result is no object'
         WHEN jsonb_typeof(coalesce(x.o -> 'detail', 'null')) NOT IN ('string', 'null') THEN 'detail is no text'
         WHEN too_large(r.result)
-            THEN 'result is larger than 1 MiB or deeper than 1,000 levels: keep it elsewhere and leave a reference' END AS wrong) w
+            THEN 'result is larger than 1 MiB or deeper than 1,000 levels: keep it elsewhere and leave a reference'
+        -- Of 1 MiB 64 KiB are kept for what a cancel that was asked for adds: its reason.
+        WHEN x.o ->> 'status' <> 'DONE' AND octet_length(worker_result(x.o)::text) > 983040
+            THEN 'result and detail of a failure are larger than 960 KiB together: keep them elsewhere and leave a reference' END AS wrong) w
     WHERE w.wrong IS NOT NULL
     ORDER BY x.n LIMIT 1;
     IF wrong IS NULL AND (SELECT count(*) > count(DISTINCT (o ->> 'claim')::uuid) FROM jsonb_array_elements(results) o) THEN
@@ -100,9 +103,10 @@ BEGIN
         RAISE EXCEPTION '%', wrong[1] USING ERRCODE = 'RR003', HINT = wrong[2];
     END IF;
     PERFORM check_results(results);
-    PERFORM pg_advisory_xact_lock(request_key(hash));
-    SELECT q.answer, q.results_hash INTO first FROM worker_request q WHERE q.request_hash = hash;
-    IF NOT FOUND THEN
+    -- An equal request waits here for the first, which holds nothing else yet.
+    INSERT INTO worker_request (request_hash, made_at, results_hash) VALUES (hash, clock_timestamp(), jsonb_hash_extended(results, 0))
+    ON CONFLICT (request_hash) DO NOTHING;
+    IF FOUND THEN
         IF claim_next > 0 THEN
             replica := register_worker(worker, types, claim_next, coalesce(lease, interval '1 min'));
         END IF;
@@ -113,11 +117,12 @@ BEGIN
               FROM jsonb_array_elements(finish_runs.results) WITH ORDINALITY x(o, n)) a
         CROSS JOIN LATERAL end_worker_runs(a.claims, a.named, a.statuses, a.results, a.retries) e
         WHERE a.claims IS NOT NULL;
-        INSERT INTO worker_request (request_hash, made_at, results_hash, answer) VALUES (hash, clock_timestamp(), jsonb_hash_extended(results, 0), ended);
+        UPDATE worker_request q SET answer = ended WHERE q.request_hash = hash;
         IF replica IS NOT NULL THEN
-            SELECT jsonb_agg(to_jsonb(c)) INTO claimed FROM take_for_worker(finish_runs.request_id, replica, types, claim_next, coalesce(lease, interval '1 min')) c;
+            SELECT jsonb_agg(to_jsonb(c)) INTO claimed FROM take_for_worker(finish_runs.request_id, replica, types, claim_next, coalesce(lease, interval '1 min'), true) c;
         END IF;
     ELSE
+        SELECT q.answer, q.results_hash INTO first FROM worker_request q WHERE q.request_hash = hash;
         IF first.results_hash IS DISTINCT FROM jsonb_hash_extended(results, 0) THEN
             RAISE EXCEPTION 'this request was sent before, % results', CASE WHEN first.results_hash IS NULL THEN 'without' ELSE 'with other' END
                 USING ERRCODE = 'RR003', HINT = 'Give each request an id of its own; the same only where it is sent again as it was.';

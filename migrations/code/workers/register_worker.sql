@@ -80,7 +80,30 @@ CREATE OR REPLACE FUNCTION rowrun.worker_problem(request_id uuid, worker text, t
     END;
 COMMENT ON FUNCTION rowrun.worker_problem(uuid, text, text[], integer, interval) IS 'Internal: what is wrong with what a worker asks for.';
 
--- The advisory lock under which a request comes in.
+-- The advisory lock by which equal requests wait for each other. pg_locks shows it to everybody, and anybody may take it: it says
+-- when to ask, and no more. That one request isn't two is held by the index of worker_request.
 CREATE OR REPLACE FUNCTION rowrun.request_key(request_hash bytea) RETURNS bigint LANGUAGE sql IMMUTABLE
     RETURN ('x' || encode(substring(request_hash FROM 1 FOR 8), 'hex'))::bit(64)::bigint;
 COMMENT ON FUNCTION rowrun.request_key(bytea) IS 'Internal: the advisory lock of a worker''s request.';
+
+-- Waits for an equal request that is being answered, where there is one. What a stranger to workers holds is no request, and isn't
+-- waited for. Nor is anything for longer than lock_timeout says: who is told so sends the request again.
+CREATE OR REPLACE FUNCTION rowrun.await_equal_request(request_hash bytea) RETURNS void LANGUAGE plpgsql
+    SET search_path = pg_catalog, rowrun, pg_temp
+    SET lock_timeout = '5s'
+AS $$
+DECLARE
+    key bigint := request_key(request_hash);
+BEGIN
+    IF EXISTS (SELECT FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
+               WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
+                 AND (l.classid::bigint << 32 | l.objid::bigint) = key
+                 AND (pg_has_role(a.usesysid, 'rowrun_worker', 'MEMBER') OR pg_has_role(a.usesysid, 'rowrun_replica', 'MEMBER')))
+    THEN
+        PERFORM pg_advisory_xact_lock(key);
+    END IF;
+EXCEPTION WHEN lock_not_available THEN
+    RAISE EXCEPTION 'an equal request is still being answered' USING ERRCODE = 'serialization_failure',
+        HINT = 'Send the same request again in a moment; who waits for whom is in pg_locks.';
+END $$;
+COMMENT ON FUNCTION rowrun.await_equal_request(bytea) IS 'Internal: waits for an equal request of a worker.';

@@ -54,25 +54,30 @@ type Who struct {
 // Operator says that it is somebody who may act.
 func (w Who) Operator() bool { return w.Name != "" }
 
-// Who reads the token or the session of a request. What is not valid counts as not shown.
+// Who reads the token or the session of a request. What is not valid counts as not shown. A header of another scheme is meant for
+// somebody else, such as a proxy with Basic authentication.
 func (g *Guard) Who(r *http.Request) Who {
-	if r.Header.Get("Authorization") == "" {
+	given, shown := bearer(r)
+	if !shown {
 		return g.session(r)
 	}
-	who, _ := g.token(bearer(r))
+	who, _ := g.token(given)
 	return who
 }
 
 // Bearer says that a request shows a token, which isn't empty.
-func Bearer(r *http.Request, token string) bool { return same(bearer(r), token) }
+func Bearer(r *http.Request, token string) bool {
+	given, _ := bearer(r)
+	return same(given, token)
+}
 
-// bearer is the token that a request shows, "": none.
-func bearer(r *http.Request) string {
+// bearer is the token that a request shows, which may be empty; shown: it shows one.
+func bearer(r *http.Request) (given string, shown bool) {
 	scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
-		return ""
+		return "", false
 	}
-	return strings.TrimSpace(given)
+	return strings.TrimSpace(given), true
 }
 
 // same compares without telling by its time how much was right. An empty token is nobody's.

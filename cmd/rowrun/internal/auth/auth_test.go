@@ -65,6 +65,20 @@ func TestTokensSayWhoAsks(t *testing.T) {
 	require.False(t, auth.Bearer(with(""), ""))
 }
 
+// A proxy with Basic authentication has browsers send its own header along with the session; a token that is shown counts alone.
+func TestAHeaderForSomebodyElseLeavesTheSession(t *testing.T) {
+	t.Parallel()
+	g := auth.New(config())
+	cookie := signIn(t, g, "of-alice", nil)
+	for header, name := range map[string]string{
+		"Basic dXNlcjpwYXNz": "alice", "Negotiate abc": "alice", "": "alice", "Bearer of-bob": "bob", "Bearer wrong": "", "Bearer": "", "bearer ": "",
+	} {
+		r := holding(cookie)
+		r.Header.Set("Authorization", header)
+		require.Equal(t, name, g.Who(r).Name, header)
+	}
+}
+
 func TestReadersDontAct(t *testing.T) {
 	t.Parallel()
 	g := auth.New(config())

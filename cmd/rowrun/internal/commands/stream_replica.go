@@ -72,7 +72,8 @@ func copyReplica(ctx context.Context, c *streamConfig, printer *stream.Printer, 
 	}
 }
 
-// copyEvents prints what one connection brings; last is the id of the last line. It never returns nil.
+// copyEvents prints what one connection brings; last is the newest id: of a line, or of the place where the replica says that this
+// reader stands. It never returns nil.
 func copyEvents(ctx context.Context, do func(*http.Request) (*http.Response, error), c *streamConfig, printer *stream.Printer, last *string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -110,6 +111,9 @@ func copyEvents(ctx context.Context, do func(*http.Request) (*http.Response, err
 		line := lines.Bytes()
 		switch {
 		case len(line) == 0:
+			if id != "" { // with data or without
+				*last = id
+			}
 			id = ""
 		case bytes.HasPrefix(line, []byte("id: ")):
 			id = string(line[4:])

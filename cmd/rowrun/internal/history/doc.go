@@ -12,5 +12,8 @@
 // Each line has a position, an opaque text. A source that knows one gives it (the log sequence number of the
 // transaction: all lines of a transaction have the same), and a reader that resumes there gets that transaction again.
 // Where the source knows none the history numbers its lines itself; such a position is good for this process only, and
-// a reader that resumes there gets what follows.
+// a reader that resumes there gets what follows. A reader has such a position of its own from its beginning on (see
+// [Reader.Position]), so that one that has got no line yet can resume too.
+//
+// A transaction of which lines were forgotten is not found, as the rest of it is not all.
 package history

@@ -38,7 +38,9 @@ type History struct {
 	shard string
 	own   string // prefix of the positions that are made here
 	first uint64 // number of the oldest line that is kept
-	next  uint64 // number of the line to come
+	next  uint64 // number of the line to come; the first line has 1, so that there is a place before it
+	// gone is the newest position that the source gave and of which a line was dropped.
+	gone  string
 	bytes int
 	limit int
 
@@ -71,7 +73,7 @@ func New(config Config) (*History, error) {
 	if config.Bytes == 0 {
 		config.Bytes = 16 << 20
 	}
-	return &History{ring: make([]entry, config.Lines), limit: config.Bytes, shard: config.Shard, own: newPrefix()}, nil
+	return &History{ring: make([]entry, config.Lines), limit: config.Bytes, shard: config.Shard, own: newPrefix(), first: 1, next: 1}, nil
 }
 
 // gapMark stands in a gap line and can't stand in another one, where quotes in values are escaped.
@@ -152,9 +154,15 @@ func (h *History) Stats() Stats {
 func (h *History) drop() {
 	oldest := &h.ring[h.first%uint64(len(h.ring))]
 	h.bytes -= len(oldest.text)
+	if oldest.given != "" {
+		h.gone = oldest.given
+	}
 	*oldest = entry{}
 	h.first++
 }
+
+// position is the history's own of a line, by its number. Called with mu held.
+func (h *History) position(n uint64) string { return h.own + strconv.FormatUint(n, 10) }
 
 // find is the number of the line with which a reader that has seen position goes on. Called with mu held.
 func (h *History) find(position string) (uint64, bool) {
@@ -164,6 +172,9 @@ func (h *History) find(position string) (uint64, bool) {
 			return 0, false
 		}
 		return seen + 1, true
+	}
+	if position == h.gone { // of its transaction some lines are kept at most
+		return 0, false
 	}
 	for n := h.first; position != "" && n < h.next; n++ {
 		if h.ring[n%uint64(len(h.ring))].given == position {

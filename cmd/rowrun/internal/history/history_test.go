@@ -211,3 +211,43 @@ func TestFilterLetsThroughWhatIsWantedAndEveryGap(t *testing.T) {
 		require.Error(t, err, query)
 	}
 }
+
+// Of a transaction whose first lines were forgotten the rest is not all, whoever stands between its lines.
+func TestATransactionThatIsKeptInPartIsNotFound(t *testing.T) {
+	t.Parallel()
+	h := newHistory(t, history.Config{Lines: 3})
+	h.Append("0/20", []byte("b1"))
+	h.Append("", []byte("note"))
+	h.Append("0/20", []byte("b2"))
+	r, found := follow(t, h, "0/20")
+	require.True(t, found)
+	require.Equal(t, "b1 note b2", texts(read(t, r)))
+	for _, next := range []string{"c", "d"} {
+		h.Append("0/30", []byte(next)) // the first drops b1, the second the note
+		_, found = follow(t, h, "0/20")
+		require.False(t, found, next)
+	}
+	r, found = follow(t, h, "0/30")
+	require.True(t, found)
+	require.Equal(t, "c d", texts(read(t, r)))
+}
+
+// A reader has a place before its first line, and moves on with what it reads, whoever gave the positions of the lines.
+func TestAReaderCanResumeBeforeItHasReadALine(t *testing.T) {
+	t.Parallel()
+	h := newHistory(t, history.Config{Lines: 2})
+	r, _ := follow(t, h, "")
+	before := r.Position()
+	h.Append("0/10", []byte("a"))
+	again, found := follow(t, h, before)
+	require.True(t, found)
+	require.Equal(t, "a", texts(read(t, again)))
+	require.Equal(t, "a", texts(read(t, r)))
+	h.Append("0/10", []byte("b"))
+	again, found = follow(t, h, r.Position())
+	require.True(t, found)
+	require.Equal(t, "b", texts(read(t, again)))
+	h.Append("", []byte("c"))
+	_, found = follow(t, h, before)
+	require.False(t, found)
+}

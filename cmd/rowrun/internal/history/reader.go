@@ -2,7 +2,6 @@ package history
 
 import (
 	"context"
-	"strconv"
 	"sync"
 )
 
@@ -30,6 +29,14 @@ func (h *History) Follow(after string) (r *Reader, found bool) {
 		r.next = h.first // what is kept is not lost as well
 	}
 	return r, found
+}
+
+// Position is that of the last line that Next returned, or of the place where the reader began. It is the history's own,
+// also where the source gives its lines positions: who resumes there gets what follows, and nothing again.
+func (r *Reader) Position() string {
+	r.history.mu.Lock()
+	defer r.history.mu.Unlock()
+	return r.history.position(r.next - 1)
 }
 
 // Next waits until there are lines and returns up to limit of them. Its errors are those of ctx, and errSlow.
@@ -65,7 +72,7 @@ func (r *Reader) take(limit int) (lines []Line, news <-chan struct{}, err error)
 		e := &h.ring[r.next%uint64(len(h.ring))]
 		position := e.given
 		if position == "" {
-			position = h.own + strconv.FormatUint(r.next, 10)
+			position = h.position(r.next)
 		}
 		lines = append(lines, Line{Position: position, Text: e.text})
 	}

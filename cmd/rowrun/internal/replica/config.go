@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/auth"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/database"
 	"github.com/rowrun/rowrun/scheduler"
@@ -184,7 +185,7 @@ func (c *Config) Validate(lookup func(string) (string, bool)) error {
 	if c.AppSecret != "" && c.AppURL == "" {
 		return cli.Usagef("--app-secret signs calls to the app: it needs --app-url")
 	}
-	for _, check := range []func() error{c.validateNumbers, c.validateShards, c.validateIntervals, c.validateNames, c.ValidateTypes, c.validateHTTP} {
+	for _, check := range []func() error{c.validateNumbers, c.validateShards, c.validateIntervals, c.validateNames, c.ValidateTypes, c.validateHTTP, c.validateWorkerToken} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -201,6 +202,14 @@ func (c *Config) Validate(lookup func(string) (string, bool)) error {
 	c.lookup = lookup
 	c.ReplicaName, err = replicaName(c.ReplicaName, lookup)
 	return err
+}
+
+// validateWorkerToken refuses a token of workers that is also a reader's or an operator's: each could do what the other may.
+func (c *Config) validateWorkerToken() error {
+	if w := c.HTTPWorkerToken; w != "" && (w == c.HTTPToken || slices.ContainsFunc(c.Dashboard.Operators, func(o auth.Operator) bool { return o.Token == w })) {
+		return cli.Usagef("--http-worker-token: is also the token of --http-token or of an operator: give each a token of its own")
+	}
+	return nil
 }
 
 func (c *Config) validateNumbers() error {

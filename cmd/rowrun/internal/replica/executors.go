@@ -101,7 +101,7 @@ func (x *executors) addSQL(c *Config, deployment string, log zerolog.Logger) err
 	return nil
 }
 
-// setTargets has runs that begin from now on find these targets.
+// setTargets has runs that begin from now on find these targets; where one is refused nothing changes.
 func (x *executors) setTargets(all map[string]FileDatabase) error {
 	targets, others := map[string]sqlexec.Target{}, map[string]dbexec.Target{}
 	named := map[string]bool{}
@@ -120,12 +120,16 @@ func (x *executors) setTargets(all map[string]FileDatabase) error {
 			StatementTimeout: time.Duration(database.StatementTimeout),
 		}
 	}
-	if err := x.sql.SetTargets(targets); err != nil {
+	useTargets, err := x.sql.Prepare(targets)
+	if err != nil {
 		return err
 	}
-	if err := x.others.SetTargets(others); err != nil {
+	useOthers, err := x.others.Prepare(others)
+	if err != nil {
 		return err
 	}
+	useTargets()
+	useOthers()
 	x.named.names.Store(&named)
 	return nil
 }

@@ -79,6 +79,19 @@ func TestUIShowsTheDashboardAndRunsNothing(t *testing.T) {
 	require.NoError(t, <-ended)
 }
 
+// A token is one thing: who reads or acts claims no runs with it, and workers neither read nor act.
+func TestTheTokenOfWorkersIsNobodyElses(t *testing.T) {
+	t.Parallel()
+	tokens := map[string]string{"W": "one", "R": "two", "A": "three", "SAME": "one"}
+	with := func(reads, acts string) error {
+		_, err := parse(tokens, "--database-url", rowruntest.SomeURL, "--http-worker-token", "env:W", "--http-token", "env:"+reads, "--http-operator-token", "alice=env:"+acts)
+		return err
+	}
+	require.NoError(t, with("R", "A"))
+	require.EqualError(t, with("SAME", "A"), "--http-worker-token: is also the token of --http-token or of an operator: give each a token of its own")
+	require.EqualError(t, with("R", "SAME"), "--http-worker-token: is also the token of --http-token or of an operator: give each a token of its own")
+}
+
 func TestOperatorsAreNamedOnceAndGivenInNoClearText(t *testing.T) {
 	t.Parallel()
 	lookup := rowruntest.LookupIn(map[string]string{"A": "of-a", "B": "of-b", "READ": "reads"})

@@ -29,7 +29,8 @@ const (
 
 // eventsHandler serves the stream as server-sent events: data is the line, id
 // its position. A reader that comes back with Last-Event-ID goes on there, or
-// is told with a gap line that it can't.
+// is told with a gap line that it can't. It is told where it stands before the
+// first line too, and while there is none.
 type eventsHandler struct {
 	history *history.History
 	// follow, where not nil, is called when somebody begins to read: it returns
@@ -77,6 +78,7 @@ func (h *eventsHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !found {
 		out.event("", h.history.GapLine(gapNotKept))
 	}
+	out.place(reader.Position()) // behind the gap: whoever comes back there has got it
 	if out.flush() != nil {
 		return
 	}
@@ -93,7 +95,8 @@ func (h *eventsHandler) copy(ctx context.Context, reader *history.Reader, filter
 		switch {
 		case err == nil:
 		case ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
-			out.buffer.WriteString(": still here\n\n")
+			out.buffer.WriteString(": still here\n")
+			out.place(reader.Position()) // lines that the filter left out needn't be kept for it
 		default:
 			return // it comes back with its last id
 		}
@@ -163,6 +166,13 @@ func (w *eventWriter) event(id string, data []byte) {
 	}
 	w.buffer.WriteString("data: ")
 	w.buffer.Write(data)
+	w.buffer.WriteString("\n\n")
+}
+
+// place says where the reader stands. An id without data is no event, and becomes the Last-Event-ID all the same.
+func (w *eventWriter) place(id string) {
+	w.buffer.WriteString("id: ")
+	w.buffer.WriteString(id)
 	w.buffer.WriteString("\n\n")
 }
 

@@ -325,3 +325,54 @@ func TestReadyzTellsMoreBesideACheck(t *testing.T) {
 	_, body := get(t, s.URL+"/readyz")
 	require.JSONEq(t, `{"status":"ok","checks":{"wake":{"ok":true,"detail":"notify"}}}`, body)
 }
+
+// place reads up to the next id that stands alone, and past other lines.
+func (r *reader) place(t *testing.T) string {
+	t.Helper()
+	for id, data := "", false; ; {
+		line, err := r.body.ReadString('\n')
+		require.NoError(t, err)
+		switch text := strings.TrimSuffix(line, "\n"); {
+		case text == "" && id != "" && !data:
+			return id
+		case text == "":
+			id, data = "", false
+		case strings.HasPrefix(text, "id: "):
+			id = text[4:]
+		case strings.HasPrefix(text, "data: "):
+			data = true
+		}
+	}
+}
+
+// A reader that got no line, or none lately as its filter left them out, goes on where it was all the same.
+func TestEventsTellWhereAReaderStandsBesideTheLines(t *testing.T) {
+	t.Parallel()
+	h := kept(t, history.Config{Lines: 4})
+	base := servertest.Serve(t, server.Config{History: h, Comment: 20 * time.Millisecond}).URL
+	r := open(t, base+"/events", nil)
+	began := r.place(t)
+	require.NoError(t, r.resp.Body.Close())
+	h.Append("0/10", []byte(`{"to":"DONE"}`))
+	r = open(t, base+"/events", map[string]string{"Last-Event-ID": began})
+	r.expect(t, `{"to":"DONE"}`)
+
+	r = open(t, base+"/events?status=FAILED", map[string]string{"Last-Event-ID": began})
+	last := r.place(t)
+	for range 10 { // more than is kept
+		h.Append("0/20", []byte(`{"to":"DONE"}`))
+		for before := last; last == before; { // until the reader has passed it over
+			last = r.place(t)
+		}
+	}
+	require.NoError(t, r.resp.Body.Close())
+	h.Append("0/30", []byte(`{"to":"FAILED"}`))
+	open(t, base+"/events?status=FAILED", map[string]string{"Last-Event-ID": last}).expect(t, `{"to":"FAILED"}`)
+
+	// Whoever is told of a gap has got it when it comes back.
+	r = open(t, base+"/events", map[string]string{"Last-Event-ID": "0/F"})
+	gap, err := r.next()
+	require.NoError(t, err)
+	require.Contains(t, gap.data, `"event":"stream.gap"`)
+	open(t, base+"/events", map[string]string{"Last-Event-ID": r.place(t)}).expect(t, `{"to":"DONE"}`)
+}

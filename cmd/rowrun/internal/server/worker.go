@@ -216,8 +216,8 @@ func (ws *workers) claim(ctx context.Context, r *workerRequest) (json.RawMessage
 		return nil, err
 	}
 	defer leave()
-	deadline := time.NewTimer(wait)
-	defer deadline.Stop()
+	waits, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
 	rests := false
 	claim := ws.one(func(ctx context.Context, r *workerRequest) (answer json.RawMessage, err error) {
 		answer, rests, err = ws.store.ClaimForWorker(ctx, r.claim(most))
@@ -237,16 +237,14 @@ func (ws *workers) claim(ctx context.Context, r *workerRequest) (json.RawMessage
 			return answer, err
 		}
 		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
+		case <-waits.Done():
+			return answer, ctx.Err()
 		case <-ws.draining.Done():
 			return nil, errDraining
-		case <-deadline.C:
-			return answer, nil
 		case <-turn.over:
 		}
 		turn = ws.hall.turn()
-		answer, err = turn.take(ctx, ws.draining, strings.Join(r.Types, "\x00"), ask)
+		answer, err = turn.take(ctx, waits, ws.draining, strings.Join(r.Types, "\x00"), ask)
 	}
 }
 

@@ -3,8 +3,11 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"sync"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 const (
@@ -15,7 +18,7 @@ const (
 )
 
 // hall is where claims of workers wait for runs. Whatever may bring some ends a turn, and each asks in the next one; those who
-// have waited for the same types ask one behind the other, and only until one of them finds nothing.
+// have waited for the same types ask one behind the other, and only until one of them finds nothing, or no database.
 type hall struct {
 	mu      sync.Mutex
 	inside  int
@@ -26,6 +29,12 @@ type turn struct {
 	over  chan struct{} // closed when it is
 	door  chan struct{} // one claim at a time
 	empty map[string]bool
+	away  chan struct{} // closed when the database gave no answer to one of them
+	err   error         // why; set before
+}
+
+func newTurn() *turn {
+	return &turn{over: make(chan struct{}), door: make(chan struct{}, 1), empty: map[string]bool{}, away: make(chan struct{})}
 }
 
 func newHall() *hall {
@@ -59,7 +68,7 @@ func (h *hall) next() {
 	if h.current != nil {
 		close(h.current.over)
 	}
-	h.current = &turn{over: make(chan struct{}), door: make(chan struct{}, 1), empty: map[string]bool{}}
+	h.current = newTurn()
 }
 
 func (h *hall) turn() *turn {
@@ -83,21 +92,41 @@ func (h *hall) enter() (leave func(), err error) {
 }
 
 // take claims, unless somebody has found nothing of these types in this turn. One that rests finds nothing whatever there is.
-func (t *turn) take(ctx, draining context.Context, types string, claim func() (answer json.RawMessage, rests bool, err error)) (json.RawMessage, error) {
+// Who stands at the door goes when its time is over (waits ends), and when the database gave no answer to who was inside: asked
+// one behind the other each would wait for the same silence, and the last ones for longer than their connections live.
+func (t *turn) take(ctx, waits, draining context.Context, types string, claim func() (answer json.RawMessage, rests bool, err error)) (json.RawMessage, error) {
 	select {
 	case t.door <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	case <-t.away:
+		return nil, t.err
+	case <-waits.Done():
+		return json.RawMessage("[]"), ctx.Err()
 	case <-draining.Done():
 		return nil, errDraining
 	}
 	defer func() { <-t.door }()
+	select {
+	case <-t.away: // the door was free at that moment, too
+		return nil, t.err
+	default:
+	}
 	if t.empty[types] {
 		return json.RawMessage("[]"), nil
 	}
 	answer, rests, err := claim()
-	if err == nil && !rests && string(answer) == "[]" {
+	switch {
+	case err != nil && ctx.Err() == nil && unanswered(err):
+		t.err = err
+		close(t.away)
+	case err == nil && !rests && string(answer) == "[]":
 		t.empty[types] = true
 	}
 	return answer, err
+}
+
+// unanswered says of an error that who asks next would most likely wait as long for nothing. What a server refuses is said at
+// once, and of one request only, but for a statement that it ended because it took too long.
+func unanswered(err error) bool {
+	var refused *pgconn.PgError
+	return !errors.As(err, &refused) || refused.Code == "57014"
 }

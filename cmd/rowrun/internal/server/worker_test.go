@@ -289,6 +289,75 @@ func TestWorkersTakeFewConnections(t *testing.T) {
 	require.Equal(t, int64(4), most.Load())
 }
 
+// Where the database gives no answer, who waits behind the one that asked is told of it at once: asked one after the other each
+// would wait as long, and the last ones for longer than a connection lives.
+func TestClaimsThatWaitBehindOneWithoutAnAnswerGetNoneEither(t *testing.T) {
+	t.Parallel()
+	for name, failure := range map[string]error{"away": errors.New("read tcp: i/o timeout"), "too long": &pgconn.PgError{Code: "57014", Message: "statement timeout"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const waiting = 10
+			var away atomic.Bool
+			answer := make(chan struct{})
+			s := &workerStore{claim: func(context.Context, store.WorkerClaim) (string, bool, error) {
+				if !away.Load() {
+					return "[]", false, nil
+				}
+				<-answer
+				return "", false, failure
+			}}
+			w := serveWorkers(t, s)
+			var replies []<-chan workerReply
+			for range waiting {
+				replies = append(replies, w.claims(t.Context(), "w", "20"))
+			}
+			awaitCalls(t, s, waiting)
+			away.Store(true)
+			w.wake <- struct{}{}
+			awaitCalls(t, s, waiting+1)
+			close(answer)
+			for _, reply := range replies {
+				r := <-reply
+				require.NoError(t, r.err)
+				require.Equal(t, http.StatusServiceUnavailable, r.status, r.body)
+				require.Equal(t, "1", r.retry)
+			}
+			require.Less(t, s.calls.Load(), int64(2*waiting), "one has asked for all")
+		})
+	}
+}
+
+// What a server refuses is the request's own: who waits behind it asks for itself.
+func TestARefusedClaimEndsNobodysTurn(t *testing.T) {
+	t.Parallel()
+	var there atomic.Bool
+	var refused atomic.Int64
+	s := &workerStore{claim: func(_ context.Context, c store.WorkerClaim) (string, bool, error) {
+		switch {
+		case !there.Load():
+			return "[]", false, nil
+		case strings.HasPrefix(c.Worker, "refused"):
+			refused.Add(1)
+			return "", false, &pgconn.PgError{Code: "RR003", Message: "no"}
+		}
+		return `[{"run_id": 1}]`, false, nil
+	}}
+	w := serveWorkers(t, s)
+	var replies []<-chan workerReply
+	for range 5 {
+		replies = append(replies, w.claims(t.Context(), "refused", "20"))
+	}
+	works := w.claims(t.Context(), "works", "20")
+	awaitCalls(t, s, 6)
+	there.Store(true)
+	w.wake <- struct{}{}
+	require.Equal(t, `[{"run_id": 1}]`, (<-works).body)
+	for _, reply := range replies {
+		require.Equal(t, http.StatusBadRequest, (<-reply).status)
+	}
+	require.Equal(t, int64(5), refused.Load())
+}
+
 func TestADrainSendsWaitingClaimsElsewhere(t *testing.T) {
 	t.Parallel()
 	s := &workerStore{claim: nothing}

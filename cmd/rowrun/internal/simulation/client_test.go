@@ -239,8 +239,10 @@ func (c *client) HandOver(ctx context.Context, id int64, claim string) (bool, er
 
 func (c *client) Resolve(context.Context, *store.Claim) error { return nil }
 
-func (c *client) Watch(ctx context.Context, id string, ids []int64) ([]store.Held, error) {
-	return call(ctx, c, "Watch", "pool", func(context.Context, *transaction, *dice) ([]store.Held, error) { return c.s.db.watch(id, ids), nil })
+func (c *client) Watch(ctx context.Context, id string, executed []store.Watched) ([]store.Held, error) {
+	return call(ctx, c, "Watch", "pool", func(context.Context, *transaction, *dice) ([]store.Held, error) {
+		return c.s.db.watch(id, executed), nil
+	})
 }
 
 func (c *client) ReportProgress(ctx context.Context, id int64, claim string, _ json.RawMessage) (bool, error) {
@@ -348,7 +350,7 @@ func (c *client) EndDeadReplica(ctx context.Context, id string) ([]store.Ended, 
 	})
 }
 
-func (c *client) EndOverdue(ctx context.Context, _ time.Duration) ([]store.Ended, error) {
+func (c *client) EndOverdue(ctx context.Context, _ store.Contact) ([]store.Ended, error) {
 	return call(ctx, c, "EndOverdue", "pool", func(_ context.Context, tx *transaction, _ *dice) ([]store.Ended, error) {
 		return c.s.db.endOverdue(tx), nil
 	})

@@ -177,11 +177,11 @@ func (db *database) survey(id string, w store.Capabilities, depth store.SurveyDe
 }
 
 // watch tells how runs stand.
-func (db *database) watch(id string, ids []int64) []store.Held {
+func (db *database) watch(id string, executed []store.Watched) []store.Held {
 	var held []store.Held
-	for _, n := range ids {
-		if r := db.runs[n]; r != nil && r.seen {
-			held = append(held, store.Held{ID: n, Lost: r.status != "RUNNING" || r.replica != id, CancelRequested: r.cancel, Silent: db.now().Sub(r.progressAt)})
+	for _, w := range executed {
+		if r := db.runs[w.ID]; r != nil && r.seen {
+			held = append(held, store.Held{Watched: w, Lost: r.status != "RUNNING" || r.replica != id || r.claim != w.Claim, CancelRequested: r.cancel, Silent: db.now().Sub(r.progressAt)})
 		}
 	}
 	return held

@@ -3,6 +3,7 @@ package stream
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/rowrun/rowrun/events"
@@ -32,6 +33,7 @@ type copied struct {
 	WaitMs     float64 `json:"wait_ms"`
 	RunMs      float64 `json:"run_ms"`
 	Reason     string
+	Message    string
 }
 
 // Copy prints a line that somebody else has written, given as JSON. Its errors
@@ -46,12 +48,28 @@ func (p *Printer) Copy(text []byte) error {
 	if err := json.Unmarshal(text, &c); err != nil {
 		return fmt.Errorf("not a line of the stream: %w", err)
 	}
-	if c.Event == "stream.gap" {
-		gapText(&p.buffer, c.Time, c.Reason, p.config.Color)
-	} else {
+	switch {
+	case c.Event == "stream.gap":
+		gapText(&p.buffer, c.Time, OneLine(c.Reason), p.config.Color)
+	case rank(c.To) > 0 && c.Event == "task_run."+strings.ToLower(c.To):
 		l := c.line()
 		l.text(&p.buffer, p.config.Color)
+	default:
+		return p.copyNote(text, &c)
 	}
+	return p.flush()
+}
+
+// copyNote prints what is neither a transition nor a gap as the note that it is.
+func (p *Printer) copyNote(text []byte, c *copied) error {
+	var detail map[string]json.RawMessage
+	if err := json.Unmarshal(text, &detail); err != nil {
+		return fmt.Errorf("not a line of the stream: %w", err)
+	}
+	for _, own := range ownMembers() {
+		delete(detail, own)
+	}
+	noteText(&p.buffer, &store.Note{At: c.Time, Message: c.Message}, detail, p.config.Color)
 	return p.flush()
 }
 

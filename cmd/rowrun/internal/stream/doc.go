@@ -45,6 +45,9 @@
 // another) is printed with its first transition. A wide hole is what an id given
 // by hand leaves behind; the sequence is still below it, so it stays a hole.
 //
+// While the server's queue of notifications is full nothing is told. A look at inserts says so, and the rows are looked at as a
+// whole, between two gaps, until every transaction that may have found it full has ended.
+//
 // A transition that is told was committed before it was told, so a pass looks
 // for inserts first and then prints the transitions: each follows its insert.
 //

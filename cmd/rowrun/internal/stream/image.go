@@ -38,6 +38,28 @@ func columnsOf(r *events.Relation) (columns, error) {
 	return c, nil
 }
 
+// trimResults drops the results that no line uses, which may have a megabyte each: those of runs that have not failed and
+// were not canceled. It is for one connection.
+func trimResults() func(row *events.Row) {
+	var rel *events.Relation
+	var status, result int
+	nothing := &events.Value{DataType: events.Null}
+	return func(row *events.Row) {
+		if row.Relation != rel {
+			rel, status, result = row.Relation, row.Relation.Index("status"), row.Relation.Index("result")
+		}
+		if status < 0 || result < 0 {
+			return // whoever makes a line of it says so
+		}
+		if s := row.Values[status]; s.DataType != events.Text || !tellsOutcome(string(s.Data)) {
+			row.Values[result] = nothing
+		}
+	}
+}
+
+// tellsOutcome says that a line of this status tells code and detail.
+func tellsOutcome(status string) bool { return status == "FAILED" || status == "CANCELED" }
+
 // image reads one row image. The first thing that is not as it should be is kept in err.
 type image struct {
 	values []*events.Value
@@ -113,7 +135,7 @@ func lineOf(c *columns, row *events.Row) (l line, ok, apart bool, err error) {
 	if !row.Inserted {
 		t.From = string(row.Values[c.prev].Data)
 	}
-	if t.To == "FAILED" || t.To == "CANCELED" {
+	if tellsOutcome(t.To) {
 		apart = row.Values[c.result].DataType == events.Unchanged
 		run.Code, run.Detail = outcome(row.Values[c.result].Data)
 	}

@@ -62,6 +62,36 @@ func change(t events.Transition, row *store.StreamRow, now time.Time) line {
 	return l
 }
 
+// edge is the line of the change of status that a row tells with this rank; false: there was none.
+func edge(row *store.StreamRow, rank uint8) (line, bool) {
+	t := events.Transition{RunID: row.ID, TaskID: row.TaskID, PlanID: row.PlanID, Attempt: row.Attempt}
+	switch rank {
+	case 1:
+		return pending(row), true
+	case 2:
+		t.From, t.To = "PENDING", "AVAILABLE"
+		if row.AvailableAt.IsZero() {
+			return line{}, false
+		}
+	case 3:
+		t.From, t.To, t.ReplicaID = "AVAILABLE", "RUNNING", row.ReplicaID
+		if row.StartedAt.IsZero() {
+			return line{}, false
+		}
+	default:
+		t.To, t.ReplicaID = row.Status, row.ReplicaID
+		switch {
+		case !row.StartedAt.IsZero():
+			t.From = "RUNNING"
+		case !row.AvailableAt.IsZero():
+			t.From = "AVAILABLE"
+		default:
+			t.From = "PENDING"
+		}
+	}
+	return change(t, row, row.CreatedAt), true
+}
+
 // json writes the line. The order of its members is part of the contract.
 func (l *line) json(to *zerolog.Logger) {
 	var space [40]byte

@@ -79,6 +79,9 @@ func (p *Printer) note(n *store.Note) error {
 	return p.flush()
 }
 
+// ownMembers are those of a note's line that don't come from its detail.
+func ownMembers() []string { return []string{"level", "shard", "time", "stream", "event", "message"} }
+
 // noteJSON writes the members of its detail behind the line's own, in the order of their names.
 func noteJSON(to *zerolog.Logger, n *store.Note, detail map[string]json.RawMessage) {
 	e := to.Warn()
@@ -87,7 +90,7 @@ func noteJSON(to *zerolog.Logger, n *store.Note, detail map[string]json.RawMessa
 	}
 	e.Str("time", n.At.UTC().Format(timeLayout)).Str("stream", "task_run").Str("event", n.Event)
 	for _, name := range slices.Sorted(maps.Keys(detail)) {
-		if !slices.Contains([]string{"level", "shard", "time", "stream", "event", "message"}, name) {
+		if !slices.Contains(ownMembers(), name) {
 			e.RawJSON(name, detail[name])
 		}
 	}

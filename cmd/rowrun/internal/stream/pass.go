@@ -76,9 +76,9 @@ func (r *Reader) mend(ctx context.Context, now time.Time) error {
 	}
 	r.owed, r.owes = "", false
 	err := r.mended(ctx, now)
-	r.mendAt = now.Add(mendPause)
+	r.mendAt = now.Add(r.config.mendPause)
 	if !r.owes { // there was an answer; how long none came says nothing of what one costs
-		r.mendAt = now.Add(max(mendPause, 10*time.Since(now)))
+		r.mendAt = now.Add(max(r.config.mendPause, 10*time.Since(now)))
 	}
 	return err
 }
@@ -121,7 +121,7 @@ func (r *Reader) heard(at store.StreamPoint) {
 // sure ends a pass: all that had been heard when it began is printed. Behind a gap that is still to come it is not known what
 // was heard.
 func (r *Reader) sure(began time.Time) {
-	if r.fresh == nil || began.Sub(r.taken) < trusted || r.owes || r.batches.Lost() {
+	if r.fresh == nil || began.Sub(r.taken) < trusted || r.owes || r.untold.waits() || r.batches.Lost() {
 		return
 	}
 	r.at.Store(r.fresh)
@@ -163,6 +163,7 @@ func (r *Reader) read(ctx context.Context, part []events.Transition, first bool)
 			return nil, err
 		}
 		if first {
+			r.quiet(&look)
 			r.heard(look.Point)
 			first = false
 		}
@@ -237,13 +238,28 @@ func (r *Reader) insert(row *store.StreamRow, named map[int64]*store.StreamRow) 
 }
 
 // arrived prints what the INSERT of a run has told: that it is PENDING, and of one that needs no promotion that it is
-// AVAILABLE, as far as its row still shows that.
+// AVAILABLE, as far as its row still shows that. Of one that has ended it prints all: a quiet transaction says nothing of what
+// becomes of its own inserts.
 func (r *Reader) arrived(row *store.StreamRow) {
 	r.config.Printer.transition(pending(row))
 	r.printed.set(row.ID, 1)
 	if row.Status == "AVAILABLE" && row.Prev == "" {
 		r.config.Printer.transition(available(row))
 		r.printed.set(row.ID, 2)
+	}
+	if rank(row.Status) == ended {
+		r.edges(row, 1, ended)
+		r.printed.set(row.ID, ended)
+		r.follow(row.ID, 0)
+	}
+}
+
+// edges prints the changes of status that a row tells, from behind a rank up to another one.
+func (r *Reader) edges(row *store.StreamRow, behind, last uint8) {
+	for next := behind + 1; next <= last; next++ {
+		if l, happened := edge(row, next); happened {
+			r.config.Printer.transition(l)
+		}
 	}
 }
 
@@ -271,11 +287,7 @@ func (r *Reader) told(t *events.Transition, row *store.StreamRow) {
 	}
 	now := rank(row.Status)
 	before := r.before(row, at, most)
-	for next := before + 1; next <= min(most, now); next++ {
-		if l, happened := edge(row, next); happened {
-			r.config.Printer.transition(l)
-		}
-	}
+	r.edges(row, before, min(most, now))
 	if last := min(most, now); last > at {
 		r.printed.set(row.ID, max(last, before))
 		if max(last, before) == ended {
@@ -323,36 +335,6 @@ func (r *Reader) before(row *store.StreamRow, at, named uint8) uint8 {
 		return rank(row.Prev)
 	}
 	return now
-}
-
-// edge is the line of the change of status that a row tells with this rank; false: there was none.
-func edge(row *store.StreamRow, rank uint8) (line, bool) {
-	t := events.Transition{RunID: row.ID, TaskID: row.TaskID, PlanID: row.PlanID, Attempt: row.Attempt}
-	switch rank {
-	case 1:
-		return pending(row), true
-	case 2:
-		t.From, t.To = "PENDING", "AVAILABLE"
-		if row.AvailableAt.IsZero() {
-			return line{}, false
-		}
-	case 3:
-		t.From, t.To, t.ReplicaID = "AVAILABLE", "RUNNING", row.ReplicaID
-		if row.StartedAt.IsZero() {
-			return line{}, false
-		}
-	default:
-		t.To, t.ReplicaID = row.Status, row.ReplicaID
-		switch {
-		case !row.StartedAt.IsZero():
-			t.From = "RUNNING"
-		case !row.AvailableAt.IsZero():
-			t.From = "AVAILABLE"
-		default:
-			t.From = "PENDING"
-		}
-	}
-	return change(t, row, row.CreatedAt), true
 }
 
 // follow prints a deferred successor of a run; id, where not 0, is what the

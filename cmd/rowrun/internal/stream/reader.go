@@ -33,7 +33,7 @@ const (
 	// straddle is how long a transaction may take from its change of status to its commit, where it can't be told
 	// whether it had committed at a moment.
 	straddle = 2 * time.Second
-	// mendPause is the least time between two looks at all rows for what too many notifications have told.
+	// mendPause is Config's default.
 	mendPause = 10 * time.Second
 	// lull is the pause between passes when many have had nothing to print, as somebody says look without end.
 	lull         = 50 * time.Millisecond
@@ -73,6 +73,8 @@ type Config struct {
 	left bool
 	// Buffer is how many transitions are held while the output or the database is slow. Default 100,000.
 	Buffer int
+	// mendPause is the least time between two looks at all rows for what was not read or not notified. Default 10 s.
+	mendPause time.Duration
 	// Random gives numbers from 0 on, below 1, which keep apart in time what several replicas do that failed together.
 	// Default: by chance.
 	Random func() float64
@@ -104,6 +106,7 @@ type Reader struct {
 	owes   bool      // rows are to be looked at as a whole
 	owed   string    // behind a gap with this reason; "": without one
 	mendAt time.Time // not before
+	untold untold
 	vain   allowance // of passes
 	futile allowance // of rows read
 }
@@ -143,6 +146,9 @@ func New(config Config) (*Reader, error) {
 	if config.memory == nil {
 		config.memory = newPrinted()
 	}
+	if config.mendPause == 0 {
+		config.mendPause = mendPause
+	}
 	if config.Random == nil {
 		config.Random = rand.Float64
 	}
@@ -181,7 +187,7 @@ func (r *Reader) Run(ctx context.Context) error {
 		}
 		// What ended just before the database was asked may still be under way.
 		if r.take(ctx); !r.pendingBatch() {
-			return nil
+			return r.settle(ctx)
 		}
 		heard = time.Now()
 	}

@@ -44,6 +44,7 @@ func (w *WAL) open(ctx context.Context, before string) (*events.Replication, err
 	}
 	rep, err := events.OpenReplication(ctx, events.ReplicateConfig{
 		ConnConfig: w.config.ConnConfig, Slot: slot.Name, Publication: store.StreamPublication, Inserted: w.config.Inserted, Filled: w.turn,
+		Trim: trimResults(),
 	})
 	if err != nil {
 		return nil, w.refused(err)

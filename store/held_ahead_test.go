@@ -1,0 +1,72 @@
+package store_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A run that somebody is canceling keeps the place of its limit from nobody behind it, nor a pass busy.
+func TestAHeldRunKeepsNoPlaceEmpty(t *testing.T) {
+	t.Parallel()
+	conn, _, task := limitedTask(t, `INSERT INTO rowrun.concurrency_limit (name, max_running) VALUES ('one', 1)`)
+	other := connect(t, conn.Config().ConnString())
+	runs := query[[]int64](t, conn, `WITH r AS (INSERT INTO rowrun.task_run (task_id) SELECT $1 FROM generate_series(1, 3) RETURNING id) SELECT array_agg(id ORDER BY id) FROM r`, task)
+	passes(t, conn)
+	exec(t, conn, `UPDATE rowrun.task_run SET status = 'RUNNING', replica_id = 'r' WHERE status = 'AVAILABLE'`)
+	passes(t, conn)
+	exec(t, other, `BEGIN`)
+	exec(t, other, `SELECT rowrun.cancel_run($1)`, runs[1])
+	end(t, conn, runs[0], "DONE")
+	exec(t, conn, `SELECT rowrun.promote_runs()`)
+	require.Equal(t, "AVAILABLE", query[string](t, conn, `SELECT status FROM rowrun.task_run WHERE id = $1`, runs[2]))
+	exec(t, conn, `UPDATE rowrun.task_run SET status = 'RUNNING', replica_id = 'r' WHERE status = 'AVAILABLE'`)
+	end(t, conn, runs[2], "DONE")
+	for range 3 {
+		require.False(t, query[bool](t, conn, `SELECT more FROM rowrun.promote_runs()`), "nobody waits whom a pass could judge")
+	}
+	exec(t, other, `ROLLBACK`)
+	passes(t, conn)
+	require.Equal(t, "AVAILABLE", query[string](t, conn, `SELECT status FROM rowrun.task_run WHERE id = $1`, runs[1]))
+}
+
+// The same of turns: another key has this one, or another run of the key.
+func TestAHeldRunKeepsNoTurn(t *testing.T) {
+	t.Parallel()
+	w := newFairWorld(t, fairLimit, []string{"r"}, 1, nil)
+	other := connect(t, w.conn.Config().ConnString())
+	w.insert("a", 2)
+	require.Equal(t, []string{"a"}, w.turn(0, 0))
+	w.insert("b", 1)
+	exec(t, other, `BEGIN`)
+	held := query[int64](t, other, `SELECT id FROM rowrun.task_run WHERE status = 'PENDING' AND input ->> 'tenant' = 'a' FOR NO KEY UPDATE`)
+	require.Equal(t, []string{"b"}, w.turn(0, 1))
+	exec(t, w.conn, `INSERT INTO rowrun.task_run (task_id, input) VALUES ($1, '{"tenant": "a"}')`, w.task)
+	endClaims(t, w.s, w.running)
+	round := work(t, w.s, 1)
+	require.Len(t, round.Claims, 1)
+	require.NotEqual(t, held, round.Claims[0].ID)
+	exec(t, other, `COMMIT`)
+	endClaims(t, w.s, round.Claims)
+	exec(t, w.conn, `SELECT rowrun.promote_runs(true)`)
+	require.Equal(t, "AVAILABLE", query[string](t, w.conn, `SELECT status FROM rowrun.task_run WHERE id = $1`, held))
+}
+
+// A burst that is raised over a drained bucket of a slow rate would be full in billions of years.
+func TestABucketThatIsFullBeyondTimeFailsNoPass(t *testing.T) {
+	t.Parallel()
+	conn, _, task := limitedTask(t, `INSERT INTO rowrun.concurrency_limit (name, type, rate, per, burst) VALUES ('q', 'NOOP', 1, '1 day', 1)`)
+	exec(t, conn, `INSERT INTO rowrun.task_run (task_id) VALUES ($1)`, task)
+	passes(t, conn)
+	exec(t, conn, `UPDATE rowrun.concurrency_limit SET burst = 2147483647, per = '1 year' WHERE name = 'q'`)
+	exec(t, conn, `SELECT rowrun.promote_runs(true)`)
+	require.Equal(t, 1, query[int](t, conn, `SELECT count(*) FROM rowrun.limit_bucket`), "it isn't full yet")
+	exec(t, conn, `UPDATE rowrun.limit_bucket SET tokens = -1000000`) // as many started by hand
+	exec(t, conn, `INSERT INTO rowrun.task_run (task_id) VALUES ($1)`, task)
+	exec(t, conn, `SELECT rowrun.promote_runs(true)`)
+	require.Equal(t, "RATE_LIMIT", query[string](t, conn, `SELECT w.cause FROM rowrun.waiting() w`))
+	exec(t, conn, `DELETE FROM rowrun.task_run WHERE status = 'PENDING'`)
+	exec(t, conn, `UPDATE rowrun.limit_bucket SET tokens = 2147483646, counted_at = counted_at - interval '1 year 1 day'`)
+	exec(t, conn, `SELECT rowrun.promote_runs(true)`)
+	require.Zero(t, query[int](t, conn, `SELECT count(*) FROM rowrun.limit_bucket`), "it is full")
+}
