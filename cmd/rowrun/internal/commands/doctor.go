@@ -34,12 +34,14 @@ func newDoctor(env cli.Environment) *cobra.Command {
 				return err
 			}
 			config.Patience, config.Log = c.patience, c.log.ForPerson(cmd)
-			findings, err := doctor.Examine(cmd.Context(), config)
-			if err != nil {
-				return err
+			findings, failed := doctor.Examine(cmd.Context(), config)
+			if failed == nil || len(findings) > 0 { // what was found before it failed may be why
+				if err := showFindings(cmd, &c.out, findings); err != nil {
+					return errors.Join(failed, err)
+				}
 			}
-			if err := showFindings(cmd, &c.out, findings); err != nil {
-				return err
+			if failed != nil {
+				return failed
 			}
 			if slices.ContainsFunc(findings, func(f doctor.Finding) bool { return f.Severity == doctor.Warning }) {
 				return errFindings

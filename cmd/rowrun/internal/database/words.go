@@ -26,10 +26,11 @@ func InWords(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &server) && server.Code == "42501":
-		return fmt.Errorf("the role may not do this: %s (SQLSTATE %s)", server.Message, server.Code)
 	case errors.As(err, &server):
 		text := fmt.Sprintf("%s (SQLSTATE %s)", strings.TrimSpace(server.Message), server.Code)
+		if server.Code == "42501" {
+			text = "the role may not do this: " + text
+		}
 		if server.Hint != "" {
 			text += "\nhint: " + server.Hint
 		}

@@ -23,6 +23,7 @@ func (d *doctor) checks() (first, ofSchema []check) {
 		{"pooler", d.checkPoolers, nil},
 		{"encryption", d.checkEncryption, nil},
 		{"clock", d.checkClock, []string{"clock"}},
+		{"locks", d.checkLockers, nil},
 		{"schema", d.checkSchema, []string{"schema_version", "schema_code"}},
 	}
 	ofSchema = []check{
@@ -67,9 +68,9 @@ func (d *doctor) examine(ctx context.Context) error {
 	return nil
 }
 
-// try asks one thing within database.AnswerPatience.
+// try asks one thing within the doctor's patience.
 func (d *doctor) try(ctx context.Context, c check) error {
-	ask, cancel := context.WithTimeout(ctx, database.AnswerPatience)
+	ask, cancel := context.WithTimeout(ctx, d.patience)
 	defer cancel()
 	err := c.ask(ask)
 	switch {
@@ -86,5 +87,5 @@ func (d *doctor) try(ctx context.Context, c check) error {
 		d.add(c.name, Warning, "could not be looked at: "+database.InWords(err).Error(), "rowrun migrate status")
 		return nil
 	}
-	return err
+	return d.unanswered(ctx, c, err)
 }

@@ -13,7 +13,8 @@
 //	fleet.go        target databases that live replicas can not reach
 //	settings.go     settings that fail in silence
 //	upkeep.go       vacuum, snapshots, slots
-//	replicas.go     replicas, runs that none of them takes, locks that they go without
+//	replicas.go     replicas, runs that none of them takes
+//	locks.go        locks that replicas go without; checks that have no answer
 //	reserved.go     slots that no run of low priority gets
 //	stopped.go      webhooks and schedules that stand still
 //

@@ -49,18 +49,22 @@ type doctor struct {
 	Config
 	store *store.Store
 	now   func() time.Time
+	// patience is how long a check may take.
+	patience time.Duration
 
 	hears    bool // notifications arrive where replicas listen
 	hearsErr error
 	server   store.ServerFacts
 	schema   int64
-	owner    string // of the tables; set by checkRole
+	owner    string   // of the tables; set by checkRole
+	lockers  []locker // who has locked tables, as far as it was told
 	findings []Finding
 }
 
-// Examine looks at everything. A database that doesn't answer is a finding; one that is lost meanwhile is an error.
+// Examine looks at everything. A database that doesn't answer is a finding, and so is a check that gets no answer; a database
+// that is lost meanwhile is an error, with what was found before.
 func Examine(ctx context.Context, config Config) ([]Finding, error) {
-	d := doctor{Config: config, now: time.Now}
+	d := doctor{Config: config, now: time.Now, patience: database.AnswerPatience}
 	d.checkConfig()
 	// Beside the wait, so that both are within its time.
 	reached := startReach(ctx, d.Database.DirectURL, d.Patience)
@@ -78,14 +82,11 @@ func Examine(ctx context.Context, config Config) ([]Finding, error) {
 	cancel()
 	opened, err := store.Open(ctx, store.Config{URL: d.Database.DirectURL, AppName: "rowrun doctor", MaxConns: 2, Pooled: !d.hears})
 	if err != nil {
-		return nil, err
+		return d.findings, err
 	}
 	defer opened.Close()
 	d.store = opened
-	if err := d.examine(ctx); err != nil {
-		return nil, database.InWords(err)
-	}
-	return d.findings, nil
+	return d.findings, database.InWords(d.examine(ctx))
 }
 
 func (d *doctor) add(check string, s Severity, text, fix string) {

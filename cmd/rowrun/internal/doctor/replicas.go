@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
-	"time"
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
 	"github.com/rowrun/rowrun/store"
@@ -85,37 +83,4 @@ func taker(o store.Orphan) string {
 	}
 	return "start the Go program whose replica.Config has " + cli.Quoted(o.Type) + " in Executors and " + cli.Quoted(o.Queue) +
 		" in Queues  # see docs/embedding.md; renamed: rowrun type alias"
-}
-
-// lockPatience is how long a session may hold a lock that doctor names it for.
-const lockPatience = 1500 * time.Millisecond
-
-// checkLocks names sessions that hold what replicas go without: what two looks find is no lock of a moment.
-func (d *doctor) checkLocks(ctx context.Context) error {
-	found, err := d.store.HoldUps(ctx)
-	if err != nil {
-		return err
-	}
-	if len(found) > 0 {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(lockPatience):
-		}
-		again, err := d.store.HoldUps(ctx)
-		if err != nil {
-			return err
-		}
-		found = slices.DeleteFunc(again, func(h store.HoldUp) bool {
-			return !slices.ContainsFunc(found, func(f store.HoldUp) bool { return f.PID == h.PID })
-		})
-	}
-	for _, h := range found {
-		pid := strconv.FormatInt(h.PID, 10)
-		d.add("locks", Warning, "session "+pid+" of "+h.User+" "+h.What, "SELECT pg_terminate_backend("+pid+");")
-	}
-	if len(found) == 0 {
-		d.add("locks", Fine, "no session holds a lock that replicas go without", "")
-	}
-	return nil
 }

@@ -1,8 +1,12 @@
 // The JSON API. Ids are texts in it and stay texts here: JavaScript's numbers would round them.
 import { store } from './lib.js'
+import { parse } from './exact.js'
 
 const root = new URL('api/v1/', document.baseURI)
 export const eventsAddress = new URL('events', document.baseURI)
+
+// Answers with documents of users in them. The others are ours: their numbers are short, and there may be very many.
+const documents = /^(runs|tasks|acts)\/\d+(\/log)?$/
 
 // Who asks and what may be done; null until it is known.
 export const session = store(null)
@@ -37,7 +41,7 @@ async function ask(method, path, { query, body, signal } = {}) {
   if (answer.status === 204) return null
   let value = null
   try {
-    value = await answer.json()
+    value = documents.test(path) ? parse(await answer.text()) : await answer.json()
   } catch {
     if (answer.ok) throw new Refused(answer.status, 'internal', '', '')
   }

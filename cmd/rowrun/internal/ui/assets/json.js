@@ -1,6 +1,7 @@
 // A JSON value as a tree that opens branch by branch. Everything is set as text: markup in a value stays what it is.
 import { html, useState } from './lib.js'
 import { t, num } from './i18n.js'
+import { Exact, write } from './exact.js'
 
 const longest = 2000
 const widest = 200
@@ -35,8 +36,11 @@ function Branch({ name, value, depth }) {
 
 function Node({ name, value, depth }) {
   const label = name !== undefined && html`<span class="key" dir="auto">${name}</span><span class="p">: </span>`
-  if (value !== null && typeof value === 'object') return html`<${Branch} name=${label} value=${value} depth=${depth} />`
+  if (value !== null && typeof value === 'object' && !(value instanceof Exact)) return html`<${Branch} name=${label} value=${value} depth=${depth} />`
   return html`<div class="leaf">${label}<${Leaf} value=${value} /></div>`
 }
+
+// A value on one line: a text as it is.
+export const plain = (value) => (typeof value === 'string' ? value : write(value))
 
 export const Json = ({ value }) => html`<div class="json"><${Node} value=${value} depth=${0} /></div>`

@@ -6,6 +6,7 @@ import { Outcome } from '../act.js'
 import { link } from '../router.js'
 import { Answer, Crumbs, Time, useData, useList, useTitle } from '../parts.js'
 import { List } from '../table.js'
+import { parse, write } from '../exact.js'
 import { Json } from '../json.js'
 
 const onWhat = (act) => (has(`kind.${act.kind}`) ? t(`kind.${act.kind}`, { n: act.count ?? 2 }) : act.kind)
@@ -42,5 +43,5 @@ export function OneAct({ id }) {
       <p class="sub"><span class="id">#${a.act_id}</span><span dir="auto">${t('act.by_at', { name: a.by })}</span><${Time} at=${a.at} />${a.stopped_by && html`<span>${t('act.stopped_by', { name: a.stopped_by })}</span>`}</p></div></header>
     <div class="columns"><section class="card"><${Outcome} result=${a} stop=${() => post(`acts/${id}/stop`, {}).then(answer.set)} />
         ${a.done > 0 && about(a) && html`<p><a href=${link('runs', { act: a.act_id })}>${t('act.runs')}</a></p>`}</section>
-      <section class="card"><h2>${t('act.named')}</h2><${Json} value=${JSON.parse(JSON.stringify({ kind: a.kind, ids: a.ids ?? undefined, filter: a.filter ?? undefined, args: a.args, made: a.made }))} /></section></div>`}<//>`
+      <section class="card"><h2>${t('act.named')}</h2><${Json} value=${parse(write({ kind: a.kind, ids: a.ids ?? undefined, filter: a.filter ?? undefined, args: a.args, made: a.made }))} /></section></div>`}<//>`
 }

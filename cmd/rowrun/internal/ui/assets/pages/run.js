@@ -7,7 +7,8 @@ import { link } from '../router.js'
 import { Icon, Status, StatusIcon } from '../icons.js'
 import { Act } from '../act.js'
 import { Answer, Copy, Crumbs, PlanLink, RunLink, TaskLink, Time, Took, useData, useTitle } from '../parts.js'
-import { Json } from '../json.js'
+import { Exact, write } from '../exact.js'
+import { Json, plain } from '../json.js'
 import { Why } from './plan_parts.js'
 import { Machine } from './run_machine.js'
 import { Timeline } from './run_timeline.js'
@@ -58,20 +59,20 @@ function Details({ run, reload }) {
         <section class="card"><h2>${t('run.facts')}</h2><${Facts} run=${run} /></section>
         <${Chain} run=${run} />
         ${!run.hidden && ['payload', 'input', 'result'].map((name) => html`<section class="card" key=${name}><h2>${t(`run.${name}`)}
-          <${Copy} text=${JSON.stringify(run[name], null, 2)} /></h2><${Json} value=${run[name]} /></section>`)}
+          <${Copy} text=${write(run[name], 2)} /></h2><${Json} value=${run[name]} /></section>`)}
       </div>
     </div>`
 }
 
 function Progress({ run }) {
-  const { progress } = run
+  const progress = run.progress instanceof Exact ? Number(run.progress) : run.progress
   const part = typeof progress === 'number' ? progress : progress.percent !== undefined ? progress.percent / 100
     : progress.total > 0 ? (progress.done ?? progress.current ?? 0) / progress.total : null
   if (typeof part === 'number' && part >= 0 && part <= 1) {
     return html`<div class="runprogress"><progress max="1" value=${part} aria-label=${t('run.progress')}></progress><b class="n">${percent(part)}</b>
-      <span class="hint" dir="auto">${progress.message ?? progress.text ?? ''}</span></div>`
+      <span class="hint" dir="auto">${plain(progress.message ?? progress.text ?? '')}</span></div>`
   }
-  return html`<section class="card"><h2>${t('run.progress')}</h2><${Json} value=${progress} /></section>`
+  return html`<section class="card"><h2>${t('run.progress')}</h2><${Json} value=${run.progress} /></section>`
 }
 
 function Facts({ run }) {
@@ -149,6 +150,6 @@ function Log({ run }) {
     ${shown.length === 0 ? html`<p class="empty">${t('run.no_log')}</p>` : html`<div class="log" ref=${end} tabindex="0" role="log" aria-label=${t('run.log')}
       onScroll=${(e) => { const box = e.currentTarget; follows.current = box.scrollTop + box.clientHeight > box.scrollHeight - 20 }}>
       ${shown.slice(-2000).map((entry) => html`<div class="line" key=${entry.id}><time title=${moment(entry.at)} datetime=${entry.at}>${moment(entry.at).match(/\d\d:\d\d:\d\d[.,]?\d*/)?.[0]}</time>
-        <span class="kind">${entry.type}</span><span class="text" dir="auto">${typeof entry.detail === 'string' ? entry.detail : entry.detail?.message ?? JSON.stringify(entry.detail)}</span></div>`)}</div>`}</section>`
+        <span class="kind">${entry.type}</span><span class="text" dir="auto">${plain(entry.detail?.message ?? entry.detail)}</span></div>`)}</div>`}</section>`
 }
 

@@ -7,6 +7,7 @@ import { Status } from '../icons.js'
 import { Act } from '../act.js'
 import { Answer, Copy, Crumbs, PlanLink, TaskLink, Time, useData, useTitle } from '../parts.js'
 import { List } from '../table.js'
+import { write } from '../exact.js'
 import { Json } from '../json.js'
 import { columns } from './runs.js'
 
@@ -38,7 +39,7 @@ function Details({ task, reload }) {
         <section class="card flush"><h2><a href=${link('runs', { task: task.id })}>${t('task.runs')}</a></h2><${List} list=${{ items: task.runs, next: null }} label=${t('task.runs')} columns=${columns().filter((c) => !['task', 'type', 'plan', 'where'].includes(c.key))} none=${t('panel.never')} /></section></div>
       <div><section class="card"><h2>${t('run.facts')}</h2><dl class="facts">${rows.filter(([, value]) => value).map(([key, value]) => html`<dt>${t(key)}</dt><dd dir="auto">${value}</dd>`)}</dl></section>
         ${['depends_on', 'needed_by'].filter((key) => task[key].length).map((key) => html`<section class="card"><h2>${t(`panel.${key}`)}</h2><p class="links">${task[key].slice(0, 50).map((id) => html`<${TaskLink} id=${id} />`)}</p></section>`)}
-        ${task.hidden ? html`<p class="notice">${t('run.hidden')}</p>` : html`<section class="card"><h2>${t('run.payload')}<${Copy} text=${JSON.stringify(task.payload, null, 2)} /></h2><${Json} value=${task.payload} /></section>
+        ${task.hidden ? html`<p class="notice">${t('run.hidden')}</p>` : html`<section class="card"><h2>${t('run.payload')}<${Copy} text=${write(task.payload, 2)} /></h2><${Json} value=${task.payload} /></section>
           ${Object.keys(task.labels ?? {}).length > 0 && html`<section class="card"><h2>${t('task.labels')}</h2><${Json} value=${task.labels} /></section>`}`}
       </div></div>`
 }

@@ -6,6 +6,7 @@ import { Act } from '../act.js'
 import { Answer, Copy, Crumbs, PlanLink, RunLink, Tabs, TaskLink, Time, useData, useList, useTitle } from '../parts.js'
 import { Filters, Pick, Word } from '../filters.js'
 import { List, count } from '../table.js'
+import { parse } from '../exact.js'
 import { Json } from '../json.js'
 
 const tabs = (at) => html`<${Tabs} label=${t('nav.webhooks')} items=${[[t('nav.webhooks'), 'webhooks', at === 'webhooks'], [t('nav.deliveries'), 'deliveries', at === 'deliveries']]} />`
@@ -72,7 +73,7 @@ export function Delivery({ id }) {
   useTitle(`#${id}`)
   let body = null
   try {
-    body = d?.body ? JSON.parse(d.body) : null
+    body = d?.body ? parse(d.body) : null
   } catch { /* shown as it is */ }
   return html`<${Crumbs} items=${[[t('nav.webhooks'), 'webhooks'], [t('nav.deliveries'), 'deliveries']]} /><${Answer} of=${answer}>${d && html`
     <header class="title"><div class="what"><h1>${d.event_type} <span class="id">#${d.id}</span></h1><p class="sub"><${State} of=${d.status} /><${About} of=${d} /></p></div>
