@@ -9,6 +9,7 @@ elif [ -z "$root" ] && ! getent passwd rowrun >/dev/null; then
 fi
 if [ -z "$root" ] && [ -d /run/systemd/system ]; then
 	systemctl daemon-reload
-	# An upgrade: who ran goes on with the new program, after its drain.
-	systemctl try-restart rowrun.service
+	# An upgrade: who ran goes on with the new program, after its drain. Nobody waits for that: it is ready only once its
+	# database is there and has the schema of this version, which may come after the package.
+	systemctl --no-block try-restart rowrun.service || echo "rowrun: not restarted; see systemctl status rowrun" >&2
 fi

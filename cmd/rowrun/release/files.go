@@ -107,13 +107,26 @@ func (r *release) create(name string, write func(io.Writer) error) error {
 	return out.Close()
 }
 
-// read takes files of the repository along, under another path.
+// read takes files of the repository along, under another path; what git ignores stays.
 func (r *release) read(paths map[string]string) ([]file, error) {
 	var files []file
 	for from, to := range paths {
 		err := filepath.WalkDir(filepath.Join(r.source, from), func(p string, entry fs.DirEntry, err error) error {
-			if err != nil || entry.IsDir() {
+			if err != nil {
 				return err
+			}
+			name, err := filepath.Rel(r.source, p)
+			if err != nil {
+				return err
+			}
+			if entry.IsDir() {
+				if r.ignored[filepath.ToSlash(name)+"/"] {
+					return fs.SkipDir
+				}
+				return nil
+			}
+			if r.ignored[filepath.ToSlash(name)] {
+				return nil
 			}
 			data, err := os.ReadFile(p)
 			if err != nil {

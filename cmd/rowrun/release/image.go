@@ -176,9 +176,10 @@ func (r *release) writeImage(fileName string, images ...platformImage) error {
 	if err != nil {
 		return err
 	}
-	named := layout.WithAnnotations(map[string]string{
-		"org.opencontainers.image.ref.name": r.version, "io.containerd.image.name": tag.Name(),
-	})
+	// containerd keeps an image under this name as it stands. Docker looks for rowrun:VERSION under the host's name of today,
+	// the library gives the one before that.
+	full := strings.TrimPrefix(tag.Name(), "index.")
+	named := layout.WithAnnotations(map[string]string{"org.opencontainers.image.ref.name": r.version, "io.containerd.image.name": full})
 	if len(images) == 1 {
 		err = path.AppendImage(images[0].image, named, layout.WithPlatform(platformOf(images[0])))
 	} else {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
@@ -162,6 +163,32 @@ func TestDebInstallsAndItsServiceRuns(t *testing.T) {
 	require.FileExists(t, environment)
 }
 
+// An upgrade asks for a restart and waits for nothing: a service is ready only once its database is there and has the schema of its
+// version, which may come later, and a package that waits or fails holds up all others.
+func TestAnUpgradeOfThePackageDoesNotWaitForTheService(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../../deploy/systemd/postinstall.sh")
+	require.NoError(t, err)
+	dir := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "run/systemd/system"), 0o755))
+	require.Contains(t, string(text), " /run/systemd/system ")
+	script := strings.ReplaceAll(string(text), " /run/systemd/system ", " "+dir+"/run/systemd/system ")
+	for name, program := range map[string]string{
+		"systemctl":        "#!/bin/sh\necho \"$*\" >> " + dir + "/asked\ncase \"$*\" in *try-restart*) exit 1;; esac\n",
+		"systemd-sysusers": "#!/bin/sh\n",
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(program), 0o700)) //nolint:gosec // programs
+	}
+	cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", script)
+	cmd.Env = []string{"PATH=" + dir}
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), "not restarted; see systemctl status rowrun")
+	asked, err := os.ReadFile(filepath.Join(dir, "asked"))
+	require.NoError(t, err)
+	require.Equal(t, "daemon-reload\n--no-block try-restart rowrun.service\n", string(asked))
+}
+
 func TestRPMHasTheSame(t *testing.T) {
 	t.Parallel()
 	arch := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]
@@ -224,11 +251,16 @@ func TestImageRunsInARootOfItsOwn(t *testing.T) {
 		require.Contains(t, files, path)
 		require.NoError(t, json.Unmarshal(files[path].data, into))
 	}
-	type descriptor struct{ MediaType, Digest string }
+	type descriptor struct {
+		MediaType, Digest string
+		Annotations       map[string]string
+	}
 	blob := func(d descriptor) string { return "blobs/" + strings.Replace(d.Digest, ":", "/", 1) }
 	var index struct{ Manifests []descriptor }
 	decode("index.json", &index)
 	require.Len(t, index.Manifests, 1)
+	// What containerd files an image under is what docker looks for: without the "index." that is no longer written.
+	require.Regexp(t, `^docker\.[a-z]+/library/rowrun:`+regexp.QuoteMeta(version)+`$`, index.Manifests[0].Annotations["io.containerd.image.name"])
 	var manifest struct {
 		Config descriptor
 		Layers []descriptor

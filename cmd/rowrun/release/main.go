@@ -35,6 +35,7 @@ type release struct {
 	commit  string
 	goroot  string
 	scratch string
+	ignored map[string]bool // what git leaves out of the repository: files, and directories with a slash behind
 
 	pages    []file // man pages and completions
 	licenses licenses
@@ -114,10 +115,26 @@ func (r *release) stamp(ctx context.Context) error {
 		if changes, err := r.command(ctx, nil, "git", "status", "--porcelain"); err == nil && changes != "" {
 			say("the tree differs from commit %.12s: this is no release of it", r.commit)
 		}
+		if r.ignored, err = r.findIgnored(ctx); err != nil {
+			return err
+		}
 	}
 	text, err := r.command(ctx, nil, "go", "env", "GOROOT")
 	r.goroot = strings.TrimSpace(text)
 	return err
+}
+
+// findIgnored asks git what stands in the tree and is of no commit, such as what npm has installed.
+func (r *release) findIgnored(ctx context.Context) (map[string]bool, error) {
+	text, err := r.command(ctx, nil, "git", "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
+	if err != nil {
+		return nil, err
+	}
+	ignored := map[string]bool{}
+	for name := range strings.SplitSeq(strings.TrimRight(text, "\x00"), "\x00") {
+		ignored[name] = true
+	}
+	return ignored, nil
 }
 
 // make makes everything, a target after the other, and the checksums last.

@@ -125,6 +125,30 @@ func TestTwoRunsMakeTheSameBytes(t *testing.T) {
 	require.Equal(t, string(first), string(second))
 }
 
+// TestWhatGitIgnoresIsNotReleased: what npm has installed below deploy is of no commit.
+func TestWhatGitIgnoresIsNotReleased(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		".gitignore": "/deploy/workers/node_modules/\n*.out\n", "deploy/workers/worker.js": "1", "deploy/workers/node_modules/x/index.js": "2", "deploy/a.out": "3", "deploy/new.yaml": "4",
+	} {
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	r := &release{source: dir}
+	_, err := r.command(t.Context(), nil, "git", "init", "-q")
+	require.NoError(t, err)
+	r.ignored, err = r.findIgnored(t.Context())
+	require.NoError(t, err)
+	files, err := r.read(map[string]string{"deploy": "deploy"})
+	require.NoError(t, err)
+	var paths []string
+	for _, f := range files {
+		paths = append(paths, f.path)
+	}
+	require.ElementsMatch(t, []string{"deploy/workers/worker.js", "deploy/new.yaml"}, paths)
+}
+
 func TestWhatIsNoReleaseIsNotRemoved(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -138,9 +138,17 @@ type applied struct {
 	PlanID int64         `json:"plan_id"` // 0: it would be made
 	DryRun bool          `json:"dry_run"`
 	Runs   int           `json:"runs"` // that were made
+	Terms  []appliedTerm `json:"terms,omitempty"`
 	Tasks  []appliedTask `json:"tasks"`
 
 	planName string
+}
+
+// appliedTerm is a column of the plan that becomes another one.
+type appliedTerm struct {
+	Name string `json:"name"`
+	Was  string `json:"was"`
+	Is   string `json:"is"`
 }
 
 // appliedTask is what becomes of one task.
@@ -169,7 +177,8 @@ const (
 // decide compares what is wanted with what there is.
 func (d *applied) decide(wanted store.WantedPlan, now store.AppliedPlan, again bool) store.Apply {
 	d.PlanID = now.ID
-	var todo store.Apply
+	d.compareTerms(wanted, now)
+	todo := store.Apply{Terms: len(d.Terms) > 0}
 	elsewhere := map[string]store.Elsewhere{}
 	for _, e := range now.Elsewhere {
 		elsewhere[e.DatabaseID+"\x00"+planfile.Canonical(e.Version)] = e
@@ -208,6 +217,23 @@ func (d *applied) decide(wanted store.WantedPlan, now store.AppliedPlan, again b
 		})
 	}
 	return todo
+}
+
+// compareTerms says what becomes another limit and another way to go on after a failure. What the file doesn't say stays.
+func (d *applied) compareTerms(wanted store.WantedPlan, now store.AppliedPlan) {
+	if now.ID == 0 {
+		return
+	}
+	if limit := wanted.ParallelLimit; limit != nil && (now.ParallelLimit == nil || *now.ParallelLimit != *limit) {
+		was := "none"
+		if now.ParallelLimit != nil {
+			was = strconv.Itoa(*now.ParallelLimit)
+		}
+		d.Terms = append(d.Terms, appliedTerm{"parallel_limit", was, strconv.Itoa(*limit)})
+	}
+	if mode := wanted.OnFailure; mode != nil && *mode != now.OnFailure {
+		d.Terms = append(d.Terms, appliedTerm{"on_failure", now.OnFailure, *mode})
+	}
 }
 
 // actionOf says what becomes of a task whose file has that hash now.
@@ -279,6 +305,13 @@ func (p *planCommand) showApplied(cmd *cobra.Command, d *applied) error {
 		if task.Action == actMissing && !d.DryRun {
 			_, _ = fmt.Fprintf(stderr, "%s was applied and is not there any more: it stays in the plan, %s\n", cli.Printable(task.Name), task.Status)
 		}
+	}
+	for _, term := range d.Terms {
+		verb := "becomes"
+		if d.DryRun {
+			verb = "would become"
+		}
+		_, _ = fmt.Fprintf(stderr, "%s %s %s; it was %s\n", term.Name, verb, cli.Printable(term.Is), term.Was)
 	}
 	plan := "a new plan"
 	if d.PlanID != 0 {

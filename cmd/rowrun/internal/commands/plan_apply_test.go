@@ -148,3 +148,35 @@ func TestPlanApplyOfTenThousandFiles(t *testing.T) {
 	t.Logf("again in %s", time.Since(begun))
 	require.Contains(t, said, "0 new, 0 changed, 10000 as they were")
 }
+
+// A plan that is there gets the limit and the way after a failure that the file says; what it doesn't say stays.
+func TestPlanApplyBringsTheTermsUpToDate(t *testing.T) {
+	t.Parallel()
+	s, url := newShell(t)
+	conn := rowruntest.Connect(t, url)
+	f := newMigrations(t)
+	path := filepath.Join(f.dir, "plan.yaml")
+	write := func(terms string) {
+		f.write("plan.yaml", "plan: release\n"+terms+"tasks:\n  - {name: a, type: NOOP}\n")
+	}
+	terms := func() (row string) {
+		require.NoError(t, conn.QueryRow(t.Context(), `SELECT concat_ws(' ', coalesce(parallel_limit, 0), on_failure) FROM rowrun.plan`).Scan(&row))
+		return row
+	}
+	write("parallel_limit: 50\n")
+	_, said := s.does("plan", "apply", path)
+	require.NotContains(t, said, "becomes")
+	require.Equal(t, "50 STOP_DATABASE", terms())
+
+	write("parallel_limit: 1\non_failure: STOP\n")
+	_, said = s.does("plan", "apply", path, "--dry-run")
+	require.Contains(t, said, "parallel_limit would become 1; it was 50\non_failure would become STOP; it was STOP_DATABASE\n")
+	require.Equal(t, "50 STOP_DATABASE", terms())
+	_, said = s.does("plan", "apply", path)
+	require.Contains(t, said, "parallel_limit becomes 1; it was 50\non_failure becomes STOP; it was STOP_DATABASE\n")
+	require.Equal(t, "1 STOP", terms())
+	write("")
+	_, said = s.does("plan", "apply", path)
+	require.NotContains(t, said, "becomes")
+	require.Equal(t, "1 STOP", terms())
+}

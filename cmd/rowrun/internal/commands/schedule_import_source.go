@@ -9,7 +9,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
 	"github.com/rowrun/rowrun/store"
@@ -47,7 +49,7 @@ func sourceOf(path, text string) (string, error) {
 func (i *importing) look(ctx context.Context, s *store.Store, entries []importedEntry, tasks []store.TaskDefinition) (changes []string, err error) {
 	var taken []string
 	for n, e := range entries {
-		whose, change, err := i.lookAt(ctx, s, e)
+		whose, change, err := i.lookAt(ctx, s, e, &tasks[n])
 		switch {
 		case errors.Is(err, store.ErrNotFound):
 			tasks[n].New = true
@@ -64,11 +66,61 @@ func (i *importing) look(ctx context.Context, s *store.Store, entries []imported
 			"--prefix gives this one names of its own; --source names the crontab that it was before it was moved or edited:\n%s",
 			cli.Printable(i.source), strings.Join(taken, "\n"))}
 	}
-	return changes, nil
+	gone, err := i.withoutLine(ctx, s, entries)
+	return append(changes, gone...), err
+}
+
+// mostGone is how many tasks without a line are named.
+const mostGone = 100
+
+// withoutLine says which tasks of this crontab have a schedule, and no line any more: where a program stands in several
+// lines, the number behind its name is another one once a line above is gone, and both tasks would start it.
+func (i *importing) withoutLine(ctx context.Context, s *store.Store, entries []importedEntry) ([]string, error) {
+	labeled, err := s.SchedulesLabeled(ctx, sourceLabel, i.source, len(entries)+mostGone)
+	if err != nil {
+		return nil, err
+	}
+	var gone []string
+	for _, task := range labeled {
+		if !slices.ContainsFunc(entries, func(e importedEntry) bool { return e.Name == task.Name }) {
+			gone = append(gone, cli.Printable(fmt.Sprintf("task %d (%s) is of this crontab and of no line of it, and keeps its schedule %s; rowrun schedule pause %[1]d stops it",
+				task.TaskID, task.Name, task.Schedule)))
+		}
+	}
+	return gone, nil
+}
+
+// keep has a task that is brought up to date keep what the crontab says nothing about, as people have set it since.
+func keep(task store.TaskDetails, t *store.TaskDefinition) error {
+	ms := func(n *float64) *time.Duration {
+		if n == nil {
+			return nil
+		}
+		d := time.Duration(*n * float64(time.Millisecond))
+		return &d
+	}
+	t.Queue, t.DatabaseID, t.Version, t.Sequential, t.Priority = &task.Queue, task.DatabaseID, task.Version, &task.Sequential, &task.Priority
+	t.Timeout, t.ProgressTimeout, t.RetryDelay = ms(task.TimeoutMS), ms(task.ProgressTimeoutMS), ms(&task.RetryDelayMS)
+	t.MaxAttempts, t.OnStale = &task.MaxAttempts, &task.OnStale
+	for into, has := range map[*json.RawMessage]json.RawMessage{&t.Payload: task.Payload, &t.Labels: task.Labels} {
+		var document map[string]json.RawMessage
+		if err := json.Unmarshal(has, &document); err != nil {
+			return fmt.Errorf("task %d: %w", task.ID, err)
+		}
+		if err := json.Unmarshal(*into, &document); err != nil {
+			return err
+		}
+		whole, err := json.Marshal(document)
+		if err != nil {
+			return err
+		}
+		*into = whole
+	}
+	return nil
 }
 
 // lookAt says of one name what is in the way of it, or what becomes another schedule. ErrNotFound: nothing has that name.
-func (i *importing) lookAt(ctx context.Context, s *store.Store, e importedEntry) (whose, change string, err error) {
+func (i *importing) lookAt(ctx context.Context, s *store.Store, e importedEntry, t *store.TaskDefinition) (whose, change string, err error) {
 	found, err := s.TasksNamed(ctx, e.Name, 1)
 	if err == nil && (len(found) == 0 || found[0].PlanID != nil) {
 		err = store.ErrNotFound
@@ -83,6 +135,9 @@ func (i *importing) lookAt(ctx context.Context, s *store.Store, e importedEntry)
 	says := fmt.Sprintf("line %d: task %d (%s) ", e.Line, task.ID, e.Name)
 	if whose := i.stranger(task); whose != "" {
 		return cli.Printable(says + whose), "", nil
+	}
+	if err := keep(task, t); err != nil {
+		return "", "", err
 	}
 	was, err := s.FindSchedule(ctx, task.ID)
 	if errors.Is(err, store.ErrNotFound) {
@@ -136,9 +191,9 @@ func (i *importing) mayWrite(commands []byte) error {
 	return nil
 }
 
-// writeCommands writes the part of the file of --config.
+// writeCommands writes the part of the file of --config, or shows it: a dry run leaves no file behind.
 func (i *importing) writeCommands(stderr io.Writer, commands []byte) error {
-	if i.config == "" {
+	if i.config == "" || i.dryRun {
 		_, err := fmt.Fprintf(stderr, "# for the file of --config, of each sidecar that is to run them:\n%s", commands)
 		return err
 	}

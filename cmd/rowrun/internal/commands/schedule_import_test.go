@@ -93,6 +93,40 @@ func TestScheduleImportLeavesTheTasksOfOthersAlone(t *testing.T) {
 	require.Regexp(t, `(?m)^\d+ +srv-backup +0 6`, table)
 }
 
+// An import changes what the crontab says, and nothing that people have set on its tasks; what is of no line any more is named.
+func TestScheduleImportKeepsWhatTheCrontabDoesNotSay(t *testing.T) {
+	t.Parallel()
+	s, url := newShell(t)
+	conn := rowruntest.Connect(t, url)
+	dir := t.TempDir()
+	path, config := filepath.Join(dir, "crontab"), filepath.Join(dir, "commands.yaml")
+	imports := []string{"schedule", "import", path, "--time-zone", "UTC"}
+	require.NoError(t, os.WriteFile(path, []byte("0 1 * * * backup.sh /a\n0 2 * * * backup.sh /b\n"), 0o600))
+	s.does(append(imports, "--dry-run", "--config-to", config)...)
+	require.NoFileExists(t, config, "a dry run leaves nothing behind")
+	_, said := s.does(imports...)
+	require.NotContains(t, said, "of no line")
+	_, err := conn.Exec(t.Context(), `UPDATE rowrun.task SET queue = 'host1', max_attempts = 3, priority = 7, timeout = '1 h', progress_timeout = '2 min', retry_delay = '4 s',
+		on_stale = 'RETRY', labels = labels || '{"team": "core"}', payload = payload || '{"args": ["-v"]}' WHERE name = 'backup.sh'`)
+	require.NoError(t, err)
+	kept := func() (row string) {
+		require.NoError(t, conn.QueryRow(t.Context(), `SELECT concat_ws(' ', queue, max_attempts, priority, timeout, progress_timeout, retry_delay, on_stale, labels ->> 'team',
+			labels ? 'crontab', payload, schedule) FROM rowrun.task WHERE name = 'backup.sh'`).Scan(&row))
+		return row
+	}
+	before := kept()
+
+	_, said = s.does(imports...)
+	require.Equal(t, before, kept())
+	require.NotContains(t, said, "of no line")
+
+	require.NoError(t, os.WriteFile(path, []byte("0 2 * * * backup.sh /b\n"), 0o600))
+	_, said = s.does(imports...)
+	require.Contains(t, said, "task 1 (backup.sh) had the schedule 0 1 * * *")
+	require.Contains(t, said, "task 2 (backup.sh-2) is of this crontab and of no line of it, and keeps its schedule 0 2 * * *; rowrun schedule pause 2 stops it")
+	require.Equal(t, strings.Replace(before, "0 1 * * *", "0 2 * * *", 1), kept())
+}
+
 // A task that somebody else makes between the look at the names and the import isn't taken over.
 func TestScheduleImportTakesNothingOverThatIsMadeBesideIt(t *testing.T) {
 	t.Parallel()

@@ -17,6 +17,9 @@ import (
 
 // readDirectory reads the migrations in a directory and below. database "": each folder directly in it is one.
 func readDirectory(dir, database string) (Plan, error) {
+	if real, err := filepath.EvalSymlinks(dir); err == nil { // a release's link to its newest directory
+		dir = real
+	}
 	reader := newReader(dir, database)
 	err := filepath.WalkDir(dir, func(file string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -27,6 +30,9 @@ func readDirectory(dir, database string) (Plan, error) {
 				return fs.SkipDir
 			}
 			return nil
+		}
+		if err := refuseLink(file, entry); err != nil {
+			return err
 		}
 		if entry.IsDir() || strings.ToLower(path.Ext(entry.Name())) != ".sql" {
 			return nil
@@ -49,6 +55,21 @@ func readDirectory(dir, database string) (Plan, error) {
 		return cmp.Or(cmp.Compare(*a.DatabaseID, *b.DatabaseID), compareVersions(*a.Version, *b.Version))
 	})
 	return plan, nil
+}
+
+// refuseLink refuses a link to a directory: a walk passes it by, so that what is below it would never run.
+func refuseLink(file string, entry fs.DirEntry) error {
+	if entry.Type()&fs.ModeSymlink == 0 {
+		return nil
+	}
+	info, err := os.Stat(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // a broken link whose name is that of a migration says so when it is read
+	}
+	if err != nil || !info.IsDir() {
+		return err
+	}
+	return cli.Usagef("%s: is a link to a directory, which is not followed; accepted: the directory itself", file)
 }
 
 // reader gathers the files of a directory.

@@ -169,3 +169,23 @@ func TestYAMLOfTheDocsIsAccepted(t *testing.T) {
 	require.Equal(t, "release 7", plan.Name)
 	require.Len(t, plan.Tasks, 3)
 }
+
+// A link to a directory would be passed by, and its migrations never run; the directory itself may be named by a link.
+func TestLinksToDirectoriesAreRefused(t *testing.T) {
+	t.Parallel()
+	dir := folder(t, map[string]string{"migrations/orders/V1__a.sql": "SELECT 1", "shared/V1__b.sql": "SELECT 2"})
+	current := filepath.Join(dir, "current")
+	require.NoError(t, os.Symlink("migrations", current))
+	plan, err := Read(current, Options{})
+	require.NoError(t, err)
+	require.Len(t, plan.Tasks, 1)
+	require.Equal(t, "current", plan.Name)
+	require.NoError(t, os.Symlink("../../shared/V1__b.sql", filepath.Join(dir, "migrations", "orders", "V2__b.sql")))
+	plan, err = Read(current, Options{})
+	require.NoError(t, err)
+	require.Len(t, plan.Tasks, 2, "that of a file is read")
+
+	require.NoError(t, os.Symlink("../shared", filepath.Join(dir, "migrations", "payments")))
+	_, err = Read(current, Options{})
+	require.ErrorContains(t, err, "payments: is a link to a directory, which is not followed; accepted: the directory itself")
+}
