@@ -30,28 +30,6 @@ func TestAHeldRunKeepsNoPlaceEmpty(t *testing.T) {
 	require.Equal(t, "AVAILABLE", query[string](t, conn, `SELECT status FROM rowrun.task_run WHERE id = $1`, runs[1]))
 }
 
-// The same of turns: another key has this one, or another run of the key.
-func TestAHeldRunKeepsNoTurn(t *testing.T) {
-	t.Parallel()
-	w := newFairWorld(t, fairLimit, []string{"r"}, 1, nil)
-	other := connect(t, w.conn.Config().ConnString())
-	w.insert("a", 2)
-	require.Equal(t, []string{"a"}, w.turn(0, 0))
-	w.insert("b", 1)
-	exec(t, other, `BEGIN`)
-	held := query[int64](t, other, `SELECT id FROM rowrun.task_run WHERE status = 'PENDING' AND input ->> 'tenant' = 'a' FOR NO KEY UPDATE`)
-	require.Equal(t, []string{"b"}, w.turn(0, 1))
-	exec(t, w.conn, `INSERT INTO rowrun.task_run (task_id, input) VALUES ($1, '{"tenant": "a"}')`, w.task)
-	endClaims(t, w.s, w.running)
-	round := work(t, w.s, 1)
-	require.Len(t, round.Claims, 1)
-	require.NotEqual(t, held, round.Claims[0].ID)
-	exec(t, other, `COMMIT`)
-	endClaims(t, w.s, round.Claims)
-	exec(t, w.conn, `SELECT rowrun.promote_runs(true)`)
-	require.Equal(t, "AVAILABLE", query[string](t, w.conn, `SELECT status FROM rowrun.task_run WHERE id = $1`, held))
-}
-
 // A burst that is raised over a drained bucket of a slow rate would be full in billions of years.
 func TestABucketThatIsFullBeyondTimeFailsNoPass(t *testing.T) {
 	t.Parallel()

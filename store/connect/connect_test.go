@@ -6,7 +6,9 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -29,13 +31,22 @@ func TestWaitingIsSaidOncePerCauseAndEndsWithWhatNoTimeMends(t *testing.T) {
 	require.Contains(t, log.String(), "53300")
 }
 
+// boundSocket is one that nobody listens on: connections are refused, and no other test is given its port.
+func boundSocket(t *testing.T) (socket int, address string) {
+	t.Helper()
+	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	require.NoError(t, err)
+	require.NoError(t, syscall.Bind(socket, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}))
+	name, err := syscall.Getsockname(socket)
+	require.NoError(t, err)
+	bound, ok := name.(*syscall.SockaddrInet4)
+	require.True(t, ok)
+	return socket, net.JoinHostPort("127.0.0.1", strconv.Itoa(bound.Port))
+}
+
 func TestDatabaseThatIsNotUpYetIsWaitedFor(t *testing.T) {
 	t.Parallel()
-	var config net.ListenConfig
-	listener, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	address := listener.Addr().String()
-	require.NoError(t, listener.Close()) // nobody is there now
+	socket, address := boundSocket(t) // nobody is there now
 
 	said := make(chan string, 16)
 	done := make(chan error, 1)
@@ -43,6 +54,7 @@ func TestDatabaseThatIsNotUpYetIsWaitedFor(t *testing.T) {
 		done <- Wait(t.Context(), "postgres://u@"+address+"/app?sslmode=disable", "DATABASE_URL", 0, zerolog.New(storetest.Lines(said)))
 	}()
 	require.Contains(t, <-said, "connection refused")
+	require.NoError(t, syscall.Close(socket))
 	storetest.RefusingServer(t, address, "3D000")
 	require.ErrorContains(t, <-done, "no such database")
 }
@@ -50,11 +62,7 @@ func TestDatabaseThatIsNotUpYetIsWaitedFor(t *testing.T) {
 // The last try has only what is left of the patience: that it was cut short says nothing, what the ones before it met does.
 func TestWhoGivesUpSaysWhatItMetAndNotThatTimeWasUp(t *testing.T) {
 	t.Parallel()
-	var config net.ListenConfig
-	listener, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	address := listener.Addr().String()
-	require.NoError(t, listener.Close())
+	socket, address := boundSocket(t)
 
 	said := make(chan string, 16)
 	done := make(chan error, 1)
@@ -62,9 +70,8 @@ func TestWhoGivesUpSaysWhatItMetAndNotThatTimeWasUp(t *testing.T) {
 		done <- Wait(t.Context(), "postgres://u@"+address+"/app?sslmode=disable", "DATABASE_URL", 3*time.Second, zerolog.New(storetest.Lines(said)))
 	}()
 	require.Contains(t, <-said, "connection refused")
-	silent, err := config.Listen(t.Context(), "tcp", address) // the kernel takes the connection, and nobody answers
-	require.NoError(t, err)
-	defer func() { _ = silent.Close() }()
+	require.NoError(t, syscall.Listen(socket, 16)) // the kernel takes the connection, and nobody answers
+	defer func() { _ = syscall.Close(socket) }()
 	require.ErrorContains(t, <-done, "gave up after 3s: connection refused")
 }
 

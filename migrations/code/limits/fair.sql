@@ -209,9 +209,6 @@ DECLARE
     empty text[];
     stuck text[];
     shut_bys text[];
-    again boolean;
-    free bigint[];
-    taken integer := 0; -- by others
     labels bigint;
     label text;
     v double precision; -- the virtual time
@@ -240,23 +237,13 @@ BEGIN
                array_agg(f.limit_key) FILTER (WHERE f.id IS NULL AND f.shut_by IS NOT NULL),
                array_agg(f.shut_by) FILTER (WHERE f.id IS NULL AND f.shut_by IS NOT NULL)
         INTO ids, priorities, weights, starts, empty, stuck, shut_bys
-        FROM fair_items(choose_turns_of.limit_id, room + taken, CASE look WHEN 1 THEN 0 ELSE 100 END, coalesce(label, ''), t) f;
+        FROM fair_items(choose_turns_of.limit_id, room, CASE look WHEN 1 THEN 0 ELSE 100 END, coalesce(label, ''), t) f;
         IF empty IS NOT NULL THEN -- a mark says when there is somebody again
             UPDATE limit_turn w SET priority = NULL WHERE w.limit_key = ANY (empty);
         END IF;
         UPDATE limit_turn w SET shut_by = s.shut_by FROM unnest(stuck, shut_bys) s(limit_key, shut_by)
         WHERE w.limit_key = s.limit_key AND w.shut_by <> s.shut_by;
-        again := FOUND OR look = 1 AND num_nonnulls(empty, stuck) > 0;
-        -- Who holds a run may be canceling it: it keeps no turn from those behind it.
-        free := ARRAY(SELECT r.id FROM task_run r WHERE r.id = ANY (ids) FOR NO KEY UPDATE SKIP LOCKED);
-        IF cardinality(free) < cardinality(ids) THEN
-            again := again OR cardinality(ids) - cardinality(free) > taken;
-            INSERT INTO gate_mark (kind, run_id) SELECT 'RUN', i.id FROM unnest(ids) i(id) WHERE i.id <> ALL (free);
-            taken := cardinality(ids) - cardinality(free);
-            SELECT array_agg(x.id ORDER BY x.n), array_agg(x.priority ORDER BY x.n), array_agg(x.weight ORDER BY x.n), array_agg(x.starts_at ORDER BY x.n) INTO ids, priorities, weights, starts
-            FROM unnest(ids, priorities, weights, starts) WITH ORDINALITY x(id, priority, weight, starts_at, n) WHERE x.id = ANY (free);
-        END IF;
-        EXIT WHEN NOT again OR cardinality(ids) >= room;
+        EXIT WHEN NOT FOUND AND (look > 1 OR num_nonnulls(empty, stuck) = 0) OR cardinality(ids) >= room;
     END LOOP;
     FOR i IN 1..coalesce(cardinality(ids), 0) LOOP
         IF i = 1 OR priorities[i] <> priorities[i - 1] OR weights[i] <> weights[i - 1] THEN
