@@ -54,8 +54,12 @@ func TestDatabaseThatIsNotUpYetIsWaitedFor(t *testing.T) {
 		done <- Wait(t.Context(), "postgres://u@"+address+"/app?sslmode=disable", "DATABASE_URL", 0, zerolog.New(storetest.Lines(said)))
 	}()
 	require.Contains(t, <-said, "connection refused")
-	require.NoError(t, syscall.Close(socket))
-	storetest.RefusingServer(t, address, "3D000")
+	require.NoError(t, syscall.Listen(socket, 16))
+	file := os.NewFile(uintptr(socket), "socket") //nolint:gosec // a descriptor
+	listener, err := net.FileListener(file)
+	require.NoError(t, err)
+	require.NoError(t, file.Close())
+	storetest.RefuseOn(t, listener, "3D000")
 	require.ErrorContains(t, <-done, "no such database")
 }
 

@@ -17,6 +17,13 @@ func RefusingServer(t *testing.T, address string, codes ...string) string {
 	var config net.ListenConfig
 	listener, err := config.Listen(t.Context(), "tcp", address)
 	require.NoError(t, err)
+	RefuseOn(t, listener, codes...)
+	return "postgres://someone:hunter2@" + listener.Addr().String() + "/app?sslmode=disable"
+}
+
+// RefuseOn is RefusingServer on a listener that is there, until the test ends.
+func RefuseOn(t *testing.T, listener net.Listener, codes ...string) {
+	t.Helper()
 	var served sync.WaitGroup
 	served.Go(func() {
 		for {
@@ -35,7 +42,6 @@ func RefusingServer(t *testing.T, address string, codes ...string) string {
 		_ = listener.Close()
 		served.Wait()
 	})
-	return "postgres://someone:hunter2@" + listener.Addr().String() + "/app?sslmode=disable"
 }
 
 func refuse(conn net.Conn, code string) {
