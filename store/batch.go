@@ -21,7 +21,7 @@ type Batch struct {
 	mu       sync.Mutex
 	halved   int  // how many times
 	success  int  // in a row, at this size
-	hopeless bool // one row took too long, or too much
+	hopeless bool // one row took too long, or too much, or what goes along waited in vain
 }
 
 // Most is how many of at most "full" rows the next statement takes on, at least one.
@@ -59,7 +59,8 @@ func (b *Batch) DoWithout() {
 	b.hopeless = true
 }
 
-// Hopeless says, once after each time, that even one row took too long or too much: whatever goes along with it is done without.
+// Hopeless says, once after each time, that even one row took too long or too much, or that DoWithout was called: whatever goes along
+// with it is done without.
 func (b *Batch) Hopeless() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
