@@ -111,10 +111,10 @@ func showUI(ctx context.Context, c *UIConfig, d *door, out io.Writer, log zerolo
 	if err != nil {
 		return err
 	}
+	d.front.Serve(surface)
 	if _, err := fmt.Fprintln(out, c.Dashboard.Address(d.front.Addr().String(), drawn)); err != nil {
 		return err
 	}
-	d.front.Serve(surface)
 	parts, around := errgroup.WithContext(ctx)
 	for _, p := range []part{listener, follower, answers, surface, d} {
 		parts.Go(func() error { return p.Run(around) })

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -17,6 +18,31 @@ import (
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/rowruntest"
 	"github.com/rowrun/rowrun/store/storetest"
 )
+
+// answered is where an address is printed: whoever reads it there is answered at once, even while it is being printed.
+type answered struct {
+	t  *testing.T
+	to io.Writer
+}
+
+func (a answered) Write(line []byte) (int, error) {
+	address, _, _ := strings.Cut(strings.TrimSpace(string(line)), "#")
+	r, err := http.NewRequestWithContext(a.t.Context(), http.MethodGet, address, http.NoBody)
+	if err != nil {
+		return 0, err
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0, err
+	}
+	if err := resp.Body.Close(); err != nil {
+		return 0, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return 0, errors.New("the printed address answers with " + resp.Status)
+	}
+	return a.to.Write(line)
+}
 
 // A process that shows the dashboard prints where, with a token of its own, runs nothing, and leaves nothing behind.
 func TestUIShowsTheDashboardAndRunsNothing(t *testing.T) {
@@ -32,7 +58,11 @@ func TestUIShowsTheDashboardAndRunsNothing(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	read, write := io.Pipe()
 	ended := make(chan error, 1)
-	go func() { ended <- ServeUI(ctx, c, write, zerolog.Nop()) }()
+	go func() {
+		err := ServeUI(ctx, c, answered{t, write}, zerolog.Nop())
+		ended <- err
+		_ = write.CloseWithError(err)
+	}()
 	line, err := bufio.NewReader(read).ReadString('\n')
 	require.NoError(t, err)
 	base, token, found := strings.Cut(strings.TrimSpace(line), "/#token=")
