@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -109,7 +110,20 @@ func (s *sharded) get(t *testing.T, path string) (code int, body string) {
 	return answer.StatusCode, string(text)
 }
 
-// ended are how many runs of each shard the stream has said DONE of; each of its lines must have a shard.
+// awaitBegin waits until the stream of a shard tells of runs. It begins at what comes after its writer has looked: a shard that is
+// ready claims before that.
+func (s *sharded) awaitBegin(t *testing.T, shard string, d *database) {
+	t.Helper()
+	task := d.task(t, "NOOP", "{}", nil)
+	eventually(t, patience, "the stream of "+shard+" has begun", func() bool {
+		id := d.run(t, task)
+		d.await(t, id, "DONE")
+		<-time.After(100 * time.Millisecond)
+		return slices.ContainsFunc(stream(s.stream).lines(t), func(l line) bool { return l.Shard == shard && l.RunID == id && l.To == "DONE" })
+	})
+}
+
+// ended are how many runs of type HTTP the stream has said DONE of, by shard; each of its lines must have a shard.
 func (s *sharded) ended(t *testing.T) map[string]int {
 	t.Helper()
 	file, err := os.Open(s.stream)
@@ -117,10 +131,10 @@ func (s *sharded) ended(t *testing.T) map[string]int {
 	defer func() { _ = file.Close() }()
 	done := map[string]int{}
 	for lines := bufio.NewScanner(file); lines.Scan(); {
-		var line struct{ Shard, Event, To string }
+		var line struct{ Shard, Type, To string }
 		require.NoError(t, json.Unmarshal(lines.Bytes(), &line), lines.Text())
 		require.Contains(t, []string{"left", "right"}, line.Shard, lines.Text())
-		if line.To == "DONE" {
+		if line.Type == "HTTP" && line.To == "DONE" {
 			done[line.Shard]++
 		}
 	}
@@ -144,6 +158,8 @@ func TestShardsShareTheSlotsOfOneProcess(t *testing.T) {
 		code, _ := s.get(t, "/readyz")
 		return code == http.StatusOK
 	})
+	s.awaitBegin(t, "left", left)
+	s.awaitBegin(t, "right", right)
 
 	insert := func(d *database) {
 		task := d.task(t, "HTTP", `{"path": "/busy"}`, nil)
@@ -159,12 +175,12 @@ func TestShardsShareTheSlotsOfOneProcess(t *testing.T) {
 	most, _ := app.seen()
 	require.Equal(t, slots, most, "calls at once, over both shards")
 	for _, d := range []*database{left, right} {
-		require.Equal(t, int64(runs), ask[int64](t, d, "SELECT count(*) FROM rowrun.task_run WHERE status = 'DONE'"))
+		require.Equal(t, int64(runs), ask[int64](t, d, "SELECT count(*) FROM rowrun.task_run WHERE type = 'HTTP' AND status = 'DONE'"))
 	}
-	first := ask[time.Time](t, right, "SELECT min(started_at) FROM rowrun.task_run")
-	before := ask[int64](t, left, "SELECT count(*) FROM rowrun.task_run WHERE started_at < $1", first)
-	last := ask[time.Time](t, right, "SELECT max(started_at) FROM rowrun.task_run")
-	beside := ask[int64](t, left, "SELECT count(*) FROM rowrun.task_run WHERE started_at BETWEEN $1 AND $2", first, last)
+	first := ask[time.Time](t, right, "SELECT min(started_at) FROM rowrun.task_run WHERE type = 'HTTP'")
+	before := ask[int64](t, left, "SELECT count(*) FROM rowrun.task_run WHERE type = 'HTTP' AND started_at < $1", first)
+	last := ask[time.Time](t, right, "SELECT max(started_at) FROM rowrun.task_run WHERE type = 'HTTP'")
+	beside := ask[int64](t, left, "SELECT count(*) FROM rowrun.task_run WHERE type = 'HTTP' AND started_at BETWEEN $1 AND $2", first, last)
 	t.Logf("left had started %d runs when right started its first, and %d beside all of right's", before, beside)
 	require.Less(t, before, int64(runs-20), "right was not kept out")
 	eventually(t, patience, "the stream of both", func() bool {

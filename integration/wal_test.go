@@ -81,6 +81,7 @@ func launchInto(t *testing.T, url string, out *os.File, args ...[]string) *scrib
 // line is one of a stream, as far as tests look at it.
 type line struct {
 	Event, To, Reason string
+	Shard             string
 	RunID             int64 `json:"run_id"`
 	From, LSN         *string
 	LastLSN           string `json:"last_lsn"`
