@@ -3,13 +3,13 @@ package dbexec
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/rs/zerolog"
+
+	"github.com/rowrun/rowrun/scheduler/targets"
 )
 
 // Target is a database that tasks name in database_id.
@@ -42,25 +42,30 @@ type target struct {
 	engine           engine
 	lockTimeout      time.Duration
 	statementTimeout time.Duration
-	unreachable      func(name string, err error) // may be nil
-	log              zerolog.Logger
-	said             atomic.Pointer[string] // why it could not be reached, as it was logged; nil: it could
-	made             Target                 // of which it was made
-	kept             atomic.Bool            // it can't be made any more, and that was logged
+	reach            *targets.Reach // told by open
 }
 
 // Executor executes SQL tasks. It holds no connection between runs.
 type Executor struct {
-	targets     atomic.Pointer[map[string]*target]
-	deployment  atomic.Pointer[string]
-	unreachable func(name string, err error)
-	log         zerolog.Logger
+	targets    *targets.Set[Target, *target]
+	deployment atomic.Pointer[string]
+	log        zerolog.Logger
 }
 
 // New returns the executor for SQL tasks; its Migrate returns the one for DATABASE_MIGRATE. It connects to nothing. An error names
 // the target but never its URL.
 func New(c Config) (*Executor, error) {
-	x := &Executor{unreachable: c.Unreachable, log: c.Log}
+	x := &Executor{log: c.Log}
+	x.targets = targets.NewSet(c.Log, func(name string, t Target) (*target, error) {
+		if name == "" {
+			return nil, errors.New("dbexec: a target database has no name")
+		}
+		made, err := newTarget(t, name, targets.NewReach(name, c.Unreachable, c.Log))
+		if err != nil {
+			return nil, fmt.Errorf("dbexec: database %q: %w", name, err)
+		}
+		return made, nil
+	})
 	if err := x.SetDeployment(c.Deployment); err != nil {
 		return nil, err
 	}
@@ -69,41 +74,15 @@ func New(c Config) (*Executor, error) {
 
 // SetTargets gives the executor other targets, for runs that begin after it. Where one is refused nothing changes; the error names it
 // but never its URL.
-func (x *Executor) SetTargets(targets map[string]Target) error {
-	use, err := x.Prepare(targets)
-	if err == nil {
-		use()
-	}
-	return err
-}
+func (x *Executor) SetTargets(configs map[string]Target) error { return x.targets.Replace(configs) }
 
 // Prepare makes targets, which use gives to runs that begin after it. They are made anew each time, as files that their URLs name
 // may have changed; one that was made before and can't be any more, say as its file is gone, stays as it is.
-func (x *Executor) Prepare(targets map[string]Target) (use func(), err error) {
-	all, before := make(map[string]*target, len(targets)), map[string]*target{}
-	if now := x.targets.Load(); now != nil {
-		before = *now
-	}
-	for name, t := range targets {
-		if name == "" {
-			return nil, errors.New("dbexec: a target database has no name")
-		}
-		known, err := newTarget(name, t)
-		if old := before[name]; err != nil && old != nil && old.made == t {
-			if known = old; !old.kept.Swap(true) {
-				x.log.Warn().Str("database_id", name).Err(err).Msg("a target database can't be set up anew: it stays as it was")
-			}
-		} else if err != nil {
-			return nil, fmt.Errorf("dbexec: database %q: %w", name, err)
-		} else {
-			known.unreachable, known.log = x.unreachable, x.log
-		}
-		all[name] = known
-	}
-	return func() { x.targets.Store(&all) }, nil
+func (x *Executor) Prepare(configs map[string]Target) (use func(), err error) {
+	return x.targets.Prepare(configs)
 }
 
-func newTarget(name string, t Target) (*target, error) {
+func newTarget(t Target, name string, reach *targets.Reach) (*target, error) {
 	switch {
 	case t.URL == "":
 		return nil, errors.New("it has no url")
@@ -112,7 +91,7 @@ func newTarget(name string, t Target) (*target, error) {
 	case t.StatementTimeout < 0:
 		return nil, errors.New("statement_timeout is negative")
 	}
-	known := &target{name: name, made: t, lockTimeout: t.LockTimeout, statementTimeout: t.StatementTimeout}
+	known := &target{name: name, reach: reach, lockTimeout: t.LockTimeout, statementTimeout: t.StatementTimeout}
 	var err error
 	switch t.Engine {
 	case MySQL, MariaDB:
@@ -130,7 +109,7 @@ func newTarget(name string, t Target) (*target, error) {
 
 // CheckURL looks whether a URL is one that its engine understands. Its error never shows the URL.
 func CheckURL(e Engine, address string) error {
-	_, err := newTarget("", Target{Engine: e, URL: address})
+	_, err := newTarget(Target{Engine: e, URL: address}, "", nil)
 	return err
 }
 
@@ -146,4 +125,4 @@ func (x *Executor) SetDeployment(deployment string) error {
 }
 
 // Databases returns the names of the targets, sorted.
-func (x *Executor) Databases() []string { return slices.Sorted(maps.Keys(*x.targets.Load())) }
+func (x *Executor) Databases() []string { return x.targets.Names() }

@@ -19,7 +19,7 @@ type Facts struct {
 
 // Look connects to a target and says what is there. Its error is in words, without the URL.
 func Look(ctx context.Context, t Target) (Facts, error) {
-	known, err := newTarget("target", t)
+	known, err := newTarget(t, "target", nil)
 	if err != nil {
 		return Facts{}, err
 	}

@@ -219,24 +219,13 @@ func (t *target) open(ctx context.Context, label string) (*session, error) {
 	defer cancel()
 	s, err := t.engine.connect(connecting, t, label)
 	if err != nil && ctx.Err() == nil {
-		t.away(err)
-		if t.unreachable != nil {
-			t.unreachable(t.name, errors.New(scheduler.WithoutPlaces(inWords(t.engine, err))))
-		}
+		t.reach.Failed(err, errors.New(scheduler.WithoutPlaces(inWords(t.engine, err))))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("connect to database %q: %w", t.name, err)
 	}
-	t.said.Store(nil)
+	t.reach.Succeeded()
 	return s, nil
-}
-
-// away logs where a target can't be reached, once until that changes: the run's own failure names no place.
-func (t *target) away(err error) {
-	text := err.Error()
-	if before := t.said.Swap(&text); before == nil || *before != text {
-		t.log.Warn().Str("database_id", t.name).Str("error", text).Msg("could not connect to a target database")
-	}
 }
 
 // fresh calls f with a short session of its own until it succeeds, the engine refuses for good, or ctx ends.

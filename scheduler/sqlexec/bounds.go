@@ -12,8 +12,8 @@ import (
 // more, and each run holds one message in memory.
 const maxTargetMessage = 4 << 20
 
-// boundedFrontend reads a target's messages. One that is longer is not read: the connection is closed with an error.
-func boundedFrontend(r io.Reader, w io.Writer) *pgproto3.Frontend {
+// BoundedFrontend reads what a target sends. A message of more than 4 MiB is not read: the connection is closed with an error.
+func BoundedFrontend(r io.Reader, w io.Writer) *pgproto3.Frontend {
 	f := pgproto3.NewFrontend(r, w)
 	f.SetMaxBodyLen(maxTargetMessage)
 	return f

@@ -3,14 +3,14 @@ package sqlexec
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/rs/zerolog"
+
+	"github.com/rowrun/rowrun/scheduler/targets"
 )
 
 // Target is a database that tasks name in database_id.
@@ -44,19 +44,14 @@ type target struct {
 	conn             *pgx.ConnConfig
 	lockTimeout      time.Duration
 	statementTimeout time.Duration
-	unreachable      func(name string, err error) // may be nil
-	log              zerolog.Logger
-	said             atomic.Pointer[string] // why it could not be reached, as it was logged; nil: it could
-	made             Target                 // of which it was made
-	kept             atomic.Bool            // it can't be made any more, and that was logged
+	reach            *targets.Reach // told by open
 }
 
 // Executor executes SQL tasks. It holds no connection between runs.
 type Executor struct {
-	targets     atomic.Pointer[map[string]*target]
-	deployment  atomic.Pointer[string]
-	unreachable func(name string, err error)
-	log         zerolog.Logger
+	targets    *targets.Set[Target, *target]
+	deployment atomic.Pointer[string]
+	log        zerolog.Logger
 }
 
 // New returns the executor for SQL tasks; its Migrate returns the one for
@@ -66,43 +61,25 @@ func New(c Config) (*Executor, error) {
 	if err := id.Scan(c.Deployment); err != nil || !id.Valid {
 		return nil, errors.New("sqlexec: Deployment must be a uuid")
 	}
-	x := &Executor{unreachable: c.Unreachable, log: c.Log}
+	x := &Executor{log: c.Log}
+	x.targets = targets.NewSet(c.Log, func(name string, t Target) (*target, error) {
+		return newTarget(t, name, targets.NewReach(name, c.Unreachable, c.Log))
+	})
 	x.deployment.Store(new(id.String()))
 	return x, x.SetTargets(c.Targets)
 }
 
 // SetTargets gives the executor other targets, for runs that begin after it. Where one is refused nothing changes; the error names it
 // but never its URL.
-func (x *Executor) SetTargets(targets map[string]Target) error {
-	use, err := x.Prepare(targets)
-	if err == nil {
-		use()
-	}
-	return err
-}
+func (x *Executor) SetTargets(configs map[string]Target) error { return x.targets.Replace(configs) }
 
 // Prepare makes targets, which use gives to runs that begin after it. They are made anew each time, as files that their URLs name
 // may have changed; one that was made before and can't be any more, say as its file is gone, stays as it is.
-func (x *Executor) Prepare(targets map[string]Target) (use func(), err error) {
-	all, before := make(map[string]*target, len(targets)), map[string]*target{}
-	if now := x.targets.Load(); now != nil {
-		before = *now
-	}
-	for name, t := range targets {
-		known, err := x.newTarget(name, t)
-		if old := before[name]; err != nil && old != nil && old.made == t {
-			if known = old; !old.kept.Swap(true) {
-				x.log.Warn().Str("database_id", name).Err(err).Msg("a target database can't be set up anew: it stays as it was")
-			}
-		} else if err != nil {
-			return nil, err
-		}
-		all[name] = known
-	}
-	return func() { x.targets.Store(&all) }, nil
+func (x *Executor) Prepare(configs map[string]Target) (use func(), err error) {
+	return x.targets.Prepare(configs)
 }
 
-func (x *Executor) newTarget(name string, t Target) (*target, error) {
+func newTarget(t Target, name string, reach *targets.Reach) (*target, error) {
 	switch {
 	case name == "":
 		return nil, errors.New("sqlexec: a target database has no name")
@@ -124,9 +101,7 @@ func (x *Executor) newTarget(name string, t Target) (*target, error) {
 		conn:             conn,
 		lockTimeout:      t.LockTimeout,
 		statementTimeout: t.StatementTimeout,
-		unreachable:      x.unreachable,
-		log:              x.log,
-		made:             t,
+		reach:            reach,
 	}, nil
 }
 
@@ -143,5 +118,5 @@ func (x *Executor) SetDeployment(deployment string) error {
 
 // Databases returns the names of the targets, sorted.
 func (x *Executor) Databases() []string {
-	return slices.Sorted(maps.Keys(*x.targets.Load()))
+	return x.targets.Names()
 }

@@ -25,7 +25,7 @@ func (x *Executor) job(run *scheduler.Run) (*job, error) {
 	if run.DatabaseID == "" {
 		return nil, scheduler.BadInput("the task has no database_id: set it to the name of the database to run on")
 	}
-	t, ok := (*x.targets.Load())[run.DatabaseID]
+	t, ok := x.targets.Find(run.DatabaseID)
 	if !ok {
 		return nil, scheduler.BadInput("this replica has no database %q: add it to databases in the configuration file, "+
 			"or correct the task's database_id", cut(run.DatabaseID, 200))

@@ -61,7 +61,7 @@ func (t *target) open(ctx context.Context, name string, onNotice func(*pgconn.No
 	config := t.conn.Copy()
 	config.RuntimeParams["application_name"] = name
 	rowrun.Pin(config)
-	config.BuildFrontend = boundedFrontend
+	config.BuildFrontend = BoundedFrontend
 	// A statement may be silent for hours: only keepalives find out that its host is gone.
 	config.DialFunc = (&net.Dialer{KeepAliveConfig: net.KeepAliveConfig{
 		Enable: true, Idle: 15 * time.Second, Interval: 15 * time.Second, Count: 4,
@@ -78,28 +78,17 @@ func (t *target) open(ctx context.Context, name string, onNotice func(*pgconn.No
 		full := err
 		err = unplaced(err)
 		if asked.Err() == nil {
-			t.away(full)
-			if t.unreachable != nil {
-				t.unreachable(t.name, err)
-			}
+			t.reach.Failed(full, err)
 		}
 		return nil, fmt.Errorf("connect to database %q: %w", t.name, err)
 	}
-	t.said.Store(nil)
+	t.reach.Succeeded()
 	s := &session{conn: conn, target: t, name: name}
 	if err := s.prepare(ctx); err != nil {
 		s.close(ctx)
 		return nil, fmt.Errorf("prepare the session on database %q: %w", t.name, err)
 	}
 	return s, nil
-}
-
-// away logs where a target can't be reached, once until that changes: the run's own failure names no place.
-func (t *target) away(err error) {
-	text := err.Error()
-	if before := t.said.Swap(&text); before == nil || *before != text {
-		t.log.Warn().Str("database_id", t.name).Str("error", text).Msg("could not connect to a target database")
-	}
 }
 
 // unplaced is why no server could be connected to, without where: what the last of them said, or how the last try went wrong.

@@ -4,18 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
+	"github.com/rowrun/rowrun/scheduler/sqlexec"
 )
 
 const (
@@ -28,8 +27,6 @@ const (
 	probeTimeout = 5 * time.Second
 	// goneGrace is for how long a target that has gone is found by runs that were claimed just before.
 	goneGrace = time.Minute
-	// maxMessage bounds what a target or a catalogue may send at once, as it bounds a target that runs statements.
-	maxMessage = 4 << 20
 	// maxWhy is how much of a failure is said of a target that is set aside.
 	maxWhy = 200
 )
@@ -286,14 +283,6 @@ func (f *fleet) tell() {
 	f.announce(reached, aside)
 }
 
-// boundedFrontend reads what a target or a catalogue sends. A message that is longer than maxMessage isn't read: the connection is closed
-// with an error.
-func boundedFrontend(r io.Reader, w io.Writer) *pgproto3.Frontend {
-	f := pgproto3.NewFrontend(r, w)
-	f.SetMaxBodyLen(maxMessage)
-	return f
-}
-
 // reach connects to a target.
 func reach(ctx context.Context, target FileDatabase) error {
 	if !target.IsPostgreSQL() {
@@ -304,7 +293,7 @@ func reach(ctx context.Context, target FileDatabase) error {
 	if err != nil {
 		return errors.New("url is not one that PostgreSQL understands")
 	}
-	config.BuildFrontend = boundedFrontend
+	config.BuildFrontend = sqlexec.BoundedFrontend
 	config.RuntimeParams["application_name"] = "rowrun is it back"
 	conn, err := pgconn.ConnectConfig(ctx, config)
 	if err != nil {

@@ -41,7 +41,7 @@ func TestTargetsAndCataloguesThatSendTooMuchAreLeft(t *testing.T) {
 	url := flood(t)
 	var exceeded *pgproto3.ExceededMaxBodyLenErr
 	require.ErrorAs(t, reach(t.Context(), FileDatabase{URL: url}), &exceeded)
-	require.Equal(t, maxMessage, exceeded.MaxExpectedBodyLen)
+	require.Equal(t, 4<<20, exceeded.MaxExpectedBodyLen)
 	source := FleetSource{Query: "SELECT", URL: url}
 	exceeded = nil
 	_, err := source.ask(t.Context())

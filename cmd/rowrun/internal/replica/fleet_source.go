@@ -18,6 +18,7 @@ import (
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/database"
+	"github.com/rowrun/rowrun/scheduler/sqlexec"
 )
 
 const (
@@ -222,7 +223,7 @@ func (s *FleetSource) ask(ctx context.Context) (map[string]FileDatabase, error) 
 	if err != nil {
 		return nil, errors.New("url is not one that PostgreSQL understands") // the parser's own text quotes it
 	}
-	config.BuildFrontend = boundedFrontend
+	config.BuildFrontend = sqlexec.BoundedFrontend
 	config.RuntimeParams["application_name"] = "rowrun databases_from"
 	config.RuntimeParams["default_transaction_read_only"] = "on"
 	conn, err := pgconn.ConnectConfig(ctx, config)
