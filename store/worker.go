@@ -51,11 +51,23 @@ type WorkerClaim struct {
 // ClaimForWorker claims AVAILABLE runs for a worker. The answer, here and below, is JSON as it is sent to the worker. rests: it is
 // given nothing whatever there is, because it is paused or drains, or sends a request again whose runs have ended.
 func (s *Store) ClaimForWorker(ctx context.Context, c WorkerClaim) (answer json.RawMessage, rests bool, err error) {
-	row := s.pool.QueryRow(ctx, statement("worker_claim"), c.request(), c.Worker, c.Types, c.Max, c.Lease)
-	if err := row.Scan(&answer, &rests); err != nil {
+	err = c.fitting(func(most int) error {
+		return s.pool.QueryRow(ctx, statement("worker_claim"), c.request(), c.Worker, c.Types, most, c.Lease).Scan(&answer, &rests)
+	})
+	if err != nil {
 		return nil, false, fmt.Errorf("claim for a worker: %w", err)
 	}
 	return answer, rests, nil
+}
+
+// fitting claims half as many runs as before while they are more than PostgreSQL can hold at once: an array of JSON has at most
+// 256 MiB, and each run may bring some. Nothing was claimed then.
+func (c *WorkerClaim) fitting(claim func(most int) error) error {
+	for most := c.Max; ; most /= 2 {
+		if err := claim(most); !tookTooMuch(err) || most <= 1 {
+			return err
+		}
+	}
 }
 
 // request is its id, NULL where there is none.
@@ -72,8 +84,12 @@ func (s *Store) HeartbeatForWorker(ctx context.Context, worker string, claims []
 }
 
 // FinishForWorker records a worker's results, and claims what comes next where that is asked for.
-func (s *Store) FinishForWorker(ctx context.Context, results json.RawMessage, next WorkerClaim) (json.RawMessage, error) {
-	return s.askForWorker(ctx, "finish for a worker", statement("worker_finish"), next.request(), next.Worker, results, next.Types, next.Max, next.Lease)
+func (s *Store) FinishForWorker(ctx context.Context, results json.RawMessage, next WorkerClaim) (answer json.RawMessage, err error) {
+	err = next.fitting(func(most int) error {
+		answer, err = s.askForWorker(ctx, "finish for a worker", statement("worker_finish"), next.request(), next.Worker, results, next.Types, most, next.Lease)
+		return err
+	})
+	return answer, err
 }
 
 // ReleaseForWorker gives a worker's runs back.

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -148,4 +149,31 @@ func TestAKnownRequestSpeaksForNoOther(t *testing.T) {
 	answer, rests = claim("1")
 	require.Equal(t, "[]", answer)
 	require.False(t, rests, "it counts as new, and has looked")
+}
+
+// Runs that are more at once than PostgreSQL can hold in one answer are claimed in parts.
+func TestWorkersClaimNoMoreThanAnAnswerHolds(t *testing.T) {
+	t.Parallel()
+	conn := ownRuns(t, 1)
+	exec(t, conn, `UPDATE rowrun.task SET payload = jsonb_build_object('x', repeat('x', 1048000))`)
+	exec(t, conn, `INSERT INTO rowrun.task_run (task_id) SELECT task_id FROM rowrun.task_run, generate_series(1, 257)`)
+	s := open(t, conn.Config().ConnString(), time.Minute)
+	next := store.WorkerClaim{RequestID: requestID("2"), Worker: "w", Types: []string{"OWN"}, Max: 258}
+	var first []struct{ Claim string }
+	answer, _, err := s.ClaimForWorker(t.Context(), next)
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(answer, &first))
+	require.Len(t, first, 129, "the fault: all of them are more than 256 MiB")
+
+	exec(t, conn, `INSERT INTO rowrun.task_run (task_id) SELECT task_id FROM rowrun.task_run LIMIT 129`)
+	next.RequestID = requestID("3")
+	answer, err = s.FinishForWorker(t.Context(), json.RawMessage(`[{"claim": "`+first[0].Claim+`", "status": "DONE"}]`), next)
+	require.NoError(t, err)
+	var then struct {
+		Ended   []struct{ Verdict string }
+		Claimed []struct{ Claim string }
+	}
+	require.NoError(t, json.Unmarshal(answer, &then), string(answer[:min(len(answer), 200)]))
+	require.Len(t, then.Claimed, 129)
+	require.Equal(t, "OK", then.Ended[0].Verdict)
 }

@@ -264,6 +264,8 @@ func (ws *workers) fail(w http.ResponseWriter, err error) {
 		refuseWorker(w, http.StatusBadRequest, "", bad.message, bad.hint)
 	case errors.Is(err, errFull):
 		refuseWorker(w, http.StatusTooManyRequests, "", err.Error(), "ask again in a moment, or another replica")
+	case errors.As(err, &refused) && refused.Code == "23505": // an equal request came in at the same moment: it has been answered by now
+		refuseWorker(w, http.StatusServiceUnavailable, refused.Code, "an equal request was answered meanwhile", "send the same request again")
 	case errors.As(err, &refused) && (strings.HasPrefix(refused.Code, "RR") || strings.HasPrefix(refused.Code, "22") || strings.HasPrefix(refused.Code, "23")):
 		refuseWorker(w, http.StatusBadRequest, refused.Code, refused.Message, refused.Hint)
 	case errors.As(err, &refused) && strings.HasPrefix(refused.Code, "42"):

@@ -160,6 +160,7 @@ func TestWorkersAreToldWhetherToSendItAgain(t *testing.T) {
 		{&pgconn.PgError{Code: "22P02", Message: "no"}, http.StatusBadRequest, "22P02"},
 		{&pgconn.PgError{Code: "42501", Message: "no"}, http.StatusInternalServerError, "42501"},
 		{&pgconn.PgError{Code: "40P01", Message: "no"}, http.StatusServiceUnavailable, "40P01"},
+		{&pgconn.PgError{Code: "23505", Message: "worker_request_pkey"}, http.StatusServiceUnavailable, "23505"},
 		{&pgconn.PgError{Code: "25006", Message: "no"}, http.StatusServiceUnavailable, "25006"},
 		{errors.New("dial secret-host"), http.StatusServiceUnavailable, "the database doesn't answer"},
 	} {
