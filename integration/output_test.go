@@ -3,6 +3,7 @@ package integration_test
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -55,6 +56,29 @@ func requireAll(t *testing.T, first, last int64, lines func() []line) {
 	})
 }
 
+// awaitBegin waits until the stream that a pipe gets has begun, and reads what it has told by then. A stream that has no place yet
+// begins at what comes after its writer has looked: a moment after it has said that it writes.
+func awaitBegin(t *testing.T, d *database, pipe *os.File) {
+	t.Helper()
+	lines := bufio.NewReader(pipe)
+	eventually(t, patience, "the stream has begun", func() bool {
+		_, last := work(t, d, 1)
+		require.NoError(t, pipe.SetReadDeadline(time.Now().Add(300*time.Millisecond)))
+		for {
+			text, err := lines.ReadBytes('\n')
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				return false
+			}
+			require.NoError(t, err)
+			var l line
+			if json.Unmarshal(text, &l) == nil && l.RunID == last && l.To == "DONE" { // but for one that a deadline has torn
+				require.NoError(t, pipe.SetReadDeadline(time.Time{}))
+				return true
+			}
+		}
+	})
+}
+
 // `rowrun serve | head -1` goes on working, and another replica writes the stream.
 func TestClosedOutputLeavesTheStreamToAnother(t *testing.T) { //nolint:paralleltest // a slow machine would be a slow reader
 	for _, source := range []string{"wal", "listen"} {
@@ -66,9 +90,7 @@ func TestClosedOutputLeavesTheStreamToAnother(t *testing.T) { //nolint:parallelt
 			defer func() { _ = in.Close() }()
 			a := launchInto(t, d.url, pipe, []string{"--stream-source", source})
 			a.log.await(t, 1, logWrites)
-			work(t, d, 1)
-			_, err = bufio.NewReader(in).ReadString('\n')
-			require.NoError(t, err)
+			awaitBegin(t, d, in)
 			out := newStream(t)
 			b := launchScribe(t, d.url, out, []string{"--stream-source", source})
 			b.log.await(t, 1, logStarted)
@@ -111,6 +133,7 @@ func TestBlockedOutputIsHandedOverAndHoldsUpNoStop(t *testing.T) { //nolint:para
 			defer func() { _ = in.Close() }()
 			a := launchInto(t, d.url, pipe, []string{"--stream-source", source, "--drain-timeout", "2s"})
 			a.log.await(t, 1, logWrites)
+			awaitBegin(t, d, in)
 			out := newStream(t)
 			b := launchScribe(t, d.url, out, []string{"--stream-source", source})
 			b.log.await(t, 1, logStarted)
@@ -147,6 +170,7 @@ func TestBlockedOutputKeepsNoProcess(t *testing.T) {
 	defer func() { _ = in.Close() }()
 	a := launchInto(t, d.url, pipe, []string{"--drain-timeout", "2s"})
 	a.log.await(t, 1, logWrites)
+	awaitBegin(t, d, in)
 	work(t, d, 100)
 	a.signal(t, syscall.SIGTERM)
 	asked := time.Now()
