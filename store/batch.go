@@ -14,9 +14,9 @@ const (
 	growAfter = 8
 )
 
-// Batch is how many rows a statement that is repeated until it succeeds takes on. One that ran out of time, or that was more than
-// the server can hold at once, would do so again: the next takes half as many, down to one, and more again when that goes well. Safe for use by many goroutines;
-// its zero value begins with full batches.
+// Batch is how many rows a statement that is repeated until it succeeds takes on. One that ran out of time, or that was
+// more than the server can hold at once, would do so again: the next takes half as many, down to one, and more again when
+// that goes well. Safe for use by many goroutines; its zero value begins with full batches.
 type Batch struct {
 	mu       sync.Mutex
 	halved   int  // how many times

@@ -34,11 +34,12 @@ func (s *Store) DeadReplicas(ctx context.Context, contact time.Duration) ([]stri
 	return collect(ctx, s, "list dead replicas", statement("dead_replicas"), pgx.RowTo[string], seconds(contact))
 }
 
-// EndDeadReplica declares a replica dead, if its lease is still over when its row is locked, and fails its runs, in
-// one transaction: at most 1,000, fewer after one that took too long; none: it has no more. Of several that sweep at once one does it, the others pass by (SKIP LOCKED). A claim that is under way
-// holds the row, so that it is either seen by the next sweep or comes too late. Runs whose row, task or plan somebody
-// holds are left to the next sweep too: DeadReplicas goes on naming their replica. One that the database refuses to end
-// holds no other up: what was ended stands beside the error that tells of it.
+// EndDeadReplica declares a replica dead, if its lease is still over when its row is locked, and fails its runs, in one
+// transaction: at most 1,000, fewer after one that took too long; none: it has no more. Of several that sweep at once one
+// does it, the others pass by (SKIP LOCKED). A claim that is under way holds the row, so that it is either seen by the next
+// sweep or comes too late. Runs whose row, task or plan somebody holds are left to the next sweep too: DeadReplicas goes on
+// naming their replica. One that the database refuses to end holds no other up: what was ended stands beside the error that
+// tells of it.
 func (s *Store) EndDeadReplica(ctx context.Context, replicaID string) ([]Ended, error) {
 	var ended []Ended
 	var refused error
@@ -155,8 +156,9 @@ func (c Contact) judged() []any {
 
 // EndOverdue ends runs that the app took over (HTTP 202) or a worker claimed and that ran out of time or stalled, and those
 // whose worker let its lease run out: no replica holds them, so that every replica's sweep does. Leases are judged as far
-// as this replica was itself in contact: after an outage each is over, and the workers live. What somebody holds is left to the next sweep, and so is one that the database refuses to end: the error tells of
-// it, and all others are ended. What takes too long is followed by fewer in one transaction.
+// as this replica was itself in contact: after an outage each is over, and the workers live. What somebody holds is left to
+// the next sweep, and so is one that the database refuses to end: the error tells of it, and all others are ended. What
+// takes too long is followed by fewer in one transaction.
 func (s *Store) EndOverdue(ctx context.Context, contact Contact) ([]Ended, error) {
 	var all []Ended
 	var refused error

@@ -186,7 +186,8 @@ type StreamClaim struct {
 }
 
 // ClaimStream tries, on a session of the caller's own, to take the lock whose holder writes the stream; on success
-// replicaID is recorded as the writer. In a copy of another deployment nobody gets it. The lock lasts as long as the session. Not to be called by a session that has it.
+// replicaID is recorded as the writer. In a copy of another deployment nobody gets it. The lock lasts as long as the
+// session. Not to be called by a session that has it.
 func ClaimStream(ctx context.Context, conn *pgx.Conn, replicaID string) (StreamClaim, error) {
 	var c StreamClaim
 	if err := conn.QueryRow(ctx, statement("claim_stream")).Scan(&c.Held, &c.Writer); err != nil {
