@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -115,9 +116,23 @@ func eventually(t testing.TB, what string, holds func() bool) {
 		select {
 		case <-tick.C:
 		case <-deadline:
+			t.Logf("where readers are:\n%s", readersStacks())
 			require.Fail(t, "did not come about in time", what)
 		}
 	}
+}
+
+// readersStacks are the stacks of all goroutines that read or write a stream, or listen.
+func readersStacks() string {
+	all := make([]byte, 4<<20)
+	all = all[:runtime.Stack(all, true)]
+	var some []string
+	for one := range strings.SplitSeq(string(all), "\n\n") {
+		if strings.Contains(one, "stream.(*") || strings.Contains(one, "events.(*") {
+			some = append(some, one)
+		}
+	}
+	return strings.Join(some, "\n\n")
 }
 
 func pool(t testing.TB, url string) *pgxpool.Pool {
@@ -159,13 +174,18 @@ func task(t testing.TB, p *pgxpool.Pool, name, kind string) int64 {
 	return queryID(t, p, "INSERT INTO rowrun.task (name, type, max_attempts, retry_delay) VALUES ($1, $2, 3, '0') RETURNING id", name, kind)
 }
 
+// troubles is a log that shows, where the test fails, what went wrong.
+func troubles(t testing.TB) zerolog.Logger {
+	return zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.WarnLevel).With().Timestamp().Logger()
+}
+
 // listening starts a listener. Change may adapt its configuration.
 func listening(t testing.TB, url string, change func(*events.ListenConfig)) (*events.Hub, *events.Listener) {
 	t.Helper()
 	config, err := pgx.ParseConfig(url)
 	require.NoError(t, err)
 	hub := events.NewHub()
-	c := events.ListenConfig{ConnConfig: config, Channel: store.Channel, Hub: hub, Log: zerolog.Nop()}
+	c := events.ListenConfig{ConnConfig: config, Channel: store.Channel, Hub: hub, Log: troubles(t)}
 	if change != nil {
 		change(&c)
 	}
@@ -202,7 +222,7 @@ func watch(t testing.TB, url string, change func(*stream.Config)) *watcher {
 	hub, listener := listening(t, url, nil)
 	printer, err := stream.NewPrinter(stream.PrinterConfig{Out: w})
 	require.NoError(t, err)
-	c := stream.Config{Store: open(t, url), Hub: hub, Connected: listener.Connected, Printer: printer, Log: zerolog.Nop()}
+	c := stream.Config{Store: open(t, url), Hub: hub, Connected: listener.Connected, Printer: printer, Log: troubles(t)}
 	if change != nil {
 		change(&c)
 	}
