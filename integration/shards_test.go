@@ -110,16 +110,15 @@ func (s *sharded) get(t *testing.T, path string) (code int, body string) {
 	return answer.StatusCode, string(text)
 }
 
-// awaitBegin waits until the stream of a shard tells of runs. It begins at what comes after its writer has looked: a shard that is
-// ready claims before that.
+// awaitBegin waits until the stream of a shard tells of runs; to be called before there are others. It begins at what comes after
+// its writer has looked: a shard that is ready claims before that.
 func (s *sharded) awaitBegin(t *testing.T, shard string, d *database) {
 	t.Helper()
 	task := d.task(t, "NOOP", "{}", nil)
 	eventually(t, patience, "the stream of "+shard+" has begun", func() bool {
-		id := d.run(t, task)
-		d.await(t, id, "DONE")
+		d.await(t, d.run(t, task), "DONE")
 		<-time.After(100 * time.Millisecond)
-		return slices.ContainsFunc(stream(s.stream).lines(t), func(l line) bool { return l.Shard == shard && l.RunID == id && l.To == "DONE" })
+		return slices.ContainsFunc(stream(s.stream).lines(t), func(l line) bool { return l.Shard == shard && l.To == "DONE" })
 	})
 }
 

@@ -2,6 +2,7 @@ package integration_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rowrun/rowrun/store/storetest"
@@ -158,6 +160,10 @@ func insertUntil(t *testing.T, d *database) (stop func() int64) {
 				}
 				tag, err := conn.Exec(context.WithoutCancel(ctx), text)
 				if err != nil {
+					var server *pgconn.PgError
+					if errors.As(err, &server) {
+						t.Logf("at %s, in %q, %s, position %d of %q", server.Where, server.Routine, server.Detail, server.InternalPosition, server.InternalQuery)
+					}
 					t.Errorf("an INSERT failed: %v", err)
 					return
 				}

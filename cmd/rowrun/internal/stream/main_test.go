@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -50,8 +51,10 @@ type printed struct {
 
 // output is where readers write in tests.
 type output struct {
-	mu sync.Mutex
-	b  bytes.Buffer
+	mu   sync.Mutex
+	b    bytes.Buffer
+	all  []printed // read so far: whoever asks again and again keeps no reader from writing
+	upTo int       // bytes
 }
 
 func (o *output) Write(p []byte) (int, error) {
@@ -66,15 +69,17 @@ func (o *output) String() string {
 	return o.b.String()
 }
 
+// lines returns what was printed; it isn't to be changed.
 func (o *output) lines(t testing.TB) []printed {
 	t.Helper()
-	var lines []printed
-	for text := range strings.Lines(o.String()) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for text := range strings.Lines(string(o.b.Bytes()[o.upTo:])) {
 		var l printed
 		require.NoError(t, json.Unmarshal([]byte(text), &l), text)
-		lines = append(lines, l)
+		o.all, o.upTo = append(o.all, l), o.upTo+len(text)
 	}
-	return lines
+	return slices.Clip(o.all)
 }
 
 // of returns the lines of one run.
@@ -239,15 +244,12 @@ func (o *output) awaitBegin(t testing.TB, p *pgxpool.Pool) {
 	t.Helper()
 	id := queryID(t, p, `INSERT INTO rowrun.task (name, type) VALUES ('canary', 'CANARY')
 		ON CONFLICT (name) WHERE name <> '' AND plan_id IS NULL DO UPDATE SET priority = 0 RETURNING id`)
+	var first int64
 	eventually(t, "the reader begins", func() bool {
-		run := queryID(t, p, insertRun, id)
-		deadline := time.Now().Add(300 * time.Millisecond)
-		for time.Now().Before(deadline) {
-			if len(o.of(t, run)) > 0 {
-				return true
-			}
-			<-time.After(5 * time.Millisecond)
+		if run := queryID(t, p, insertRun, id); first == 0 {
+			first = run
 		}
-		return false
+		<-time.After(50 * time.Millisecond)
+		return slices.ContainsFunc(o.lines(t), func(l printed) bool { return l.Type == "CANARY" && l.RunID >= first })
 	})
 }
