@@ -86,21 +86,9 @@ func TestFloodOfNotificationsCostsLittle(t *testing.T) {
 		}
 		return lines
 	}
-	// A stream that has no place yet begins at what comes after its writer has looked: a moment after it has said so.
 	earliest, _ := run()
-	first, tried := earliest, []int64{earliest}
-	eventually(t, patience, "the stream has begun", func() bool {
-		<-time.After(100 * time.Millisecond)
-		for _, id := range tried {
-			if len(of(id)) == 4 {
-				first = id
-				return true
-			}
-		}
-		id, _ := run()
-		tried = append(tried, id)
-		return false
-	})
+	out.awaitBegin(t, func() { run() }, func(l line) bool { return l.To == "DONE" })
+	first, _ := run()
 
 	ctx, stop := context.WithCancel(t.Context())
 	var sending sync.WaitGroup

@@ -56,8 +56,7 @@ func requireAll(t *testing.T, first, last int64, lines func() []line) {
 	})
 }
 
-// awaitBegin waits until the stream that a pipe gets has begun, and reads what it has told by then. A stream that has no place yet
-// begins at what comes after its writer has looked: a moment after it has said that it writes.
+// awaitBegin is that of stream for one that a pipe gets: it reads what was told by then.
 func awaitBegin(t *testing.T, d *database, pipe *os.File) {
 	t.Helper()
 	lines := bufio.NewReader(pipe)

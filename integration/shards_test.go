@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -110,16 +109,11 @@ func (s *sharded) get(t *testing.T, path string) (code int, body string) {
 	return answer.StatusCode, string(text)
 }
 
-// awaitBegin waits until the stream of a shard tells of runs; to be called before there are others. It begins at what comes after
-// its writer has looked: a shard that is ready claims before that.
+// awaitBegin waits until the stream of a shard tells of runs; to be called before there are others. A shard that is ready claims before that.
 func (s *sharded) awaitBegin(t *testing.T, shard string, d *database) {
 	t.Helper()
 	task := d.task(t, "NOOP", "{}", nil)
-	eventually(t, patience, "the stream of "+shard+" has begun", func() bool {
-		d.await(t, d.run(t, task), "DONE")
-		<-time.After(100 * time.Millisecond)
-		return slices.ContainsFunc(stream(s.stream).lines(t), func(l line) bool { return l.Shard == shard && l.To == "DONE" })
-	})
+	stream(s.stream).awaitBegin(t, func() { d.await(t, d.run(t, task), "DONE") }, func(l line) bool { return l.Shard == shard && l.To == "DONE" })
 }
 
 // ended are how many runs of type HTTP the stream has said DONE of, by shard; each of its lines must have a shard.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -102,6 +103,17 @@ func (s stream) lines(t *testing.T) (all []line) {
 		all = append(all, l)
 	}
 	return all
+}
+
+// awaitBegin calls work, which runs something, until a line of it is there. A stream that has no place yet begins at what comes after
+// its writer has looked: a moment after it has said that it writes.
+func (s stream) awaitBegin(t *testing.T, work func(), tells func(line) bool) {
+	t.Helper()
+	eventually(t, patience, "the stream has begun", func() bool {
+		work()
+		<-time.After(100 * time.Millisecond)
+		return slices.ContainsFunc(s.lines(t), tells)
+	})
 }
 
 // written are the transitions that came from the log, without repeats, and the reasons of the gaps.

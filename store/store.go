@@ -49,8 +49,8 @@ type Store struct {
 	// pass and of the endings, whose first planning takes some 100 ms, are each planned on one connection only.
 	beats, passes, ends *pool
 	// sessions are the server processes behind the connections; none where a pooler stands between.
-	sessions                                                           sync.Map
-	passSize, retentionSize, planRetentionSize, staleSize, overdueSize Batch
+	sessions                                                                       sync.Map
+	passSize, retentionSize, planRetentionSize, staleSize, overdueSize, workerSize Batch
 	// encoding is how the database stores text, a string; nothing before the first connection.
 	encoding atomic.Value
 	standby  atomic.Bool

@@ -1,0 +1,40 @@
+package store
+
+import (
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/stretchr/testify/require"
+)
+
+// How many runs fit into an answer is found once, and tried again now and then; who wants fewer has no share in it.
+func TestHowManyRunsFitIntoAnAnswerIsRemembered(t *testing.T) {
+	t.Parallel()
+	s := &Store{}
+	fits := 300
+	claim := func(most int) (tries []int) {
+		require.NoError(t, s.claimFitting(&WorkerClaim{Max: most}, func(n int) error {
+			tries = append(tries, n)
+			if n > fits {
+				return &pgconn.PgError{Code: "54000"}
+			}
+			return nil
+		}))
+		return tries
+	}
+	require.Equal(t, []int{0}, claim(0), "results alone")
+	require.Equal(t, []int{1000, 500, 250}, claim(1000))
+	require.Equal(t, []int{250}, claim(1000))
+	for range 2 * growAfter {
+		require.Equal(t, []int{4}, claim(4))
+	}
+	for range growAfter - 1 {
+		require.Equal(t, []int{250}, claim(250))
+	}
+	require.Equal(t, []int{500, 250}, claim(1000))
+	other := &pgconn.PgError{Code: "57014"}
+	require.ErrorIs(t, s.claimFitting(&WorkerClaim{Max: 1000}, func(int) error { return other }), other)
+	require.Equal(t, []int{250}, claim(1000), "a database that has no time says nothing of the runs' size")
+	fits = 0
+	require.Error(t, s.claimFitting(&WorkerClaim{Max: 1000}, func(int) error { return &pgconn.PgError{Code: "54000"} }), "one is too much")
+}
