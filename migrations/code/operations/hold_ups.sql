@@ -47,7 +47,7 @@ BEGIN ATOMIC
                         FROM pg_locks g LEFT JOIN pg_stat_activity a ON a.pid = g.pid
                         WHERE g.locktype = 'advisory' AND g.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())) k
             UNION ALL
-            SELECT t.pid, 'holds ' || min(r.what) || ' that ' || CASE WHEN count(*) = 1 THEN 'is' ELSE 'are, with more, ' END || ' due'
+            SELECT t.pid, 'holds ' || min(r.what) || ' that ' || CASE WHEN count(*) = 1 THEN 'is' ELSE 'are, with more,' END || ' due'
             FROM (
                 SELECT x.xmax AS holder, 'run ' || x.id AS what FROM (
                     (SELECT q.id FROM rowrun.task_run q WHERE q.judge_at < (SELECT clock_timestamp() - interval '2 s') AND q.plan_id IS NULL AND q.database_id IS NULL
