@@ -38,6 +38,7 @@ func TestSchemasOfReleasesComeToTodaysAndBack(t *testing.T) {
 				}
 			}
 			released, tables, before := ask[int](t, conn, `SELECT max(version) FROM rowrun.migration`), tableObjects(t, conn), rowsOf(t, conn, nil)
+			languages := ask[[]string](t, conn, languagesSQL)
 
 			was, own := ask[string](t, conn, `SELECT hash FROM rowrun.code_version`), migrations.OwnCode()
 			if strings.HasPrefix(filepath.Base(path), "schema-v") && was != own.Hash {
@@ -56,6 +57,9 @@ func TestSchemasOfReleasesComeToTodaysAndBack(t *testing.T) {
 			require.Empty(t, found.Steps)
 			require.Empty(t, found.Code)
 			require.Equal(t, before, rowsOf(t, conn, before))
+			if now := ask[[]string](t, conn, languagesSQL); applied > 0 {
+				require.Subset(t, now, languages, "who has looked a function up would read its new text in the old language")
+			}
 			aliveAndWell(t, conn)
 
 			before = rowsOf(t, conn, before)
@@ -72,6 +76,11 @@ func TestSchemasOfReleasesComeToTodaysAndBack(t *testing.T) {
 		})
 	}
 }
+
+// languagesSQL: a step keeps all from writing while version_key changes its language (TestNoInsertMeetsVersionKeyOfAnotherLanguage).
+const languagesSQL = `SELECT array(SELECT p.proname || ' ' || l.lanname FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang
+	WHERE p.pronamespace = 'rowrun'::regnamespace AND p.proname <> 'version_key'
+	AND 1 = (SELECT count(DISTINCT q.prolang) FROM pg_proc q WHERE q.pronamespace = p.pronamespace AND q.proname = p.proname) ORDER BY 1)`
 
 // aliveAndWell uses what triggers and functions do for rows of the release and for new ones.
 func aliveAndWell(t *testing.T, conn *pgx.Conn) {

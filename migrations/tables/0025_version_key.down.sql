@@ -1,3 +1,7 @@
+-- A statement that writes a task has looked up the language of version_key, and reads its text when it computes the column: it would read
+-- text in another language. Such statements end first.
+LOCK TABLE rowrun.task IN SHARE ROW EXCLUSIVE MODE;
+
 CREATE OR REPLACE FUNCTION rowrun.version_key(version text) RETURNS text
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     RETURN (

@@ -1,5 +1,10 @@
 -- version_key without a query of its own. Each UPDATE of a task computes the stored column anew (a table with BEFORE UPDATE triggers of rows),
 -- such as the outcome that each end of a plan's run writes; a function in SQL is planned in each such statement.
+
+-- A statement that writes a task has looked up the language of version_key, and reads its text when it computes the column: it would read
+-- text in another language. Such statements end first.
+LOCK TABLE rowrun.task IN SHARE ROW EXCLUSIVE MODE;
+
 CREATE OR REPLACE FUNCTION rowrun.version_key(version text) RETURNS text
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
     SET search_path = pg_catalog, rowrun, pg_temp AS $$

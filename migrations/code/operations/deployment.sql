@@ -11,7 +11,7 @@ END $$;
 COMMENT ON FUNCTION rowrun.server_identity() IS 'Where this database stands; NULL: the role may not know.';
 
 -- Every heartbeat asks this: one statement that is planned once per session, and nothing of server_identity that isn't compared.
-CREATE OR REPLACE FUNCTION rowrun.deployment_elsewhere() RETURNS boolean
+CREATE OR REPLACE FUNCTION rowrun.stands_elsewhere() RETURNS boolean
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rowrun, pg_temp AS $$
 BEGIN
     RETURN coalesce((SELECT d.database_oid <> b.oid::bigint OR d.system_identifier <> s.system_identifier
@@ -19,6 +19,11 @@ BEGIN
 EXCEPTION WHEN insufficient_privilege THEN
     RETURN coalesce((SELECT d.database_oid <> b.oid::bigint FROM rowrun.deployment d, pg_catalog.pg_database b WHERE b.datname = current_database()), false);
 END $$;
+COMMENT ON FUNCTION rowrun.stands_elsewhere() IS 'Internal: deployment_elsewhere.';
+
+-- In the language of the first release: a statement that is under way has looked that up, and would read the new text in it.
+CREATE OR REPLACE FUNCTION rowrun.deployment_elsewhere() RETURNS boolean
+    LANGUAGE sql STABLE SET search_path = pg_catalog, rowrun, pg_temp AS $$ SELECT rowrun.stands_elsewhere() $$;
 COMMENT ON FUNCTION rowrun.deployment_elsewhere() IS 'Whether the deployment belongs to another server or database, of which this one is a copy.';
 
 CREATE OR REPLACE FUNCTION rowrun.renew_deployment(copy boolean) RETURNS uuid
