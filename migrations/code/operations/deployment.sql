@@ -21,9 +21,8 @@ EXCEPTION WHEN insufficient_privilege THEN
 END $$;
 COMMENT ON FUNCTION rowrun.stands_elsewhere() IS 'Internal: deployment_elsewhere.';
 
--- In the language of the first release: a statement that is under way has looked that up, and would read the new text in it.
-CREATE OR REPLACE FUNCTION rowrun.deployment_elsewhere() RETURNS boolean
-    LANGUAGE sql STABLE SET search_path = pg_catalog, rowrun, pg_temp AS $$ SELECT rowrun.stands_elsewhere() $$;
+-- In the language of the first release: a statement that is under way has looked that up, and would read the new text in it. Inlined.
+CREATE OR REPLACE FUNCTION rowrun.deployment_elsewhere() RETURNS boolean LANGUAGE sql STABLE RETURN rowrun.stands_elsewhere();
 COMMENT ON FUNCTION rowrun.deployment_elsewhere() IS 'Whether the deployment belongs to another server or database, of which this one is a copy.';
 
 CREATE OR REPLACE FUNCTION rowrun.renew_deployment(copy boolean) RETURNS uuid
