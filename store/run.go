@@ -92,22 +92,21 @@ type LogEntry struct {
 	ReplicaID *string         `json:"replica_id"`
 	Type      string          `json:"type"`
 	Detail    json.RawMessage `json:"detail"`
+	Cut       bool            `json:"-"` // Detail lacks its middle: no JSON
 }
 
-// RunLog reads what executors wrote about a run, in order, at most limit rows. more: there are further ones.
-func (s *Store) RunLog(ctx context.Context, id int64, limit int) (entries []LogEntry, more bool, err error) {
-	rows, err := s.pool.Query(ctx, statement("run_log"), id, limit+1)
-	if err != nil {
-		return nil, false, fmt.Errorf("read run log: %w", err)
+// RunLog reads what executors wrote about a run, in order, at most limit rows. more: there are further ones. ends: how
+// many characters of the beginning and of the end of a detail are enough for the caller; 0: all of it.
+func (s *Store) RunLog(ctx context.Context, id int64, limit, ends int) (entries []LogEntry, more bool, err error) {
+	var enough *int
+	if ends > 0 {
+		enough = &ends
 	}
-	entries, err = pgx.CollectRows(rows, pgx.RowToStructByName[LogEntry])
-	if err != nil {
-		return nil, false, fmt.Errorf("read run log: %w", err)
-	}
+	entries, err = collect(ctx, s, "read run log", statement("run_log"), pgx.RowToStructByName[LogEntry], id, limit+1, enough)
 	if len(entries) > limit {
-		return entries[:limit], true, nil
+		return entries[:limit], true, err
 	}
-	return entries, false, nil
+	return entries, false, err
 }
 
 // Cause is one reason why a run is not running.

@@ -84,14 +84,22 @@ func TestRunLogSaysWhetherThereIsMore(t *testing.T) {
 	exec(t, conn, `INSERT INTO rowrun.task (type) VALUES ('NOOP');
 INSERT INTO rowrun.task_run (task_id) SELECT id FROM rowrun.task;
 INSERT INTO rowrun.task_run_log (task_run_id, type, detail) SELECT 1, 'output', jsonb_build_object('n', n) FROM generate_series(1, 3) n`)
-	entries, more, err := s.RunLog(t.Context(), 1, 2)
+	entries, more, err := s.RunLog(t.Context(), 1, 2, 0)
 	require.NoError(t, err)
 	require.True(t, more)
 	require.Len(t, entries, 2)
 	require.JSONEq(t, `{"n": 1}`, string(entries[0].Detail))
-	_, more, err = s.RunLog(t.Context(), 1, 3)
+	_, more, err = s.RunLog(t.Context(), 1, 3, 0)
 	require.NoError(t, err)
 	require.False(t, more)
+	// Nobody is sent the middle of a text who shows its ends.
+	exec(t, conn, `INSERT INTO rowrun.task_run_log (task_run_id, type, detail) VALUES (1, 'output', jsonb_build_object('n', repeat('ä', 100000)))`)
+	entries, _, err = s.RunLog(t.Context(), 1, 10, 5)
+	require.NoError(t, err)
+	require.Equal(t, `{"n": 3}`, string(entries[2].Detail))
+	require.False(t, entries[2].Cut)
+	require.Equal(t, `{"n":…äää"}`, string(entries[3].Detail))
+	require.True(t, entries[3].Cut)
 }
 
 func TestPlanIsStartedOnce(t *testing.T) {

@@ -34,6 +34,8 @@ func TestDocumentsAreBoundedAsTexts(t *testing.T) {
 	url := storetest.New(t)
 	owner, client := connect(t, url), inRole(t, url, "rowrun_client")
 	task := query[int64](t, client, `INSERT INTO rowrun.task (type, name) VALUES ('NOOP', 'a') RETURNING id`)
+	run := query[int64](t, client, `INSERT INTO rowrun.task_run (task_id, input) VALUES ($1, '{"a": 1e100000}') RETURNING id`, task) // 100 kB
+	exec(t, owner, `INSERT INTO rowrun.task_run_log (task_run_id, type, detail) VALUES ($1, 'note', '{"a": 1e100000}')`, run)
 	for what, document := range map[string]string{
 		"numbers":    `('{"a": [' || rtrim(repeat('1e131071,', 120), ',') || ']}')::jsonb`,
 		"few":        `('{"a": [' || rtrim(repeat('1e131071,', 9), ',') || ']}')::jsonb`,
@@ -51,9 +53,10 @@ func TestDocumentsAreBoundedAsTexts(t *testing.T) {
 			keep(t, owner)
 			denied(t, owner, "23514", `UPDATE rowrun.task_run SET result = `+document+``)
 			denied(t, owner, "23514", `UPDATE rowrun.task_run SET progress = `+document+``)
+			denied(t, owner, "23514", `UPDATE rowrun.task_run_log SET detail = `+document)
+			denied(t, owner, "23514", `INSERT INTO rowrun.task_type (type, alias_of, mapping) VALUES ('odd', 'NOOP', `+document+`)`)
 		})
 	}
-	exec(t, client, `INSERT INTO rowrun.task_run (task_id, input) VALUES ($1, '{"a": 1e100000}')`, task) // 100 kB
 	exec(t, client, `INSERT INTO rowrun.task_run (task_id, input) VALUES ($1, jsonb_build_object('a', repeat('x', 1048000)))`, task)
 	require.Equal(t, int64(2), query[int64](t, owner, `SELECT count(*) FROM rowrun.task_run`))
 }

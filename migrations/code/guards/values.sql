@@ -34,10 +34,14 @@ CREATE OR REPLACE TRIGGER limit_durations BEFORE INSERT OR UPDATE OF per ON rowr
 
 CREATE OR REPLACE FUNCTION rowrun.refuse_document() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
 BEGIN
-    RAISE EXCEPTION 'payload, labels and state of a task are documents of at most 1 MiB and 1,000 levels'
+    RAISE EXCEPTION '%: a document has at most 1 MiB and 1,000 levels', TG_ARGV[0]
         USING ERRCODE = 'check_violation', HINT = 'Keep large data elsewhere and pass a reference.';
 END $$;
-COMMENT ON FUNCTION rowrun.refuse_document() IS 'Trigger: documents of a task are small as text too.';
+COMMENT ON FUNCTION rowrun.refuse_document() IS 'Trigger: documents are small as text too; its argument says which.';
 CREATE OR REPLACE TRIGGER task_documents BEFORE INSERT OR UPDATE OF payload, labels, state ON rowrun.task
     FOR EACH ROW WHEN ((rowrun.too_large(NEW.payload) OR rowrun.too_large(NEW.labels) OR rowrun.too_large(NEW.state)) IS TRUE)
-    EXECUTE FUNCTION rowrun.refuse_document();
+    EXECUTE FUNCTION rowrun.refuse_document('payload, labels and state of a task');
+CREATE OR REPLACE TRIGGER task_run_log_document BEFORE INSERT OR UPDATE OF detail ON rowrun.task_run_log
+    FOR EACH ROW WHEN (rowrun.too_large(NEW.detail)) EXECUTE FUNCTION rowrun.refuse_document('detail in the log of a run');
+CREATE OR REPLACE TRIGGER task_type_document BEFORE INSERT OR UPDATE OF mapping ON rowrun.task_type
+    FOR EACH ROW WHEN (rowrun.too_large(NEW.mapping)) EXECUTE FUNCTION rowrun.refuse_document('mapping of a type');

@@ -35,7 +35,11 @@ func (r *runCommand) show() *cobra.Command {
 		Use:   "show ID|TASK",
 		Short: "Show all of a run: its chain of retries, its log, and what it waits for",
 	}, func(ctx context.Context, cmd *cobra.Command, s *store.Store, id int64) error {
-		shown, err := readShown(ctx, s, id)
+		ends := 0
+		if r.out.ForPeople() {
+			ends = maxLogDetail
+		}
+		shown, err := readShown(ctx, s, id, ends)
 		if err != nil {
 			return err
 		}
@@ -46,7 +50,8 @@ func (r *runCommand) show() *cobra.Command {
 	})
 }
 
-func readShown(ctx context.Context, s *store.Store, id int64) (shownRun, error) {
+// readShown reads a run; of a detail in its log the first and last characters, as many as ends, or all where that is 0.
+func readShown(ctx context.Context, s *store.Store, id int64, ends int) (shownRun, error) {
 	var shown shownRun
 	var err error
 	if shown.RunDetails, err = s.FindRun(ctx, id); errors.Is(err, store.ErrNotFound) {
@@ -59,7 +64,7 @@ func readShown(ctx context.Context, s *store.Store, id int64) (shownRun, error) 
 		shown.Chain, err = s.Chain(ctx, id)
 	}
 	if err == nil {
-		shown.Log, shown.LogMore, err = s.RunLog(ctx, id, maxLogRows)
+		shown.Log, shown.LogMore, err = s.RunLog(ctx, id, maxLogRows, ends)
 	}
 	return shown, err
 }
@@ -81,7 +86,7 @@ func (r *runCommand) writeShown(w io.Writer, shown shownRun) error {
 	cut := false
 	for _, entry := range shown.Log {
 		kind, detail := cli.Cut(entry.Type, maxLogType), cli.Cut(string(entry.Detail), maxLogDetail)
-		cut = cut || kind != entry.Type || detail != string(entry.Detail)
+		cut = cut || entry.Cut || kind != entry.Type || detail != string(entry.Detail)
 		log.Rows = append(log.Rows, []string{entry.CreatedAt.UTC().Format("15:04:05.000"), kind, detail})
 	}
 	if shown.LogMore {
