@@ -147,6 +147,7 @@ func TestHoldUpsAreJudgedByTheirHolder(t *testing.T) {
 		"the stream":      {`SELECT pg_advisory_lock(1920298607, 2)`, "the stream"},
 		"the listener":    {`SELECT pg_advisory_lock(1920298607, 3)`, "INSERTs"},
 		"coming slices":   {fmt.Sprintf(slices, "pg_advisory_lock", 100, 900), "INSERTs"},
+		"later slices":    {fmt.Sprintf(slices, "pg_advisory_lock", 6000, 6900), "INSERTs"},
 		"slices of now":   {fmt.Sprintf(slices, "pg_advisory_lock", -20, 0), "INSERTs"},
 		"in a long trans": {"BEGIN; SELECT pg_current_xact_id(); " + fmt.Sprintf(slices, "pg_advisory_xact_lock", 100, 900), "INSERTs"},
 	} {
