@@ -96,6 +96,31 @@ func TestATripClaimsNoMoreThanItWants(t *testing.T) {
 	}
 }
 
+// Where statistics say that there is a single run, a plan may read all runs first, and look for the one to claim for each of them.
+func TestATripClaimsNoMoreThanItWantsFromASmallTable(t *testing.T) {
+	t.Parallel()
+	for _, want := range []int{1, 2} {
+		for _, lane := range []store.Lane{store.LaneEnds, store.LanePasses} {
+			url := storetest.New(t)
+			conn := connect(t, url)
+			addReplica(t, conn, "r")
+			exec(t, conn, `INSERT INTO rowrun.task (type) VALUES ('NOOP'), ('ELSE'); INSERT INTO rowrun.task_run (task_id) SELECT min(id) FROM rowrun.task`)
+			for _, table := range []string{"task", "task_run", "plan", "replica_heartbeat"} {
+				exec(t, conn, `ANALYZE rowrun.`+table)
+			}
+			s := open(t, url, time.Minute)
+			exec(t, conn, `INSERT INTO rowrun.task_run (task_id) SELECT min(id) FROM rowrun.task, generate_series(1, 5) i GROUP BY i`)
+			for claimed := want; claimed <= 6; claimed += want {
+				round, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Want: want, Lane: lane})
+				require.NoError(t, err)
+				require.Len(t, round.Claims, want)
+				require.Equal(t, claimed, query[int](t, conn, `SELECT count(DISTINCT claim_hash) FROM rowrun.task_run WHERE status = 'RUNNING'`), "a claim each")
+				require.Equal(t, claimed, query[int](t, conn, `SELECT count(*) FROM rowrun.task_run WHERE status = 'RUNNING'`))
+			}
+		}
+	}
+}
+
 // A claim that doesn't fit, and an end that was written before, are missing in the answer; the others count. A plain end is left
 // to the statement for all.
 func TestATripTellsWhatWasRefused(t *testing.T) {

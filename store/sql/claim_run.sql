@@ -9,13 +9,9 @@
 -- $7 text[]: commands
 -- Returns: whether the claim was notified; 1; true; then what claim_runs does. No row: nothing was AVAILABLE, somebody else is at
 -- it, or the replica may not claim: claim_runs tells.
--- What stands in claim_runs about locks and places holds here.
-UPDATE rowrun.task_run r
-SET status = 'RUNNING', prev_status = 'AVAILABLE', edited_directly = NULL, cause = NULL, replica_id = $1, claim_hash = $2,
-    started_at = now.t, updated_at = greatest(now.t, r.updated_at + interval '1 us'),
-    deadline = CASE WHEN coalesce(k.timeout, make_interval(secs => $3)) > interval '0'
-                    THEN now.t + coalesce(k.timeout, make_interval(secs => $3)) END
-FROM (
+-- What stands in claim_runs about locks and places holds here. The run is picked in a part that is MATERIALIZED: a subquery in FROM may be
+-- executed once for each row of another table, and locks another run each time, as the one before is RUNNING by then.
+WITH picked AS MATERIALIZED (
     SELECT a.ctid AS place, a.cause = 'UNTOLD' AS untold
     FROM rowrun.task_run a
     WHERE a.ctid = ANY (ARRAY(
@@ -34,7 +30,13 @@ FROM (
         ORDER BY c.priority DESC, c.run_at, c.id LIMIT 4))
       AND coalesce(a.status, '') = 'AVAILABLE'
     ORDER BY a.priority DESC, a.run_at, a.id LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED
-) i, rowrun.task k, (SELECT clock_timestamp() AS t) now
+)
+UPDATE rowrun.task_run r
+SET status = 'RUNNING', prev_status = 'AVAILABLE', edited_directly = NULL, cause = NULL, replica_id = $1, claim_hash = $2,
+    started_at = now.t, updated_at = greatest(now.t, r.updated_at + interval '1 us'),
+    deadline = CASE WHEN coalesce(k.timeout, make_interval(secs => $3)) > interval '0'
+                    THEN now.t + coalesce(k.timeout, make_interval(secs => $3)) END
+FROM picked i, rowrun.task k, (SELECT clock_timestamp() AS t) now
 WHERE k.id = r.task_id AND r.ctid = i.place
   AND (SELECT h.paused_at IS NULL AND NOT (rowrun.may_be_limited() AND rowrun.may_limit($4, $5)) FROM rowrun.replica_heartbeat h WHERE h.replica_id = $1 AND h.state = 'ACTIVE' FOR KEY SHARE)
 RETURNING set_config('rowrun.claimed', '1', true) = '1' AND rowrun.announce_one(CASE WHEN i.untold THEN rowrun.arrival(r) || ',' ELSE '' END || rowrun.transition(r)), 1::bigint, true,

@@ -166,10 +166,25 @@ FROM rowrun.task_run WHERE id > $1 AND queue = $2`
 		if err := b.ask(ctx, count, []any{f.after, b.name}, &done, &failed, &at); err != nil {
 			return false, err
 		}
-		if failed > 0 || done > f.runs {
-			return false, fmt.Errorf("of %d runs %d are DONE and %d failed", f.runs, done, failed)
+		if failed > 0 {
+			return false, b.failure(ctx, f, done, failed)
+		}
+		if done > f.runs {
+			return false, fmt.Errorf("of %d runs %d are DONE", f.runs, done)
 		}
 		return done == f.runs, nil
 	})
 	return at - since, err
+}
+
+// failure is the error of runs that failed, with what the first of them says.
+func (b *Bench) failure(ctx context.Context, f filled, done, failed int) error {
+	const first = `-- bench_failure
+SELECT concat_ws(' ', 'run', id, status, 'with', result ->> 'code', 'of', replica_id, 'started', started_at, 'finished', finished_at, ':', left(result ->> 'detail', 1000))
+FROM rowrun.task_run WHERE id > $1 AND queue = $2 AND status IN ('FAILED', 'CANCELED') ORDER BY id LIMIT 1`
+	text := ""
+	if err := b.ask(ctx, first, []any{f.after, b.name}, &text); err != nil {
+		return err
+	}
+	return fmt.Errorf("of %d runs %d are DONE and %d failed; the first: %s", f.runs, done, failed, text)
 }
