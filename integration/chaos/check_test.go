@@ -157,8 +157,14 @@ func (r *rig) runs(j *judge) (runs map[int64]*past, told []string) {
 			j.hold("limits", len(holders) <= most, "%s: %d runs at %s, at most %d: %v", key, len(holders), commit.At, most, slices.Sorted(maps.Keys(holders)))
 		}
 	}
+	whose := map[string]int64{}
 	for id, p := range runs {
 		j.hold("claimed once", len(p.claims) <= 1, "run %d had the claims %v", id, p.claims)
+		for _, claim := range p.claims {
+			other, shared := whose[claim]
+			j.hold("claimed once", !shared, "runs %d and %d had the claim %s", id, other, claim)
+			whose[claim] = id
+		}
 	}
 	return runs, told
 }
