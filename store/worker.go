@@ -52,7 +52,7 @@ type WorkerClaim struct {
 // given nothing whatever there is, because it is paused or drains, or sends a request again whose runs have ended.
 func (s *Store) ClaimForWorker(ctx context.Context, c WorkerClaim) (answer json.RawMessage, rests bool, err error) {
 	err = s.claimFitting(&c, func(most int) error {
-		return s.pool.QueryRow(ctx, statement("worker_claim"), c.request(), c.Worker, c.Types, most, c.Lease).Scan(&answer, &rests)
+		return s.pool.QueryRow(ctx, statement("worker_claim"), c.request(), c.Worker, c.Types, most, c.Lease).Scan((*[]byte)(&answer), &rests) // as json.RawMessage it would be parsed
 	})
 	if err != nil {
 		return nil, false, fmt.Errorf("claim for a worker: %w", err)
@@ -61,13 +61,14 @@ func (s *Store) ClaimForWorker(ctx context.Context, c WorkerClaim) (answer json.
 }
 
 // claimFitting claims no more runs at once than PostgreSQL can hold: an array of JSON has at most 256 MiB, and each run may bring some.
-// Nothing was claimed where it was too much. How many fit is remembered: a try may take most of the time that a request has.
+// Nothing was claimed where it was too much, or took too long, as it would each time. How many fit is remembered: a try may take most of the
+// time that a request has.
 func (s *Store) claimFitting(c *WorkerClaim, claim func(most int) error) error {
 	for {
 		limit := s.workerSize.Most(fullBatch)
 		most := min(c.Max, limit)
 		err := claim(most)
-		told := tookTooMuch(err) || err == nil && most == limit
+		told := TookTooLong(err) || tookTooMuch(err) || err == nil && most == limit
 		if !told || !s.workerSize.Done(most, err) {
 			return err
 		}
@@ -102,7 +103,7 @@ func (s *Store) ReleaseForWorker(ctx context.Context, claims []string) (json.Raw
 }
 
 func (s *Store) askForWorker(ctx context.Context, what, statement string, args ...any) (answer json.RawMessage, err error) {
-	if err := s.pool.QueryRow(ctx, statement, args...).Scan(&answer); err != nil {
+	if err := s.pool.QueryRow(ctx, statement, args...).Scan((*[]byte)(&answer)); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	return answer, nil

@@ -32,9 +32,18 @@ func TestHowManyRunsFitIntoAnAnswerIsRemembered(t *testing.T) {
 		require.Equal(t, []int{250}, claim(250))
 	}
 	require.Equal(t, []int{500, 250}, claim(1000))
-	other := &pgconn.PgError{Code: "57014"}
+	slow := true
+	require.NoError(t, s.claimFitting(&WorkerClaim{Max: 1000}, func(n int) error {
+		if slow {
+			slow = false
+			return &pgconn.PgError{Code: "57014"}
+		}
+		require.Equal(t, 125, n, "what the server didn't do in time isn't asked of it again")
+		return nil
+	}))
+	other := &pgconn.PgError{Code: "57P01"}
 	require.ErrorIs(t, s.claimFitting(&WorkerClaim{Max: 1000}, func(int) error { return other }), other)
-	require.Equal(t, []int{250}, claim(1000), "a database that has no time says nothing of the runs' size")
+	require.Equal(t, []int{125}, claim(1000), "a connection that ends says nothing of the runs' size")
 	fits = 0
 	require.Error(t, s.claimFitting(&WorkerClaim{Max: 1000}, func(int) error { return &pgconn.PgError{Code: "54000"} }), "one is too much")
 }
