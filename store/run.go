@@ -92,7 +92,8 @@ type LogEntry struct {
 	ReplicaID *string         `json:"replica_id"`
 	Type      string          `json:"type"`
 	Detail    json.RawMessage `json:"detail"`
-	Cut       bool            `json:"-"` // Detail lacks its middle: no JSON
+	// EndOfCut: Detail is the beginning of a longer one, no JSON, and this its end.
+	EndOfCut *string `json:"-"`
 }
 
 // RunLog reads what executors wrote about a run, in order, at most limit rows. more: there are further ones. ends: how

@@ -97,9 +97,9 @@ INSERT INTO rowrun.task_run_log (task_run_id, type, detail) SELECT 1, 'output', 
 	entries, _, err = s.RunLog(t.Context(), 1, 10, 5)
 	require.NoError(t, err)
 	require.Equal(t, `{"n": 3}`, string(entries[2].Detail))
-	require.False(t, entries[2].Cut)
-	require.Equal(t, `{"n":…äää"}`, string(entries[3].Detail))
-	require.True(t, entries[3].Cut)
+	require.Nil(t, entries[2].EndOfCut)
+	require.Equal(t, `{"n":`, string(entries[3].Detail))
+	require.Equal(t, `äää"}`, *entries[3].EndOfCut)
 }
 
 func TestPlanIsStartedOnce(t *testing.T) {

@@ -67,6 +67,7 @@ func TestAStatementIsSentWithoutWhatReadersAreTold(t *testing.T) {
 		first, rest, _ := strings.Cut(store.Statement(name), "\n")
 		require.Equal(t, "-- "+name, first)
 		require.NotRegexp(t, `^--|^\s|^$|;$|\s$`, rest, name)
+		require.NotRegexp(t, `[^\x00-\x7f]`, rest, "%s: not every encoding of a database has that character", name)
 		file, err := os.ReadFile(filepath.Join("sql", name+".sql"))
 		require.NoError(t, err)
 		require.True(t, strings.HasSuffix(strings.TrimSpace(string(file)), rest), name)

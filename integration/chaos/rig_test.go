@@ -173,10 +173,6 @@ func (l *lane) schedule(t *testing.T, seed int64, seen *coverage) {
 	target := newNetwork(t, direct)
 	r.world = newWorld(t, r.dir, rnd, r.pool, direct, target.url, r.ledger.url+"/hook")
 	r.target = r.world.target
-	if seed%2 == 0 { // replicas that plan by the statistics of a single run
-		require.NoError(t, r.world.acknowledge(t.Context(), "INSERT INTO rowrun.task_run (task_id) VALUES ($1) RETURNING id", r.world.jobs[0]))
-		run(t, r.pool, "ANALYZE")
-	}
 	for range 2 + rnd.IntN(2) {
 		m := &member{net: newNetwork(t, r.url), flags: r.someFlags(), twoSteps: rnd.IntN(2) == 0}
 		r.members = append(r.members, m)
@@ -186,6 +182,10 @@ func (l *lane) schedule(t *testing.T, seed int64, seen *coverage) {
 		return ask[bool](t, r.pool, `SELECT EXISTS (SELECT FROM pg_replication_slots WHERE slot_name LIKE 'rowrun_stream_%' AND active AND confirmed_flush_lsn IS NOT NULL AND database = current_database())`)
 	})
 
+	if seed%2 == 0 { // replicas that plan by the statistics of a single run
+		require.NoError(t, r.world.acknowledge(t.Context(), "INSERT INTO rowrun.task_run (task_id) VALUES ($1) RETURNING id", r.world.jobs[0]))
+		run(t, r.pool, "ANALYZE")
+	}
 	run(t, r.pool, "UPDATE rowrun.task SET schedule = '@every 1s' WHERE schedule = '-'")
 	t.Cleanup(func() { r.tell(t) })
 

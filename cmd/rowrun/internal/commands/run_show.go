@@ -85,8 +85,12 @@ func (r *runCommand) writeShown(w io.Writer, shown shownRun) error {
 	log := cli.Table{Columns: []cli.Column{cli.Whole("LOG"), cli.Whole("TYPE"), cli.Whole("DETAIL")}, Uncut: true}
 	cut := false
 	for _, entry := range shown.Log {
-		kind, detail := cli.Cut(entry.Type, maxLogType), cli.Cut(string(entry.Detail), maxLogDetail)
-		cut = cut || entry.Cut || kind != entry.Type || detail != string(entry.Detail)
+		whole := string(entry.Detail)
+		if entry.EndOfCut != nil {
+			whole, cut = whole+"…"+*entry.EndOfCut, true
+		}
+		kind, detail := cli.Cut(entry.Type, maxLogType), cli.Cut(whole, maxLogDetail)
+		cut = cut || kind != entry.Type || detail != whole
 		log.Rows = append(log.Rows, []string{entry.CreatedAt.UTC().Format("15:04:05.000"), kind, detail})
 	}
 	if shown.LogMore {
