@@ -1,12 +1,13 @@
 package integration_test
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/rowrun/rowrun/store/storetest"
 )
 
 // A lease of one second, the shortest there is.
@@ -18,7 +19,7 @@ func shortestLease() []string {
 func commandFile(t *testing.T, body string) []string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "command")
-	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+body+"\n"), 0o700)) //nolint:gosec // it is executed
+	storetest.WriteProgram(t, path, "#!/bin/sh\n"+body+"\n")
 	return configFile(t, "commands: {c: {path: "+path+"}}")
 }
 

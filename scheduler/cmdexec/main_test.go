@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/rowrun/rowrun/scheduler"
+	"github.com/rowrun/rowrun/store/storetest"
 )
 
 // sidecarScript makes a process of this binary a sidecar that executes the named
@@ -96,7 +97,7 @@ func (r *recorder) text() string {
 func script(t *testing.T, body string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "script")
-	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+body+"\n"), 0o700))
+	storetest.WriteProgram(t, path, "#!/bin/sh\n"+body+"\n")
 	return path
 }
 

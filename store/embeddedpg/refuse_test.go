@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rowrun/rowrun/store/embeddedpg"
+	"github.com/rowrun/rowrun/store/storetest"
 )
 
 func TestOtherVersionIsRefusedAndKept(t *testing.T) {
@@ -182,8 +183,7 @@ func TestBinariesThatDontFit(t *testing.T) {
 	require.ErrorContains(t, err, "holds no initdb")
 
 	for _, name := range []string{"initdb", "postgres"} {
-		script := "#!/bin/sh\necho 'postgres (PostgreSQL) 14.9 (Debian 14.9-1)'\n"
-		require.NoError(t, os.WriteFile(filepath.Join(empty, name), []byte(script), 0o755))
+		storetest.WriteProgram(t, filepath.Join(empty, name), "#!/bin/sh\necho 'postgres (PostgreSQL) 14.9 (Debian 14.9-1)'\n")
 	}
 	_, err = embeddedpg.Start(t.Context(), config)
 	require.ErrorIs(t, err, embeddedpg.ErrNoBinaries)

@@ -177,7 +177,7 @@ func TestAnUpgradeOfThePackageDoesNotWaitForTheService(t *testing.T) {
 		"systemctl":        "#!/bin/sh\necho \"$*\" >> " + dir + "/asked\ncase \"$*\" in *try-restart*) exit 1;; esac\n",
 		"systemd-sysusers": "#!/bin/sh\n",
 	} {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(program), 0o700)) //nolint:gosec // programs
+		storetest.WriteProgram(t, filepath.Join(dir, name), program)
 	}
 	cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", script)
 	cmd.Env = []string{"PATH=" + dir}
@@ -220,7 +220,7 @@ func TestRPMHasTheSame(t *testing.T) {
 	}
 	require.NotZero(t, files["/etc/rowrun/rowrun.env"].Flags()&rpmutils.RPMFILE_CONFIG)
 	dir := t.TempDir()
-	require.NoError(t, pack.ExpandPayload(dir))
+	require.NoError(t, storetest.Unforked(func() error { return pack.ExpandPayload(dir) }))
 	program := filepath.Join(dir, "usr/bin/rowrun")
 	require.NoError(t, os.Chmod(program, 0o700)) // the reader of packages leaves modes out
 	out, err := exec.CommandContext(t.Context(), program, "version").CombinedOutput()

@@ -95,7 +95,7 @@ func unpack(t *testing.T, files map[string]tree1, dir string) {
 			continue
 		}
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		require.NoError(t, os.WriteFile(path, f.data, f.header.FileInfo().Mode().Perm()))
+		require.NoError(t, storetest.Unforked(func() error { return os.WriteFile(path, f.data, f.header.FileInfo().Mode().Perm()) }))
 	}
 }
 
