@@ -51,7 +51,7 @@ type WorkerClaim struct {
 // ClaimForWorker claims AVAILABLE runs for a worker. The answer, here and below, is JSON as it is sent to the worker. rests: it is
 // given nothing whatever there is, because it is paused or drains, or sends a request again whose runs have ended.
 func (s *Store) ClaimForWorker(ctx context.Context, c WorkerClaim) (answer json.RawMessage, rests bool, err error) {
-	err = s.claimFitting(&c, func(most int) error {
+	err = s.claimFitting(ctx, &c, func(most int) error {
 		return s.pool.QueryRow(ctx, statement("worker_claim"), c.request(), c.Worker, c.Types, most, c.Lease).Scan((*[]byte)(&answer), &rests) // as json.RawMessage it would be parsed
 	})
 	if err != nil {
@@ -61,15 +61,19 @@ func (s *Store) ClaimForWorker(ctx context.Context, c WorkerClaim) (answer json.
 }
 
 // claimFitting claims no more runs at once than PostgreSQL can hold: an array of JSON has at most 256 MiB, and each run may bring some.
-// Nothing was claimed where it was too much, or took too long, as it would each time. How many fit is remembered: a try may take most of the
-// time that a request has.
-func (s *Store) claimFitting(c *WorkerClaim, claim func(most int) error) error {
+// Nothing was claimed where it was too much, or took too long. How many fit is remembered: a try may take most of the time that a request has.
+func (s *Store) claimFitting(ctx context.Context, c *WorkerClaim, claim func(most int) error) error {
 	for {
 		limit := s.workerSize.Most(fullBatch)
 		most := min(c.Max, limit)
 		err := claim(most)
-		told := TookTooLong(err) || tookTooMuch(err) || err == nil && most == limit
-		if !told || !s.workerSize.Done(most, err) {
+		tooMuch := tookTooMuch(err)
+		told := TookTooLong(err) || tooMuch || err == nil && most == limit
+		smaller := told && s.workerSize.Done(most, err)
+		for tooMuch && smaller && s.workerSize.Most(fullBatch) >= most { // the same would be too much again
+			smaller = s.workerSize.Done(most, err)
+		}
+		if !smaller || ctx.Err() != nil { // the caller has no time for another try
 			return err
 		}
 	}
@@ -90,7 +94,7 @@ func (s *Store) HeartbeatForWorker(ctx context.Context, worker string, claims []
 
 // FinishForWorker records a worker's results, and claims what comes next where that is asked for.
 func (s *Store) FinishForWorker(ctx context.Context, results json.RawMessage, next WorkerClaim) (answer json.RawMessage, err error) {
-	err = s.claimFitting(&next, func(most int) error {
+	err = s.claimFitting(ctx, &next, func(most int) error {
 		answer, err = s.askForWorker(ctx, "finish for a worker", statement("worker_finish"), next.request(), next.Worker, results, next.Types, most, next.Lease)
 		return err
 	})

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -13,7 +14,7 @@ func TestHowManyRunsFitIntoAnAnswerIsRemembered(t *testing.T) {
 	s := &Store{}
 	fits := 300
 	claim := func(most int) (tries []int) {
-		require.NoError(t, s.claimFitting(&WorkerClaim{Max: most}, func(n int) error {
+		require.NoError(t, s.claimFitting(t.Context(), &WorkerClaim{Max: most}, func(n int) error {
 			tries = append(tries, n)
 			if n > fits {
 				return &pgconn.PgError{Code: "54000"}
@@ -33,7 +34,7 @@ func TestHowManyRunsFitIntoAnAnswerIsRemembered(t *testing.T) {
 	}
 	require.Equal(t, []int{500, 250}, claim(1000))
 	slow := true
-	require.NoError(t, s.claimFitting(&WorkerClaim{Max: 1000}, func(n int) error {
+	require.NoError(t, s.claimFitting(t.Context(), &WorkerClaim{Max: 1000}, func(n int) error {
 		if slow {
 			slow = false
 			return &pgconn.PgError{Code: "57014"}
@@ -42,8 +43,18 @@ func TestHowManyRunsFitIntoAnAnswerIsRemembered(t *testing.T) {
 		return nil
 	}))
 	other := &pgconn.PgError{Code: "57P01"}
-	require.ErrorIs(t, s.claimFitting(&WorkerClaim{Max: 1000}, func(int) error { return other }), other)
+	require.ErrorIs(t, s.claimFitting(t.Context(), &WorkerClaim{Max: 1000}, func(int) error { return other }), other)
 	require.Equal(t, []int{125}, claim(1000), "a connection that ends says nothing of the runs' size")
+	ended, end := context.WithCancel(t.Context())
+	require.ErrorIs(t, s.claimFitting(ended, &WorkerClaim{Max: 1000}, func(int) error {
+		end()
+		return context.DeadlineExceeded
+	}), context.DeadlineExceeded)
+	fits = 30
+	require.Equal(t, []int{62, 31, 15}, claim(1000), "a request whose time is over has made it smaller once")
+	s.workerSize = Batch{}
+	fits = 300
+	require.Equal(t, []int{400, 250}, claim(400), "what was too much isn't tried again")
 	fits = 0
-	require.Error(t, s.claimFitting(&WorkerClaim{Max: 1000}, func(int) error { return &pgconn.PgError{Code: "54000"} }), "one is too much")
+	require.Error(t, s.claimFitting(t.Context(), &WorkerClaim{Max: 1000}, func(int) error { return &pgconn.PgError{Code: "54000"} }), "one is too much")
 }
