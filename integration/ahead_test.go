@@ -83,6 +83,7 @@ func TestCountersThatAreFullStopNothing(t *testing.T) {
 	set := func(run int64, columns string) {
 		tx, err := d.pool.Begin(t.Context())
 		require.NoError(t, err)
+		defer func() { _ = tx.Rollback(t.Context()) }()
 		_, err = tx.Exec(t.Context(), `SET LOCAL session_replication_role = replica`)
 		require.NoError(t, err)
 		_, err = tx.Exec(t.Context(), `UPDATE rowrun.task_run SET `+columns+` WHERE id = $1`, run)

@@ -73,9 +73,12 @@ func (s SlotState) Unfit(asked bool) string {
 // errSlotTimeout means that a slot could not be made in time: it waits for every open transaction that has written.
 var errSlotTimeout = errors.New("a transaction that is open kept the slot from being made")
 
+// slotGrace is what a server that is slow has, beside the limit, to give a connection, and to say that the limit is over.
+const slotGrace = 5 * time.Second
+
 // CreateStreamSlot makes the slot. The server gives up after limit.
 func (s *Store) CreateStreamSlot(ctx context.Context, name string, limit time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, limit+limit/2)
+	ctx, cancel := context.WithTimeout(ctx, limit+slotGrace)
 	defer cancel()
 	err := s.inTx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, statement("create_stream_slot_limit"), fmt.Sprint(limit.Milliseconds())); err != nil {

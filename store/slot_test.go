@@ -34,8 +34,8 @@ func TestStreamSlotIsMadeSeenAndDropped(t *testing.T) {
 	require.Empty(t, state.Unfit(true))
 	require.Contains(t, state.Unfit(false), "max_slot_wal_keep_size")
 
-	require.NoError(t, s.CreateStreamSlot(t.Context(), state.Name, slotPatience()))
-	require.Equal(t, "42710", store.SQLState(s.CreateStreamSlot(t.Context(), state.Name, slotPatience())))
+	require.NoError(t, s.CreateStreamSlot(t.Context(), state.Name, storetest.SlotPatience()))
+	require.Equal(t, "42710", store.SQLState(s.CreateStreamSlot(t.Context(), state.Name, storetest.SlotPatience())))
 	state, err = s.StreamSlot(t.Context())
 	require.NoError(t, err)
 	require.True(t, state.Exists)
@@ -52,27 +52,25 @@ func TestStreamSlotIsMadeSeenAndDropped(t *testing.T) {
 	require.False(t, dropped)
 }
 
-// slotPatience is for tests beside others on the same server, whose transactions a slot waits for: on a slow machine, and at full counts, these take minutes.
-func slotPatience() time.Duration {
-	return time.Duration(storetest.Count(120, 600)) * time.Second
-}
-
 // A slot waits for every transaction that has written; ours doesn't wait for ever, and leaves nothing behind.
 func TestSlotGivesUpBehindAnOpenTransaction(t *testing.T) {
 	t.Parallel()
 	s, pool := opened(t, storetest.New(t))
 	tx, err := pool.Begin(t.Context())
 	require.NoError(t, err)
+	defer func() { _ = tx.Rollback(t.Context()) }()
 	_, err = tx.Exec(t.Context(), "INSERT INTO rowrun.plan DEFAULT VALUES")
 	require.NoError(t, err)
 	state, err := s.StreamSlot(t.Context())
 	require.NoError(t, err)
-	require.ErrorIs(t, s.CreateStreamSlot(t.Context(), state.Name, 200*time.Millisecond), store.ErrSlotTimeout)
+	for _, limit := range []time.Duration{time.Millisecond, 200 * time.Millisecond} { // also one that is shorter than making a connection
+		require.ErrorIs(t, s.CreateStreamSlot(t.Context(), state.Name, limit), store.ErrSlotTimeout)
+	}
 	require.NoError(t, tx.Rollback(t.Context()))
 	state, err = s.StreamSlot(t.Context())
 	require.NoError(t, err)
 	require.False(t, state.Exists)
-	require.NoError(t, s.CreateStreamSlot(t.Context(), state.Name, slotPatience()))
+	require.NoError(t, s.CreateStreamSlot(t.Context(), state.Name, storetest.SlotPatience()))
 }
 
 func TestUnfitSaysWhy(t *testing.T) {
@@ -101,6 +99,7 @@ func TestHistoryFindsLateCommits(t *testing.T) {
 	<-time.After(600 * time.Millisecond) // half a second is told again
 	tx, err := pool.Begin(t.Context())
 	require.NoError(t, err)
+	defer func() { _ = tx.Rollback(t.Context()) }()
 	require.NoError(t, tx.QueryRow(t.Context(), "INSERT INTO rowrun.task_run (task_id) VALUES ($1) RETURNING id", task).Scan(&late))
 	moment, err := s.StreamMoment(t.Context())
 	require.NoError(t, err)

@@ -17,6 +17,7 @@ func TestWhereAStreamBeginsIsKnownSoonOrNotAtAll(t *testing.T) {
 	s, pool := opened(t, storetest.New(t))
 	tx, err := pool.Begin(t.Context())
 	require.NoError(t, err)
+	defer func() { _ = tx.Rollback(t.Context()) }()
 	_, err = tx.Exec(t.Context(), "LOCK TABLE rowrun.task_run IN ACCESS EXCLUSIVE MODE")
 	require.NoError(t, err)
 	began := time.Now()

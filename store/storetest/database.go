@@ -75,11 +75,18 @@ func clone(t testing.TB, migrator pgtestdb.Migrator) string {
 	return url
 }
 
+// SlotPatience is for tests that make a slot beside other tests of the same server: a slot waits for every transaction that is open
+// there, and on a slow machine, and at full counts, these take minutes.
+func SlotPatience() time.Duration {
+	return time.Duration(Count(120, 600)) * time.Second
+}
+
 // AddStreamSlot makes the replication slot of the database's deployment, as a replica's stream does. Its name is asked for first: a
 // statement that reads a table while it makes a slot can be ended by the server with "buffer is not owned by resource owner".
 func AddStreamSlot(t testing.TB, url string) {
 	t.Helper()
-	ctx := t.Context()
+	ctx, cancel := context.WithTimeout(t.Context(), SlotPatience())
+	defer cancel()
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
 		t.Fatalf("storetest: add a slot: %v", err)

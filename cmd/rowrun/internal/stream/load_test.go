@@ -61,6 +61,7 @@ func (l *load) insert(rnd *rand.Rand, rest func()) {
 	}
 	tx, err := l.pool.Begin(ctx)
 	require.NoError(l.t, err)
+	defer func() { _ = tx.Rollback(ctx) }()
 	for range 1 + rnd.IntN(4) {
 		_, err := tx.Exec(ctx, `INSERT INTO rowrun.task_run (id, task_id, run_at)
 			SELECT $1::bigint, $2, CASE WHEN $3 THEN now() + interval '50 ms' ELSE now() END FROM generate_series(1, $4)`,
