@@ -53,3 +53,44 @@ func TestAHandOverGivesTheNextTurn(t *testing.T) {
 	w.running = nil
 	require.Len(t, w.turn(0, 0), 2)
 }
+
+// A sweep that has found the runs of a dead replica leaves to the app what that takes over before the sweep has locked it.
+func TestASweepLeavesToTheAppWhatItTakesOverMeanwhile(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	conn, by, s := connect(t, url), connect(t, url), openStore(t, url)
+	addReplica(t, conn, "r")
+	exec(t, conn, `WITH k AS (INSERT INTO rowrun.task (type, on_stale) VALUES ('NOOP', 'RETRY') RETURNING id) INSERT INTO rowrun.task_run (task_id) SELECT id FROM k, generate_series(1, 2)`)
+	round, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Want: 2})
+	require.NoError(t, err)
+	require.Len(t, round.Claims, 2)
+	exec(t, conn, `UPDATE rowrun.replica_heartbeat SET last_heartbeat = now() - interval '2 hours'`)
+
+	exec(t, conn, `BEGIN; LOCK TABLE rowrun.plan`) // behind which the sweep locks plans, having found the runs
+	type swept struct {
+		ended []store.Ended
+		err   error
+	}
+	sweep := make(chan swept, 1)
+	go func() {
+		ended, err := s.EndDeadReplica(t.Context(), "r")
+		sweep <- swept{ended, err}
+	}()
+	require.Eventually(t, func() bool {
+		return query[bool](t, by, `SELECT EXISTS (SELECT FROM pg_locks WHERE relation = 'rowrun.plan'::regclass AND NOT granted)`)
+	}, 10*time.Second, time.Millisecond, "the fault: the sweep waits")
+	taken := round.Claims[0]
+	handed, err := s.HandOver(t.Context(), taken.ID, taken.Claim)
+	require.NoError(t, err)
+	require.True(t, handed)
+	exec(t, conn, `COMMIT`)
+	was := <-sweep
+	if store.SQLState(was.err) == "55P03" { // a machine that stood still for the second that it waits
+		was.ended, was.err = s.EndDeadReplica(t.Context(), "r")
+	}
+	require.NoError(t, was.err)
+	require.Len(t, was.ended, 1)
+	require.Equal(t, round.Claims[1].ID, was.ended[0].ID)
+	require.Equal(t, "RUNNING", query[string](t, conn, `SELECT status FROM rowrun.task_run WHERE id = $1 AND replica_id IS NULL`, taken.ID))
+	require.Equal(t, 1, query[int](t, conn, `SELECT count(*) FROM rowrun.task_run WHERE retry_of IS NOT NULL`))
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -69,16 +70,15 @@ func (s *Store) EndDeadReplica(ctx context.Context, replicaID string) ([]Ended, 
 		if lives {
 			return nil
 		}
-		rows, err := tx.Query(ctx, statement("stale_runs"), replicaID)
-		if err != nil {
-			return err
-		}
-		runs, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+		runs, err := staleRuns(ctx, tx, replicaID)
 		if err != nil {
 			return err
 		}
 		runs = runs[:min(len(runs), most)]
 		if runs, err = lockFree(ctx, tx, runs); err != nil || len(runs) == 0 {
+			return err
+		}
+		if runs, err = stillIts(ctx, tx, replicaID, runs); err != nil || len(runs) == 0 {
 			return err
 		}
 		ended, refused, err = endEach(ctx, tx, runs, RetryStale, func(tx pgx.Tx, runs []int64, retry Retry, also string) ([]Ended, error) {
@@ -98,6 +98,25 @@ func (s *Store) EndDeadReplica(ctx context.Context, replicaID string) ([]Ended, 
 		return ended, fmt.Errorf("end runs of dead replica: %w", refused)
 	}
 	return ended, nil
+}
+
+// staleRuns are the runs that are RUNNING under a replica's name.
+func staleRuns(ctx context.Context, tx pgx.Tx, replicaID string) ([]int64, error) {
+	rows, err := tx.Query(ctx, statement("stale_runs"), replicaID)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[int64])
+}
+
+// stillIts are those of runs, which are locked, that are RUNNING under the replica's name still: the app may have taken one over
+// before it was locked, and works on it.
+func stillIts(ctx context.Context, tx pgx.Tx, replicaID string, runs []int64) ([]int64, error) {
+	its, err := staleRuns(ctx, tx, replicaID)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(runs, func(run int64) bool { return !slices.Contains(its, run) }), nil
 }
 
 // lockFree locks plans, tasks and runs, in this order, as far as nobody else holds them, and says which runs that are:
