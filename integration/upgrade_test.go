@@ -88,6 +88,12 @@ func TestUpgradeFromTheLastReleaseUnderLoad(t *testing.T) {
 			require.NoError(t, err, "%s", out)
 			old := []*replica{serveAs(t, before, d.url, "old-1"), serveAs(t, before, d.url, "old-2")}
 
+			told := whoIsWaitedFor(t, d)
+			t.Cleanup(func() {
+				if t.Failed() {
+					t.Logf("who was waited for:\n%s", strings.Join(told(), "\n"))
+				}
+			})
 			load := insertUntil(t, d)
 			ranBy := func(name string) bool {
 				return ask[bool](t, d, `SELECT EXISTS (SELECT 1 FROM rowrun.task_run WHERE status = 'DONE' AND replica_id LIKE $1 || '-%')`, name)
@@ -120,6 +126,42 @@ func TestUpgradeFromTheLastReleaseUnderLoad(t *testing.T) {
 			t.Logf("%d runs", inserted)
 		})
 	}
+}
+
+// whoIsWaitedFor looks ten times a second who waits for a lock for longer than half a second, and for whom, until the test ends.
+func whoIsWaitedFor(t *testing.T, d *database) func() []string {
+	t.Helper()
+	const waits = `SELECT concat_ws(' ', clock_timestamp()::time, a.pid, round(extract(epoch FROM clock_timestamp() - a.query_start)::numeric, 2) || ' s', a.wait_event, left(a.query, 60),
+	'| behind', b.pid, b.state, round(extract(epoch FROM clock_timestamp() - b.query_start)::numeric, 2) || ' s', b.wait_event, left(regexp_replace(b.query, '\s+', ' ', 'g'), 120))
+	FROM pg_stat_activity a CROSS JOIN LATERAL unnest(pg_blocking_pids(a.pid)) p(id) JOIN pg_stat_activity b ON b.pid = p.id
+	WHERE a.wait_event_type = 'Lock' AND a.datname = current_database() AND a.query_start < clock_timestamp() - interval '0.5 s'`
+	conn, err := pgx.Connect(t.Context(), d.url)
+	require.NoError(t, err)
+	var told []string
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
+		tick := time.NewTicker(100 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			rows, err := conn.Query(t.Context(), waits)
+			if err != nil {
+				return
+			}
+			found, err := pgx.CollectRows(rows, pgx.RowTo[string])
+			if err != nil {
+				return
+			}
+			told = append(told, found...)
+			select {
+			case <-t.Context().Done():
+				return
+			case <-tick.C:
+			}
+		}
+	}()
+	return func() []string { <-over; return told }
 }
 
 // insertUntil has three writers insert runs without gates, with versions of databases, and of plans with a limit, until
