@@ -92,3 +92,45 @@ func TestSweepsFindRunsThatWaitForNoTaskAnyMore(t *testing.T) {
 	}
 	require.Fail(t, "a run is overlooked", available(t, conn))
 }
+
+// So is what waits for a replica, a mended version or its task, where nothing has left a mark that this is over: a clock that was set
+// back between the judgement and a heartbeat, an INSERT beside the change.
+func TestSweepsFindRunsThatNothingHoldsAnyMore(t *testing.T) {
+	t.Parallel()
+	const lost, back = `UPDATE rowrun.replica_heartbeat SET last_heartbeat = now() - interval '1 day'`, `UPDATE rowrun.replica_heartbeat SET last_heartbeat = now()`
+	for name, c := range map[string]struct{ rows, lose, cause, open string }{
+		"a replica":                       {`INSERT INTO rowrun.task (id, type, database_id) VALUES (1, 'NOOP', 'd')`, lost, "NO_REPLICA", back},
+		"a replica of its database":       {`INSERT INTO rowrun.task (id, type, database_id) VALUES (1, 'SQL', 'd250')`, lost, "NO_REPLICA", back},
+		"a replica, for its plan's limit": {`INSERT INTO rowrun.plan (id, parallel_limit) VALUES (1, 1); INSERT INTO rowrun.task (id, plan_id, type) VALUES (1, 1, 'NOOP')`, lost, "NO_REPLICA", back},
+		"a replica, for a limit that is no more": {`INSERT INTO rowrun.plan (id, parallel_limit) VALUES (1, 1); INSERT INTO rowrun.task (id, plan_id, type) VALUES (1, 1, 'NOBODYS')`, ``, "NO_REPLICA",
+			`UPDATE rowrun.plan SET parallel_limit = NULL`},
+		"a mended version": {`INSERT INTO rowrun.plan (id, on_failure) VALUES (1, 'STOP_DATABASE');
+			INSERT INTO rowrun.task (id, plan_id, type, database_id, version) VALUES (1, 1, 'NOOP', 'd', '2'), (2, 1, 'NOOP', 'd', '1')`,
+			`UPDATE rowrun.task SET outcome = 'FAILED' WHERE id = 2`, "PLAN_FAILED",
+			`UPDATE rowrun.plan SET on_failure = 'CONTINUE'`},
+		"its task": {`INSERT INTO rowrun.task (id, type, paused) VALUES (1, 'NOOP', true)`, ``, "PAUSED", `UPDATE rowrun.task SET paused = false`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn := connect(t, storetest.New(t))
+			addReplica(t, conn, "r")
+			exec(t, conn, `UPDATE rowrun.replica_heartbeat SET types = '{NOOP,SQL}', databases = ARRAY(SELECT 'd' || n FROM generate_series(1, 300) n)`)
+			exec(t, conn, c.rows)
+			silently := func(change string) {
+				exec(t, conn, `SET session_replication_role = replica; `+change+`; SET session_replication_role = origin`)
+			}
+			silently(c.lose)
+			exec(t, conn, `INSERT INTO rowrun.task_run (task_id) VALUES (1)`)
+			passes(t, conn)
+			require.Equal(t, c.cause, query[string](t, conn, `SELECT cause FROM rowrun.task_run`), "the fault")
+			silently(c.open)
+			for range 100 {
+				passes(t, conn)
+				if available(t, conn) == "1" {
+					return
+				}
+			}
+			require.Fail(t, "the run is overlooked")
+		})
+	}
+}

@@ -63,7 +63,8 @@ BEGIN
         END IF;
     END IF;
     IF sweep THEN
-        runs := runs || rowrun.overlooked_after(most);
+        runs := runs || rowrun.overlooked_after(most) || (rowrun.overlooked_held())[1:most];
+        replicas := replicas OR rowrun.overlooked_replicas(clock_timestamp());
         databases := databases || ARRAY(SELECT o.database_id FROM rowrun.overlooked_databases(databases) o ORDER BY random() LIMIT 2 * most);
         plans := plans || ARRAY(SELECT o.plan_id FROM rowrun.overlooked_plans(plans) o ORDER BY random() LIMIT 2 * most);
         IF rowrun.may_be_limited() THEN
