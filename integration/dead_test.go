@@ -1,9 +1,12 @@
 package integration_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rowrun/rowrun/store/storetest"
@@ -117,4 +120,29 @@ func TestRunOfAReplicaThatDoesNotExistIsFailed(t *testing.T) {
 	require.Less(t, took, within)
 	require.Equal(t, "STALE", lost.Code)
 	require.Equal(t, detailStale, lost.Detail)
+}
+
+// A process that stands still in the middle of a claim, its answer half read, keeps its transaction open, with the lock of the gates and of its own
+// row: the others end its session once its lease is over. Over TCP the server may notice by itself.
+func TestAReplicaThatStandsStillInAClaimHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
+	d := newDatabase(t)
+	d.exec(t, `INSERT INTO rowrun.replica_heartbeat (replica_id, last_heartbeat, lease, types, concurrency) VALUES ('gone', clock_timestamp(), '2 s', '{NOOP}', 1)`)
+	lost := d.gone(t, d.task(t, "NOOP", `{}`, columns{"on_stale": "RETRY"}))
+	frozen, err := pgx.Connect(t.Context(), d.url)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = frozen.Close(context.WithoutCancel(t.Context())) })
+	front := frozen.PgConn().Frontend()
+	front.SendQuery(&pgproto3.Query{String: `BEGIN; SELECT FROM rowrun.promotion_lock FOR UPDATE; SELECT FROM rowrun.replica_heartbeat FOR KEY SHARE; SELECT repeat('x', 100000000)`})
+	require.NoError(t, front.Flush())
+	eventually(t, patience, "the fault: an answer that nobody takes", func() bool {
+		return ask[bool](t, d, `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE pid = $1 AND wait_event = 'ClientWrite')`, int64(frozen.PgConn().PID()))
+	})
+
+	serve(t, d.url, quickLease())
+	plan := d.plan(t, `{}`)
+	gated := ask[int64](t, d, `SELECT rowrun.run_plan($1)`, plan)
+	d.await(t, gated, "DONE")
+	d.await(t, lost, "FAILED")
+	d.await(t, ask[int64](t, d, `SELECT retry_run_id FROM rowrun.task_run WHERE id = $1`, lost), "DONE")
 }

@@ -47,6 +47,7 @@ type sweepStore interface {
 	Blockers(ctx context.Context) ([]store.HoldUp, error)
 	Clock(ctx context.Context) (time.Time, error)
 	DeadReplicas(ctx context.Context, contact time.Duration) ([]string, error)
+	EndFrozenSessions(ctx context.Context, limit time.Duration) ([]int32, error)
 	EndDeadReplica(ctx context.Context, replicaID string) ([]store.Ended, error)
 	EndOverdue(ctx context.Context, contact store.Contact) ([]store.Ended, error)
 	AgeRuns(ctx context.Context, most int) (int, bool, error)

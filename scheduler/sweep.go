@@ -51,6 +51,13 @@ func (t *incarnation) failStale(ctx context.Context) error {
 	}
 	var failed error
 	found := 0
+	if len(dead) > 0 { // what its process left open may keep its row from being locked
+		ended, err := c.Store.EndFrozenSessions(pass, c.StaleAfter)
+		for _, pid := range ended {
+			c.Log.Warn().Int32("pid", pid).Msg("ended a session of a replica that stands still: it took no answer, and held what others need")
+		}
+		failed = err
+	}
 	defer func() { c.Observer.swept(SweepStale, found) }()
 	for _, id := range dead {
 		tries := 0

@@ -344,6 +344,8 @@ func (c *client) DeadReplicas(ctx context.Context, contact time.Duration) ([]str
 	return call(ctx, c, "DeadReplicas", "pool", func(context.Context, *transaction, *dice) ([]string, error) { return c.s.db.deadReplicas(contact), nil })
 }
 
+func (c *client) EndFrozenSessions(context.Context, time.Duration) ([]int32, error) { return nil, nil }
+
 func (c *client) EndDeadReplica(ctx context.Context, id string) ([]store.Ended, error) {
 	return call(ctx, c, "EndDeadReplica", "pool", func(_ context.Context, tx *transaction, _ *dice) ([]store.Ended, error) {
 		return c.s.db.endDeadReplica(tx, id), nil
