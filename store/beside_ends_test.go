@@ -102,12 +102,16 @@ func TestSweepsFindRunsThatNothingHoldsAnyMore(t *testing.T) {
 		"a replica":                       {`INSERT INTO rowrun.task (id, type, database_id) VALUES (1, 'NOOP', 'd')`, lost, "NO_REPLICA", back},
 		"a replica of its database":       {`INSERT INTO rowrun.task (id, type, database_id) VALUES (1, 'SQL', 'd250')`, lost, "NO_REPLICA", back},
 		"a replica, for its plan's limit": {`INSERT INTO rowrun.plan (id, parallel_limit) VALUES (1, 1); INSERT INTO rowrun.task (id, plan_id, type) VALUES (1, 1, 'NOOP')`, lost, "NO_REPLICA", back},
-		"a replica, for a limit that is no more": {`INSERT INTO rowrun.plan (id, parallel_limit) VALUES (1, 1); INSERT INTO rowrun.task (id, plan_id, type) VALUES (1, 1, 'NOBODYS')`, ``, "NO_REPLICA",
-			`UPDATE rowrun.plan SET parallel_limit = NULL`},
-		"a mended version": {`INSERT INTO rowrun.plan (id, on_failure) VALUES (1, 'STOP_DATABASE');
+		"a replica, for a limit that is no more": {
+			`INSERT INTO rowrun.plan (id, parallel_limit) VALUES (1, 1); INSERT INTO rowrun.task (id, plan_id, type) VALUES (1, 1, 'NOBODYS')`, ``, "NO_REPLICA",
+			`UPDATE rowrun.plan SET parallel_limit = NULL`,
+		},
+		"a mended version": {
+			`INSERT INTO rowrun.plan (id, on_failure) VALUES (1, 'STOP_DATABASE');
 			INSERT INTO rowrun.task (id, plan_id, type, database_id, version) VALUES (1, 1, 'NOOP', 'd', '2'), (2, 1, 'NOOP', 'd', '1')`,
 			`UPDATE rowrun.task SET outcome = 'FAILED' WHERE id = 2`, "PLAN_FAILED",
-			`UPDATE rowrun.plan SET on_failure = 'CONTINUE'`},
+			`UPDATE rowrun.plan SET on_failure = 'CONTINUE'`,
+		},
 		"its task": {`INSERT INTO rowrun.task (id, type, paused) VALUES (1, 'NOOP', true)`, ``, "PAUSED", `UPDATE rowrun.task SET paused = false`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -29,7 +29,7 @@ func TestEveryStatementOfARoundUsesIndexes(t *testing.T) {
 	for _, name := range []string{
 		"promote", "promote_and_claim", "claim_runs", "claim_run", "claim_runs_bounded", "begin_round", "end_plain_runs", "end_plain_run", "end_runs", "promote_next_version", "promote_next_and_claim",
 		"dead_replicas", "declare_dead", "stale_runs", "end_stale_runs", "overdue_runs", "end_overdue_runs",
-		"retention_window", "remove_old_chains", "remove_earlier_runs", "remove_early_runs",
+		"retention_window", "lock_old_chains", "remove_chains", "remove_earlier_runs", "lock_early_runs",
 	} {
 		require.Contains(t, many.names, name, "its plan was not looked at")
 	}

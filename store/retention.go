@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // Removed counts what retention took.
@@ -92,23 +91,41 @@ func (r *removal) runs(ctx context.Context) error {
 		if upTo == after || !old {
 			return nil
 		}
-		b := &pgx.Batch{}
-		for _, q := range []string{statement("remove_old_chains"), statement("remove_earlier_runs")} {
-			b.Queue(q, after, upTo, seconds(keep.Runs), seconds(keep.failed())).Exec(func(tag pgconn.CommandTag) error {
-				r.gone.Runs += tag.RowsAffected()
-				return nil
-			})
-		}
-		err := s.pool.SendBatch(ctx, b).Close()
+		var gone int64
+		err := s.inTx(ctx, func(tx pgx.Tx) error {
+			window := []any{after, upTo, seconds(keep.Runs), seconds(keep.failed())}
+			chains, err := removeChains(ctx, tx, statement("lock_old_chains"), window...)
+			if err != nil {
+				return err
+			}
+			tag, err := tx.Exec(ctx, statement("remove_earlier_runs"), window...)
+			gone = chains + tag.RowsAffected()
+			return err
+		})
 		if s.retentionSize.Done(most, err) && ctx.Err() == nil {
 			continue // fewer at once
 		}
 		if err != nil {
 			return fmt.Errorf("remove old runs: %w", err)
 		}
+		r.gone.Runs += gone
 		after = upTo
 		r.watch(r.gone)
 	}
+}
+
+// removeChains removes the runs that a statement has locked, with the earlier ones of their chains.
+func removeChains(ctx context.Context, tx pgx.Tx, lock string, args ...any) (int64, error) {
+	rows, err := tx.Query(ctx, lock, args...)
+	if err != nil {
+		return 0, err
+	}
+	runs, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil || len(runs) == 0 {
+		return 0, err
+	}
+	tag, err := tx.Exec(ctx, statement("remove_chains"), runs)
+	return tag.RowsAffected(), err
 }
 
 func (r *removal) early(ctx context.Context) error {
@@ -131,7 +148,7 @@ func (r *removal) plans(ctx context.Context) error {
 		if upTo == after {
 			return failed
 		}
-		tag, err := r.s.pool.Exec(ctx, statement("remove_old_plans"), seconds(r.keep.Runs), seconds(r.keep.failed()), after, upTo)
+		gone, err := r.plansUpTo(ctx, after, upTo)
 		if size.Done(most, err) && ctx.Err() == nil {
 			continue // fewer at once
 		}
@@ -141,8 +158,33 @@ func (r *removal) plans(ctx context.Context) error {
 			}
 			failed = fmt.Errorf("remove old plans: plan %d: %w", upTo, err)
 		}
-		r.gone.Plans += tag.RowsAffected()
+		r.gone.Plans += gone
 		after = upTo
 		r.watch(r.gone)
 	}
+}
+
+// plansUpTo locks the plans of a window that may go, and their tasks, so that nobody makes a run of one, and then asks again what may go.
+func (r *removal) plansUpTo(ctx context.Context, after, upTo int64) (gone int64, err error) {
+	keep, failed := seconds(r.keep.Runs), seconds(r.keep.failed())
+	return gone, r.s.inTx(ctx, func(tx pgx.Tx) error {
+		gone = 0
+		rows, err := tx.Query(ctx, statement("lock_old_plans"), keep, failed, after, upTo)
+		if err != nil {
+			return err
+		}
+		plans, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+		if err != nil || len(plans) == 0 {
+			return err
+		}
+		if rows, err = tx.Query(ctx, statement("lock_old_tasks"), plans); err != nil {
+			return err
+		}
+		if plans, err = pgx.CollectRows(rows, pgx.RowTo[int64]); err != nil || len(plans) == 0 {
+			return err
+		}
+		tag, err := tx.Exec(ctx, statement("remove_old_plans"), plans, keep, failed)
+		gone = tag.RowsAffected()
+		return err
+	})
 }

@@ -36,5 +36,5 @@ SET session_replication_role = origin`)
 		require.NoError(t, err)
 		require.EqualValues(t, 6, gone.Runs)
 	})
-	require.Contains(t, e.names, "remove_early_runs")
+	require.Contains(t, e.names, "lock_early_runs")
 }

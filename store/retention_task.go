@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"fmt"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // earlyBatch is how many runs (beside the earlier ones of their chains) are removed by one statement.
@@ -21,12 +23,16 @@ func (s *Store) removeEarly(ctx context.Context, keep Retention) (int64, error) 
 			return sum, nil
 		}
 		for {
-			tag, err := s.pool.Exec(ctx, statement("remove_early_runs"), after, upTo, seconds(keep.Runs), seconds(keep.failed()), earlyBatch)
+			var gone int64
+			err := s.inTx(ctx, func(tx pgx.Tx) (err error) {
+				gone, err = removeChains(ctx, tx, statement("lock_early_runs"), after, upTo, seconds(keep.Runs), seconds(keep.failed()), earlyBatch)
+				return err
+			})
 			if err != nil {
 				return sum, fmt.Errorf("remove runs by their task's retention: %w", err)
 			}
-			sum += tag.RowsAffected()
-			if tag.RowsAffected() < earlyBatch {
+			sum += gone
+			if gone < earlyBatch {
 				break
 			}
 		}

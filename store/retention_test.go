@@ -17,6 +17,7 @@ func age(t *testing.T, conn *pgx.Conn) {
 	exec(t, conn, `BEGIN; SET LOCAL session_replication_role = replica;
 		UPDATE rowrun.task_run SET created_at = created_at - interval '2 days', finished_at = finished_at - interval '2 days';
 		UPDATE rowrun.plan SET created_at = created_at - interval '2 days';
+		UPDATE rowrun.webhook_delivery_log SET delivered_at = delivered_at - interval '2 days';
 		COMMIT`)
 }
 
