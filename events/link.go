@@ -131,13 +131,13 @@ select pg_catalog.set_config('idle_session_timeout', '0', false),
        pg_catalog.set_config('tcp_keepalives_interval', '1', false),
        pg_catalog.set_config('tcp_user_timeout', $3, false)`
 
-// setSession pins the search path, and has the server bound what this session may
+// setSession pins path and isolation, and has the server bound what this session may
 // hold, and for how long after the network went away. It can't be done in the start-up packet: a
 // pooler refuses what it doesn't know, before ProbeListen can tell that it is one.
 func (l *link) setSession(ctx context.Context, statement, silence, giveUp time.Duration) error {
 	milliseconds := func(d time.Duration) string { return strconv.FormatInt(max(d.Milliseconds(), 1), 10) }
 	seconds := strconv.FormatInt(int64(max(silence.Round(time.Second), time.Second)/time.Second), 10)
-	if _, err := l.conn.Exec(ctx, session.SetPath); err != nil {
+	if _, err := l.conn.Exec(ctx, session.SetUp); err != nil {
 		return fmt.Errorf("set up the session: %w", err)
 	}
 	_, err := l.conn.Exec(ctx, setSessionSQL, pgx.QueryExecModeExec,

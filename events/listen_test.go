@@ -125,9 +125,12 @@ func TestAQuietConnectionIsPingedAndKept(t *testing.T) {
 func TestTheServerBoundsTheSession(t *testing.T) {
 	t.Parallel()
 	// Over TCP: on a socket the server shows 0 for what concerns the network.
-	h := listen(t, connConfig(t, storetest.Cluster(t).URL("postgres")), nil)
+	config := connConfig(t, storetest.Cluster(t).URL("postgres"))
+	config.RuntimeParams["default_transaction_isolation"] = "serializable" // as a database's default
+	h := listen(t, config, nil)
 	want := map[string]string{
-		"application_name": "rowrun listen", "idle_session_timeout": "0",
+		"default_transaction_isolation": "read committed",
+		"application_name":              "rowrun listen", "idle_session_timeout": "0",
 		"statement_timeout": "5000", "idle_in_transaction_session_timeout": "5000",
 		// Later than the client, which gives up after 7 s.
 		"tcp_keepalives_idle": "5", "tcp_keepalives_interval": "1", "tcp_user_timeout": "10500",

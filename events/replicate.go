@@ -164,7 +164,7 @@ func (r *Replication) Close() { r.link.close() }
 // start sets the session up and begins to read. Values come in forms that don't depend on the server's settings.
 func (r *Replication) start(ctx context.Context) error {
 	conn := r.link.conn.PgConn()
-	settings := session.SetPath + "; SET wal_sender_timeout = " + strconv.FormatInt(r.config.SenderTimeout.Milliseconds(), 10) +
+	settings := session.SetUp + "; SET wal_sender_timeout = " + strconv.FormatInt(r.config.SenderTimeout.Milliseconds(), 10) +
 		"; SET statement_timeout = 0; SET idle_session_timeout = 0; SET datestyle = 'ISO'; SET timezone = 'UTC'"
 	if _, err := conn.Exec(ctx, settings).ReadAll(); err != nil {
 		return fmt.Errorf("set up the session: %w", err)

@@ -10,7 +10,7 @@ import (
 
 // The first two lines are for whoever's session it is applied in: the text is UTF-8, and names are the server's own.
 const bookkeeping = `SET client_encoding = 'UTF8';
-` + pinned.SetPath + `;
+` + pinned.SetUp + `;
 CREATE SCHEMA IF NOT EXISTS rowrun;
 CREATE TABLE IF NOT EXISTS rowrun.schema_migrations (version bigint NOT NULL PRIMARY KEY, dirty boolean NOT NULL);
 `

@@ -24,7 +24,8 @@ type ServerFacts struct {
 	Member            bool // the role has its rights
 	SeesOtherSessions bool // the role may read the state of other roles' sessions
 	Standby           bool
-	ReadOnly          bool // default_transaction_read_only
+	ReadOnly          bool   // default_transaction_read_only
+	Isolation         string // the role's default_transaction_isolation; the session that asks has its own
 	NotifyQueue       float64
 }
 

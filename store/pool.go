@@ -13,7 +13,7 @@ import (
 
 // pool hands out connections whose statements find names in pg_catalog only. Behind a pooler in transaction mode a
 // setting of the session reaches whatever server process comes next, and others have used that one: there each
-// statement comes in a transaction of its own that begins with the search path.
+// statement comes in a transaction of its own that begins with path and isolation.
 type pool struct {
 	*pgxpool.Pool
 	pooled bool

@@ -94,8 +94,12 @@ func Try(ctx context.Context, url string) error {
 	defer Close(ctx, conn)
 	var number int
 	var standby bool
-	// Unprepared, and no search path set: there may be a pooler in between, and this comes before anybody has looked.
-	err = conn.QueryRow(ctx, "SELECT pg_catalog.current_setting('server_version_num')::int, pg_catalog.pg_is_in_recovery()", pgx.QueryExecModeExec).Scan(&number, &standby)
+	// Unprepared, and no setting of the session: there may be a pooler in between, and this comes before anybody has looked. A
+	// standby has no snapshot for SERIALIZABLE, which may be the default.
+	err = pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{BeginQuery: session.Begin(pgx.TxOptions{})}, func(tx pgx.Tx) error {
+		const q = "SELECT pg_catalog.current_setting('server_version_num')::int, pg_catalog.pg_is_in_recovery()"
+		return tx.QueryRow(ctx, q, pgx.QueryExecModeExec).Scan(&number, &standby)
+	})
 	switch {
 	case err != nil:
 		return err

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
@@ -99,6 +100,11 @@ func TestStandbyIsRefused(t *testing.T) {
 	cluster := storetest.OwnCluster(t)
 	url := cluster.SocketURL("postgres")
 	require.NoError(t, Wait(t.Context(), url, "DATABASE_URL", 0, zerolog.Nop()))
+	conn, err := pgx.Connect(t.Context(), url)
+	require.NoError(t, err)
+	_, err = conn.Exec(t.Context(), "ALTER DATABASE postgres SET default_transaction_isolation = 'serializable'") // which a standby can't
+	require.NoError(t, err)
+	require.NoError(t, conn.Close(t.Context()))
 
 	require.NoError(t, cluster.Halt(t.Context()))
 	signals, err := filepath.Glob(filepath.Join(cluster.Dir(), "*", "PG_VERSION"))

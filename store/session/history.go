@@ -17,7 +17,8 @@ var ErrOldPrimary = errors.New("an old primary")
 
 // whereabouts asks a primary for its server's identity and the name of the file that it writes its log to, which begins with
 // the timeline. The control file would tell the timeline of the last checkpoint, which may be minutes old after a promotion.
-const whereabouts = SetPath + "; SELECT s.system_identifier, CASE WHEN NOT pg_is_in_recovery() THEN pg_walfile_name(pg_current_wal_lsn()) END FROM pg_control_system() s"
+// Both statements are one transaction, after which the session is as it was.
+const whereabouts = setPathLocally + "; SELECT s.system_identifier, CASE WHEN NOT pg_is_in_recovery() THEN pg_walfile_name(pg_current_wal_lsn()) END FROM pg_control_system() s"
 
 type place struct {
 	system   string

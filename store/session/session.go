@@ -7,6 +7,8 @@
 //     where that is granted, a schema that is named like the role) could otherwise plant a function or an operator that
 //     fits a statement better than the built-in one, and have it run with the rights of the session. All tables and
 //     functions of Rowrun's are named with their schema.
+//   - A transaction is READ COMMITTED unless it asks for more. Its gates are judged under a lock: what was committed before the
+//     lock was had must be seen, and a snapshot of the transaction's first statement would be older.
 //
 // It imports nothing of ours, so that every package that connects may use it.
 package session
@@ -22,9 +24,9 @@ import (
 // SearchPath is that of every session of ours. pg_temp is named because it would otherwise come first.
 const SearchPath = "pg_catalog, pg_temp"
 
-// SetPath is the statement that pins a session; setPathLocally pins a transaction.
+// SetUp are the statements that pin a session; setPathLocally pins the path of a transaction.
 const (
-	SetPath        = "SET search_path = " + SearchPath
+	SetUp          = "SET search_path = " + SearchPath + "; SET default_transaction_isolation = 'read committed'"
 	setPathLocally = "SET LOCAL search_path = " + SearchPath
 )
 
@@ -33,10 +35,9 @@ const (
 // rows that hold other bytes, and the rows beside them. There bytes come as they are, to be judged where they are used.
 func Encode(config *pgx.ConnConfig) { prepare(config, "") }
 
-// Pin is Encode, and sets the search path on each connection before anybody else uses it. The way must lead to the server
-// itself or through a pooler in session mode. A statement and no start-up parameter: poolers refuse those that they don't
-// know, or drop them.
-func Pin(config *pgx.ConnConfig) { prepare(config, SetPath) }
+// Pin is Encode, and sets each connection up before anybody else uses it. The way must lead to the server itself or through
+// a pooler in session mode. Statements and no start-up parameters: poolers refuse those that they don't know, or drop them.
+func Pin(config *pgx.ConnConfig) { prepare(config, SetUp) }
 
 func prepare(config *pgx.ConnConfig, settings string) {
 	if config.RuntimeParams == nil {
@@ -61,13 +62,14 @@ func prepare(config *pgx.ConnConfig, settings string) {
 	}
 }
 
-// Begin is the statement that begins a transaction of these options with the search path pinned in it: for connections
-// behind a pooler in transaction mode, where no setting of a session can be relied on.
+// Begin is the statement that begins a transaction of these options with the search path and the isolation pinned in it: for
+// connections behind a pooler in transaction mode, where no setting of a session can be relied on.
 func Begin(options pgx.TxOptions) string {
-	begin := "BEGIN"
-	if options.IsoLevel != "" {
-		begin += " ISOLATION LEVEL " + string(options.IsoLevel)
+	level := options.IsoLevel
+	if level == "" {
+		level = pgx.ReadCommitted
 	}
+	begin := "BEGIN ISOLATION LEVEL " + string(level)
 	if options.AccessMode != "" {
 		begin += " " + string(options.AccessMode)
 	}

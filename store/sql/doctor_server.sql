@@ -13,4 +13,5 @@ SELECT current_setting('server_version') AS version, current_setting('server_ver
        to_regrole('rowrun_replica') IS NOT NULL AS known, coalesce(pg_has_role(current_user, to_regrole('rowrun_replica'), 'USAGE'), false) AS member,
        pg_has_role(current_user, 'pg_read_all_stats', 'USAGE') AS sees_other_sessions,
        pg_is_in_recovery() AS standby, current_setting('default_transaction_read_only')::boolean AS read_only,
+       (SELECT reset_val FROM pg_settings WHERE name = 'default_transaction_isolation') AS isolation,
        pg_notification_queue_usage() AS notify_queue

@@ -5,7 +5,7 @@ CREATE OR REPLACE FUNCTION rowrun.check_isolation() RETURNS void LANGUAGE plpgsq
 BEGIN
     IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
         RAISE EXCEPTION 'rowrun''s functions need READ COMMITTED, this transaction is %', upper(current_setting('transaction_isolation'))
-            USING ERRCODE = 'invalid_transaction_state', HINT = 'Call them in a transaction of their own, or begin it with ISOLATION LEVEL READ COMMITTED.';
+            USING ERRCODE = 'invalid_transaction_state', HINT = 'Begin it with ISOLATION LEVEL READ COMMITTED; where a higher level is the default: SET default_transaction_isolation = ''read committed''.';
     END IF;
 END $$;
 COMMENT ON FUNCTION rowrun.check_isolation() IS 'Internal: refuses isolation levels above READ COMMITTED.';

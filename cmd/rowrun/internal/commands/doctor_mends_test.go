@@ -115,6 +115,7 @@ func TestDoctorsCommandsMendRolesAndSettings(t *testing.T) {
 		{`ALTER ROLE ROLE CONNECTION LIMIT 4`, "settings", "connections of role"},
 		{`ALTER DATABASE DATABASE CONNECTION LIMIT 4`, "settings", "connections of database"},
 		{`ALTER ROLE ROLE SET default_transaction_read_only = on`, "server", "default_transaction_read_only"},
+		{`ALTER ROLE ROLE SET default_transaction_isolation = 'serializable'`, "server", "default_transaction_isolation is serializable"},
 		{``, "wal_level", "no REPLICATION"},
 		{``, "snapshot", "may not see"},
 	} {

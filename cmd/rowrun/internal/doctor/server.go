@@ -38,6 +38,11 @@ func (d *doctor) judgeServer() {
 		d.add("server", Warning, "default_transaction_read_only is on for this role: nothing can be written",
 			"ALTER ROLE "+quoteIdentifier(s.Role)+" SET default_transaction_read_only = off;")
 	}
+	if s.Isolation != "read committed" && s.Isolation != "read uncommitted" {
+		d.add("server", Note, "default_transaction_isolation is "+s.Isolation+" for this role: sidecars and commands take READ COMMITTED all the same; "+
+			"SQL clients that have it too are refused by Rowrun's functions (25000)",
+			"ALTER ROLE "+quoteIdentifier(s.Role)+" SET default_transaction_isolation = 'read committed'; -- or that of the clients; with psql SET does it for the session")
+	}
 	if !s.Fsync || !s.FullPageWrites {
 		d.add("server", Warning, "fsync or full_page_writes is off: a crash of the machine may lose or damage the database",
 			"ALTER SYSTEM SET fsync = on; ALTER SYSTEM SET full_page_writes = on; SELECT pg_reload_conf();")
