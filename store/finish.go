@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 )
@@ -289,14 +290,15 @@ func planTasksOf(endings []Ending) []int64 {
 
 func queueEndRuns(b *pgx.Batch, endings []Ending, r *recorded) {
 	ids := make([]int64, len(endings))
-	claims := make([]*string, len(endings))
+	claims := make([]pgtype.UUID, len(endings)) // texts would go as one, in which array_nulls = off knows no NULL
 	statuses := make([]string, len(endings))
 	results := make([]string, len(endings))
 	retries := make([]string, len(endings))
 	for i, e := range endings {
 		ids[i] = e.ID
 		if e.Claim != "" {
-			claims[i] = &endings[i].Claim
+			claim, _ := uuid.Parse(e.Claim) // what is none is no run's, and doesn't ask for none
+			claims[i] = pgtype.UUID{Bytes: claim, Valid: true}
 		}
 		statuses[i] = "DONE"
 		if e.Failed {
