@@ -43,7 +43,7 @@ func ReadDrift(ctx context.Context, config Config) (Drift, error) {
 	if err != nil {
 		return Drift{}, errors.New("not a connection string")
 	}
-	pinned.Pin(connConfig)
+	pinned.Pin(connConfig, spelling)
 	conn, err := pgx.ConnectConfig(ctx, connConfig)
 	if err != nil {
 		return Drift{}, err

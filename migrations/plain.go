@@ -8,9 +8,11 @@ import (
 	pinned "github.com/rowrun/rowrun/store/session"
 )
 
-// The first two lines are for whoever's session it is applied in: the text is UTF-8, and names are the server's own.
+// The first lines are for whoever's session it is applied in: the text is UTF-8, names are the server's own, and the rest is
+// read as in sessions of ours.
 const bookkeeping = `SET client_encoding = 'UTF8';
 ` + pinned.SetUp + `;
+` + spelling + `;
 CREATE SCHEMA IF NOT EXISTS rowrun;
 CREATE TABLE IF NOT EXISTS rowrun.schema_migrations (version bigint NOT NULL PRIMARY KEY, dirty boolean NOT NULL);
 `

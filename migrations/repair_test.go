@@ -35,6 +35,10 @@ func TestRepairMakesAnewWhatIsMissingOrDifferent(t *testing.T) {
 		{`DROP INDEX rowrun.task_retention; CREATE INDEX task_retention ON rowrun.task (id DESC)`, "index", "rowrun.task_retention", "different"},
 		{`UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'rowrun.task_retention'::regclass`, "index", "rowrun.task_retention", "invalid"},
 		{`ALTER TABLE rowrun.plan DROP CONSTRAINT plan_parallel_limit_from_1`, "constraint", "plan_parallel_limit_from_1 ON rowrun.plan", "missing"},
+		{
+			`ALTER TABLE rowrun.task DROP CONSTRAINT task_version_numbers_and_dots, ADD CONSTRAINT task_version_numbers_and_dots CHECK (version ~ '^[0-9]{1,20}(.[0-9]{1,20}){0,9}$')`,
+			"constraint", "task_version_numbers_and_dots ON rowrun.task", "different",
+		},
 		{`ALTER PUBLICATION rowrun_stream SET (publish = 'insert')`, "publication", "rowrun_stream", "different"},
 		{`ALTER PUBLICATION rowrun_stream SET TABLE rowrun.task_run (id, status)`, "publication", "rowrun_stream", "different"},
 		{`DROP PUBLICATION rowrun_stream`, "publication", "rowrun_stream", "missing"},

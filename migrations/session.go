@@ -92,7 +92,7 @@ func open(ctx context.Context, config Config) (*session, error) {
 	} {
 		conn.RuntimeParams[name] = value
 	}
-	pinned.Pin(conn)
+	pinned.Pin(conn, spelling)
 	s := &session{files: files, log: config.Log}
 	s.db = stdlib.OpenDB(*conn, stdlib.OptionAfterConnect(func(_ context.Context, conn *pgx.Conn) error {
 		if s.conn != nil {

@@ -16,6 +16,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -36,8 +37,11 @@ const (
 func Encode(config *pgx.ConnConfig) { prepare(config, "") }
 
 // Pin is Encode, and sets each connection up before anybody else uses it. The way must lead to the server itself or through
-// a pooler in session mode. Statements and no start-up parameters: poolers refuse those that they don't know, or drop them.
-func Pin(config *pgx.ConnConfig) { prepare(config, SetUp) }
+// a pooler in session mode. Statements, more of which may follow, and no start-up parameters: poolers refuse those that they
+// don't know, or drop them.
+func Pin(config *pgx.ConnConfig, more ...string) {
+	prepare(config, strings.Join(append([]string{SetUp}, more...), "; "))
+}
 
 func prepare(config *pgx.ConnConfig, settings string) {
 	if config.RuntimeParams == nil {
