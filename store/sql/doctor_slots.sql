@@ -4,4 +4,4 @@
 SELECT r.slot_name, r.slot_name = (SELECT 'rowrun_stream_' || left(d.id::text, 8) FROM rowrun.deployment d), r.active, coalesce(r.wal_status, ''),
        coalesce(CASE WHEN NOT pg_is_in_recovery() THEN pg_wal_lsn_diff(pg_current_wal_lsn(), r.restart_lsn) END, 0)::bigint
 FROM pg_replication_slots r
-WHERE r.database = current_database() AND r.slot_name LIKE 'rowrun\_stream\_%' ORDER BY 1
+WHERE r.database = current_database() AND starts_with(r.slot_name::text, 'rowrun_stream_') ORDER BY 1

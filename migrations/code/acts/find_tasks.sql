@@ -32,7 +32,7 @@ BEGIN
                                                        OR filter -> 'attention' IS NOT NULL) OFFSET 0) s ON true
         WHERE (filter -> 'definitions' IS NULL OR k.plan_id IS NULL)
           AND (filter ->> 'q' IS NULL OR NOT EXISTS (
-               SELECT FROM regexp_split_to_table(lower(btrim(filter ->> 'q')), '\s+') q(word)
+               SELECT FROM regexp_split_to_table(lower(btrim(filter ->> 'q')), '[[:space:]]+') q(word)
                WHERE position(q.word IN lower(concat_ws(' ', k.database_id, k.version, k.name, k.id))) = 0))
           AND (filter ->> 'type' IS NULL OR k.type = filter ->> 'type')
           AND (filter ->> 'database_id' IS NULL OR k.database_id = filter ->> 'database_id')

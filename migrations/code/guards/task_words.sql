@@ -3,7 +3,7 @@ CREATE OR REPLACE FUNCTION rowrun.check_task_words(k rowrun.task) RETURNS void L
 DECLARE
     near text;
 BEGIN
-    IF k.version !~ '^[0-9]{1,20}(\.[0-9]{1,20}){0,9}$' THEN
+    IF k.version !~ '^[0-9]{1,20}([.][0-9]{1,20}){0,9}$' THEN
         RAISE EXCEPTION 'version "%" of a task is not numbers and dots', left(k.version, 100) USING ERRCODE = 'check_violation', CONSTRAINT = 'task_version_numbers_and_dots',
             HINT = 'Such as 1.10: versions are compared number by number, so that 1.10 comes after 1.9.';
     ELSIF k.type = 'DATABASE_MIGRATE' AND num_nonnulls(k.version, k.database_id) < 2 THEN

@@ -4,11 +4,11 @@ CREATE OR REPLACE FUNCTION rowrun.go_duration(duration text) RETURNS interval LA
 DECLARE
     seconds numeric;
 BEGIN
-    IF duration ~ '^([0-9]{1,12}(\.[0-9]{0,9})?(h|m|s|ms|us|\u00b5s|\u00c2\u00b5s|ns))+$' THEN
+    IF duration ~ E'^([0-9]{1,12}([.][0-9]{0,9})?(h|m|s|ms|us|\\u00b5s|\\u00c2\\u00b5s|ns))+$' THEN
         SELECT sum(m[1]::numeric * CASE m[2] WHEN 'h' THEN 3600 WHEN 'm' THEN 60 WHEN 's' THEN 1 WHEN 'ms' THEN 0.001
                                              WHEN 'ns' THEN 0.000000001 ELSE 0.000001 END)
         INTO seconds
-        FROM regexp_matches(duration, '([0-9]+\.?[0-9]*)(h|ms|m|s|us|\u00b5s|\u00c2\u00b5s|ns)', 'g') m;
+        FROM regexp_matches(duration, E'([0-9]+[.]?[0-9]*)(h|ms|m|s|us|\\u00b5s|\\u00c2\\u00b5s|ns)', 'g') m;
     END IF;
     IF (seconds BETWEEN 0.01 AND 315360000) IS NOT TRUE THEN
         RAISE EXCEPTION 'schedule: "%" is no duration between 10ms and 87600h', duration

@@ -11,14 +11,14 @@ BEGIN
     IF word = '-' THEN
         RETURN '{}';
     END IF;
-    IF word ~ '^@(every|after)\s' THEN
+    IF word ~ '^@(every|after)[[:space:]]' THEN
         step := extract(epoch FROM rowrun.go_duration(btrim(substr(word, 7)))) * 1000000;
         RETURN CASE WHEN word ~ '^@every' THEN ARRAY[step] ELSE ARRAY[step, 0] END;
     END IF;
     word := CASE word WHEN '@hourly' THEN '0 * * * *' WHEN '@daily' THEN '0 0 * * *' WHEN '@midnight' THEN '0 0 * * *'
                       WHEN '@weekly' THEN '0 0 * * 0' WHEN '@monthly' THEN '0 0 1 * *'
                       WHEN '@yearly' THEN '0 0 1 1 *' WHEN '@annually' THEN '0 0 1 1 *' ELSE word END;
-    field := regexp_split_to_array(word, '\s+');
+    field := regexp_split_to_array(word, '[[:space:]]+');
     IF cardinality(field) <> 5 THEN
         RAISE EXCEPTION 'schedule: "%" is not understood', left(schedule, 100)
             USING ERRCODE = 'RR003', HINT = 'Five fields (minute, hour, day of month, month, day of week), @hourly, @daily, @weekly, @monthly, @yearly, @every 10m, @after 10m, or - for disabled.';

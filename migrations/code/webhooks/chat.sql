@@ -45,13 +45,13 @@ CREATE OR REPLACE FUNCTION rowrun.slack_body(title text, subject text, lines tex
                 jsonb_build_object('type', 'plain_text', 'emoji', false, 'text', rowrun.slack_text(l))) ORDER BY n)
                 FROM unnest(lines) WITH ORDINALITY AS x(l, n) WHERE l <> ''), '[]')
             || CASE WHEN link IS NULL THEN '[]' ELSE jsonb_build_array(jsonb_build_object('type', 'section', 'text',
-                jsonb_build_object('type', 'mrkdwn', 'text', '<' || link || '|Open in Rowrun>'))) END)::text, '@', '@\u200b');
+                jsonb_build_object('type', 'mrkdwn', 'text', '<' || link || '|Open in Rowrun>'))) END)::text, '@', E'@\\u200b');
 COMMENT ON FUNCTION rowrun.slack_body(text, text, text[], text) IS 'Internal: a message for Slack.';
 
 -- Dates are the one thing that cards put into texts, behind two braces.
 CREATE OR REPLACE FUNCTION rowrun.teams_text(said text, looks jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE
     RETURN jsonb_build_object('type', 'RichTextBlock', 'inlines', jsonb_build_array(
-        looks || jsonb_build_object('type', 'TextRun', 'text', regexp_replace(said, '\{(?=\{)', '{ ', 'g'))));
+        looks || jsonb_build_object('type', 'TextRun', 'text', regexp_replace(said, '[{](?=[{])', '{ ', 'g'))));
 COMMENT ON FUNCTION rowrun.teams_text(text, jsonb) IS 'Internal: a text of a card.';
 
 -- An adaptive card of runs of text, which are read for no markup, other than text blocks. A mention would need an entity.
@@ -69,7 +69,7 @@ COMMENT ON FUNCTION rowrun.teams_body(text, text, text[], text) IS 'Internal: a 
 
 -- A backslash takes its meaning from any sign.
 CREATE OR REPLACE FUNCTION rowrun.discord_text(said text) RETURNS text LANGUAGE sql IMMUTABLE
-    RETURN regexp_replace(said, '([][\\*_~`|>#()<@:!+.{}&-])', '\\\1', 'g');
+    RETURN regexp_replace(said, E'([][\\\\*_~`|>#()<@:!+.{}&-])', E'\\\\\\1', 'g');
 COMMENT ON FUNCTION rowrun.discord_text(text) IS 'Internal: a text without Discord''s markup.';
 
 -- An embed, in which nobody is mentioned, and of which nothing may be. Title and description hold 256 and 4,096 characters: a line is

@@ -26,7 +26,7 @@ BEGIN
             USING ERRCODE = 'check_violation', HINT = 'Put the whole URL where only the sidecar reads it: env:NAME or file:PATH.';
     ELSIF NEW.url IS NULL OR octet_length(NEW.url) > 2000
        OR (NEW.url !~ '^env:[A-Za-z_][A-Za-z0-9_]*$' AND NEW.url !~ '^file:[^[:cntrl:]]+$'
-           AND NEW.url !~* '^https?://[^/?#@\\:[:space:][:cntrl:]][^/?#@\\[:space:][:cntrl:]]*([/?#][^[:space:][:cntrl:]]*)?$')
+           AND NEW.url !~* E'^https?://[^/?#@\\\\:[:space:][:cntrl:]][^/?#@\\\\[:space:][:cntrl:]]*([/?#][^[:space:][:cntrl:]]*)?$')
     THEN
         RAISE EXCEPTION 'url of a webhook is http://... or https://..., env:NAME or file:PATH, of at most 2,000 bytes'
             USING ERRCODE = 'check_violation', HINT = 'The whole address, such as https://chat.example/hooks/1; env: and file: name where the sidecar finds it.';

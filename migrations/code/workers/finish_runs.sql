@@ -69,7 +69,7 @@ END $$;
 COMMENT ON FUNCTION rowrun.check_results(jsonb) IS 'Internal: refuses results that finish_runs can''t read.';
 
 CREATE OR REPLACE FUNCTION rowrun.is_uuid(value text) RETURNS boolean LANGUAGE sql IMMUTABLE
-    RETURN coalesce(value ~* '^\{?[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}\}?$', false);
+    RETURN coalesce(value ~* '^[{]?[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}[}]?$', false);
 COMMENT ON FUNCTION rowrun.is_uuid(text) IS 'Internal: whether a text is a uuid.';
 
 -- What stands in task_run.result for an entry of results. A failure may have a code of the worker's own, but none by which the
