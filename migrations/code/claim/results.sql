@@ -8,7 +8,8 @@ CREATE OR REPLACE FUNCTION rowrun.names_results(r rowrun.task_run, k rowrun.task
     RETURN r.plan_id IS NOT NULL AND k.payload::text LIKE '%"$result"%';
 COMMENT ON FUNCTION rowrun.names_results(rowrun.task_run, rowrun.task) IS 'Internal: whether a payload may name results of other tasks.';
 
--- The references of a payload, down to its hundredth level, one more than there may be.
+-- The references of a payload, down to its hundredth level, one more than there may be. Where some stand below that level, one more
+-- row has no reference: each level is a copy of what it holds, and a payload of a thousand would be copied a thousand times.
 CREATE OR REPLACE FUNCTION rowrun.result_references(payload jsonb) RETURNS TABLE (place text[], reference jsonb) LANGUAGE sql STABLE
 BEGIN ATOMIC
     WITH RECURSIVE walk(place, value) AS (
@@ -24,7 +25,9 @@ BEGIN ATOMIC
             FROM jsonb_array_elements(CASE jsonb_typeof(w.value) WHEN 'array' THEN w.value ELSE '[]' END) WITH ORDINALITY a(value, n)) c
         WHERE jsonb_typeof(c.value) IN ('object', 'array') AND cardinality(w.place) < 100
     )
-    SELECT w.place, w.value FROM walk w WHERE jsonb_typeof(w.value) = 'object' AND w.value ? '$result' LIMIT 101;
+    SELECT w.place, CASE WHEN jsonb_typeof(w.value) = 'object' AND w.value ? '$result' THEN w.value END FROM walk w
+    WHERE jsonb_typeof(w.value) = 'object' AND w.value ? '$result'
+       OR cardinality(w.place) = 100 AND jsonb_path_exists(w.value, '$.**."$result"') LIMIT 101;
 END;
 COMMENT ON FUNCTION rowrun.result_references(jsonb) IS 'Internal: where a payload names results of other tasks.';
 
@@ -85,7 +88,8 @@ BEGIN
         seen := seen + 1;
         found_value := rowrun.named_result(with_results.task_id, r.reference);
         size := size + coalesce(octet_length(found_value.value::text), 0);
-        problem := CASE WHEN seen > 100 THEN 'the payload names more than 100 results' WHEN found_value.problem IS NOT NULL THEN found_value.problem
+        problem := CASE WHEN seen > 100 THEN 'the payload names more than 100 results'
+                        WHEN num_nonnulls(r.reference) = 0 THEN 'the payload names a result below its hundredth level: name it further up' WHEN found_value.problem IS NOT NULL THEN found_value.problem
                         WHEN size > 1048576 THEN 'the results that the payload names are larger than 1 MiB: keep large data elsewhere and leave a reference' END;
         IF problem IS NOT NULL THEN
             whole := NULL;
