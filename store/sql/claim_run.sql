@@ -10,7 +10,8 @@
 -- Returns: whether the claim was notified; 1; true; then what claim_runs does. No row: nothing was AVAILABLE, somebody else is at
 -- it, or the replica may not claim: claim_runs tells.
 -- What stands in claim_runs about locks and places holds here. The run is picked in a part that is MATERIALIZED: a subquery in FROM may be
--- executed once for each row of another table, and locks another run each time, as the one before is RUNNING by then.
+-- executed once for each row of another table, and locks another run each time, as the one before is RUNNING by then. Limits are asked about
+-- for the run that was picked, so that it is locked by then; the replica's row is asked for once, before.
 WITH picked AS MATERIALIZED (
     SELECT a.ctid AS place, a.cause = 'UNTOLD' AS untold
     FROM rowrun.task_run a
@@ -38,7 +39,8 @@ SET status = 'RUNNING', prev_status = 'AVAILABLE', edited_directly = NULL, cause
                     THEN now.t + coalesce(k.timeout, make_interval(secs => $3)) END
 FROM picked i, rowrun.task k, (SELECT clock_timestamp() AS t) now
 WHERE k.id = r.task_id AND r.ctid = i.place
-  AND (SELECT h.paused_at IS NULL AND NOT (rowrun.may_be_limited() AND rowrun.may_limit($4, $5)) FROM rowrun.replica_heartbeat h WHERE h.replica_id = $1 AND h.state = 'ACTIVE' FOR KEY SHARE)
+  AND (SELECT h.paused_at IS NULL FROM rowrun.replica_heartbeat h WHERE h.replica_id = $1 AND h.state = 'ACTIVE' FOR KEY SHARE)
+  AND CASE WHEN i.place IS NOT NULL THEN NOT (rowrun.may_be_limited() AND rowrun.may_limit($4, $5)) END
 RETURNING set_config('rowrun.claimed', '1', true) = '1' AND rowrun.announce_one(CASE WHEN i.untold THEN rowrun.arrival(r) || ',' ELSE '' END || rowrun.transition(r)), 1::bigint, true,
     1::bigint, r.id, r.root_id, r.task_id, k.name, r.plan_id, r.attempt, r.type, r.queue, r.database_id, r.version, r.input,
     r.failures = 0 AND r.recoveries = 0, date_part('epoch', r.deadline - now.t),

@@ -16,7 +16,8 @@
 -- replica is just taking are skipped; the count of candidates tells whether there were such. Rows are named by their places,
 -- and status is asked through coalesce, so that the planner takes no partial index for it. The replica's own row is locked
 -- before the runs, so that whoever declares it dead either waits for what it claims or comes first; and only where there are
--- runs, because a lock alone has to be flushed too. The answer has columns as they are: the planning and the start of
+-- runs, because a lock alone has to be flushed too. Limits are asked about behind the locks on the runs: who judges by a limit that is made
+-- later meets these (lock_doubtful). The answer has columns as they are: the planning and the start of
 -- expressions would cost more than the rest of the statement where it claims one run.
 WITH seen AS MATERIALIZED (
     SELECT c.place, c.id FROM unnest($4::text[]) q(queue)
@@ -33,15 +34,17 @@ WITH seen AS MATERIALIZED (
     ) c
     ORDER BY c.priority DESC, c.run_at, c.id LIMIT $8
 ), alive AS MATERIALIZED (
-    SELECT h.paused_at, rowrun.may_be_limited() AND rowrun.may_limit($4, $5) AS limited FROM rowrun.replica_heartbeat h
+    SELECT h.paused_at FROM rowrun.replica_heartbeat h
     WHERE h.replica_id = $1 AND h.state = 'ACTIVE' AND EXISTS (SELECT FROM seen) FOR KEY SHARE
 ), picked AS MATERIALIZED (
     SELECT r.ctid AS place, r.cause = 'UNTOLD' AS untold
     FROM rowrun.task_run r
     WHERE r.ctid = ANY (ARRAY(SELECT s.place FROM seen s)) AND coalesce(r.status, '') = 'AVAILABLE'
-      AND EXISTS (SELECT FROM alive a WHERE a.paused_at IS NULL AND NOT a.limited)
+      AND EXISTS (SELECT FROM alive a WHERE a.paused_at IS NULL)
     ORDER BY r.priority DESC, r.run_at, r.id LIMIT $9
     FOR NO KEY UPDATE SKIP LOCKED
+), asked AS MATERIALIZED (
+    SELECT CASE WHEN count(*) > 0 THEN rowrun.may_be_limited() AND rowrun.may_limit($4, $5) END AS limited FROM picked
 ), taken AS (
     UPDATE rowrun.task_run r
     SET status = 'RUNNING', prev_status = 'AVAILABLE', edited_directly = NULL, cause = NULL, replica_id = $1,
@@ -50,7 +53,7 @@ WITH seen AS MATERIALIZED (
         deadline = CASE WHEN coalesce(k.timeout, make_interval(secs => $3)) > interval '0'
                         THEN now.t + coalesce(k.timeout, make_interval(secs => $3)) END
     FROM (SELECT place, untold, row_number() OVER () AS n FROM picked) i, rowrun.task k, (SELECT clock_timestamp() AS t) now
-    WHERE k.id = r.task_id AND r.ctid = i.place
+    WHERE k.id = r.task_id AND r.ctid = i.place AND (SELECT a.limited IS NOT TRUE FROM asked a)
     RETURNING i.n, r.id, r.root_id, r.task_id, k.name, r.plan_id, r.attempt, r.type, r.queue, r.database_id, r.version, r.input,
         r.failures = 0 AND r.recoveries = 0 AS manual, date_part('epoch', r.deadline - now.t) AS timeout,
         k.type AS task_type, CASE WHEN r.type <> k.type THEN (SELECT a.alias_of FROM rowrun.task_type a WHERE a.type = r.type) END AS alias_of,
@@ -60,7 +63,7 @@ WITH seen AS MATERIALIZED (
 ), said AS (
     SELECT rowrun.announce(array_agg(item)), set_config('rowrun.claimed', coalesce(max(n), 0)::text, true), pg_current_xact_id_if_assigned()::text::bigint AS xid FROM taken
 )
-SELECT CASE WHEN (SELECT a.limited FROM alive a) THEN -1 ELSE (SELECT count(*) FROM seen) END, EXISTS (SELECT FROM alive),
+SELECT CASE WHEN (SELECT a.limited FROM asked a) THEN -1 ELSE (SELECT count(*) FROM seen) END, EXISTS (SELECT FROM alive),
        t.n, t.id, t.root_id, t.task_id, t.name, t.plan_id, t.attempt, t.type, t.queue, t.database_id, t.version, t.input, t.manual, t.timeout,
        t.task_type, t.alias_of, t.task_database_id, t.task_version, t.payload, t.state, t.traceparent, t.progress_timeout, t.failure_log_level,
        t.retry_of, t.created_at, t.available_at, t.started_at, said.xid

@@ -104,13 +104,15 @@ BEGIN
             SELECT r.ctid AS place, r.cause = 'UNTOLD' AS untold, worker_claim_of(take_for_worker.request_id, r.id) AS claim FROM task_run r
             WHERE r.ctid = ANY (ARRAY(SELECT s.place FROM seen s)) AND coalesce(r.status, '') = 'AVAILABLE'
             ORDER BY r.priority DESC, r.run_at, r.id LIMIT most - given FOR NO KEY UPDATE SKIP LOCKED
+        ), asked AS MATERIALIZED ( -- once they are locked, as in claim_runs of store/sql
+            SELECT CASE WHEN count(*) > 0 AND admitted IS NULL THEN may_be_limited() AND may_limit(NULL, take_for_worker.types) END AS limited FROM picked
         ), taken AS (
             UPDATE task_run r
             SET status = 'RUNNING', prev_status = 'AVAILABLE', edited_directly = NULL, cause = NULL, replica_id = replica,
                 claim_hash = sha256(uuid_send(i.claim)), started_at = now.t, updated_at = greatest(now.t, r.updated_at + interval '1 us'),
                 deadline = CASE WHEN k.timeout > interval '0' THEN now.t + k.timeout END
             FROM picked i, task k, (SELECT clock_timestamp() AS t) now
-            WHERE k.id = r.task_id AND r.ctid = i.place
+            WHERE k.id = r.task_id AND r.ctid = i.place AND (SELECT a.limited IS NOT TRUE FROM asked a)
             RETURNING r.id, i.claim, r.type, worker_payload(k, r) AS payload, r.attempt, r.root_id, r.deadline, r.claim_hash, now.t,
                 CASE WHEN i.untold THEN arrival(r) || ',' ELSE '' END || transition(r) AS item, k.type AS task_type,
                 r.type <> k.type AND NOT EXISTS (SELECT FROM task_type a WHERE a.type = r.type AND a.alias_of = k.type)
@@ -129,7 +131,7 @@ BEGIN
         ), said AS (
             SELECT announce(array_agg(x.item)) IS NULL AS x,
                    set_config('rowrun.unfit', coalesce(string_agg(x.id::text, ',') FILTER (WHERE x.unfit), ''), true) AS unfit,
-                   set_config('rowrun.claimed', (SELECT count(*) FROM seen)::text, true) AS seen
+                   set_config('rowrun.claimed', CASE WHEN (SELECT a.limited FROM asked a) THEN '-1' ELSE (SELECT count(*) FROM seen)::text END, true) AS seen
             FROM taken x
         )
         SELECT x.id, x.claim, x.type, x.payload, x.attempt, x.root_id, x.deadline
@@ -139,6 +141,7 @@ BEGIN
         GET DIAGNOSTICS rows = ROW_COUNT;
         given := given + rows;
         seen := current_setting('rowrun.claimed')::integer;
+        CONTINUE WHEN seen = -1; -- a limit was made since
         IF current_setting('rowrun.unfit') <> '' THEN
             PERFORM end_runs(array_agg(r.id), array_agg(NULL::uuid), array_agg('FAILED'::text), array_agg(jsonb_build_object('code', 'BAD_INPUT', 'detail',
                 coalesce(CASE WHEN names_results(r, k) THEN (with_results(k.id, k.payload)).problem END,
