@@ -206,3 +206,16 @@ func TestAWorkerAmongItsOwnTemporaryObjects(t *testing.T) {
 	}
 	refusedW(t, conn, "RR003", "more than 500 types", `SELECT rowrun.claim_runs(gen_random_uuid(), 'many', ARRAY(SELECT 't' || 100 * i + j FROM generate_series(1, 100) j)) FROM generate_series(1, 7) i`)
 }
+
+// A claim that is given nothing says so, and ends what nobody can run, in whichever order a plan reads the parts of its statement: the planner's
+// search for a plan is anybody's to set.
+func TestAWorkersClaimOfNothingIsHeardWhateverThePlan(t *testing.T) {
+	t.Parallel()
+	conn := ownRuns(t, 1)
+	exec(t, conn, `UPDATE rowrun.task SET type = 'ANOTHER'`)
+	for _, seed := range []string{"0", "0.3", "0.7", "1"} {
+		exec(t, conn, `SET geqo_threshold = 2; SET geqo_seed = `+seed+`; DISCARD PLANS`)
+		require.Empty(t, claimForW(t, conn, seed[len(seed)-1:], 2, "1 min"))
+	}
+	require.Equal(t, "FAILED BAD_INPUT", query[string](t, conn, `SELECT status || ' ' || (result ->> 'code') FROM rowrun.task_run`))
+}

@@ -134,10 +134,9 @@ BEGIN
                    set_config('rowrun.claimed', CASE WHEN (SELECT a.limited FROM asked a) THEN '-1' ELSE (SELECT count(*) FROM seen)::text END, true) AS seen
             FROM taken x
         )
+        -- An outer join has said executed whichever side a plan reads first, and OFFSET keeps it one.
         SELECT x.id, x.claim, x.type, x.payload, x.attempt, x.root_id, x.deadline
-        -- What is said is not left out where nobody is given anything.
-        FROM (SELECT s.x, s.unfit, s.seen FROM said s OFFSET 0) s
-        CROSS JOIN LATERAL (SELECT * FROM taken x WHERE NOT x.unfit AND s.unfit IS NOT NULL) x;
+        FROM (SELECT x.* FROM said s LEFT JOIN taken x ON NOT x.unfit OFFSET 0) x WHERE x.id IS NOT NULL;
         GET DIAGNOSTICS rows = ROW_COUNT;
         given := given + rows;
         seen := current_setting('rowrun.claimed')::integer;
