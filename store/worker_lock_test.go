@@ -54,6 +54,54 @@ func TestAStrangersLockHoldsUpNoWorker(t *testing.T) {
 	}
 }
 
+// A stranger's lock that is given back while a request is answered behind it leaves two equal ones one.
+func TestAStrangersLockThatIsGivenBackLeavesEqualRequestsOne(t *testing.T) {
+	t.Parallel()
+	for _, end := range []string{"COMMIT", "ROLLBACK"} {
+		t.Run(end, func(t *testing.T) {
+			t.Parallel()
+			first := ownRuns(t, 5)
+			url := first.Config().ConnString()
+			second := connect(t, url)
+			other, _, _ := stranger(t, url)
+			lockRequest(t, first, other, "1")
+			exec(t, first, `BEGIN`)
+			given := claimForW(t, first, "1", 2, "1 min")
+			require.Len(t, given, 2)
+			exec(t, other, `SELECT pg_advisory_unlock_all()`)
+			answer := make(chan []string, 1)
+			go func() {
+				defer close(answer)
+				answer <- claimForW(t, second, "1", 2, "1 min")
+			}()
+			waitsForLock(t, first, second)
+			exec(t, first, end)
+			again := <-answer
+			require.Len(t, again, 2)
+			if end == "COMMIT" {
+				require.Equal(t, given, again)
+			}
+			require.Equal(t, again, claimForW(t, first, "1", 2, "1 min"))
+			require.Equal(t, 2, query[int](t, first, `SELECT count(*) FROM rowrun.task_run WHERE status = 'RUNNING'`))
+			require.Equal(t, 2, query[int](t, first, `SELECT count(*) FROM rowrun.worker_claim`))
+			require.Len(t, claimForW(t, first, "2", 5, "1 min"), 3)
+		})
+	}
+}
+
+// A request whose only runs nobody can run has found nothing, and may be asked again.
+func TestARequestThatFindsOnlyWhatNobodyCanRunLeavesNoTrace(t *testing.T) {
+	t.Parallel()
+	conn := ownRuns(t, 2)
+	exec(t, conn, `UPDATE rowrun.task SET type = 'ANOTHER'`)
+	require.Empty(t, claimForW(t, conn, "1", 1, "1 min"))
+	require.Zero(t, query[int](t, conn, `SELECT count(*) FROM rowrun.worker_request`))
+	require.Equal(t, 2, query[int](t, conn, `SELECT count(*) FROM rowrun.task_run WHERE status = 'FAILED'`))
+	exec(t, conn, `UPDATE rowrun.task SET type = 'OWN'`)
+	exec(t, conn, `INSERT INTO rowrun.task_run (task_id) VALUES (1)`)
+	require.Len(t, claimForW(t, conn, "1", 1, "1 min"), 1)
+}
+
 // A request that counts as new again does so once, also where a stranger's lock has equal ones not wait for each other.
 func TestAnOldRequestIsNewOnceBesideAStrangersLock(t *testing.T) {
 	t.Parallel()

@@ -59,7 +59,7 @@ COMMENT ON FUNCTION rowrun.admit_for_worker(text[], integer, integer) IS 'Intern
 -- Hands AVAILABLE runs to a worker, of any queue: as the statement of replicas does (claim_runs in store/sql), and with a lease
 -- for each. As many are looked at as are to be taken; where others were at these, some more. A run whose task has become another
 -- type since ends, and one of whose payload a result isn't to be had. noted: this transaction holds the row of the request. Where it
--- doesn't, another one may be writing it: the index has this one wait, and fail if that one commits.
+-- doesn't, another one may be writing it: the index has this one wait, and it takes nothing if that one commits (rowrun.claimed is -2).
 CREATE OR REPLACE FUNCTION rowrun.take_for_worker(request_id uuid, replica text, types text[], most integer, lease interval, noted boolean)
     RETURNS TABLE (run_id bigint, claim uuid, type text, payload jsonb, attempt integer, root_id bigint, deadline timestamptz) LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp
@@ -77,6 +77,7 @@ DECLARE
     seen integer;
     rows integer;
     admitted bigint[]; -- NULL: no limit applies
+    held_before boolean := noted;
 BEGIN
     LOOP
         IF may_be_limited() AND may_limit(NULL, types) THEN
@@ -101,18 +102,23 @@ BEGIN
             WHERE NOT EXISTS (SELECT FROM task_type d WHERE d.type = y.type AND d.draining)
             ORDER BY c.priority DESC, c.run_at, c.id LIMIT look
         ), picked AS MATERIALIZED (
-            SELECT r.ctid AS place, r.cause = 'UNTOLD' AS untold, worker_claim_of(take_for_worker.request_id, r.id) AS claim FROM task_run r
+            SELECT r.id, r.ctid AS place, r.cause = 'UNTOLD' AS untold, worker_claim_of(take_for_worker.request_id, r.id) AS claim FROM task_run r
             WHERE r.ctid = ANY (ARRAY(SELECT s.place FROM seen s)) AND coalesce(r.status, '') = 'AVAILABLE'
             ORDER BY r.priority DESC, r.run_at, r.id LIMIT most - given FOR NO KEY UPDATE SKIP LOCKED
         ), asked AS MATERIALIZED ( -- once they are locked, as in claim_runs of store/sql
-            SELECT CASE WHEN count(*) > 0 AND admitted IS NULL THEN may_be_limited() AND may_limit(NULL, take_for_worker.types) END AS limited FROM picked
+            SELECT array_agg(i.id) AS ids, CASE WHEN count(*) > 0 AND admitted IS NULL THEN may_be_limited() AND may_limit(NULL, take_for_worker.types) END AS limited
+            FROM picked i
+        ), noted_first AS ( -- before anything is taken; what turns out to be unfit has no claim
+            INSERT INTO worker_request (request_hash, made_at, run_ids)
+            SELECT sha256(uuid_send(take_for_worker.request_id)), clock_timestamp(), a.ids FROM asked a WHERE a.ids IS NOT NULL AND a.limited IS NOT TRUE AND NOT noted
+            ON CONFLICT (request_hash) DO NOTHING RETURNING true
         ), taken AS (
             UPDATE task_run r
             SET status = 'RUNNING', prev_status = 'AVAILABLE', edited_directly = NULL, cause = NULL, replica_id = replica,
                 claim_hash = sha256(uuid_send(i.claim)), started_at = now.t, updated_at = greatest(now.t, r.updated_at + interval '1 us'),
                 deadline = CASE WHEN k.timeout > interval '0' THEN now.t + k.timeout END
             FROM picked i, task k, (SELECT clock_timestamp() AS t) now
-            WHERE k.id = r.task_id AND r.ctid = i.place AND (SELECT a.limited IS NOT TRUE FROM asked a)
+            WHERE k.id = r.task_id AND r.ctid = i.place AND (SELECT a.limited IS NOT TRUE FROM asked a) AND (noted OR EXISTS (SELECT FROM noted_first))
             RETURNING r.id, i.claim, r.type, worker_payload(k, r) AS payload, r.attempt, r.root_id, r.deadline, r.claim_hash, now.t,
                 CASE WHEN i.untold THEN arrival(r) || ',' ELSE '' END || transition(r) AS item, k.type AS task_type,
                 r.type <> k.type AND NOT EXISTS (SELECT FROM task_type a WHERE a.type = r.type AND a.alias_of = k.type)
@@ -122,16 +128,14 @@ BEGIN
             SELECT x.claim_hash, x.id, take_for_worker.lease, x.t + take_for_worker.lease FROM taken x WHERE NOT x.unfit
         ), given_now AS MATERIALIZED (
             SELECT array_agg(x.id) AS ids FROM taken x WHERE NOT x.unfit
-        ), noted_first AS (
-            INSERT INTO worker_request (request_hash, made_at, run_ids)
-            SELECT sha256(uuid_send(take_for_worker.request_id)), clock_timestamp(), x.ids FROM given_now x WHERE x.ids IS NOT NULL AND NOT (noted OR given > 0)
         ), noted_more AS (
             UPDATE worker_request q SET made_at = clock_timestamp(), run_ids = q.run_ids || x.ids
-            FROM given_now x WHERE q.request_hash = sha256(uuid_send(take_for_worker.request_id)) AND x.ids IS NOT NULL AND (noted OR given > 0)
+            FROM given_now x WHERE q.request_hash = sha256(uuid_send(take_for_worker.request_id)) AND x.ids IS NOT NULL AND noted
         ), said AS (
             SELECT announce(array_agg(x.item)) IS NULL AS x,
                    set_config('rowrun.unfit', coalesce(string_agg(x.id::text, ',') FILTER (WHERE x.unfit), ''), true) AS unfit,
-                   set_config('rowrun.claimed', CASE WHEN (SELECT a.limited FROM asked a) THEN '-1' ELSE (SELECT count(*) FROM seen)::text END, true) AS seen
+                   set_config('rowrun.claimed', CASE WHEN (SELECT a.limited FROM asked a) THEN '-1' WHEN (SELECT a.ids IS NOT NULL FROM asked a) AND count(x.id) = 0 THEN '-2'
+                       ELSE (SELECT count(*) FROM seen)::text END, true) AS seen
             FROM taken x
         )
         -- An outer join has said executed whichever side a plan reads first, and OFFSET keeps it one.
@@ -141,6 +145,8 @@ BEGIN
         given := given + rows;
         seen := current_setting('rowrun.claimed')::integer;
         CONTINUE WHEN seen = -1; -- a limit was made since
+        EXIT WHEN seen = -2;
+        noted := noted OR rows > 0 OR current_setting('rowrun.unfit') <> '';
         IF current_setting('rowrun.unfit') <> '' THEN
             PERFORM end_runs(array_agg(r.id), array_agg(NULL::uuid), array_agg('FAILED'::text), array_agg(jsonb_build_object('code', 'BAD_INPUT', 'detail',
                 coalesce(CASE WHEN names_results(r, k) THEN (with_results(k.id, k.payload)).problem END,
@@ -150,11 +156,14 @@ BEGIN
         EXIT WHEN given = most OR seen < look OR look > most;
         look := 4 * most + 100;
     END LOOP;
+    IF noted AND given = 0 AND NOT held_before THEN
+        DELETE FROM worker_request q WHERE q.request_hash = sha256(uuid_send(take_for_worker.request_id));
+    END IF;
 END $$;
 COMMENT ON FUNCTION rowrun.take_for_worker(uuid, text, text[], integer, interval, boolean) IS 'Internal: hands AVAILABLE runs to a worker.';
 
 -- A request comes in once: an equal one waits for the first, and is answered with what the first holds. It waits by an advisory lock,
--- and where a stranger's is in the way by the row of the request. (A subtransaction that undoes what it took is none: rows would carry its number,
+-- and where a stranger's is, or was, in the way by the row of the request, which is written before anything is taken. (A subtransaction that undoes what it took is none: rows would carry its number,
 -- and who reads the stream from rows knows those of transactions.) One that finds nothing leaves no trace, so that it may be asked again under the same id. One whose
 -- runs have all ended since, though nobody has heard of them perhaps, is answered with nothing, as one that comes late must take
 -- nothing; after 30 s it counts as new: who asks again and again with one id must not wait for ever.
@@ -192,6 +201,9 @@ BEGIN
     replica := register_worker(worker, types, max, lease);
     IF replica IS NOT NULL THEN
         RETURN QUERY SELECT * FROM take_for_worker(claim_runs.request_id, replica, types, max, lease, reserved OR known.old IS NOT NULL);
+        IF NOT FOUND AND current_setting('rowrun.claimed') = '-2' THEN -- an equal one was first, behind a stranger's lock that is gone
+            RETURN QUERY SELECT * FROM claimed_by_request(claim_runs.request_id);
+        END IF;
     END IF;
     IF reserved THEN
         DELETE FROM worker_request q WHERE q.request_hash = hash AND q.run_ids IS NULL AND q.results_hash IS NULL;
