@@ -89,8 +89,8 @@ END $$;
 COMMENT ON FUNCTION rowrun.free_limits(bigint[]) IS 'Internal: places that ended runs had come free.';
 
 -- Limits that were made or lowered since the last pass: what is RUNNING counts, and of what is AVAILABLE the first 20,000, which are asked
--- again at their claim. Under the lock of the passes, by a snapshot behind it, so that nothing is promoted beside it that it doesn't see. Where somebody
--- holds a limit's row its runs are counted all the same, by each pass until the row is free.
+-- again at their claim. Each under the key that limits_on says. Under the lock of the passes, by a snapshot behind it, so that nothing is promoted beside it
+-- that it doesn't see. Where somebody holds a limit's row its runs are counted all the same, by each pass until the row is free.
 CREATE OR REPLACE FUNCTION rowrun.adopt_limits() RETURNS void LANGUAGE plpgsql
     SET jit = off
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
@@ -103,14 +103,14 @@ BEGIN
         l := CASE WHEN latest.id IS NOT NULL THEN latest ELSE l END;
         INSERT INTO limit_holder (run_id, limit_key, paid)
         SELECT x.id, x.limit_key, false
-        FROM (SELECT r.id, limit_key_of(l.id, l.key_path, k.payload || r.input) AS limit_key
-              FROM task_run r JOIN task k ON k.id = r.task_id
-              WHERE r.status = 'RUNNING' AND (l.type IS NULL OR r.type = l.type) AND (l.queue IS NULL OR r.queue = l.queue)
-              UNION ALL
-              SELECT a.id, limit_key_of(l.id, l.key_path, k.payload || a.input)
-              FROM (SELECT r.id, r.task_id, r.input FROM task_run r
-                    WHERE r.status = 'AVAILABLE' AND (l.type IS NULL OR r.type = l.type) AND (l.queue IS NULL OR r.queue = l.queue)
-                    LIMIT 20000) a
+        FROM (SELECT a.id, coalesce((SELECT d.limit_key FROM unnest(a.limit_keys) d(limit_key) WHERE starts_with(d.limit_key, l.id || ':') LIMIT 1),
+                                    limit_key_of(l.id, l.key_path, k.payload || a.input)) AS limit_key
+              FROM (SELECT r.id, r.task_id, r.input, r.limit_keys FROM task_run r
+                    WHERE r.status = 'RUNNING' AND (l.type IS NULL OR r.type = l.type) AND (l.queue IS NULL OR r.queue = l.queue)
+                    UNION ALL
+                    (SELECT r.id, r.task_id, r.input, r.limit_keys FROM task_run r
+                     WHERE r.status = 'AVAILABLE' AND (l.type IS NULL OR r.type = l.type) AND (l.queue IS NULL OR r.queue = l.queue)
+                     LIMIT 20000)) a
               JOIN task k ON k.id = a.task_id) x
         WHERE x.limit_key IS NOT NULL AND NOT EXISTS (SELECT FROM limit_holder h WHERE h.run_id = x.id AND h.limit_key = x.limit_key)
         ON CONFLICT DO NOTHING;
