@@ -63,3 +63,43 @@ func TestARateThatComesBesideAPassHoldsWhatThatPromotes(t *testing.T) {
 		})
 	}
 }
+
+// An edit by hand asks no lock of the passes. What it takes beside a pass, or another edit, is taken from what that has left, whether the bucket was there before or not.
+func TestTokensThatAreTakenSideBySideAreAllTaken(t *testing.T) {
+	t.Parallel()
+	const byHand = `UPDATE rowrun.task_run SET status = 'AVAILABLE' WHERE id = (SELECT max(id) FROM rowrun.task_run WHERE status = 'PENDING')`
+	for name, c := range map[string]struct {
+		first    string
+		used     int // tokens that were taken before
+		promoted int
+	}{
+		"a pass": {`SELECT rowrun.promote_runs()`, 2, 8}, "a pass, of a full bucket": {`SELECT rowrun.promote_runs()`, 0, 10},
+		"an edit": {byHand, 2, 1}, "an edit, of a full bucket": {byHand, 0, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn, _, task := limitedTask(t, `INSERT INTO rowrun.concurrency_limit (name, type, rate, per) VALUES ('ten', 'NOOP', 10, '1 day')`)
+			exec(t, conn, `UPDATE rowrun.replica_heartbeat SET concurrency = 100`)
+			exec(t, conn, `INSERT INTO rowrun.task_run (task_id) SELECT $1 FROM generate_series(1, $2::int)`, task, c.used)
+			promoteAll(t, conn)
+			exec(t, conn, `INSERT INTO rowrun.task_run (task_id, run_at) SELECT $1, now() FROM generate_series(1, 20)`, task)
+			first, second := connect(t, conn.Config().ConnString()), connect(t, conn.Config().ConnString())
+			exec(t, first, `BEGIN`)
+			exec(t, first, c.first)
+			edited := make(chan error, 1)
+			go func() {
+				_, err := second.Exec(t.Context(), `UPDATE rowrun.task_run SET status = 'AVAILABLE' WHERE id = (SELECT max(id) - 1 FROM rowrun.task_run WHERE status = 'PENDING')`)
+				edited <- err
+			}()
+			require.Eventually(t, func() bool {
+				return query[bool](t, conn, `SELECT EXISTS (SELECT FROM pg_locks l WHERE l.pid = $1 AND NOT l.granted)`, second.PgConn().PID())
+			}, 30*time.Second, 10*time.Millisecond)
+			exec(t, first, `COMMIT`)
+			require.NoError(t, <-edited)
+			require.Equal(t, c.used+c.promoted+1, statusCounts(t, conn)["AVAILABLE"])
+			require.Equal(t, 10-c.used-c.promoted-1, query[int](t, conn, `SELECT round(tokens)::int FROM rowrun.limit_bucket`))
+			promoteAll(t, conn)
+			require.Equal(t, max(c.used+c.promoted+1, 10), statusCounts(t, conn)["AVAILABLE"])
+		})
+	}
+}

@@ -20,9 +20,17 @@ BEGIN
         FROM wanted w FULL JOIN asked a ON a.limit_key = w.limit_key
         ON CONFLICT (run_id, limit_key) DO UPDATE SET paid = excluded.paid WHERE NOT h.paid
     )
+    -- A row that another one has written meanwhile, as an edit by hand does beside passes, has what it lacks then taken off what a full bucket has left.
     INSERT INTO limit_bucket AS b (limit_key, tokens, counted_at)
-    SELECT a.limit_key, a.tokens - a.n, take_limits.t FROM asked a WHERE a.rated AND NOT a.dry
-    ON CONFLICT (limit_key) DO UPDATE SET tokens = excluded.tokens, counted_at = greatest(excluded.counted_at, b.counted_at);
+    SELECT a.limit_key, coalesce(l.burst, l.rate) - a.n, take_limits.t
+    FROM asked a CROSS JOIN LATERAL (SELECT c.rate, c.burst FROM concurrency_limit c WHERE c.id = rowrun.limit_id_of(a.limit_key) OFFSET 0) l
+    WHERE a.rated AND NOT a.dry
+    ON CONFLICT (limit_key) DO UPDATE
+    SET tokens = excluded.tokens - (
+            SELECT greatest(coalesce(coalesce(l.burst, l.rate) - b.tokens
+                                     - greatest(extract(epoch FROM excluded.counted_at - b.counted_at), 0)::double precision * l.rate / extract(epoch FROM l.per)::double precision, 0), 0)
+            FROM concurrency_limit l WHERE l.id = rowrun.limit_id_of(b.limit_key)),
+        counted_at = greatest(excluded.counted_at, b.counted_at);
     IF (SELECT true FROM limit_database b LIMIT 1) THEN
         PERFORM mark_limit_databases(ARRAY(SELECT DISTINCT h.limit_key FROM limit_holder h WHERE h.run_id = ANY (run_ids)), take_limits.t);
     END IF;
