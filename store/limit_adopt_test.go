@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -31,5 +32,65 @@ func TestALoweredLimitCountsTheKeyThatWasDrawn(t *testing.T) {
 			exec(t, conn, `INSERT INTO rowrun.task_run (task_id, input) VALUES ($1, '{"tenant": "b"}')`, task)
 			require.Len(t, work(t, s, 10).Claims, 2-c.claims, "one of each key")
 		})
+	}
+}
+
+// A pass promotes runs without gates beside another one that adopts a limit, which it has not seen. These count from then on, whether it is committed or not; those
+// that it doesn't promote after all keep no place.
+func TestALimitCountsWhatIsPromotedBesideItsAdoption(t *testing.T) {
+	t.Parallel()
+	const pass = `SELECT cardinality(p.claims) FROM rowrun.promote_runs(false, true, 1000, ROW('r',
+		(SELECT string_agg(sha256(uuid_send(gen_random_uuid())), '') FROM generate_series(1, 10)), 0, 0, '{default}', '{NOOP}', '{}', '{}')::rowrun.claim_request) p`
+	const nothing = `COMMIT AND NO CHAIN` // it has held back what it looked at
+	for name, limit := range map[string]string{
+		"NONE": `INSERT INTO rowrun.concurrency_limit (name, type, max_running) VALUES ('one', 'NOOP', 1)`,
+		"FAIR": `INSERT INTO rowrun.concurrency_limit (name, key_path, max_running, share) VALUES ('one', '{tenant}', 1, 'FAIR')`,
+	} {
+		for _, end := range []string{`COMMIT`, `ROLLBACK`, nothing} {
+			if end == nothing && name == "FAIR" {
+				continue // a sweep finds it
+			}
+			t.Run(name+", "+end, func(t *testing.T) {
+				t.Parallel()
+				conn, _, task := limitedTask(t, `UPDATE rowrun.replica_heartbeat SET concurrency = 10`)
+				exec(t, conn, `UPDATE rowrun.task SET payload = '{"tenant": "a"}'`)
+				due := func() {
+					exec(t, conn, `INSERT INTO rowrun.task_run (task_id, run_at) VALUES ($1, now() + interval '1 h')`, task)
+					exec(t, conn, `UPDATE rowrun.task_run SET run_at = now() WHERE run_at > now()`)
+				}
+				exec(t, conn, `UPDATE rowrun.task SET paused = $1`, end == nothing)
+				promoteAll(t, conn) // otherwise the pass takes the lock of all
+				due()
+				first := connect(t, conn.Config().ConnString())
+				exec(t, first, `BEGIN`)
+				require.Equal(t, end != nothing, query[int](t, first, pass) == 1)
+				if end == nothing {
+					task = query[int64](t, conn, `INSERT INTO rowrun.task (type, payload) SELECT type, payload FROM rowrun.task RETURNING id`)
+				}
+				exec(t, conn, limit)
+				due()
+				for range 3 {
+					require.Zero(t, query[int](t, conn, pass), "the other one is about to start")
+				}
+				exec(t, conn, `SELECT rowrun.promote_runs(true)`)
+				require.True(t, query[bool](t, conn, `SELECT adopted FROM rowrun.concurrency_limit`))
+				exec(t, first, end)
+				started := 1
+				if end == "COMMIT" {
+					started = 0
+				}
+				require.Eventually(t, func() bool {
+					started -= query[int](t, conn, pass)
+					return started <= 0 && query[int](t, conn, `SELECT count(*) FROM rowrun.gate_mark`) == 0
+				}, 30*time.Second, 10*time.Millisecond)
+				for range 3 {
+					require.Zero(t, query[int](t, conn, pass))
+				}
+				require.Zero(t, started)
+				require.Equal(t, map[string]int{"PENDING": 1, "RUNNING": 1}, statusCounts(t, conn))
+				turns := query[int](t, conn, `SELECT count(*) FROM rowrun.limit_holder h JOIN rowrun.task_run r ON r.id = h.run_id WHERE r.status = 'RUNNING' AND h.turn IS NOT NULL`)
+				require.Equal(t, end != "COMMIT" && name == "FAIR", turns == 1, "what starts later has its turn")
+			})
+		}
 	}
 }

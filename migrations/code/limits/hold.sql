@@ -18,7 +18,10 @@ BEGIN
         INSERT INTO limit_holder AS h (run_id, limit_key, paid, share_id, asked_again)
         SELECT w.id, w.limit_key, a.dry IS NOT TRUE, w.share_id, CASE WHEN a.rated IS NOT TRUE THEN false END
         FROM wanted w FULL JOIN asked a ON a.limit_key = w.limit_key
-        ON CONFLICT (run_id, limit_key) DO UPDATE SET paid = excluded.paid WHERE NOT h.paid
+        ON CONFLICT (run_id, limit_key) DO UPDATE
+        SET paid = excluded.paid, share_id = CASE WHEN judged THEN excluded.share_id ELSE h.share_id END,
+            asked_again = CASE WHEN judged THEN excluded.asked_again ELSE h.asked_again END
+        WHERE NOT h.paid
     )
     -- A row that another one has written meanwhile, as an edit by hand does beside passes, has what it lacks then taken off what a full bucket has left.
     INSERT INTO limit_bucket AS b (limit_key, tokens, counted_at)
@@ -99,16 +102,20 @@ COMMENT ON FUNCTION rowrun.free_limits(bigint[]) IS 'Internal: places that ended
 -- Limits that were made or lowered since the last pass: what is RUNNING counts, and of what is AVAILABLE the first 20,000, which are asked
 -- again at their claim. Each under the key that limits_on says. Under the lock of the passes, by a snapshot behind it, so that nothing is promoted beside it
 -- that it doesn't see. Where somebody holds a limit's row its runs are counted all the same, by each pass until the row is free.
+-- Runs without gates are promoted beside it, by who may not have seen the limit: who promotes them locks them before asking (promote_ungated), so that
+-- what is due and has been locked by somebody (xmax; it may be over) has a place until it has started, is set aside or has ended (limit_room).
 CREATE OR REPLACE FUNCTION rowrun.adopt_limits() RETURNS void LANGUAGE plpgsql
     SET jit = off
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     l rowrun.concurrency_limit;
     latest rowrun.concurrency_limit;
+    t timestamptz;
 BEGIN
     FOR l IN SELECT * FROM concurrency_limit c WHERE NOT c.adopted ORDER BY c.id LOOP
         SELECT * INTO latest FROM concurrency_limit c WHERE c.id = l.id AND NOT c.adopted FOR NO KEY UPDATE SKIP LOCKED;
         l := CASE WHEN latest.id IS NOT NULL THEN latest ELSE l END;
+        t := clock_timestamp();
         INSERT INTO limit_holder (run_id, limit_key, paid)
         SELECT x.id, x.limit_key, false
         FROM (SELECT a.id, coalesce((SELECT d.limit_key FROM unnest(a.limit_keys) d(limit_key) WHERE starts_with(d.limit_key, l.id || ':') LIMIT 1),
@@ -118,7 +125,13 @@ BEGIN
                     UNION ALL
                     (SELECT r.id, r.task_id, r.input, r.limit_keys FROM task_run r
                      WHERE r.status = 'AVAILABLE' AND (l.type IS NULL OR r.type = l.type) AND (l.queue IS NULL OR r.queue = l.queue)
-                     LIMIT 20000)) a
+                     LIMIT 20000)
+                    UNION ALL
+                    SELECT d.id, d.task_id, d.input, d.limit_keys
+                    FROM (SELECT r.id, r.task_id, r.input, r.limit_keys, r.type, r.queue, r.xmax::text <> '0' AS locked FROM task_run r
+                          WHERE r.judge_at <= t AND r.plan_id IS NULL AND r.database_id IS NULL AND coalesce(r.status, '') = 'PENDING'
+                          ORDER BY r.judge_at LIMIT 20000) d
+                    WHERE d.locked AND (l.type IS NULL OR d.type = l.type) AND (l.queue IS NULL OR d.queue = l.queue)) a
               JOIN task k ON k.id = a.task_id) x
         WHERE x.limit_key IS NOT NULL AND NOT EXISTS (SELECT FROM limit_holder h WHERE h.run_id = x.id AND h.limit_key = x.limit_key)
         ON CONFLICT DO NOTHING;
@@ -148,7 +161,7 @@ CREATE OR REPLACE FUNCTION rowrun.tidy_limits() RETURNS void LANGUAGE plpgsql
 BEGIN
     DELETE FROM limit_holder h WHERE h.ctid = ANY (ARRAY(
         SELECT x.ctid FROM limit_holder x
-        WHERE NOT EXISTS (SELECT FROM task_run r WHERE r.id = x.run_id AND coalesce(r.status, '') IN ('AVAILABLE', 'RUNNING'))
+        WHERE NOT EXISTS (SELECT FROM task_run r WHERE r.id = x.run_id AND coalesce(r.status, '') IN ('PENDING', 'AVAILABLE', 'RUNNING'))
         LIMIT 1000 FOR UPDATE SKIP LOCKED));
     DELETE FROM limit_bucket b WHERE b.ctid = ANY (ARRAY(
         SELECT x.ctid FROM limit_bucket x

@@ -1,6 +1,7 @@
 -- How many runs a limit lets go with a key: places, as far as max_running goes, and tokens, as far as the rate does. held_until:
 -- none before that moment. next_token_at: when there is a whole token. No row: the limit is gone. Places are counted from the runs that hold
--- one, each of which is looked at: what wrote no end of its own takes no place. Inlined where it is called.
+-- one, each of which is looked at: what wrote no end of its own takes no place. One that is due still may just be starting: somebody had it locked when
+-- the limit was made (adopt_limits). Inlined where it is called.
 CREATE OR REPLACE FUNCTION rowrun.limit_room(limit_key text, t timestamptz)
     RETURNS TABLE (name text, max_running integer, places bigint, rated boolean, tokens double precision, next_token_at timestamptz, held_until timestamptz)
     LANGUAGE sql STABLE
@@ -10,7 +11,8 @@ BEGIN ATOMIC
                 ELSE l.max_running - (SELECT count(*) FROM (
                     SELECT FROM rowrun.limit_holder h
                     CROSS JOIN LATERAL (SELECT FROM rowrun.task_run x
-                                        WHERE x.id = h.run_id AND coalesce(x.status, '') IN ('AVAILABLE', 'RUNNING') OFFSET 0) x
+                                        WHERE x.id = h.run_id AND (coalesce(x.status, '') IN ('AVAILABLE', 'RUNNING')
+                                                                   OR coalesce(x.status, '') = 'PENDING' AND x.judge_at <= limit_room.t) OFFSET 0) x
                     WHERE h.limit_key = limit_room.limit_key LIMIT l.max_running) a) END,
            l.rate IS NOT NULL, n.tokens,
            CASE WHEN n.tokens < 1 THEN limit_room.t + make_interval(secs => least((1 - n.tokens) * extract(epoch FROM l.per)::double precision / l.rate, 3155760000)) END,

@@ -139,7 +139,7 @@ COMMENT ON FUNCTION rowrun.write_limit_waits(bigint[], text[], text[]) IS 'Inter
 
 -- What follows from a pass for the keys that it has looked at: where there is room and somebody waits, it is looked at again; where
 -- time opens it, the first that waits is judged then. full_keys: a token waits for a free slot of a replica, which nobody
--- tells of.
+-- tells of; nor does who looked at a run before the limit was made, and holds its place no more.
 CREATE OR REPLACE FUNCTION rowrun.follow_limits(limit_keys text[], full_keys text[], OUT more boolean, OUT next_ms double precision) LANGUAGE plpgsql
     SET jit = off
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
@@ -149,7 +149,10 @@ BEGIN
     WITH state AS MATERIALIZED (
         SELECT k.limit_key, w.id, w.judge_at,
                CASE WHEN m.held_until > t THEN m.held_until
-                    WHEN m.places <= 0 THEN 'infinity'
+                    WHEN m.places <= 0 THEN CASE WHEN EXISTS (
+                        SELECT FROM limit_holder h
+                        CROSS JOIN LATERAL (SELECT FROM task_run x WHERE x.id = h.run_id AND coalesce(x.status, '') = 'PENDING' AND x.judge_at <= t OFFSET 0) x
+                        WHERE h.limit_key = k.limit_key AND NOT h.paid) THEN t + interval '200 ms' ELSE 'infinity' END
                     WHEN m.rated AND m.tokens < 0.999999 THEN coalesce(m.next_token_at, t)
                     WHEN k.limit_key = ANY (full_keys) THEN t + interval '200 ms'
                     WHEN EXISTS (SELECT FROM concurrency_limit l WHERE l.id = rowrun.limit_id_of(k.limit_key) AND l.share = 'FAIR') THEN 'infinity' END AS opens_at
