@@ -94,3 +94,60 @@ func TestALimitCountsWhatIsPromotedBesideItsAdoption(t *testing.T) {
 		}
 	}
 }
+
+// A limit gets another id, under which nothing has a place, between the adoption and the judgement of a pass, or of a claim: that gives none of its places, and the
+// next one does.
+func TestALimitThatChangesBetweenAdoptionAndJudgementGivesNoPlace(t *testing.T) {
+	t.Parallel()
+	const claim = `cardinality(a.claims) FROM rowrun.claim_available(ROW('r', sha256('x'), 0, 0, '{default}', '{NOOP}', '{}', '{}')::rowrun.claim_request, 1, 1, NULL, NULL, NULL, NULL) a`
+	for name, c := range map[string]struct {
+		places  int // at first
+		waiting string
+		judge   string
+	}{
+		"a pass":  {2, "PENDING", `SELECT p.promoted FROM rowrun.promote_runs() p`},
+		"a claim": {3, "AVAILABLE", `SELECT ` + claim},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn, s, task := limitedTask(t, `INSERT INTO rowrun.concurrency_limit (name, type, max_running) VALUES ('changes', 'NOOP', 3)`)
+			exec(t, conn, `UPDATE rowrun.concurrency_limit SET max_running = $1`, c.places)
+			exec(t, conn, `INSERT INTO rowrun.task_run (task_id) SELECT $1 FROM generate_series(1, 3)`, task)
+			running := work(t, s, 2).Claims
+			require.Len(t, running, 2)
+			exec(t, conn, `UPDATE rowrun.concurrency_limit SET max_running = 2`)
+			promoteAll(t, conn)
+			counts := map[string]int{"RUNNING": 2, c.waiting: 1}
+			require.Equal(t, counts, statusCounts(t, conn))
+
+			// The adoption of another limit waits.
+			exec(t, conn, `CREATE FUNCTION public.waits() RETURNS trigger LANGUAGE plpgsql SET lock_timeout = 0 AS 'BEGIN PERFORM pg_advisory_xact_lock(7); RETURN NEW; END'`)
+			exec(t, conn, `CREATE TRIGGER waits BEFORE INSERT ON rowrun.limit_holder FOR EACH ROW WHEN (NOT NEW.paid) EXECUTE FUNCTION public.waits()`)
+			exec(t, conn, `INSERT INTO rowrun.concurrency_limit (name, type, max_running) VALUES ('other', 'NOOP', 100)`)
+			exec(t, conn, `INSERT INTO rowrun.gate_mark (kind, run_id) SELECT 'RUN', id FROM rowrun.task_run WHERE status = 'PENDING'`)
+			exec(t, conn, `SELECT pg_advisory_lock(7)`)
+			other := connect(t, conn.Config().ConnString())
+			started := make(chan int, 1)
+			go func() {
+				n := -1
+				if err := other.QueryRow(t.Context(), c.judge).Scan(&n); err != nil {
+					t.Log(err)
+				}
+				started <- n
+			}()
+			require.Eventually(t, func() bool {
+				return query[bool](t, conn, `SELECT EXISTS (SELECT FROM pg_locks l WHERE l.pid = $1 AND l.locktype = 'advisory' AND NOT l.granted)`, other.PgConn().PID())
+			}, 30*time.Second, 10*time.Millisecond)
+			exec(t, conn, `UPDATE rowrun.concurrency_limit SET queue = 'default' WHERE name = 'changes'`)
+			exec(t, conn, `SELECT pg_advisory_unlock(7)`)
+			require.Zero(t, <-started)
+			require.Equal(t, counts, statusCounts(t, conn))
+			for range 3 {
+				require.Empty(t, work(t, s, 10).Claims)
+			}
+			require.True(t, query[bool](t, conn, `SELECT bool_and(adopted) FROM rowrun.concurrency_limit`))
+			endClaims(t, s, running[:1])
+			require.Len(t, append(work(t, s, 10).Claims, work(t, s, 10).Claims...), 1)
+		})
+	}
+}

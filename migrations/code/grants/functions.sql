@@ -10,7 +10,7 @@ REVOKE ALL ON FUNCTION rowrun.cancel_run(bigint, text), rowrun.retry_run(bigint)
     rowrun.promote_ungated(timestamptz, integer, rowrun.claim_request), rowrun.take_marks(boolean, integer), rowrun.candidates(record, boolean, integer), rowrun.first_looks(bigint[], timestamptz, integer),
     rowrun.lock_plans_of_ends(bigint[], bigint[], text[]), rowrun.make_ended(bigint[], uuid[], text[], jsonb[], bigint[], timestamptz),
     rowrun.insert_successors(bigint[], text[], bigint[], timestamptz),
-    rowrun.verdicts_on(bigint[], bigint[]), rowrun.apply_verdicts(record, bigint[], rowrun.claim_request), rowrun.mark_unseen_ends(bigint[], text[]), rowrun.leave_marks(record, bigint[], text[]),
+    rowrun.verdicts_on(bigint[], bigint[], bigint[]), rowrun.apply_verdicts(record, bigint[], rowrun.claim_request), rowrun.mark_unseen_ends(bigint[], text[]), rowrun.leave_marks(record, bigint[], text[]),
     rowrun.mark_ended(bigint[], boolean), rowrun.mark_stopped(bigint[]), rowrun.task_run_edited(), rowrun.task_outcome_changed(), rowrun.task_run_deleted(),
     rowrun.task_gate_changed(), rowrun.task_left_plan(), rowrun.plan_gate_changed(), rowrun.task_dependency_changed(), rowrun.mark_waiting_for_replicas(), rowrun.mark_edited(text, boolean), rowrun.mark_ready(bigint), rowrun.mark_blocked(rowrun.task_run), rowrun.mark_needed(rowrun.task_run),
     rowrun.await_runs(bigint, bigint[], bigint), rowrun.mark_awaiting(bigint), rowrun.watch_awaited(bigint[], text[]), rowrun.overlooked_after(integer), rowrun.finish_plan(rowrun.plan, text),
@@ -50,6 +50,6 @@ GRANT EXECUTE ON FUNCTION rowrun.end_runs(bigint[], uuid[], text[], jsonb[], tex
     rowrun.promote_ungated(timestamptz, integer, rowrun.claim_request), rowrun.take_marks(boolean, integer), rowrun.candidates(record, boolean, integer), rowrun.first_looks(bigint[], timestamptz, integer),
     rowrun.lock_plans_of_ends(bigint[], bigint[], text[]), rowrun.make_ended(bigint[], uuid[], text[], jsonb[], bigint[], timestamptz),
     rowrun.insert_successors(bigint[], text[], bigint[], timestamptz),
-    rowrun.verdicts_on(bigint[], bigint[]), rowrun.apply_verdicts(record, bigint[], rowrun.claim_request), rowrun.mark_unseen_ends(bigint[], text[]), rowrun.leave_marks(record, bigint[], text[]),
+    rowrun.verdicts_on(bigint[], bigint[], bigint[]), rowrun.apply_verdicts(record, bigint[], rowrun.claim_request), rowrun.mark_unseen_ends(bigint[], text[]), rowrun.leave_marks(record, bigint[], text[]),
     rowrun.mark_ended(bigint[], boolean), rowrun.mark_stopped(bigint[]) TO rowrun_replica;
 GRANT EXECUTE ON FUNCTION rowrun.watch_awaited(bigint[], text[]), rowrun.overlooked_after(integer) TO rowrun_replica;

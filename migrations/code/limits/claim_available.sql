@@ -76,6 +76,7 @@ DECLARE
     held bigint[] := '{}';
     held_keys text[];
     busy bigint[] := '{}';
+    counted bigint[];
 BEGIN
     -- No more are locked and judged than it takes: the first of them, then the first of more.
     LOOP
@@ -94,7 +95,7 @@ BEGIN
             IF has_lock IS NULL THEN -- who waits for it here has runs locked: the wait is short, and passes skip these
                 has_lock := lock_promotion();
                 IF has_lock THEN
-                    PERFORM adopt_limits();
+                    counted := adopt_limits();
                 END IF;
             END IF;
             IF has_lock THEN
@@ -115,7 +116,7 @@ BEGIN
         UPDATE task_run r SET limit_wait = v.limit_key, prev_status = NULL FROM unnest(held, held_keys) v(id, limit_key) WHERE r.id = v.id;
     END IF;
     IF cardinality(limited) > cardinality(held) THEN -- otherwise none of those that are left takes a token
-        held := held || (busy_buckets(ARRAY(SELECT i.id FROM unnest(ids) i(id) WHERE i.id <> ALL (held)))).ids;
+        held := held || (busy_limits(ARRAY(SELECT i.id FROM unnest(ids) i(id) WHERE i.id <> ALL (held)), counted)).ids;
     END IF;
     ids := ARRAY(SELECT i.id FROM unnest(ids) WITH ORDINALITY i(id, nth) WHERE i.id <> ALL (held) ORDER BY i.nth LIMIT most);
     IF cardinality(limited) > cardinality(held) THEN

@@ -41,31 +41,34 @@ END $$;
 COMMENT ON FUNCTION rowrun.take_limits(bigint[], timestamptz, boolean) IS 'Internal: runs take places and tokens of their limits.';
 
 -- Of these runs, which are about to start, those of which somebody holds a bucket, as who deletes a limit does until the commit; each with the key
--- along which it waits. The buckets of the others are locked now.
-CREATE OR REPLACE FUNCTION rowrun.busy_buckets(run_ids bigint[], OUT ids bigint[], OUT limit_keys text[]) LANGUAGE plpgsql
+-- along which it waits. The buckets of the others are locked now. So do those wait for which the judgement gave a place of a limit that was made or got
+-- other keys since the adoption, which knows none that have a place; counted are limits that it has counted though they aren't adopted.
+CREATE OR REPLACE FUNCTION rowrun.busy_limits(run_ids bigint[], counted bigint[], OUT ids bigint[], OUT limit_keys text[]) LANGUAGE plpgsql
     SET jit = off
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     buckets text[];
-    locked text[];
+    locked text[] := '{}';
+    uncounted bigint[] := ARRAY(SELECT l.id FROM concurrency_limit l WHERE NOT l.adopted AND l.id <> ALL (coalesce(counted, '{}')));
 BEGIN
     ids := '{}';
     limit_keys := '{}';
     buckets := ARRAY(SELECT b.limit_key FROM (SELECT DISTINCT u.limit_key FROM limited_of(run_ids) s CROSS JOIN LATERAL unnest(s.limit_keys) u(limit_key)) k
                      CROSS JOIN LATERAL (SELECT x.limit_key FROM limit_bucket x WHERE x.limit_key = k.limit_key OFFSET 0) b);
-    IF cardinality(buckets) = 0 THEN
-        RETURN;
+    IF cardinality(buckets) > 0 THEN
+        locked := ARRAY(SELECT b.limit_key FROM limit_bucket b WHERE b.limit_key = ANY (buckets) ORDER BY b.limit_key FOR NO KEY UPDATE SKIP LOCKED);
     END IF;
-    locked := ARRAY(SELECT b.limit_key FROM limit_bucket b WHERE b.limit_key = ANY (buckets) ORDER BY b.limit_key FOR NO KEY UPDATE SKIP LOCKED);
-    IF cardinality(locked) < cardinality(buckets) THEN
+    INSERT INTO gate_mark (kind, limit_key) SELECT 'LIMIT', u.id || ':' FROM unnest(uncounted) u(id); -- that of the change may be taken
+    IF cardinality(locked) < cardinality(buckets) OR cardinality(uncounted) > 0 THEN
         SELECT coalesce(array_agg(h.id), '{}'), coalesce(array_agg(coalesce((SELECT f.limit_key FROM fair_key(h.limit_keys) f), h.limit_key)), '{}') INTO ids, limit_keys
         FROM (SELECT s.id, s.limit_keys, (SELECT u.limit_key FROM unnest(s.limit_keys) u(limit_key)
-                                          WHERE u.limit_key = ANY (buckets) AND u.limit_key <> ALL (locked) LIMIT 1) AS limit_key
+                                          WHERE u.limit_key = ANY (buckets) AND u.limit_key <> ALL (locked)
+                                             OR rowrun.limit_id_of(u.limit_key) = ANY (uncounted) LIMIT 1) AS limit_key
               FROM limited_of(run_ids) s) h
         WHERE h.limit_key IS NOT NULL;
     END IF;
 END $$;
-COMMENT ON FUNCTION rowrun.busy_buckets(bigint[]) IS 'Internal: runs that can''t take a token now, as somebody holds their bucket.';
+COMMENT ON FUNCTION rowrun.busy_limits(bigint[], bigint[]) IS 'Internal: runs that can''t take a place or token now, as somebody holds their bucket or has just changed their limit.';
 
 -- Keys that were not drawn at the INSERT, because the limit was made since, before runs start: their ends look at the row.
 CREATE OR REPLACE FUNCTION rowrun.redraw_limits(run_ids bigint[]) RETURNS void LANGUAGE plpgsql
@@ -104,18 +107,20 @@ COMMENT ON FUNCTION rowrun.free_limits(bigint[]) IS 'Internal: places that ended
 -- that it doesn't see. Where somebody holds a limit's row its runs are counted all the same, by each pass until the row is free.
 -- Runs without gates are promoted beside it, by who may not have seen the limit: who promotes them locks them before asking (promote_ungated), so that
 -- what is due and has been locked by somebody (xmax; it may be over) has a place until it has started, is set aside or has ended (limit_room).
-CREATE OR REPLACE FUNCTION rowrun.adopt_limits() RETURNS void LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION rowrun.adopt_limits() RETURNS bigint[] LANGUAGE plpgsql
     SET jit = off
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     l rowrun.concurrency_limit;
     latest rowrun.concurrency_limit;
     t timestamptz;
+    counted bigint[] := '{}';
 BEGIN
     FOR l IN SELECT * FROM concurrency_limit c WHERE NOT c.adopted ORDER BY c.id LOOP
         SELECT * INTO latest FROM concurrency_limit c WHERE c.id = l.id AND NOT c.adopted FOR NO KEY UPDATE SKIP LOCKED;
         l := CASE WHEN latest.id IS NOT NULL THEN latest ELSE l END;
         t := clock_timestamp();
+        counted := counted || l.id;
         INSERT INTO limit_holder (run_id, limit_key, paid)
         SELECT x.id, x.limit_key, false
         FROM (SELECT a.id, coalesce((SELECT d.limit_key FROM unnest(a.limit_keys) d(limit_key) WHERE starts_with(d.limit_key, l.id || ':') LIMIT 1),
@@ -151,8 +156,9 @@ BEGIN
           AND (l.type IS NULL OR r.type = l.type) AND (l.queue IS NULL OR r.queue = l.queue);
         UPDATE concurrency_limit c SET adopted = true WHERE c.id = l.id;
     END LOOP;
+    RETURN counted;
 END $$;
-COMMENT ON FUNCTION rowrun.adopt_limits() IS 'Internal: counts the runs that were there before a limit.';
+COMMENT ON FUNCTION rowrun.adopt_limits() IS 'Internal: counts the runs that were there before a limit; these limits.';
 
 -- What ends by other ways than ours leaves behind, and buckets that are full again. For sweeps.
 CREATE OR REPLACE FUNCTION rowrun.tidy_limits() RETURNS void LANGUAGE plpgsql

@@ -43,6 +43,7 @@ DECLARE
     limit_keys text[];
     full_keys text[];
     held bigint[];
+    counted bigint[];
 BEGIN
     promoted := 0;
     busy := false;
@@ -68,7 +69,7 @@ BEGIN
         RETURN;
     END IF;
     IF may_be_limited() THEN
-        PERFORM adopt_limits();
+        counted := adopt_limits();
     END IF;
     IF sweep THEN
         PERFORM cancel_skipped();
@@ -78,7 +79,7 @@ BEGIN
     found_runs := candidates(marks, due, most);
     more := more OR marks.more OR found_runs.more;
     IF cardinality(found_runs.ids) > 0 THEN
-        verdicts := verdicts_on(found_runs.ids, found_runs.turns);
+        verdicts := verdicts_on(found_runs.ids, found_runs.turns, counted);
         step := apply_verdicts(verdicts, found_runs.turns, request);
         promoted := promoted + step.promoted;
         claims := claims || step.claims;

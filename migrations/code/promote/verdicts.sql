@@ -1,6 +1,6 @@
 -- The judgement of a pass: on which of these runs, and what follows from it for all of them together. undrawn: of some the row doesn't
--- say all limit keys, as limits were made after their INSERT.
-CREATE OR REPLACE FUNCTION rowrun.verdicts_on(run_ids bigint[], turns bigint[], OUT ids bigint[], OUT causes text[], OUT open_ids bigint[], OUT exclusive boolean,
+-- say all limit keys, as limits were made after their INSERT. counted is what adopt_limits says.
+CREATE OR REPLACE FUNCTION rowrun.verdicts_on(run_ids bigint[], turns bigint[], counted bigint[], OUT ids bigint[], OUT causes text[], OUT open_ids bigint[], OUT exclusive boolean,
     OUT crowded_out text[], OUT fresh text[], OUT freed text[], OUT t timestamptz,
     OUT waits text[], OUT limit_keys text[], OUT undrawn boolean, OUT full_keys text[]) LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
@@ -42,7 +42,7 @@ BEGIN
         FROM rowrun.judge_limited(locked, plans, t, last_mark, coalesce(turns, '{}')) v;
         SELECT coalesce(array_agg(DISTINCT k.limit_key), '{}'), coalesce(bool_or(r.limit_keys IS DISTINCT FROM s.limit_keys), false) INTO limit_keys, undrawn
         FROM rowrun.limited_of(ids) s JOIN task_run r ON r.id = s.id CROSS JOIN LATERAL unnest(s.limit_keys) k(limit_key);
-        busy := busy_buckets(open_ids);
+        busy := busy_limits(open_ids, counted);
         IF busy.ids <> '{}' THEN -- as where a token waits for a slot: nobody tells when it may be taken
             SELECT array_agg(coalesce(b.cause, v.cause) ORDER BY v.n), array_agg(coalesce(b.limit_key, v.limit_key) ORDER BY v.n) INTO causes, waits
             FROM unnest(ids, causes, waits) WITH ORDINALITY v(id, cause, limit_key, n)
@@ -80,7 +80,7 @@ BEGIN
         END IF;
     END IF;
 END $$;
-COMMENT ON FUNCTION rowrun.verdicts_on(bigint[], bigint[]) IS 'Internal: locks runs, judges them, and begins the rounds of those that go.';
+COMMENT ON FUNCTION rowrun.verdicts_on(bigint[], bigint[], bigint[]) IS 'Internal: locks runs, judges them, and begins the rounds of those that go.';
 
 -- Promotes what has every gate open, claims of that what the request takes, and notes what holds the others. turns are runs in the
 -- order of their turns. redrawn: one that a limit holds has keys now that its turn was not chosen by.
