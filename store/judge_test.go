@@ -144,6 +144,8 @@ func TestJudgementSaysWhatHoldsARun(t *testing.T) {
 func TestARunBehindASequentialOneThatHasJustComeFreeWaits(t *testing.T) {
 	t.Parallel()
 	const first = `INSERT INTO rowrun.task_run (id, task_id) VALUES (1, 1)`
+	const limited = `UPDATE rowrun.replica_heartbeat SET types = '{NOOP,OWN}'; INSERT INTO rowrun.task (id, type, database_id, sequential) VALUES (1, 'OWN', 'a', true), (3, 'OWN', NULL, false);
+		INSERT INTO rowrun.task_run (id, task_id) VALUES (3, 3); SELECT rowrun.promote_runs(true); ` + first
 	for cause, c := range map[string]struct{ given, lifted string }{
 		"PAUSED": {
 			given:  `INSERT INTO rowrun.task (id, type, database_id, sequential, paused) VALUES (1, 'NOOP', 'a', true, true); ` + first,
@@ -164,6 +166,14 @@ func TestARunBehindASequentialOneThatHasJustComeFreeWaits(t *testing.T) {
 			given:  `INSERT INTO rowrun.task (id, type, database_id, sequential) VALUES (1, 'OWN', 'a', true); ` + first,
 			lifted: `UPDATE rowrun.replica_heartbeat SET types = '{NOOP,OWN}'`,
 		},
+		"LIMIT": {
+			given:  `INSERT INTO rowrun.concurrency_limit (name, type, max_running) VALUES ('l', 'OWN', 1); ` + limited,
+			lifted: `UPDATE rowrun.task_run SET status = 'CANCELED' WHERE id = 3`,
+		},
+		"LIMIT, until its time": {
+			given:  `INSERT INTO rowrun.concurrency_limit (name, type, rate, per) VALUES ('l', 'OWN', 1, '1 h'); ` + limited,
+			lifted: `BEGIN; SET LOCAL session_replication_role = replica; UPDATE rowrun.limit_bucket SET tokens = 1; UPDATE rowrun.task_run SET judge_at = now() WHERE id = 1; COMMIT`,
+		},
 	} {
 		t.Run(cause, func(t *testing.T) {
 			t.Parallel()
@@ -173,6 +183,7 @@ func TestARunBehindASequentialOneThatHasJustComeFreeWaits(t *testing.T) {
 			for step := range strings.SplitSeq(c.given+`; SELECT rowrun.promote_runs(true); SELECT rowrun.promote_runs(true)`, "; ") {
 				exec(t, conn, step)
 			}
+			cause, _, _ = strings.Cut(cause, ",")
 			require.Equal(t, cause, query[string](t, conn, `SELECT cause FROM rowrun.task_run WHERE id = 1`))
 			const judge = `SELECT coalesce(cause, 'OPEN') FROM rowrun.judge('{2}', NULL, clock_timestamp(), 0)`
 			exec(t, conn, `INSERT INTO rowrun.task (id, type, database_id, sequential) VALUES (2, 'NOOP', 'a', false)`)

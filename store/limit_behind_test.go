@@ -80,3 +80,51 @@ func TestAKeyBehindHundredsThatAnotherLimitHoldsHasItsTurn(t *testing.T) {
 	require.Equal(t, []string{"z"}, started)
 	require.Equal(t, 301, query[int](t, w.conn, `SELECT count(*) FROM rowrun.limit_turn WHERE shut_by <> ''`), "each under the limit that it needs")
 }
+
+// A run waits behind a sequential one for which its limit has just got room. Where another run takes that place it goes on.
+func TestARunThatWaitedBehindOneWithALimitGoesOnWhenThePlaceIsTaken(t *testing.T) {
+	t.Parallel()
+	conn, _, other := limitedTask(t, `INSERT INTO rowrun.concurrency_limit (name, type, max_running) VALUES ('one', 'HTTP', 1)`)
+	promoteAll(t, conn)
+	task := func(kind, database string, sequential bool) int64 {
+		return query[int64](t, conn, `INSERT INTO rowrun.task (type, payload, database_id, sequential) VALUES ($1, '{"url": "http://127.0.0.1/"}', nullif($2, ''), $3) RETURNING id`, kind, database, sequential)
+	}
+	exec(t, conn, `UPDATE rowrun.replica_heartbeat SET types = '{NOOP,HTTP}'`)
+	holder := newRun(t, conn, task("HTTP", "", false))
+	promoteAll(t, conn)
+	require.Equal(t, "AVAILABLE", statusOf(t, conn, holder))
+	sequential := newRun(t, conn, task("HTTP", "a", true))
+	promoteAll(t, conn)
+	require.Equal(t, "LIMIT", query[string](t, conn, `SELECT cause FROM rowrun.task_run WHERE id = $1`, sequential))
+	exec(t, conn, `UPDATE rowrun.task SET database_id = 'a' WHERE id = $1`, other)
+	behind := newRun(t, conn, other)
+	exec(t, conn, `DELETE FROM rowrun.gate_mark`)
+	exec(t, conn, `INSERT INTO rowrun.gate_mark (kind, run_id) VALUES ('RUN', $1)`, behind)
+	exec(t, conn, `UPDATE rowrun.task_run SET status = 'CANCELED' WHERE id = $1`, holder)
+	exec(t, conn, `SELECT rowrun.promote_runs(false, true, 1)`) // takes the first mark
+	require.Equal(t, "DATABASE", query[string](t, conn, `SELECT cause FROM rowrun.task_run WHERE id = $1`, behind))
+
+	exec(t, conn, `INSERT INTO rowrun.task_run (task_id, priority) SELECT task_id, 9 FROM rowrun.task_run WHERE id = $1`, holder)
+	promoteAll(t, conn)
+	require.Equal(t, "PENDING", statusOf(t, conn, sequential))
+	require.Equal(t, "AVAILABLE", statusOf(t, conn, behind))
+}
+
+// However many sequential runs of a database wait for a key that has no room, a judgement asks one of them.
+func TestOneOfThoseThatWaitForAKeyIsAskedOnADatabase(t *testing.T) {
+	t.Parallel()
+	conn, _, other := limitedTask(t, `INSERT INTO rowrun.concurrency_limit (name, type, max_running) VALUES ('none', 'HTTP', 0)`)
+	exec(t, conn, `UPDATE rowrun.replica_heartbeat SET types = '{NOOP,HTTP}'`)
+	exec(t, conn, `INSERT INTO rowrun.task (id, type, payload, database_id, sequential) VALUES (20, 'HTTP', '{"url": "http://127.0.0.1/"}', 'a', true)`)
+	exec(t, conn, `INSERT INTO rowrun.task_run (task_id) SELECT 20 FROM generate_series(1, 10)`)
+	promoteAll(t, conn)
+	promoteAll(t, conn)
+	require.Equal(t, 10, query[int](t, conn, `SELECT count(*) FROM rowrun.task_run WHERE cause = 'LIMIT'`))
+	exec(t, conn, `UPDATE rowrun.task SET database_id = 'a' WHERE id = $1`, other)
+	run := newRun(t, conn, other)
+	exec(t, conn, `INSERT INTO rowrun.gate_mark (kind, limit_key) SELECT 'LIMIT', limit_wait FROM rowrun.task_run WHERE limit_wait IS NOT NULL LIMIT 1`)
+	exec(t, conn, `CREATE SEQUENCE public.asked; ALTER FUNCTION rowrun.limit_holds RENAME TO holds;
+		CREATE FUNCTION rowrun.limit_holds(run_id bigint, t timestamptz) RETURNS boolean LANGUAGE plpgsql STABLE AS 'BEGIN PERFORM nextval(''public.asked''); RETURN rowrun.holds(run_id, t); END'`)
+	require.Equal(t, "OPEN", query[string](t, conn, `SELECT coalesce(cause, 'OPEN') FROM rowrun.judge(ARRAY[$1::bigint], NULL, clock_timestamp(), 0)`, run))
+	require.Equal(t, 1, query[int](t, conn, `SELECT last_value FROM public.asked`))
+}

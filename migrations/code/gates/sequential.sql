@@ -24,7 +24,8 @@ COMMENT ON FUNCTION rowrun.sequential_open(bigint, timestamptz) IS 'Internal: wh
 -- what a pass takes for one run. It is called where there is a sequential run at all. Gates are asked one run after the
 -- other, in the order of the index, and the first that is open ends it: asked in one statement with its LIMIT, the
 -- planner has thousands asked, and sorts them. A run that isn't judged yet and not due is none of them; nor is one that
--- something else held when it was judged last, but for what marks say has changed since (stale). The arguments
+-- something else held when it was judged last, but for what marks say has changed since (stale: causes, and LIMIT:key) or time has. Of those that
+-- wait for one key of a limit one is asked where that has no room. The arguments
 -- of a call share a collation, here that of versions: with it no index on database_id would do.
 CREATE OR REPLACE FUNCTION rowrun.first_sequential(database_id text, smallest text, t timestamptz, stale text[] DEFAULT '{}')
     RETURNS TABLE (id bigint, priority integer, run_at timestamptz)
@@ -32,14 +33,19 @@ CREATE OR REPLACE FUNCTION rowrun.first_sequential(database_id text, smallest te
 #variable_conflict use_column
 DECLARE
     c record;
+    asked text[] := '{}'; -- keys of limits that hold the first of those that wait there
 BEGIN
     FOR c IN
-        SELECT r.id, r.priority, r.run_at FROM rowrun.task_run r
+        SELECT r.id, r.priority, r.run_at, CASE WHEN r.cause = 'LIMIT' THEN r.limit_wait END AS limit_key FROM rowrun.task_run r
         WHERE r.database_id = (first_sequential.database_id COLLATE "default") AND r.version_key IS NULL AND r.sequential AND r.status = 'PENDING'
-          AND (r.cause IS NULL OR r.cause IN ('DATABASE', 'PLAN') OR r.cause = ANY (stale)) AND r.run_at <= t
+          AND (r.cause IS NULL OR r.cause IN ('DATABASE', 'PLAN') OR r.cause = ANY (stale)
+               OR r.cause = 'LIMIT' AND (r.judge_at <= t OR 'LIMIT:' || r.limit_wait = ANY (stale))) AND r.run_at <= t
         ORDER BY r.database_id, r.version_key, r.sequential, r.priority DESC, r.run_at, r.id
     LOOP
-        IF rowrun.sequential_open(c.id, t) THEN
+        CONTINUE WHEN c.limit_key = ANY (asked);
+        IF c.limit_key IS NOT NULL AND rowrun.limit_holds(c.id, t) THEN
+            asked := asked || c.limit_key;
+        ELSIF rowrun.sequential_open(c.id, t) THEN
             RETURN QUERY SELECT c.id, c.priority, c.run_at;
             EXIT;
         END IF;
@@ -48,12 +54,16 @@ BEGIN
         RETURN;
     END IF;
     FOR c IN
-        SELECT r.id, r.priority, r.run_at FROM rowrun.task_run r
+        SELECT r.id, r.priority, r.run_at, CASE WHEN r.cause = 'LIMIT' THEN r.limit_wait END AS limit_key FROM rowrun.task_run r
         WHERE r.database_id = (first_sequential.database_id COLLATE "default") AND r.version_key = first_sequential.smallest AND r.sequential AND r.status = 'PENDING'
-          AND (r.cause IS NULL OR r.cause IN ('DATABASE', 'PLAN') OR r.cause = ANY (stale)) AND r.run_at <= t
+          AND (r.cause IS NULL OR r.cause IN ('DATABASE', 'PLAN') OR r.cause = ANY (stale)
+               OR r.cause = 'LIMIT' AND (r.judge_at <= t OR 'LIMIT:' || r.limit_wait = ANY (stale))) AND r.run_at <= t
         ORDER BY r.database_id, r.version_key, r.sequential, r.priority DESC, r.run_at, r.id
     LOOP
-        IF rowrun.sequential_open(c.id, t) THEN
+        CONTINUE WHEN c.limit_key = ANY (asked);
+        IF c.limit_key IS NOT NULL AND rowrun.limit_holds(c.id, t) THEN
+            asked := asked || c.limit_key;
+        ELSIF rowrun.sequential_open(c.id, t) THEN
             RETURN QUERY SELECT c.id, c.priority, c.run_at;
             EXIT;
         END IF;

@@ -5,13 +5,15 @@
 CREATE OR REPLACE FUNCTION rowrun.note_limit_databases(run_ids bigint[], causes text[], t timestamptz) RETURNS void LANGUAGE plpgsql
     SET jit = off
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
+DECLARE
+    stale text[] := (ARRAY(SELECT DISTINCT 'LIMIT:' || m.limit_key FROM gate_mark m WHERE m.kind = 'LIMIT' ORDER BY 1))[1:100]; -- as the judgement
 BEGIN
     INSERT INTO limit_database (limit_key, database_id)
     SELECT DISTINCT k.limit_key, d.database_id
     FROM (SELECT r.database_id, array_agg(r.id) AS ids FROM unnest(run_ids, causes) v(id, cause) JOIN task_run r ON r.id = v.id
           WHERE v.cause = 'DATABASE' GROUP BY 1) d
     CROSS JOIN LATERAL smallest_version(d.database_id) m
-    CROSS JOIN LATERAL first_sequential(d.database_id, m.version_key, note_limit_databases.t) f
+    CROSS JOIN LATERAL first_sequential(d.database_id, m.version_key, note_limit_databases.t, stale) f
     CROSS JOIN LATERAL limited_of(ARRAY[f.id]) s
     CROSS JOIN LATERAL unnest(s.limit_keys) k(limit_key)
     WHERE d.ids <> ARRAY[f.id]

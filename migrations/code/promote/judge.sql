@@ -20,7 +20,8 @@ BEGIN ATOMIC
                ARRAY[CASE WHEN bool_or(m.kind = 'PAUSED') THEN 'PAUSED' END,
                      CASE WHEN bool_or(m.kind IN ('DEPENDENCY', 'TASK', 'RUN')) THEN 'DEPENDENCY' END,
                      CASE WHEN bool_or(m.kind = 'PLAN_FAILED') THEN 'PLAN_FAILED' END,
-                     CASE WHEN bool_or(m.kind IN ('NO_REPLICA', 'RUN')) THEN 'NO_REPLICA' END] AS stale
+                     CASE WHEN bool_or(m.kind IN ('NO_REPLICA', 'RUN')) THEN 'NO_REPLICA' END]
+               || (coalesce(array_agg(DISTINCT 'LIMIT:' || m.limit_key) FILTER (WHERE m.kind = 'LIMIT'), '{}'))[1:100] AS stale
         FROM rowrun.gate_mark m
     ), room AS MATERIALIZED (
         -- Taken for many, so that they are hashed: as many plans as runs would be compared each with each.
@@ -97,7 +98,7 @@ BEGIN ATOMIC
            v.could_go AND v.cause <> 'DATABASE' AND v.cause IS DISTINCT FROM v.held, (SELECT moment.t FROM moment)
     FROM (
         SELECT c.id, c.plan_id, c.database_id, c.sequential, c.held, c.held IS NULL AND c.version_key IS NOT NULL AS fresh,
-               c.sequential AND c.database_id IS NOT NULL AND (c.held IS NULL OR c.held IN ('DATABASE', 'PLAN')) AS could_go,
+               c.sequential AND c.database_id IS NOT NULL AND (c.held IS NULL OR c.held IN ('DATABASE', 'PLAN', 'LIMIT')) AS could_go,
                CASE WHEN c.cause IS NOT NULL THEN c.cause
                     WHEN NOT c.plan_open OR c.slots <= 0 THEN 'PLAN'
                     WHEN k.id IS NULL THEN 'DATABASE'
