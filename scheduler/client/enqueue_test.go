@@ -215,3 +215,28 @@ func TestWhatCanNotBeAJobIsRefused(t *testing.T) {
 	require.ErrorAs(t, err, &refused)
 	require.Equal(t, "RR003", refused.Code)
 }
+
+// encoding/json makes U+FFFD of what is no UTF-8: two keys were one, and its run was inserted though an error came back.
+func TestTextThatNoDatabaseHoldsInsertsNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.exec(`SELECT rowrun.define_task(U&'caf\FFFD', 'MAIL')`)
+	by := byPgx(w, w.connect(w.program))
+	for says, job := range map[string]client.Job{
+		`the IdempotencyKey "order \xe9" is not UTF-8 without NUL`:   {Task: "mail", IdempotencyKey: "order \xe9"},
+		`the IdempotencyKey "order \x00" is not UTF-8 without NUL`:   {Task: "mail", IdempotencyKey: "order \x00"},
+		`the IdempotencyKey "\xed\xa0\x80" is not UTF-8 without NUL`: {Task: "mail", IdempotencyKey: "\xed\xa0\x80"},
+		`the Task "caf\xe9" is not UTF-8 without NUL`:                {Task: "caf\xe9"},
+		`the Task "mail\x00" is not UTF-8 without NUL`:               {Task: "mail\x00"},
+		"SQLSTATE 22P05": {Task: "mail", Input: json.RawMessage(`{"to": "\u0000"}`)},
+		"SQLSTATE 22021": {Task: "mail", Input: json.RawMessage("{\"to\": \"\xe9\"}")},
+	} {
+		_, err := by.enqueue(job)
+		require.ErrorContains(t, err, says)
+		_, err = by.many(client.Job{Task: "print"}, job)
+		require.ErrorContains(t, err, says)
+	}
+	require.Equal(t, "0", w.ask(`SELECT count(*) FROM rowrun.task_run`))
+	_, err := by.many(client.Job{Task: "mail", IdempotencyKey: "order \uFFFD"})
+	require.NoError(t, err, "that character itself is text")
+}

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Job is what is to be run: the options of rowrun.run_task. Only Task is required.
@@ -19,7 +21,7 @@ type Job struct {
 	RunAt time.Time
 	// Priority: higher first. nil: the task's own.
 	Priority *int32
-	// IdempotencyKey makes it the same job as any other of this task with the same key. "": it is a job of its own.
+	// IdempotencyKey makes it the same job as any other of this task with the same key: UTF-8 without NUL. "": it is a job of its own.
 	IdempotencyKey string
 }
 
@@ -47,6 +49,12 @@ func (j *Job) input() (json.RawMessage, error) {
 func (j *Job) check() error {
 	if j.Task == "" {
 		return errors.New("a job needs a Task: the name that rowrun.define_task was given, or an id")
+	}
+	// encoding/json would write U+FFFD for what is no UTF-8, so that different keys became one.
+	for _, text := range []struct{ name, value string }{{"Task", j.Task}, {"IdempotencyKey", j.IdempotencyKey}} {
+		if !utf8.ValidString(text.value) || strings.Contains(text.value, "\x00") {
+			return fmt.Errorf("the %s %.50q is not UTF-8 without NUL, as a database holds text", text.name, text.value)
+		}
 	}
 	return nil
 }

@@ -147,6 +147,35 @@ func TestWhatCanNotBeMadeIsRefusedInWords(t *testing.T) {
 	require.Equal(t, http.StatusOK, large.Status, "more than an act's body, less than what a document may have")
 }
 
+// Two keys were one, where both had bytes or escapes that are no character.
+func TestTextThatIsNoneIsRefused(t *testing.T) {
+	t.Parallel()
+	b := start(t, nil)
+	b.post("tasks", "", `"name": "report", "type": "NOOP"`).done()
+	change(t, b.conn, `INSERT INTO rowrun.task (type, name) VALUES ('NOOP', U&'\FFFD')`)
+	for _, none := range []string{"\xe9", "\xed\xa0\x80", `\ud800`, `\udc00\ud800`, `\ud83dx`, `\ud83d\n`, `\ud83d\u0041`, `\\\udfff`} {
+		for path, members := range map[string]string{
+			"runs":  `"task": "report", "idempotency_key": "` + none + `"`,
+			"tasks": `"name": "a", "type": "NOOP", "queue": "` + none + `"`,
+			"plans": `"tasks": [], "name": "` + none + `"`,
+		} {
+			s := b.post(path, "", members)
+			require.Equal(t, http.StatusBadRequest, s.Status, "%s %q %s", path, none, s.Body)
+			require.Contains(t, at(t, s.value(), "error", "message"), "the body is not UTF-8", path)
+		}
+		require.Equal(t, http.StatusBadRequest, b.post("runs", "", `"task": "`+none+`"`).Status, none)
+		require.Equal(t, http.StatusBadRequest, b.act(body("run", `{"kind": "task", "filter": {"name": "`+none+`"}}`, "")).Status, none)
+	}
+	for _, members := range []string{`"task": "report", "idempotency_key": "a\u0000"`, `"task": "a\u0000"`, `"task": "report", "input": {"a": "\u0000"}`} {
+		require.Equal(t, http.StatusBadRequest, b.post("runs", "", members).Status, members)
+	}
+	require.Zero(t, query[int](t, b.conn, `SELECT count(*) FROM rowrun.task_run`))
+	for _, key := range []string{`\ud83d\ude00`, "\U0001F600", `\\ud800`, `\ufffd`, `\u00e9\"\\`} {
+		b.post("runs", "", `"task": "report", "idempotency_key": "`+key+`"`).done()
+	}
+	require.Equal(t, 4, query[int](t, b.conn, `SELECT count(*) FROM rowrun.task_run`), "the first two are one key")
+}
+
 func TestNobodyMakesAnythingWhereTheDashboardIsReadOnly(t *testing.T) {
 	t.Parallel()
 	b := start(t, func(c *api.Config, _ *server.Config) { c.ReadOnly = true })

@@ -1,10 +1,15 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
+	"strconv"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/auth"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/statuses"
@@ -138,13 +143,51 @@ func readBodyUpTo(most int64, w http.ResponseWriter, r *http.Request, value any)
 	if kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); strings.TrimSpace(kind) != "application/json" {
 		return &problem{http.StatusUnsupportedMediaType, "bad_request", "the body is not said to be JSON", "Content-Type: application/json."}
 	}
-	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, most))
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
+	if err == nil && !isText(text) {
+		return bad("the body is not UTF-8, or has half of a surrogate pair", "A JSON text is in UTF-8: an escape such as \\ud83d needs its other half.")
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(value); err != nil {
+	if err == nil {
+		err = decoder.Decode(value)
+	}
+	if err != nil {
 		return bad("the body can't be read: "+printable(err.Error()), "GET /api/v1/openapi.json says what is accepted.")
 	}
 	if decoder.More() {
 		return bad("there is more than one body", "Send one JSON object.")
 	}
 	return nil
+}
+
+// isText says whether each character of a JSON text is one. For what is none encoding/json reads U+FFFD, so that different
+// keys, names or ids became one.
+func isText(text []byte) bool {
+	for i := 0; i < len(text); i++ {
+		if text[i] != '\\' {
+			continue
+		}
+		i++ // what is escaped is no backslash of its own
+		if first := escaped(text[i:]); utf16.IsSurrogate(first) {
+			i += 5
+			if i >= len(text) || text[i] != '\\' || utf16.DecodeRune(first, escaped(text[i+1:])) == utf8.RuneError {
+				return false
+			}
+			i += 5
+		}
+	}
+	return utf8.Valid(text)
+}
+
+// escaped is the unit that an escape names, of what stands behind its backslash; -1: it is another escape, or none.
+func escaped(text []byte) rune {
+	if len(text) < 5 || text[0] != 'u' {
+		return -1
+	}
+	unit, err := strconv.ParseUint(string(text[1:5]), 16, 16)
+	if err != nil {
+		return -1
+	}
+	return rune(unit)
 }
