@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -47,26 +46,6 @@ func describe(ctx context.Context, err error) string {
 		return "no connection in time"
 	}
 	return "no answer that is HTTP"
-}
-
-// retryAfter reads the header of that name: seconds or a date. 0: it says nothing.
-func retryAfter(text string, now time.Time) time.Duration {
-	text = strings.TrimSpace(text)
-	if text == "" {
-		return 0
-	}
-	if strings.Trim(text, "0123456789") == "" {
-		seconds, err := strconv.ParseInt(text, 10, 32)
-		if err != nil {
-			return longest // more than 68 years
-		}
-		return min(time.Duration(seconds)*time.Second, longest)
-	}
-	at, err := http.ParseTime(text)
-	if err != nil {
-		return 0
-	}
-	return min(max(at.Sub(now), 0), longest)
 }
 
 // longest is as good as any longer time: whoever honours it has a limit of its own.

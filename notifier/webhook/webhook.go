@@ -112,7 +112,7 @@ func (s *Sender) Send(ctx context.Context, m notifier.Message) notifier.Answer {
 	answer.Body, _ = io.ReadAll(io.LimitReader(resp.Body, maxBody)) // what can be read of it will do
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		answer.Problem = strings.TrimSpace("answered with HTTP " + resp.Status[:min(3, len(resp.Status))] + " " + http.StatusText(resp.StatusCode))
-		answer.RetryAfter = retryAfter(resp.Header.Get("Retry-After"), time.Now())
+		answer.RetryAfter = egress.RetryAfter(resp.Header.Get("Retry-After"), time.Now(), longest)
 	}
 	return answer
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rowrun/rowrun/notifier/egress"
 	"github.com/rowrun/rowrun/scheduler"
 )
 
@@ -48,7 +49,7 @@ func readAnswer(resp *http.Response, abort func()) (*answer, error) {
 		a.state = state
 	}
 	if a.status == http.StatusTooManyRequests {
-		a.retryAfter = retryAfter(resp.Header.Get("Retry-After"), time.Now())
+		a.retryAfter = egress.RetryAfter(resp.Header.Get("Retry-After"), time.Now(), maxRetryAfter)
 	}
 	limit, patience := maxLogBody, errorPatience
 	switch {
@@ -94,18 +95,6 @@ func (a *answer) judge(c *call) (scheduler.Result, error) {
 
 // maxRetryAfter bounds what an app may ask for.
 const maxRetryAfter = 24 * time.Hour
-
-// retryAfter reads a header Retry-After: seconds, or a moment. 0: it says nothing.
-func retryAfter(header string, now time.Time) time.Duration {
-	header = strings.TrimSpace(header)
-	if seconds, err := strconv.ParseUint(header, 10, 31); err == nil {
-		return min(time.Duration(seconds)*time.Second, maxRetryAfter)
-	}
-	if at, err := http.ParseTime(header); err == nil {
-		return min(max(at.Sub(now), 0), maxRetryAfter)
-	}
-	return 0
-}
 
 func retryable(status int) bool {
 	switch status {
