@@ -2,7 +2,9 @@ package store
 
 import (
 	"errors"
+	"math"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
@@ -90,6 +92,23 @@ func TestSessionsAreInUTF8AndPinned(t *testing.T) {
 		require.NoError(t, s.pool.QueryRow(t.Context(), "SELECT pg_catalog.current_setting('client_encoding'), pg_catalog.current_setting('search_path')").Scan(&encoding, &path))
 		require.Equal(t, "UTF8", encoding)
 		require.Equal(t, session.SearchPath, path)
+		s.Close()
+	}
+}
+
+// A server takes settings of at most 2^31-1 ms: a third of a lease of a quarter is more.
+func TestALeaseOfAnyLengthHasALimitThatTheServerTakes(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	for lease, want := range map[time.Duration]string{
+		time.Minute: "18000 18000 18000", 90 * 24 * time.Hour: "2147483647 2147483647 2147483647", math.MaxInt64: "2147483647 2147483647 2147483647",
+	} {
+		s, err := Open(t.Context(), Config{URL: url, Lease: lease})
+		require.NoError(t, err)
+		var limits string
+		require.NoError(t, s.pool.QueryRow(t.Context(), `SELECT string_agg(reset_val, ' ') FROM pg_settings
+			WHERE name IN ('statement_timeout', 'idle_in_transaction_session_timeout', 'tcp_user_timeout')`).Scan(&limits))
+		require.Equal(t, want, limits, "%s", lease)
 		s.Close()
 	}
 }

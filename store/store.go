@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -152,8 +153,10 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	return s, nil
 }
 
-// sessionLimit is a little below a third of the lease.
-func sessionLimit(lease time.Duration) time.Duration { return lease * 3 / 10 }
+// sessionLimit is a little below a third of the lease, and no more than the server's settings take.
+func sessionLimit(lease time.Duration) time.Duration {
+	return min(lease/10*3, math.MaxInt32*time.Millisecond)
+}
 
 // Close ends all connections.
 func (s *Store) Close() {

@@ -18,9 +18,9 @@ type Target struct {
 	Engine Engine
 	// URL is required: mysql://user:password@host:3306/database, mariadb://… or sqlite:/path/to/file.
 	URL string
-	// LockTimeout is how long a statement may wait for a lock. 0: as the server has it; 5 s on SQLite.
+	// LockTimeout is how long a statement may wait for a lock, at most targets.MaxTimeout. 0: as the server has it; 5 s on SQLite.
 	LockTimeout time.Duration
-	// StatementTimeout is how long one statement may take. 0: any time.
+	// StatementTimeout is how long one statement may take, at most targets.MaxTimeout. 0: any time.
 	StatementTimeout time.Duration
 }
 
@@ -83,16 +83,14 @@ func (x *Executor) Prepare(configs map[string]Target) (use func(), err error) {
 }
 
 func newTarget(t Target, name string, reach *targets.Reach) (*target, error) {
-	switch {
-	case t.URL == "":
+	if t.URL == "" {
 		return nil, errors.New("it has no url")
-	case t.LockTimeout < 0:
-		return nil, errors.New("lock_timeout is negative")
-	case t.StatementTimeout < 0:
-		return nil, errors.New("statement_timeout is negative")
+	}
+	err := targets.CheckTimeouts(t.LockTimeout, t.StatementTimeout)
+	if err != nil {
+		return nil, err
 	}
 	known := &target{name: name, reach: reach, lockTimeout: t.LockTimeout, statementTimeout: t.StatementTimeout}
-	var err error
 	switch t.Engine {
 	case MySQL, MariaDB:
 		known.engine, err = newMySQL(t.Engine, t.URL)

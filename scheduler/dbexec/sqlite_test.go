@@ -12,6 +12,7 @@ import (
 
 	"github.com/rowrun/rowrun/scheduler"
 	"github.com/rowrun/rowrun/scheduler/dbexec"
+	"github.com/rowrun/rowrun/scheduler/targets"
 )
 
 // newFile returns a database of the test's own.
@@ -185,6 +186,24 @@ func TestSQLiteCancelAndTimeoutEndTheStatement(t *testing.T) {
 	f := failure(t, err)
 	require.Equal(t, "70100", f.Code)
 	require.Contains(t, f.Detail, "statement_timeout of 100ms is over")
+}
+
+// SQLite reads a busy_timeout that is longer than it takes as none.
+func TestTheLongestTimeoutsAreWhatTheEngineTakes(t *testing.T) {
+	t.Parallel()
+	target, db := newFile(t, "")
+	target.LockTimeout, target.StatementTimeout = targets.MaxTimeout, targets.MaxTimeout
+	_, err := perform(t.Context(), t, target, newRun(t, "CREATE TABLE t AS SELECT * FROM pragma_busy_timeout", ""))
+	require.NoError(t, err)
+	require.Equal(t, 2147483647, value[int](t, db, "SELECT timeout FROM t"))
+	for says, longer := range map[string]dbexec.Target{
+		`database "a": lock_timeout: 720h0m0s is not accepted`:      {Engine: dbexec.SQLite, URL: target.URL, LockTimeout: 720 * time.Hour},
+		`database "a": statement_timeout: 720h0m0s is not accepted`: {Engine: dbexec.MySQL, URL: "mysql://h/d", StatementTimeout: 720 * time.Hour},
+		`database "a": statement_timeout is negative`:               {Engine: dbexec.SQLite, URL: target.URL, StatementTimeout: -1},
+	} {
+		_, err := dbexec.New(dbexec.Config{Deployment: deployment, Targets: map[string]dbexec.Target{"a": longer}})
+		require.ErrorContains(t, err, says)
+	}
 }
 
 func TestSidecarKilledInATransactionOfSQLite(t *testing.T) {

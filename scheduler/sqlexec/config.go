@@ -18,9 +18,9 @@ type Target struct {
 	// URL is required: a PostgreSQL URL or keyword string that leads to the server
 	// itself, not to a pooler that hands out its connections per transaction.
 	URL string
-	// LockTimeout is how long a statement may wait for a lock. 0: as the server has it.
+	// LockTimeout is how long a statement may wait for a lock, at most targets.MaxTimeout. 0: as the server has it.
 	LockTimeout time.Duration
-	// StatementTimeout is how long one statement may take. 0: as the server has it.
+	// StatementTimeout is how long one statement may take, at most targets.MaxTimeout. 0: as the server has it.
 	StatementTimeout time.Duration
 }
 
@@ -85,10 +85,9 @@ func newTarget(t Target, name string, reach *targets.Reach) (*target, error) {
 		return nil, errors.New("sqlexec: a target database has no name")
 	case t.URL == "":
 		return nil, fmt.Errorf("sqlexec: database %q has no url", name)
-	case t.LockTimeout < 0:
-		return nil, fmt.Errorf("sqlexec: database %q: lock_timeout is negative", name)
-	case t.StatementTimeout < 0:
-		return nil, fmt.Errorf("sqlexec: database %q: statement_timeout is negative", name)
+	}
+	if err := targets.CheckTimeouts(t.LockTimeout, t.StatementTimeout); err != nil {
+		return nil, fmt.Errorf("sqlexec: database %q: %w", name, err)
 	}
 	conn, err := pgx.ParseConfig(t.URL)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rowrun/rowrun/scheduler"
 	"github.com/rowrun/rowrun/scheduler/sqlexec"
+	"github.com/rowrun/rowrun/scheduler/targets"
 	"github.com/rowrun/rowrun/store/storetest"
 )
 
@@ -130,6 +131,15 @@ func TestSessionIsNamedAndLimited(t *testing.T) {
 		}
 		execute(t, conn, "DROP TABLE s")
 	}
+}
+
+func TestTheLongestTimeoutsAreWhatTheServerTakes(t *testing.T) {
+	t.Parallel()
+	url := storetest.Empty(t)
+	x := executor(t, sqlexec.Target{URL: url, LockTimeout: targets.MaxTimeout, StatementTimeout: targets.MaxTimeout})
+	_, err := x.Execute(t.Context(), newRun(t, `CREATE TABLE s AS SELECT setting FROM pg_settings WHERE name IN ('lock_timeout', 'statement_timeout')`, true).Run)
+	require.NoError(t, err)
+	require.Equal(t, "2147483647 2147483647", value[string](t, connect(t, url), "SELECT string_agg(setting, ' ') FROM s"))
 }
 
 func TestTimeoutsOfTheTarget(t *testing.T) {

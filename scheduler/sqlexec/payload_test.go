@@ -14,6 +14,7 @@ import (
 
 	"github.com/rowrun/rowrun/scheduler"
 	"github.com/rowrun/rowrun/scheduler/sqlexec"
+	"github.com/rowrun/rowrun/scheduler/targets"
 	"github.com/rowrun/rowrun/store/storetest"
 )
 
@@ -139,6 +140,8 @@ func TestNewRefusesAndNeverShowsURLs(t *testing.T) {
 		{"bad url", sqlexec.Config{Targets: map[string]sqlexec.Target{"a": {URL: "postgres://u:geheim@h:port/d"}}}, `database "a": url is not one`},
 		{"lock timeout", sqlexec.Config{Targets: map[string]sqlexec.Target{"a": {URL: nowhere, LockTimeout: -1}}}, "lock_timeout is negative"},
 		{"statement timeout", sqlexec.Config{Targets: map[string]sqlexec.Target{"a": {URL: nowhere, StatementTimeout: -time.Second}}}, "statement_timeout is negative"},
+		{"long lock timeout", sqlexec.Config{Targets: map[string]sqlexec.Target{"a": {URL: nowhere, LockTimeout: targets.MaxTimeout + 1}}}, `database "a": lock_timeout: 596h31m23.647000001s is not accepted`},
+		{"long statement timeout", sqlexec.Config{Targets: map[string]sqlexec.Target{"a": {URL: nowhere, StatementTimeout: 720 * time.Hour}}}, "statement_timeout: 720h0m0s is not accepted; accepted: at most 596h31m23.647s"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

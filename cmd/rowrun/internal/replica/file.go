@@ -16,6 +16,7 @@ import (
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/database"
 	"github.com/rowrun/rowrun/notifier/webhook"
 	"github.com/rowrun/rowrun/scheduler"
+	"github.com/rowrun/rowrun/scheduler/targets"
 )
 
 // File is the YAML file of --config: what does not fit into flags.
@@ -164,7 +165,18 @@ func (d *FileDatabase) UnmarshalYAML(node *yaml.Node) error {
 	if err := onlyKeys(node, "url", "engine", "lock_timeout", "statement_timeout", "labels"); err != nil {
 		return err
 	}
-	return node.Decode((*plain)(d))
+	if err := node.Decode((*plain)(d)); err != nil {
+		return err
+	}
+	return checkTimeouts(node, d.LockTimeout, d.StatementTimeout)
+}
+
+// checkTimeouts refuses what no target can be told.
+func checkTimeouts(node *yaml.Node, lock, statement FileDuration) error {
+	if err := targets.CheckTimeouts(time.Duration(lock), time.Duration(statement)); err != nil {
+		return fmt.Errorf("line %d: %w", node.Line, err)
+	}
+	return nil
 }
 
 func (s *fileShard) UnmarshalYAML(node *yaml.Node) error {

@@ -56,6 +56,8 @@ func TestWrongFileIsWrongUse(t *testing.T) {
 		{"unknown key of a target", "databases:\n  a:\n    url: x\n    lock-timeout: 1s", `line 4: unknown key "lock-timeout"; accepted: url, engine, lock_timeout, statement_timeout`},
 		{"unknown key of a command", "commands: {a: {path: /x, shell: y}}", `unknown key "shell"; accepted: path, args, types, env, dir`},
 		{"bad duration", "databases: {a: {url: x, lock_timeout: 5}}", `line 1: "5" is not accepted; accepted: a duration`},
+		{"a timeout that no server takes", "databases:\n  a:\n    url: x\n    lock_timeout: 720h", "line 3: lock_timeout: 720h0m0s is not accepted; accepted: at most 596h31m23.647s"},
+		{"the same for a fleet", "databases_from: [{file: x, statement_timeout: 720h}]", "line 1: statement_timeout: 720h0m0s is not accepted"},
 		{"no url", "databases: {a: {lock_timeout: 5s}}", "databases.a.url is missing"},
 		{"no path", "commands: {a: {args: []}}", "commands.a.path is missing"},
 		{"a webhook's secret itself", "webhook_secrets: [whsec_eA==]", "webhook_secrets: an entry is neither env:NAME nor file:PATH"},

@@ -55,7 +55,10 @@ func (s *FleetSource) UnmarshalYAML(node *yaml.Node) error {
 	if err != nil {
 		return err
 	}
-	return node.Decode((*plain)(s))
+	if err := node.Decode((*plain)(s)); err != nil {
+		return err
+	}
+	return checkTimeouts(node, s.LockTimeout, s.StatementTimeout)
 }
 
 // check refuses what can't be a source.
