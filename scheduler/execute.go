@@ -190,6 +190,7 @@ func (t *incarnation) abandon(cause error) {
 func (r *running) watchProgress(done <-chan struct{}) {
 	limit := r.claim.ProgressTimeout
 	wait := limit
+	var quiet stillness
 	for {
 		timer := time.NewTimer(wait)
 		select {
@@ -203,12 +204,13 @@ func (r *running) watchProgress(done <-chan struct{}) {
 		cancel()
 		wait = time.Second
 		if err == nil && len(held) == 1 && !held[0].Lost { // a lost one is the watch's to stop
-			if held[0].Silent >= limit {
+			silent := quiet.lasts(time.Now(), held[0].Silent)
+			if silent >= limit {
 				r.cancel(ErrStalled)
 				r.announceStall()
 				return
 			}
-			wait = limit - held[0].Silent
+			wait = limit - silent
 		}
 	}
 }

@@ -64,6 +64,22 @@ func TestProgressTimeoutCountsFromTheStart(t *testing.T) {
 	require.GreaterOrEqual(t, took, int64(990))
 }
 
+// A clock that was set back by an hour leaves the start ahead of it: the run is stopped all the same, and not an hour later.
+func TestProgressTimeoutEndsARunBehindAClockThatWasSetBack(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	c, owner := newClient(t, url), newClient(t, url)
+	startReplica(t, url, func(ctx context.Context, run *scheduler.Run) (scheduler.Result, error) {
+		owner.exec(`UPDATE rowrun.task_run SET progress_at = now() + interval '1 hour' WHERE id = $1`, run.ID)
+		return untilTold(ctx, run)
+	}, nil)
+	run := c.run("progress_timeout", "'1 s'")
+	require.Equal(t, "FAILED PROGRESS_TIMEOUT", c.ends(run))
+	require.GreaterOrEqual(t, c.int(`SELECT (extract(epoch FROM finished_at - started_at) * 1000)::bigint FROM rowrun.task_run WHERE id = $1`, run), int64(1990))
+	require.Equal(t, "true", c.text(`SELECT (progress_at > now())::text FROM rowrun.task_run WHERE id = $1`, run))
+	require.EqualValues(t, 0, c.int(`SELECT (detail ->> 'silent_ms')::int FROM rowrun.stream_note WHERE event = 'task_run.stalled'`))
+}
+
 // An executor that ignores its cancel keeps its slot and is counted until it returns.
 func TestExecutorThatIgnoresItsCancelKeepsItsSlot(t *testing.T) {
 	t.Parallel()
