@@ -3,6 +3,7 @@
 package cmdexec
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -105,7 +106,7 @@ func judge(name string, end report, out *output) (scheduler.Result, error) {
 	}
 	code, how := end.Exit, fmt.Sprintf("exit code %d", end.Exit)
 	if end.Signal != 0 {
-		code, how = 128+int(end.Signal), "signal "+unix.SignalName(end.Signal)
+		code, how = 128+int(end.Signal), "signal "+cmp.Or(unix.SignalName(end.Signal), strconv.Itoa(int(end.Signal)))
 	}
 	if code == 0 {
 		return scheduler.Result{Output: map[string]any{"exit_code": 0}}, nil

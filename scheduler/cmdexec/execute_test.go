@@ -52,6 +52,8 @@ func TestHowACommandEndsDecides(t *testing.T) {
 		"exit 255":                            {"EXIT_255", "command c ended with exit code 255"},
 		"kill -9 $$":                          {"EXIT_137", "command c ended with signal SIGKILL"},
 		"kill -TERM $$":                       {"EXIT_143", "command c ended with signal SIGTERM"},
+		"kill -34 $$":                         {"EXIT_162", "command c ended with signal 34"},
+		"echo why; kill -64 $$":               {"EXIT_192", "command c ended with signal 64: why"},
 	} {
 		e := executor(t, Command{Path: script(t, body)}, 0)
 		_, err := e.Execute(t.Context(), (&recorder{}).run(`{"command":"c"}`))
