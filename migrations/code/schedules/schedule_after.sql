@@ -16,7 +16,9 @@ END $$;
 COMMENT ON FUNCTION rowrun.pause_schedule(bigint, text) IS 'Internal: pauses a task whose schedule can''t be followed.';
 
 -- The next runs after these have ended for good, of tasks that recur; the tasks are locked, so that whoever changes a
--- schedule meanwhile either finds the new run or is seen here.
+-- schedule meanwhile either finds the new run or is seen here. All that a run's bounds may refuse is computed, and kept within
+-- them, before the INSERT: that stands in no subtransaction, as its rows would carry the number of that, and who reads the
+-- stream from rows knows those of transactions.
 CREATE OR REPLACE FUNCTION rowrun.schedule_after(run_ids bigint[]) RETURNS void LANGUAGE plpgsql
     SET enable_seqscan = off -- the table may have grown since statistics were made, by this very statement
     SET search_path = pg_catalog, rowrun, pg_temp
@@ -26,6 +28,7 @@ DECLARE
     pair record;
     coming timestamptz;
     due timestamptz;
+    late timestamptz;
     tasks bigint[] := '{}';
     ticks timestamptz[] := '{}';
     dues timestamptz[] := '{}';
@@ -36,6 +39,8 @@ BEGIN
     LOOP
         BEGIN
             coming := rowrun.tick_that_follows(pair.k, pair.run, t);
+            due := greatest(coming + rowrun.spread_of(pair.k), t);
+            late := rowrun.missed_at(pair.k, due);
         EXCEPTION
             WHEN lock_not_available OR deadlock_detected OR serialization_failure OR insufficient_privilege THEN
                 RAISE;
@@ -44,11 +49,10 @@ BEGIN
                 PERFORM rowrun.pause_schedule((pair.k).id, SQLERRM || ' (SQLSTATE ' || SQLSTATE || ')');
         END;
         IF coming IS NOT NULL THEN
-            due := greatest(coming + rowrun.spread_of(pair.k), t);
             tasks := tasks || (pair.k).id;
             ticks := ticks || coming;
             dues := dues || due;
-            missed := missed || rowrun.missed_at(pair.k, due);
+            missed := missed || late;
         END IF;
     END LOOP;
     IF tasks <> '{}' THEN

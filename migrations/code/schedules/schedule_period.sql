@@ -21,7 +21,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION rowrun.schedule_period(bigint[]) IS 'Internal: the shortest time between two ticks of a schedule.';
 
--- A run is never put off beyond the next tick.
+-- A run is never put off beyond the next tick, nor beyond what a run may say.
 CREATE OR REPLACE FUNCTION rowrun.check_spread(k rowrun.task) RETURNS void LANGUAGE plpgsql STABLE
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
@@ -32,7 +32,10 @@ BEGIN
         IF extract(epoch FROM k.spread) > extract(epoch FROM period) THEN
             RAISE EXCEPTION 'spread: % is longer than the % between two ticks of "%"', k.spread, period, k.schedule
                 USING ERRCODE = 'RR003', HINT = 'A run waits at most until the next tick: a shorter spread, or a rarer schedule.';
+        ELSIF k.starts_at + k.spread >= timestamptz '9999-01-01 00:00+00' THEN
+            RAISE EXCEPTION 'spread: starts_at and % lie beyond the year 9998', k.spread
+                USING ERRCODE = 'RR003', HINT = 'A shorter spread, or an earlier start.';
         END IF;
     END IF;
 END $$;
-COMMENT ON FUNCTION rowrun.check_spread(rowrun.task) IS 'Internal: refuses a spread that is longer than the time between two ticks.';
+COMMENT ON FUNCTION rowrun.check_spread(rowrun.task) IS 'Internal: refuses a spread that is longer than the time between two ticks, or beyond all runs.';

@@ -9,6 +9,7 @@ DECLARE
     run rowrun.task_run;
     nothing rowrun.task_run;
     coming timestamptz;
+    due timestamptz;
     problem text;
 BEGIN
     PERFORM set_config('rowrun.scheduling', 'on', true);
@@ -18,6 +19,7 @@ BEGIN
         coming := NULL;
         BEGIN
             coming := rowrun.tick_that_follows(k, nothing, t);
+            due := coming + rowrun.spread_of(k);
         EXCEPTION
             WHEN lock_not_available OR deadlock_detected OR serialization_failure OR insufficient_privilege THEN
                 RAISE;
@@ -25,7 +27,7 @@ BEGIN
                 problem := SQLERRM || ' (SQLSTATE ' || SQLSTATE || ')';
         END;
         IF coming IS NOT NULL THEN
-            UPDATE rowrun.task_run r SET tick = coming, run_at = coming + rowrun.spread_of(k), missed_at = rowrun.missed_at(k, coming + rowrun.spread_of(k)) WHERE r.id = run.id;
+            UPDATE rowrun.task_run r SET tick = coming, run_at = due, missed_at = rowrun.missed_at(k, due) WHERE r.id = run.id;
         ELSE
             PERFORM rowrun.cancel_tick(run.id, 'its tick was missed, and no other comes');
         END IF;

@@ -36,7 +36,8 @@ BEGIN
                                   AND r.tick IS NOT NULL AND r.attempt = 0 AND r.status <> 'CANCELED' AND r.status <> 'PENDING') LOOP
         coming := rowrun.tick_after(k.schedule_parts, k.time_zone, coming, grid);
     END LOOP;
-    RETURN CASE WHEN coming <= coalesce(k.ends_at, 'infinity') AND coming < timestamptz '9999-01-01 00:00+00' THEN coming END;
+    -- None whose run would be due beyond what a run may say: that run's INSERT would fail, and with it the end before it.
+    RETURN CASE WHEN coming <= coalesce(k.ends_at, 'infinity') AND coming + spread < timestamptz '9999-01-01 00:00+00' THEN coming END;
 END $$;
 COMMENT ON FUNCTION rowrun.tick_that_follows(rowrun.task, rowrun.task_run, timestamptz) IS 'Internal: the tick that follows a run.';
 
