@@ -81,11 +81,19 @@ func (f *variableFinder) variable(i int, name, next string) {
 
 // variableName reads a name, which may have dots in it, and says where what follows it begins.
 func variableName(s *statement, i int) (name string, behind int) {
-	name = s.word(i)
+	name = unquoted(s.word(i))
 	for i++; s.word(i) == "." && i+1 < len(s.tokens); i += 2 {
-		name += "." + s.word(i+1)
+		name += "." + unquoted(s.word(i+1))
 	}
 	return name, i
+}
+
+// unquoted leaves of a quoted name that it is one.
+func unquoted(word string) string {
+	if word != "" && word[0] == '`' {
+		return "`"
+	}
+	return word
 }
 
 // lostVariables follows through a text what an attempt that goes on finds in its variables.

@@ -20,7 +20,7 @@ const (
 	errTriggerExists    = 1359
 	errTriggerGone      = 1360
 	errUser             = 1396 // CREATE USER or DROP USER failed
-	errPartitionGone    = 1508
+	errPartitionGone    = 1507
 	errPartitionExists  = 1517
 	errEventExists      = 1537
 	errEventGone        = 1539
@@ -196,7 +196,7 @@ func setNature(s *statement) nature {
 		case t == "AUTOCOMMIT" && (s.word(i+1) == "=" || s.word(i+1) == ":"):
 			return nature{lacks: "SET autocommit is not for tasks: use START TRANSACTION and COMMIT with \"transaction\": false"}
 		case i == 1 && (t == "PASSWORD" || t == "DEFAULT" && s.word(2) == "ROLE"):
-			return nature{commits: true, harmless: true}
+			return nature{commits: true, harmless: !givesPasswordAnew(s)}
 		case t == "GLOBAL" || t == "PERSIST" || t == "PERSIST_ONLY":
 			n = nature{quiet: true, harmless: true}
 		}
@@ -255,7 +255,7 @@ func isCall(word string) bool {
 	case "", "AND", "OR", "XOR", "NOT", "IN", "DIV", "MOD", "LIKE", "BETWEEN", "CASE", "WHEN", "THEN", "ELSE":
 		return false
 	}
-	return word == "`" || isWordStart(word[0])
+	return word[0] == '`' || isWordStart(word[0])
 }
 
 func controlNature(s *statement) nature {
@@ -294,15 +294,26 @@ func createNature(s *statement) nature {
 	switch {
 	case temporary && kind == "TABLE":
 		return nature{keeps: "a temporary table"}
-	case s.word(1) == "OR" && s.word(2) == "REPLACE", s.word(at+1) == "IF" && kind != "":
-		n.harmless = true
+	case s.word(1) == "OR" && s.word(2) == "REPLACE":
+		n.harmless = slices.Contains([]string{"VIEW", "INDEX", "TRIGGER", "PROCEDURE", "FUNCTION", "PACKAGE", "SERVER"}, kind)
+		return n
+	case s.word(at+1) == "IF" && kind != "":
+		n.harmless = kind != "EVENT" || !mayEnd(s)
 		return n
 	}
 	if slices.Contains([]string{"PROCEDURE", "FUNCTION", "TRIGGER", "EVENT"}, kind) && s.has("BEGIN") && s.tokens[len(s.tokens)-1] != "END" && !endsNamed(s) {
 		return nature{lacks: "CREATE " + kind + " ends before its END, at the first semicolon: put DELIMITER // on a line before it, // behind its END, and DELIMITER ; on a line after it"}
 	}
-	n.tells = refusals(kind, true)
+	if kind != "EVENT" || !mayEnd(s) {
+		n.tells = refusals(kind, true)
+	}
 	return n
+}
+
+// mayEnd is true for an event that is gone once its time is over: made again, it would be executed again.
+func mayEnd(s *statement) bool {
+	i := slices.Index(s.tokens, "SCHEDULE")
+	return i >= 0 && (s.word(i+1) == "AT" || s.has("ENDS"))
 }
 
 // refusals are the errors by which a server says that an object is there already, or that it isn't.

@@ -237,9 +237,10 @@ func pragmaNature(s *statement) nature {
 	if s.word(2) == "." {
 		name = s.word(3)
 	}
-	switch name {
-	case "`", "'":
+	if strings.HasPrefix(name, "`") || name == "'" {
 		return nature{lacks: "a PRAGMA whose name is quoted can't be told from those that are refused: write it without quotes"}
+	}
+	switch name {
 	case "TEMP_STORE_DIRECTORY", "DATA_STORE_DIRECTORY":
 		return nature{lacks: "PRAGMA " + name + " sets a directory for the whole sidecar"}
 	case "WRITABLE_SCHEMA", "TRUSTED_SCHEMA", "BUSY_TIMEOUT", "HARD_HEAP_LIMIT", "SOFT_HEAP_LIMIT", "LOCKING_MODE":

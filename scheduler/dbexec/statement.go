@@ -12,7 +12,8 @@ type statement struct {
 	offset int    // of text in the whole, in bytes
 	head   int    // where in text its first token begins, in bytes
 	place  place  // of that token in the whole
-	// tokens are what it consists of: words in upper case, ` for a quoted name, ' for a string, other characters as they are.
+	// tokens are what it consists of: words in upper case, quoted names as they are behind a `, ' for a string, other characters as they
+	// are.
 	tokens []string
 	nature
 }
@@ -136,7 +137,7 @@ func (c *cutter) add(t token) {
 	case kindString:
 		word = "'"
 	case kindName:
-		word = "`"
+		word = "`" + word[1:len(word)-1]
 	default:
 	}
 	if len(c.tokens) < maxTokens {
