@@ -133,7 +133,7 @@ func (j *job) separately(ctx context.Context, s *session) error {
 func (j *job) openBehind(ctx context.Context, s *session, i int, before bool) (bool, error) {
 	statement := &j.statements[i]
 	said := statement.leavesOpen(before)
-	if !statement.opaque || statement.commits {
+	if !statement.nests && (!statement.opaque || statement.commits) {
 		return said, nil
 	}
 	// Also where the run has just been canceled: what the statement did is to be known.

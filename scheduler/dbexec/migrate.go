@@ -222,7 +222,7 @@ func (g *migration) rest(ctx context.Context, s *session, p point) error {
 		}
 		var err error
 		switch {
-		case statement.control == controlEnds && statement.word(0) != "ROLLBACK":
+		case statement.mayCommit(open):
 			// Counted by the transaction that it commits.
 			if err = g.count(ctx, s, i); err == nil {
 				err = g.one(ctx, s, i, "")
@@ -233,7 +233,7 @@ func (g *migration) rest(ctx context.Context, s *session, p point) error {
 			err = g.within(ctx, s, i)
 		case statement.commits || statement.opaque:
 			err = g.alone(ctx, s, i, p.doubt && i == p.sent)
-		case statement.control != controlNone || statement.keeps != "" && statement.keeps != aVariable:
+		case statement.control != controlNone || statement.nests || statement.keeps != "" && statement.keeps != aVariable:
 			if err = g.one(ctx, s, i, ""); err == nil {
 				err = g.count(ctx, s, i)
 			}
@@ -248,6 +248,11 @@ func (g *migration) rest(ctx context.Context, s *session, p point) error {
 		}
 	}
 	return g.ended(ctx, s, open)
+}
+
+// mayCommit is true for a statement of control that commits the transaction that is open, if it does anything to it.
+func (s *statement) mayCommit(open bool) bool {
+	return s.nests && open || s.control == controlEnds && s.word(0) != "ROLLBACK"
 }
 
 // within executes a statement in a transaction of the text's own, with its count.

@@ -185,13 +185,22 @@ func (e *sqliteEngine) begin(ctx context.Context, s *session) error {
 	return err
 }
 
-// What begins or ends a transaction here is a word that is seen, or an error.
-
 func (e *sqliteEngine) watch(context.Context, *session) error { return nil }
 
 func (e *sqliteEngine) lasts(context.Context, *session) (bool, error) { return true, nil }
 
-func (e *sqliteEngine) open(_ context.Context, _ *session, said bool) (bool, error) { return said, nil }
+// open asks by a BEGIN, which takes no lock and is refused within a transaction: a SAVEPOINT begins one too, and the RELEASE of the
+// outermost ends it.
+func (e *sqliteEngine) open(ctx context.Context, s *session, _ bool) (bool, error) {
+	_, err := s.do(ctx, "BEGIN")
+	if r := e.read(err); r != nil && r.number == sqlite3.SQLITE_ERROR {
+		return true, nil
+	}
+	if err == nil {
+		_, err = s.do(ctx, "ROLLBACK")
+	}
+	return false, err
+}
 
 // stop does nothing: the end of the statement's context interrupts it.
 func (e *sqliteEngine) stop(context.Context, *session, <-chan struct{}) error { return nil }

@@ -183,6 +183,8 @@ func sqliteNatureOfWords(s *statement) nature {
 		return nature{counts: s.has("INSERT") || s.has("UPDATE") || s.has("DELETE") || s.has("REPLACE")}
 	case "BEGIN":
 		return nature{control: controlBegins}
+	case "SAVEPOINT", "RELEASE":
+		return nature{nests: true}
 	case "COMMIT", "END":
 		return nature{control: controlEnds}
 	case "ROLLBACK":

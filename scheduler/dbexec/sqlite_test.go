@@ -93,6 +93,86 @@ func TestSQLiteTransactionOfTheTextOutlastsPragmas(t *testing.T) {
 	}
 }
 
+func TestSQLiteSavepointOutsideOfATransactionBeginsOne(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, text, rows string // rows is "" where the text ends within a transaction
+	}{
+		{"left open", "SAVEPOINT a; INSERT INTO t VALUES (2)", ""},
+		{"released", "SAVEPOINT a; INSERT INTO t VALUES (2); RELEASE a", "1,2"},
+		{"committed", "SAVEPOINT a; INSERT INTO t VALUES (2); COMMIT", "1,2"},
+		{"rolled back", "SAVEPOINT a; INSERT INTO t VALUES (2); ROLLBACK; INSERT INTO t VALUES (3)", "1,3"},
+		{"rolled back to and released", "SAVEPOINT a; DELETE FROM t; INSERT INTO t VALUES (2); ROLLBACK TO a; RELEASE a", "1"},
+		{"rolled back to", "SAVEPOINT a; INSERT INTO t VALUES (2); ROLLBACK TO a; INSERT INTO t VALUES (3)", ""},
+		{"of equal names", "SAVEPOINT a; INSERT INTO t VALUES (2); SAVEPOINT A; INSERT INTO t VALUES (3); ROLLBACK TO \"a\"; RELEASE [a]; RELEASE SAVEPOINT a", "1,2"},
+		{"of equal names, one left open", "SAVEPOINT a; SAVEPOINT a; INSERT INTO t VALUES (2); RELEASE a", ""},
+		{"nested, the outer one released", "SAVEPOINT a; SAVEPOINT b; INSERT INTO t VALUES (2); RELEASE a; INSERT INTO t VALUES (3)", "1,2,3"},
+		{"nested, the inner one released", "SAVEPOINT a; SAVEPOINT b; INSERT INTO t VALUES (2); RELEASE b", ""},
+		{"in a transaction", "BEGIN; SAVEPOINT a; INSERT INTO t VALUES (2); RELEASE a", ""},
+		{"in a transaction that is committed", "BEGIN; SAVEPOINT a; INSERT INTO t VALUES (2); RELEASE a; COMMIT; SAVEPOINT a; RELEASE a", "1,2"},
+		{"a table that is made anew", "SAVEPOINT a; CREATE TABLE u (n integer NOT NULL); INSERT INTO u SELECT n FROM t; DROP TABLE t; ALTER TABLE u RENAME TO t; RELEASE a", "1"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			for name, run := range map[string]func(target dbexec.Target, r *record) error{
+				"SQL":              func(target dbexec.Target, r *record) error { _, err := perform(t.Context(), t, target, r); return err },
+				"DATABASE_MIGRATE": func(target dbexec.Target, r *record) error { _, err := migrate(t, target, r); return err },
+			} {
+				for _, text := range []string{"PRAGMA foreign_keys = ON; " + c.text, "PRAGMA foreign_keys = OFF; " + c.text + "; PRAGMA foreign_keys = ON"} {
+					target, db := newFile(t, "")
+					execute(t, db, "CREATE TABLE t (n integer)")
+					execute(t, db, "INSERT INTO t VALUES (1)")
+					err := run(target, newRun(t, text, ""))
+					if c.rows == "" {
+						require.Contains(t, failure(t, err).Detail, "ended inside a transaction, which was rolled back", name)
+						require.Equal(t, "1", value[string](t, db, "SELECT group_concat(n) FROM t"), name)
+						err = run(target, retry(t, text+"; COMMIT", "")) // as the failure says
+						require.NoError(t, err, name)
+						continue
+					}
+					require.NoError(t, err, name)
+					require.Equal(t, c.rows, value[string](t, db, "SELECT group_concat(n) FROM t"), name)
+				}
+			}
+		})
+	}
+}
+
+func TestSQLiteGoesOnBehindASavepointThatIsReleased(t *testing.T) {
+	t.Parallel()
+	target, db := newFile(t, "")
+	execute(t, db, "CREATE TABLE t (n integer)")
+	const head = "PRAGMA foreign_keys = OFF; SAVEPOINT a; SAVEPOINT b; INSERT INTO t VALUES (1); RELEASE b; RELEASE a; SAVEPOINT a; INSERT INTO t VALUES (2); "
+	_, err := migrate(t, target, newRun(t, head+"INSERT INTO missing VALUES (3); RELEASE a", ""))
+	require.Contains(t, failure(t, err).Detail, "statement 9 of 10")
+	require.Equal(t, []string{"3 1.10 STARTED 7 6 0"}, ledger(t, db), "what is released is counted with it, and what isn't is undone")
+	_, err = migrate(t, target, retry(t, head+"INSERT INTO t VALUES (3); RELEASE a", ""))
+	require.NoError(t, err)
+	require.Equal(t, "1,2,3", value[string](t, db, "SELECT group_concat(n) FROM t"))
+}
+
+func TestSQLiteCountsWhatARELEASECommitsWithIt(t *testing.T) {
+	t.Parallel()
+	target, db := newFile(t, "")
+	execute(t, db, "CREATE TABLE t (n integer)")
+	const text = "PRAGMA foreign_keys = OFF; SAVEPOINT a; INSERT INTO t VALUES (1); RELEASE a; INSERT INTO t VALUES (2)"
+	ctx, cancel := context.WithCancelCause(t.Context())
+	r := newRun(t, text, "")
+	keep := r.Log
+	r.Log = func(ctx context.Context, kind string, detail any) error {
+		if kind == "statement" && object(t, detail)["index"] == 4.0 {
+			cancel(scheduler.ErrCanceled) // right behind RELEASE
+		}
+		return keep(ctx, kind, detail)
+	}
+	_, err := executor(t, target).Migrate().Execute(ctx, r.Run)
+	require.Contains(t, failure(t, err).Detail, scheduler.ErrCanceled.Error())
+	require.Equal(t, []string{"3 1.10 STARTED 7 4 0"}, ledger(t, db))
+	_, err = migrate(t, target, retry(t, text, ""))
+	require.NoError(t, err)
+	require.Equal(t, "1,2", value[string](t, db, "SELECT group_concat(n) FROM t"))
+}
+
 func TestSQLiteAsksForTheLastRowID(t *testing.T) {
 	t.Parallel()
 	target, _ := newFile(t, "")

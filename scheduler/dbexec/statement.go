@@ -28,6 +28,8 @@ type nature struct {
 	commits bool
 	// outside is true of one that commits where it can't be part of a transaction, and never ends the one that it meets.
 	outside bool
+	// nests is true where it begins or ends a transaction if it is the outermost of its kind, which the engine knows.
+	nests bool
 	// opaque is true where nobody can tell from its text what it does: whether it took effect is unknown after any failure.
 	opaque bool
 	// locks is true where it keeps the session from writing to the ledger.
