@@ -131,6 +131,37 @@ func TestIdsAreDrawn(t *testing.T) {
 	exec(t, owner, `INSERT INTO rowrun.task_run (id, task_id) VALUES (1000, $1)`, task) // a restore
 }
 
+// A job that was deleted without being DONE holds back who waits for it, whoever would like to be that job.
+func TestNobodyTakesTheIDOfADeletedJobThatRunsWaitFor(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	owner, client := connect(t, url), inRole(t, url, "rowrun_client")
+	addReplica(t, owner, "r")
+	gone, other := plainTask(t, client, "gone"), plainTask(t, client, "other")
+	job := query[int64](t, client, `SELECT rowrun.run_task($1::bigint, run_at => now() + interval '1 hour')`, gone)
+	run := runAfter(t, client, other, job)
+	exec(t, client, `SELECT rowrun.cancel_run($1)`, job)
+	exec(t, client, `SELECT rowrun.delete_task($1)`, gone)
+	refusedW(t, client, "RR003", "is that of a job whose first run is gone", `INSERT INTO rowrun.task_run (id, task_id) VALUES ($1, $2)`, job, other)
+	exec(t, owner, `SELECT setval('rowrun.task_run_id_seq', $1, false)`, job)
+	require.Greater(t, query[int64](t, owner, `SELECT rowrun.next_run_id()`), run, "a run that the sidecar makes doesn't fail by it")
+	exec(t, owner, `SELECT rowrun.promote_runs(true)`)
+	require.Equal(t, "PENDING", statusOf(t, client, run))
+}
+
+// An id that is given again, and has a row: whether that has a successor is nothing to an INSERT that does nothing.
+func TestAnIDThatIsGivenAgainIsNoChainsOfItsOwn(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	owner, client := connect(t, url), inRole(t, url, "rowrun_client")
+	task := plainTask(t, client, "")
+	id := newRun(t, client, task)
+	exec(t, owner, `UPDATE rowrun.task_run SET status = 'CANCELED' WHERE id = $1`, id)
+	exec(t, client, `SELECT rowrun.retry_run($1)`, id)
+	exec(t, client, `INSERT INTO rowrun.task_run (id, task_id) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING`, id, task)
+	denied(t, client, "23505", `INSERT INTO rowrun.task_run (id, task_id) VALUES ($1, $2)`, id, task)
+}
+
 // Cancels of runs that ended, or that were asked for, are history.
 func TestCancelsAreNeitherForgedNorWithdrawn(t *testing.T) {
 	t.Parallel()

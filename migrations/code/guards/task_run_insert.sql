@@ -110,10 +110,10 @@ COMMENT ON FUNCTION rowrun.is_blocked_at_insert(rowrun.task_run, timestamptz, bo
 CREATE OR REPLACE FUNCTION rowrun.refuse_id_of_chain(id bigint) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
 BEGIN
     IF NOT rowrun.is_owner() THEN
-        RAISE EXCEPTION 'id % is that of a chain of retries whose first run is gone', id USING ERRCODE = 'RR003', HINT = 'Leave id out.';
+        RAISE EXCEPTION 'id % is that of a job whose first run is gone', id USING ERRCODE = 'RR003', HINT = 'Leave id out.';
     END IF;
 END $$;
-COMMENT ON FUNCTION rowrun.refuse_id_of_chain(bigint) IS 'Internal: nobody but the owner inserts a run with the id of a chain whose first run is gone.';
+COMMENT ON FUNCTION rowrun.refuse_id_of_chain(bigint) IS 'Internal: nobody but the owner inserts a run with the id of a job whose first run is gone.';
 
 CREATE OR REPLACE FUNCTION rowrun.task_run_fill() RETURNS trigger LANGUAGE plpgsql
     SET enable_seqscan = off SET plan_cache_mode = force_generic_plan SET search_path = pg_catalog, rowrun, pg_temp AS $$
@@ -135,7 +135,10 @@ BEGIN
     NEW.id := coalesce(NEW.id, nextval('rowrun.task_run_id_seq'));
     IF NEW.id IS DISTINCT FROM pg_sequence_last_value('rowrun.task_run_id_seq') THEN -- given, or another session has drawn one since
         PERFORM rowrun.check_id(NEW.id, 'rowrun.task_run_id_seq');
-        IF EXISTS (SELECT FROM rowrun.task_run c WHERE c.root_id = NEW.id AND c.attempt > 0 AND c.retry_run_id IS NULL) THEN
+        IF (EXISTS (SELECT FROM rowrun.task_run c WHERE c.root_id = NEW.id AND c.attempt > 0 AND c.retry_run_id IS NULL)
+            OR EXISTS (SELECT FROM rowrun.run_after w JOIN rowrun.task_run c ON c.id = w.run_id WHERE w.root_id = NEW.id AND w.outcome IS NOT NULL AND c.after IS NOT NULL))
+           AND NOT EXISTS (SELECT FROM rowrun.task_run c WHERE c.id = NEW.id) -- such an INSERT fails, or does nothing
+        THEN
             PERFORM rowrun.refuse_id_of_chain(NEW.id);
         END IF;
     END IF;
