@@ -77,7 +77,7 @@ BEGIN
         WHERE p.id = target_id AND p.parallel_limit IS DISTINCT FROM (args ->> 'limit')::integer;
         GET DIAGNOSTICS changed = ROW_COUNT;
     WHEN 'plan.resume_wave', 'plan.roll_on', 'plan.give_up' THEN
-        changed := rowrun.move_waves(target_id, CASE verb WHEN 'resume_wave' THEN 'RESUME' ELSE upper(verb) END, reason);
+        changed := rowrun.move_waves(target_id, CASE verb WHEN 'resume_wave' THEN 'RESUME' ELSE upper(verb COLLATE "C") END, reason);
     WHEN 'delivery.redeliver' THEN
         UPDATE webhook_delivery d SET status = 'PENDING', attempts = 0, next_attempt_at = clock_timestamp(), delivered_at = NULL,
             leased_until = NULL, lease_token = NULL

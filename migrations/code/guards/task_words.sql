@@ -22,7 +22,7 @@ BEGIN
     IF k.type IN ('NOOP', 'SQL', 'DATABASE_MIGRATE', 'HTTP', 'COMMAND') THEN
         RETURN;
     END IF;
-    near := replace(replace(upper(btrim(k.type)), '-', '_'), ' ', '_');
+    near := replace(replace(upper(btrim(k.type) COLLATE "C"), '-', '_'), ' ', '_');
     IF near NOT IN ('NOOP', 'SQL', 'DATABASE_MIGRATE', 'HTTP', 'COMMAND') THEN
         SELECT y INTO near FROM replica_heartbeat h CROSS JOIN unnest(h.types) y
         WHERE h.state <> 'DEAD' AND lower(y) = lower(k.type)

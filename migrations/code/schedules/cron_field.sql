@@ -12,7 +12,7 @@ BEGIN
     IF field = '*' THEN
         RETURN (1::bigint << highest + 1) - (1::bigint << lowest);
     END IF;
-    FOREACH item IN ARRAY string_to_array(lower(field), ',') LOOP
+    FOREACH item IN ARRAY string_to_array(lower(field COLLATE "C"), ',') LOOP
         part := regexp_match(item, '^(?:[*]|([0-9]{1,2}|[a-z]{3})(?:(-)([0-9]{1,2}|[a-z]{3}))?)(?:/([0-9]{1,2}))?$');
         IF part IS NOT NULL THEN
             step := coalesce(part[4]::integer, 1);

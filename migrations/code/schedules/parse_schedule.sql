@@ -3,7 +3,7 @@
 CREATE OR REPLACE FUNCTION rowrun.parse_schedule(schedule text) RETURNS bigint[] LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
-    word text := lower(btrim(schedule, E' \t\n\r'));
+    word text := lower(btrim(schedule, E' \t\n\r') COLLATE "C");
     field text[];
     step bigint;
     weekdays bigint;

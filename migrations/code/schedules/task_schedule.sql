@@ -33,7 +33,7 @@ BEGIN
     -- Without a digit it is no POSIX rule, and with a slash no abbreviation; the list of all zones is slow to read.
     IF NEW.time_zone <> 'UTC'
        AND NOT (CASE WHEN NEW.time_zone ~ '^[A-Za-z_]+(/[A-Za-z_]+)+$' THEN rowrun.known_zone(NEW.time_zone)
-                     ELSE EXISTS (SELECT FROM pg_catalog.pg_timezone_names z WHERE lower(z.name) = lower(NEW.time_zone)) END)
+                     ELSE EXISTS (SELECT FROM pg_catalog.pg_timezone_names z WHERE lower(z.name COLLATE "C") = lower(NEW.time_zone COLLATE "C")) END)
     THEN
         RAISE EXCEPTION 'time_zone: "%" is not known to this server', NEW.time_zone
             USING ERRCODE = 'RR003', HINT = 'An IANA name such as Europe/London; SELECT name FROM pg_timezone_names lists them.';
