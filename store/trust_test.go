@@ -251,6 +251,8 @@ func TestAuthorsTasksAreAuthors(t *testing.T) {
 	exec(t, author, `INSERT INTO rowrun.task_dependency VALUES ($1, $2)`, theirs, mine)
 	denied(t, client, "42501", `SELECT rowrun.delete_dependency($1, $2)`, theirs, mine)
 	require.False(t, query[bool](t, client, `SELECT rowrun.remove_dependency($1, $2)`, theirs, mine), "nor by what delete_dependency calls")
+	refusedW(t, client, "42501", fmt.Sprintf("may say what task %d waits for", theirs), `SELECT rowrun.delete_task($1)`, mine)
+	require.False(t, query[bool](t, client, `SELECT rowrun.remove_task($1)`, mine), "nor by what delete_task calls")
 	denied(t, client, "42501", `SELECT rowrun.remove_any_dependency($1, $2)`, theirs, mine)
 
 	for _, task := range []int64{theirs, job} {
@@ -261,6 +263,9 @@ func TestAuthorsTasksAreAuthors(t *testing.T) {
 	denied(t, client, "42501", `SELECT rowrun.delete_plan($1)`, plan)
 	denied(t, client, "42501", `SELECT rowrun.remove_any_plan($1)`, plan)
 	require.False(t, query[bool](t, client, `SELECT rowrun.remove_plan($1)`, plan))
+	other := query[int64](t, client, `INSERT INTO rowrun.task (plan_id, type) VALUES ($1, 'NOOP') RETURNING id`, plan)
+	exec(t, author, `INSERT INTO rowrun.task_dependency VALUES ($1, $2)`, theirs, other)
+	exec(t, author, `SELECT rowrun.delete_task($1)`, other)
 	exec(t, author, `SELECT rowrun.delete_dependency($1, $2)`, theirs, mine)
 	exec(t, client, `SELECT rowrun.delete_task($1)`, mine)
 	denied(t, client, "P0002", `SELECT rowrun.delete_task($1)`, mine)
