@@ -126,8 +126,7 @@ BEGIN
            nullif(k.retention IS NOT NULL OR k.retention_by_status IS NOT NULL, false) AS own_retention, k.paused OR k.skipped AS stopped
     INTO t FROM rowrun.task k WHERE k.id = NEW.task_id;
     IF NOT FOUND THEN
-        RAISE EXCEPTION 'task % does not exist', coalesce(NEW.task_id::text, 'NULL')
-            USING ERRCODE = 'foreign_key_violation', HINT = 'Insert the task first, or look for its id in rowrun.task.';
+        RAISE EXCEPTION 'task % does not exist', coalesce(NEW.task_id::text, 'NULL') USING ERRCODE = 'foreign_key_violation', HINT = 'Insert the task first, or look for its id in rowrun.task.';
     END IF;
     IF NEW.status <> 'PENDING' THEN
         RAISE EXCEPTION 'a run is inserted as PENDING, not as %', NEW.status USING ERRCODE = 'RR003', HINT = 'Leave status out.';
@@ -135,10 +134,9 @@ BEGIN
     NEW.id := coalesce(NEW.id, nextval('rowrun.task_run_id_seq'));
     IF NEW.id IS DISTINCT FROM pg_sequence_last_value('rowrun.task_run_id_seq') THEN -- given, or another session has drawn one since
         PERFORM rowrun.check_id(NEW.id, 'rowrun.task_run_id_seq');
-        IF (EXISTS (SELECT FROM rowrun.task_run c WHERE c.root_id = NEW.id AND c.attempt > 0 AND c.retry_run_id IS NULL)
-            OR EXISTS (SELECT FROM rowrun.run_after w JOIN rowrun.task_run c ON c.id = w.run_id WHERE w.root_id = NEW.id AND w.outcome IS NOT NULL AND c.after IS NOT NULL))
-           AND NOT EXISTS (SELECT FROM rowrun.task_run c WHERE c.id = NEW.id) -- such an INSERT fails, or does nothing
-        THEN
+        IF NOT EXISTS (SELECT FROM rowrun.task_run c WHERE c.id = NEW.id) AND ( -- otherwise the INSERT fails, or does nothing
+            EXISTS (SELECT FROM rowrun.task_run c WHERE c.root_id = NEW.id AND c.attempt > 0 AND c.retry_run_id IS NULL)
+            OR EXISTS (SELECT FROM rowrun.run_after w JOIN rowrun.task_run c ON c.id = w.run_id WHERE w.root_id = NEW.id AND w.outcome IS NOT NULL AND c.after IS NOT NULL)) THEN
             PERFORM rowrun.refuse_id_of_chain(NEW.id);
         END IF;
     END IF;
