@@ -81,6 +81,25 @@ func (s *Store) Slots(ctx context.Context) ([]Slot, error) {
 	return collect(ctx, s, "read slots", statement("doctor_slots"), pgx.RowToStructByPos[Slot])
 }
 
+// StreamWait is what a writer of the stream may wait for that reads neither the log nor rows.
+type StreamWait struct {
+	Slot bool   // there is one for it
+	Kind string // of the oldest transaction that has written: session or prepared; "": there is none
+	Name string // its process id, or its own
+	Who  string // application and role, or the owner
+	// Database is where it is open.
+	Database string
+}
+
+// StreamWait says for what the stream's writer waits; nil: it reads, or there is none.
+func (s *Store) StreamWait(ctx context.Context) (*StreamWait, error) {
+	waits, err := collect(ctx, s, "look whether the stream is read", statement("doctor_stream"), pgx.RowToStructByPos[StreamWait])
+	if err != nil || len(waits) == 0 {
+		return nil, err
+	}
+	return &waits[0], nil
+}
+
 // Orphan is work that no live replica can take.
 type Orphan struct {
 	Queue, Type string

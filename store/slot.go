@@ -70,8 +70,8 @@ func (s SlotState) Unfit(asked bool) string {
 	return ""
 }
 
-// errSlotTimeout means that a slot could not be made in time: it waits for every open transaction that has written.
-var errSlotTimeout = errors.New("a transaction that is open kept the slot from being made")
+// ErrSlotTimeout means that a slot could not be made in time: it waits for every open transaction that has written.
+var ErrSlotTimeout = errors.New("a transaction that is open kept the slot from being made")
 
 // slotGrace is what a server that is slow has, beside the limit, to give a connection, and to say that the limit is over.
 const slotGrace = 5 * time.Second
@@ -89,7 +89,7 @@ func (s *Store) CreateStreamSlot(ctx context.Context, name string, limit time.Du
 	})
 	switch code := SQLState(err); {
 	case code == "57014" || code == "55P03":
-		return fmt.Errorf("create the stream's slot: %w: %w", errSlotTimeout, err)
+		return fmt.Errorf("create the stream's slot: %w: %w", ErrSlotTimeout, err)
 	case err != nil:
 		return fmt.Errorf("create the stream's slot: %w", err)
 	}

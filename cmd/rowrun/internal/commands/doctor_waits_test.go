@@ -142,3 +142,33 @@ func TestDoctorFindsSchedulesThatStoppedThemselves(t *testing.T) {
 	_, findings = diagnosis(t, url)
 	require.Empty(t, of(findings, "schedules"))
 }
+
+// A writer of the stream that was asked to read the log, and gets no slot, is no silence: /readyz and doctor say who keeps it from one.
+func TestDoctorFindsAStreamThatReadsNothing(t *testing.T) {
+	t.Parallel()
+	cluster := ownServer(t, map[string]string{"wal_level": "logical", "max_prepared_transactions": "5"})
+	url, other := storetest.On(t, cluster), cluster.SocketURL("postgres")
+	conn := rowruntest.Connect(t, other)
+	rowruntest.Change(t, conn, `BEGIN`)
+	rowruntest.Change(t, conn, `CREATE TABLE held ()`)
+	rowruntest.Change(t, conn, `PREPARE TRANSACTION 'forgotten'`)
+	s := startServing(t, url, "--stream-source", "wal")
+	s.awaitReady(t)
+	var found []doctor.Finding
+	rowruntest.Eventually(t, "doctor says so", func() bool {
+		_, findings := diagnosis(t, url)
+		found = of(findings, "stream")
+		return len(found) == 1
+	})
+	require.Equal(t, doctor.Warning, found[0].Severity)
+	require.Contains(t, found[0].Text, "reads nothing: no replication slot can be made before a prepared transaction of postgres (forgotten) in the database postgres has ended")
+	rowruntest.Eventually(t, "readyz says so", func() bool {
+		_, text := s.status(t, "/readyz")
+		return strings.Contains(text, "the stream waits for the write-ahead log: a transaction that is open kept the slot from being made")
+	})
+	obey(t, other, found[0].Fix)
+	rowruntest.Eventually(t, "it is read", func() bool {
+		_, findings := diagnosis(t, url)
+		return len(of(findings, "stream")) == 0
+	})
+}

@@ -38,6 +38,7 @@ func (d *doctor) checks() (first, ofSchema []check) {
 		{"vacuum", d.checkVacuum, []string{"doctor_vacuum"}},
 		{"snapshot", d.checkSnapshots, []string{"doctor_snapshots"}},
 		{"slot", d.checkSlots, []string{"doctor_slots"}},
+		{"stream", d.checkStream, []string{"doctor_stream"}},
 		{"replicas", d.checkReplicas, []string{"replicas"}},
 		{"replicas", d.checkReserved, []string{"doctor_reserved"}},
 		{"orphans", d.checkOrphans, []string{"doctor_orphans"}},

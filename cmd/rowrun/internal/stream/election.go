@@ -133,13 +133,18 @@ func NewElection(config ElectionConfig) (*Election, error) {
 // Holding says that this replica writes the stream.
 func (e *Election) Holding() bool { return e.holding.Load() }
 
-// Trouble says what is wrong with the output, "": nothing.
+// Trouble says what is wrong with the output, or why nothing comes from the log; "": nothing is wrong.
 func (e *Election) Trouble() string {
 	if blocked := e.config.Printer.blocked(); blocked > time.Second {
 		return fmt.Sprintf("the stream's output waits for its reader for %s", blocked.Round(time.Second))
 	}
 	if why := e.trouble.Load(); why != nil {
 		return "the stream is left to other replicas: " + *why
+	}
+	if e.wal != nil {
+		if why := e.wal.trouble(); why != "" {
+			return "the stream waits for the write-ahead log: " + why
+		}
 	}
 	return ""
 }
@@ -276,15 +281,7 @@ func (e *Election) hold(ctx context.Context, t *leadership) (err error) {
 
 // write writes from the log, or from rows until the log can be read.
 func (e *Election) write(ctx context.Context, t *leadership, before string) error {
-	gap, left := "", (*store.StreamHandover)(nil)
-	if before != "" {
-		gap = gapWriterGone
-		if left = e.takeOver(t, before); left != nil {
-			gap = ""
-		}
-	} else if t.before != "" && e.reader == nil {
-		gap = gapNotWritten
-	}
+	gap, left := e.inherit(t, before)
 	for {
 		err := errUnfit
 		if e.wal != nil {
@@ -300,12 +297,14 @@ func (e *Election) write(ctx context.Context, t *leadership, before string) erro
 				e.climbs = 0
 			}
 		}
-		if !errors.Is(err, errUnfit) || ctx.Err() != nil || t.ctx.Err() != nil {
+		if !errors.Is(err, errUnfit) {
 			return err
 		}
+		if ctx.Err() != nil || t.ctx.Err() != nil {
+			return nil //nolint:nilerr // that is why it failed, or comes with it
+		}
 		if e.wal != nil {
-			e.wal.resume = nil
-			e.config.Log.Info().Str("reason", err.Error()).Msg("stream is read from notifications")
+			left = e.fallBack(err, gap, left)
 		}
 		climbed, err := e.fromRows(ctx, t, gap, left)
 		if !climbed || err != nil || ctx.Err() != nil || t.ctx.Err() != nil {
@@ -318,27 +317,6 @@ func (e *Election) write(ctx context.Context, t *leadership, before string) erro
 		e.climbs++
 		before, gap, left = "", gapLogGone, nil
 	}
-}
-
-// takeOver takes what the last writer has left; nil: nothing.
-func (e *Election) takeOver(t *leadership, before string) *store.StreamHandover {
-	ctx, cancel := context.WithTimeout(t.ctx, queryTimeout)
-	defer cancel()
-	left, err := e.config.Store.TakeStream(ctx, before)
-	if err != nil {
-		e.config.Log.Warn().Err(err).Msg("what the last writer of the stream has left could not be read")
-	}
-	return left
-}
-
-// remembering is the memory of the writer that left the stream.
-func remembering(left *store.StreamHandover) *printed {
-	p := newPrinted()
-	p.begin()
-	for id, rank := range left.Runs {
-		p.set(id, rank)
-	}
-	return p
 }
 
 // keepNamed records this replica's id again when a fence has given it a new one.

@@ -35,6 +35,56 @@ func (e *Election) fromLog(ctx context.Context, t *leadership, before string) er
 	return err
 }
 
+// inherit is what stands before a writer's first line: a gap, or what the last writer has left. Neither: nobody wrote before, or
+// this replica, which goes on where it was.
+func (e *Election) inherit(t *leadership, before string) (gap string, left *store.StreamHandover) {
+	if before == "" {
+		if t.before != "" && e.reader == nil {
+			gap = gapNotWritten
+		}
+		return gap, nil
+	}
+	if e.wal != nil {
+		e.wal.resume = nil // of a time before another one wrote
+	}
+	if left = e.takeOver(t, before); left == nil {
+		gap = gapWriterGone
+	}
+	return gap, left
+}
+
+// fallBack prepares for reading rows. Where nobody wrote before they are read from when this replica became the writer on: it may
+// have tried for a while to read the log.
+func (e *Election) fallBack(why error, gap string, left *store.StreamHandover) *store.StreamHandover {
+	if gap == "" && left == nil && e.reader == nil && e.wal.since != nil {
+		left = &store.StreamHandover{Point: *e.wal.since}
+	}
+	e.wal.resume = nil
+	e.config.Log.Info().Str("reason", why.Error()).Msg("stream is read from notifications")
+	return left
+}
+
+// takeOver takes what the last writer has left; nil: nothing.
+func (e *Election) takeOver(t *leadership, before string) *store.StreamHandover {
+	ctx, cancel := context.WithTimeout(t.ctx, queryTimeout)
+	defer cancel()
+	left, err := e.config.Store.TakeStream(ctx, before)
+	if err != nil {
+		e.config.Log.Warn().Err(err).Msg("what the last writer of the stream has left could not be read")
+	}
+	return left
+}
+
+// remembering is the memory of the writer that left the stream.
+func remembering(left *store.StreamHandover) *printed {
+	p := newPrinted()
+	p.begin()
+	for id, rank := range left.Runs {
+		p.set(id, rank)
+	}
+	return p
+}
+
 // fromRows writes what notifications and rows tell; without a gap it goes on where it was, or where the last writer left
 // it. climbed: the log can be read again, from a slot that holds all that is committed from now on.
 func (e *Election) fromRows(ctx context.Context, t *leadership, gap string, left *store.StreamHandover) (climbed bool, err error) {
@@ -87,7 +137,7 @@ func (e *Election) climb(ctx context.Context) bool {
 		if err == nil {
 			return true
 		}
-		if ctx.Err() == nil && !errors.Is(err, errUnfit) {
+		if ctx.Err() == nil {
 			e.config.Log.Debug().Err(err).Msg("the write-ahead log can't be read yet")
 		}
 	}
@@ -151,8 +201,11 @@ func (e *Election) prepare(ctx context.Context, gap string, left *store.StreamHa
 		}, e.complain) != nil {
 			return nil //nolint:nilerr // only the end of ctx is one
 		}
-		if last != nil {
+		switch {
+		case last != nil:
 			config.From = &last.Point
+		case e.wal != nil:
+			config.From = e.wal.since
 		}
 		if gap == gapLogGone {
 			config.memory = e.wal.printed

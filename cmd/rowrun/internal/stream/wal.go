@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/rs/zerolog"
 
 	"github.com/rowrun/rowrun/events"
@@ -57,6 +58,7 @@ type WAL struct {
 	lines  atomic.Uint64                      // that were written
 	// turned has one slot: what Reading says may have changed.
 	turned chan struct{}
+	stuck  atomic.Pointer[string] // why nothing is read; nil: something is, or needn't be
 
 	// Run only.
 	labels  map[int64]label
@@ -74,6 +76,8 @@ type WAL struct {
 	// resume is where rows were read to, in the place of a gap: by this replica, or one that has left the stream to it.
 	resume  *store.StreamPoint
 	renewed bool // the slot was made for that
+	// since is when this replica began to write: where no position is known, rows tell what came after that.
+	since *store.StreamPoint
 	// turnedAt is when the memory of what was printed turned, recorded when the moment was that was written down last,
 	// in ns.
 	turnedAt time.Time
@@ -119,11 +123,15 @@ func (w *WAL) turn() {
 	}
 }
 
-// run prints until ctx or stopping ends (nil), the output fails (ErrOutput), or
-// the log can't be read (errUnfit, unless it was asked for). After stopping what
+// run prints until ctx or stopping ends (nil), the output fails (ErrOutput), or the log can't be read, as no slot can be
+// made for instance (errUnfit, unless it was asked for). After stopping what
 // was committed until then is still printed, for at most a second. before is
 // who wrote the stream before, "" for nobody.
 func (w *WAL) run(ctx, stopping context.Context, before string) error {
+	if before != "" || w.began {
+		w.since = nil // of another time
+	}
+	defer w.stuck.Store(nil)
 	w.moved, w.gap, w.broken, w.began = 0, "", 0, false // others may have read since
 	for ctx.Err() == nil && stopping.Err() == nil {
 		var rep *events.Replication
@@ -133,6 +141,7 @@ func (w *WAL) run(ctx, stopping context.Context, before string) error {
 		}
 		if err == nil {
 			before, w.said, w.began = "", "", true
+			w.stuck.Store(nil)
 			began := time.Now()
 			err = w.follow(ctx, stopping, rep)
 			// The server may take a reader, and refuse it at the first transaction.
@@ -151,6 +160,8 @@ func (w *WAL) run(ctx, stopping context.Context, before string) error {
 		case ctx.Err() != nil:
 			return nil //nolint:nilerr // that is why it failed
 		}
+		why := reasonOf(err)
+		w.stuck.Store(&why)
 		w.complain(err)
 		_ = pause(stopping, slotRetry)
 	}
@@ -273,6 +284,30 @@ func (w *WAL) record(ctx context.Context, rep *events.Replication, where placeOf
 	return w.config.Store.RecordStreamPosition(ctx, store.StreamPosition{
 		SystemID: where.system, Timeline: where.timeline, LSN: m.LSN, Point: m.Point,
 	}) == nil
+}
+
+// trouble says why nothing is read; "": something is, or needn't be.
+func (w *WAL) trouble() string {
+	if why := w.stuck.Load(); why != nil {
+		return *why
+	}
+	return ""
+}
+
+// reasonOf is why the log can't be read, for whoever may ask: what a connection says of itself is left out.
+func reasonOf(err error) string {
+	var refused *pgconn.PgError
+	switch {
+	case errors.Is(err, store.ErrSlotTimeout):
+		return store.ErrSlotTimeout.Error()
+	case errors.Is(err, events.ErrSlotInUse):
+		return events.ErrSlotInUse.Error()
+	case errors.As(err, &refused):
+		return refused.Message
+	case errors.Is(err, errUnfit):
+		return err.Error()
+	}
+	return "the connection for it was lost, or can't be made"
 }
 
 // complain logs trouble, once until it changes.

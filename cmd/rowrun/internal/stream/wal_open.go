@@ -24,6 +24,13 @@ const (
 func (w *WAL) open(ctx context.Context, before string) (*events.Replication, error) {
 	limited, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
+	if w.since == nil {
+		m, err := w.config.Store.StreamMoment(limited)
+		if err != nil {
+			return nil, err
+		}
+		w.since = &m.Point
+	}
 	slot, err := w.config.Store.StreamSlot(limited)
 	if err != nil {
 		return nil, err
@@ -38,6 +45,9 @@ func (w *WAL) open(ctx context.Context, before string) (*events.Replication, err
 	// What was found before it is said stays until it is: a try may fail in between.
 	if w.gap == "" && w.resume == nil {
 		w.gap = w.gapOf(&slot, last, before)
+		if w.gap == "" && !slot.Exists && last == nil { // nobody wrote before: what comes before the slot the rows tell
+			w.resume, w.renewed = w.since, true
+		}
 	}
 	if err := w.ready(ctx, &slot); err != nil {
 		return nil, err
@@ -79,7 +89,7 @@ func (w *WAL) ready(ctx context.Context, slot *store.SlotState) error {
 	defer cancel()
 	if slot.Exists && (slot.Status == "lost" || w.broken > 1) {
 		if _, err := w.config.Store.DropStreamSlot(limited, slot.Name, false); err != nil {
-			return err
+			return w.unmade(ctx, err)
 		}
 		if w.gap == "" {
 			w.gap = gapSlotUnfit
@@ -100,7 +110,16 @@ func (w *WAL) ready(ctx context.Context, slot *store.SlotState) error {
 	if err == nil {
 		w.config.Log.Info().Str("slot", slot.Name).Msg("made the stream's replication slot")
 	}
-	return err
+	return w.unmade(ctx, err)
+}
+
+// unmade is why the slot could not be made. Who holds it up may do so for days, so that only where the log was asked for
+// it is waited for.
+func (w *WAL) unmade(ctx context.Context, err error) error {
+	if err == nil || w.config.Asked || ctx.Err() != nil {
+		return err
+	}
+	return fmt.Errorf("%w: %w", errUnfit, err)
 }
 
 // unreadable means that a slot is of no use, where it goes on.
@@ -192,15 +211,14 @@ func (w *WAL) anew(ctx context.Context) error {
 	}
 	if slot.Exists {
 		if _, err := w.config.Store.DropStreamSlot(limited, slot.Name, false); err != nil {
-			return err
+			return w.unmade(ctx, err)
 		}
 	}
-	return w.config.Store.CreateStreamSlot(ctx, slot.Name, slotPatience)
+	return w.unmade(ctx, w.config.Store.CreateStreamSlot(ctx, slot.Name, slotPatience))
 }
 
 func (w *WAL) sayGap(ctx context.Context, last *store.StreamPosition) error {
-	lsn := ""
-	var point *store.StreamPoint
+	lsn, point := "", w.since
 	if last != nil {
 		lsn, point = last.LSN, &last.Point
 		if last.SystemID != "" && last.SystemID != w.where.system {
@@ -208,7 +226,7 @@ func (w *WAL) sayGap(ctx context.Context, last *store.StreamPosition) error {
 		}
 	}
 	w.config.Printer.gapAfter(time.Now(), w.gap, lsn)
-	if err := w.config.Printer.flush(); err != nil || point == nil {
+	if err := w.config.Printer.flush(); err != nil {
 		return err
 	}
 	return w.past(ctx, point)

@@ -1,0 +1,135 @@
+package stream_test
+
+import (
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rowrun/rowrun/store/storetest"
+)
+
+// bounded is a database on a server of its own, where a slot may be made unasked, and the address of another one there.
+func bounded(t *testing.T) (url, other string) {
+	t.Helper()
+	cluster := storetest.OwnCluster(t)
+	url, other = storetest.On(t, cluster), cluster.SocketURL("postgres")
+	p := pool(t, other)
+	exec(t, p, "ALTER SYSTEM SET max_slot_wal_keep_size = '1GB'")
+	exec(t, p, "SELECT pg_reload_conf()")
+	eventually(t, "the bound", func() bool {
+		return queryID(t, p, "SELECT setting::bigint FROM pg_settings WHERE name = 'max_slot_wal_keep_size'") == 1024
+	})
+	return url, other
+}
+
+// holdUp has a transaction in a database that writes, and stays: no slot can be made meanwhile.
+func holdUp(t *testing.T, url string) (end func()) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	require.NoError(t, err)
+	_, err = conn.Exec(t.Context(), "BEGIN; CREATE TABLE held (x int)")
+	require.NoError(t, err)
+	return func() { require.NoError(t, conn.Close(t.Context())) }
+}
+
+// fill takes all replication slots of the server.
+func fill(t *testing.T, p *pgxpool.Pool) (free func()) {
+	t.Helper()
+	exec(t, p, `SELECT pg_create_physical_replication_slot('taken_' || n) FROM generate_series(1,
+		current_setting('max_replication_slots')::int - (SELECT count(*)::int FROM pg_replication_slots)) n`)
+	return func() {
+		exec(t, p, "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name LIKE 'taken\\_%'")
+	}
+}
+
+const whole = "PENDING AVAILABLE RUNNING DONE"
+
+// Unasked, rows are read where the slot can't be made, from when the replica became the writer on, and the log as soon as it can be.
+func TestRowsAreReadWhileTheSlotCanNotBeMade(t *testing.T) {
+	t.Parallel()
+	url, other := bounded(t)
+	p := pool(t, url)
+	id := task(t, p, "t", "NOBODY")
+	end := holdUp(t, other)
+	c := standByLog(t, url, "a", false)
+	eventually(t, "it writes", c.Holding)
+	first := walk(t, p, id, "DONE")
+	eventually(t, "the first is told", func() bool { return statuses(c.of(t, first)) == whole })
+	second := walk(t, p, id, "DONE")
+	eventually(t, "the second is told", func() bool { return statuses(c.of(t, second)) == whole })
+	require.Empty(t, c.Trouble())
+
+	end()
+	c.awaitSource(t, "wal")
+	third := walk(t, p, id, "DONE")
+	eventually(t, "the third is told", func() bool { return statuses(c.of(t, third)) == whole })
+	require.NotEmpty(t, c.keys(t), "by the log")
+	c.stop()
+	for _, run := range []int64{first, second, third} {
+		require.Equal(t, whole, statuses(c.of(t, run)))
+	}
+	require.Empty(t, c.gaps(t))
+}
+
+// The same where all slots of the server are taken, after the deployment's was dropped.
+func TestRowsAreReadWhileAllSlotsAreTaken(t *testing.T) {
+	t.Parallel()
+	url, _ := bounded(t)
+	p := pool(t, url)
+	id := task(t, p, "t", "NOBODY")
+	c := standByLog(t, url, "a", false)
+	c.awaitSource(t, "wal")
+	c.stop()
+	dropped, err := open(t, url).DropStreamSlot(t.Context(), slotName(t, p), true)
+	require.NoError(t, err)
+	require.True(t, dropped)
+	free := fill(t, p)
+	c = standByLog(t, url, "b", false)
+	eventually(t, "it writes", c.Holding)
+	first := walk(t, p, id, "DONE")
+	eventually(t, "the first is told", func() bool { return statuses(c.of(t, first)) == whole })
+	require.Equal(t, []string{"the replica that wrote the stream is gone"}, c.gaps(t))
+
+	free()
+	c.awaitSource(t, "wal")
+	second := walk(t, p, id, "DONE")
+	eventually(t, "the second is told", func() bool { return statuses(c.of(t, second)) == whole })
+	require.Len(t, c.gaps(t), 1)
+	require.Len(t, c.of(t, first), 4)
+}
+
+// With the log asked for, the writer waits for its slot, and says so. Rows tell what came before the slot.
+func TestAWriterThatWaitsForItsSlotSaysSoAndLosesNothing(t *testing.T) {
+	t.Parallel()
+	url, other := bounded(t)
+	p := pool(t, url)
+	id := task(t, p, "t", "NOBODY")
+	end := holdUp(t, other)
+	c := standByLog(t, url, "a", true)
+	eventually(t, "it writes", c.Holding)
+	first := walk(t, p, id, "DONE")
+	eventually(t, "it says so", func() bool { return c.Trouble() != "" })
+	require.Equal(t, "the stream waits for the write-ahead log: a transaction that is open kept the slot from being made", c.Trouble())
+	require.Empty(t, c.lines(t))
+	end()
+	c.awaitSource(t, "wal")
+	eventually(t, "the first is told", func() bool { return statuses(c.of(t, first)) == whole })
+	require.Empty(t, c.Trouble())
+	require.Empty(t, c.gaps(t), "the first start of a deployment misses nothing")
+	c.stop()
+
+	// Its slot was dropped, and all are taken: behind the gap stands what happened since.
+	_, err := open(t, url).DropStreamSlot(t.Context(), slotName(t, p), true)
+	require.NoError(t, err)
+	free := fill(t, p)
+	c = standByLog(t, url, "b", true)
+	eventually(t, "it writes", c.Holding)
+	second := walk(t, p, id, "DONE")
+	eventually(t, "it says so", func() bool { return c.Trouble() != "" })
+	require.Contains(t, c.Trouble(), "all replication slots are in use")
+	free()
+	eventually(t, "the second is told", func() bool { return statuses(c.of(t, second)) == whole })
+	require.Equal(t, []string{"the stream was not read from the write-ahead log before"}, c.gaps(t))
+}
