@@ -87,3 +87,26 @@ func TestAPlanThatIsCompletedBySkippingIsKeptFromThenOn(t *testing.T) {
 		age(t, conn)
 	}
 }
+
+// People hold the first id of a job. It cancels the job, and others wait for it, also where retention has removed that run.
+func TestTheFirstIDOfAJobIsItsOwnWhenThatRunIsGone(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	conn, s := connect(t, url), openStore(t, url)
+	exec(t, conn, `INSERT INTO rowrun.plan (id) VALUES (1); INSERT INTO rowrun.task (id, plan_id, type) VALUES (1, 1, 'NOOP'), (2, NULL, 'NOOP')`)
+	first := newRun(t, conn, 1)
+	finish(t, conn, first, "FAILED")
+	age(t, conn)
+	last := query[int64](t, conn, `SELECT rowrun.retry_run($1)`, first)
+	gone, err := s.RemoveOld(t.Context(), store.Retention{Runs: 24 * time.Hour}, nil)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, gone.Runs)
+	require.Equal(t, []int64{last}, left(t, conn))
+
+	waits := query[int64](t, conn, `SELECT rowrun.run_task(task => 2::bigint, after => ARRAY[$1]::bigint[])`, first)
+	require.Equal(t, []int64{first}, query[[]int64](t, conn, `SELECT array_agg(root_id) FROM rowrun.run_after WHERE run_id = $1`, waits))
+	require.Equal(t, "CANCELED", query[string](t, conn, `SELECT rowrun.cancel_run($1, 'enough')`, first))
+	require.Equal(t, "CANCELED", query[string](t, conn, `SELECT status FROM rowrun.task_run WHERE id = $1`, last))
+	refusedW(t, conn, "P0002", "does not exist", `SELECT rowrun.cancel_run($1)`, waits+1)
+	refusedW(t, conn, "23503", "does not exist", `SELECT rowrun.run_task(task => 2::bigint, after => ARRAY[$1]::bigint[])`, waits+1)
+}

@@ -3,19 +3,21 @@ CREATE OR REPLACE FUNCTION rowrun.cancel_run(run_id bigint, reason text DEFAULT 
 #variable_conflict use_column
 DECLARE
     run record;
-    last bigint := cancel_run.run_id;
+    -- People hold a job's first id, which retention may have removed before the job's end.
+    named bigint := coalesce((SELECT r.id FROM task_run r WHERE r.id = cancel_run.run_id), (SELECT n.id FROM last_of_job(cancel_run.run_id) n));
+    last bigint := named;
 BEGIN
     PERFORM check_isolation();
     -- The end of a run with a tick makes the next, by its task; that of a plan's run is the outcome of its task. Tasks are locked first.
     PERFORM FROM task k
-    WHERE k.id = (SELECT r.task_id FROM task_run r WHERE r.id = cancel_run.run_id AND (r.tick IS NOT NULL OR r.plan_id IS NOT NULL))
+    WHERE k.id = (SELECT r.task_id FROM task_run r WHERE r.id = named AND (r.tick IS NOT NULL OR r.plan_id IS NOT NULL))
     FOR NO KEY UPDATE;
     LOOP
         -- The chain's last run, whichever of its runs was named; again if a successor came while we waited for the lock.
         SELECT r.id INTO last FROM task_run c JOIN task_run r ON r.root_id = c.root_id AND r.attempt > 0 AND r.retry_run_id IS NULL
-        WHERE c.id = cancel_run.run_id AND (c.attempt > 0 OR c.retry_run_id IS NOT NULL);
+        WHERE c.id = named AND (c.attempt > 0 OR c.retry_run_id IS NOT NULL);
         SELECT r.id, r.status, r.retry_run_id, r.cancel_requested_at, r.replica_id INTO run
-        FROM task_run r WHERE r.id = coalesce(last, cancel_run.run_id) FOR NO KEY UPDATE;
+        FROM task_run r WHERE r.id = coalesce(last, named) FOR NO KEY UPDATE;
         IF NOT FOUND THEN
             RAISE EXCEPTION 'run % does not exist', cancel_run.run_id USING ERRCODE = 'no_data_found', HINT = 'It may have been removed by retention.';
         END IF;

@@ -8,6 +8,7 @@
 CREATE OR REPLACE FUNCTION rowrun.await_runs(run_id bigint, after bigint[], retry_of bigint) RETURNS bigint[] LANGUAGE plpgsql SECURITY DEFINER
     SET enable_seqscan = off SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
+    named bigint[];
     known bigint[];
     roots bigint[];
 BEGIN
@@ -26,9 +27,11 @@ BEGIN
         IF cardinality(await_runs.after) > 1000 OR array_ndims(await_runs.after) > 1 OR array_position(await_runs.after, NULL) IS NOT NULL THEN
             RAISE EXCEPTION 'after is a list of at most 1,000 runs' USING ERRCODE = 'RR003', HINT = 'after => ARRAY[7, 8]; a run may wait for one that waits for others.';
         END IF;
-        known := ARRAY(SELECT r.id FROM task_run r WHERE r.id = ANY (await_runs.after) ORDER BY r.id FOR KEY SHARE);
-        IF EXISTS (SELECT FROM unnest(await_runs.after) a(id) WHERE a.id <> ALL (known)) THEN
-            RAISE EXCEPTION 'run % of after does not exist', (SELECT min(a.id) FROM unnest(await_runs.after) a(id) WHERE a.id <> ALL (known))
+        -- A job's first run may have been removed by retention: its id is the job's all the same.
+        named := ARRAY(SELECT coalesce(r.id, (SELECT n.id FROM last_of_job(a.id) n), a.id) FROM unnest(await_runs.after) a(id) LEFT JOIN task_run r ON r.id = a.id);
+        known := ARRAY(SELECT r.id FROM task_run r WHERE r.id = ANY (named) ORDER BY r.id FOR KEY SHARE);
+        IF EXISTS (SELECT FROM unnest(named) a(id) WHERE a.id <> ALL (known)) THEN
+            RAISE EXCEPTION 'run % of after does not exist', (SELECT min(a.id) FROM unnest(named) a(id) WHERE a.id <> ALL (known))
                 USING ERRCODE = 'foreign_key_violation', HINT = 'Insert it first; it may also have been removed by retention.';
         END IF;
         WITH made AS (
