@@ -183,6 +183,8 @@ type StreamClaim struct {
 	Held bool
 	// Writer is the replica that last began to write the stream; "" where none ever did.
 	Writer string
+	// Point is the moment of the try.
+	Point StreamPoint
 }
 
 // ClaimStream tries, on a session of the caller's own, to take the lock whose holder writes the stream; on success
@@ -190,7 +192,7 @@ type StreamClaim struct {
 // session. Not to be called by a session that has it.
 func ClaimStream(ctx context.Context, conn *pgx.Conn, replicaID string) (StreamClaim, error) {
 	var c StreamClaim
-	if err := conn.QueryRow(ctx, statement("claim_stream")).Scan(&c.Held, &c.Writer); err != nil {
+	if err := conn.QueryRow(ctx, statement("claim_stream")).Scan(&c.Held, &c.Writer, &c.Point.At, &c.Point.Snapshot); err != nil {
 		return StreamClaim{}, fmt.Errorf("claim stream: %w", err)
 	}
 	if !c.Held {

@@ -147,8 +147,10 @@ func (s *session) answer(sql string, with []string) {
 			&pgproto3.DataRow{Values: [][]byte{[]byte("0")}})
 	case strings.HasPrefix(sql, "-- claim_stream\n"):
 		held, writer := s.claimStream()
-		parts = append(parts, &pgproto3.RowDescription{Fields: []pgproto3.FieldDescription{column("held", 16, 1), column("writer", 25, -1)}},
-			&pgproto3.DataRow{Values: [][]byte{[]byte(held), []byte(writer)}})
+		parts = append(parts, &pgproto3.RowDescription{Fields: []pgproto3.FieldDescription{
+			column("held", 16, 1), column("writer", 25, -1), column("now", 1184, 8), column("snapshot", 25, -1),
+		}},
+			&pgproto3.DataRow{Values: [][]byte{[]byte(held), []byte(writer), []byte("2000-01-01 00:00:00+00"), []byte("3:3:")}}) // only a reader of the log uses them
 	case strings.HasPrefix(sql, "-- name_stream_writer\n"):
 		s.nameStreamWriter(with[0])
 		parts = append(parts, &pgproto3.NoData{})

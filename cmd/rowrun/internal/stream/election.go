@@ -76,11 +76,12 @@ type Election struct {
 	leadership *leadership // that of the present connection; nil: it has none
 
 	// Run only.
-	reader *Reader // kept over a lost connection
-	named  string  // the id that is recorded as the writer
-	told   string  // who was last said to write
-	said   string  // the trouble that was logged last
-	climbs int     // tries to read the log again that went wrong, in a row
+	reader *Reader            // kept over a lost connection
+	named  string             // the id that is recorded as the writer
+	told   string             // who was last said to write
+	said   string             // the trouble that was logged last
+	since  *store.StreamPoint // when it became the writer, and has not read the log since
+	climbs int                // tries to read the log again that went wrong, in a row
 }
 
 // leadership is the time for which one connection holds the lock.
@@ -90,6 +91,7 @@ type leadership struct {
 	stopped chan struct{} // closed when nothing is written any more
 	id      string        // what is recorded as the writer
 	before  string        // who wrote before
+	since   store.StreamPoint
 }
 
 // NewElection checks a configuration. Its Release must be the OnDisconnect of
@@ -240,7 +242,7 @@ func (e *Election) claim(ctx context.Context, id string) (got *leadership, write
 		if err != nil || !c.Held {
 			return err
 		}
-		got = &leadership{stopped: make(chan struct{}), id: id, before: c.Writer}
+		got = &leadership{stopped: make(chan struct{}), id: id, before: c.Writer, since: c.Point}
 		got.ctx, got.end = context.WithCancel(context.Background())
 		e.mu.Lock()
 		e.leadership = got // Release is called on this goroutine too: never in between
@@ -291,7 +293,7 @@ func (e *Election) write(ctx context.Context, t *leadership, before string) erro
 			}
 			err = e.fromLog(ctx, t, before)
 			if e.wal.began {
-				gap, left = gapLogGone, nil
+				gap, left, e.since = gapLogGone, nil, nil
 			}
 			if time.Since(began) > time.Minute {
 				e.climbs = 0

@@ -38,6 +38,12 @@ func (e *Election) fromLog(ctx context.Context, t *leadership, before string) er
 // inherit is what stands before a writer's first line: a gap, or what the last writer has left. Neither: nobody wrote before, or
 // this replica, which goes on where it was.
 func (e *Election) inherit(t *leadership, before string) (gap string, left *store.StreamHandover) {
+	if before != "" || e.since == nil {
+		e.since = &t.since
+	}
+	if e.wal != nil {
+		e.wal.since = e.since
+	}
 	if before == "" {
 		if t.before != "" && e.reader == nil {
 			gap = gapNotWritten
@@ -56,7 +62,7 @@ func (e *Election) inherit(t *leadership, before string) (gap string, left *stor
 // fallBack prepares for reading rows. Where nobody wrote before they are read from when this replica became the writer on: it may
 // have tried for a while to read the log.
 func (e *Election) fallBack(why error, gap string, left *store.StreamHandover) *store.StreamHandover {
-	if gap == "" && left == nil && e.reader == nil && e.wal.since != nil {
+	if gap == "" && left == nil && e.reader == nil {
 		left = &store.StreamHandover{Point: *e.wal.since}
 	}
 	e.wal.resume = nil

@@ -76,7 +76,7 @@ type WAL struct {
 	// resume is where rows were read to, in the place of a gap: by this replica, or one that has left the stream to it.
 	resume  *store.StreamPoint
 	renewed bool // the slot was made for that
-	// since is when this replica began to write: where no position is known, rows tell what came after that.
+	// since is when this replica became the writer: where no position is known, rows tell what came after that.
 	since *store.StreamPoint
 	// turnedAt is when the memory of what was printed turned, recorded when the moment was that was written down last,
 	// in ns.
@@ -128,9 +128,6 @@ func (w *WAL) turn() {
 // was committed until then is still printed, for at most a second. before is
 // who wrote the stream before, "" for nobody.
 func (w *WAL) run(ctx, stopping context.Context, before string) error {
-	if before != "" || w.began {
-		w.since = nil // of another time
-	}
 	defer w.stuck.Store(nil)
 	w.moved, w.gap, w.broken, w.began = 0, "", 0, false // others may have read since
 	for ctx.Err() == nil && stopping.Err() == nil {

@@ -24,13 +24,6 @@ const (
 func (w *WAL) open(ctx context.Context, before string) (*events.Replication, error) {
 	limited, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	if w.since == nil {
-		m, err := w.config.Store.StreamMoment(limited)
-		if err != nil {
-			return nil, err
-		}
-		w.since = &m.Point
-	}
 	slot, err := w.config.Store.StreamSlot(limited)
 	if err != nil {
 		return nil, err
