@@ -266,3 +266,24 @@ func TestSweepMakesRunsThatWereDeleted(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, again)
 }
+
+// What the server lacks for a moment is no fault of the schedule: the end is recorded, and a sweep makes the next run.
+func TestAFailureOfTheServerPausesNoSchedule(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	conn, s := connect(t, url), open(t, url, time.Minute)
+	exec(t, conn, `INSERT INTO rowrun.task (id, type, schedule) VALUES (1, 'NOOP', '@every 1h')`)
+	text := query[string](t, conn, `SELECT pg_get_functiondef('rowrun.spread_of(rowrun.task)'::regprocedure)`)
+	exec(t, conn, `CREATE OR REPLACE FUNCTION rowrun.spread_of(k rowrun.task) RETURNS interval LANGUAGE plpgsql STABLE AS
+		$$BEGIN RAISE 'out of shared memory' USING ERRCODE = '53200'; END$$`)
+	run := query[int64](t, conn, `SELECT id FROM rowrun.task_run`)
+	finish(t, conn, run, "DONE")
+	_, made, err := s.SweepSchedules(t.Context(), 0, 10)
+	require.NoError(t, err)
+	require.Zero(t, made, "the fault")
+	require.False(t, query[bool](t, conn, `SELECT paused FROM rowrun.task`))
+	exec(t, conn, text)
+	_, made, err = s.SweepSchedules(t.Context(), 0, 10)
+	require.NoError(t, err)
+	require.Equal(t, 1, made)
+}

@@ -44,6 +44,8 @@ BEGIN
         EXCEPTION
             WHEN lock_not_available OR deadlock_detected OR serialization_failure OR insufficient_privilege THEN
                 RAISE;
+            WHEN insufficient_resources OR operator_intervention OR system_error OR internal_error THEN
+                coming := NULL; -- the server's, and it may be over when a sweep makes the run
             WHEN OTHERS THEN
                 coming := NULL;
                 PERFORM rowrun.pause_schedule((pair.k).id, SQLERRM || ' (SQLSTATE ' || SQLSTATE || ')');

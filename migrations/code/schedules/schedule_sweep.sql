@@ -26,6 +26,8 @@ BEGIN
         EXCEPTION
             WHEN lock_not_available OR deadlock_detected OR serialization_failure OR insufficient_privilege THEN
                 RAISE;
+            WHEN insufficient_resources OR operator_intervention OR system_error OR internal_error THEN
+                NULL; -- the server's, and it may be over at the next sweep
             WHEN OTHERS THEN
                 PERFORM rowrun.pause_schedule(due.id, SQLERRM || ' (SQLSTATE ' || SQLSTATE || ')');
         END;

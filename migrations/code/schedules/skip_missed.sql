@@ -21,7 +21,8 @@ BEGIN
             coming := rowrun.tick_that_follows(k, nothing, t);
             due := coming + rowrun.spread_of(k);
         EXCEPTION
-            WHEN lock_not_available OR deadlock_detected OR serialization_failure OR insufficient_privilege THEN
+            WHEN lock_not_available OR deadlock_detected OR serialization_failure OR insufficient_privilege
+                OR insufficient_resources OR operator_intervention OR system_error THEN
                 RAISE;
             WHEN OTHERS THEN
                 problem := SQLERRM || ' (SQLSTATE ' || SQLSTATE || ')';
