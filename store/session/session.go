@@ -27,7 +27,7 @@ const SearchPath = "pg_catalog, pg_temp"
 
 // SetUp are the statements that pin a session; setPathLocally pins the path of a transaction.
 const (
-	SetUp          = "SET search_path = " + SearchPath + "; SET default_transaction_isolation = 'read committed'"
+	SetUp          = "SET search_path = " + SearchPath + ";\nSET default_transaction_isolation = 'read committed'"
 	setPathLocally = "SET LOCAL search_path = " + SearchPath
 )
 
