@@ -28,7 +28,7 @@ func stateHeader(payload json.RawMessage) string {
 	var ascii strings.Builder
 	for _, r := range compact.String() {
 		switch {
-		case r < 0x80:
+		case r < 0x7F: // DEL is no byte of a header's
 			ascii.WriteRune(r)
 		case r > 0xFFFF:
 			high, low := utf16.EncodeRune(r)

@@ -14,6 +14,7 @@ func TestStateGoesThereAndBackInAHeader(t *testing.T) {
 		`{"path": "/"}`: "", `{"path": "/state"}`: "", `{"other": "state"}`: "", `[]`: "",
 		`{"state": {"page": 7, "last": "é😀"}}`:                   `{"page":7,"last":"\u00e9\ud83d\ude00"}`,
 		`{"state": null}`:                                        "null",
+		"{\"state\": \"a\u007fb\"}":                              `"a\u007fb"`, // no header holds that byte
 		`{"state": "` + strings.Repeat("x", maxState) + `"}`:     "",
 		`{"state": "` + strings.Repeat("x", maxState-2) + `"}`:   `"` + strings.Repeat("x", maxState-2) + `"`,
 		`{"state": "` + strings.Repeat("é", maxState/6+1) + `"}`: "",
