@@ -1,3 +1,20 @@
+-- The queues and types of runs that wait for a replica, a thousand at most, along their index.
+CREATE OR REPLACE FUNCTION rowrun.kinds_without_replica() RETURNS TABLE (queue text, type text) LANGUAGE sql STABLE
+BEGIN ATOMIC
+    WITH RECURSIVE kinds AS (
+        (SELECT r.queue, r.type, 1 AS n FROM rowrun.task_run r WHERE r.status = 'PENDING' AND r.cause = 'NO_REPLICA' ORDER BY r.queue, r.type, r.database_id LIMIT 1)
+        UNION ALL
+        SELECT x.queue, x.type, k.n + 1
+        FROM kinds k
+        CROSS JOIN LATERAL (SELECT r.queue, r.type FROM rowrun.task_run r
+                            WHERE r.status = 'PENDING' AND r.cause = 'NO_REPLICA' AND (r.queue, r.type) > (k.queue, k.type)
+                            ORDER BY r.queue, r.type, r.database_id LIMIT 1) x
+        WHERE k.n < 1000
+    )
+    SELECT k.queue, k.type FROM kinds k;
+END;
+COMMENT ON FUNCTION rowrun.kinds_without_replica() IS 'Internal: the queues and types of runs that wait for a replica.';
+
 -- Whether a replica could take one of the runs that wait for one. The safety net of sweeps: a heartbeat leaves a mark where half of its lease was
 -- over, and where the server's clock was set back meanwhile it wasn't. By queue and type first, and of each replica some of its
 -- databases, others each time, so that a million runs that nobody can take cost a few looks.
@@ -5,17 +22,7 @@ CREATE OR REPLACE FUNCTION rowrun.overlooked_replicas(t timestamptz) RETURNS boo
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 BEGIN
     RETURN EXISTS (
-        WITH RECURSIVE kinds AS (
-            (SELECT r.queue, r.type, 1 AS n FROM task_run r WHERE r.status = 'PENDING' AND r.cause = 'NO_REPLICA' ORDER BY r.queue, r.type, r.database_id LIMIT 1)
-            UNION ALL
-            SELECT x.queue, x.type, k.n + 1
-            FROM kinds k
-            CROSS JOIN LATERAL (SELECT r.queue, r.type FROM task_run r
-                                WHERE r.status = 'PENDING' AND r.cause = 'NO_REPLICA' AND (r.queue, r.type) > (k.queue, k.type)
-                                ORDER BY r.queue, r.type, r.database_id LIMIT 1) x
-            WHERE k.n < 1000
-        )
-        SELECT FROM kinds k
+        SELECT FROM kinds_without_replica() k
         CROSS JOIN LATERAL (SELECT h.databases FROM replica_heartbeat h
                             WHERE h.state = 'ACTIVE' AND h.last_heartbeat + h.lease > t AND (k.queue = ANY (h.queues) OR h.worker) AND k.type = ANY (h.types)
                             ORDER BY random() LIMIT 5) h
@@ -54,17 +61,7 @@ BEGIN
             JOIN task k ON k.id = p.task_id WHERE NOT k.paused);
     END IF;
     RETURN held || ARRAY(
-        WITH RECURSIVE kinds AS (
-            (SELECT r.queue, r.type, 1 AS n FROM task_run r WHERE r.status = 'PENDING' AND r.cause = 'NO_REPLICA' ORDER BY r.queue, r.type, r.database_id LIMIT 1)
-            UNION ALL
-            SELECT x.queue, x.type, k.n + 1
-            FROM kinds k
-            CROSS JOIN LATERAL (SELECT r.queue, r.type FROM task_run r
-                                WHERE r.status = 'PENDING' AND r.cause = 'NO_REPLICA' AND (r.queue, r.type) > (k.queue, k.type)
-                                ORDER BY r.queue, r.type, r.database_id LIMIT 1) x
-            WHERE k.n < 1000
-        )
-        SELECT r.id FROM (SELECT k.queue, k.type FROM kinds k ORDER BY random() LIMIT 5) k
+        SELECT r.id FROM (SELECT k.queue, k.type FROM kinds_without_replica() k ORDER BY random() LIMIT 5) k
         CROSS JOIN LATERAL (SELECT r.id FROM task_run r WHERE r.status = 'PENDING' AND r.cause = 'NO_REPLICA'
                               AND r.queue = k.queue AND r.type = k.type AND r.database_id IS NULL LIMIT 5) r);
 END $$;
