@@ -167,8 +167,7 @@ func (r *removal) plans(ctx context.Context) error {
 // plansUpTo locks the plans of a window that may go, and their tasks, so that nobody makes a run of one, and then asks again what may go.
 func (r *removal) plansUpTo(ctx context.Context, after, upTo int64) (gone int64, err error) {
 	keep, failed := seconds(r.keep.Runs), seconds(r.keep.failed())
-	return gone, r.s.inTx(ctx, func(tx pgx.Tx) error {
-		gone = 0
+	err = r.s.inTx(ctx, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, statement("lock_old_plans"), keep, failed, after, upTo)
 		if err != nil {
 			return err
@@ -187,4 +186,8 @@ func (r *removal) plansUpTo(ctx context.Context, after, upTo int64) (gone int64,
 		gone = tag.RowsAffected()
 		return err
 	})
+	if err != nil {
+		return 0, err
+	}
+	return gone, nil
 }
