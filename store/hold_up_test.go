@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -93,6 +94,7 @@ func TestHoldUpsAreFound(t *testing.T) {
 		"the gates":                 {`BEGIN; SELECT FROM rowrun.promotion_lock FOR UPDATE`, "the lock of the gates"},
 		"a plan":                    {fmt.Sprintf(`BEGIN; SELECT FROM rowrun.plan WHERE id = %d FOR SHARE`, plan), fmt.Sprint("holds plan ", plan)},
 		"what a plan is waited for": {fmt.Sprintf(`SELECT pg_advisory_lock(1920298605, hashint8(%d))`, plan), "run_plan"},
+		"the name of a plan":        {`SELECT pg_advisory_lock(1920298608, hashtext('p/new'))`, "plan apply"},
 	} {
 		var holder *pgx.Conn
 		var pid int64
@@ -105,14 +107,20 @@ func TestHoldUpsAreFound(t *testing.T) {
 		exec(t, conn, `INSERT INTO rowrun.gate_mark (kind, plan_id) VALUES ('PLAN', $1)`, plan)
 		exec(t, holder, c.lock)
 		waits := make(chan error, 1)
-		if c.want == "run_plan" {
-			waiter := connect(t, url)
-			go func() {
-				_, err := waiter.Exec(t.Context(), `SELECT rowrun.run_plan($1)`, plan)
-				waits <- err
-			}()
+		waiting := map[string]func() error{
+			"run_plan": func() error {
+				_, err := connect(t, url).Exec(t.Context(), `SELECT rowrun.run_plan($1)`, plan)
+				return err
+			},
+			"plan apply": func() error {
+				_, _, err := s.ApplyPlan(t.Context(), store.WantedPlan{Project: "p", Name: "new"}, func(store.AppliedPlan) (store.Apply, error) { return store.Apply{}, nil })
+				return err
+			},
+		}[c.want]
+		if waiting != nil {
+			go func() { waits <- waiting() }()
 			require.Eventually(t, func() bool {
-				return query[bool](t, conn, `SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND classid = 1920298605 AND NOT granted)`)
+				return query[bool](t, conn, `SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted)`)
 			}, 10*time.Second, 5*time.Millisecond)
 		} else {
 			waits <- nil
@@ -202,6 +210,26 @@ func TestWaitingNamesWhoHoldsARun(t *testing.T) {
 	exec(t, holder, `COMMIT`)
 	require.Zero(t, query[int](t, conn, `SELECT count(*) FROM rowrun.waiting($1)`, run))
 	require.Equal(t, 1, query[int](t, conn, `SELECT promoted FROM rowrun.promote_runs(true)`))
+}
+
+// A run that no gate holds and that is due waits for a replica, whichever: where none is live, that is what people are told.
+func TestWaitingSaysThatNoReplicaIsLive(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, storetest.New(t))
+	task := query[int64](t, conn, `INSERT INTO rowrun.task (type) VALUES ('NOOP') RETURNING id`)
+	run := query[int64](t, conn, `INSERT INTO rowrun.task_run (task_id, run_at) VALUES ($1, now() + interval '300 ms') RETURNING id`, task)
+	causes := func() []string {
+		return query[[]string](t, conn, `SELECT array_agg(cause || ': ' || message) FROM rowrun.waiting($1)`, run)
+	}
+	require.Len(t, causes(), 1)
+	require.Contains(t, causes()[0], "RUN_AT")
+	require.Eventually(t, func() bool { return slices.Equal(causes(), []string{"NO_REPLICA: no replica is live"}) }, 20*time.Second, 10*time.Millisecond)
+	exec(t, conn, `INSERT INTO rowrun.replica_heartbeat (replica_id, last_heartbeat, lease, worker) VALUES ('worker', clock_timestamp(), '1 hour', true)`)
+	require.Len(t, causes(), 1)
+	addReplica(t, conn, "r")
+	require.Empty(t, causes())
+	exec(t, conn, `UPDATE rowrun.replica_heartbeat SET last_heartbeat = clock_timestamp() - interval '2 hours' WHERE replica_id = 'r'`)
+	require.Len(t, causes(), 1)
 }
 
 // Where the server's queue of notifications takes no more, nothing that writes asks for it: every way from an INSERT to

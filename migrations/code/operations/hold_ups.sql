@@ -33,10 +33,11 @@ BEGIN ATOMIC
                      AND (NOT k.ours OR NOT EXISTS (SELECT FROM rowrun.deployment d JOIN rowrun.replica_heartbeat h ON h.replica_id = d.stream_replica_id
                                                     WHERE h.state <> 'DEAD' AND h.last_heartbeat + h.lease > clock_timestamp()))
                     THEN 'keeps replicas from writing the stream'
-                WHEN k.classid = 1920298605 AND k.granted
+                WHEN k.classid IN (1920298605, 1920298608) AND k.granted
                      AND EXISTS (SELECT FROM pg_locks w WHERE w.locktype = 'advisory' AND w.database = k.database
                                    AND w.classid = k.classid AND w.objid = k.objid AND NOT w.granted)
-                    THEN 'keeps run_plan, retry_plan or cancel_plan of a plan waiting'
+                    THEN CASE k.classid WHEN 1920298605 THEN 'keeps run_plan, retry_plan or cancel_plan of a plan waiting'
+                                        ELSE 'keeps plan apply waiting' END
                 WHEN k.classid = 1919907698 AND k.objid = 1970171239 AND k.granted
                      AND NOT pg_has_role(k.usesysid, (SELECT n.nspowner FROM pg_namespace n WHERE n.nspname = 'rowrun'), 'MEMBER')
                     THEN 'keeps migrations waiting' END AS what

@@ -29,6 +29,11 @@ BEGIN
     untold := ARRAY(SELECT unnest(ids) EXCEPT SELECT unnest(told));
     IF untold <> '{}' THEN
         RETURN QUERY SELECT * FROM rowrun.passed_by(untold, t);
+        -- A run without gates needs no replica that could run it, but one that looks.
+        IF NOT EXISTS (SELECT FROM rowrun.replica_heartbeat h WHERE h.state = 'ACTIVE' AND NOT h.worker AND h.last_heartbeat + h.lease > t) THEN
+            RETURN QUERY SELECT r.id, 'NO_REPLICA', 'no replica is live', jsonb_build_object('type', r.type, 'queue', r.queue, 'database_id', r.database_id)
+            FROM rowrun.task_run r WHERE r.id = ANY (untold) AND r.status = 'PENDING';
+        END IF;
     END IF;
 END
 $$;
