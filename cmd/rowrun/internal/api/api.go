@@ -5,6 +5,7 @@ import (
 	_ "embed" // openapi.json
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -164,8 +165,23 @@ func (s *server) routes(mux *http.ServeMux) {
 		}
 		send(w, http.StatusOK, openapi)
 	})
-	mux.HandleFunc("/api/", func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) {
+		if methods := methodsOf(mux, r); len(methods) > 0 {
+			w.Header().Set("Allow", strings.Join(methods, ", "))
+			refuse(w, &problem{http.StatusMethodNotAllowed, "method_not_allowed", "this takes no " + printable(r.Method), "It takes " + strings.Join(methods, ", ") + "."})
+			return
+		}
 		refuse(w, &problem{http.StatusNotFound, "not_found", "there is nothing of that name here", "GET /api/v1/openapi.json names what there is."})
+	})
+}
+
+// methodsOf are the methods by which the path of a request is answered, apart from what answers every path of the API.
+func methodsOf(mux *http.ServeMux, r *http.Request) []string {
+	return slices.DeleteFunc([]string{http.MethodGet, http.MethodPost, http.MethodDelete}, func(method string) bool {
+		other := *r
+		other.Method = method
+		_, pattern := mux.Handler(&other)
+		return pattern == "/api/"
 	})
 }
 

@@ -284,3 +284,17 @@ func TestTextThatIsNoUTF8ComesAsText(t *testing.T) {
 	act := b.act(body("retry", `{"kind": "run", "filter": {"failed": "1"}}`, ""))
 	require.Equal(t, "1", at(t, act.value(), "done"), act.Body)
 }
+
+// A path that is there says which methods it takes; nothing is told of one that is not.
+func TestAMethodThatAPathDoesNotTakeIsRefused(t *testing.T) {
+	t.Parallel()
+	b := start(t, nil)
+	for path, takes := range map[string]string{"overview": "GET", "runs": "GET, POST", "acts/1/stop": "POST", "session": "GET, POST, DELETE"} {
+		s := b.ask(http.MethodPatch, "/api/v1/"+path, `{}`, "Authorization", asAlice)
+		require.Equal(t, http.StatusMethodNotAllowed, s.Status, path)
+		require.Equal(t, takes, s.Header.Get("Allow"), path)
+		require.Equal(t, "method_not_allowed", at(t, s.value(), "error", "code"))
+		require.Contains(t, at(t, s.value(), "error", "hint"), takes)
+	}
+	require.Equal(t, http.StatusNotFound, b.ask(http.MethodPost, "/api/v1/nothing", `{}`, "Authorization", asAlice).Status)
+}
