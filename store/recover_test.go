@@ -72,6 +72,8 @@ func TestOnFailureTaskIsRunOnceTheLastAttemptFailed(t *testing.T) {
 	require.Equal(t, "CANCELED", endAs(t, conn, canceled, failedFor, "FAILURE"))
 	abandoned := started(t, conn, task)
 	exec(t, conn, `SELECT rowrun.abandon_run($1, 'enough')`, abandoned)
+	refusedW(t, conn, "RR004", "is not RUNNING", `SELECT rowrun.abandon_run($1)`, abandoned)
+	refusedW(t, conn, "P0002", "does not exist", `SELECT rowrun.abandon_run(9999)`)
 	require.Equal(t, 2, query[int](t, conn, `SELECT count(*) FROM rowrun.task_run WHERE task_id = $1`, handler), "for what was abandoned, not for what was canceled")
 }
 

@@ -8,7 +8,9 @@ BEGIN
     SELECT e.status INTO ended FROM end_runs(ARRAY[abandon_run.run_id], ARRAY[NULL::uuid], ARRAY['FAILED'],
         ARRAY[jsonb_build_object('code', 'ABANDONED', 'detail', 'Task run abandoned' || coalesce(': ' || abandon_run.reason, ''))],
         ARRAY['NONE']) e;
-    IF ended IS NULL THEN
+    IF ended IS NULL AND NOT EXISTS (SELECT FROM task_run r WHERE r.id = abandon_run.run_id) THEN
+        RAISE EXCEPTION 'run % does not exist', abandon_run.run_id USING ERRCODE = 'no_data_found', HINT = 'It may have been removed by retention.';
+    ELSIF ended IS NULL THEN
         RAISE EXCEPTION 'run % is not RUNNING', abandon_run.run_id USING ERRCODE = 'RR004', HINT = 'Runs that wait are canceled: rowrun.cancel_run.';
     END IF;
     RETURN ended;
