@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -56,10 +57,11 @@ func (s *Store) ThinStreamPositions(ctx context.Context) error {
 }
 
 // StreamHandover is how far a replica that stops has written the stream from rows: all that was committed before Point,
-// and of what came since the ranks of Runs (1 PENDING to 4, its end).
+// and of what came since the ranks of Runs (1 PENDING to 4, its end). Of runs with ids that are Unseen (ascending) nothing is written.
 type StreamHandover struct {
-	Point StreamPoint
-	Runs  map[int64]uint8
+	Point  StreamPoint
+	Runs   map[int64]uint8
+	Unseen []Span
 }
 
 // LeaveStream leaves it to whoever writes next. Only the holder of the lock calls it.
@@ -68,7 +70,11 @@ func (s *Store) LeaveStream(ctx context.Context, h *StreamHandover) error {
 	for id, rank := range h.Runs {
 		ids, ranks = append(ids, id), append(ranks, '0'+rank)
 	}
-	if _, err := s.pool.Exec(ctx, statement("leave_stream"), h.Point.At, h.Point.Snapshot, ids, string(ranks)); err != nil {
+	unseen := make([]int64, 0, 2*len(h.Unseen))
+	for _, span := range h.Unseen {
+		unseen = append(unseen, span.Low, span.High)
+	}
+	if _, err := s.pool.Exec(ctx, statement("leave_stream"), h.Point.At, h.Point.Snapshot, ids, string(ranks), unseen); err != nil {
 		return fmt.Errorf("leave the stream to the next writer: %w", err)
 	}
 	return nil
@@ -77,9 +83,9 @@ func (s *Store) LeaveStream(ctx context.Context, h *StreamHandover) error {
 // TakeStream takes what a former writer has left, once; nil: nothing. Only the holder of the lock calls it.
 func (s *Store) TakeStream(ctx context.Context, writer string) (*StreamHandover, error) {
 	h := &StreamHandover{}
-	var ids []int64
+	var ids, unseen []int64
 	var ranks string
-	err := s.pool.QueryRow(ctx, statement("take_stream"), writer).Scan(&h.Point.At, &h.Point.Snapshot, &ids, &ranks)
+	err := s.pool.QueryRow(ctx, statement("take_stream"), writer).Scan(&h.Point.At, &h.Point.Snapshot, &ids, &ranks, &unseen)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil
 	}
@@ -89,6 +95,9 @@ func (s *Store) TakeStream(ctx context.Context, writer string) (*StreamHandover,
 	h.Runs = make(map[int64]uint8, len(ids))
 	for i := range min(len(ids), len(ranks)) {
 		h.Runs[ids[i]] = ranks[i] - '0'
+	}
+	for bounds := range slices.Chunk(unseen[:len(unseen)/2*2], 2) {
+		h.Unseen = append(h.Unseen, Span{Low: bounds[0], High: bounds[1]})
 	}
 	return h, nil
 }

@@ -40,6 +40,7 @@ func (r *Reader) begin(ctx context.Context) error {
 			r.printed.young[id] = rank(now) // of the past, or printed just now
 		}
 	}
+	r.printed.unseen = nil // inserts know from here on
 	r.atTaken = r.turned.taken
 	if r.config.left {
 		// The point of the one before stays until another is some seconds old: a transaction that has been open since
@@ -110,6 +111,8 @@ func (r *Reader) catchUp(ctx context.Context) error {
 		r.owes = true
 		return nil
 	}
+	r.printed.unseen = r.inserts.ranges()
+	defer func() { r.printed.unseen = nil }()
 	if err := tell(ctx, history, r.config.Printer, r.printed); err != nil || ctx.Err() != nil {
 		r.owes = true
 		return err
@@ -137,8 +140,16 @@ func tell(ctx context.Context, history *store.StreamHistory, printer *Printer, p
 		}
 		for i := range past {
 			p := &past[i]
-			if printed.at(p.ID) >= rank(p.To) {
+			at := printed.at(p.ID)
+			if at >= rank(p.To) {
 				continue
+			}
+			if printed.knows(p.ID) { // what its transaction did long before it was committed, too
+				for next := at + 1; next < rank(p.To); next++ {
+					if l, happened := edge(&p.StreamRow, next); happened {
+						printer.transition(l)
+					}
+				}
 			}
 			l := pending(&p.StreamRow)
 			if p.From != "" {

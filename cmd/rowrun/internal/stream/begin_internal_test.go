@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/rowrun/rowrun/events"
 	"github.com/rowrun/rowrun/store"
 )
 
@@ -41,5 +43,47 @@ func TestAHistoryThatCannotBeClosedHoldsNobodyUp(t *testing.T) {
 		require.ErrorContains(t, err, "connection reset")
 	case <-time.After(queryTimeout / 2):
 		require.Fail(t, "it waits for the history's end")
+	}
+}
+
+// A look at all rows tells the newest transition of a run that was inserted long before it was committed: what comes before that is told
+// with it where no run of that id was seen, or where it is known how far it was told.
+func TestALookAtAllRowsTellsWhatComesBeforeTheNewestTransition(t *testing.T) {
+	t.Parallel()
+	for about, c := range map[string]struct {
+		high  int64 // of the ids that were seen
+		rank  uint8 // that was told
+		lines []string
+	}{
+		"a hole, or above all":     {high: 6, lines: []string{"pending", "available", "running"}},
+		"told to be PENDING":       {high: 7, rank: 1, lines: []string{"available", "running"}},
+		"seen, and not remembered": {high: 7, lines: []string{"running"}},
+	} {
+		t.Run(about, func(t *testing.T) {
+			t.Parallel()
+			var out bytes.Buffer
+			printer, err := NewPrinter(PrinterConfig{Out: &out})
+			require.NoError(t, err)
+			at, replica := time.Now(), "r"
+			row := store.StreamRow{ID: 7, RootID: 7, Status: "RUNNING", CreatedAt: at, AvailableAt: at, StartedAt: at, ReplicaID: &replica}
+			r, err := New(Config{
+				Store: &past{rows: []store.StreamPast{{StreamRow: row, From: "AVAILABLE", To: "RUNNING", ReplicaID: &replica}}},
+				Hub:   events.NewHub(), Connected: func() bool { return true }, Printer: printer,
+			})
+			require.NoError(t, err)
+			defer r.Close()
+			r.inserts = newInserts(store.StreamStart{High: c.high}, at)
+			r.printed.set(7, c.rank)
+			r.at.Store(&heardPoint{})
+			require.NoError(t, r.catchUp(t.Context()))
+			var told []string
+			for line := range strings.Lines(out.String()) {
+				_, status, _ := strings.Cut(line, `"event":"task_run.`)
+				status, _, _ = strings.Cut(status, `"`)
+				told = append(told, status)
+			}
+			require.Equal(t, c.lines, told)
+			require.Empty(t, r.printed.unseen, "inserts know")
+		})
 	}
 }

@@ -314,6 +314,7 @@ func (e *Election) write(ctx context.Context, t *leadership, before string) erro
 		}
 		at := e.reader.at.Load()
 		e.wal.resume, e.wal.renewed, e.wal.printed = &at.StreamPoint, true, e.reader.printed
+		e.wal.printed.unseen = e.reader.unseen()
 		e.forget()
 		e.config.Log.Info().Msg("stream is read from the write-ahead log again")
 		e.climbs++

@@ -1,10 +1,15 @@
 package stream_test
 
 import (
+	"context"
+	"sync/atomic"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/stream"
+	"github.com/rowrun/rowrun/store"
 	"github.com/rowrun/rowrun/store/storetest"
 )
 
@@ -33,6 +38,73 @@ func TestAStartTellsHowLateItIs(t *testing.T) {
 			require.NotNil(t, start.LateMs)
 			require.Positive(t, *start.LateMs)
 			require.InDelta(t, 20, *start.WaitMs-*start.LateMs, 0.002)
+		})
+	}
+}
+
+// blindable is a database in which a reader of rows finds no new runs while it is blind: it is not answered.
+type blindable struct {
+	stream.Store
+	blind atomic.Bool
+}
+
+func (b *blindable) StreamInserts(ctx context.Context, ranges []store.Span, limit int) (store.StreamInserts, error) {
+	if b.blind.Load() {
+		<-ctx.Done()
+		return store.StreamInserts{}, ctx.Err()
+	}
+	return b.Store.StreamInserts(ctx, ranges, limit)
+}
+
+// A transaction was open long before the rows were read, and is committed between what one reader of them has seen last and where
+// the log, or the next writer, goes on: all that it did is told, its INSERT too, though the row has gone on since.
+func TestALateCommitIsToldWholeByWhoeverReadsOn(t *testing.T) {
+	t.Parallel()
+	for next, goOn := range map[string]func(t *testing.T, url string, a *tap, commit func()) *output{
+		"the log": func(t *testing.T, _ string, a *tap, commit func()) *output {
+			commit() // until now it kept the slot from being made
+			a.awaitSource(t, "wal")
+			return &a.output
+		},
+		"another replica": func(t *testing.T, url string, a *tap, commit func()) *output {
+			a.stop()
+			commit()
+			return &stand(t, url, "b").output
+		},
+	} {
+		t.Run(next, func(t *testing.T) {
+			t.Parallel()
+			url, _ := bounded(t)
+			p := pool(t, url)
+			id := task(t, p, "t", "NOBODY")
+			walk(t, p, id, "DONE")
+			late, err := pgx.Connect(t.Context(), url)
+			require.NoError(t, err)
+			defer func() { require.NoError(t, late.Close(t.Context())) }()
+			var run int64
+			_, err = late.Exec(t.Context(), `BEGIN`)
+			require.NoError(t, err)
+			require.NoError(t, late.QueryRow(t.Context(), `INSERT INTO rowrun.task_run (task_id) VALUES ($1) RETURNING id`, id).Scan(&run))
+			exec(t, p, `SELECT pg_sleep(0.8)`) // more than the times of rows are trusted by
+
+			database := &blindable{Store: open(t, url)}
+			a := standByLogOn(t, url, "a", false, database)
+			eventually(t, "it writes", a.Holding)
+			for range 2 { // of what was before the reader began, and of what it reads itself
+				beside := walk(t, p, id, "DONE")
+				eventually(t, "rows are read", func() bool { return statuses(a.of(t, beside)) == whole })
+			}
+			database.blind.Store(true)
+			out := goOn(t, url, a, func() {
+				_, err := late.Exec(t.Context(), `UPDATE rowrun.task_run SET status = 'RUNNING', replica_id = 'me' WHERE task_id = (SELECT max(id) FROM rowrun.task) AND status = 'AVAILABLE'`)
+				require.NoError(t, err)
+				_, err = late.Exec(t.Context(), `COMMIT`)
+				require.NoError(t, err)
+			})
+			eventually(t, "its start is told", func() bool { lines := out.of(t, run); return len(lines) > 0 && lines[len(lines)-1].To == "RUNNING" })
+			require.Equal(t, "PENDING AVAILABLE RUNNING", statuses(out.of(t, run)))
+			require.Empty(t, a.gaps(t))
+			require.Empty(t, out.gaps(t))
 		})
 	}
 }

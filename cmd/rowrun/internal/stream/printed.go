@@ -1,6 +1,11 @@
 package stream
 
-import "time"
+import (
+	"slices"
+	"time"
+
+	"github.com/rowrun/rowrun/store"
+)
 
 const (
 	// printedLimit is how many runs at least are remembered.
@@ -37,6 +42,8 @@ type printed struct {
 	unended    map[int64]uint8
 	// since are the runs that were printed since a moment, later those since a later one; nil: that is not noted.
 	since, later map[int64]uint8
+	// unseen are ids, ascending, of which whoever printed this had seen no run: of one that is found there nothing was printed.
+	unseen []store.Span
 	// recent and before are the runs of the lines of the last second, and maybe of the one before it; turned is when they changed.
 	recent, before []int64
 	turned         time.Time
@@ -102,6 +109,15 @@ func (p *printed) set(id int64, r uint8) {
 	if r == ended && len(p.unended) > 0 {
 		delete(p.unended, id)
 	}
+}
+
+// knows says whether it is known how far a run was printed, be it not at all.
+func (p *printed) knows(id int64) bool {
+	if p.at(id) > 0 {
+		return true
+	}
+	_, unseen := slices.BinarySearchFunc(p.unseen, id, spanBefore)
+	return unseen
 }
 
 // full says that the generations may turn: whoever prints does so once nobody can tell again what would be dropped.

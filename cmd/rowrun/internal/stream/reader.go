@@ -217,7 +217,15 @@ func (r *Reader) left() *store.StreamHandover {
 	if at == nil || len(r.printed.since) > handLimit {
 		return nil
 	}
-	return &store.StreamHandover{Point: at.StreamPoint, Runs: r.printed.since}
+	return &store.StreamHandover{Point: at.StreamPoint, Runs: r.printed.since, Unseen: r.unseen()}
+}
+
+// unseen are the ids of which no run was seen: those of transactions that are open, among them.
+func (r *Reader) unseen() []store.Span {
+	if !r.begun {
+		return r.printed.unseen
+	}
+	return r.inserts.ranges()
 }
 
 // next waits for something to do: a batch, or the time to look. came: lines may

@@ -84,6 +84,7 @@ func (e *Election) takeOver(t *leadership, before string) *store.StreamHandover 
 // remembering is the memory of the writer that left the stream.
 func remembering(left *store.StreamHandover) *printed {
 	p := newPrinted()
+	p.unseen = left.Unseen
 	p.begin()
 	for id, rank := range left.Runs {
 		p.set(id, rank)

@@ -173,7 +173,7 @@ func (w *WAL) begin(ctx context.Context, rep *events.Replication, last *store.St
 		})
 	})
 	if err == nil {
-		w.gap, w.resume, w.renewed = "", nil, false
+		w.gap, w.resume, w.renewed, w.printed.unseen = "", nil, false, nil
 	}
 	return err
 }

@@ -27,6 +27,12 @@ type tap struct {
 
 func standByLog(t *testing.T, url, id string, asked bool) *tap {
 	t.Helper()
+	return standByLogOn(t, url, id, asked, open(t, url))
+}
+
+// standByLogOn is standByLog where the rows are read by way of database.
+func standByLogOn(t *testing.T, url, id string, asked bool, database stream.Store) *tap {
+	t.Helper()
 	c := &tap{candidate: candidate{id: id}, hub: events.NewHub()}
 	printer, err := stream.NewPrinter(stream.PrinterConfig{Out: c})
 	require.NoError(t, err)
@@ -35,7 +41,7 @@ func standByLog(t *testing.T, url, id string, asked bool) *tap {
 	var listener *events.Listener
 	s := open(t, url)
 	c.Election, err = stream.NewElection(stream.ElectionConfig{
-		Store: s, Hub: c.hub, Printer: printer,
+		Store: database, Hub: c.hub, Printer: printer,
 		Connected: func() bool { return listener.Connected() },
 		Do: func(ctx context.Context, fn func(context.Context, *pgx.Conn) error) error {
 			return listener.Do(ctx, fn)

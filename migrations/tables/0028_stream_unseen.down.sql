@@ -1,0 +1,1 @@
+ALTER TABLE rowrun.stream_handover DROP COLUMN unseen;
