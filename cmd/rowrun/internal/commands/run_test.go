@@ -204,7 +204,9 @@ func TestRunWhyNamesTheCauses(t *testing.T) {
 		require.Equal(t, cli.ExitDone, got.Code, got.Stderr)
 		return got
 	}
-	rowruntest.Eventually(t, "it is due", func() bool { return strings.Contains(why(id).Stdout, "is PENDING and nothing holds it") })
+	rowruntest.Eventually(t, "it is due", func() bool { return strings.Contains(why(id).Stdout, "no replica is live") })
+	rowruntest.Change(t, conn, "INSERT INTO rowrun.replica_heartbeat (replica_id, last_heartbeat, lease) VALUES ('of other types', clock_timestamp(), '1 hour')")
+	require.Contains(t, why(id).Stdout, "is PENDING and nothing holds it")
 	rowruntest.Change(t, conn, "UPDATE rowrun.task_run SET run_at = now() + interval '1 day' WHERE id = $1", id)
 	rowruntest.Change(t, conn, "UPDATE rowrun.task SET paused = true")
 	require.Regexp(t, `(?s)RUN +CAUSE +MESSAGE.*\d+ +RUN_AT +due in .*\d+ +PAUSED +task \d+ is paused`, why(id).Stdout)
