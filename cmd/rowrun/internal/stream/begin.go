@@ -144,7 +144,7 @@ func tell(ctx context.Context, history *store.StreamHistory, printer *Printer, p
 			if at >= rank(p.To) {
 				continue
 			}
-			if printed.knows(p.ID) { // what its transaction did long before it was committed, too
+			if printed.knows(&p.StreamRow) { // what its transaction did long before it was committed, too
 				for next := at + 1; next < rank(p.To); next++ {
 					if l, happened := edge(&p.StreamRow, next); happened {
 						printer.transition(l)

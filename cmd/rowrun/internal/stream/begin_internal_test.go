@@ -51,13 +51,16 @@ func TestAHistoryThatCannotBeClosedHoldsNobodyUp(t *testing.T) {
 func TestALookAtAllRowsTellsWhatComesBeforeTheNewestTransition(t *testing.T) {
 	t.Parallel()
 	for about, c := range map[string]struct {
-		high  int64 // of the ids that were seen
-		rank  uint8 // that was told
+		high  int64         // of the ids that were seen
+		rank  uint8         // that was told
+		whole time.Duration // after the insert: since when every line is remembered
 		lines []string
 	}{
 		"a hole, or above all":     {high: 6, lines: []string{"pending", "available", "running"}},
 		"told to be PENDING":       {high: 7, rank: 1, lines: []string{"available", "running"}},
 		"seen, and not remembered": {high: 7, lines: []string{"running"}},
+		"remembered if told":       {high: 7, whole: -time.Second, lines: []string{"pending", "available", "running"}},
+		"maybe told before":        {high: 7, whole: time.Second, lines: []string{"running"}},
 	} {
 		t.Run(about, func(t *testing.T) {
 			t.Parallel()
@@ -73,7 +76,12 @@ func TestALookAtAllRowsTellsWhatComesBeforeTheNewestTransition(t *testing.T) {
 			require.NoError(t, err)
 			defer r.Close()
 			r.inserts = newInserts(store.StreamStart{High: c.high}, at)
-			r.printed.set(7, c.rank)
+			if c.whole != 0 {
+				r.printed.beginAt(at.Add(c.whole))
+			}
+			if c.rank > 0 {
+				r.printed.set(7, c.rank)
+			}
 			r.at.Store(&heardPoint{})
 			require.NoError(t, r.catchUp(t.Context()))
 			var told []string
@@ -86,4 +94,21 @@ func TestALookAtAllRowsTellsWhatComesBeforeTheNewestTransition(t *testing.T) {
 			require.Empty(t, r.printed.unseen, "inserts know")
 		})
 	}
+}
+
+// What forgets a line doesn't know of a run without one whether it was told.
+func TestWhoForgetsALineKnowsNoRunByItsAbsence(t *testing.T) {
+	t.Parallel()
+	at := time.Now()
+	p, row := newPrinted(), &store.StreamRow{ID: 2, CreatedAt: at.Add(time.Second)}
+	p.beginAt(at)
+	p.set(1, ended)
+	p.turn()
+	require.True(t, p.knows(row))
+	p.turn()
+	require.False(t, p.knows(row))
+	p = newPrinted()
+	p.set(1, 1)
+	p.beginAt(at)
+	require.False(t, p.knows(row), "of what was before")
 }

@@ -44,6 +44,8 @@ type printed struct {
 	since, later map[int64]uint8
 	// unseen are ids, ascending, of which whoever printed this had seen no run: of one that is found there nothing was printed.
 	unseen []store.Span
+	// whole is a moment by the database's clock: of runs that were inserted after it every line is remembered; zero: of none.
+	whole time.Time
 	// recent and before are the runs of the lines of the last second, and maybe of the one before it; turned is when they changed.
 	recent, before []int64
 	turned         time.Time
@@ -111,12 +113,19 @@ func (p *printed) set(id int64, r uint8) {
 	}
 }
 
+// beginAt has everything that is printed from now on remembered, of runs that were inserted after a moment, where nothing was printed yet.
+func (p *printed) beginAt(at time.Time) {
+	if len(p.young)+len(p.old)+len(p.unended) == 0 {
+		p.whole = at
+	}
+}
+
 // knows says whether it is known how far a run was printed, be it not at all.
-func (p *printed) knows(id int64) bool {
-	if p.at(id) > 0 {
+func (p *printed) knows(row *store.StreamRow) bool {
+	if p.at(row.ID) > 0 || !p.whole.IsZero() && row.CreatedAt.After(p.whole) {
 		return true
 	}
-	_, unseen := slices.BinarySearchFunc(p.unseen, id, spanBefore)
+	_, unseen := slices.BinarySearchFunc(p.unseen, row.ID, spanBefore)
 	return unseen
 }
 
@@ -134,6 +143,9 @@ func (p *printed) turn() {
 		if p.young[id] == ended || p.old[id] == ended {
 			delete(p.unended, id)
 		}
+	}
+	if len(p.old) > 0 {
+		p.whole = time.Time{}
 	}
 	p.young, p.old = make(map[int64]uint8, printedLimit/4), p.young
 }

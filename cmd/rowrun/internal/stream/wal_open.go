@@ -147,6 +147,9 @@ func (w *WAL) begin(ctx context.Context, rep *events.Replication, last *store.St
 			w.printed = newPrinted()
 		}
 	}
+	if w.since != nil {
+		w.printed.beginAt(w.since.At)
+	}
 	if w.gap == "" && w.resume == nil && last != nil {
 		return nil
 	}
