@@ -112,3 +112,23 @@ func TestWhoForgetsALineKnowsNoRunByItsAbsence(t *testing.T) {
 	p.beginAt(at)
 	require.False(t, p.knows(row), "of what was before")
 }
+
+// What another one has printed meanwhile is not missing.
+func TestAMemoryIsWholeSinceNobodyElseWrote(t *testing.T) {
+	t.Parallel()
+	first, second := time.Now(), time.Now().Add(time.Minute)
+	e := &Election{config: ElectionConfig{Store: &nothingLeft{}}, wal: &WAL{printed: newPrinted()}}
+	e.inherit(&leadership{ctx: t.Context(), since: store.StreamPoint{At: first}}, "")
+	require.Equal(t, first, e.wal.printed.whole)
+	e.inherit(&leadership{ctx: t.Context(), since: store.StreamPoint{At: second}}, "")
+	require.Equal(t, first, e.wal.printed.whole, "the same goes on")
+	e.inherit(&leadership{ctx: t.Context(), since: store.StreamPoint{At: second}}, "another")
+	require.Equal(t, second, e.wal.printed.whole)
+}
+
+// nothingLeft is a database in which the last writer has left nothing.
+type nothingLeft struct{ Store }
+
+func (*nothingLeft) TakeStream(context.Context, string) (*store.StreamHandover, error) {
+	return nil, nil
+}

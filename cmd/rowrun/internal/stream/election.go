@@ -290,6 +290,7 @@ func (e *Election) write(ctx context.Context, t *leadership, before string) erro
 			began := time.Now()
 			if left != nil {
 				e.wal.resume, e.wal.renewed, e.wal.printed = &left.Point, false, remembering(left)
+				e.wal.printed.whole = t.since.At
 			}
 			err = e.fromLog(ctx, t, before)
 			if e.wal.began {

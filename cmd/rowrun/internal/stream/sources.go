@@ -43,6 +43,9 @@ func (e *Election) inherit(t *leadership, before string) (gap string, left *stor
 	}
 	if e.wal != nil {
 		e.wal.since = e.since
+		if before != "" || e.wal.printed.whole.IsZero() { // others wrote, or something was forgotten
+			e.wal.printed.whole = t.since.At
+		}
 	}
 	if before == "" {
 		if t.before != "" && e.reader == nil {
