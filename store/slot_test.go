@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -107,7 +108,7 @@ func TestHistoryFindsLateCommits(t *testing.T) {
 	_, err = pool.Exec(t.Context(), "UPDATE rowrun.task_run SET status = 'RUNNING', replica_id = 'r' WHERE id = $1", early)
 	require.NoError(t, err)
 
-	_, history, err := s.OpenStreamAt(t.Context(), &moment.Point)
+	_, history, err := s.OpenStreamAt(t.Context(), &moment.Point, nil)
 	require.NoError(t, err)
 	past, err := history.Next(t.Context(), 100)
 	require.NoError(t, err)
@@ -117,6 +118,40 @@ func TestHistoryFindsLateCommits(t *testing.T) {
 		told[p.ID] = append(told[p.ID], p.To)
 	}
 	require.Equal(t, map[int64][]string{early: {"RUNNING"}, late: {"PENDING", "AVAILABLE"}}, told)
+}
+
+// What is behind a savepoint has a number of its own, and no snapshot says of that one that it was open.
+func TestHistoryFindsLateCommitsBehindASavepoint(t *testing.T) {
+	t.Parallel()
+	s, pool := opened(t, storetest.New(t))
+	var task, late, early int64
+	const insert = "INSERT INTO rowrun.task_run (task_id) VALUES ($1) RETURNING id"
+	require.NoError(t, pool.QueryRow(t.Context(), "INSERT INTO rowrun.task (type) VALUES ('NOBODY') RETURNING id").Scan(&task))
+	tx, err := pool.Begin(t.Context())
+	require.NoError(t, err)
+	defer func() { _ = tx.Rollback(t.Context()) }()
+	_, err = tx.Exec(t.Context(), "SAVEPOINT inner_part")
+	require.NoError(t, err)
+	require.NoError(t, tx.QueryRow(t.Context(), insert, task).Scan(&late))
+	require.NoError(t, pool.QueryRow(t.Context(), insert, task).Scan(&early)) // with a higher number
+	<-time.After(600 * time.Millisecond)                                      // half a second is told again
+	_, err = tx.Exec(t.Context(), "UPDATE rowrun.task_run SET status = 'CANCELED' WHERE id = $1", early)
+	require.NoError(t, err)
+	moment, err := s.StreamMoment(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, tx.Commit(t.Context()))
+
+	unseen := []store.Span{{Low: late, High: late}, {Low: early + 1, High: math.MaxInt64}}
+	_, history, err := s.OpenStreamAt(t.Context(), &moment.Point, unseen)
+	require.NoError(t, err)
+	past, err := history.Next(t.Context(), 100)
+	require.NoError(t, err)
+	history.Close(t.Context())
+	told := map[int64][]string{}
+	for _, p := range past {
+		told[p.ID] = append(told[p.ID], p.To)
+	}
+	require.Equal(t, map[int64][]string{late: {"PENDING", "AVAILABLE"}, early: {"CANCELED"}}, told)
 }
 
 func TestPositionsAreKeptBySecondAndThinnedToMinutes(t *testing.T) {

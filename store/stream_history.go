@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -68,7 +70,7 @@ type historyCursor struct{ conn *pgxpool.Conn }
 // OpenStream reads where a reader of the stream begins. since above zero also asks for the transitions of the time
 // before that moment, which is a sequential read of all runs: for a person's command. The history is nil otherwise.
 func (s *Store) OpenStream(ctx context.Context, since time.Duration) (StreamStart, *StreamHistory, error) {
-	return s.openStream(ctx, func(now time.Time) *StreamPoint {
+	return s.openStream(ctx, nil, func(now time.Time) *StreamPoint {
 		if since <= 0 {
 			return nil
 		}
@@ -76,12 +78,13 @@ func (s *Store) OpenStream(ctx context.Context, since time.Duration) (StreamStar
 	})
 }
 
-// OpenStreamAt is OpenStream with the transitions since a point; nil: none.
-func (s *Store) OpenStreamAt(ctx context.Context, point *StreamPoint) (StreamStart, *StreamHistory, error) {
-	return s.openStream(ctx, func(time.Time) *StreamPoint { return point })
+// OpenStreamAt is OpenStream with the transitions since a point; nil: none. Of runs with one of the ids unseen, which ascend, it has
+// all that their rows tell.
+func (s *Store) OpenStreamAt(ctx context.Context, point *StreamPoint, unseen []Span) (StreamStart, *StreamHistory, error) {
+	return s.openStream(ctx, unseen, func(time.Time) *StreamPoint { return point })
 }
 
-func (s *Store) openStream(ctx context.Context, from func(now time.Time) *StreamPoint) (StreamStart, *StreamHistory, error) {
+func (s *Store) openStream(ctx context.Context, unseen []Span, from func(now time.Time) *StreamPoint) (StreamStart, *StreamHistory, error) {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return StreamStart{}, nil, fmt.Errorf("open stream: %w", err)
@@ -105,7 +108,7 @@ func (s *Store) openStream(ctx context.Context, from func(now time.Time) *Stream
 		if _, err := tx.Exec(ctx, statement("stream_history_plan")); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, statement("stream_history"), float64(point.At.UnixMicro())/1e6, point.Snapshot)
+		_, err := tx.Exec(ctx, statement("stream_history"), float64(point.At.UnixMicro())/1e6, point.Snapshot, multirange(unseen))
 		return err
 	})
 	if err != nil {
@@ -120,6 +123,24 @@ func (s *Store) openStream(ctx context.Context, from func(now time.Time) *Stream
 		return start, nil, nil
 	}
 	return start, NewStreamHistory(&historyCursor{conn}), nil
+}
+
+// multirange writes spans as PostgreSQL reads them.
+func multirange(spans []Span) string {
+	var text strings.Builder
+	text.WriteByte('{')
+	for i, one := range spans {
+		if i > 0 {
+			text.WriteByte(',')
+		}
+		if one.High == math.MaxInt64 { // the server counts up what is included
+			fmt.Fprintf(&text, "[%d,)", one.Low)
+			continue
+		}
+		fmt.Fprintf(&text, "[%d,%d]", one.Low, one.High)
+	}
+	text.WriteByte('}')
+	return text.String()
 }
 
 func streamStart(ctx context.Context, tx pgx.Tx) (StreamStart, error) {

@@ -21,10 +21,10 @@ func TestWhereAStreamBeginsIsKnownSoonOrNotAtAll(t *testing.T) {
 	_, err = tx.Exec(t.Context(), "LOCK TABLE rowrun.task_run IN ACCESS EXCLUSIVE MODE")
 	require.NoError(t, err)
 	began := time.Now()
-	_, _, err = s.OpenStreamAt(t.Context(), &store.StreamPoint{At: began})
+	_, _, err = s.OpenStreamAt(t.Context(), &store.StreamPoint{At: began}, nil)
 	require.ErrorContains(t, err, "open stream: no answer within 10 s")
 	require.NoError(t, tx.Rollback(t.Context()))
-	_, history, err := s.OpenStreamAt(t.Context(), &store.StreamPoint{At: began})
+	_, history, err := s.OpenStreamAt(t.Context(), &store.StreamPoint{At: began}, nil)
 	require.NoError(t, err)
 	history.Close(t.Context())
 }

@@ -11,10 +11,10 @@ import (
 var _ stream.Store = (*client)(nil)
 
 func (c *client) OpenStream(ctx context.Context, _ time.Duration) (store.StreamStart, *store.StreamHistory, error) {
-	return c.OpenStreamAt(ctx, nil)
+	return c.OpenStreamAt(ctx, nil, nil)
 }
 
-func (c *client) OpenStreamAt(ctx context.Context, point *store.StreamPoint) (store.StreamStart, *store.StreamHistory, error) {
+func (c *client) OpenStreamAt(ctx context.Context, point *store.StreamPoint, _ []store.Span) (store.StreamStart, *store.StreamHistory, error) {
 	type answer struct {
 		start   store.StreamStart
 		history *store.StreamHistory

@@ -84,7 +84,7 @@ func (r *Reader) tellPast(ctx context.Context) (store.StreamStart, error) {
 func (r *Reader) open(ctx context.Context) (start store.StreamStart, history *store.StreamHistory, err error) {
 	err = r.retry(ctx, historyTimeout, func(ctx context.Context) (err error) {
 		if r.config.From != nil {
-			start, history, err = r.config.Store.OpenStreamAt(ctx, r.config.From)
+			start, history, err = r.config.Store.OpenStreamAt(ctx, r.config.From, r.printed.unseen)
 			return err
 		}
 		start, history, err = r.config.Store.OpenStream(ctx, r.config.Since)
@@ -103,7 +103,8 @@ func (r *Reader) catchUp(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, historyTimeout)
 	defer cancel()
 	taken := time.Now()
-	start, history, err := r.config.Store.OpenStreamAt(limited, &at.StreamPoint)
+	unseen := r.inserts.ranges()
+	start, history, err := r.config.Store.OpenStreamAt(limited, &at.StreamPoint, unseen)
 	if err != nil {
 		if ctx.Err() == nil {
 			r.config.Log.Warn().Err(err).Msg("stream could not read what the runs know of the gap")
@@ -111,7 +112,7 @@ func (r *Reader) catchUp(ctx context.Context) error {
 		r.owes = true
 		return nil
 	}
-	r.printed.unseen = r.inserts.ranges()
+	r.printed.unseen = unseen
 	defer func() { r.printed.unseen = nil }()
 	if err := tell(ctx, history, r.config.Printer, r.printed); err != nil || ctx.Err() != nil {
 		r.owes = true

@@ -120,7 +120,7 @@ func TestAPassWritesWhatItReleases(t *testing.T) {
 // away is a database that gives no answer about the past.
 type away struct{ late }
 
-func (a *away) OpenStreamAt(context.Context, *store.StreamPoint) (store.StreamStart, *store.StreamHistory, error) {
+func (a *away) OpenStreamAt(context.Context, *store.StreamPoint, []store.Span) (store.StreamStart, *store.StreamHistory, error) {
 	<-time.After(20 * time.Second)
 	return store.StreamStart{}, nil, errors.New("connection reset by peer")
 }

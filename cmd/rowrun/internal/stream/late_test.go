@@ -57,7 +57,8 @@ func (b *blindable) StreamInserts(ctx context.Context, ranges []store.Span, limi
 }
 
 // A transaction was open long before the rows were read, and is committed between what one reader of them has seen last and where
-// the log, or the next writer, goes on: all that it did is told, its INSERT too, though the row has gone on since.
+// the log, or the next writer, goes on: all that it did is told, its INSERT too, though the row has gone on since, and though the
+// INSERT was behind a savepoint, which gives rows a number that no snapshot names.
 func TestALateCommitIsToldWholeByWhoeverReadsOn(t *testing.T) {
 	t.Parallel()
 	for next, goOn := range map[string]func(t *testing.T, url string, a *tap, commit func()) *output{
@@ -81,10 +82,17 @@ func TestALateCommitIsToldWholeByWhoeverReadsOn(t *testing.T) {
 			late, err := pgx.Connect(t.Context(), url)
 			require.NoError(t, err)
 			defer func() { require.NoError(t, late.Close(t.Context())) }()
-			var run int64
+			insert := func() (run int64) {
+				require.NoError(t, late.QueryRow(t.Context(), `INSERT INTO rowrun.task_run (task_id) VALUES ($1) RETURNING id`, id).Scan(&run))
+				return run
+			}
 			_, err = late.Exec(t.Context(), `BEGIN`)
 			require.NoError(t, err)
-			require.NoError(t, late.QueryRow(t.Context(), `INSERT INTO rowrun.task_run (task_id) VALUES ($1) RETURNING id`, id).Scan(&run))
+			goesOn := insert()
+			_, err = late.Exec(t.Context(), `SAVEPOINT inner_part`)
+			require.NoError(t, err)
+			behindSavepoint := insert()
+			walk(t, p, id, "DONE")             // later numbers are given
 			exec(t, p, `SELECT pg_sleep(0.8)`) // more than the times of rows are trusted by
 
 			database := &blindable{Store: open(t, url)}
@@ -96,13 +104,14 @@ func TestALateCommitIsToldWholeByWhoeverReadsOn(t *testing.T) {
 			}
 			database.blind.Store(true)
 			out := goOn(t, url, a, func() {
-				_, err := late.Exec(t.Context(), `UPDATE rowrun.task_run SET status = 'RUNNING', replica_id = 'me' WHERE task_id = (SELECT max(id) FROM rowrun.task) AND status = 'AVAILABLE'`)
+				_, err := late.Exec(t.Context(), `UPDATE rowrun.task_run SET status = 'RUNNING', replica_id = 'me' WHERE id = $1`, goesOn)
 				require.NoError(t, err)
 				_, err = late.Exec(t.Context(), `COMMIT`)
 				require.NoError(t, err)
 			})
-			eventually(t, "its start is told", func() bool { lines := out.of(t, run); return len(lines) > 0 && lines[len(lines)-1].To == "RUNNING" })
-			require.Equal(t, "PENDING AVAILABLE RUNNING", statuses(out.of(t, run)))
+			eventually(t, "its start is told", func() bool { lines := out.of(t, goesOn); return len(lines) > 0 && lines[len(lines)-1].To == "RUNNING" })
+			require.Equal(t, "PENDING AVAILABLE RUNNING", statuses(out.of(t, goesOn)))
+			eventually(t, "what came behind the savepoint is told", func() bool { return statuses(out.of(t, behindSavepoint)) == "PENDING AVAILABLE" })
 			require.Empty(t, a.gaps(t))
 			require.Empty(t, out.gaps(t))
 		})

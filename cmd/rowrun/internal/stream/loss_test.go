@@ -30,8 +30,8 @@ func (f *faulty) LastStreamPosition(ctx context.Context) (*store.StreamPosition,
 	return f.Store.LastStreamPosition(ctx)
 }
 
-func (f *faulty) OpenStreamAt(ctx context.Context, point *store.StreamPoint) (store.StreamStart, *store.StreamHistory, error) {
-	start, history, err := f.Store.OpenStreamAt(ctx, point)
+func (f *faulty) OpenStreamAt(ctx context.Context, point *store.StreamPoint, unseen []store.Span) (store.StreamStart, *store.StreamHistory, error) {
+	start, history, err := f.Store.OpenStreamAt(ctx, point, unseen)
 	if history != nil {
 		history = store.NewStreamHistory(&faultyHistory{f, history})
 	}

@@ -20,7 +20,7 @@ type pastless struct {
 	asked int
 }
 
-func (p *pastless) OpenStreamAt(context.Context, *store.StreamPoint) (store.StreamStart, *store.StreamHistory, error) {
+func (p *pastless) OpenStreamAt(context.Context, *store.StreamPoint, []store.Span) (store.StreamStart, *store.StreamHistory, error) {
 	p.asked++
 	return store.StreamStart{}, nil, errors.New("away")
 }
@@ -35,6 +35,7 @@ func TestThePlaceStaysUntilNobodyIsLeftWhoFoundTheQueueFull(t *testing.T) {
 	r, err := New(Config{Store: database, Hub: events.NewHub(), Connected: func() bool { return true }, Printer: printer})
 	require.NoError(t, err)
 	defer r.Close()
+	r.inserts = newInserts(store.StreamStart{}, now)
 	moves := func() bool {
 		r.at.Store(nil)
 		r.fresh, r.taken = &heardPoint{}, now.Add(-2*trusted)

@@ -31,11 +31,11 @@ func (l *looked) StreamInserts(ctx context.Context, ranges []store.Span, limit i
 	return look, err
 }
 
-func (l *looked) OpenStreamAt(ctx context.Context, point *store.StreamPoint) (store.StreamStart, *store.StreamHistory, error) {
+func (l *looked) OpenStreamAt(ctx context.Context, point *store.StreamPoint, unseen []store.Span) (store.StreamStart, *store.StreamHistory, error) {
 	if l.freed.Load() {
 		defer l.n.Add(1)
 	}
-	return l.Store.OpenStreamAt(ctx, point)
+	return l.Store.OpenStreamAt(ctx, point, unseen)
 }
 
 // mayNotify says for the server whether its queue of notifications takes more.

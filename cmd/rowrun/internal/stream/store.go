@@ -15,7 +15,7 @@ type Store interface {
 
 	// OpenStream and what follows read where a stream begins, and runs.
 	OpenStream(ctx context.Context, since time.Duration) (store.StreamStart, *store.StreamHistory, error)
-	OpenStreamAt(ctx context.Context, point *store.StreamPoint) (store.StreamStart, *store.StreamHistory, error)
+	OpenStreamAt(ctx context.Context, point *store.StreamPoint, unseen []store.Span) (store.StreamStart, *store.StreamHistory, error)
 	StreamInserts(ctx context.Context, ranges []store.Span, limit int) (store.StreamInserts, error)
 	StreamRows(ctx context.Context, ids []int64) ([]store.StreamRow, error)
 	StreamIdle(ctx context.Context) (bool, error)

@@ -81,7 +81,7 @@ type past struct {
 	rows []store.StreamPast
 }
 
-func (p *past) OpenStreamAt(context.Context, *store.StreamPoint) (store.StreamStart, *store.StreamHistory, error) {
+func (p *past) OpenStreamAt(context.Context, *store.StreamPoint, []store.Span) (store.StreamStart, *store.StreamHistory, error) {
 	return store.StreamStart{Snapshot: "9:9:"}, store.NewStreamHistory(p), nil
 }
 

@@ -234,7 +234,7 @@ func (w *WAL) past(ctx context.Context, point *store.StreamPoint) error {
 	var history *store.StreamHistory
 	limited, cancel := context.WithTimeout(ctx, historyTimeout)
 	defer cancel()
-	_, history, err := w.config.Store.OpenStreamAt(limited, point)
+	_, history, err := w.config.Store.OpenStreamAt(limited, point, w.printed.unseen)
 	if err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
