@@ -47,6 +47,7 @@ func inSQL() []mutant {
 		{"event: completed while paused", event, "        WHEN p.paused THEN NULL\n", "", ""},
 		{"event: failed forgotten", event, "f.outcome_round = p.round AND f.outcome = 'FAILED' AND NOT f.skipped", "false", ""},
 		{"claim: replica not asked", claims, "AND h.state = 'ACTIVE'", "", "late"},
+		{"claim: one for several runs", "migrations/code/limits/claim_available.sql", "FROM 32 * f.n - 31 FOR 32", "FROM 1 FOR 32", ""},
 		{"worker: claim drawn at random", "migrations/code/workers/claim_runs.sql", "worker_claim_of(take_for_worker.request_id, r.id) AS claim", "gen_random_uuid() AS claim", ""},
 		{"worker: answer to results not remembered", finish, "IF NOT FOUND THEN\n        IF claim_next > 0", "IF true THEN\n        IF claim_next > 0", ""},
 		{"worker: lease never over", "store/sql/overdue_runs.sql", "c.until", "'infinity'::timestamptz", ""},
