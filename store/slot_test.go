@@ -90,6 +90,21 @@ func TestUnfitSaysWhy(t *testing.T) {
 	}
 }
 
+// toldSince are the transitions of each run that the rows tell since a point, in their order.
+func toldSince(t *testing.T, s *store.Store, point store.StreamPoint, unseen []store.Span) map[int64][]string {
+	t.Helper()
+	_, history, err := s.OpenStreamAt(t.Context(), &point, unseen)
+	require.NoError(t, err)
+	defer history.Close(t.Context())
+	past, err := history.Next(t.Context(), 100)
+	require.NoError(t, err)
+	told := map[int64][]string{}
+	for _, p := range past {
+		told[p.ID] = append(told[p.ID], p.To)
+	}
+	return told
+}
+
 // The rows tell what a point doesn't show, also of a transaction that had been open for long.
 func TestHistoryFindsLateCommits(t *testing.T) {
 	t.Parallel()
@@ -108,16 +123,7 @@ func TestHistoryFindsLateCommits(t *testing.T) {
 	_, err = pool.Exec(t.Context(), "UPDATE rowrun.task_run SET status = 'RUNNING', replica_id = 'r' WHERE id = $1", early)
 	require.NoError(t, err)
 
-	_, history, err := s.OpenStreamAt(t.Context(), &moment.Point, nil)
-	require.NoError(t, err)
-	past, err := history.Next(t.Context(), 100)
-	require.NoError(t, err)
-	history.Close(t.Context())
-	told := map[int64][]string{}
-	for _, p := range past {
-		told[p.ID] = append(told[p.ID], p.To)
-	}
-	require.Equal(t, map[int64][]string{early: {"RUNNING"}, late: {"PENDING", "AVAILABLE"}}, told)
+	require.Equal(t, map[int64][]string{early: {"RUNNING"}, late: {"PENDING", "AVAILABLE"}}, toldSince(t, s, moment.Point, nil))
 }
 
 // What is behind a savepoint has a number of its own, and no snapshot says of that one that it was open.
@@ -142,16 +148,7 @@ func TestHistoryFindsLateCommitsBehindASavepoint(t *testing.T) {
 	require.NoError(t, tx.Commit(t.Context()))
 
 	unseen := []store.Span{{Low: late, High: late}, {Low: early + 1, High: math.MaxInt64}}
-	_, history, err := s.OpenStreamAt(t.Context(), &moment.Point, unseen)
-	require.NoError(t, err)
-	past, err := history.Next(t.Context(), 100)
-	require.NoError(t, err)
-	history.Close(t.Context())
-	told := map[int64][]string{}
-	for _, p := range past {
-		told[p.ID] = append(told[p.ID], p.To)
-	}
-	require.Equal(t, map[int64][]string{late: {"PENDING", "AVAILABLE"}, early: {"CANCELED"}}, told)
+	require.Equal(t, map[int64][]string{late: {"PENDING", "AVAILABLE"}, early: {"CANCELED"}}, toldSince(t, s, moment.Point, unseen))
 }
 
 func TestPositionsAreKeptBySecondAndThinnedToMinutes(t *testing.T) {
