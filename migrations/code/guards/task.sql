@@ -33,16 +33,20 @@ BEGIN
                     USING ERRCODE = 'RR003', HINT = 'Delete its rows in rowrun.task_dependency first.';
             END IF;
         END IF;
-        IF NEW.plan_id IS DISTINCT FROM OLD.plan_id AND EXISTS (
-            SELECT FROM rowrun.task_run r WHERE r.task_id = OLD.id AND r.status IN ('PENDING', 'AVAILABLE', 'RUNNING'))
+        IF NEW.plan_id IS DISTINCT FROM OLD.plan_id
            OR OLD.plan_id IS NOT NULL
               AND (NEW.type, NEW.queue, NEW.database_id, NEW.version, NEW.sequential)
                   IS DISTINCT FROM (OLD.type, OLD.queue, OLD.database_id, OLD.version, OLD.sequential)
-              AND EXISTS (SELECT FROM rowrun.task_run r WHERE r.task_id = OLD.id AND r.plan_id IS NOT NULL
-                          AND r.status IN ('PENDING', 'AVAILABLE', 'RUNNING'))
         THEN
-            RAISE EXCEPTION 'task % has an unfinished run: its type, queue, database_id, version, sequential and plan_id are fixed until that ends', OLD.id
-                USING ERRCODE = 'RR005', HINT = 'Cancel the run or wait for its end.';
+            -- Who has inserted a run and hasn't committed holds a share of the task's key: that transaction is waited for.
+            PERFORM rowrun.check_isolation(); -- a snapshot from before doesn't have that run
+            PERFORM FROM rowrun.task k WHERE k.id = OLD.id FOR UPDATE;
+            IF EXISTS (SELECT FROM rowrun.task_run r WHERE r.task_id = OLD.id AND r.status IN ('PENDING', 'AVAILABLE', 'RUNNING')
+                       AND (r.plan_id IS NOT NULL OR NEW.plan_id IS DISTINCT FROM OLD.plan_id))
+            THEN
+                RAISE EXCEPTION 'task % has an unfinished run: its type, queue, database_id, version, sequential and plan_id are fixed until that ends', OLD.id
+                    USING ERRCODE = 'RR005', HINT = 'Cancel the run or wait for its end.';
+            END IF;
         END IF;
         IF NEW.skipped AND NOT OLD.skipped AND OLD.plan_id IS NOT NULL THEN
             -- A run that is just being promoted is waited for, and one that is held here isn't promoted.
