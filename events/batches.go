@@ -21,8 +21,14 @@ type Batch struct {
 	Look bool
 	// Skipped says that there were more notifications than are read: what they told is to be looked for in the rows.
 	Skipped bool
-	// Transitions, as somebody told them, are in commit order. The slice belongs to the receiver.
-	Transitions []Transition
+	// Reached, as somebody told it, is in commit order. The slice belongs to the receiver.
+	Reached []Reached
+}
+
+// Reached is a run and the status that a transition has brought it to. A reader that is behind holds many.
+type Reached struct {
+	RunID int64
+	To    string
 }
 
 // Batches is a subscription to transitions. Next is for one goroutine.
@@ -81,7 +87,7 @@ func (b *Batches) take() (batch Batch, ok bool, err error) {
 	batch = b.pending[0]
 	b.pending[0] = Batch{} // or the backing array keeps the transitions alive
 	b.pending = b.pending[1:]
-	b.held -= len(batch.Transitions)
+	b.held -= len(batch.Reached)
 	return batch, true, nil
 }
 
@@ -127,13 +133,15 @@ func (b *Batches) push(transitions []Transition) {
 		return
 	}
 	last := b.last()
-	last.Transitions = append(last.Transitions, transitions...)
+	for i := range transitions {
+		last.Reached = append(last.Reached, Reached{transitions[i].RunID, transitions[i].To})
+	}
 	b.held += len(transitions)
 	signal(b.signal)
 }
 
 func (b *Batches) gap(reason string) {
-	if len(b.last().Transitions) > 0 {
+	if len(b.last().Reached) > 0 {
 		b.pending = append(b.pending, Batch{})
 	}
 	last := b.last()

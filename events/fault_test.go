@@ -48,7 +48,7 @@ func TestABlackHoleIsNoticedWithinSevenSeconds(t *testing.T) {
 	p.cut()
 	require.Equal(t, events.Batch{Look: true, Gap: "connection lost: no answer in time"}, h.next(t))
 	notify(t, conn, payloads[0])
-	require.Equal(t, events.Batch{Transitions: transitions(1)}, h.next(t))
+	require.Equal(t, events.Batch{Reached: reached(1)}, h.next(t))
 }
 
 func TestRunStopsWithoutWaitingForABlackHole(t *testing.T) {
@@ -90,6 +90,6 @@ func TestAKilledServerIsWaitedForAndEverybodyLooks(t *testing.T) {
 	payloads, err := events.Encode(transitions(7))
 	require.NoError(t, err)
 	notify(t, session(t, url), payloads[0])
-	require.Equal(t, events.Batch{Transitions: transitions(7)}, h.next(t))
+	require.Equal(t, events.Batch{Reached: reached(7)}, h.next(t))
 	wait(t, "the wake of the notification", wakes)
 }

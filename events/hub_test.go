@@ -19,6 +19,15 @@ func transitions(ids ...int64) []events.Transition {
 	return list
 }
 
+// reached is what a batch holds of transitions(ids…).
+func reached(ids ...int64) []events.Reached {
+	list := make([]events.Reached, len(ids))
+	for i, id := range ids {
+		list[i] = events.Reached{RunID: id, To: "DONE"}
+	}
+	return list
+}
+
 func TestWakesAreMergedIntoOne(t *testing.T) {
 	t.Parallel()
 	hub := events.NewHub()
@@ -68,7 +77,7 @@ func TestNextMergesWhatIsPendingAndKeepsGapsInPlace(t *testing.T) {
 
 	hub.Publish(transitions(1, 2))
 	hub.Publish(transitions(3))
-	require.Equal(t, events.Batch{Transitions: transitions(1, 2, 3)}, next())
+	require.Equal(t, events.Batch{Reached: reached(1, 2, 3)}, next())
 
 	hub.Publish(transitions(4))
 	hub.Publish(nil)
@@ -76,8 +85,8 @@ func TestNextMergesWhatIsPendingAndKeepsGapsInPlace(t *testing.T) {
 	hub.Gap("two")
 	hub.Publish(transitions(5))
 	hub.Gap("three")
-	require.Equal(t, events.Batch{Look: true, Transitions: transitions(4)}, next())
-	require.Equal(t, events.Batch{Look: true, Gap: "one", Transitions: transitions(5)}, next())
+	require.Equal(t, events.Batch{Look: true, Reached: reached(4)}, next())
+	require.Equal(t, events.Batch{Look: true, Gap: "one", Reached: reached(5)}, next())
 	require.Equal(t, events.Batch{Look: true, Gap: "three"}, next())
 }
 
@@ -92,15 +101,15 @@ func TestAFullBufferSaysGapAndBlocksNobody(t *testing.T) {
 	}
 	batch, err := slow.Next(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, events.Batch{Look: true, Transitions: transitions(0, 1, 2)}, batch)
+	require.Equal(t, events.Batch{Look: true, Reached: reached(0, 1, 2)}, batch)
 	hub.Publish(transitions(10))
 	batch, err = slow.Next(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, events.Batch{Look: true, Gap: events.GapOverflow, Transitions: transitions(10)}, batch)
+	require.Equal(t, events.Batch{Look: true, Gap: events.GapOverflow, Reached: reached(10)}, batch)
 
 	batch, err = quick.Next(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, transitions(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10), batch.Transitions)
+	require.Equal(t, reached(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10), batch.Reached)
 	require.Empty(t, batch.Gap)
 }
 
@@ -154,10 +163,10 @@ func TestBatchesLoseNothingSilently(t *testing.T) {
 			batch, err := batches.Next(context.Background())
 			require.NoError(t, err)
 			require.True(t, batch.Look || batch.Gap == "", "a gap says look")
-			burst += len(batch.Transitions)
+			burst += len(batch.Reached)
 			require.LessOrEqual(t, burst, limit)
 			warned = warned || batch.Gap != ""
-			for _, transition := range batch.Transitions {
+			for _, transition := range batch.Reached {
 				if !warned {
 					require.Equal(t, last+1, transition.RunID, "missing without a gap")
 					require.NotContains(t, reported, last, "a gap is missing")

@@ -46,7 +46,7 @@ func TestTransitionsArriveInCommitOrder(t *testing.T) {
 	for len(got) < n {
 		batch := h.next(t)
 		require.Empty(t, batch.Gap)
-		for _, transition := range batch.Transitions {
+		for _, transition := range batch.Reached {
 			got = append(got, transition.RunID)
 		}
 	}
@@ -80,7 +80,7 @@ func TestLookAndUndecodablePayloadsWakeAndKeepTheConnection(t *testing.T) {
 	require.NoError(t, err)
 	notify(t, conn, payloads[0])
 	wait(t, "a wake", wakes)
-	require.Equal(t, events.Batch{Transitions: transitions(1)}, h.next(t))
+	require.Equal(t, events.Batch{Reached: reached(1)}, h.next(t))
 }
 
 func TestOtherChannelsOfTheConnectionAreNotHeard(t *testing.T) {
@@ -98,7 +98,7 @@ func TestOtherChannelsOfTheConnectionAreNotHeard(t *testing.T) {
 	payloads, err := events.Encode(transitions(1))
 	require.NoError(t, err)
 	notify(t, conn, payloads[0])
-	require.Equal(t, events.Batch{Transitions: transitions(1)}, h.next(t))
+	require.Equal(t, events.Batch{Reached: reached(1)}, h.next(t))
 	require.Zero(t, h.Stats())
 }
 

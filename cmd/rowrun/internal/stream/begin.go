@@ -20,7 +20,7 @@ func (r *Reader) begin(ctx context.Context) error {
 		if err != nil {
 			return nil //nolint:nilerr // only the end of ctx is one
 		}
-		if batch.Gap != "" || batch.Skipped || len(batch.Transitions) > 0 {
+		if batch.Gap != "" || batch.Skipped || len(batch.Reached) > 0 {
 			r.batch = batch
 			break
 		}

@@ -132,3 +132,18 @@ type nothingLeft struct{ Store }
 func (*nothingLeft) TakeStream(context.Context, string) (*store.StreamHandover, error) {
 	return nil, nil
 }
+
+// Who begins beside a backlog tells the past of all of it first. What 100,000 of these runs go through meanwhile is held.
+func TestWhatComesDuringALongHistoryIsHeld(t *testing.T) {
+	t.Parallel()
+	printer, err := NewPrinter(PrinterConfig{Out: &bytes.Buffer{}})
+	require.NoError(t, err)
+	hub := events.NewHub()
+	r, err := New(Config{Store: &store.Store{}, Hub: hub, Connected: func() bool { return true }, Printer: printer})
+	require.NoError(t, err)
+	defer r.Close()
+	for run := range int64(100_000) {
+		hub.Publish([]events.Transition{{RunID: run, To: "AVAILABLE"}, {RunID: run, To: "RUNNING"}, {RunID: run, To: "DONE"}})
+	}
+	require.False(t, r.batches.Lost())
+}

@@ -98,7 +98,7 @@ func TestOwnRowsAreNotRead(t *testing.T) {
 	tell := func(to string) string {
 		lines.Reset()
 		for _, c := range round.Claims {
-			r.batch.Transitions = append(r.batch.Transitions, events.Transition{RunID: c.ID, TaskID: 1, To: to})
+			r.batch.Reached = append(r.batch.Reached, events.Reached{RunID: c.ID, To: to})
 		}
 		require.NoError(t, r.pass(t.Context()))
 		return lines.String()

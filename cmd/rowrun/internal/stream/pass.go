@@ -21,11 +21,11 @@ func (r *Reader) pass(ctx context.Context) error {
 	if err := r.mend(ctx, now); err != nil {
 		return err
 	}
-	nothing := len(r.batch.Transitions) == 0 && !r.batch.Look && !r.soon
+	nothing := len(r.batch.Reached) == 0 && !r.batch.Look && !r.soon
 	r.plan(now)
 	r.batch.Look = false
-	for first := true; first || len(r.batch.Transitions) > 0; first = false {
-		part := r.batch.Transitions[:min(chunk, len(r.batch.Transitions))]
+	for first := true; first || len(r.batch.Reached) > 0; first = false {
+		part := r.batch.Reached[:min(chunk, len(r.batch.Reached))]
 		rows, err := r.read(ctx, part, first)
 		if err != nil {
 			return r.config.Printer.flush() // ctx is over
@@ -38,8 +38,8 @@ func (r *Reader) pass(ctx context.Context) error {
 				r.removed(part[i].RunID, now)
 			}
 		}
-		if r.batch.Transitions = r.batch.Transitions[len(part):]; len(r.batch.Transitions) == 0 {
-			r.batch.Transitions = nil
+		if r.batch.Reached = r.batch.Reached[len(part):]; len(r.batch.Reached) == 0 {
+			r.batch.Reached = nil
 		}
 		if err := r.config.Printer.flush(); err != nil {
 			return err
@@ -143,7 +143,7 @@ func (r *Reader) plan(now time.Time) {
 
 // read prints the inserts that it finds, and returns the rows of the part's
 // runs: those that exist and may have something to tell.
-func (r *Reader) read(ctx context.Context, part []events.Transition, first bool) (map[int64]*store.StreamRow, error) {
+func (r *Reader) read(ctx context.Context, part []events.Reached, first bool) (map[int64]*store.StreamRow, error) {
 	rows := make(map[int64]*store.StreamRow, len(part))
 	told := make(map[int64]uint8, len(part)) // how far, by what is to be told
 	for i := range part {
@@ -275,7 +275,7 @@ func (r *Reader) waits(run int64) bool {
 
 // told prints what a run's row tells, up to what somebody said of it. Who said so may be anybody: what the row doesn't
 // show has not happened, and what was printed isn't printed again.
-func (r *Reader) told(t *events.Transition, row *store.StreamRow) {
+func (r *Reader) told(t *events.Reached, row *store.StreamRow) {
 	most := rank(t.To)
 	if row.RetryOf != nil {
 		r.follow(*row.RetryOf, row.ID)

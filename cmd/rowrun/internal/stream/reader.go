@@ -71,7 +71,7 @@ type Config struct {
 	memory *printed
 	// left: From and memory are those of a writer that left the stream to this one.
 	left bool
-	// Buffer is how many transitions are held while the output or the database is slow. Default 100,000.
+	// Buffer is how many transitions are held while the output or the database is slow. Default 300,000.
 	Buffer int
 	// mendPause is the least time between two looks at all rows for what was not read or not notified. Default 10 s.
 	mendPause time.Duration
@@ -141,7 +141,7 @@ func New(config Config) (*Reader, error) {
 		config.Look = 5 * time.Second
 	}
 	if config.Buffer == 0 {
-		config.Buffer = 100000
+		config.Buffer = 300000
 	}
 	if config.memory == nil {
 		config.memory = newPrinted()
@@ -273,7 +273,7 @@ func (r *Reader) take(ctx context.Context) bool {
 }
 
 func (r *Reader) pendingBatch() bool {
-	return r.batch.Gap != "" || r.batch.Skipped || len(r.batch.Transitions) > 0
+	return r.batch.Gap != "" || r.batch.Skipped || len(r.batch.Reached) > 0
 }
 
 // allowance is how much may be done in vain: so much a second, and after a rest so much at once. What came of somebody's

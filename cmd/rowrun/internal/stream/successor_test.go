@@ -31,7 +31,7 @@ func TestSuccessorsOfSuccessorsWaitToo(t *testing.T) {
 		if before := id - 1; before > 0 {
 			row.RetryOf = &before
 		}
-		r.told(&events.Transition{RunID: id, From: "RUNNING", To: "FAILED"}, row)
+		r.told(&events.Reached{RunID: id, To: "FAILED"}, row)
 	}
 	require.NoError(t, printer.flush())
 	var got []string
