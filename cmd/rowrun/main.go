@@ -43,14 +43,16 @@ func main() {
 
 	ctx, stop := cli.UntilSignal(context.Background())
 
+	stderr := cli.NewUnhurried(os.Stderr)
 	code := run(ctx, os.Args[1:], cli.Environment{
 		Stdin:   os.Stdin,
 		Stdout:  os.Stdout,
-		Stderr:  cli.NewUnhurried(os.Stderr),
+		Stderr:  stderr,
 		Lookup:  os.LookupEnv,
 		Environ: os.Environ,
 		Version: versionOf(version, debug.ReadBuildInfo),
 	})
 	stop()
+	stderr.Flush()
 	os.Exit(code)
 }

@@ -43,17 +43,27 @@ func (c *LogConfig) ForPerson(cmd *cobra.Command) zerolog.Logger {
 	return form.Logger(out)
 }
 
-// logPatience is how long a line of the log may wait for its reader.
-const logPatience = time.Second
+const (
+	// logPatience is how long a line of the log may wait for its reader.
+	logPatience = time.Second
+	// gatherFor is how long a line that nobody waits for may lie here: a replica writes two for each run.
+	gatherFor = time.Millisecond
+	// gatherMost bounds what lies here.
+	gatherMost = 64 << 10
+)
 
 // Unhurried is a standard error that neither ends nor holds up this process, whoever reads it or doesn't: lines are
-// dropped instead, and counted.
+// dropped instead, and counted. Lines of level info and debug that come within a millisecond are written at once; Flush must be
+// called in the end.
 type Unhurried struct {
 	out *stream.Output
 	to  io.Writer
 
-	mu      sync.Mutex
-	dropped int
+	mu       sync.Mutex
+	gathered []byte
+	lines    int  // in gathered
+	awaited  bool // a timer will write what is gathered
+	dropped  int
 }
 
 // NewUnhurried puts an Unhurried before a file or pipe.
@@ -64,14 +74,43 @@ func NewUnhurried(to io.Writer) *Unhurried {
 // behind is what the lines go to.
 func (u *Unhurried) behind() io.Writer { return u.to }
 
-// Write never fails: there is nobody to tell.
-func (u *Unhurried) Write(p []byte) (int, error) {
+// WriteLevel writes a line of the log: one that warns, and what came before it, at once.
+func (u *Unhurried) WriteLevel(level zerolog.Level, p []byte) (int, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	u.gathered = append(u.gathered, p...)
+	u.lines++
+	switch {
+	case level >= zerolog.WarnLevel || len(u.gathered) > gatherMost:
+		u.flush()
+	case !u.awaited:
+		u.awaited = true
+		time.AfterFunc(gatherFor, u.Flush)
+	}
+	return len(p), nil
+}
+
+// Write writes at once. It never fails: there is nobody to tell.
+func (u *Unhurried) Write(p []byte) (int, error) { return u.WriteLevel(zerolog.NoLevel, p) }
+
+// Flush writes what is gathered.
+func (u *Unhurried) Flush() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.awaited = false
+	u.flush()
+}
+
+func (u *Unhurried) flush() {
+	text, lines := u.gathered, u.lines
+	if lines == 0 {
+		return
+	}
+	u.gathered, u.lines = u.gathered[:0], 0
 	if u.dropped > 0 {
 		if !u.out.Ready() {
-			u.dropped++
-			return len(p), nil
+			u.dropped += lines
+			return
 		}
 		said := fmt.Sprintf("{\"level\":\"warn\",\"time\":%q,\"count\":%d,\"message\":\"lines of this log could not be written\"}\n",
 			time.Now().UTC().Format(zerolog.TimeFieldFormat), u.dropped)
@@ -79,10 +118,9 @@ func (u *Unhurried) Write(p []byte) (int, error) {
 			u.dropped = 0
 		}
 	}
-	if _, err := u.out.Write(p); err != nil {
-		u.dropped++
+	if _, err := u.out.Write(text); err != nil {
+		u.dropped += lines
 	}
-	return len(p), nil
 }
 
 // writer puts the chosen form before w. What is written to it are JSON lines.
