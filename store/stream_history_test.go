@@ -28,3 +28,22 @@ func TestWhereAStreamBeginsIsKnownSoonOrNotAtAll(t *testing.T) {
 	require.NoError(t, err)
 	history.Close(t.Context())
 }
+
+// What INSERTs make AVAILABLE is most of what a writer reads that begins beside a backlog: one row tells both transitions.
+func TestAnInsertTellsWhatItHasMadeOfItsRun(t *testing.T) {
+	t.Parallel()
+	s, pool := opened(t, storetest.New(t))
+	began, err := s.StreamMoment(t.Context())
+	require.NoError(t, err)
+	_, err = pool.Exec(t.Context(), `INSERT INTO rowrun.task_run (task_id) SELECT id FROM rowrun.define_task('free', 'NOBODY') AS id`)
+	require.NoError(t, err)
+	for _, point := range []store.StreamPoint{began.Point, {At: began.Point.At}} {
+		_, history, err := s.OpenStreamAt(t.Context(), &point, nil)
+		require.NoError(t, err)
+		past, err := history.Next(t.Context(), 10)
+		history.Close(t.Context())
+		require.NoError(t, err)
+		require.Len(t, past, 1)
+		require.Equal(t, "PENDING of AVAILABLE", past[0].To+" of "+past[0].Status)
+	}
+}

@@ -11,6 +11,8 @@
 --
 -- Times may be a little out of order (promotion and insert run side by side), but a run's own line never comes before
 -- the one that it follows.
+-- Of a run that is as its INSERT has left it, AVAILABLE without ever having been PENDING, its insert tells both transitions.
+--
 -- $1 float8: since when, seconds of the Unix epoch
 -- $2 text: what was committed then, a pg_snapshot; '': not known
 -- $3 text: ids of which no run was seen until then, an int8multirange
@@ -44,4 +46,5 @@ WHERE CASE WHEN $2::text = '' THEN r.updated_at >= to_timestamp($1::float8) AND 
                    AND (p.status = r.status AND (r.prev_status IS NOT NULL OR p.rank = 1)
                         OR p.rank = 2 AND r.status = 'RUNNING' AND r.prev_status = 'PENDING'
                         OR p.rank <= 2 AND r.status = 'AVAILABLE' AND r.cause = 'UNTOLD')) END
+  AND NOT (p.rank = 2 AND r.status = 'AVAILABLE' AND r.prev_status IS NULL AND r.created_at >= to_timestamp($1::float8))
 ORDER BY p.place, r.id, p.rank

@@ -158,6 +158,10 @@ func tell(ctx context.Context, history *store.StreamHistory, printer *Printer, p
 				l = change(l.Transition, &p.StreamRow, time.Time{})
 			}
 			printer.transition(l)
+			if p.From == "" && p.Status == "AVAILABLE" && p.Prev == "" {
+				l = available(&p.StreamRow)
+				printer.transition(l)
+			}
 			printed.set(p.ID, rank(l.To))
 		}
 		if err := printer.flush(); err != nil {
