@@ -35,6 +35,7 @@ type recovering struct {
 	isSettled atomic.Bool
 	patience  time.Time
 	started   atomic.Int64 // runs, since the row was last told
+	over      atomic.Bool  // nobody tells the row any more, but for who has started a run since
 }
 
 // settle says that what was due has been promoted.
@@ -285,9 +286,34 @@ func (t *incarnation) countRecovery(ctx context.Context, r *recovering) (open bo
 	return open, nil
 }
 
+// begun counts the runs that a trip has started in a recovery which was under way when the trip began; r nil: none was.
+func (t *incarnation) begun(r *recovering, runs int) {
+	if r == nil || runs == 0 {
+		return
+	}
+	if r.started.Add(int64(runs)); r.over.Load() {
+		t.tellStarts(r)
+	}
+}
+
+// tellStarts tells the row of a recovery that has ended what it wasn't told yet.
+func (t *incarnation) tellStarts(r *recovering) {
+	started := r.started.Swap(0)
+	if started == 0 {
+		return
+	}
+	tell, cancel := context.WithTimeout(t.trips, passTimeout)
+	defer cancel()
+	if _, _, err := t.s.cfg.Store.CountRecovery(tell, r.id, started, store.Counting{Every: countRecoveryEvery}); err != nil {
+		t.s.cfg.Log.Debug().Err(err).Msg("the last starts of a recovery could not be told: its row says fewer")
+	}
+}
+
 // recovered goes back to what holds at other times.
 func (t *incarnation) recovered(ctx context.Context, r *recovering, errs *once) {
 	t.s.recovering.Store(nil)
+	r.over.Store(true)
+	t.tellStarts(r)
 	t.s.cfg.Log.Info().Int64("recovery_id", r.id).Msg("recovery ended")
 	t.available.came() // what its rate held back
 	signal(t.s.freed)

@@ -85,6 +85,7 @@ func (t *incarnation) trip(ctx context.Context, l *lane, trip store.Trip) (store
 	if trip.Want > 0 {
 		trip.Capabilities.Rooms = t.s.rooms.of(rules.capabilities.Types, trip.Want)
 	}
+	recovering := t.s.recovering.Load()
 	round, err := t.s.cfg.Store.Work(ctx, trip)
 	t.passing.RUnlock()
 	if round.Gated {
@@ -94,9 +95,7 @@ func (t *incarnation) trip(ctx context.Context, l *lane, trip store.Trip) (store
 	if err == nil {
 		t.s.limited.Store(round.Limited)
 	}
-	if r := t.s.recovering.Load(); r != nil {
-		r.started.Add(int64(len(round.Claims)))
-	}
+	t.begun(recovering, len(round.Claims))
 	for _, c := range round.Claims {
 		t.execute(c, rules)
 	}
