@@ -39,6 +39,7 @@ func (r *Reader) begin(ctx context.Context) error {
 		if was := r.printed.at(id); was < rank(now) {
 			r.printed.young[id] = rank(now) // of the past, or printed just now
 		}
+		r.printed.lingers(id)
 	}
 	r.printed.unseen = nil // inserts know from here on
 	r.atTaken = r.turned.taken

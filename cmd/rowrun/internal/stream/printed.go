@@ -68,6 +68,13 @@ func (p *printed) tick(now time.Time) {
 	}
 }
 
+// lingers has lately know a run: it was printed just now, or another writer may have printed it just before this one began.
+func (p *printed) lingers(id int64) {
+	if len(p.recent) <= handLimit {
+		p.recent = append(p.recent, id)
+	}
+}
+
 func (p *printed) lately() map[int64]uint8 {
 	noted := make(map[int64]uint8, len(p.recent)+len(p.before))
 	for _, ids := range [...][]int64{p.before, p.recent} {
@@ -103,9 +110,7 @@ func (p *printed) set(id int64, r uint8) {
 		p.turn()
 	}
 	p.young[id] = r
-	if len(p.recent) <= handLimit {
-		p.recent = append(p.recent, id)
-	}
+	p.lingers(id)
 	note(p.since, id, r)
 	note(p.later, id, r)
 	if r == ended && len(p.unended) > 0 {
