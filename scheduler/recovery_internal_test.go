@@ -1,10 +1,12 @@
 package scheduler
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rowrun/rowrun/store"
@@ -45,6 +47,35 @@ func TestClaimsAreHeldBackUntilWhatIsDueIsPromoted(t *testing.T) {
 	r.settle()
 	require.Zero(t, r.holds(now))
 	(*recovering)(nil).settle()
+}
+
+// A claim may be answered when its replica has just told the row all that it had started, and learned that the recovery has ended.
+func TestTheLastStartsOfARecoveryAreTold(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	s, err := store.Open(t.Context(), store.Config{URL: url, Lease: time.Minute, MaxConns: 5})
+	require.NoError(t, err)
+	t.Cleanup(s.Close)
+	conn, err := pgx.Connect(t.Context(), url)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, conn.Close(context.WithoutCancel(t.Context()))) })
+	id, err := s.BeginRecovery(t.Context(), store.Outage{Silent: time.Hour, Backlog: 100})
+	require.NoError(t, err)
+	told := func() (started int) {
+		require.NoError(t, conn.QueryRow(t.Context(), "SELECT started FROM rowrun.recovery").Scan(&started))
+		return started
+	}
+	replica := &incarnation{s: &Scheduler{cfg: Config{Store: s, Concurrency: 1}}, trips: t.Context()}
+	r := &recovering{id: id, slots: 1}
+	replica.begun(r, 5)
+	require.Zero(t, told(), "the next count tells them")
+	_, err = conn.Exec(t.Context(), "UPDATE rowrun.recovery SET ended_at = clock_timestamp()")
+	require.NoError(t, err)
+	replica.recovered(t.Context(), r, nil)
+	require.Equal(t, 5, told(), "before it learned of the end")
+	replica.begun(r, 4)
+	require.Equal(t, 9, told(), "behind it")
+	replica.begun(nil, 1)
 }
 
 // Starts that were granted and not made are for others. Nobody knows how many were made where an answer is lost: all of them count.

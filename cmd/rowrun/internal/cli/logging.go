@@ -53,7 +53,7 @@ const (
 )
 
 // Unhurried is a standard error that neither ends nor holds up this process, whoever reads it or doesn't: lines are
-// dropped instead, and counted. Lines of level info and debug that come within a millisecond are written at once; Flush must be
+// dropped instead, and counted. Lines of level info and debug that come within a millisecond are written together; Flush must be
 // called in the end.
 type Unhurried struct {
 	out *stream.Output

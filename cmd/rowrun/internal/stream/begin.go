@@ -37,9 +37,9 @@ func (r *Reader) begin(ctx context.Context) error {
 	r.turned = moment{start.Point(), time.Now()}
 	for id, now := range start.Last {
 		if was := r.printed.at(id); was < rank(now) {
-			r.printed.young[id] = rank(now) // of the past, or printed just now
+			r.printed.young[id] = rank(now) // of the past, or printed just now, by another one
+			r.printed.lingers(id)
 		}
-		r.printed.lingers(id)
 	}
 	r.printed.unseen = nil // inserts know from here on
 	r.atTaken = r.turned.taken
@@ -142,28 +142,24 @@ func tell(ctx context.Context, history *store.StreamHistory, printer *Printer, p
 		}
 		for i := range past {
 			p := &past[i]
-			at := printed.at(p.ID)
-			if at >= rank(p.To) {
+			at, to := printed.at(p.ID), rank(p.To)
+			if p.From == "" && insertedAvailable(&p.StreamRow) {
+				to = 2
+			}
+			if at >= to {
 				continue
 			}
-			if printed.knows(&p.StreamRow) { // what its transaction did long before it was committed, too
-				for next := at + 1; next < rank(p.To); next++ {
-					if l, happened := edge(&p.StreamRow, next); happened {
-						printer.transition(l)
-					}
+			if p.From == "" {
+				printer.edges(&p.StreamRow, at, to)
+			} else {
+				if printed.knows(&p.StreamRow) { // what its transaction did long before it was committed, too
+					printer.edges(&p.StreamRow, at, to-1)
 				}
-			}
-			l := pending(&p.StreamRow)
-			if p.From != "" {
+				l := pending(&p.StreamRow)
 				l.From, l.To, l.ReplicaID = p.From, p.To, p.ReplicaID
-				l = change(l.Transition, &p.StreamRow, time.Time{})
+				printer.transition(change(l.Transition, &p.StreamRow, time.Time{}))
 			}
-			printer.transition(l)
-			if p.From == "" && p.Status == "AVAILABLE" && p.Prev == "" {
-				l = available(&p.StreamRow)
-				printer.transition(l)
-			}
-			printed.set(p.ID, rank(l.To))
+			printed.set(p.ID, to)
 		}
 		if err := printer.flush(); err != nil {
 			return err

@@ -147,3 +147,33 @@ func TestWhatComesDuringALongHistoryIsHeld(t *testing.T) {
 	}
 	require.False(t, r.batches.Lost())
 }
+
+// oneRow is a history of one row.
+type oneRow struct{ rows []store.StreamPast }
+
+func (h *oneRow) Next(context.Context, int) (rows []store.StreamPast, err error) {
+	rows, h.rows = h.rows, nil
+	return rows, nil
+}
+
+func (h *oneRow) Close(context.Context) {}
+
+// A writer that was stopped between the two transitions of an INSERT has told the first.
+func TestAnInsertOfThePastIsToldToItsEnd(t *testing.T) {
+	t.Parallel()
+	for before, want := range map[uint8][]string{0: {"PENDING", "AVAILABLE"}, 1: {"AVAILABLE"}, 2: nil} {
+		var lines []string
+		printer, err := NewPrinter(PrinterConfig{Out: &bytes.Buffer{}})
+		require.NoError(t, err)
+		printer.Keep(func(_ string, line []byte) { lines = append(lines, string(line)) })
+		memory := newPrinted()
+		memory.set(7, before)
+		row := store.StreamRow{ID: 7, Status: "AVAILABLE", CreatedAt: time.Unix(1, 0), AvailableAt: time.Unix(2, 0)}
+		require.NoError(t, tell(t.Context(), store.NewStreamHistory(&oneRow{[]store.StreamPast{{StreamRow: row, To: "PENDING"}}}), printer, memory))
+		require.Len(t, lines, len(want))
+		for i := range want {
+			require.Contains(t, lines[i], `"to":"`+want[i]+`"`)
+		}
+		require.EqualValues(t, 2, memory.at(7))
+	}
+}

@@ -33,6 +33,9 @@ func pending(row *store.StreamRow) line {
 	}
 }
 
+// insertedAvailable says that a row is as its INSERT has left it, and that one has told two transitions.
+func insertedAvailable(row *store.StreamRow) bool { return row.Status == "AVAILABLE" && row.Prev == "" }
+
 // available is the line of a run's promotion where a version of its row tells of that beside another edge: of its INSERT, or
 // of its claim.
 func available(row *store.StreamRow) line {

@@ -243,23 +243,14 @@ func (r *Reader) insert(row *store.StreamRow, named map[int64]*store.StreamRow) 
 func (r *Reader) arrived(row *store.StreamRow) {
 	r.config.Printer.transition(pending(row))
 	r.printed.set(row.ID, 1)
-	if row.Status == "AVAILABLE" && row.Prev == "" {
+	if insertedAvailable(row) {
 		r.config.Printer.transition(available(row))
 		r.printed.set(row.ID, 2)
 	}
 	if rank(row.Status) == ended {
-		r.edges(row, 1, ended)
+		r.config.Printer.edges(row, 1, ended)
 		r.printed.set(row.ID, ended)
 		r.follow(row.ID, 0)
-	}
-}
-
-// edges prints the changes of status that a row tells, from behind a rank up to another one.
-func (r *Reader) edges(row *store.StreamRow, behind, last uint8) {
-	for next := behind + 1; next <= last; next++ {
-		if l, happened := edge(row, next); happened {
-			r.config.Printer.transition(l)
-		}
 	}
 }
 
@@ -287,7 +278,7 @@ func (r *Reader) told(t *events.Reached, row *store.StreamRow) {
 	}
 	now := rank(row.Status)
 	before := r.before(row, at, most)
-	r.edges(row, before, min(most, now))
+	r.config.Printer.edges(row, before, min(most, now))
 	if last := min(most, now); last > at {
 		r.printed.set(row.ID, max(last, before))
 		if max(last, before) == ended {

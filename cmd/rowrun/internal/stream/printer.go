@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"github.com/rowrun/rowrun/store"
 )
 
 // flushAt is how many bytes are gathered for one write.
@@ -66,6 +68,15 @@ func (p *Printer) count() uint64 { return p.lines.Load() }
 func (p *Printer) transition(l line) {
 	p.lines.Add(1)
 	p.line(l.lsn, l.json, func() { l.text(&p.buffer, p.config.Color) })
+}
+
+// edges prints the changes of status that a row tells, from behind a rank up to another one.
+func (p *Printer) edges(row *store.StreamRow, behind, last uint8) {
+	for next := behind + 1; next <= last; next++ {
+		if l, happened := edge(row, next); happened {
+			p.transition(l)
+		}
+	}
 }
 
 // gap says that transitions may be missing in this place.
