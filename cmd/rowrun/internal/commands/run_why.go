@@ -59,9 +59,9 @@ func (r *runCommand) explain(ctx context.Context, cmd *cobra.Command, s *store.S
 func noCause(run store.Run) string {
 	switch run.Status {
 	case "PENDING":
-		return fmt.Sprintf("run %d is PENDING and nothing holds it: the next pass of a replica takes it", run.ID)
+		return fmt.Sprintf("run %d is PENDING and nothing holds it: passes of replicas take it in its turn, by priority and time", run.ID)
 	case "AVAILABLE":
-		return fmt.Sprintf("run %d is AVAILABLE and nothing holds it: a replica with a free slot claims it", run.ID)
+		return fmt.Sprintf("run %d is AVAILABLE and nothing holds it: a replica with a free slot claims it in its turn", run.ID)
 	case "RUNNING":
 		if run.ReplicaID == nil {
 			return fmt.Sprintf("run %d is RUNNING since %s UTC: the app has taken it over", run.ID, cli.Moment(run.StartedAt))
