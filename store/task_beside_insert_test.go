@@ -60,3 +60,28 @@ func TestATaskOfAPlanIsNotChangedByAnOldSnapshot(t *testing.T) {
 		exec(t, changing, `ROLLBACK`)
 	}
 }
+
+// Nor whether it is under way: a task that were skipped beside its RUNNING run would open the gate of those that depend on it.
+func TestATaskIsNotSkippedByAnOldSnapshot(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	conn, skipping := connect(t, url), connect(t, url)
+	for _, level := range []string{"REPEATABLE READ", "SERIALIZABLE"} {
+		_, tasks := newPlan(t, conn, "a")
+		exec(t, skipping, `BEGIN ISOLATION LEVEL `+level)
+		exec(t, skipping, `SELECT count(*) FROM rowrun.task_run`)
+		newRun(t, conn, tasks[0])
+		exec(t, conn, `UPDATE rowrun.task_run SET status = 'AVAILABLE' WHERE task_id = $1`, tasks[0])
+		exec(t, skipping, `UPDATE rowrun.task SET skip_reason = 'none yet', skipped = false WHERE id = $1`, tasks[0])
+		code, message := refused(t, skipping, `UPDATE rowrun.task SET skipped = true WHERE id = $1`, tasks[0])
+		require.Equal(t, "25000", code)
+		require.Contains(t, message, level)
+		exec(t, skipping, `ROLLBACK`)
+		_, tasks = newPlan(t, conn, "b")
+		exec(t, conn, `SELECT rowrun.skip_task($1)`, tasks[0])
+		exec(t, skipping, `BEGIN ISOLATION LEVEL `+level)
+		code, _ = refused(t, skipping, `UPDATE rowrun.task SET skipped = false WHERE id = $1`, tasks[0])
+		require.Equal(t, "25000", code)
+		exec(t, skipping, `ROLLBACK`)
+	}
+}

@@ -48,6 +48,9 @@ BEGIN
                     USING ERRCODE = 'RR005', HINT = 'Cancel the run or wait for its end.';
             END IF;
         END IF;
+        IF NEW.skipped <> OLD.skipped THEN
+            PERFORM rowrun.check_isolation(); -- a snapshot from before may not have a run that is under way, nor its plan's event
+        END IF;
         IF NEW.skipped AND NOT OLD.skipped AND OLD.plan_id IS NOT NULL THEN
             -- A run that is just being promoted is waited for, and one that is held here isn't promoted.
             PERFORM FROM rowrun.task_run r WHERE r.task_id = OLD.id AND r.plan_id IS NOT NULL
