@@ -107,13 +107,14 @@ BEGIN
     SELECT r.retry_run_id, r.task_id, r.id, r.root_id, least(r.attempt, 2147483646) + 1, r.input, r.priority, r.creator, r.round, r.tick,
            CASE WHEN i.retry IN ('STALE', 'RELEASED') THEN t
                 WHEN i.retry = 'SNOOZED' THEN t + rowrun.snooze_of(r.result)
-                ELSE t + least(interval '1 hour', least(k.retry_delay, interval '1 hour')
-                               * power(2, least(r.failures, 20)) * (0.8 + 0.4 * random())) END,
+                ELSE t + least(w.delay, interval '2 hours' - w.delay) END, -- beyond an hour: as much below it
            least(r.failures, 2147483646) + CASE i.retry WHEN 'FAILURE' THEN 1 ELSE 0 END,
            CASE i.retry WHEN 'STALE' THEN least(r.recoveries, 2147483646) + 1 WHEN 'RELEASED' THEN r.recoveries WHEN 'SNOOZED' THEN r.recoveries ELSE 0 END
     FROM unnest(run_ids, retries) AS i(id, retry)
     JOIN rowrun.task_run r ON r.id = i.id
     JOIN rowrun.task k ON k.id = r.task_id
+    CROSS JOIN LATERAL (SELECT least(interval '1 hour', least(k.retry_delay, interval '1 hour') * power(2, least(r.failures, 20)))
+                               * (0.8 + 0.4 * random()) AS delay) w
     WHERE r.retry_run_id = ANY (successors);
 END $$;
 COMMENT ON FUNCTION rowrun.insert_successors(bigint[], text[], bigint[], timestamptz) IS 'Internal: the runs that follow runs which have ended.';
