@@ -11,7 +11,8 @@ COMMENT ON FUNCTION rowrun.task_dependency_author() IS 'Trigger: what an author'
 CREATE OR REPLACE TRIGGER task_dependency_author BEFORE INSERT ON rowrun.task_dependency
     FOR EACH ROW EXECUTE FUNCTION rowrun.task_dependency_author();
 
--- Edges of a plan are changed under its row: of two that would close a cycle together the second sees the first.
+-- Edges of a plan are changed under its row: of two that would close a cycle together the second sees the first, or fails with 40001
+-- where its snapshot is older (rowrun.touch_plans).
 CREATE OR REPLACE FUNCTION rowrun.task_dependency_check() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
@@ -38,11 +39,7 @@ BEGIN
                 USING ERRCODE = 'RR003', HINT = 'A dependency holds between two tasks of the same plan.';
         END IF;
     END IF;
-    IF current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN
-        UPDATE rowrun.plan SET name = name WHERE id = waiting_plan; -- of two at once one fails with 40001
-    ELSE
-        PERFORM FROM rowrun.plan WHERE id = waiting_plan FOR NO KEY UPDATE;
-    END IF;
+    PERFORM FROM rowrun.plan WHERE id = waiting_plan FOR NO KEY UPDATE;
     -- A run that is just being promoted is waited for, and one that is held here isn't promoted.
     PERFORM FROM rowrun.task_run WHERE task_id = ANY (dependents) AND plan_id IS NOT NULL
         AND status IN ('PENDING', 'AVAILABLE', 'RUNNING') ORDER BY id FOR NO KEY UPDATE;

@@ -1,3 +1,11 @@
+-- A lock leaves nothing behind when it is released: who looks at what plans' tasks wait for by an older snapshot is to find their rows
+-- changed. A plan that this transaction has made or touched is nobody else's to see before.
+CREATE OR REPLACE FUNCTION rowrun.touch_plans(plan_ids bigint[]) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
+BEGIN
+    UPDATE rowrun.plan p SET name = p.name WHERE p.id = ANY (plan_ids) AND p.xmin <> pg_current_xact_id()::xid;
+END $$;
+COMMENT ON FUNCTION rowrun.touch_plans(bigint[]) IS 'Internal: a transaction with an older snapshot that changes what tasks of these plans wait for fails.';
+
 -- Kahn's algorithm on what the new edges lead to: tasks that need nothing (any more) are taken away; where some are
 -- left, they wait for each other. An edge from a task that nobody needs, or to one that needs nothing, closes none.
 CREATE OR REPLACE FUNCTION rowrun.task_dependency_acyclic() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
@@ -17,6 +25,7 @@ DECLARE
     step       bigint;
     told       text;
 BEGIN
+    PERFORM rowrun.touch_plans(ARRAY(SELECT DISTINCT k.plan_id FROM added a JOIN rowrun.task k ON k.id = a.task_id));
     WITH RECURSIVE reached(id) AS (
         SELECT a.depends_on_id FROM added a
         WHERE EXISTS (SELECT FROM rowrun.task_dependency d WHERE d.depends_on_id = a.task_id)

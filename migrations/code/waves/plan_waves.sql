@@ -42,6 +42,7 @@ BEGIN
         PERFORM check_versions_of_wave(give_waves.plan_id, last);
         PERFORM check_dependents_of_waves(ids);
     END LOOP;
+    PERFORM touch_plans(ARRAY[give_waves.plan_id]);
     INSERT INTO gate_mark (kind, plan_id) VALUES ('PLAN', give_waves.plan_id);
     PERFORM notify_look();
     RETURN last;
