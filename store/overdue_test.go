@@ -16,6 +16,11 @@ func TestAStalledRunIsToldOfOnce(t *testing.T) {
 	url := storetest.New(t)
 	conn, first, second := connect(t, url), openStore(t, url), openStore(t, url)
 	addReplica(t, conn, "r")
+	stalls := func() { // a millisecond is longer than the way here may be
+		require.Eventually(t, func() bool {
+			return query[bool](t, conn, `SELECT bool_and(started_at + interval '1 ms' < clock_timestamp()) FROM rowrun.task_run WHERE status = 'RUNNING'`)
+		}, 10*time.Second, time.Millisecond)
+	}
 	exec(t, conn, `WITH k AS (INSERT INTO rowrun.task (type, progress_timeout) VALUES ('NOOP', '1 ms') RETURNING id) INSERT INTO rowrun.task_run (task_id) SELECT id FROM k`)
 	round, err := first.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Want: 1})
 	require.NoError(t, err)
@@ -23,6 +28,7 @@ func TestAStalledRunIsToldOfOnce(t *testing.T) {
 	handed, err := first.HandOver(t.Context(), round.Claims[0].ID, round.Claims[0].Claim)
 	require.NoError(t, err)
 	require.True(t, handed)
+	stalls()
 
 	// Both have found it when the lock goes; a third, which ends it, has come before them.
 	exec(t, conn, `BEGIN; LOCK TABLE rowrun.plan`)
@@ -49,6 +55,7 @@ func TestAStalledRunIsToldOfOnce(t *testing.T) {
 	handed, err = first.HandOver(t.Context(), round.Claims[0].ID, round.Claims[0].Claim)
 	require.NoError(t, err)
 	require.True(t, handed)
+	stalls()
 	ended, err := second.EndOverdue(t.Context(), store.Contact{For: time.Hour})
 	require.NoError(t, err)
 	require.Len(t, ended, 1)
