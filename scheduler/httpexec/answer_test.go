@@ -87,6 +87,7 @@ func TestBodyIsKeptAsJSONOrText(t *testing.T) {
 		w.Header().Set("Content-Type", next.contentType)
 		_, _ = io.WriteString(w, next.body)
 	})
+	deep := func(arrays int) string { return strings.Repeat("[", arrays) + "7" + strings.Repeat("]", arrays) }
 	for _, c := range []struct{ contentType, body, want string }{
 		{"application/json", `{"a":[1.50,"x",null,true]}`, `{"status":200,"body":{"a":[1.50,"x",null,true]}}`},
 		{"application/problem+json; charset=utf-8", ` 7 `, `{"status":200,"body":7}`},
@@ -96,6 +97,8 @@ func TestBodyIsKeptAsJSONOrText(t *testing.T) {
 		{"application/json", `[1e300,-1.5E-300]`, `{"status":200,"body":[1e300,-1.5E-300]}`},
 		{"application/json", `1e999999`, `{"status":200,"body":"1e999999"}`},
 		{"application/json", `[1e-99999999999999999999]`, `{"status":200,"body":"[1e-99999999999999999999]"}`},
+		{"application/json", deep(998), `{"status":200,"body":` + deep(998) + `}`}, // 1,000 levels with the result and the 7
+		{"application/json", deep(999), `{"status":200,"body":"` + deep(999) + `"}`},
 		{"text/plain", `{"a":1}`, `{"status":200,"body":"{\"a\":1}"}`},
 		{"text/html", "\x00a\xffü", `{"status":200,"body":"\ufffda\ufffdü"}`},
 		{"application/json", "", `{"status":200}`},

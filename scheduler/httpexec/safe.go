@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// What jsonb refuses and an app may well send: NUL, invalid UTF-8, halves of
-// surrogate pairs, numbers beyond numeric.
+// What jsonb or the tables refuse and an app may well send: NUL, invalid UTF-8,
+// halves of surrogate pairs, numbers beyond numeric, a thousand levels.
 
 const (
 	replacement = "\uFFFD"
@@ -18,6 +18,10 @@ const (
 	// take at most this many, which is also far inside what numeric holds.
 	maxDigits = 128 << 10
 	maxNumber = 1000
+
+	// A result has at most 1,000 levels, values that hold nothing included: one
+	// is the result's own.
+	maxLevels = 999
 )
 
 // safeText makes text that jsonb takes.
@@ -26,7 +30,7 @@ func safeText(b []byte) string {
 }
 
 // safeJSON decodes b into something that marshals to what jsonb takes; false
-// where b isn't one JSON value or has a number that jsonb refuses.
+// where b isn't one JSON value, or has a number or more levels than are stored.
 func safeJSON(b []byte) (any, bool) {
 	dec := json.NewDecoder(bytes.NewReader(b))
 	dec.UseNumber()
@@ -38,12 +42,15 @@ func safeJSON(b []byte) (any, bool) {
 		return nil, false
 	}
 	digits := maxDigits
-	return safeValue(v, &digits)
+	return safeValue(v, maxLevels, &digits)
 }
 
 // safeValue cleans v and takes what its numbers need off digits; false where one
-// is too long or digits don't suffice.
-func safeValue(v any, digits *int) (any, bool) {
+// is too long, or where digits or levels don't suffice.
+func safeValue(v any, levels int, digits *int) (any, bool) {
+	if levels == 0 {
+		return nil, false
+	}
 	switch v := v.(type) {
 	case string: // the decoder has already replaced what isn't UTF-8
 		return strings.ReplaceAll(v, "\x00", replacement), true
@@ -54,7 +61,7 @@ func safeValue(v any, digits *int) (any, bool) {
 	case []any:
 		for i := range v {
 			var ok bool
-			if v[i], ok = safeValue(v[i], digits); !ok {
+			if v[i], ok = safeValue(v[i], levels-1, digits); !ok {
 				return nil, false
 			}
 		}
@@ -62,7 +69,7 @@ func safeValue(v any, digits *int) (any, bool) {
 	case map[string]any:
 		clean := make(map[string]any, len(v))
 		for key, value := range v {
-			value, ok := safeValue(value, digits)
+			value, ok := safeValue(value, levels-1, digits)
 			if !ok {
 				return nil, false
 			}
