@@ -1,6 +1,8 @@
 package scheduler
 
 import (
+	"encoding/json"
+
 	"github.com/rs/zerolog"
 
 	"github.com/rowrun/rowrun/store"
@@ -46,7 +48,21 @@ func (e *ending) lighten(err error) bool {
 	case successor && (e.refusals == 2 || code == "23505" || code[:2] == "RR" || code[:2] == "P0"):
 		e.store.Retry = store.RetryNone
 	default:
-		e.store.Result = result(CodeError, "the result could not be stored: "+err.Error(), nil)
+		e.store.Result = e.withoutOutput(err)
 	}
 	return true
+}
+
+// withoutOutput is what is stored instead of a result that the database refused: a failure keeps its code and detail, unless
+// these were refused too; what is DONE has no code of a failure.
+func (e *ending) withoutOutput(err error) json.RawMessage {
+	why := "the result could not be stored: " + err.Error()
+	if !e.store.Failed {
+		return result("", why, nil)
+	}
+	var was struct{ Code, Detail string }
+	if e.refusals > 1 || json.Unmarshal(e.store.Result, &was) != nil || was.Code == "" {
+		return result(CodeError, why, nil)
+	}
+	return result(was.Code, cut(was.Detail, maxDetail/2)+" ("+why+")", nil)
 }

@@ -95,6 +95,7 @@ func TestAwkwardResultsAreRecorded(t *testing.T) {
 		"huge":      map[string]string{"a": strings.Repeat("x", 2<<20)},
 		"array":     []int{1},
 		"func":      map[string]any{"f": func() {}},
+		"deep":      json.RawMessage(`{"a": ` + strings.Repeat("[", 1000) + strings.Repeat("]", 1000) + `}`), // only the database counts levels
 	}
 	startReplica(t, url, func(_ context.Context, run *scheduler.Run) (scheduler.Result, error) {
 		out := outputs[strings.TrimPrefix(run.TaskName, "fails with ")]
@@ -109,7 +110,7 @@ func TestAwkwardResultsAreRecorded(t *testing.T) {
 		require.Equal(t, "DONE", c.ends(run), name)
 		detail := c.text(`SELECT coalesce(result ->> 'detail', '') FROM rowrun.task_run WHERE id = $1`, run)
 		switch name {
-		case "huge", "array", "func":
+		case "huge", "array", "func", "deep":
 			require.Contains(t, detail, "could not be stored", name)
 		default:
 			require.Empty(t, detail, name)
