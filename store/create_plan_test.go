@@ -3,6 +3,7 @@ package store_test
 import (
 	"testing"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rowrun/rowrun/store/storetest"
@@ -42,6 +43,17 @@ func TestAPlanThatIsWrongIsRefusedAsAWhole(t *testing.T) {
 	} {
 		_, err := conn.Exec(t.Context(), `SELECT rowrun.create_plan('p', $1::jsonb)`, tasks)
 		require.ErrorContains(t, err, says)
+	}
+	for member, code := range map[string]string{
+		`"priority": "high"`: "22P02", `"priority": 1.5`: "22P02", `"max_attempts": 3000000000`: "22003", `"paused": "maybe"`: "22P02",
+		`"timeout": "long"`: "22007", `"retention": true`: "22007", `"retention": [1]`: "RR003", `"timeout": [1]`: "RR003", `"name": {"a": 1}`: "RR003",
+	} {
+		_, err := conn.Exec(t.Context(), `SELECT rowrun.create_plan('p', $1::jsonb)`, `[{"type": "NOOP"}, {"type": "NOOP", `+member+`}]`)
+		var refused *pgconn.PgError
+		require.ErrorAs(t, err, &refused, member)
+		require.Equal(t, code, refused.Code, member)
+		require.Contains(t, refused.Message, "create_plan: task 2: ", member)
+		require.NotEmpty(t, refused.Hint, member)
 	}
 	require.Zero(t, query[int](t, conn, `SELECT count(*) FROM rowrun.plan`))
 }

@@ -8,6 +8,8 @@ CREATE OR REPLACE FUNCTION rowrun.create_plan(name text, tasks jsonb, project te
 DECLARE
     made bigint;
     wrong text;
+    nth bigint; -- of the task that is read
+    item jsonb;
 BEGIN
     IF jsonb_typeof(tasks) IS DISTINCT FROM 'array' THEN
         RAISE EXCEPTION 'create_plan: tasks is no array' USING ERRCODE = 'RR003', HINT = '[{"name": "build", "type": "NOOP"}, {"name": "ship", "type": "NOOP", "depends_on": ["build"]}]';
@@ -15,19 +17,33 @@ BEGIN
     SELECT format('create_plan: task %s: %s', x.n, CASE
                WHEN jsonb_typeof(x.t) <> 'object' THEN 'it is no object'
                WHEN jsonb_typeof(coalesce(nullif(x.t -> 'depends_on', 'null'), '[]')) <> 'array' THEN 'depends_on is no array of names'
+               WHEN u.known THEN format('%s is an %s', u.key, jsonb_typeof(x.t -> u.key))
                ELSE format('%I is none of its members', u.key) END)
     INTO wrong
     FROM jsonb_array_elements(create_plan.tasks) WITH ORDINALITY x(t, n)
     LEFT JOIN LATERAL (
-        SELECT k.key FROM jsonb_object_keys(CASE WHEN jsonb_typeof(x.t) = 'object' THEN x.t ELSE '{}' END) k(key)
-        WHERE k.key NOT IN ('name', 'type', 'queue', 'database_id', 'version', 'sequential', 'payload', 'priority', 'timeout', 'progress_timeout',
-                            'max_attempts', 'retry_delay', 'on_stale', 'on_failure_task', 'paused', 'skipped', 'skip_reason', 'retention', 'aging', 'labels', 'depends_on')
+        SELECT k.key, k.known FROM (
+            SELECT e.key, e.key IN ('name', 'type', 'queue', 'database_id', 'version', 'sequential', 'payload', 'priority', 'timeout', 'progress_timeout',
+                            'max_attempts', 'retry_delay', 'on_stale', 'on_failure_task', 'paused', 'skipped', 'skip_reason', 'retention', 'aging', 'labels', 'depends_on') AS known,
+                   jsonb_typeof(e.value) = 'array' AND e.key NOT IN ('payload', 'labels', 'depends_on')
+                   OR jsonb_typeof(e.value) = 'object' AND e.key NOT IN ('payload', 'labels', 'depends_on', 'retention') AS nested -- as text it would be a name
+            FROM jsonb_each(CASE WHEN jsonb_typeof(x.t) = 'object' THEN x.t ELSE '{}' END) e) k
+        WHERE NOT k.known OR k.nested
         ORDER BY k.key LIMIT 1) u ON true
     WHERE jsonb_typeof(x.t) <> 'object' OR u.key IS NOT NULL OR jsonb_typeof(coalesce(nullif(x.t -> 'depends_on', 'null'), '[]')) <> 'array'
     ORDER BY x.n LIMIT 1;
     IF wrong IS NOT NULL THEN
         RAISE EXCEPTION '%', wrong USING ERRCODE = 'RR003', HINT = 'A task has the columns of rowrun.task that people write, and depends_on.';
     END IF;
+    BEGIN -- read once before anything is written, to say which task can't be
+        FOR nth, item IN SELECT x.n, x.t FROM jsonb_array_elements(create_plan.tasks) WITH ORDINALITY x(t, n) ORDER BY x.n LOOP
+            PERFORM jsonb_populate_record(NULL::rowrun.task, item - 'retention'),
+                    CASE WHEN jsonb_typeof(item -> 'retention') <> 'object' THEN (item ->> 'retention')::interval END;
+        END LOOP;
+    EXCEPTION WHEN data_exception THEN
+        RAISE EXCEPTION 'create_plan: task %: %', nth, SQLERRM
+            USING ERRCODE = SQLSTATE, HINT = 'Times are texts such as "10 min" or numbers of seconds; priority and max_attempts are whole numbers; sequential, paused and skipped are true or false.';
+    END;
     INSERT INTO plan (name, project, parallel_limit, on_failure, on_finish_task)
     VALUES (create_plan.name, create_plan.project, create_plan.parallel_limit, create_plan.on_failure, create_plan.on_finish_task) RETURNING id INTO made;
     INSERT INTO task (plan_id, name, type, queue, database_id, version, sequential, payload, priority, timeout, progress_timeout, max_attempts,
