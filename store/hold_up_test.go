@@ -191,12 +191,16 @@ func TestHoldUpsAreJudgedByTheirHolder(t *testing.T) {
 	}
 }
 
-// A run whose gates are all open, and that somebody's lock keeps from being promoted, says who and how to end it.
+// A run whose gates are all open, and that somebody's lock keeps from being promoted, says who and how to end it; one that
+// is RUNNING waits for nothing.
 func TestWaitingNamesWhoHoldsARun(t *testing.T) {
 	t.Parallel()
 	url := storetest.New(t)
 	conn, holder := connect(t, url), connect(t, url)
 	addReplica(t, conn, "r")
+	running := query[int64](t, conn, `WITH k AS (INSERT INTO rowrun.task (type) VALUES ('NOOP') RETURNING id)
+		INSERT INTO rowrun.task_run (task_id) SELECT id FROM k RETURNING id`)
+	exec(t, conn, `UPDATE rowrun.task_run SET status = 'RUNNING', replica_id = 'r' WHERE id = $1`, running)
 	task := query[int64](t, conn, `INSERT INTO rowrun.task (type, database_id) VALUES ('NOOP', 'db') RETURNING id`)
 	run := query[int64](t, conn, `INSERT INTO rowrun.task_run (task_id) VALUES ($1) RETURNING id`, task)
 	pid := query[int64](t, holder, `SELECT pg_backend_pid()`)
@@ -206,6 +210,7 @@ func TestWaitingNamesWhoHoldsARun(t *testing.T) {
 		return query[bool](t, conn, `SELECT EXISTS (SELECT FROM rowrun.waiting($1) WHERE cause = 'NO_REPLICA'
 			AND message LIKE '%SELECT pg_terminate_backend(' || $2::bigint || ')' AND (detail ->> 'pid')::bigint = $2)`, run, pid)
 	}, 20*time.Second, 100*time.Millisecond)
+	require.Zero(t, query[int](t, conn, `SELECT count(*) FROM rowrun.waiting($1)`, running))
 	require.Zero(t, query[int](t, conn, `SELECT promoted FROM rowrun.promote_runs(true)`))
 	exec(t, holder, `COMMIT`)
 	require.Zero(t, query[int](t, conn, `SELECT count(*) FROM rowrun.waiting($1)`, run))

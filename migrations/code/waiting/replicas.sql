@@ -101,7 +101,8 @@ BEGIN ATOMIC
         SELECT r.* FROM generate_subscripts(ids, 1) n
         CROSS JOIN LATERAL (SELECT u.id, u.xmax AS holder, u.plan_id, u.status = 'PENDING' AND num_nonnulls(u.plan_id, u.database_id) > 0 AS gated
                             FROM rowrun.task_run u
-                            WHERE u.id = ids[n] AND greatest(u.created_at, u.run_at, u.available_at) < t - interval '2 s' OFFSET 0) r
+                            WHERE u.id = ids[n] AND coalesce(u.status, '') IN ('PENDING', 'AVAILABLE')
+                              AND greatest(u.created_at, u.run_at, u.available_at) < t - interval '2 s' OFFSET 0) r
     )
     SELECT x.id, 'NO_REPLICA' AS cause, 'replicas pass it by: session ' || l.pid || coalesce(' of ' || a.usename, '') || ' holds ' || min(x.what)
                || '; to end it: SELECT pg_terminate_backend(' || l.pid || ')' AS message,
