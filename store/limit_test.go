@@ -348,6 +348,8 @@ func TestALimitIsWhatItSays(t *testing.T) {
 		`(name, max_running) VALUES ('a', -1)`:                        "concurrency_limit_max_running_from_0",
 		`(name, key_path) VALUES ('a', '{}')`:                         "concurrency_limit_key_path_1_to_20_names",
 		`(name, weights) VALUES ('a', '{"x": 0}')`:                    "concurrency_limit_weights_from_1_to_1000",
+		`(name, weights) VALUES ('a', '{"x": [3]}')`:                  "concurrency_limit_weights_from_1_to_1000",
+		`(name, weights) VALUES ('a', '{"x": []}')`:                   "concurrency_limit_weights_from_1_to_1000",
 		`(name, rate, per) VALUES ('a', 1, '0')`:                      "concurrency_limit_per_1_ms_to_1_year",
 		`(name, not_before) VALUES ('a', '0001-01-01')`:               "concurrency_limit_not_before_1900_to_9998",
 		`(name, type, queue, key_path) VALUES ('', NULL, NULL, NULL)`: "concurrency_limit_name_1_to_200_bytes_no_control",

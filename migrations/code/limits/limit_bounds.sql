@@ -1,4 +1,5 @@
 -- Values of a limit that its CHECKs refuse as well, which say less. Before the defaults are filled in, so that a NULL is none of these.
+-- strict: the CHECK looks into arrays, which as a weight would fail each pass.
 CREATE OR REPLACE FUNCTION rowrun.limit_bounds() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
 BEGIN
     IF NEW.name = '' OR octet_length(NEW.name) > 200 OR NEW.name ~ '[[:cntrl:]]' THEN
@@ -40,7 +41,7 @@ BEGIN
     ELSIF jsonb_typeof(NEW.weights) <> 'object' OR octet_length(NEW.weights::text) > 65536 THEN
         RAISE EXCEPTION 'weights of a limit are a JSON object of at most 64 KiB' USING ERRCODE = 'check_violation', CONSTRAINT = 'concurrency_limit_weights_an_object',
             HINT = 'Such as {"gold": 3}: that key has three turns where others have one.';
-    ELSIF jsonb_path_exists(NEW.weights, '$.* ? (@.type() != "number" || @ < 1 || @ > 1000)') THEN
+    ELSIF jsonb_path_exists(NEW.weights, 'strict $.* ? (@.type() != "number" || @ < 1 || @ > 1000)') THEN
         RAISE EXCEPTION 'weights of a limit are numbers from 1 to 1000' USING ERRCODE = 'check_violation', CONSTRAINT = 'concurrency_limit_weights_from_1_to_1000',
             HINT = 'Such as {"gold": 3}: that key has three turns where others have one.';
     ELSIF NEW.not_before < timestamptz '1900-01-01 00:00+00' OR NEW.not_before >= timestamptz '9999-01-01 00:00+00' THEN
