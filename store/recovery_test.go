@@ -144,7 +144,7 @@ func TestTheBacklogOfARecovery(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, counted, health.Recovery)
 
-	exec(t, conn, `UPDATE rowrun.recovery SET moved_at = now() - interval '2 min'`)
+	exec(t, conn, `UPDATE rowrun.recovery SET moved_at = now() - interval '2 min', began_at = now() - interval '16 s'`)
 	open, _ = count(false)
 	require.True(t, open, "this replica is busy")
 	open, counted = count(true)
@@ -157,6 +157,8 @@ func TestTheBacklogOfARecovery(t *testing.T) {
 	require.False(t, open)
 	require.Nil(t, counted)
 	require.Equal(t, "recovery.began recovery.ended", query[string](t, conn, `SELECT string_agg(event, ' ' ORDER BY id) FROM rowrun.stream_note`))
+	require.True(t, query[bool](t, conn, `SELECT (n.detail ->> 'rate')::numeric = round(5 * 1000 / (n.detail ->> 'took_ms')::numeric, 1)
+		FROM rowrun.stream_note n WHERE n.event = 'recovery.ended'`), "the rate of all of it")
 }
 
 // Behind limits a backlog is what was due, but for what limits let none go of; also once a replica that claims nothing has looked.

@@ -44,7 +44,9 @@ WITH mine AS MATERIALIZED (
                                                     w.remaining, rowrun.ago(w.t - w.moved_at))
                 ELSE 'recovery ended: the backlog is gone' END,
            jsonb_strip_nulls(jsonb_build_object('recovery_id', w.id, 'backlog', w.backlog, 'remaining', w.remaining, 'started', w.started,
-               'rate', round(w.rate::numeric, 1), 'took_ms', greatest(round(extract(epoch FROM w.t - w.began_at) * 1000), 0),
+               'rate', round(CASE WHEN w.ended_at IS NULL THEN w.rate::numeric
+                                  ELSE (w.backlog - w.remaining) / greatest(extract(epoch FROM w.t - w.began_at), 0.001) END, 1),
+               'took_ms', greatest(round(extract(epoch FROM w.t - w.began_at) * 1000), 0),
                'estimated_end', CASE WHEN w.ended_at IS NULL THEN w.estimated_end END))
     FROM written w WHERE w.ended_at IS NOT NULL OR w.noted_at = w.t
 )
