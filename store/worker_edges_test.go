@@ -46,6 +46,8 @@ func TestARequestOfAWorkerIsOneThing(t *testing.T) {
 		`[{"claim": "`+claims[1]+`", "status": "DONE", "result": {"x": "`+strings.Repeat("x", 1<<20)+`"}}]`)
 	refusedW(t, conn, "RR003", "a request has an id", `SELECT rowrun.claim_runs('00000000-0000-0000-0000-000000000000', 'w', '{OWN}')`)
 	require.Equal(t, "2 OK", finishW(t, conn, "3", result(claims[1])))
+	exec(t, conn, `UPDATE rowrun.worker_request SET made_at = made_at - interval '31 s'`)
+	refusedW(t, conn, "RR003", "sent before, with results", `SELECT rowrun.claim_runs($1, 'w', '{OWN}')`, requestID("3"))
 }
 
 func TestAWorkersResultIsOfTheRunThatItNames(t *testing.T) {

@@ -188,7 +188,12 @@ BEGIN
         INSERT INTO worker_request (request_hash, made_at) VALUES (hash, clock_timestamp()) ON CONFLICT (request_hash) DO NOTHING;
         reserved := FOUND;
     END IF;
-    SELECT q.results_hash IS NULL AND q.made_at < clock_timestamp() - interval '30 s' AS old INTO known FROM worker_request q WHERE q.request_hash = hash AND NOT reserved;
+    SELECT q.made_at < clock_timestamp() - interval '30 s' AS old, q.results_hash IS NOT NULL AS ends INTO known
+    FROM worker_request q WHERE q.request_hash = hash AND NOT reserved;
+    IF known.ends THEN
+        RAISE EXCEPTION 'this request was sent before, with results'
+            USING ERRCODE = 'RR003', HINT = 'Give each request an id of its own; the same only where it is sent again as it was.';
+    END IF;
     IF known.old THEN -- it may count as new, for one at a time
         SELECT q.made_at < clock_timestamp() - interval '30 s' AS old INTO known FROM worker_request q WHERE q.request_hash = hash FOR NO KEY UPDATE;
     END IF;
