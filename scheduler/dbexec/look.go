@@ -17,7 +17,8 @@ type Facts struct {
 	Doubts  []string // will hurt
 }
 
-// Look connects to a target and says what is there. Its error is in words, without the URL.
+// Look connects to a target and says what is there. It makes nothing, a file of SQLite's neither. Its error is in words, without the
+// URL.
 func Look(ctx context.Context, t Target) (Facts, error) {
 	known, err := newTarget(t, "target", nil)
 	if err != nil {
@@ -25,6 +26,9 @@ func Look(ctx context.Context, t Target) (Facts, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, connectLimit)
 	defer cancel()
+	if file, ok := known.engine.(*sqliteEngine); ok && file.toBeMade() {
+		return file.lookBefore(ctx, known)
+	}
 	s, err := known.engine.connect(ctx, known, "rowrun doctor")
 	if err != nil {
 		return Facts{}, inWords(known.engine, err)

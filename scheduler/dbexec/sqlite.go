@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"net/url"
 	"os"
@@ -24,12 +25,13 @@ const (
 	sqliteBusy = 5 * time.Second
 	// maxSQLiteValue bounds a value: SQLite computes in the sidecar's memory.
 	maxSQLiteValue = 64 << 20
+	inMemory       = "memory"
 )
 
 // sqliteEngine is a file of SQLite's.
 type sqliteEngine struct {
 	path        string
-	mode        string // rw, rwc, ro
+	mode        string // rw, rwc, ro; inMemory in a look at a file that isn't there
 	foreignKeys bool
 }
 
@@ -78,7 +80,7 @@ func pathOf(u *url.URL, mode string) (string, error) {
 	switch {
 	case u.Host != "" && u.Host != "localhost":
 		return "", errors.New("url names a host, and a SQLite database is a file of this machine; accepted: " + sqliteForm)
-	case path == ":memory:" || mode == "memory":
+	case path == ":memory:" || mode == inMemory:
 		return "", errors.New("url is a database in memory, of which nothing would be left after a run; accepted: " + sqliteForm)
 	case !filepath.IsAbs(path) || strings.HasSuffix(path, "/"):
 		return "", errors.New("url has no absolute path of a file; accepted: " + sqliteForm)
@@ -101,7 +103,7 @@ func (e *sqliteEngine) split(text string) ([]statement, error) {
 }
 
 func (e *sqliteEngine) connect(ctx context.Context, t *target, label string) (*session, error) {
-	if _, err := os.Stat(e.path); err != nil && e.mode != "rwc" {
+	if _, err := os.Stat(e.path); err != nil && e.mode != "rwc" && e.mode != inMemory {
 		return nil, fmt.Errorf("its file can't be used: %w; with ?mode=rwc it would be made", err)
 	}
 	name := url.URL{Scheme: "file", Path: filepath.ToSlash(e.path)}
@@ -272,6 +274,34 @@ func (e *sqliteEngine) ledger(*target) *ledgerText {
 )`}
 	l.doubt = "SELECT CASE type WHEN 'table' THEN '' ELSE 'it is no table' END FROM main.sqlite_schema WHERE name = '" + ledgerName + "'"
 	return l
+}
+
+// toBeMade says whether the file isn't there, and a run would make it.
+func (e *sqliteEngine) toBeMade() bool {
+	_, err := os.Stat(e.path)
+	return e.mode == "rwc" && errors.Is(err, fs.ErrNotExist)
+}
+
+// lookBefore is a look at a file that a run would make. Made by a look it would belong to whoever looks, and the sidecar couldn't write
+// it: its directory is tried instead, and a database in memory tells the rest.
+func (e *sqliteEngine) lookBefore(ctx context.Context, t *target) (Facts, error) {
+	f := Facts{Engine: SQLite, Login: e.path, Notes: []string{"the file isn't there yet: the first run makes it"}}
+	tried, err := os.CreateTemp(filepath.Dir(e.path), ".rowrun-")
+	if err != nil {
+		return f, fmt.Errorf("its file can't be made: %w", err)
+	}
+	if err := errors.Join(tried.Close(), os.Remove(tried.Name())); err != nil {
+		return f, fmt.Errorf("its directory can't be used: %w", err)
+	}
+	memory := *e
+	memory.mode = inMemory
+	s, err := memory.connect(ctx, t, "rowrun doctor")
+	if err != nil {
+		return f, err
+	}
+	defer s.close(ctx)
+	f.Version, err = s.value(ctx, "SELECT sqlite_version()")
+	return f, err
 }
 
 func (e *sqliteEngine) look(ctx context.Context, s *session) (Facts, error) {

@@ -3,6 +3,7 @@ package dbexec_test
 import (
 	"context"
 	"database/sql"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -329,16 +330,26 @@ func TestSQLiteForeignKeysAreTheURLs(t *testing.T) {
 
 func TestSQLiteFileThatIsNotThere(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "new.db")
+	dir := t.TempDir()
+	path := filepath.Join(dir, "new.db")
 	_, err := perform(t.Context(), t, dbexec.Target{Engine: dbexec.SQLite, URL: "sqlite:" + path}, newRun(t, "SELECT 1", ""))
 	require.Equal(t, `connect to database "orders": its file can't be used: no such file or directory; with ?mode=rwc it would be made`, failure(t, err).Detail)
+	facts, err := dbexec.Look(t.Context(), dbexec.Target{Engine: dbexec.SQLite, URL: "sqlite:" + path + "?mode=rwc"})
+	require.NoError(t, err)
+	require.NotEmpty(t, facts.Version)
+	require.Equal(t, []string{"the file isn't there yet: the first run makes it"}, facts.Notes)
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, left, "a look makes nothing")
+	_, err = dbexec.Look(t.Context(), dbexec.Target{Engine: dbexec.SQLite, URL: "sqlite:" + filepath.Join(dir, "none", "new.db") + "?mode=rwc"})
+	require.ErrorContains(t, err, "its file can't be made")
 	_, err = perform(t.Context(), t, dbexec.Target{Engine: dbexec.SQLite, URL: "file:" + path + "?mode=rwc"}, newRun(t, "CREATE TABLE t (n)", ""))
 	require.NoError(t, err)
 	_, err = perform(t.Context(), t, dbexec.Target{Engine: dbexec.SQLite, URL: "sqlite:" + path + "?mode=ro"}, newRun(t, "SELECT * FROM t", ""))
 	require.NoError(t, err)
 	_, err = perform(t.Context(), t, dbexec.Target{Engine: dbexec.SQLite, URL: "sqlite:" + path + "?mode=ro"}, newRun(t, "CREATE TABLE u (n)", ""))
 	require.Contains(t, failure(t, err).Detail, "SQLITE_READONLY")
-	facts, err := dbexec.Look(t.Context(), dbexec.Target{Engine: dbexec.SQLite, URL: "sqlite:" + path})
+	facts, err = dbexec.Look(t.Context(), dbexec.Target{Engine: dbexec.SQLite, URL: "sqlite:" + path})
 	require.NoError(t, err)
 	require.Equal(t, path, facts.Login)
 	require.Empty(t, facts.Doubts)
