@@ -34,7 +34,11 @@ func (p *planCommand) list() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return p.out.Write(cmd, plans, planTable(plans, time.Now()))
+				table := planTable(plans, time.Now())
+				if filter.Project != "" || len(filter.Statuses) > 0 {
+					table.None = "no plan"
+				}
+				return p.out.Write(cmd, plans, table)
 			})
 		},
 	}

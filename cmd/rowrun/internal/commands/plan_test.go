@@ -196,6 +196,7 @@ func TestPlanListFilters(t *testing.T) {
 	}
 	lines := strings.Split(rowrun(t.Context(), t, variables, "plan", "list").Stdout, "\n")
 	require.Regexp(t, `^2 +NOT_STARTED +default +empty +1 +none +(now|\d+ s ago)`, lines[2])
+	require.Equal(t, "no plan\n", rowrun(t.Context(), t, variables, "plan", "list", "--status", "DONE").Stderr, "plans are there")
 }
 
 func TestPlanWaitSaysWhereItStands(t *testing.T) {
