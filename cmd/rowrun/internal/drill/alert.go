@@ -188,8 +188,9 @@ func (d *Drill) baseline(ctx context.Context) error {
 	return nil
 }
 
-// listen asks every source that has told of nothing, and says whether all have.
-func (d *Drill) listen(ctx context.Context, outage time.Time) bool {
+// listen asks every source that has told of nothing, and says whether all have. While each lost worker holds its lease (over is false)
+// no series can tell of the outage: what changes in one until then is somebody else's, and is how things stood before.
+func (d *Drill) listen(ctx context.Context, outage time.Time, over bool) bool {
 	all := true
 	for _, s := range d.sources {
 		if s.alert != nil {
@@ -201,6 +202,8 @@ func (d *Drill) listen(ctx context.Context, outage time.Time) bool {
 			s.failed = ""
 			if err != nil {
 				s.failed = err.Error() // an endpoint may be one of those that were stopped
+			} else if !over && now.values != nil {
+				s.before = now
 			} else if seen, rule, told := worse(s.before, now); told {
 				after := milliseconds(time.Since(outage))
 				s.alert = &Alert{Source: s.name, Told: true, AfterMS: &after, Seen: seen, Rule: rule}

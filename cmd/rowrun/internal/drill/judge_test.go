@@ -1,6 +1,7 @@
 package drill
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -81,6 +82,21 @@ func TestFiguresThatGetWorseTellOfALoss(t *testing.T) {
 		require.Equal(t, c.seen, seen)
 		require.Equal(t, c.rule, rule)
 	}
+}
+
+func TestWhatChangesBeforeTheLeasesAreOverIsNotTheOutage(t *testing.T) {
+	t.Parallel()
+	orphans := 0.0
+	d := &Drill{sources: []*source{{name: "a", ask: func(context.Context) (figures, error) {
+		return figures{values: map[string]float64{seriesOrphans: orphans}}, nil
+	}}}}
+	require.NoError(t, d.baseline(t.Context()))
+	orphans = 1 // somebody else's
+	require.False(t, d.listen(t.Context(), time.Now(), false))
+	require.False(t, d.listen(t.Context(), time.Now(), true))
+	orphans = 4
+	require.True(t, d.listen(t.Context(), time.Now(), true))
+	require.Equal(t, seriesOrphans+" 1 → 4", d.sources[0].alert.Seen)
 }
 
 func TestFiguresAreReadFromAScrape(t *testing.T) {

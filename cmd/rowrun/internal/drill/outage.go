@@ -221,7 +221,7 @@ SELECT (SELECT count(*) FROM rowrun.replica_heartbeat h
 	first(&w.back, s.Fresh > 0)
 	first(&w.done, s.Done == d.cfg.Jobs)
 	if w.alerted.IsZero() {
-		first(&w.alerted, d.listen(ctx, w.outage))
+		first(&w.alerted, d.listen(ctx, w.outage, s.Live < len(w.replicas)))
 	}
 	return nil
 }
@@ -233,7 +233,7 @@ func (d *Drill) watched(ctx context.Context, w *watch) error {
 	if d.others > 0 {
 		most = max(most, within.settled)
 	}
-	d.cfg.Waiting(fmt.Sprintf("the workers' lease is %s: that they are lost is noticed then, and settled within %s", d.lease, most))
+	d.cfg.Waiting(fmt.Sprintf("the workers' lease is %s: that they are lost is noticed then, and told of and settled within %s", d.lease, most))
 	_, err := poll(ctx, most, func() (bool, error) {
 		if err := d.look(ctx, w); err != nil {
 			return false, err
