@@ -10,7 +10,8 @@ const handlers = { // halt is an AbortSignal: the run was canceled or lost
   GREET: async (run, halt) => ({ text: "hello " + (run.payload.name ?? "you") }),
 };
 let client, stopping = false, wake = () => {};
-for (const signal of ["SIGTERM", "SIGINT"]) process.on(signal, () => { stopping = true; wake(); });
+// A second one ends it at once: without a database the first has to wait.
+for (const signal of ["SIGTERM", "SIGINT"]) process.once(signal, () => { stopping = true; wake(); });
 
 // Sends a request until it is answered: the same request has the same answer.
 async function ask(sql, ...args) {

@@ -68,6 +68,6 @@ def work(handlers):
         runs = answer["claimed"]
 
 if __name__ == "__main__":
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+    for number in (signal.SIGTERM, signal.SIGINT):  # a second one ends it at once: without a database the first has to wait
+        signal.signal(number, lambda got, _: (stop.set(), signal.signal(got, signal.SIG_DFL)))
     work({"GREET": greet})
