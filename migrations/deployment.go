@@ -9,8 +9,9 @@ import (
 // Renewed is a deployment that was told where it belongs.
 type Renewed struct {
 	ID string // its uuid
-	// Unfinished runs are PENDING, AVAILABLE or RUNNING, Messages of webhooks are to be delivered: a replica comes to them.
-	Unfinished, Messages int64
+	// Unfinished runs are PENDING, AVAILABLE or RUNNING, Messages of webhooks are to be delivered: a replica comes to them. Schedules are
+	// those that make another run when theirs is canceled.
+	Unfinished, Messages, Schedules int64
 }
 
 // errAlive keeps the identity of a deployment whose replicas go on with the one that they know.
@@ -35,7 +36,8 @@ func Renew(ctx context.Context, config Config, copied bool) (renewed Renewed, er
     SELECT FROM rowrun.replica_heartbeat h WHERE h.state <> 'DEAD' AND h.last_heartbeat + h.lease > clock_timestamp())`
 		const renew = `SELECT rowrun.renew_deployment($1)::text,
        (SELECT count(*) FROM rowrun.task_run r WHERE r.status IN ('PENDING', 'AVAILABLE', 'RUNNING')),
-       (SELECT count(*) FROM rowrun.webhook_delivery d WHERE d.status = 'PENDING')`
+       (SELECT count(*) FROM rowrun.webhook_delivery d WHERE d.status = 'PENDING'),
+       (SELECT count(*) FROM rowrun.task k WHERE k.schedule <> '-' AND NOT k.paused)`
 		var busy bool
 		if copied {
 			if err := s.conn.QueryRow(ctx, alive).Scan(&busy); err != nil {
@@ -45,7 +47,7 @@ func Renew(ctx context.Context, config Config, copied bool) (renewed Renewed, er
 		if busy {
 			return errAlive
 		}
-		return s.conn.QueryRow(ctx, renew, copied).Scan(&renewed.ID, &renewed.Unfinished, &renewed.Messages)
+		return s.conn.QueryRow(ctx, renew, copied).Scan(&renewed.ID, &renewed.Unfinished, &renewed.Messages, &renewed.Schedules)
 	})
 	return renewed, err
 }

@@ -41,9 +41,12 @@ func (m *migrateCommand) renew(name, short string, copied bool) *cobra.Command {
 			}
 			text := "deployment " + renewed.ID + " belongs here now\n"
 			if copied && renewed.Unfinished+renewed.Messages > 0 {
-				text += fmt.Sprintf("%d unfinished runs and %d messages came along: replicas run and send them here too. To prevent it, before one starts:\n"+
-					"    SELECT rowrun.cancel_run(id, 'copied') FROM rowrun.task_run WHERE status IN ('PENDING', 'AVAILABLE', 'RUNNING');\n"+
-					"    UPDATE rowrun.webhook SET enabled = false;\n", renewed.Unfinished, renewed.Messages)
+				text += fmt.Sprintf("%d unfinished runs and %d messages came along: replicas run and send them here too. To prevent it, before one starts:\n", renewed.Unfinished, renewed.Messages)
+				if renewed.Schedules > 0 {
+					text += "    UPDATE rowrun.task SET paused = true WHERE schedule <> '-';\n"
+				}
+				text += "    SELECT rowrun.cancel_run(id, 'copied') FROM rowrun.task_run WHERE status IN ('PENDING', 'AVAILABLE', 'RUNNING');\n" +
+					"    UPDATE rowrun.webhook SET enabled = false;\n"
 			}
 			_, err = fmt.Fprint(cmd.OutOrStdout(), text)
 			return err

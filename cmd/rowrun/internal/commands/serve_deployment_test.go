@@ -127,6 +127,28 @@ func TestCopiedDatabaseWaitsForAPerson(t *testing.T) {
 	}
 }
 
+// What the command says keeps a copy from its origin's work, and from that of its schedules.
+func TestCopyIsKeptFromItsOriginsWork(t *testing.T) {
+	t.Parallel()
+	first := storetest.New(t)
+	conn, err := pgx.Connect(t.Context(), first)
+	require.NoError(t, err)
+	rowruntest.Change(t, conn, `INSERT INTO rowrun.task (name, type, schedule) VALUES ('often', 'NOOP', '@every 1s')`)
+	connect.Close(t.Context(), conn)
+	second := copyOf(t, first)
+	conn = rowruntest.Connect(t, second)
+	got := rowrun(t.Context(), t, map[string]string{"DATABASE_URL": second}, "migrate", "deployment", "new")
+	require.Equal(t, cli.ExitDone, got.Code, got.Stderr)
+	_, statements, found := strings.Cut(got.Stdout, "1 unfinished runs and 0 messages came along: replicas run and send them here too. To prevent it, before one starts:\n")
+	require.True(t, found, got.Stdout)
+	rowruntest.Change(t, conn, statements)
+	startServing(t, second, quickly()...).awaitReady(t)
+	<-time.After(2 * time.Second) // longer than a tick, and than each of its intervals
+	var begun int
+	require.NoError(t, conn.QueryRow(t.Context(), `SELECT count(*) FROM rowrun.task_run WHERE started_at IS NOT NULL`).Scan(&begun))
+	require.Zero(t, begun)
+}
+
 // The ledger's identity is the one that the person gave, not the one that the replica found when it started.
 func TestCopyWritesALedgerOfItsOwn(t *testing.T) {
 	t.Parallel()
