@@ -330,3 +330,17 @@ func TestARunThatALaterLimitHoldsKeepsNobodyFromTheTurn(t *testing.T) {
 	require.Equal(t, "AVAILABLE", query[string](t, w.conn, `SELECT status FROM rowrun.task_run WHERE id = $1`, behind))
 	require.Equal(t, 1, statusCounts(t, w.conn)["PENDING"], "the later limit holds one")
 }
+
+// A run that takes turns stands in the line of the FAIR limit, whoever holds it.
+func TestALimitOfNothingTellsOfThoseThatTakeTurns(t *testing.T) {
+	t.Parallel()
+	w := newFairWorld(t, fairLimit+`; INSERT INTO rowrun.concurrency_limit (name, type, max_running) VALUES ('none', 'NOOP', 0), ('others', 'MINE', 0)`, []string{"r"}, 4, nil)
+	w.insert("a", 3)
+	require.Empty(t, work(t, w.s, 4).Claims)
+	worries, err := w.s.LimitWorries(t.Context())
+	require.NoError(t, err)
+	require.Len(t, worries, 2)
+	require.True(t, worries[0].Serious())
+	require.Equal(t, `limit "none" lets nothing run (max_running is 0): 3 runs wait`, worries[0].Text())
+	require.False(t, worries[1].Serious())
+}
