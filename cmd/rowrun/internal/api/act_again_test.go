@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -153,4 +154,31 @@ func TestATestOfAWebhookThatWasLeftEnds(t *testing.T) {
 	require.NotNil(t, at(t, left, "ended_at"))
 	require.Equal(t, 1, query[int](t, b.conn, `SELECT count(*) FROM rowrun.stream_note WHERE event = 'act.ended' AND detail ->> 'act_id' = '1'`))
 	require.Equal(t, "RUNNING", at(t, b.get("acts/2"), "state"), "it may still be on its way")
+}
+
+// A step that its request gave up after two seconds holds the act for a moment more, in which nobody else can go on with it.
+func TestAnActThatSomebodyWasAtIsGoneOnWithSoon(t *testing.T) {
+	t.Parallel()
+	b := start(t, nil)
+	b.failures(50)
+	change(t, b.conn, `INSERT INTO rowrun.act (request_id, verb, kind, asked_by, search, bound)
+		VALUES (gen_random_uuid(), 'retry', 'run', 'bob', '{"failed": true, "unretried": true}', 50)`)
+	change(t, b.conn, `INSERT INTO rowrun.act (request_id, verb, kind, asked_by, targets) VALUES (gen_random_uuid(), 'cancel', 'run', 'bob', '{1}')`)
+	step := b.other()
+	change(t, step, `BEGIN`)
+	change(t, step, `SELECT FROM rowrun.act WHERE id = 1 FOR NO KEY UPDATE`)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- b.api.Run(ctx) }()
+	done := func(id int) func() bool {
+		return func() bool {
+			return query[string](t, b.conn, `SELECT state FROM rowrun.act WHERE id = $1`, id) == "DONE"
+		}
+	}
+	require.Eventually(t, done(2), testPatience, testLook, "which comes after the first")
+	change(t, step, `ROLLBACK`)
+	require.Eventually(t, done(1), 15*time.Second, testLook, "long before acts are looked for that were left")
+	cancel()
+	require.NoError(t, <-ended)
+	require.Equal(t, 50, query[int](t, b.conn, `SELECT done FROM rowrun.act WHERE id = 1`))
 }

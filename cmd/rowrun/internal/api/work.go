@@ -11,6 +11,9 @@ import (
 const (
 	// lookForActs is how often is looked for acts that somebody else began and has left.
 	lookForActs = 30 * time.Second
+	// lookAgain is how soon is looked again for those that somebody else was at. That may be a step of our own: the one that
+	// a request gave up holds its act until the server has noticed.
+	lookAgain = time.Second
 	// stepTimeout bounds one step of an act.
 	stepTimeout = 30 * time.Second
 )
@@ -29,11 +32,17 @@ func (a *API) Run(ctx context.Context) error {
 		<-ctx.Done()
 		return nil
 	}
-	timer := time.NewTicker(lookForActs)
+	timer := time.NewTimer(lookForActs)
 	defer timer.Stop()
 	for {
-		if err := a.stepAll(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrNotOperator) {
+		left, err := a.stepAll(ctx)
+		if err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrNotOperator) {
 			a.trouble(err).Msg("an act could not be gone on with; it is tried again")
+		}
+		if left {
+			timer.Reset(lookAgain)
+		} else {
+			timer.Reset(lookForActs)
 		}
 		select {
 		case <-ctx.Done():
@@ -44,12 +53,12 @@ func (a *API) Run(ctx context.Context) error {
 	}
 }
 
-// stepAll takes steps of all acts in turn until none has more to do here.
-func (a *API) stepAll(ctx context.Context) error {
+// stepAll takes steps of all acts in turn until none has more to do here; left: others may be at some of them.
+func (a *API) stepAll(ctx context.Context) (left bool, err error) {
 	for {
 		ids, err := a.store.UnfinishedActs(ctx)
 		if err != nil || len(ids) == 0 {
-			return err
+			return false, err
 		}
 		goesOn := false
 		for _, id := range ids {
@@ -60,7 +69,7 @@ func (a *API) stepAll(ctx context.Context) error {
 			goesOn = goesOn || more
 		}
 		if !goesOn {
-			return err
+			return err == nil, err
 		}
 	}
 }
