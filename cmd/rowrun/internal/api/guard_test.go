@@ -240,6 +240,17 @@ func TestHostileRequestsAreRefusedInWords(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, b.act(body("cancel", `{"kind": "run", "ids": ["1"], "filter": {}}`, "")).Status)
 }
 
+// Who repeats a word means a list: one of its values alone would be the answer to another question.
+func TestAWordThatIsGivenTwiceIsRefused(t *testing.T) {
+	t.Parallel()
+	b := start(t, nil)
+	b.failures(1)
+	s := b.ask(http.MethodGet, "/api/v1/runs?status=FAILED&status=DONE", "")
+	require.Equal(t, http.StatusBadRequest, s.Status, s.Body)
+	require.Contains(t, at(t, s.value(), "error", "message"), `"status"`)
+	require.Len(t, at(t, b.get("runs?status=FAILED,DONE"), "items"), 1)
+}
+
 // Rows hold what users wrote into them: it comes as JSON text, however odd.
 func TestHostileRowsComeAsText(t *testing.T) {
 	t.Parallel()

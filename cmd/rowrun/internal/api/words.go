@@ -36,7 +36,10 @@ func query(r *http.Request) *words {
 		w.err = bad("the query can't be read", "Escape what isn't a letter or a digit.")
 	}
 	for name, all := range values {
-		w.set(name, all[len(all)-1])
+		if len(all) > 1 {
+			w.fail(name, "given twice", "each word once, lists with commas")
+		}
+		w.set(name, all[0])
 	}
 	return w
 }

@@ -25,11 +25,14 @@ func statuses() []string {
 	return []string{"PENDING", "AVAILABLE", "RUNNING", "DONE", "FAILED", "CANCELED"}
 }
 
-// ParseFilter reads plan, task, run, type, status, queue and database; an unknown name is an error.
+// ParseFilter reads plan, task, run, type, status, queue and database; an unknown name is an error, and one that is given twice.
 func ParseFilter(query url.Values) (Filter, error) {
 	var f Filter
 	for name, values := range query {
-		value := values[len(values)-1]
+		if len(values) > 1 {
+			return Filter{}, fmt.Errorf("%s: given twice is not accepted; accepted: once, lists with commas", name)
+		}
+		value := values[0]
 		var err error
 		switch name {
 		case "plan":

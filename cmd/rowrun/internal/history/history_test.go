@@ -204,7 +204,7 @@ func TestFilterLetsThroughWhatIsWantedAndEveryGap(t *testing.T) {
 	f, err := history.ParseFilter(url.Values{"type": {"SQL"}, "queue": {"far"}})
 	require.NoError(t, err)
 	require.True(t, f.Wants([]byte(`{"run_id":7,"type":null,"queue":null}`)), "of a run that is gone")
-	for _, query := range []string{"plan=x", "run=0", "status=OPEN", "colour=red"} {
+	for _, query := range []string{"plan=x", "run=0", "status=OPEN", "colour=red", "status=DONE&status=FAILED"} {
 		values, err := url.ParseQuery(query)
 		require.NoError(t, err)
 		_, err = history.ParseFilter(values)
