@@ -29,10 +29,10 @@ type actRequest struct {
 		Filter map[string]string `json:"filter"`
 	} `json:"on"`
 	Args struct {
-		Reason string `json:"reason,omitempty"`
-		Limit  *int   `json:"limit,omitempty"`
-		Until  string `json:"until,omitempty"`
-		RunAt  string `json:"run_at,omitempty"`
+		Reason string          `json:"reason,omitempty"`
+		Limit  json.RawMessage `json:"limit,omitempty"` // as it was sent: null is none, and what is missing is not
+		Until  string          `json:"until,omitempty"`
+		RunAt  string          `json:"run_at,omitempty"`
 	} `json:"args"`
 	Preview bool `json:"preview"`
 }
@@ -87,8 +87,13 @@ func (a *actRequest) checkLimit() error {
 	if a.On.Kind == "limit" {
 		least = 0
 	}
-	if a.Args.Limit != nil && (*a.Args.Limit < least || *a.Args.Limit > math.MaxInt32) {
-		return bad("args.limit is not accepted", fmt.Sprintf("Accepted: %d to 2147483647, or null for none.", least))
+	accepted := fmt.Sprintf("Accepted: %d to 2147483647, or null for none.", least)
+	if a.Act == "limit" && a.Args.Limit == nil && !a.Preview {
+		return bad("args.limit: needed to limit a "+a.On.Kind, accepted)
+	}
+	var limit *int
+	if a.Args.Limit != nil && json.Unmarshal(a.Args.Limit, &limit) != nil || limit != nil && (*limit < least || *limit > math.MaxInt32) {
+		return bad("args.limit is not accepted", accepted)
 	}
 	if a.On.Kind != "limit" || a.Act != "pause" || a.Preview && a.Args.Until == "" {
 		return nil

@@ -41,7 +41,7 @@ func TestLimitsAreShownAndSteered(t *testing.T) {
 	for _, step := range []struct{ act, args, holds string }{
 		{"limit", `{"limit": 2}`, `SELECT max_running = 2 FROM rowrun.concurrency_limit WHERE name LIKE 'none%'`},
 		{"limit", `{"limit": 0}`, `SELECT max_running = 0 FROM rowrun.concurrency_limit WHERE name LIKE 'none%'`},
-		{"limit", `{}`, `SELECT max_running IS NULL FROM rowrun.concurrency_limit WHERE name LIKE 'none%'`},
+		{"limit", `{"limit": null}`, `SELECT max_running IS NULL FROM rowrun.concurrency_limit WHERE name LIKE 'none%'`},
 		{"pause", `{"until": "2199-01-01T10:00:00Z"}`, `SELECT not_before = '2199-01-01 10:00+00' FROM rowrun.concurrency_limit WHERE name LIKE 'none%'`},
 		{"resume", `{}`, `SELECT not_before IS NULL FROM rowrun.concurrency_limit WHERE name LIKE 'none%'`},
 		{"delete", `{}`, `SELECT count(*) = 1 FROM rowrun.concurrency_limit`},
@@ -53,7 +53,12 @@ func TestLimitsAreShownAndSteered(t *testing.T) {
 			require.True(t, query[bool](t, b.conn, step.holds), step.act)
 		}
 	}
-	for _, wrong := range []string{body("pause", on, `{}`), body("pause", on, `{"until": "tomorrow"}`), body("limit", on, `{"limit": -1}`), body("limit", `{"kind": "plan", "ids": ["1"]}`, `{"limit": 0}`), body("delete", `{"kind": "limit", "filter": {}}`, "")} {
+	const plan = `{"kind": "plan", "ids": ["1"]}`
+	for _, wrong := range []string{
+		body("pause", on, `{}`), body("pause", on, `{"until": "tomorrow"}`), body("delete", `{"kind": "limit", "filter": {}}`, ""),
+		body("limit", on, `{"limit": -1}`), body("limit", on, `{"limit": "2"}`), body("limit", plan, `{"limit": 0}`), body("limit", plan, `{"limit": 1.5}`),
+		body("limit", on, `{}`), body("limit", plan, `{}`), body("limit", plan, ""), // which would lift what they don't name
+	} {
 		require.Equal(t, http.StatusBadRequest, b.act(wrong).Status, wrong)
 	}
 }
