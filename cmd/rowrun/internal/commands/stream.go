@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/url"
 	"os/signal"
 	"syscall"
@@ -112,8 +113,18 @@ func newStream(env cli.Environment) *cobra.Command {
 // showStream prints until ctx ends, nobody reads any more, or all is idle where
 // that was asked for; all of these are clean ends.
 func showStream(ctx context.Context, c *streamConfig, out io.Writer, log zerolog.Logger) error {
+	lines := stream.NewOutput(out, math.MaxInt64) // who reads may take as long as he likes
+	defer context.AfterFunc(ctx, func() { lines.Bound(time.Now()) })()
+	err := printStream(ctx, c, stream.PrinterConfig{Out: lines, Text: c.Format == "text", Color: cli.InColor(out)}, log)
+	if errors.Is(err, stream.ErrOutput) && (errors.Is(err, syscall.EPIPE) || ctx.Err() != nil) {
+		return nil
+	}
+	return err
+}
+
+func printStream(ctx context.Context, c *streamConfig, lines stream.PrinterConfig, log zerolog.Logger) error {
 	if c.events != nil {
-		printer, err := stream.NewPrinter(stream.PrinterConfig{Out: out, Text: c.Format == "text", Color: cli.InColor(out)})
+		printer, err := stream.NewPrinter(lines)
 		if err != nil {
 			return err
 		}
@@ -134,7 +145,8 @@ func showStream(ctx context.Context, c *streamConfig, out io.Writer, log zerolog
 			return err
 		}
 	}
-	printer, err := stream.NewPrinter(stream.PrinterConfig{Out: out, Text: c.Format == "text", Color: cli.InColor(out), Wants: c.wants})
+	lines.Wants = c.wants
+	printer, err := stream.NewPrinter(lines)
 	if err != nil {
 		return err
 	}
@@ -158,9 +170,6 @@ func showStream(ctx context.Context, c *streamConfig, out io.Writer, log zerolog
 	group.Go(func() error { return listener.Run(listening) })
 	err = reader.Run(ctx)
 	stop()
-	if errors.Is(err, stream.ErrOutput) && errors.Is(err, syscall.EPIPE) {
-		err = nil
-	}
 	return errors.Join(err, group.Wait())
 }
 
