@@ -88,6 +88,9 @@ func lockOf(h store.HoldUp) string {
 	if strings.HasPrefix(h.What, "keeps ") {
 		return h.What
 	}
+	if h.PID == 0 {
+		return h.Who()
+	}
 	return strconv.FormatInt(h.PID, 10)
 }
 
@@ -151,7 +154,7 @@ func (t *incarnation) watchHoldUps(ctx context.Context) {
 			t.s.cfg.Log.Warn().Int64("pid", c.PID).Str("user", c.User).Msg("held up: " + c.String())
 		}
 		for _, w := range went {
-			t.s.cfg.Log.Info().Int64("pid", w.PID).Str("user", w.User).Msg("no longer held up by this session: it " + w.What)
+			t.s.cfg.Log.Info().Int64("pid", w.PID).Str("user", w.User).Msg("no longer held up: " + w.Who() + " " + w.What)
 		}
 	}
 }

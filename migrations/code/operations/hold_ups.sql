@@ -1,6 +1,6 @@
 -- Sessions that hold a lock which something of ours goes without or waits for, up to 20: process id, role ('?': gone), what it
--- keeps from happening.
--- Anybody may take advisory locks on any key, and who may update one column of a row may lock it.
+-- keeps from happening. A prepared transaction holds its locks without a session: process id 0, and its name in place of a role.
+-- Anybody may take advisory locks on any key, and prepare a transaction; who may update one column of a row may lock it.
 --
 -- Who inserts holds a slice of the clock (1920298606) while it lasts: one of the next hour is a stranger's, and so is that of now
 -- where its holder may not insert (functions of users insert for those who may not, in a transaction with an id). (1920298607, 3)
@@ -11,10 +11,13 @@
 -- session: planning takes some ms.
 CREATE OR REPLACE FUNCTION rowrun.hold_ups() RETURNS TABLE (pid bigint, username text, what text) LANGUAGE sql STABLE
 BEGIN ATOMIC
-    SELECT h.pid::bigint, coalesce(a.usename, '?')::text, h.what
+    SELECT coalesce(h.pid, 0)::bigint, CASE WHEN h.pid IS NULL THEN coalesce((
+               SELECT p.gid FROM pg_prepared_xacts p JOIN pg_locks x ON x.transactionid = p.transaction
+               WHERE x.locktype = 'transactionid' AND x.pid IS NULL AND x.virtualtransaction = h.prepared LIMIT 1), '?')
+           ELSE coalesce(a.usename, '?') END::text, h.what
     FROM (
-        SELECT l.pid, l.what FROM (
-            SELECT k.pid, CASE
+        SELECT l.pid, l.prepared, l.what FROM (
+            SELECT k.pid, k.prepared, CASE
                 WHEN k.classid = 1920298606 AND k.granted
                      AND CASE WHEN mod(k.objid::bigint - now_slice.n + 2 * 4294967296, 4294967296) BETWEEN 1000 AND 720000 THEN true
                               -- That of now, or nearly: one who inserts has a transaction id while he holds it, and not the next ones.
@@ -39,16 +42,18 @@ BEGIN ATOMIC
                     THEN CASE k.classid WHEN 1920298605 THEN 'keeps run_plan, retry_plan or cancel_plan of a plan waiting'
                                         ELSE 'keeps plan apply waiting' END
                 WHEN k.classid = 1919907698 AND k.objid = 1970171239 AND k.granted
-                     AND NOT pg_has_role(k.usesysid, (SELECT n.nspowner FROM pg_namespace n WHERE n.nspname = 'rowrun'), 'MEMBER')
+                     AND (k.pid IS NULL OR NOT pg_has_role(k.usesysid, (SELECT n.nspowner FROM pg_namespace n WHERE n.nspname = 'rowrun'), 'MEMBER'))
                     THEN 'keeps migrations waiting' END AS what
             FROM (SELECT (extract(epoch FROM clock_timestamp()) * 200)::bigint % 4294967296 AS n) now_slice
             CROSS JOIN (SELECT g.pid, g.classid, g.objid, g.mode, g.granted, g.database, a.usesysid,
+                               CASE WHEN g.pid IS NULL THEN g.virtualtransaction END AS prepared,
+                               g.pid IS NOT NULL AND ( -- nothing of ours prepares a transaction
                                pg_has_role(a.usesysid, 'rowrun_replica', 'MEMBER')
-                               OR pg_has_role(a.usesysid, (SELECT n.nspowner FROM pg_namespace n WHERE n.nspname = 'rowrun'), 'MEMBER') AS ours
+                               OR pg_has_role(a.usesysid, (SELECT n.nspowner FROM pg_namespace n WHERE n.nspname = 'rowrun'), 'MEMBER')) AS ours
                         FROM pg_locks g LEFT JOIN pg_stat_activity a ON a.pid = g.pid
                         WHERE g.locktype = 'advisory' AND g.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())) k
             UNION ALL
-            SELECT t.pid, 'holds ' || min(r.what) || ' that ' || CASE WHEN count(*) = 1 THEN 'is' ELSE 'are, with more,' END || ' due'
+            SELECT t.pid, CASE WHEN t.pid IS NULL THEN t.virtualtransaction END, 'holds ' || min(r.what) || ' that ' || CASE WHEN count(*) = 1 THEN 'is' ELSE 'are, with more,' END || ' due'
             FROM (
                 SELECT x.xmax AS holder, 'run ' || x.id AS what FROM (
                     (SELECT q.id FROM rowrun.task_run q WHERE q.judge_at < (SELECT clock_timestamp() - interval '2 s') AND q.plan_id IS NULL AND q.database_id IS NULL
@@ -71,10 +76,10 @@ BEGIN ATOMIC
                 UNION ALL
                 SELECT p.xmax, 'the lock of the gates' AS what FROM rowrun.promotion_lock p) r
             JOIN pg_locks t ON t.locktype = 'transactionid' AND t.transactionid = r.holder AND t.mode = 'ExclusiveLock' AND t.granted
-            WHERE r.holder <> '0'::xid AND t.pid IS NOT NULL AND t.pid <> pg_backend_pid()
-            GROUP BY t.pid) l
-        WHERE l.what IS NOT NULL GROUP BY 1, 2) h
+            WHERE r.holder <> '0'::xid AND t.pid IS DISTINCT FROM pg_backend_pid()
+            GROUP BY 1, 2) l
+        WHERE l.what IS NOT NULL GROUP BY 1, 2, 3 ORDER BY l.pid, l.what LIMIT 20) h
     LEFT JOIN pg_stat_activity a ON a.pid = h.pid
-    ORDER BY 1, 3 LIMIT 20;
+    ORDER BY 1, 3;
 END;
 COMMENT ON FUNCTION rowrun.hold_ups() IS 'Internal: sessions that hold a lock which something of ours goes without.';

@@ -104,17 +104,22 @@ BEGIN ATOMIC
                             WHERE u.id = ids[n] AND coalesce(u.status, '') IN ('PENDING', 'AVAILABLE')
                               AND greatest(u.created_at, u.run_at, u.available_at) < t - interval '2 s' OFFSET 0) r
     )
-    SELECT x.id, 'NO_REPLICA' AS cause, 'replicas pass it by: session ' || l.pid || coalesce(' of ' || a.usename, '') || ' holds ' || min(x.what)
-               || '; to end it: SELECT pg_terminate_backend(' || l.pid || ')' AS message,
-           jsonb_build_object('pid', l.pid, 'user', a.usename) AS detail
+    SELECT x.id, 'NO_REPLICA' AS cause,
+           CASE WHEN l.pid IS NULL THEN 'replicas pass it by: the prepared transaction ' || coalesce(quote_literal(p.gid), '?') || ' holds ' || min(x.what)
+                    || '; to end it: ROLLBACK PREPARED ' || coalesce(quote_literal(p.gid), '?')
+                ELSE 'replicas pass it by: session ' || l.pid || coalesce(' of ' || a.usename, '') || ' holds ' || min(x.what)
+                    || '; to end it: SELECT pg_terminate_backend(' || l.pid || ')' END AS message,
+           CASE WHEN l.pid IS NULL THEN jsonb_build_object('prepared', p.gid, 'user', p.owner)
+                ELSE jsonb_build_object('pid', l.pid, 'user', a.usename) END AS detail
     FROM (SELECT r.id, r.holder, 'the run' AS what FROM late r
           UNION ALL SELECT r.id, p.xmax, 'plan ' || p.id AS what FROM late r JOIN rowrun.plan p ON p.id = r.plan_id
           UNION ALL SELECT r.id, p.xmax, 'the lock of the gates' AS what FROM late r CROSS JOIN rowrun.promotion_lock p WHERE r.gated) x
     JOIN pg_locks l ON l.locktype = 'transactionid' AND l.transactionid = x.holder AND l.mode = 'ExclusiveLock' AND l.granted
     LEFT JOIN pg_stat_activity a ON a.pid = l.pid
-    WHERE x.holder <> '0'::xid AND l.pid <> pg_backend_pid() AND (a.xact_start > t - interval '2 s') IS NOT TRUE
+    LEFT JOIN pg_prepared_xacts p ON p.transaction = l.transactionid AND l.pid IS NULL
+    WHERE x.holder <> '0'::xid AND l.pid IS DISTINCT FROM pg_backend_pid() AND (coalesce(a.xact_start, p.prepared) > t - interval '2 s') IS NOT TRUE
       -- Whose transactions this role may not see the start of may be passes of a moment.
       AND (a.xact_start IS NOT NULL OR pg_has_role(a.usesysid, 'rowrun_replica', 'MEMBER') IS NOT TRUE)
-    GROUP BY x.id, l.pid, a.usename;
+    GROUP BY x.id, l.pid, a.usename, p.gid, p.owner;
 END;
 COMMENT ON FUNCTION rowrun.passed_by(bigint[], timestamptz) IS 'Internal: who holds the rows of runs that nothing else holds back.';

@@ -158,12 +158,11 @@ func (d *doctor) checkLocks(ctx context.Context) error {
 			return err
 		}
 		found = slices.DeleteFunc(again, func(h store.HoldUp) bool {
-			return !slices.ContainsFunc(found, func(f store.HoldUp) bool { return f.PID == h.PID })
+			return !slices.ContainsFunc(found, func(f store.HoldUp) bool { return f.PID == h.PID && f.User == h.User })
 		})
 	}
 	for _, h := range found {
-		pid := strconv.FormatInt(h.PID, 10)
-		d.add("locks", Warning, "session "+pid+" of "+h.User+" "+h.What, "SELECT pg_terminate_backend("+pid+");")
+		d.add("locks", Warning, h.Who()+" "+h.What, h.End()+";")
 	}
 	if len(found) == 0 && len(d.lockers) == 0 {
 		d.add("locks", Fine, "no session holds a lock that replicas go without", "")
