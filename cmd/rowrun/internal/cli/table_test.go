@@ -130,6 +130,17 @@ func TestFormsOfAnOutput(t *testing.T) {
 	require.NoError(t, yaml.Unmarshal([]byte(text), &fields))
 	require.Equal(t, map[string]any{"run_id": 7, "text": odd.Text, "no": "true"}, fields, text)
 
+	hostile := map[string]any{"c1": "\u009b31m\u007f\ufffe\ufeff\u0085", strings.Repeat("k", 2000): []any{nil, true, 1.5, "1.5", "null", "", "~", "- x", strings.Repeat("y ", 2000)}, "none": map[string]any{}}
+	text, _ = written("yaml", table, hostile)
+	require.NotContains(t, text, "\u009b")
+	require.NoError(t, yaml.Unmarshal([]byte(text), &fields))
+	delete(fields, "run_id")
+	delete(fields, "text")
+	delete(fields, "no")
+	require.Equal(t, hostile, fields, text)
+	text, _ = written("yaml", table, json.RawMessage(`{"a": 1e131071, "b": 12345678901234567890123, "c": -0.10, "d": 1.0}`))
+	require.Equal(t, "a: 1e131071\nb: 12345678901234567890123\nc: -0.10\nd: 1.0\n", text, "numbers as they are")
+
 	text, _ = written("name", table, odd)
 	require.Equal(t, "7\n", text)
 	text, _ = written("table", table, odd)
