@@ -9,10 +9,11 @@ END;
 COMMENT ON FUNCTION rowrun.last_of_job(bigint) IS 'Internal: the last run of a job.';
 
 -- For which jobs runs still wait. A job that was deleted counts as its last status says: what is told here is that it wasn't DONE.
+-- What a run waits for its own row says: who inserts runs can leave rows of run_after for any id (rowrun.await_runs).
 CREATE OR REPLACE VIEW rowrun.unmet_after WITH (security_invoker = true) AS
 SELECT w.run_id, w.root_id, n.id AS last_run_id, n.task_id, coalesce(n.status, w.outcome) AS status
 FROM rowrun.run_after w LEFT JOIN LATERAL rowrun.last_of_job(w.root_id) n ON true
-WHERE coalesce(n.status, w.outcome, 'DONE') <> 'DONE';
+WHERE coalesce(n.status, w.outcome, 'DONE') <> 'DONE' AND (SELECT w.root_id = ANY (r.after) FROM rowrun.task_run r WHERE r.id = w.run_id);
 COMMENT ON VIEW rowrun.unmet_after IS 'Internal: jobs that runs wait for (task_run.after) and that are not DONE.';
 
 -- Whether a run still waits for other jobs: a job that is DONE stays so, so that this gate opens once. Asked only where the row says
