@@ -165,7 +165,7 @@ func TestWhatNobodyCanFollowIsRefused(t *testing.T) {
 		require.ErrorAs(t, insert(schedule, "UTC"), &refused, "%q", schedule)
 		require.Equal(t, "RR003", refused.SQLState(), "%q", schedule)
 	}
-	for _, zone := range []string{"", "Mars/Olympus", "UTC+3", "CEST", "Europe/Berlin1", "x'y"} {
+	for _, zone := range []string{"", "Mars/Olympus", "UTC+3", "CEST", "Europe/Berlin1", "x'y", "right/Europe/London"} {
 		var refused interface{ SQLState() string }
 		require.ErrorAs(t, insert("@daily", zone), &refused, "%q", zone)
 		require.Equal(t, "RR003", refused.SQLState(), "%q", zone)

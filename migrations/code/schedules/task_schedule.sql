@@ -51,7 +51,8 @@ COMMENT ON FUNCTION rowrun.task_schedule_fill() IS 'Trigger: reads a task''s sch
 
 CREATE OR REPLACE FUNCTION rowrun.known_zone(zone text) RETURNS boolean LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rowrun, pg_temp AS $$
 BEGIN
-    RETURN now() AT TIME ZONE zone IS NOT NULL;
+    -- PostgreSQL refuses zones that count leap seconds (right/Europe/London) elsewhere: no minute begins where others' does.
+    RETURN extract(second FROM timestamptz '2000-01-01 00:00+00' AT TIME ZONE zone) = 0;
 EXCEPTION WHEN invalid_parameter_value THEN
     RETURN false;
 END $$;
