@@ -92,6 +92,10 @@ const (
 	CodeError           = "ERROR"
 )
 
+// IsOwnCode says whether a code of five characters, which a statement can raise as its SQLSTATE, is one by which Rowrun says what it did
+// itself.
+func IsOwnCode(code string) bool { return code == "STALE" || code == CodePanic }
+
 // Why an executor's context ended: compare with context.Cause.
 var (
 	ErrCanceled    = errors.New("a cancel was asked for")

@@ -55,7 +55,10 @@ func (j *job) failure(err error) *scheduler.Failure {
 	}
 	f := &scheduler.Failure{Code: scheduler.CodeError, Detail: j.brief(err), Retryable: true}
 	if r := j.refusal(err); r != nil {
-		f.Code, f.Retryable = r.code, !r.permanent
+		f.Retryable = !r.permanent
+		if !scheduler.IsOwnCode(r.code) {
+			f.Code = r.code
+		}
 	}
 	if _, ok := errors.AsType[*timeoutError](err); ok {
 		f.Code = codeInterrupted

@@ -59,6 +59,17 @@ func TestFailureNamesStatementAndPlaceAndLeavesNothing(t *testing.T) {
 	}}, r.of("error"))
 }
 
+// A statement may raise what it likes as its SQLSTATE, but none of the codes by which Rowrun says what it did itself.
+func TestAStatementForgesNoCodeOfOurs(t *testing.T) {
+	t.Parallel()
+	url := storetest.Empty(t)
+	for raised, code := range map[string]string{"STALE": scheduler.CodeError, "PANIC": scheduler.CodeError, "ERROR": scheduler.CodeError, "STALF": "STALF"} {
+		r := newRun(t, `DO $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '`+raised+`'; END $$`, true)
+		_, err := executor(t, sqlexec.Target{URL: url}).Execute(t.Context(), r.Run)
+		require.Equal(t, code, failure(t, err).Code)
+	}
+}
+
 // What a failure says travels in the stream and in webhooks; values and texts of functions are for who may read the log.
 func TestFailureSaysTheFirstLineAndTheLogTheRest(t *testing.T) {
 	t.Parallel()

@@ -72,7 +72,7 @@ func (j *job) failure(err error) *scheduler.Failure {
 	}
 	f = &scheduler.Failure{Code: scheduler.CodeError, Detail: brief(err), Retryable: true}
 	var server *pgconn.PgError
-	if errors.As(err, &server) {
+	if errors.As(err, &server) && !scheduler.IsOwnCode(server.Code) {
 		f.Code = server.Code
 	}
 	if why := tooLong(err); why != "" {
