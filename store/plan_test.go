@@ -194,6 +194,22 @@ func TestDependenciesInACircleAreRefused(t *testing.T) {
 	require.Less(t, len(message), 400)
 }
 
+// An upsert sets both columns, to what they are.
+func TestADependencyIsUpsertedAndNotChanged(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	owner, conn := connect(t, url), inRole(t, url, "rowrun_client")
+	_, a := newPlan(t, owner, "a", "b", "c")
+	const upsert = depend + ` ON CONFLICT (task_id, depends_on_id) DO UPDATE SET task_id = EXCLUDED.task_id, depends_on_id = EXCLUDED.depends_on_id RETURNING task_id`
+	require.Equal(t, a[0], query[int64](t, conn, upsert, a[0], a[1]))
+	exec(t, owner, `DELETE FROM rowrun.gate_mark`)
+	require.Equal(t, a[0], query[int64](t, conn, upsert, a[0], a[1]))
+	require.Zero(t, query[int](t, owner, `SELECT count(*) FROM rowrun.gate_mark`), "nothing has changed")
+	code, _ := refused(t, conn, `UPDATE rowrun.task_dependency SET depends_on_id = $3 WHERE task_id = $1 AND depends_on_id = $2`, a[0], a[1], a[2])
+	require.Equal(t, "RR003", code)
+	exec(t, owner, `UPDATE rowrun.task_dependency SET depends_on_id = $3 WHERE task_id = $1 AND depends_on_id = $2`, a[0], a[1], a[2])
+}
+
 // Two edges that close a circle together, inserted at once: one of them is refused, in whatever isolations.
 func TestTwoDependenciesAtOnceCloseNoCircle(t *testing.T) {
 	t.Parallel()

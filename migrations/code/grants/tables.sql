@@ -29,7 +29,8 @@ GRANT UPDATE (name, type, queue, database_id, version, sequential, payload, prio
     max_attempts, retry_delay, on_stale, on_failure_task, labels, retention, retention_by_status, failure_log_level,
     schedule, time_zone, misfire, starts_at, ends_at, overlap, state, spread, aging) ON rowrun.task TO rowrun_client;
 GRANT UPDATE (name, project, on_finish_task) ON rowrun.plan TO rowrun_client;
--- An upsert sets task_id and idempotency_key too, to what they are; anything else is refused.
+-- An upsert sets task_id, idempotency_key and both ends of a dependency too, to what they are; anything else is refused.
+GRANT UPDATE (task_id, depends_on_id) ON rowrun.task_dependency TO rowrun_client;
 GRANT UPDATE (task_id, idempotency_key, run_at, priority, input, cancel_requested_at, cancel_reason) ON rowrun.task_run TO rowrun_client;
 GRANT USAGE ON SEQUENCE rowrun.plan_id_seq, rowrun.task_id_seq, rowrun.task_run_id_seq TO rowrun_client, rowrun_replica;
 

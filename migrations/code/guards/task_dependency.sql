@@ -1,14 +1,22 @@
--- What an author's task waits for is the author's, too.
+-- What an author's task waits for is the author's, too. An upsert sets both columns to what they are; to anything else an edge is changed by
+-- the owner alone.
 CREATE OR REPLACE FUNCTION rowrun.task_dependency_author() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, rowrun, pg_temp AS $$
 BEGIN
+    IF TG_OP = 'UPDATE' THEN
+        IF NEW <> OLD AND NOT is_trusted() THEN
+            RAISE EXCEPTION 'what a dependency is between is not changed'
+                USING ERRCODE = 'RR003', HINT = 'Insert the new one, and delete the old one by delete_dependency.';
+        END IF;
+        RETURN NEW;
+    END IF;
     IF EXISTS (SELECT FROM rowrun.task k WHERE k.id = NEW.task_id AND is_authors(k.type)) AND NOT is_author() THEN
         RAISE EXCEPTION 'only members of rowrun_author may say what task % waits for', NEW.task_id
             USING ERRCODE = 'insufficient_privilege', HINT = 'It is of a type that authors write. GRANT rowrun_author TO the role, or let an author do it.';
     END IF;
     RETURN NEW;
 END $$;
-COMMENT ON FUNCTION rowrun.task_dependency_author() IS 'Trigger: what an author''s task waits for is the author''s to say.';
-CREATE OR REPLACE TRIGGER task_dependency_author BEFORE INSERT ON rowrun.task_dependency
+COMMENT ON FUNCTION rowrun.task_dependency_author() IS 'Trigger: what an author''s task waits for is the author''s to say, and an edge is changed by its owner.';
+CREATE OR REPLACE TRIGGER task_dependency_author BEFORE INSERT OR UPDATE ON rowrun.task_dependency
     FOR EACH ROW EXECUTE FUNCTION rowrun.task_dependency_author();
 
 -- Edges of a plan are changed under its row: of two that would close a cycle together the second sees the first, or fails with 40001

@@ -9,6 +9,8 @@ BEGIN
         IF NOT FOUND THEN
             RETURN NULL;
         END IF;
+    ELSIF TG_OP = 'UPDATE' AND NEW = OLD THEN
+        RETURN NULL;
     ELSE
         -- A run that is just being inserted can't be seen from here, and may be judged before this commits: the mark is
         -- left in any case.
