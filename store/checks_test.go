@@ -83,6 +83,7 @@ func TestWhatChecksRefuseIsSaidInWords(t *testing.T) {
 		said = append(said, constraint)
 	}
 	says("task_name_up_to_200_bytes", `INSERT INTO rowrun.task (type, name) VALUES ('NOOP', `+long+`)`)
+	says("task_retention_by_status_0_to_100_years", `INSERT INTO rowrun.task (type, retention_by_status) VALUES ('NOOP', '{"DONE": [1]}')`)
 	says("plan_parallel_limit_from_1", `INSERT INTO rowrun.plan (parallel_limit) VALUES (0)`)
 	says("concurrency_limit_max_running_from_0", `INSERT INTO rowrun.concurrency_limit (name, max_running) VALUES ('m', -1)`)
 

@@ -47,6 +47,9 @@ BEGIN
     THEN
         RAISE EXCEPTION 'retention_by_status of a task is a JSON object with DONE, FAILED and CANCELED' USING ERRCODE = 'check_violation',
             CONSTRAINT = 'task_retention_by_status_done_failed_canceled', HINT = 'Such as {"DONE": "1 day", "FAILED": "90 days"}.';
+    ELSIF jsonb_path_exists(NEW.retention_by_status, 'strict $.* ? (@.type() != "string" && @.type() != "number" && @.type() != "null")') THEN
+        RAISE EXCEPTION 'durations in retention_by_status of a task are texts' USING ERRCODE = 'check_violation', -- of a list the text may be one, in seconds
+            CONSTRAINT = 'task_retention_by_status_0_to_100_years', HINT = 'Such as {"DONE": "1 day", "FAILED": "90 days"}.';
     ELSIF least((NEW.retention_by_status ->> 'DONE')::interval, (NEW.retention_by_status ->> 'FAILED')::interval, (NEW.retention_by_status ->> 'CANCELED')::interval) < interval '0'
        OR greatest((NEW.retention_by_status ->> 'DONE')::interval, (NEW.retention_by_status ->> 'FAILED')::interval, (NEW.retention_by_status ->> 'CANCELED')::interval) > century
     THEN
