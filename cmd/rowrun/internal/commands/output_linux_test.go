@@ -49,3 +49,20 @@ func TestAStreamThatNobodyReadsStops(t *testing.T) {
 		require.Fail(t, "it waits for its reader")
 	}
 }
+
+// A disk that is full is no database that is away.
+func TestAFullOutputIsNamed(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	insertRun(t, rowruntest.Connect(t, url), "NOOP", "{}", nil)
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = full.Close() })
+	var said strings.Builder
+	code := run(t.Context(), []string{"run", "list"}, cli.Environment{
+		Stdin: strings.NewReader(""), Stdout: full, Stderr: &said, Lookup: rowruntest.LookupIn(map[string]string{"DATABASE_URL": url}),
+	})
+	require.Equal(t, cli.ExitFailed, code)
+	require.Contains(t, said.String(), "no space left on device")
+	require.NotContains(t, said.String(), "database")
+}

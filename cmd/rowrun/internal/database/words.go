@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"time"
 
@@ -19,13 +20,17 @@ const (
 	AnswerPatience = 30 * time.Second
 )
 
-// InWords shows an error of the server with its hint, and a lost connection without its address.
+// InWords shows an error of the server with its hint, and a lost connection without its address. That of a file, such as an
+// output that is full, stays as it is.
 func InWords(err error) error {
 	var server *pgconn.PgError
 	var network interface{ Timeout() bool }
+	var file *fs.PathError // which can tell of a timeout, too
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &file):
+		return err
 	case errors.As(err, &server):
 		text := fmt.Sprintf("%s (SQLSTATE %s)", strings.TrimSpace(server.Message), server.Code)
 		if server.Code == "42501" {
