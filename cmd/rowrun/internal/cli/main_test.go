@@ -8,5 +8,6 @@ import (
 
 func TestMain(m *testing.M) {
 	maybeSignalTwice()
+	maybeHangUp()
 	storetest.Main(m)
 }
