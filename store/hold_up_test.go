@@ -82,10 +82,13 @@ func TestHoldUpsAreFound(t *testing.T) {
 	task := query[int64](t, conn, `INSERT INTO rowrun.task (type, database_id) VALUES ('NOOP', 'db') RETURNING id`)
 	run := query[int64](t, conn, `INSERT INTO rowrun.task_run (task_id, run_at) VALUES ($1, now() - interval '1 minute') RETURNING id`, task)
 	plan := query[int64](t, conn, `INSERT INTO rowrun.plan (name) VALUES ('p') RETURNING id`)
+	lost := started(t, conn, plainTask(t, conn, ""))
+	exec(t, conn, `INSERT INTO rowrun.replica_heartbeat (replica_id, last_heartbeat, lease) VALUES ('r', now() - interval '1 hour', '1 minute')`)
 	found, err := s.HoldUps(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, found)
 	for what, c := range map[string]struct{ lock, want string }{
+		"a run to be settled":       {fmt.Sprintf(`BEGIN; SELECT FROM rowrun.task_run WHERE id = %d FOR UPDATE`, lost), fmt.Sprintf("holds run %d of a lost replica", lost)},
 		"inserts":                   {`SELECT pg_advisory_lock(1920298607, 3)`, "INSERTs"},
 		"slices":                    {`SELECT pg_advisory_lock(1920298606, (extract(epoch FROM clock_timestamp()) * 200 + 5000 + i)::bigint::bit(32)::int) FROM generate_series(1, 500) i`, "INSERTs"},
 		"stream":                    {`SELECT pg_advisory_lock(1920298607, 2)`, "the stream"},

@@ -55,7 +55,7 @@ BEGIN ATOMIC
             UNION ALL
             SELECT t.pid, CASE WHEN t.pid IS NULL THEN t.virtualtransaction END, 'holds ' || min(r.what) || ' that ' || CASE WHEN count(*) = 1 THEN 'is' ELSE 'are, with more,' END || ' due'
             FROM (
-                SELECT x.xmax AS holder, 'run ' || x.id AS what FROM (
+                SELECT x.xmax AS holder, 'run ' || x.id || CASE x.status WHEN 'RUNNING' THEN ' of a lost replica' ELSE '' END AS what FROM (
                     (SELECT q.id FROM rowrun.task_run q WHERE q.judge_at < (SELECT clock_timestamp() - interval '2 s') AND q.plan_id IS NULL AND q.database_id IS NULL
                      ORDER BY q.judge_at LIMIT 20)
                     UNION ALL
@@ -68,7 +68,11 @@ BEGIN ATOMIC
                     (SELECT q.id FROM rowrun.task_run q WHERE q.status = 'AVAILABLE'
                      ORDER BY q.queue, q.type, q.priority DESC, q.run_at, q.id LIMIT 20)
                     UNION ALL
-                    (SELECT m.run_id FROM rowrun.gate_mark m WHERE m.kind = 'RUN' ORDER BY m.id LIMIT 20)) due
+                    (SELECT m.run_id FROM rowrun.gate_mark m WHERE m.kind = 'RUN' ORDER BY m.id LIMIT 20)
+                    UNION ALL
+                    (SELECT q.id FROM rowrun.replica_heartbeat h
+                     CROSS JOIN LATERAL (SELECT s.id FROM rowrun.task_run s WHERE s.status = 'RUNNING' AND s.replica_id = h.replica_id LIMIT 20) q
+                     WHERE h.state = 'DEAD' OR h.last_heartbeat + h.lease < clock_timestamp() - interval '2 s' LIMIT 20)) due
                 JOIN rowrun.task_run x ON x.id = due.id
                 UNION ALL
                 SELECT p.xmax, 'plan ' || p.id AS what
