@@ -49,7 +49,7 @@ func inSQL() []mutant {
 		{"claim: replica not asked", claims, "AND h.state = 'ACTIVE'", "", "late"},
 		{"claim: one for several runs", "migrations/code/limits/claim_available.sql", "FROM 32 * f.n - 31 FOR 32", "FROM 1 FOR 32", ""},
 		{"worker: claim drawn at random", "migrations/code/workers/claim_runs.sql", "worker_claim_of(take_for_worker.request_id, r.id) AS claim", "gen_random_uuid() AS claim", ""},
-		{"worker: answer to results not remembered", finish, "IF NOT FOUND THEN\n        IF claim_next > 0", "IF true THEN\n        IF claim_next > 0", ""},
+		{"worker: answer to results not remembered", finish, "IF FOUND THEN\n        IF claim_next > 0", "IF true THEN\n        IF claim_next > 0", ""},
 		{"worker: lease never over", "store/sql/overdue_runs.sql", "c.until", "'infinity'::timestamptz", ""},
 		{"stale: before the lease is over", "store/sql/dead_replicas.sql store/sql/declare_dead.sql", "lease < clock_timestamp()", "lease / 20 < clock_timestamp()", ""},
 		{"stale: nobody is found dead", "store/sql/dead_replicas.sql", "h.last_heartbeat + h.lease < clock_timestamp()", "false", ""},
