@@ -48,6 +48,8 @@ type fleet struct {
 	grace time.Duration
 	gone  map[string]goneTarget // of Run alone
 
+	telling sync.Mutex // held while announcing, so that what is older is never told later
+
 	mu    sync.Mutex
 	now   map[string]FileDatabase // all, whether they are set aside or not
 	aside map[string]*asideTarget
@@ -174,6 +176,11 @@ func (f *fleet) refresh(ctx context.Context) {
 	f.mu.Lock()
 	f.now = all
 	maps.DeleteFunc(f.aside, func(name string, _ *asideTarget) bool { _, there := all[name]; return !there })
+	for name, a := range f.aside {
+		if all[name].URL != before[name].URL { // it leads elsewhere: nobody knows yet whether that can be reached
+			a.tries, a.until = 0, time.Time{}
+		}
+	}
 	f.mu.Unlock()
 	if came, went := missing(all, before), missing(before, all); came+went > 0 {
 		f.log.Info().Int("targets", len(all)).Int("new", came).Int("gone", went).Msg("target databases changed")
@@ -223,6 +230,7 @@ func (f *fleet) unreachable(name string, err error) {
 	f.mu.Unlock()
 	if !fixed && known && !aside {
 		f.log.Warn().Err(err).Str("database_id", name).Msg("a target database can't be reached: it is set aside until it can")
+		f.tell() // at once: Run may be waiting for a source or for targets that don't answer, and a retry would come first
 		select {
 		case f.news <- struct{}{}:
 		default:
@@ -258,21 +266,27 @@ func (f *fleet) ask(ctx context.Context) {
 
 func (f *fleet) probed(name string, err error) {
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	a := f.aside[name]
+	back := a != nil && err == nil
 	switch {
 	case a == nil:
-	case err == nil:
+	case back:
 		delete(f.aside, name)
-		f.log.Info().Str("database_id", name).Msg("a target database can be reached again")
 	default:
 		a.until = time.Now().Add(min(firstAside<<min(a.tries, 10), mostAside))
 		a.tries++
 	}
+	f.mu.Unlock()
+	if back {
+		f.log.Info().Str("database_id", name).Msg("a target database can be reached again")
+		f.tell() // others of the round may not answer for long
+	}
 }
 
-// tell announces what is reached now.
+// tell announces what is reached now. It may be called by any goroutine.
 func (f *fleet) tell() {
+	f.telling.Lock()
+	defer f.telling.Unlock()
 	f.mu.Lock()
 	reached, aside := maps.Clone(f.now), map[string]string{}
 	for name, a := range f.aside {

@@ -108,6 +108,75 @@ func TestFleetSetsTargetsAsideUntilTheyCanBeReached(t *testing.T) {
 	})
 }
 
+// What is known of one target is told while others are still waited for: a retry of a run on it would otherwise come first.
+func TestFleetTellsOfATargetWhileOthersDoNotAnswer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(&Config{File: File{Databases: map[string]FileDatabase{}}}, zerolog.Nop())
+		for _, name := range []string{"hangs", "back", "lost"} {
+			f.now[name] = FileDatabase{URL: name}
+		}
+		var mu sync.Mutex
+		var reached []string
+		f.announce = func(r map[string]FileDatabase, _ map[string]string) {
+			mu.Lock()
+			defer mu.Unlock()
+			reached = names(r)
+		}
+		told := func() []string {
+			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
+			return reached
+		}
+		f.probe = func(ctx context.Context, target FileDatabase) error {
+			if target.URL != "hangs" {
+				return nil
+			}
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		done := make(chan error, 1)
+		go func() { done <- f.Run(ctx) }()
+		f.unreachable("hangs", errors.New("no answer"))
+		f.unreachable("back", errors.New("connection refused"))
+		require.Equal(t, []string{"lost"}, told())
+		passed(firstAside + time.Second)
+		require.Equal(t, []string{"back", "lost"}, told(), "the other one is still asked")
+		f.unreachable("lost", errors.New("connection refused"))
+		require.Equal(t, []string{"back"}, told())
+		cancel()
+		require.NoError(t, <-done)
+	})
+}
+
+func TestFleetAsksAtOnceForATargetThatLeadsElsewhereNow(t *testing.T) {
+	t.Parallel()
+	list := filepath.Join(t.TempDir(), "list.yaml")
+	write := func(text string) { require.NoError(t, os.WriteFile(list, []byte(text), 0o600)) }
+	write("a: {url: 'postgres://wrong/a'}\nb: {url: 'postgres://wrong/b'}\n")
+	f := newFleet(&Config{lookup: lookupNothing, File: File{DatabasesFrom: []FleetSource{{File: list, Refresh: 1}}}}, zerolog.Nop())
+	f.use = func(map[string]FileDatabase) error { return nil }
+	f.announce = func(map[string]FileDatabase, map[string]string) {}
+	var asked []string
+	f.probe = func(_ context.Context, target FileDatabase) error {
+		asked = append(asked, target.URL)
+		return nil
+	}
+	f.refresh(t.Context())
+	f.unreachable("a", errors.New("connection refused"))
+	f.unreachable("b", errors.New("connection refused"))
+	f.refresh(t.Context())
+	f.ask(t.Context())
+	require.Empty(t, asked, "their time has not come")
+	write("a: {url: 'postgres://right/a'}\nb: {url: 'postgres://wrong/b'}\n")
+	f.refresh(t.Context())
+	f.ask(t.Context())
+	require.Equal(t, []string{"postgres://right/a"}, asked)
+}
+
 // passed lets time of a synctest bubble pass.
 func passed(d time.Duration) { <-time.After(d) }
 
