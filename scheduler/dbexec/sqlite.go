@@ -162,7 +162,7 @@ func (e *sqliteEngine) prepare(ctx context.Context, s *session) error {
 			switch {
 			case action == sqlite.AuthAttach && !*s.vacuums, action == sqlite.AuthDetach && !*s.vacuums:
 				return sqlite.AuthorizerDeny
-			case action == sqlite.AuthPragma && (strings.EqualFold(name, "temp_store_directory") || strings.EqualFold(name, "data_store_directory")):
+			case action == sqlite.AuthPragma && isRefusedPragma(strings.ToUpper(name)): // EXPLAIN PRAGMA sets, too
 				return sqlite.AuthorizerDeny
 			case action == sqlite.AuthFunction && strings.EqualFold(name, "load_extension"):
 				return sqlite.AuthorizerDeny

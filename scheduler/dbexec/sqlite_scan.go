@@ -242,15 +242,30 @@ func pragmaNature(s *statement) nature {
 	if strings.HasPrefix(name, "`") || name == "'" {
 		return nature{lacks: "a PRAGMA whose name is quoted can't be told from those that are refused: write it without quotes"}
 	}
-	switch name {
-	case "TEMP_STORE_DIRECTORY", "DATA_STORE_DIRECTORY":
+	if isDirectoryPragma(name) {
 		return nature{lacks: "PRAGMA " + name + " sets a directory for the whole sidecar"}
-	case "WRITABLE_SCHEMA", "TRUSTED_SCHEMA", "BUSY_TIMEOUT", "HARD_HEAP_LIMIT", "SOFT_HEAP_LIMIT", "LOCKING_MODE":
+	}
+	if isRefusedPragma(name) {
 		return nature{lacks: "PRAGMA " + name + " is the sidecar's to set"}
+	}
+	switch name {
 	case "FOREIGN_KEYS":
 		return nature{commits: true, outside: true, harmless: true, session: true}
 	case "JOURNAL_MODE", "SYNCHRONOUS", "AUTO_VACUUM", "PAGE_SIZE", "WAL_CHECKPOINT", "INCREMENTAL_VACUUM", "TEMP_STORE":
 		return nature{commits: true, outside: true, harmless: true}
 	}
 	return nature{session: true}
+}
+
+func isDirectoryPragma(name string) bool {
+	return name == "TEMP_STORE_DIRECTORY" || name == "DATA_STORE_DIRECTORY"
+}
+
+// isRefusedPragma is true of those, in upper case, that a text may not set.
+func isRefusedPragma(name string) bool {
+	switch name {
+	case "WRITABLE_SCHEMA", "TRUSTED_SCHEMA", "BUSY_TIMEOUT", "HARD_HEAP_LIMIT", "SOFT_HEAP_LIMIT", "LOCKING_MODE":
+		return true
+	}
+	return isDirectoryPragma(name)
 }

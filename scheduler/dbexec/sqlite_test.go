@@ -194,6 +194,8 @@ func TestSQLiteKeepsToItsFile(t *testing.T) {
 		{"PRAGMA temp_store_directory = '/tmp'", "sets a directory for the whole sidecar"},
 		{"PRAGMA writable_schema = ON", "is the sidecar's to set"},
 		{`PRAGMA "writable_schema" = ON`, "whose name is quoted"},
+		{"EXPLAIN PRAGMA hard_heap_limit = 8000000", "not authorized"},
+		{`EXPLAIN QUERY PLAN PRAGMA main."locking_mode" = EXCLUSIVE`, "not authorized"},
 		{"SELECT load_extension('x')", "not authorized"},
 		{".read x", "a command of SQLite's shell"},
 		{"LISTEN x", "LISTEN is PostgreSQL's, and SQLite doesn't have it"},
