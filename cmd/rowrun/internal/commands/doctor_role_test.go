@@ -1,6 +1,8 @@
 package commands
 
 import (
+	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -202,3 +204,28 @@ func TestRolesOfAnInstallation(t *testing.T) {
 }
 
 func quoteLiteral(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
+
+// Targets that don't answer take no time from those behind them.
+func TestDoctorLooksAtTargetsBehindThoseThatDoNotAnswer(t *testing.T) {
+	t.Parallel()
+	silent, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, silent.Close()) }() // its backlog takes connections, and nobody reads them
+	path := filepath.Join(t.TempDir(), "rowrun.yml")
+	lines := []string{"databases_from: [{file: " + filepath.Join(t.TempDir(), "none.yaml") + "}]", "databases:", "  z: {url: 'postgres://nobody@127.0.0.1:1/none'}"}
+	for i := range 8 {
+		lines = append(lines, fmt.Sprintf("  silent%d: {url: 'postgres://nobody@%s/none'}", i, silent.Addr()))
+	}
+	require.NoError(t, os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600))
+	_, findings := diagnosis(t, storetest.New(t), "--config", path)
+	var texts []string
+	for _, f := range of(findings, "target") {
+		texts = append(texts, f.Text)
+	}
+	require.Len(t, texts, 10)
+	require.Contains(t, texts[0], "databases_from[0]")
+	for i := range 8 {
+		require.Contains(t, texts[1+i], fmt.Sprintf("database silent%d can't be reached", i))
+	}
+	require.Contains(t, texts[9], "database z can't be reached, its runs will fail: connection refused")
+}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/database"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/replica"
 	"github.com/rowrun/rowrun/store/connect"
@@ -13,6 +15,9 @@ import (
 
 // ownRole is what mends a role that may too much: one that may only what a sidecar needs.
 const ownRole = "CREATE ROLE rowrun_sidecar LOGIN PASSWORD '…' IN ROLE rowrun_replica; -- and use it in --database-url; what `rowrun migrate` does stays with "
+
+// targetsAtOnce is how many targets are looked at, so that those which don't answer leave time for the rest.
+const targetsAtOnce = 16
 
 // checkRole looks whether the role may more than a sidecar needs. What executes in a session of the sidecar's, by
 // whatever mistake, has the rights of this role.
@@ -74,41 +79,58 @@ func (d *doctor) checkTargets(ctx context.Context) error {
 	if err := d.checkSetAside(ctx); err != nil {
 		return err
 	}
-	for _, name := range slices.Sorted(maps.Keys(file.Databases)) {
-		known, err := file.Databases[name].Resolve("databases."+name, d.Lookup)
-		if err != nil {
-			d.add("target", Note, "database "+name+" was not looked at: "+database.InWords(err).Error(), "rowrun doctor --config FILE  # where the sidecar's variables and files are")
-			continue
-		}
-		again := "rowrun doctor --config FILE  # once databases." + name + ".url leads there"
-		if !known.IsPostgreSQL() {
-			d.lookAtTarget(ctx, name, known, again)
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			continue
-		}
-		role, err := d.store.TargetRole(ctx, known.URL, d.server.Role, d.owner)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err != nil {
-			d.add("target", Warning, "database "+name+" can't be reached, its runs will fail: "+connect.Diagnose(err).Text, again)
-			continue
-		}
-		mend := "CREATE ROLE " + quoteIdentifier("rowrun_on_"+shortName(name)) + " LOGIN PASSWORD '…'; -- grant it what the tasks need, and use it in databases." + name + ".url"
-		switch {
-		case role.Here && role.Superuser:
-			d.add("target", Warning, "database "+name+" is on the server of Rowrun's own, and reached with "+role.Name+
-				", who rules there: so does whoever may write SQL tasks", mend)
-		case role.Here && role.Lends != "":
-			d.add("target", Warning, "database "+name+" is on the server of Rowrun's own, and reached with "+role.Name+
-				", who may act as "+role.Lends+": whoever may write SQL tasks is the sidecar", mend)
-		default:
-			d.add("target", Fine, "database "+name+" (PostgreSQL) is reached with "+role.Name+", who has no rights of Rowrun's", "")
-		}
+	d.checkSources(ctx, file)
+	names := slices.Sorted(maps.Keys(file.Databases))
+	each := make([]doctor, len(names)) // with its own findings
+	var looks errgroup.Group
+	looks.SetLimit(targetsAtOnce)
+	for i, name := range names {
+		one := &each[i]
+		one.Config, one.store, one.server, one.owner = d.Config, d.store, d.server, d.owner
+		looks.Go(func() error {
+			one.checkTarget(ctx, name, file.Databases[name])
+			return nil
+		})
+	}
+	_ = looks.Wait()
+	for i := range each {
+		d.findings = append(d.findings, each[i].findings...)
 	}
 	return nil
+}
+
+// checkTarget looks at one target.
+func (d *doctor) checkTarget(ctx context.Context, name string, given replica.FileDatabase) {
+	if ctx.Err() != nil {
+		d.add("target", Warning, "database "+name+" was not looked at: too many others did not answer", "rowrun doctor --config FILE  # once they do")
+		return
+	}
+	known, err := given.Resolve("databases."+name, d.Lookup)
+	if err != nil {
+		d.add("target", Note, "database "+name+" was not looked at: "+database.InWords(err).Error(), "rowrun doctor --config FILE  # where the sidecar's variables and files are")
+		return
+	}
+	again := "rowrun doctor --config FILE  # once databases." + name + ".url leads there"
+	if !known.IsPostgreSQL() {
+		d.lookAtTarget(ctx, name, known, again)
+		return
+	}
+	role, err := d.store.TargetRole(ctx, known.URL, d.server.Role, d.owner)
+	if err != nil {
+		d.add("target", Warning, "database "+name+" can't be reached, its runs will fail: "+connect.Diagnose(err).Text, again)
+		return
+	}
+	mend := "CREATE ROLE " + quoteIdentifier("rowrun_on_"+shortName(name)) + " LOGIN PASSWORD '…'; -- grant it what the tasks need, and use it in databases." + name + ".url"
+	switch {
+	case role.Here && role.Superuser:
+		d.add("target", Warning, "database "+name+" is on the server of Rowrun's own, and reached with "+role.Name+
+			", who rules there: so does whoever may write SQL tasks", mend)
+	case role.Here && role.Lends != "":
+		d.add("target", Warning, "database "+name+" is on the server of Rowrun's own, and reached with "+role.Name+
+			", who may act as "+role.Lends+": whoever may write SQL tasks is the sidecar", mend)
+	default:
+		d.add("target", Fine, "database "+name+" (PostgreSQL) is reached with "+role.Name+", who has no rights of Rowrun's", "")
+	}
 }
 
 // lookAtTarget tries a target that is not PostgreSQL.
