@@ -34,6 +34,23 @@ func TestASoakWithoutBoundsFailsNoPass(t *testing.T) {
 			FROM rowrun.plan p JOIN rowrun.plan_wave w ON w.plan_id = p.id AND w.wave = 2 JOIN rowrun.plan_wave b ON b.plan_id = p.id AND b.wave = 1`))
 }
 
+// A task that a typing error left without a wave would run at once.
+func TestAWaveHasItsMembersAndNoOthers(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	conn, client := connect(t, url), inRole(t, url, "rowrun_client")
+	exec(t, client, `SELECT rowrun.create_plan('p', '[{"name": "a", "type": "NOOP"}]')`)
+	for waves, says := range map[string]string{
+		`[{"name": "canary", "task": [1]}]`: "wave 1: tasks is no array of ids", `[{"tasks": [1], "maxFailures": 2}]`: `wave 1: "maxFailures" is none of its members`,
+		`[{"tasks": null}]`: "wave 1: tasks is no array of ids", `[{"tasks": [1]}, [1]]`: "wave 2: it is no object", `[{"tasks": {"1": 1}}]`: "wave 1: tasks is no array of ids",
+	} {
+		_, err := client.Exec(t.Context(), `SELECT rowrun.add_waves(1, $1)`, waves)
+		require.ErrorContains(t, err, says, waves)
+		require.Equal(t, "RR003", store.SQLState(err), waves)
+	}
+	require.Zero(t, query[int](t, conn, `SELECT count(*)::int FROM rowrun.plan_wave`))
+}
+
 // When an author's tasks run is the author's to say: neither do they get a wave of a client's, nor do they wait for one.
 func TestTheWavesOfAuthorsTasksAreTheirs(t *testing.T) {
 	t.Parallel()

@@ -8,6 +8,7 @@ DECLARE
     given integer;
     item jsonb;
     ids bigint[];
+    wrong text;
 BEGIN
     PERFORM check_plan(give_waves.plan_id);
     PERFORM FROM plan p WHERE p.id = give_waves.plan_id FOR NO KEY UPDATE;
@@ -21,6 +22,14 @@ BEGIN
     END IF;
     FOR item IN SELECT e.value FROM jsonb_array_elements(waves) e LOOP
         last := last + 1;
+        -- A member that is misspelt would leave its tasks without a wave, and they would run at once.
+        wrong := CASE WHEN jsonb_typeof(item) <> 'object' THEN 'it is no object'
+                      WHEN jsonb_typeof(item -> 'tasks') IS DISTINCT FROM 'array' THEN 'tasks is no array of ids'
+                      ELSE (SELECT format('%I is none of its members', min(k.key COLLATE "C"))
+                            FROM jsonb_object_keys(item - ARRAY['name', 'soak', 'max_failures', 'tasks']) k(key) HAVING count(*) > 0) END;
+        IF wrong IS NOT NULL THEN
+            RAISE EXCEPTION 'wave %: %', last, wrong USING ERRCODE = 'RR003', HINT = '{"name": "canary", "soak": 600, "max_failures": 0, "tasks": [7]}';
+        END IF;
         IF (item ->> 'soak')::numeric NOT BETWEEN 0 AND extract(epoch FROM longest_soak()) THEN
             RAISE EXCEPTION 'soak of wave % is between 0 s and 100 years', last USING ERRCODE = 'RR003', HINT = 'It is a number of seconds: "soak": 600.';
         ELSIF (item ->> 'max_failures')::integer < 0 THEN
