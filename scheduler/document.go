@@ -25,7 +25,7 @@ func document(v any) (doc json.RawMessage, err error) {
 	if v == nil {
 		return json.RawMessage("{}"), nil
 	}
-	b, err := json.Marshal(v)
+	b, err := marshal(v)
 	if err != nil {
 		return nil, fmt.Errorf("not a JSON document: %w", err)
 	}
@@ -37,17 +37,45 @@ func document(v any) (doc json.RawMessage, err error) {
 		if err := d.Decode(&any); err != nil {
 			return nil, fmt.Errorf("not a JSON document: %w", err)
 		}
-		if b, err = json.Marshal(withoutNUL(any)); err != nil {
+		if b, err = marshal(withoutNUL(any)); err != nil {
 			return nil, fmt.Errorf("not a JSON document: %w", err)
 		}
 	}
 	if len(b) == 0 || b[0] != '{' {
 		return nil, fmt.Errorf("a JSON object is needed, not %s", cut(string(b), 40))
 	}
-	if len(b) > maxDocument-maxDocument/8 { // the server's text form has a space behind each colon and comma
-		return nil, fmt.Errorf("%d bytes are too many, at most 1 MiB is stored", len(b))
+	if len(b) > maxDocument/2 && stored(b) > maxDocument {
+		return nil, fmt.Errorf("%d bytes are too many, at most 1 MiB is stored", stored(b))
 	}
 	return b, nil
+}
+
+// marshal leaves <, > and & as they are: escaped they would count six times as much as the database stores.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// stored is how long a document is as the server prints it, with a space behind each colon and comma. What it makes of numbers
+// only the server knows.
+func stored(b []byte) int {
+	size, quoted := len(b), false
+	for i := 0; i < len(b); i++ {
+		switch c := b[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case !quoted && (c == ':' || c == ','):
+			size++
+		}
+	}
+	return size
 }
 
 func withoutNUL(v any) any {
