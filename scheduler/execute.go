@@ -101,8 +101,8 @@ func (r *running) over(out Result, err error) {
 	if s.rooms.ended(c.Type) {
 		t.roomCame()
 	}
+	defer signal(s.freed) // the end may end the goroutine
 	r.end(out, err)
-	signal(s.freed)
 }
 
 // resolveAgain is how long after a connection failed the results of other tasks are asked for again.
@@ -215,7 +215,11 @@ func (r *running) watchProgress(done <-chan struct{}) {
 	}
 }
 
-// end hands the run's ending to the recorder, once.
+// notMarshaled stands for a result whose marshaling ended the goroutine.
+var notMarshaled = result("", "the result could not be stored: marshaling it ended its goroutine (runtime.Goexit, as t.FailNow does)", nil)
+
+// end hands the run's ending to the recorder, once. What marshals the result may be the executor's code, and end the goroutine: then
+// the run ends without it.
 func (r *running) end(out Result, err error) {
 	r.settle.Do(func() {
 		s, c := r.incarnation.s, &r.claim
@@ -226,7 +230,10 @@ func (r *running) end(out Result, err error) {
 		switch {
 		case err == nil && out.HandedOver:
 			e.handOver = true
+			s.recorder.add(e)
 		case err == nil:
+			defer func() { s.recorder.add(e) }()
+			e.store.Result = notMarshaled
 			doc, bad := document(out.Output)
 			if bad != nil {
 				doc = result("", "the result could not be stored: "+bad.Error(), nil)
@@ -234,13 +241,15 @@ func (r *running) end(out Result, err error) {
 			e.store.Result = doc
 		case errors.Is(context.Cause(r.ctx), errLost):
 			s.logRun("run lost", c, "")
-			return
 		default:
+			defer func() { s.recorder.add(e) }()
 			f, retry := verdict(context.Cause(r.ctx), err, time.Since(r.started), c)
 			e.store.Failed, e.store.Retry = true, retry
-			e.store.Result = result(f.Code, f.Detail, f.Output)
+			e.store.Result = result(f.Code, f.Detail, nil)
+			if f.Output != nil {
+				e.store.Result = result(f.Code, f.Detail, f.Output)
+			}
 		}
-		s.recorder.add(e)
 	})
 }
 

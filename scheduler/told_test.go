@@ -22,6 +22,14 @@ func (r *rude) Error() string { return r.name }
 // MarshalJSON panics for whoever marshals it.
 func (*rude) MarshalJSON() ([]byte, error) { panic("in MarshalJSON") }
 
+// leaves ends the goroutine of whoever marshals it.
+type leaves struct{}
+
+func (leaves) MarshalJSON() ([]byte, error) {
+	runtime.Goexit()
+	return nil, nil
+}
+
 // twice panics when it is printed, with itself.
 type twice struct{}
 
@@ -42,6 +50,12 @@ func TestNothingThatAnExecutorReturnsEndsTheProcess(t *testing.T) {
 		"a rude panic":          func() (scheduler.Result, error) { panic(&rude{"rude"}) },
 		"a panic that panics":   func() (scheduler.Result, error) { panic(twice{}) },
 		"a rude result":         func() (scheduler.Result, error) { return scheduler.Result{Output: &rude{}}, nil },
+		"a result that leaves": func() (scheduler.Result, error) {
+			return scheduler.Result{Output: map[string]any{"a": leaves{}}}, nil
+		},
+		"a failure that leaves": func() (scheduler.Result, error) {
+			return scheduler.Result{}, &scheduler.Failure{Code: "OWN", Detail: "its own", Output: map[string]any{"a": leaves{}}}
+		},
 		"no answer": func() (scheduler.Result, error) {
 			runtime.Goexit()
 			return scheduler.Result{}, nil
@@ -66,6 +80,8 @@ func TestNothingThatAnExecutorReturnsEndsTheProcess(t *testing.T) {
 		"a rude panic":              {"FAILED PANIC", "panicked: rude"},
 		"a panic that panics":       {"FAILED PANIC", "can't be printed"},
 		"a rude result":             {"DONE", "in MarshalJSON"},
+		"a result that leaves":      {"DONE", "ended its goroutine"},
+		"a failure that leaves":     {"FAILED OWN", "its own"},
 		"no answer":                 {"FAILED PANIC", "runtime.Goexit"},
 		"an error around a failure": {"FAILED OWN", "its own"},
 		"an error":                  {"FAILED ERROR", "plain"},
