@@ -49,6 +49,10 @@ func asTold(err error) error {
 		return errors.New("the executor returned a nil *Failure as its error, which is not nil: it has to return nil itself where nothing failed")
 	}
 	told := *f
+	switch {
+	case told.Code == "", told.Code == codeReleased, told.Code == CodeSnoozed && !told.snoozed: // those two alert nobody
+		told.Code = CodeError
+	}
 	return &told
 }
 

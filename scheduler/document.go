@@ -29,6 +29,9 @@ func document(v any) (doc json.RawMessage, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("not a JSON document: %w", err)
 	}
+	if string(b) == "null" { // a nil map or pointer
+		return json.RawMessage("{}"), nil
+	}
 	if bytes.Contains(b, []byte(`\u`)) {
 		// Decoding and encoding again turns lone surrogates into U+FFFD; then NULs go.
 		var any any

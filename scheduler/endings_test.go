@@ -95,6 +95,8 @@ func TestAwkwardResultsAreRecorded(t *testing.T) {
 		"huge":      map[string]string{"a": strings.Repeat("x", 2<<20)},
 		"large":     map[string]string{"a": strings.Repeat("x", 1<<20-9)},
 		"markup":    map[string]string{"a": strings.Repeat("<b>&", 1<<18-3)},
+		"nil map":   map[string]any(nil),
+		"nil":       (*struct{ A int })(nil),
 		"array":     []int{1},
 		"func":      map[string]any{"f": func() {}},
 		"deep":      json.RawMessage(`{"a": ` + strings.Repeat("[", 1000) + strings.Repeat("]", 1000) + `}`), // only the database counts levels

@@ -70,7 +70,8 @@ func (r *Run) Decode(v any) error {
 // Result is what a run that ended well leaves behind.
 type Result struct {
 	// Output becomes task_run.result: nil or something that marshals to a JSON
-	// object of at most 1 MiB. The key "code" is shown as the run's code.
+	// object of at most 1 MiB; a nil map or pointer is an empty one. The key
+	// "code" is shown as the run's code.
 	Output any
 	// HandedOver says that the work goes on elsewhere (HTTP 202): the run stays
 	// RUNNING without a replica until complete_run, fail_run, a cancel or its
@@ -90,6 +91,8 @@ const (
 	CodeCanceled        = "CANCELED"
 	CodeSnoozed         = "SNOOZED"
 	CodeError           = "ERROR"
+
+	codeReleased = "RELEASED" // of a worker's run that was given back
 )
 
 // IsOwnCode says whether a code of five characters, which a statement can raise as its SQLSTATE, is one by which Rowrun says what it did
@@ -105,8 +108,9 @@ var (
 	ErrDrained     = errors.New("the replica is shutting down")
 )
 
-// Failure is an error with the code that task_run.result gets. Detail is for
-// the user: what went wrong and what to do; never a secret.
+// Failure is an error with the code that task_run.result gets; without one
+// that is ERROR, and so it is in place of SNOOZED and RELEASED, which are no
+// failures. Detail is for the user: what went wrong and what to do; never a secret.
 type Failure struct {
 	Code      string
 	Detail    string

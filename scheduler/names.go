@@ -41,7 +41,7 @@ func (c *Config) checkNames() error {
 		if err := CheckWord(kind); err != nil {
 			return fmt.Errorf("executors: %w", err)
 		}
-		if executor == nil {
+		if f, function := executor.(ExecutorFunc); executor == nil || function && f == nil {
 			return fmt.Errorf("executors: that of %q is nil", kind)
 		}
 	}

@@ -63,6 +63,10 @@ func TestNothingThatAnExecutorReturnsEndsTheProcess(t *testing.T) {
 		"an error around a failure": func() (scheduler.Result, error) {
 			return scheduler.Result{}, errors.Join(errors.New("x"), &scheduler.Failure{Code: "OWN", Detail: "its own"})
 		},
+		"a failure without a code": func() (scheduler.Result, error) { return scheduler.Result{}, &scheduler.Failure{Detail: "its own"} },
+		"a failure as if put off": func() (scheduler.Result, error) {
+			return scheduler.Result{}, &scheduler.Failure{Code: scheduler.CodeSnoozed, Detail: "its own"}
+		},
 		"an error": func() (scheduler.Result, error) { return scheduler.Result{}, errors.New("plain") },
 	}
 	r := startReplica(t, url, func(_ context.Context, run *scheduler.Run) (scheduler.Result, error) {
@@ -84,6 +88,8 @@ func TestNothingThatAnExecutorReturnsEndsTheProcess(t *testing.T) {
 		"a failure that leaves":     {"FAILED OWN", "its own"},
 		"no answer":                 {"FAILED PANIC", "runtime.Goexit"},
 		"an error around a failure": {"FAILED OWN", "its own"},
+		"a failure without a code":  {"FAILED ERROR", "its own"},
+		"a failure as if put off":   {"FAILED ERROR", "its own"},
 		"an error":                  {"FAILED ERROR", "plain"},
 	} {
 		run := c.run("name", "'"+name+"'")

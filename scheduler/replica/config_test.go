@@ -35,6 +35,7 @@ func TestMistakesAreRefusedBeforeAnythingIsStarted(t *testing.T) {
 		{nowhere, func(c *replica.Config) { c.Executors = nil }, "replica: at least one executor is required"},
 		{nowhere, func(c *replica.Config) { c.Executors["COMMAND"] = done }, "replica: executors: COMMAND is a type of `rowrun serve`; accepted: types of your own"},
 		{nowhere, func(c *replica.Config) { c.Executors["OTHER"] = nil }, `replica: executors: that of "OTHER" is nil`},
+		{nowhere, func(c *replica.Config) { c.Executors["OTHER"] = replica.ExecutorFunc(nil) }, `replica: executors: that of "OTHER" is nil`},
 		{nowhere, func(c *replica.Config) { c.Executors["a\nb"] = done }, `replica: executors: "a\nb" is not accepted; accepted: names without control characters`},
 		{nowhere, func(c *replica.Config) { c.Name = strings.Repeat("x", 201) }, "replica: name: has 201 bytes; accepted: at most 200"},
 		{nowhere, func(c *replica.Config) { c.Queues = []string{"default", ""} }, "replica: queues: a name is empty"},
