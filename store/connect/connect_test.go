@@ -115,3 +115,29 @@ func TestStandbyIsRefused(t *testing.T) {
 	err = Wait(t.Context(), url, "DATABASE_URL", 0, zerolog.Nop())
 	require.ErrorContains(t, err, "is a standby, and Rowrun writes")
 }
+
+func TestAServerWithoutTheTLSThatIsAskedForIsRefused(t *testing.T) {
+	t.Parallel()
+	var config net.ListenConfig
+	listener, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = conn.Read(make([]byte, 8))
+			_, _ = conn.Write([]byte("N"))
+			_ = conn.Close()
+		}
+	}()
+	err = Wait(t.Context(), "postgres://u@"+listener.Addr().String()+"/app?sslmode=require", "DATABASE_URL", time.Second, zerolog.Nop())
+	require.ErrorContains(t, err, "(DATABASE_URL): the server has no TLS, which sslmode asks for")
+	err = Wait(t.Context(), "postgres://u@"+listener.Addr().String()+"/app?sslmode=prefer", "DATABASE_URL", time.Second, zerolog.Nop())
+	require.ErrorContains(t, err, "gave up after 1s")
+	require.NoError(t, listener.Close())
+	<-served
+}

@@ -75,6 +75,8 @@ func diagnoseNetwork(err error) Trouble {
 	switch {
 	case errors.As(err, &certificate), errors.As(err, &authority), errors.As(err, &hostname):
 		return Trouble{Text: "the server's certificate is not trusted: look at sslmode and sslrootcert"}
+	case refusedTLS(err):
+		return Trouble{Text: "the server has no TLS, which sslmode asks for: turn it on there, or look at sslmode"}
 	case errors.As(err, &preferred):
 		return Trouble{Text: "no server with the wanted target_session_attrs", Wait: true}
 	case errors.As(err, &lookup):
@@ -95,4 +97,19 @@ func diagnoseNetwork(err error) Trouble {
 		return Trouble{Text: operation.Err.Error(), Wait: true}
 	}
 	return Trouble{Text: "no connection", Wait: true}
+}
+
+// refusedTLS says whether each try met a server without TLS. By sslmode=prefer another one follows without it, whose error counts.
+func refusedTLS(err error) bool {
+	tries := []error{err}
+	var joined interface{ Unwrap() []error }
+	if errors.As(err, &joined) {
+		tries = joined.Unwrap()
+	}
+	for _, try := range tries {
+		if !strings.Contains(try.Error(), "server refused TLS connection") { // pgconn has no name for it
+			return false
+		}
+	}
+	return true
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"syscall"
@@ -18,6 +19,7 @@ func TestDiagnoseTellsWhatTimeMends(t *testing.T) {
 	server := func(code string) error {
 		return fmt.Errorf("connect: %w", &pgconn.PgError{Code: code, Message: "says so"})
 	}
+	refused := errors.New("tls error: server refused TLS connection")
 	for _, c := range []struct {
 		err  error
 		wait bool
@@ -39,6 +41,9 @@ func TestDiagnoseTellsWhatTimeMends(t *testing.T) {
 		{&net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ENOENT)}, true, "no socket there"},
 		{&net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.EHOSTUNREACH)}, true, "no route to host"},
 		{fmt.Errorf("connect: %w", context.DeadlineExceeded), true, "no answer in time"},
+		{fmt.Errorf("connect: %w", errors.Join(refused, refused)), false, "has no TLS"},
+		{fmt.Errorf("connect: %w", errors.Join(refused, io.EOF)), true, "closed by the other side"},
+		{fmt.Errorf("connect: %w", errors.Join(refused, errors.New("odd"))), true, "no connection"},
 		{errors.New("anything with hunter2 in it"), true, "no connection"},
 	} {
 		got := Diagnose(c.err)
