@@ -101,6 +101,12 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		// prepared before.
 		pc.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	} else {
+		switch pc.ConnConfig.DefaultQueryExecMode {
+		case pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol:
+			// The address may say so for the application's sake. In these the server isn't asked for the types of parameters, and
+			// a map isn't known to be jsonb.
+			pc.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+		}
 		session.Pin(pc.ConnConfig)
 		params := pc.ConnConfig.RuntimeParams
 		params["application_name"] = c.AppName

@@ -42,6 +42,21 @@ func TestTypeOfOnesOwnIsExecuted(t *testing.T) {
 	require.Equal(t, `{"hello": "world"} {"percent": 50}`, u.ask(`SELECT concat_ws(' ', result, progress) FROM rowrun.task_run`))
 }
 
+// An address that an application has in common with a replica may name a way to send statements, as some do for a pooler's sake.
+func TestAnAddressMayNameAWayToSendStatements(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"simple_protocol", "exec", "describe_exec", "cache_describe"} {
+		url := storetest.New(t) + "&default_query_exec_mode=" + mode
+		u := connect(t, url)
+		start(t, url, func(_ context.Context, run *replica.TaskRun) (replica.Result, error) {
+			return replica.Result{Output: map[string]any{"of": run.Payload}}, nil
+		}, nil)
+		u.run("payload", `'{"a": 1}'`, 1)
+		u.becomes(`1 DONE`, ends)
+		require.JSONEq(t, `{"of": {"a": 1}}`, u.ask(`SELECT result::text FROM rowrun.task_run`), mode)
+	}
+}
+
 func TestCancelReachesTheExecutor(t *testing.T) {
 	t.Parallel()
 	url := storetest.New(t)
