@@ -7,8 +7,9 @@
 // # What it promises
 //
 // A run inserted in a transaction exists when that commits, and not where it rolls back. What returns an error has inserted
-// nothing, or, in a transaction, leaves one that can only be rolled back. The id is that of the job: retries are rows of their own, and the
-// view rowrun.job finds the last of them by it.
+// nothing, or, in a transaction, leaves one to be rolled back. With a pool or a connection there is a third case: the answer was lost
+// with the connection, or to a context that ended, and the run is there. A key makes it safe to call again. The id is that of
+// the job: retries are rows of their own, and the view rowrun.job finds the last of them by it.
 //
 // A job with an IdempotencyKey that a run of the task has already is that run: its id is returned, whatever became of it, and
 // its input stays what it was. Keys are kept as long as runs are (--retention).
