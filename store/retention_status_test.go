@@ -85,6 +85,27 @@ func TestRetentionByStatusOfPlans(t *testing.T) {
 	require.Equal(t, plans["kept"], query[int64](t, conn, `SELECT id FROM rowrun.plan`))
 }
 
+// A plan stays for as long as a task of it that was skipped, and has no run, says; and for as long as plans are kept where what FAILED is kept shorter.
+func TestRetentionOfPlansWithSkippedTasks(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	conn, s := connect(t, url), openStore(t, url)
+	for name, retention := range map[string]string{"ever": "'0'", "long": "'50 years'", "short": "'1 hour'", "none": "NULL"} {
+		exec(t, conn, `WITH p AS (INSERT INTO rowrun.plan (name) VALUES ('`+name+`') RETURNING id)
+			INSERT INTO rowrun.task (plan_id, type, skipped, retention) SELECT p.id, 'NOOP', true, `+retention+` FROM p`)
+	}
+	age(t, conn)
+	exec(t, conn, `BEGIN; SET LOCAL session_replication_role = replica; UPDATE rowrun.task SET created_at = now() - interval '1 year'; COMMIT`)
+	task := query[int64](t, conn, `WITH p AS (INSERT INTO rowrun.plan (name, created_at) VALUES ('failed', now() - interval '1 year') RETURNING id)
+		INSERT INTO rowrun.task (plan_id, type) SELECT p.id, 'NOOP' FROM p RETURNING id`)
+	endedAs(t, conn, task, "FAILED", "2 hours")
+	exec(t, conn, `UPDATE rowrun.webhook_delivery_log SET delivered_at = now() - interval '1 year'`) // that of an earlier failure
+	gone, err := s.RemoveOld(t.Context(), store.Retention{Runs: 24 * time.Hour, Failed: time.Hour}, nil)
+	require.NoError(t, err)
+	require.EqualValues(t, 2, gone.Plans)
+	require.Equal(t, []string{"ever", "failed", "long"}, query[[]string](t, conn, `SELECT array_agg(name ORDER BY name) FROM rowrun.plan`))
+}
+
 // What is no object of spans of time by status is refused; a plan's tasks may say it where they say retention.
 func TestRetentionByStatusIsChecked(t *testing.T) {
 	t.Parallel()
