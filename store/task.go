@@ -40,10 +40,17 @@ type TaskDetails struct {
 	RetentionMS       *float64        `json:"retention_ms"`        // nil: the sidecar's; 0: kept for ever
 	RetentionByStatus json.RawMessage `json:"retention_by_status"` // goes before it; nil: nothing does
 	FailureLogLevel   string          `json:"failure_log_level"`
-	AgingMS           *float64        `json:"aging_ms"`   // in how long the priority of a run that waits grows by one; nil: it doesn't
-	SpreadMS          *float64        `json:"spread_ms"`  // by how much at most the runs of its ticks are put off; nil: by nothing
-	DependsOn         []int64         `json:"depends_on"` // tasks of its plan
-	NeededBy          []int64         `json:"needed_by"`  // tasks of its plan that depend on it
+	AgingMS           *float64        `json:"aging_ms"` // in how long the priority of a run that waits grows by one; nil: it doesn't
+	Schedule          *string         `json:"schedule"` // when it recurs; nil: it doesn't
+	TimeZone          string          `json:"time_zone"`
+	Misfire           string          `json:"misfire"`
+	Overlap           string          `json:"overlap"`
+	StartsAt          *time.Time      `json:"starts_at"`      // nil: no tick is too early
+	EndsAt            *time.Time      `json:"ends_at"`        // nil: none is too late
+	ScheduleError     *string         `json:"schedule_error"` // why its schedule was paused by itself; nil: it wasn't
+	SpreadMS          *float64        `json:"spread_ms"`      // by how much at most the runs of its ticks are put off; nil: by nothing
+	DependsOn         []int64         `json:"depends_on"`     // tasks of its plan
+	NeededBy          []int64         `json:"needed_by"`      // tasks of its plan that depend on it
 	Payload           json.RawMessage `json:"payload"`
 	Labels            json.RawMessage `json:"labels"`
 }

@@ -9,7 +9,9 @@ SELECT k.id, k.plan_id, k.name, k.type, k.queue, k.database_id, k.version, k.seq
     (extract(epoch FROM k.progress_timeout) * 1000)::float8 AS progress_timeout_ms, k.max_attempts,
     (extract(epoch FROM k.retry_delay) * 1000)::float8 AS retry_delay_ms, k.on_stale,
     (extract(epoch FROM k.retention) * 1000)::float8 AS retention_ms, k.retention_by_status, k.failure_log_level,
-    (extract(epoch FROM k.aging) * 1000)::float8 AS aging_ms, (extract(epoch FROM k.spread) * 1000)::float8 AS spread_ms,
+    (extract(epoch FROM k.aging) * 1000)::float8 AS aging_ms,
+    k.schedule, k.time_zone, k.misfire, k.overlap, k.starts_at, k.ends_at, k.schedule_error,
+    (extract(epoch FROM k.spread) * 1000)::float8 AS spread_ms,
     ARRAY(SELECT d.depends_on_id FROM rowrun.task_dependency d WHERE d.task_id = k.id ORDER BY 1) AS depends_on,
     ARRAY(SELECT d.task_id FROM rowrun.task_dependency d WHERE d.depends_on_id = k.id ORDER BY 1) AS needed_by,
     k.payload, k.labels

@@ -145,6 +145,15 @@ func taskFacts(task store.TaskDetails) cli.Table {
 	f.Add("progress timeout", milliseconds(task.ProgressTimeoutMS, "none"))
 	f.Add("attempts", fmt.Sprintf("at most %d, the first retry after %s", task.MaxAttempts, milliseconds(&task.RetryDelayMS, "0s")))
 	f.Add("on stale", task.OnStale)
+	if task.Schedule != nil {
+		f.Add("schedule", *task.Schedule)
+		f.Add("time zone", task.TimeZone)
+		f.Add("misfire", task.Misfire)
+		f.Add("overlap", task.Overlap)
+		f.Exact("starts", task.StartsAt)
+		f.Exact("ends", task.EndsAt)
+		f.Add("schedule error", text(task.ScheduleError))
+	}
 	f.Add("spread", milliseconds(task.SpreadMS, "none"))
 	f.Exact("created", &task.CreatedAt)
 	f.Add("payload", cli.Document(task.Payload))

@@ -213,7 +213,7 @@ func differences(was, is store.TaskDetails) ([]string, error) {
 	}
 	changed := []string{}
 	for name, value := range now {
-		if !bytes.Equal(value, old[name]) && !slices.Contains([]string{"status", "last_run_id", "code", "detail"}, name) {
+		if !bytes.Equal(value, old[name]) && !slices.Contains([]string{"status", "last_run_id", "code", "detail", "schedule_error"}, name) {
 			changed = append(changed, name)
 		}
 	}
