@@ -11,6 +11,7 @@ BEGIN
         SELECT h.replica_id FROM rowrun.replica_heartbeat h
         WHERE (h.replica_id = set_replica_paused.replica OR h.name = set_replica_paused.replica)
           AND h.state <> 'DEAD' AND h.last_heartbeat + h.lease > clock_timestamp()
+          AND (set_replica_paused.pause OR h.state <> 'DRAINING') -- that one stops, whatever is said now
         ORDER BY h.replica_id FOR NO KEY UPDATE
     LOOP
         UPDATE rowrun.replica_heartbeat h
@@ -19,7 +20,14 @@ BEGIN
         WHERE h.replica_id = one;
         RETURN NEXT one;
     END LOOP;
-    IF NOT FOUND THEN
+    IF NOT FOUND AND NOT set_replica_paused.pause
+       AND EXISTS (SELECT FROM rowrun.replica_heartbeat h
+                   WHERE (h.replica_id = set_replica_paused.replica OR h.name = set_replica_paused.replica) AND h.state = 'DRAINING'
+                     AND h.last_heartbeat + h.lease > clock_timestamp())
+    THEN
+        RAISE EXCEPTION 'replica "%" is draining, and stops when its runs have ended', left(set_replica_paused.replica, 200)
+            USING ERRCODE = 'RR004', HINT = 'A drain is taken back only until the replica has noticed it: start another one.';
+    ELSIF NOT FOUND THEN
         RAISE EXCEPTION 'there is no live replica "%"', left(set_replica_paused.replica, 200)
             USING ERRCODE = 'no_data_found', HINT = 'SELECT replica_id, name, live FROM rowrun.replica_status';
     END IF;
