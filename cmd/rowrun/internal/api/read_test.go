@@ -104,6 +104,23 @@ func TestARunIsToldWithWhatItWaitsFor(t *testing.T) {
 	require.Empty(t, at(t, b.get("runs?task=nothing"), "items"))
 }
 
+func TestGatesThatAreNotAskedNameWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	b := start(t, nil)
+	id := query[string](t, b.conn, `SELECT rowrun.run_task(rowrun.define_task('alone', 'NOOP'))::text`)
+	run := b.get("runs/" + id)
+	terms := map[any]any{}
+	for i := range at(t, run, "gates").([]any) {
+		if at(t, run, "gates", i, "matched") == nil {
+			terms[at(t, run, "gates", i, "gate")] = at(t, run, "gates", i, "term")
+		}
+	}
+	require.Equal(t, map[any]any{
+		"VERSION": "no version on a database", "DATABASE_BUSY": "no database", "PLAN_LIMIT": "no limit",
+		"DEPENDENCY": "it depends on nothing", "PLAN_FAILED": "no plan", "NO_REPLICA": "a live replica can run it",
+	}, terms)
+}
+
 func TestListsGoOnByTheirKeys(t *testing.T) {
 	t.Parallel()
 	b := start(t, nil)

@@ -123,12 +123,18 @@ func gatesOf(r *store.BoardRunDetails, held []waiting) []gate {
 	database, version := text(r.DatabaseID), text(r.Version)
 	limited := t.ParallelLimit != nil
 	add("RUN_AT", "not before "+r.RunAt.Format("2006-01-02T15:04:05Z"), true)
-	add("VERSION", fmt.Sprintf("no version below %s is unfinished on %s", version, database), r.DatabaseID != nil && r.Version != nil)
+	ask := func(name, term, missing string, asked bool) {
+		if !asked {
+			term = missing
+		}
+		add(name, term, asked)
+	}
+	ask("VERSION", fmt.Sprintf("no version below %s is unfinished on %s", version, database), "no version on a database", r.DatabaseID != nil && r.Version != nil)
 	alone := "no sequential run is under way on " + database
 	if t.Sequential {
 		alone = "no other run is under way on " + database
 	}
-	add("DATABASE_BUSY", alone, r.DatabaseID != nil)
+	ask("DATABASE_BUSY", alone, "no database", r.DatabaseID != nil)
 	limit := "no limit"
 	if limited {
 		limit = fmt.Sprintf("fewer than %d runs of the plan are AVAILABLE or RUNNING", *t.ParallelLimit)
@@ -138,9 +144,9 @@ func gatesOf(r *store.BoardRunDetails, held []waiting) []gate {
 	if t.Jobs > 0 {
 		needed += fmt.Sprintf(", and %d other jobs DONE", t.Jobs)
 	}
-	add("DEPENDENCY", needed, t.Dependencies+t.Jobs > 0)
+	ask("DEPENDENCY", needed, "it depends on nothing", t.Dependencies+t.Jobs > 0)
 	add("PAUSED", "neither the plan nor the task is paused", true)
-	add("PLAN_FAILED", "nothing of the plan that failed holds it back ("+text(t.OnFailure)+")", r.PlanID != nil)
+	ask("PLAN_FAILED", "nothing of the plan that failed holds it back ("+text(t.OnFailure)+")", "no plan", r.PlanID != nil)
 	if holds := func(cause string) bool {
 		return slices.ContainsFunc(held, func(w waiting) bool { return w.Cause == cause })
 	}; len(r.Limits) > 0 || holds("LIMIT") || holds("RATE_LIMIT") {
