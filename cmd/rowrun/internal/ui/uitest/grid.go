@@ -20,6 +20,10 @@ func (s *Server) grid(id, since string) any {
 			list = append(list, i)
 		}
 	}
+	capped := s.options.Shown > 0 && len(list) > s.options.Shown
+	if capped {
+		list = list[:s.options.Shown]
+	}
 	n := len(list)
 	ids, names, cause := make([]string, n), make([]string, n), make([]any, n)
 	kind, db, version, paused, group := make([]int, n), make([]int, n), make([]int, n), make([]int, n), make([]int, n)
@@ -44,7 +48,7 @@ func (s *Server) grid(id, since string) any {
 	}
 	return object{
 		"token": strconv.Itoa(p.position), "full": full, "databases": orEmpty(p.databases), "versions": orEmpty(p.versions), "types": p.types,
-		"errors": p.errors(), "counts": p.counts(), "capped": false,
+		"errors": p.errors(), "counts": p.counts(), "capped": capped,
 		"tasks": object{
 			"id": ids, "name": names, "type": kind, "database": db, "version": version, "status": status, "paused": paused, "run_id": runs,
 			"attempt": attempt, "duration_ms": took, "since": at, "cause": cause, "error_group": group,

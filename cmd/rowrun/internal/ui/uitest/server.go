@@ -30,6 +30,8 @@ type Options struct {
 	Recovery bool
 	// Slow: acts go on until EndActs.
 	Slow bool
+	// Shown is how many tasks of a plan are shown; 0: all.
+	Shown int
 }
 
 // Server answers /api/v1 and /events.

@@ -71,7 +71,7 @@ function Rollout({ plan, reload, grid, model }) {
     settle()
   }, () => { catchUp(); reload(); settle() })
   const after = () => { reload(); catchUp() }
-  const counts = model ? model.counts() : plan.counts
+  const counts = model && !model.capped ? model.counts() : plan.counts // the model of a large plan has its first tasks only
   const total = plan.tasks || Object.values(counts).reduce((a, b) => a + b, 0)
   const ended = counts.DONE + counts.SKIPPED
   const moves = counts.RUNNING + counts.AVAILABLE > 0 // what stands still has no end in sight
