@@ -28,6 +28,9 @@ const color = (name) => {
   return found
 }
 
+// A line wants two values: what stands alone is a point.
+export const alone = (u, i) => u.data[i].reduce((n, value) => n + (value !== null), 0) === 1
+
 // series: [{label, values, color, fill, unit}] over at, in ms.
 export function Chart({ at, series, label, height = 150 }) {
   const ref = useRef()
@@ -46,7 +49,7 @@ export function Chart({ at, series, label, height = 150 }) {
       const grid = { stroke: color('var(--line)'), width: 1 }
       const axis = { stroke: color('var(--ink-3)'), grid, ticks: { show: false }, font: '11px system-ui, sans-serif' }
       chart.current = new Plot({
-        width: Math.max(200, ref.current.clientWidth), height, padding: [8, 6, 0, 0], legend: { show: false },
+        width: Math.max(200, ref.current.clientWidth), height, padding: [8, 18, 0, 0], legend: { show: false },
         tzDate: (seconds) => Plot.tzDate(new Date(seconds * 1000), zoneName()),
         cursor: { points: { size: 5 }, drag: { x: false, y: false } },
         scales: { y: { range: (u, min, max) => [0, Math.max(max * 1.1, 1)] } },
@@ -54,7 +57,7 @@ export function Chart({ at, series, label, height = 150 }) {
           { ...axis, values: (u, ticks) => ticks.map((tick) => clock(tick * 1000).replace(/:00$/, '')), size: 26, space: newest.current[0].at(-1) - newest.current[0][0] > 40000 ? 120 : 70 },
           { ...axis, values: (u, ticks) => ticks.map((tick) => decimal(tick)), size: 42, space: 30 },
         ],
-        series: [{}, ...series.map((s) => ({ label: s.label, stroke: color(s.color), fill: s.fill && color(s.fill), width: 1.5, points: { show: false }, spanGaps: true }))],
+        series: [{}, ...series.map((s) => ({ label: s.label, stroke: color(s.color), fill: s.fill && color(s.fill), width: 1.5, points: { show: alone }, spanGaps: true }))],
         hooks: { setCursor: [(u) => show(u.cursor.idx)] },
       }, newest.current, ref.current)
       for (const part of ref.current.querySelectorAll('canvas')) part.setAttribute('aria-hidden', 'true')
@@ -82,6 +85,6 @@ export function Chart({ at, series, label, height = 150 }) {
       : [clock(newest.current[0][i] * 1000), ...series.map((s, n) => `${s.label} ${newest.current[n + 1][i] === null ? '–' : decimal(newest.current[n + 1][i])}${s.unit ?? ''}`)].join('   ')
   }
   return html`<figure class="chart"><figcaption><b>${label}</b>
-      ${series.map((s) => html`<span class="key"><i style=${{ background: s.color }}></i>${s.label}</span>`)}<span class="at n" ref=${read}></span></figcaption>
+      ${series.map((s) => html`<span class="key"><i style=${{ background: s.color }}></i>${s.unit ? `${s.label} (${s.unit.trim()})` : s.label}</span>`)}<span class="at n" ref=${read}></span></figcaption>
     <div ref=${ref} class="plot" style=${{ minHeight: height + 'px' }}></div></figure>`
 }

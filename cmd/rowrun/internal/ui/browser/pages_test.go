@@ -129,6 +129,35 @@ func TestIdsAreNotRounded(t *testing.T) {
 	require.JSONEq(t, `{"run_id":"90071992547700267","task":"\"run_id\":1","plan_id":null,"attempt":3}`, parsed)
 }
 
+// What a page shows of a plan may be its first tasks only: its figures and what its acts are about are all of them.
+func TestAPlanWithMoreTasksThanAreShownIsCountedWhole(t *testing.T) {
+	w := open(t, uitest.Options{Shown: 20})
+	w.visit("plans/7")
+	w.until("document.querySelector('main').innerText.includes('Only the first')", "that not all are shown")
+	counts := "fetch('api/v1/plans/7').then((r) => r.json()).then(({counts: c, tasks}) => "
+	ended := eval[string](w, counts+"(c.DONE + c.SKIPPED).toLocaleString('en') + ' / ' + tasks.toLocaleString('en'))")
+	require.Contains(t, eval[string](w, "document.querySelector('.progress').innerText"), ended)
+	unfinished := eval[string](w, counts+"String(c.PENDING + c.AVAILABLE + c.RUNNING))")
+	require.Contains(t, eval[string](w, "document.querySelector('header.title').innerText"), "Cancel "+unfinished)
+	w.quiet()
+}
+
+func TestTheWayOfARunTellsSinceWhenItIsWhereItIs(t *testing.T) {
+	w := open(t, uitest.Options{})
+	w.visit("runs")
+	id := eval[string](w, "fetch('api/v1/runs?status=RUNNING').then((r) => r.text()).then((s) => s.match(/\"id\":\\s*\"(\\d+)\"/)[1])")
+	w.visit("runs/" + id)
+	require.Regexp(t, `^\d\d:\d\d`, eval[string](w, "document.querySelector('.machine .now .at')?.textContent ?? ''"))
+	w.quiet()
+}
+
+func TestAValueThatStandsAloneIsDrawn(t *testing.T) {
+	w := open(t, uitest.Options{})
+	w.visit("")
+	drawn := eval[[]bool](w, fmt.Sprintf("import('%s').then(({alone}) => [[null, 5, null], [4, 5, null], [null, null]].map((values) => alone({data: [[], values]}, 1)))", w.script("chart.js")))
+	require.Equal(t, []bool{true, false, false}, drawn)
+}
+
 // script is where the page has a module from.
 func (w *tab) script(name string) string {
 	w.t.Helper()

@@ -13,11 +13,13 @@ const edges = [
 
 export function Machine({ run }) {
   const way = ['PENDING']
-  const at = { PENDING: run.created_at, AVAILABLE: run.available_at, RUNNING: run.started_at, [run.status]: run.ended_at }
+  const at = { PENDING: run.created_at, AVAILABLE: run.available_at, RUNNING: run.started_at }
   if (run.available_at) way.push('AVAILABLE')
   if (run.started_at) way.push('RUNNING')
-  if (run.ended_at) way.push(run.status)
-  at.PENDING = run.created_at
+  if (run.ended_at) {
+    way.push(run.status)
+    at[run.status] = run.ended_at
+  }
   const taken = (from, to) => way.some((status, i) => status === from && way[i + 1] === to)
   const said = way.map((status) => `${statusName(status)} ${at[status] ? clock(at[status]) : ''}`).join(' → ')
   return html`<div class="machine-box" tabindex="0" role="group" aria-label=${t('run.way')}><svg class="machine" viewBox="0 0 626 146" role="img" aria-label=${t('run.way_said', { way: said })}>
