@@ -23,6 +23,8 @@ func TestWrongUseExitsWithTwoAndNamesWhatIsAccepted(t *testing.T) {
 		{name: "misspelt flag", args: []string{"version", "--outptu", "json"}, says: "did you mean --output?"},
 		{name: "misspelt status", args: []string{"run", "list", "--status", "FALIED"}, says: "did you mean FAILED?"},
 		{name: "unknown sub-command", args: []string{"migrate", "upp"}, says: `accepted after "rowrun migrate": deployment, down, force, grants, repair, sql, status, up`},
+		{name: "help on nothing that is there", args: []string{"help", "sreve"}, says: "did you mean serve?"},
+		{name: "help on an unknown sub-command", args: []string{"help", "run", "lits"}, says: `unknown command "lits"; accepted after "rowrun run"`},
 		{name: "unknown flag", args: []string{"version", "--nope"}, says: "unknown flag: --nope; see rowrun version --help"},
 		{name: "unknown short flag", args: []string{"version", "-x"}, says: "see rowrun version --help"},
 		{name: "bad value", args: []string{"version", "-o", "xml"}, says: `--output: "xml" is not accepted; accepted: table, wide, json, yaml, name`},
@@ -56,4 +58,8 @@ func TestHelpExitsWithZero(t *testing.T) {
 	require.Equal(t, cli.ExitDone, got.Code)
 	require.Contains(t, got.Stdout, "ROWRUN_STALE_AFTER")
 	require.Empty(t, got.Stderr)
+	got = rowrun(t.Context(), t, nil, "help", "run", "create")
+	require.Equal(t, cli.ExitDone, got.Code)
+	require.Contains(t, got.Stdout, "--after")
+	require.NotContains(t, got.Stdout, "default []")
 }

@@ -36,6 +36,7 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, env Enviro
 	root.SetErr(env.Stderr)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagError(cmd, err) })
 	root.SetArgs(args)
+	checkHelp(root)
 	cmd, err := root.ExecuteContextC(ctx)
 	if isPlugIn(cmd, args) {
 		return plugInCode(err, env.Stdout)

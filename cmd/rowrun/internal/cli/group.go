@@ -23,6 +23,23 @@ func Group(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
+// checkHelp has help refuse words that are no command, as the same words without it are refused.
+func checkHelp(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	for _, cmd := range root.Commands() {
+		if cmd.Name() != "help" {
+			continue
+		}
+		cmd.Args = func(_ *cobra.Command, args []string) error {
+			found, rest, err := root.Find(args)
+			if err != nil || len(rest) == 0 {
+				return err
+			}
+			return found.ValidateArgs(rest)
+		}
+	}
+}
+
 func subcommands(cmd *cobra.Command) string {
 	var names []string
 	for _, sub := range cmd.Commands() {

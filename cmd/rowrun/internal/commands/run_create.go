@@ -43,6 +43,7 @@ func (r *runCommand) create() *cobra.Command {
 	flags.StringVar(&c.key, "key", "", "idempotency `key`: where the task has a run with it, that run's id is printed, and none is made")
 	flags.IntVar(&c.priority, "priority", 0, "higher is run first; not given: the task's")
 	flags.Int64SliceVar(&c.after, "after", nil, "not before the jobs of these `runs` are DONE, each by the id of any of its runs; repeatable")
+	flags.Lookup("after").DefValue = "" // not []
 	flags.BoolVar(&c.wait, "wait", false, "wait until the job has ended")
 	flags.DurationVar(&c.timeout, "timeout", 0, "how long --wait waits; 0: for ever")
 	return cmd
