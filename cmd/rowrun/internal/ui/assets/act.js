@@ -112,11 +112,14 @@ function Steps({ request, close }) {
 function What({ preview, request }) {
   const key = `act.says.${request.act}.${request.on.kind}`
   const says = has(key) ? t(key, { n: preview.count }) : preview.says?.text
+  // Of a plan, its tasks are counted, and the plan is shown.
+  const targets = request.on.kind === 'plan' && request.on.ids ? request.on.ids.length : preview.count
+  const rest = targets - Math.min(8, preview.sample.length)
   return html`<p class="says">${preview.count === 0 ? t('act.nothing') : says}</p>
     ${preview.capped && html`<p class="hint">${t('act.capped')}</p>`}
     ${preview.sample.length > 0 && html`<ul class="sample">${preview.sample.slice(0, 8).map((item) => html`<li key=${item.id}>
       <span class="name" dir="auto">${item.name || '#' + item.id}</span>${item.status && html`<${Status} status=${item.status} />`}</li>`)}
-      ${preview.count > Math.min(8, preview.sample.length) && html`<li class="rest">${t('act.rest', { n: preview.count - Math.min(8, preview.sample.length) })}</li>`}</ul>`}`
+      ${rest > 0 && html`<li class="rest">${t('act.rest', { n: rest })}</li>`}</ul>`}`
 }
 
 export function Outcome({ result, stop }) {

@@ -56,6 +56,16 @@ func TestTwoClicksActOnce(t *testing.T) {
 	w.axe("the dialog")
 }
 
+// A plan is one thing to act on, however many of its tasks are counted.
+func TestThePreviewOfAPlanNamesThePlanAlone(t *testing.T) {
+	w := open(t, uitest.Options{})
+	w.visit("plans/7")
+	w.do(chromedp.Click(chromedp.CSS("header.title .primary")))
+	w.until("document.querySelector('dialog .sample li')", "a preview")
+	require.Regexp(t, `^Retry \d+$`, eval[string](w, "document.querySelector('dialog button[type=submit]').innerText"))
+	require.Equal(t, 1, eval[int](w, "document.querySelectorAll('dialog .sample li').length"))
+}
+
 func TestAllThatAFilterNames(t *testing.T) {
 	w := open(t, uitest.Options{})
 	w.visit("runs?status=FAILED")

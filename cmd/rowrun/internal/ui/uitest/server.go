@@ -226,7 +226,12 @@ func (s *Server) postAct(w http.ResponseWriter, r *http.Request) {
 		for _, id := range ids[:min(len(ids), 20)] {
 			sample = append(sample, object{"id": id, "name": s.nameOf(id), "status": "FAILED"})
 		}
-		write(w, http.StatusOK, object{"count": len(ids), "capped": len(ids) > 10000, "sample": sample, "says": object{"key": body.Act, "text": body.Act + " it"}})
+		count := len(ids)
+		if body.Act == "retry" && body.On["kind"] == "plan" && count == 1 {
+			id, _ := ids[0].(string)
+			count = s.plan(id).counts()["FAILED"]
+		}
+		write(w, http.StatusOK, object{"count": count, "capped": len(ids) > 10000, "sample": sample, "says": object{"key": body.Act, "text": body.Act + " it"}})
 		return
 	}
 	act := s.byID[body.RequestID]
