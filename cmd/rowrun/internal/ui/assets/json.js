@@ -3,13 +3,14 @@ import { html, useState } from './lib.js'
 import { t, num } from './i18n.js'
 import { Exact, write } from './exact.js'
 
+// Quotes stand outside of <bdi>: a mark in the text that turns the direction of writing moves nothing beyond it.
 const longest = 2000
 const widest = 200
 
 function Text({ value, quote = '"' }) {
   const [all, set] = useState(false)
-  if (value.length <= longest || all) return html`<span class="s" dir="auto">${quote}${value}${quote}</span>`
-  return html`<span class="s" dir="auto">${quote}${value.slice(0, longest)}…</span>
+  if (value.length <= longest || all) return html`<span class="s">${quote}<bdi>${value}</bdi>${quote}</span>`
+  return html`<span class="s">${quote}<bdi>${value.slice(0, longest)}</bdi>…</span>
     <button type="button" class="inline" onClick=${() => set(true)}>${t('json.all', { n: value.length })}</button>`
 }
 

@@ -119,6 +119,20 @@ func TestHostileTextsAreText(t *testing.T) {
 	w.quiet()
 }
 
+func TestAMarkOfDirectionMovesNothingBeyondItsText(t *testing.T) {
+	w := open(t, uitest.Options{})
+	w.visit("tasks/700310")
+	last := eval[bool](w, `(() => {
+		const text = document.querySelector('main .json .s')
+		const inner = text.querySelector('bdi') ?? text
+		inner.textContent = inner === text ? '"\u202egnp.exe"' : '\u202egnp.exe'
+		const place = (node, from, to) => { const r = new Range(); r.setStart(node, from); r.setEnd(node, to); return r.getBoundingClientRect() }
+		const end = text.lastChild
+		return place(end, end.length - 1, end.length).left >= place(inner.firstChild, 1, 7).right - 1
+	})()`)
+	require.True(t, last, "the closing quote comes last")
+}
+
 func TestIdsAreNotRounded(t *testing.T) {
 	w := open(t, uitest.Options{})
 	w.visit("runs/90071992547700267")
