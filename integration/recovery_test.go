@@ -100,10 +100,11 @@ func TestRecoveryAfterAllReplicasWereKilled(t *testing.T) {
 	require.Equal(t, "recovery.began", events[0])
 	require.Equal(t, "recovery.ended", events[len(events)-1])
 
-	// The order: each run starts near its place; batches of three replicas may change places.
+	// The order: each run starts near its place; batches of three replicas may change places, and one that doesn't get to its statement for a
+	// third of a second falls behind by what the others start meanwhile.
 	require.LessOrEqual(t, ask[int64](t, d, `SELECT max(abs(due - began)) FROM (
 		SELECT row_number() OVER (ORDER BY priority DESC, run_at, id) AS due, row_number() OVER (ORDER BY started_at, priority DESC, run_at, id) AS began
-		FROM rowrun.task_run WHERE id > 2 AND status = 'DONE') x`), int64(2*3*slots))
+		FROM rowrun.task_run WHERE id > 2 AND status = 'DONE') x`), int64(2*3*slots+rate/3))
 	// The rate: no start is ahead of it from the beginning, whenever that was looked at. In no stretch of time more than it allows and the
 	// bucket holds, a tenth of a second's; there a claim follows its grant by what the machine takes, for which a third of a second is allowed.
 	require.LessOrEqual(t, ahead, 1.0)
