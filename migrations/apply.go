@@ -104,6 +104,7 @@ func (s *session) apply(ctx context.Context, f file, version int, sql, done stri
 		if s.conn.IsClosed() {
 			return err // the next call settles it
 		}
+		s.obeyed() // PostgreSQL signals a canceled session twice, and the second may come behind the answer to the first
 		_, settleErr := s.settle(context.WithoutCancel(ctx))
 		return errors.Join(err, settleErr)
 	}

@@ -38,6 +38,8 @@ type session struct {
 	driver *driver.Postgres // nil until the schema exists
 	files  *files
 	log    zerolog.Logger
+	// obeyed waits, once the call is over, until its cancel has reached the server.
+	obeyed func()
 }
 
 // locked calls do with a session that holds the lock, on a server that can be written to.
@@ -128,6 +130,11 @@ func (s *session) follow(ctx context.Context) (release func()) {
 		defer cancel()
 		_ = s.conn.PgConn().CancelRequest(ctx)
 	})
+	s.obeyed = func() {
+		if ctx.Err() != nil {
+			<-done
+		}
+	}
 	return func() {
 		if !stop() {
 			<-done
