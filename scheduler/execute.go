@@ -215,8 +215,8 @@ func (r *running) watchProgress(done <-chan struct{}) {
 	}
 }
 
-// notMarshaled stands for a result whose marshaling ended the goroutine.
-var notMarshaled = result("", "the result could not be stored: marshaling it ended its goroutine (runtime.Goexit, as t.FailNow does)", nil)
+// notMarshaled stands in for a result whose marshaling ended the goroutine.
+const notMarshaled = "the result could not be stored: marshaling it ended its goroutine (runtime.Goexit, as t.FailNow does)"
 
 // end hands the run's ending to the recorder, once. What marshals the result may be the executor's code, and end the goroutine: then
 // the run ends without it.
@@ -233,7 +233,7 @@ func (r *running) end(out Result, err error) {
 			s.recorder.add(e)
 		case err == nil:
 			defer func() { s.recorder.add(e) }()
-			e.store.Result = notMarshaled
+			e.store.Result = result("", notMarshaled, nil)
 			doc, bad := document(out.Output)
 			if bad != nil {
 				doc = result("", "the result could not be stored: "+bad.Error(), nil)
