@@ -158,11 +158,11 @@ func (e *sqliteEngine) prepare(ctx context.Context, s *session) error {
 		if !ok {
 			return errors.New("the driver has no authorizer")
 		}
-		return guarded.RegisterAuthorizer(func(action sqlite.AuthorizerActionCode, name, _, _, _ string) sqlite.AuthorizerReturnCode {
+		return guarded.RegisterAuthorizer(func(action sqlite.AuthorizerActionCode, name, value, _, _ string) sqlite.AuthorizerReturnCode {
 			switch {
 			case action == sqlite.AuthAttach && !*s.vacuums, action == sqlite.AuthDetach && !*s.vacuums:
 				return sqlite.AuthorizerDeny
-			case action == sqlite.AuthPragma && isRefusedPragma(strings.ToUpper(name)): // EXPLAIN PRAGMA sets, too
+			case action == sqlite.AuthPragma && maySet(strings.ToUpper(name), value): // EXPLAIN PRAGMA sets, too
 				return sqlite.AuthorizerDeny
 			case action == sqlite.AuthFunction && strings.EqualFold(name, "load_extension"):
 				return sqlite.AuthorizerDeny

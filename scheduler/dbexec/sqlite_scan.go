@@ -261,6 +261,11 @@ func isDirectoryPragma(name string) bool {
 	return name == "TEMP_STORE_DIRECTORY" || name == "DATA_STORE_DIRECTORY"
 }
 
+// maySet is true where a PRAGMA, its name in upper case, would set what a text may not set. Without a value it is read.
+func maySet(name, value string) bool {
+	return isDirectoryPragma(name) || value != "" && isRefusedPragma(name)
+}
+
 // isRefusedPragma is true of those, in upper case, that a text may not set.
 func isRefusedPragma(name string) bool {
 	switch name {
