@@ -47,6 +47,10 @@ func requireQuiet(t *testing.T, conn *pgx.Conn) int {
 			return len(runs)
 		}
 		if time.Since(began) < time.Minute {
+			// Of a task that was skipped beside its INSERT a run may be AVAILABLE: of that a sweep alone is to find out, and it holds up others until then.
+			_, err := conn.Exec(t.Context(), `SELECT rowrun.cancel_skipped() WHERE EXISTS (
+				SELECT FROM rowrun.task_run r JOIN rowrun.task k ON k.id = r.task_id WHERE r.status = 'AVAILABLE' AND k.skipped)`)
+			require.NoError(t, err)
 			<-tick.C
 			continue
 		}

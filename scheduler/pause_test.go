@@ -99,7 +99,7 @@ func TestEndedLineHasTheTasksLevel(t *testing.T) {
 	want := map[int64]string{}
 	for _, level := range []string{"debug", "info", "warn", "error"} {
 		run := c.run("failure_log_level", "'"+level+"'")
-		require.Equal(t, "FAILED", c.ends(run))
+		require.Equal(t, "FAILED ERROR", c.ends(run))
 		want[run] = level
 	}
 	good := c.run("name, failure_log_level", "'good', 'error'")

@@ -250,9 +250,12 @@ func TestSweepsFindWhatNoNotificationBrings(t *testing.T) {
 	require.NoError(t, p.drain())
 }
 
+// idle executes what never comes.
+func idle(context.Context, *replica.TaskRun) (replica.Result, error) { return replica.Result{}, nil }
+
 func TestDatabaseThatCanNotBeWorkedWithIsAnError(t *testing.T) {
 	t.Parallel()
-	executors := map[string]replica.Executor{mine: replica.ExecutorFunc(nil)}
+	executors := map[string]replica.Executor{mine: replica.ExecutorFunc(idle)}
 	empty := storetest.Empty(t)
 	err := replica.Run(t.Context(), empty, replica.Config{Executors: executors})
 	require.ErrorContains(t, err, "replica: the database has no schema of Rowrun's: run `rowrun migrate up`")
@@ -269,7 +272,7 @@ func TestStopWhileTheDatabaseIsAway(t *testing.T) {
 	url := storetest.RefusingServer(t, "127.0.0.1:0", "57P03")
 	said := make(chan string, 16)
 	p := start(t, url, nil, func(c *replica.Config) {
-		c.Executors, c.Log = map[string]replica.Executor{mine: replica.ExecutorFunc(nil)}, zerolog.New(storetest.Lines(said))
+		c.Executors, c.Log = map[string]replica.Executor{mine: replica.ExecutorFunc(idle)}, zerolog.New(storetest.Lines(said))
 	})
 	require.Contains(t, within(t, said), "database not reachable yet, waiting for it")
 	require.NoError(t, p.drain())
