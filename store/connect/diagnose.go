@@ -101,6 +101,9 @@ func diagnoseNetwork(err error) Trouble {
 
 // refusedTLS says whether each try met a server without TLS. By sslmode=prefer another one follows without it, whose error counts.
 func refusedTLS(err error) bool {
+	if err == nil {
+		return false
+	}
 	tries := []error{err}
 	var joined interface{ Unwrap() []error }
 	if errors.As(err, &joined) {

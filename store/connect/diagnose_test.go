@@ -45,6 +45,7 @@ func TestDiagnoseTellsWhatTimeMends(t *testing.T) {
 		{fmt.Errorf("connect: %w", errors.Join(refused, io.EOF)), true, "closed by the other side"},
 		{fmt.Errorf("connect: %w", errors.Join(refused, errors.New("odd"))), true, "no connection"},
 		{errors.New("anything with hunter2 in it"), true, "no connection"},
+		{nil, true, "no connection"}, // who waits may have met none
 	} {
 		got := Diagnose(c.err)
 		require.Equal(t, c.wait, got.Wait, "%v", c.err)
