@@ -58,6 +58,10 @@ func maybeHangUp() {
 	}
 	if wanted == hangUpIgnore {
 		signal.Ignore(syscall.SIGHUP)
+	} else { // the tests themselves may be run behind nohup
+		caught := make(chan os.Signal, 1)
+		signal.Notify(caught, syscall.SIGHUP)
+		signal.Stop(caught)
 	}
 	ctx, stop := UntilSignal(context.Background())
 	_ = syscall.Kill(os.Getpid(), syscall.SIGHUP)
