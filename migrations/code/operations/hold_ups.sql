@@ -6,7 +6,7 @@
 -- where its holder may not insert (functions of users insert for those who may not, in a transaction with an id). (1920298607, 3)
 -- is the listener's of a replica that says "wal", (1920298607, 2) the stream writer's: without one, or of who is none of ours (a member
 -- of rowrun_replica or of the owner), they are a stranger's.
--- Rows that the passes skip because somebody holds them name, as xmax, a transaction that is under way; of what is due
+-- Rows that the passes and sweeps skip because somebody holds them name, as xmax, a transaction that is under way; of what is due, or of a lost replica,
 -- the first of each kind are looked at. It is STABLE so that it becomes part of the statement that asks, which is planned once for a
 -- session: planning takes some ms.
 CREATE OR REPLACE FUNCTION rowrun.hold_ups() RETURNS TABLE (pid bigint, username text, what text) LANGUAGE sql STABLE
