@@ -317,7 +317,8 @@ func TestTablesThatAreLockedTogetherAreWaitedForTogether(t *testing.T) {
 	})
 	for _, table := range []string{"task", "task_run"} {
 		eventually(t, "it waits for "+table, func() bool {
-			return ask[bool](t, conn, "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND relation = $1::regclass) OR $2", "rowrun."+table, log.has("55P03"))
+			return ask[bool](t, conn, `SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND relation = $1::regclass
+				AND database = (SELECT oid FROM pg_database WHERE datname = current_database())) OR $2`, "rowrun."+table, log.has("55P03"))
 		})
 		run(t, conn, "SELECT pg_sleep(0.3)") // less than the migration waits for one
 		run(t, holders[table], "COMMIT")

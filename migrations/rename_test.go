@@ -39,7 +39,8 @@ func TestAFunctionWithOtherArgumentsIsRenamed(t *testing.T) {
 				return err
 			})
 			eventually(t, "the call waits", func() bool {
-				return ask[bool](t, conn, "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND locktype = 'transactionid' AND pid <> pg_backend_pid())")
+				return ask[bool](t, conn, `SELECT EXISTS (SELECT FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+					WHERE NOT l.granted AND l.locktype = 'transactionid' AND a.datname = current_database())`)
 			})
 			up(t, url, files("2", two))
 			run(t, conn, "COMMIT")

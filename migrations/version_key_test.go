@@ -34,7 +34,8 @@ func TestNoInsertMeetsVersionKeyOfAnotherLanguage(t *testing.T) {
 		return err
 	})
 	eventually(t, "the INSERT has begun", func() bool {
-		return ask[bool](t, watch, `SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND objid = 25 AND NOT granted)`)
+		return ask[bool](t, watch, `SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND objid = 25 AND NOT granted
+			AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))`)
 	})
 	migrated := start(t, 1, func() error {
 		_, err := migrations.Up(t.Context(), config)

@@ -77,7 +77,8 @@ func TestASweepLeavesToTheAppWhatItTakesOverMeanwhile(t *testing.T) {
 		sweep <- swept{ended, err}
 	}()
 	require.Eventually(t, func() bool {
-		return query[bool](t, by, `SELECT EXISTS (SELECT FROM pg_locks WHERE relation = 'rowrun.plan'::regclass AND NOT granted)`)
+		return query[bool](t, by, `SELECT EXISTS (SELECT FROM pg_locks WHERE relation = 'rowrun.plan'::regclass AND NOT granted
+			AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))`)
 	}, 10*time.Second, time.Millisecond, "the fault: the sweep waits")
 	taken := round.Claims[0]
 	handed, err := s.HandOver(t.Context(), taken.ID, taken.Claim)

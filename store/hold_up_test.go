@@ -123,7 +123,8 @@ func TestHoldUpsAreFound(t *testing.T) {
 		if waiting != nil {
 			go func() { waits <- waiting() }()
 			require.Eventually(t, func() bool {
-				return query[bool](t, conn, `SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted)`)
+				return query[bool](t, conn, `SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+					AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))`)
 			}, 10*time.Second, 5*time.Millisecond)
 		} else {
 			waits <- nil

@@ -40,7 +40,8 @@ func TestAStalledRunIsToldOfOnce(t *testing.T) {
 		}()
 	}
 	require.Eventually(t, func() bool {
-		return query[int](t, conn, `SELECT count(*) FROM pg_locks WHERE relation = 'rowrun.plan'::regclass AND NOT granted`) == 2
+		return query[int](t, conn, `SELECT count(*) FROM pg_locks WHERE relation = 'rowrun.plan'::regclass AND NOT granted
+			AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`) == 2
 	}, 30*time.Second, 5*time.Millisecond)
 	exec(t, conn, `SELECT rowrun.end_runs(ARRAY[$1::bigint], ARRAY[NULL::uuid], ARRAY['FAILED'], ARRAY['{"code": "PROGRESS_TIMEOUT"}'::jsonb], ARRAY['NONE'])`, round.Claims[0].ID)
 	exec(t, conn, `COMMIT`)
