@@ -53,6 +53,15 @@ func (s *Store) MoveWaves(ctx context.Context, id int64, act, reason string) (in
 	return n, nil
 }
 
+// RollOn opens a wave of a plan now, if it is the next one; false: it is open already.
+func (s *Store) RollOn(ctx context.Context, id int64, wave int32) (bool, error) {
+	var opened bool
+	if err := s.pool.QueryRow(ctx, statement("roll_on"), id, wave).Scan(&opened); err != nil {
+		return false, fmt.Errorf("roll on: %w", err)
+	}
+	return opened, nil
+}
+
 // wave is a wave as add_waves takes it.
 type wave struct {
 	Name        string  `json:"name"`

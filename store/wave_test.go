@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
@@ -125,6 +126,43 @@ func TestFailuresStopAPlanBeforeTheNextWave(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Of two who ask for the same wave at once one opens it, and nobody the one behind it, which nobody asked for.
+func TestAWaveThatIsNamedIsOpenedOnce(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	conn := connect(t, url)
+	sixTasks(t, conn, 3600, 0)
+	passes(t, conn)
+	s := open(t, url, time.Minute)
+	_, err := s.RollOn(t.Context(), 1, 3)
+	require.ErrorContains(t, err, "wave 3 of plan 1 is not the next one")
+	_, err = s.RollOn(t.Context(), 1, 4)
+	require.ErrorContains(t, err, "plan 1 has no wave 4")
+
+	first := connect(t, url)
+	exec(t, first, `BEGIN`)
+	require.EqualValues(t, 2, query[int](t, first, `SELECT rowrun.roll_on(1, 2)`))
+	second := make(chan bool, 1)
+	failed := make(chan error, 1)
+	go func() {
+		opened, err := s.RollOn(t.Context(), 1, 2)
+		second <- opened
+		failed <- err
+	}()
+	require.Eventually(t, func() bool {
+		return query[bool](t, conn, `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid)))`, int32(first.PgConn().PID()))
+	}, 10*time.Second, 5*time.Millisecond, "the fault: they ask at once")
+	exec(t, first, `COMMIT`)
+	require.False(t, <-second)
+	require.NoError(t, <-failed)
+	passes(t, conn)
+	require.Equal(t, "RUNNING RUNNING WAITING", query[string](t, conn, statusesOfWaves))
+	opened, err := s.RollOn(t.Context(), 1, 3)
+	require.NoError(t, err)
+	require.True(t, opened)
+	require.Equal(t, "RUNNING RUNNING RUNNING", query[string](t, conn, statusesOfWaves))
 }
 
 func TestAWaveBearsAsManyFailuresAsItIsTold(t *testing.T) {

@@ -76,8 +76,10 @@ BEGIN
         UPDATE plan p SET parallel_limit = (args ->> 'limit')::integer
         WHERE p.id = target_id AND p.parallel_limit IS DISTINCT FROM (args ->> 'limit')::integer;
         GET DIAGNOSTICS changed = ROW_COUNT;
-    WHEN 'plan.resume_wave', 'plan.roll_on', 'plan.give_up' THEN
-        changed := rowrun.move_waves(target_id, CASE verb WHEN 'resume_wave' THEN 'RESUME' ELSE upper(verb COLLATE "C") END, reason);
+    WHEN 'plan.roll_on' THEN
+        changed := CASE WHEN args ->> 'wave' IS NULL THEN rowrun.move_waves(target_id, 'ROLL_ON') ELSE rowrun.roll_on(target_id, (args ->> 'wave')::integer) END;
+    WHEN 'plan.resume_wave', 'plan.give_up' THEN
+        changed := rowrun.move_waves(target_id, CASE verb WHEN 'resume_wave' THEN 'RESUME' ELSE 'GIVE_UP' END, reason);
     WHEN 'delivery.redeliver' THEN
         UPDATE webhook_delivery d SET status = 'PENDING', attempts = 0, next_attempt_at = clock_timestamp(), delivered_at = NULL,
             leased_until = NULL, lease_token = NULL

@@ -164,6 +164,31 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION rowrun.move_waves(bigint, text, text) IS 'RESUME, ROLL_ON or GIVE_UP: what a person does with the waves of a plan.';
 
+-- Opens a wave of a plan now, if it is the next one: for who has seen which one comes next, and has it open before a second one is asked for.
+-- Of two who ask at once one opens it, and neither the wave behind it. Returns the wave, NULL if it is open already.
+CREATE OR REPLACE FUNCTION rowrun.roll_on(plan_id bigint, wave integer) RETURNS integer LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+DECLARE
+    asked plan_wave;
+    coming integer;
+BEGIN
+    PERFORM check_plan(roll_on.plan_id);
+    PERFORM FROM plan p WHERE p.id = roll_on.plan_id FOR NO KEY UPDATE;
+    PERFORM FROM plan_wave w WHERE w.plan_id = roll_on.plan_id ORDER BY w.wave FOR UPDATE;
+    SELECT w.* INTO asked FROM plan_wave w WHERE w.plan_id = roll_on.plan_id AND w.wave = roll_on.wave;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'plan % has no wave %', roll_on.plan_id, roll_on.wave USING ERRCODE = 'RR004', HINT = 'rowrun plan show has those that there are.';
+    ELSIF asked.opened_at IS NOT NULL THEN
+        RETURN NULL;
+    END IF;
+    coming := (SELECT min(w.wave) FROM plan_wave w WHERE w.plan_id = roll_on.plan_id AND w.opened_at IS NULL);
+    IF coming <> asked.wave THEN
+        RAISE EXCEPTION 'wave % of plan % is not the next one', roll_on.wave, roll_on.plan_id USING ERRCODE = 'RR004', HINT = format('The next one is %s.', coming);
+    END IF;
+    RETURN move_waves(roll_on.plan_id, 'ROLL_ON');
+END $$;
+COMMENT ON FUNCTION rowrun.roll_on(bigint, integer) IS 'Opens a wave of a plan now, if it is the next one; NULL if it is open already.';
+
 -- How the waves of plans stand.
 CREATE OR REPLACE VIEW rowrun.plan_wave_status WITH (security_invoker = true) AS
 SELECT w.plan_id, w.wave, w.name,

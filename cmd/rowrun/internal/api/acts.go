@@ -33,6 +33,7 @@ type actRequest struct {
 		Limit  json.RawMessage `json:"limit,omitempty"` // as it was sent: null is none, and what is missing is not
 		Until  string          `json:"until,omitempty"`
 		RunAt  string          `json:"run_at,omitempty"`
+		Wave   *int            `json:"wave,omitempty"`
 	} `json:"args"`
 	Preview bool `json:"preview"`
 }
@@ -75,6 +76,9 @@ func (a *actRequest) check() error {
 	if err := a.checkRunAt(); err != nil {
 		return err
 	}
+	if err := a.checkWave(); err != nil {
+		return err
+	}
 	if a.On.Filter != nil {
 		return nil
 	}
@@ -110,6 +114,19 @@ func (a *actRequest) checkRunAt() error {
 		return bad("args.run_at is not accepted", "It is of run on tasks.")
 	}
 	return checkMoment("args.run_at", a.Args.RunAt)
+}
+
+// checkWave refuses what is no wave.
+func (a *actRequest) checkWave() error {
+	switch {
+	case a.Args.Wave == nil:
+		return nil
+	case a.Act != "roll_on":
+		return bad("args.wave is not accepted", "It is of roll_on.")
+	case *a.Args.Wave < 1 || *a.Args.Wave > math.MaxInt32:
+		return bad("args.wave is not accepted", "Accepted: the number of the wave that is opened, from 1.")
+	}
+	return nil
 }
 
 // ofWaves says that the act is on what a plan's waves have begun.

@@ -83,6 +83,24 @@ func TestAPlansWavesAreShownAndMoved(t *testing.T) {
 	}
 }
 
+// Who saw that the last wave is the next one opens that one: asked for twice it is opened once.
+func TestAWaveThatWasSeenIsOpenedOnce(t *testing.T) {
+	t.Parallel()
+	b := start(t, nil)
+	b.inWaves()
+	const on = `{"kind": "plan", "ids": ["1"]}`
+	require.Equal(t, "1", at(t, b.act(body("roll_on", on, `{"wave": 3}`)).value(), "done"))
+	require.Equal(t, "1", at(t, b.act(body("roll_on", on, `{"wave": 3}`)).value(), "unchanged"))
+	s := b.act(body("roll_on", on, `{"wave": 4}`))
+	require.Contains(t, at(t, s.value(), "failed", 0, "message"), "plan 1 has no wave 4")
+	for args, words := range map[string]string{`{"wave": 0}`: "args.wave is not accepted", `{"wave": 2147483648}`: "args.wave is not accepted", `{"wave": "3"}`: "cannot unmarshal string"} {
+		s := b.act(body("roll_on", on, args))
+		require.Equal(t, http.StatusBadRequest, s.Status, args)
+		require.Contains(t, s.Body, words)
+	}
+	require.Equal(t, http.StatusBadRequest, b.act(body("give_up", on, `{"wave": 3}`)).Status)
+}
+
 func TestAPlanWithoutWavesIsNotMoved(t *testing.T) {
 	t.Parallel()
 	b := start(t, nil)

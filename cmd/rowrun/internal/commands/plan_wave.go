@@ -147,10 +147,7 @@ func (p *planCommand) wave() *cobra.Command {
 			Use:   "resume ID|NAME",
 			Short: "Run again what FAILED or was CANCELED in the open wave, and print how many; the next one begins when it is over",
 		}),
-		p.moving(store.WavesRollOn, "is open now", &cobra.Command{
-			Use:   "roll-on ID|NAME",
-			Short: "Begin the next wave now, whatever became of the open one, and print which it is",
-		}),
+		p.rollOn(),
 		p.moving(store.WavesGiveUp, "runs were canceled", &cobra.Command{
 			Use:   "give-up ID|NAME",
 			Short: "Cancel all that has not ended, and print how many; what is DONE stays as it is",
@@ -168,12 +165,51 @@ func (p *planCommand) moving(act, what string, cmd *cobra.Command) *cobra.Comman
 		if err != nil {
 			return err
 		}
-		return p.answer(cmd, struct {
-			PlanID int64  `json:"plan_id"`
-			Count  int64  `json:"count"`
-			What   string `json:"what"`
-		}{id, n, what}, strconv.FormatInt(n, 10))
+		return p.answerMoved(cmd, id, n, what)
 	})
+}
+
+// answerMoved prints how many runs were made or canceled, or which wave was opened.
+func (p *planCommand) answerMoved(cmd *cobra.Command, id, n int64, what string) error {
+	return p.answer(cmd, struct {
+		PlanID int64  `json:"plan_id"`
+		Count  int64  `json:"count"`
+		What   string `json:"what"`
+	}{id, n, what}, strconv.FormatInt(n, 10))
+}
+
+func (p *planCommand) rollOn() *cobra.Command {
+	const opened = "is open now"
+	var wave int32
+	cmd := &cobra.Command{
+		Use:   "roll-on ID|NAME",
+		Short: "Begin the next wave now, whatever became of the open one, and print which it is",
+	}
+	next := p.moving(store.WavesRollOn, opened, cmd).RunE
+	one := p.about(planRow, cmd, func(ctx context.Context, cmd *cobra.Command, s *store.Store, id int64) error {
+		if _, err := findPlan(ctx, s, id); err != nil {
+			return err
+		}
+		what := opened
+		switch now, err := s.RollOn(ctx, id, wave); {
+		case err != nil:
+			return err
+		case !now:
+			what = "is open already"
+		}
+		return p.answerMoved(cmd, id, int64(wave), what)
+	}).RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		switch {
+		case !cmd.Flags().Changed("wave"):
+			return next(cmd, args)
+		case wave < 1:
+			return cli.Usagef("--wave: accepted: 1 and above")
+		}
+		return one(cmd, args)
+	}
+	cmd.Flags().Int32Var(&wave, "wave", 0, "begin `WAVE` only: refused if it is not the next one, and nothing is done if it is open already")
+	return cmd
 }
 
 // waveTable shows how the waves of a plan stand; none: nothing.

@@ -18,7 +18,7 @@ export function Waves({ plan, unfinished, after }) {
   return html`<section class=${classes('card', 'waves', stopped && 'stopped')} aria-label=${t('waves.title')}>
     <h2><span>${t('waves.title')}</span><span class="acts">
       ${open?.failed > 0 && html`<${Act} act="resume_wave" on=${on} then=${after} icon="retry" kind=${stopped ? 'primary' : ''} />`}
-      ${coming > 0 && html`<${Act} act="roll_on" on=${on} then=${after} icon="right" />`}
+      ${coming > 0 && html`<${Act} act="roll_on" on=${on} args=${{ wave: waves[coming].wave }} then=${after} icon="right" />`}
       ${unfinished > 0 && html`<${Act} act="give_up" on=${on} then=${after} kind="danger" />`}</span></h2>
     ${stopped && html`<p class="says">${t('waves.stopped')}</p>`}
     <ol>${waves.map((wave) => html`<li key=${wave.wave} class=${`w-${wave.status}`} aria-current=${wave === open ? 'step' : undefined}>
