@@ -283,7 +283,7 @@ func (a *API) samplePlans(ctx context.Context, r *actRequest, p *preview) error 
 		case "cancel", "give_up":
 			p.Count += int(c.Pending + c.Available + c.Running)
 		case "resume_wave", "roll_on":
-			n, err := a.inWave(ctx, id, r.Act)
+			n, err := a.inWave(ctx, id, r)
 			if err != nil {
 				return err
 			}
@@ -297,13 +297,17 @@ func (a *API) samplePlans(ctx context.Context, r *actRequest, p *preview) error 
 	return nil
 }
 
-// inWave counts what an act on a plan's waves touches: what has failed in the wave that was opened last, or the tasks of the next one.
-func (a *API) inWave(ctx context.Context, plan int64, verb string) (int, error) {
+// inWave counts what an act on a plan's waves touches: what has failed in the wave that was opened last, or the tasks of the next one,
+// unless another one was asked for.
+func (a *API) inWave(ctx context.Context, plan int64, r *actRequest) (int, error) {
 	waves, err := a.store.PlanWaves(ctx, plan)
 	last := slices.IndexFunc(waves, func(w store.PlanWave) bool { return w.OpenedAt == nil })
+	verb := r.Act
 	switch {
 	case err != nil || len(waves) == 0:
 		return 0, err
+	case r.Args.Wave != nil && (last < 0 || waves[last].Wave != *r.Args.Wave):
+		return 0, nil
 	case verb == "roll_on" && last >= 0:
 		return int(waves[last].Tasks), nil
 	case verb == "roll_on" || last == 0: // all are open, or none is

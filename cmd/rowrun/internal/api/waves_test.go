@@ -89,7 +89,10 @@ func TestAWaveThatWasSeenIsOpenedOnce(t *testing.T) {
 	b := start(t, nil)
 	b.inWaves()
 	const on = `{"kind": "plan", "ids": ["1"]}`
+	const preview = `{"act": "roll_on", "preview": true, "on": ` + on + `, "args": {"wave": 3}}`
+	require.Equal(t, "2", at(t, b.act(preview).value(), "count"))
 	require.Equal(t, "1", at(t, b.act(body("roll_on", on, `{"wave": 3}`)).value(), "done"))
+	require.Equal(t, "0", at(t, b.act(preview).value(), "count"), "it is open already")
 	require.Equal(t, "1", at(t, b.act(body("roll_on", on, `{"wave": 3}`)).value(), "unchanged"))
 	s := b.act(body("roll_on", on, `{"wave": 4}`))
 	require.Contains(t, at(t, s.value(), "failed", 0, "message"), "plan 1 has no wave 4")

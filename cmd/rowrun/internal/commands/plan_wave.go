@@ -179,34 +179,34 @@ func (p *planCommand) answerMoved(cmd *cobra.Command, id, n int64, what string) 
 }
 
 func (p *planCommand) rollOn() *cobra.Command {
-	const opened = "is open now"
 	var wave int32
-	cmd := &cobra.Command{
+	cmd := p.about(planRow, &cobra.Command{
 		Use:   "roll-on ID|NAME",
 		Short: "Begin the next wave now, whatever became of the open one, and print which it is",
-	}
-	next := p.moving(store.WavesRollOn, opened, cmd).RunE
-	one := p.about(planRow, cmd, func(ctx context.Context, cmd *cobra.Command, s *store.Store, id int64) error {
+	}, func(ctx context.Context, cmd *cobra.Command, s *store.Store, id int64) error {
 		if _, err := findPlan(ctx, s, id); err != nil {
 			return err
 		}
-		what := opened
-		switch now, err := s.RollOn(ctx, id, wave); {
-		case err != nil:
+		opened, now, err := int64(wave), true, error(nil)
+		if wave == 0 {
+			opened, err = s.MoveWaves(ctx, id, store.WavesRollOn, "")
+		} else {
+			now, err = s.RollOn(ctx, id, wave)
+		}
+		if err != nil {
 			return err
-		case !now:
+		}
+		what := "is open now"
+		if !now {
 			what = "is open already"
 		}
-		return p.answerMoved(cmd, id, int64(wave), what)
-	}).RunE
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		switch {
-		case !cmd.Flags().Changed("wave"):
-			return next(cmd, args)
-		case wave < 1:
+		return p.answerMoved(cmd, id, opened, what)
+	})
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
+		if cmd.Flags().Changed("wave") && wave < 1 {
 			return cli.Usagef("--wave: accepted: 1 and above")
 		}
-		return one(cmd, args)
+		return nil
 	}
 	cmd.Flags().Int32Var(&wave, "wave", 0, "begin `WAVE` only: refused if it is not the next one, and nothing is done if it is open already")
 	return cmd
