@@ -187,7 +187,8 @@ func (p *planCommand) rollOn() *cobra.Command {
 		if _, err := findPlan(ctx, s, id); err != nil {
 			return err
 		}
-		opened, now, err := int64(wave), true, error(nil)
+		opened, now := int64(wave), true
+		var err error
 		if wave == 0 {
 			opened, err = s.MoveWaves(ctx, id, store.WavesRollOn, "")
 		} else {
