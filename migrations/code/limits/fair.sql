@@ -6,6 +6,8 @@
 -- run of a key may start from a virtual time on (limit_turn.starts_at), and is to start within 1 / weight of that: of those that may,
 -- the one whose time ends first does. Start tags alone have keys of a small weight, which came together, take their turns
 -- in a row, before one of a large weight. A key that comes begins at the virtual time there is: it makes up for no time without runs.
+-- A turn that is given ahead of its time takes virtual time there, and a key that waited behind higher priorities makes up
+-- for one run at most. So no key is ever further than one run from virtual time, in either direction.
 -- Keys of one weight are served in the order of their tags, so that each weight is one line, and a turn compares as many as there are weights.
 --
 -- All of it is written under the lock of the passes, and with the limit's row in limit_clock: where who deletes the limit holds that, no turns are given.
@@ -98,6 +100,7 @@ COMMENT ON FUNCTION rowrun.shut_limits(text[], timestamptz) IS 'Internal: which 
 -- as many runs. Passed over are runs that another of their limits holds. A key with nothing but these among its first hundred is told of,
 -- with the other limit that all of them need, if it is one (id NULL, shut_by), so that it isn't asked again before that lets
 -- one go; and one without a run that could go (id and shut_by NULL). Of a thousand such limits it is asked whether they do, behind a label.
+-- A run with a shut_by is the last of its key that was looked at: there may be more.
 CREATE OR REPLACE FUNCTION rowrun.fair_items(limit_id bigint, most bigint, extra bigint, label text, t timestamptz)
     RETURNS TABLE (id bigint, priority integer, weight double precision, starts_at double precision, n bigint, limit_key text, shut_by text)
     LANGUAGE sql STABLE
@@ -137,21 +140,22 @@ BEGIN ATOMIC
             LIMIT 1) y
         WHERE l.n < 1000
     ), key AS MATERIALIZED (
-        SELECT k.limit_key, l.weight, k.starts_at,
+        SELECT k.limit_key, l.priority, l.weight, greatest(k.starts_at, v.virtual_time - 1 / l.weight) AS starts_at,
                CASE WHEN c.max_running IS NULL AND c.rate IS NULL AND c.not_before IS NULL THEN fair_items.most
                     ELSE (SELECT CASE WHEN m.held_until > fair_items.t THEN 0
                                       ELSE greatest(least(m.places, fair_items.most, CASE WHEN m.rated THEN floor(m.tokens + 0.000001)::bigint END), 0) END
                           FROM rowrun.limit_room(k.limit_key, fair_items.t) m) END AS room
-        FROM rowrun.concurrency_limit c CROSS JOIN line l
+        FROM rowrun.concurrency_limit c JOIN rowrun.limit_clock v ON v.limit_id = c.id CROSS JOIN line l
         CROSS JOIN LATERAL (SELECT x.limit_key, x.starts_at FROM rowrun.limit_turn x
                             WHERE x.limit_id = fair_items.limit_id AND x.shut_by = l.shut_by AND x.priority IS NOT NULL
                               AND x.priority = l.priority AND x.weight = l.weight
                             ORDER BY x.limit_id, x.shut_by, x.priority DESC, x.weight, x.starts_at, x.limit_key LIMIT fair_items.most + fair_items.extra) k
         WHERE c.id = fair_items.limit_id
     ), wanted AS MATERIALIZED (
-        SELECT k.*, least(k.room, ceil(fair_items.most * k.weight / (SELECT sum(a.weight) FROM key a))::bigint + 1) AS most FROM key k
+        SELECT k.limit_key, k.weight, k.starts_at, k.room, least(k.room, ceil(fair_items.most * k.weight / sum(k.weight) OVER (ORDER BY k.priority DESC))::bigint + 1) AS most
+        FROM key k
     ), first AS MATERIALIZED (
-        SELECT k.limit_key, k.weight, k.starts_at, k.most, r.id, r.priority, r.limit_keys, r.n FROM wanted k
+        SELECT k.limit_key, k.weight, k.starts_at, k.room, k.most, r.id, r.priority, r.limit_keys, r.n FROM wanted k
         LEFT JOIN LATERAL (
             SELECT w.*, row_number() OVER () AS n FROM (
                 SELECT q.id, q.priority, q.limit_keys FROM rowrun.task_run q WHERE q.limit_wait = k.limit_key AND q.status = 'PENDING'
@@ -161,8 +165,8 @@ BEGIN ATOMIC
             SELECT DISTINCT u.limit_key FROM first i CROSS JOIN LATERAL unnest(i.limit_keys) u(limit_key)
             WHERE cardinality(i.limit_keys) > 1 AND u.limit_key <> i.limit_key), fair_items.t) x
     ), stuck AS MATERIALIZED (
-        SELECT i.limit_key, i.weight, i.starts_at, i.most FROM first i CROSS JOIN shut s
-        GROUP BY i.limit_key, i.weight, i.starts_at, i.most HAVING bool_and(cardinality(i.limit_keys) > 1 AND i.limit_keys && s.keys)
+        SELECT i.limit_key, i.weight, i.starts_at, i.room, i.most FROM first i CROSS JOIN shut s
+        GROUP BY i.limit_key, i.weight, i.starts_at, i.room, i.most HAVING bool_and(cardinality(i.limit_keys) > 1 AND i.limit_keys && s.keys)
     ), second AS MATERIALIZED (
         SELECT k.*, r.id, r.priority, r.limit_keys, r.n FROM stuck k
         CROSS JOIN LATERAL (
@@ -175,14 +179,14 @@ BEGIN ATOMIC
             WHERE cardinality(i.limit_keys) > 1 AND u.limit_key <> i.limit_key AND u.limit_key <> ALL (s.keys)), fair_items.t) x ON true
         GROUP BY s.keys
     ), open AS MATERIALIZED (
-        SELECT i.limit_key, i.weight, i.starts_at, i.most, i.id, i.priority, i.n FROM first i CROSS JOIN shut s
+        SELECT i.limit_key, i.weight, i.starts_at, i.room, i.most, i.id, i.priority, i.n FROM first i CROSS JOIN shut s
         WHERE (cardinality(i.limit_keys) > 1 AND i.limit_keys && s.keys) IS NOT TRUE
         UNION ALL
-        SELECT i.limit_key, i.weight, i.starts_at, i.most, i.id, i.priority, i.n FROM second i CROSS JOIN shut_too s
+        SELECT i.limit_key, i.weight, i.starts_at, i.room, i.most, i.id, i.priority, i.n FROM second i CROSS JOIN shut_too s
         WHERE (cardinality(i.limit_keys) > 1 AND i.limit_keys && s.keys) IS NOT TRUE
     )
-    SELECT i.id, i.priority, i.weight, i.starts_at + (i.n - 1) / i.weight AS starts_at, i.n, i.limit_key, NULL::text AS shut_by
-    FROM (SELECT o.id, o.priority, o.weight, o.starts_at, o.limit_key, o.most, row_number() OVER (PARTITION BY o.limit_key ORDER BY o.n) AS n FROM open o) i
+    SELECT i.id, i.priority, i.weight, i.starts_at + (i.n - 1) / i.weight AS starts_at, i.n, i.limit_key, CASE WHEN i.n = i.most AND i.most < i.room THEN '' END AS shut_by
+    FROM (SELECT o.id, o.priority, o.weight, o.starts_at, o.limit_key, o.room, o.most, row_number() OVER (PARTITION BY o.limit_key ORDER BY o.n) AS n FROM open o) i
     WHERE i.n <= i.most OR i.id IS NULL
     UNION ALL
     SELECT NULL::bigint AS id, NULL::integer AS priority, k.weight, k.starts_at, NULL::bigint AS n, k.limit_key,
@@ -204,6 +208,7 @@ DECLARE
     priorities integer[];
     weights double precision[];
     starts double precision[];
+    lasts boolean[]; -- of its key nothing behind it was looked at
     heads integer[] := '{}'; -- where each line stands
     ends integer[] := '{}';
     empty text[];
@@ -233,10 +238,11 @@ BEGIN
                array_agg(f.priority ORDER BY f.priority DESC, f.weight DESC) FILTER (WHERE f.id IS NOT NULL),
                array_agg(f.weight ORDER BY f.priority DESC, f.weight DESC) FILTER (WHERE f.id IS NOT NULL),
                array_agg(f.starts_at ORDER BY f.priority DESC, f.weight DESC, f.starts_at, f.limit_key, f.n) FILTER (WHERE f.id IS NOT NULL),
+               array_agg(f.shut_by IS NOT NULL ORDER BY f.priority DESC, f.weight DESC, f.starts_at, f.limit_key, f.n) FILTER (WHERE f.id IS NOT NULL),
                array_agg(f.limit_key) FILTER (WHERE f.id IS NULL AND f.shut_by IS NULL),
                array_agg(f.limit_key) FILTER (WHERE f.id IS NULL AND f.shut_by IS NOT NULL),
                array_agg(f.shut_by) FILTER (WHERE f.id IS NULL AND f.shut_by IS NOT NULL)
-        INTO ids, priorities, weights, starts, empty, stuck, shut_bys
+        INTO ids, priorities, weights, starts, lasts, empty, stuck, shut_bys
         FROM fair_items(choose_turns_of.limit_id, room, CASE look WHEN 1 THEN 0 ELSE 100 END, coalesce(label, ''), t) f;
         IF empty IS NOT NULL THEN -- a mark says when there is somebody again
             UPDATE limit_turn w SET priority = NULL WHERE w.limit_key = ANY (empty);
@@ -268,11 +274,10 @@ BEGIN
         END LOOP;
         EXIT WHEN best IS NULL;
         IF chosen = '{}' THEN
-            -- Where nobody's time has come, it comes now: who joins later is given nothing of what these have had.
-            UPDATE limit_clock c SET virtual_time = greatest(c.virtual_time, starts[heads[best]]), weight = waiting_weight
-            WHERE c.limit_id = choose_turns_of.limit_id AND (c.virtual_time < starts[heads[best]] OR c.weight <> waiting_weight);
+            UPDATE limit_clock c SET weight = waiting_weight WHERE c.limit_id = choose_turns_of.limit_id AND c.weight <> waiting_weight;
         END IF;
         chosen := chosen || ids[heads[best]];
+        EXIT WHEN lasts[heads[best]]; -- whose turn comes next isn't known: it is another pass's
         v := greatest(v, starts[heads[best]]) + 1 / waiting_weight;
         heads[best] := heads[best] + 1;
     END LOOP;
@@ -298,26 +303,33 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION rowrun.choose_turns(timestamptz, integer) IS 'Internal: whose turn it is, of all FAIR limits.';
 
--- Charges the keys of runs that were promoted, in the order of their turns.
+-- Charges the keys of runs that were promoted, in the order of their turns. Virtual time goes on with each turn, from where the turn
+-- may start at the earliest: what is due by then is the largest of what follows from each of them.
 CREATE OR REPLACE FUNCTION rowrun.take_turns(run_ids bigint[]) RETURNS void LANGUAGE plpgsql
     SET jit = off
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 BEGIN
     WITH gone AS MATERIALIZED (
-        SELECT h.run_id, h.limit_key, h.share_id, row_number() OVER (PARTITION BY h.share_id ORDER BY o.n) AS n
+        SELECT h.run_id, h.limit_key, h.share_id, k.starts_at, k.weight,
+               row_number() OVER (PARTITION BY h.share_id ORDER BY o.n) AS n, row_number() OVER (PARTITION BY h.limit_key ORDER BY o.n) AS nth
         FROM unnest(run_ids) WITH ORDINALITY o(id, n)
         CROSS JOIN LATERAL (SELECT x.run_id, x.limit_key, x.share_id FROM limit_holder x WHERE x.run_id = o.id AND x.share_id IS NOT NULL OFFSET 0) h
+        LEFT JOIN LATERAL (SELECT greatest(w.starts_at, c.virtual_time - 1 / w.weight) AS starts_at, w.weight
+                           FROM limit_turn w JOIN limit_clock c ON c.limit_id = w.limit_id WHERE w.limit_key = h.limit_key OFFSET 0) k ON true
     ), clock AS (
-        UPDATE limit_clock c SET virtual_time = c.virtual_time + w.n / greatest(c.weight, 1), turn = c.turn + w.n
+        UPDATE limit_clock c
+        SET turn = c.turn + w.n,
+            virtual_time = greatest(c.virtual_time + w.n / greatest(c.weight, 1),
+                                    (SELECT max(g.starts_at + (g.nth - 1) / g.weight + (w.n - g.n + 1) / greatest(c.weight, 1)) FROM gone g WHERE g.share_id = c.limit_id))
         FROM (SELECT g.share_id, count(*) AS n FROM gone g GROUP BY 1) w WHERE c.limit_id = w.share_id RETURNING c.limit_id, c.turn - w.n AS before
     ), numbered AS (
         UPDATE limit_holder h SET turn = c.before + g.n FROM gone g, clock c
         WHERE c.limit_id = g.share_id AND h.run_id = g.run_id AND h.limit_key = g.limit_key
     )
     UPDATE limit_turn w
-    SET starts_at = w.starts_at + k.n / w.weight, shut_by = '',
+    SET starts_at = k.starts_at + k.n / w.weight, shut_by = '',
         priority = (SELECT r.priority FROM task_run r WHERE r.limit_wait = w.limit_key AND r.status = 'PENDING' ORDER BY r.priority DESC, r.run_at, r.id LIMIT 1)
-    FROM (SELECT g.limit_key, count(*) AS n FROM gone g GROUP BY 1) k
+    FROM (SELECT g.limit_key, min(g.starts_at) AS starts_at, count(*) AS n FROM gone g GROUP BY 1) k
     WHERE w.limit_key = k.limit_key;
 END $$;
 COMMENT ON FUNCTION rowrun.take_turns(bigint[]) IS 'Internal: charges the keys of runs that were promoted.';

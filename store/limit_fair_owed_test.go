@@ -1,0 +1,66 @@
+package store_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A key that has more turns than its share, as nobody else wants them, owes nothing for them later.
+func TestTurnsThatNobodyElseWantsAreNotOwed(t *testing.T) {
+	t.Parallel()
+	w := newFairWorld(t, `INSERT INTO rowrun.concurrency_limit (name, key_path, share, weights) VALUES ('tenants', '{tenant}', 'FAIR', '{"gold": 15}')`,
+		[]string{"r"}, 12, map[string]int{"gold": 15})
+	for range 20 {
+		w.insert("gold", 1)
+		w.insert("small", 2)
+		require.Len(t, w.turn(0, len(w.running)), 3, "of one pass")
+	}
+	w.insert("gold", 200)
+	w.insert("small", 1)
+	for len(w.waiting["small"]) > 0 {
+		w.turn(0, 1)
+	}
+}
+
+// A key that waited behind runs of a higher priority doesn't make up for them, nor are they held against the key that had them.
+func TestTurnsOfAHigherPriorityAreNotOwed(t *testing.T) {
+	t.Parallel()
+	w := newFairWorld(t, fairLimit, []string{"r"}, 6, nil)
+	normal, high := w.task, query[int64](t, w.conn, `INSERT INTO rowrun.task (type, priority) VALUES ('NOOP', 1) RETURNING id`)
+	w.insert("waits", 40)
+	w.task = high
+	w.insert("urgent", 60)
+	require.Len(t, w.turn(0, 0), 6, "in one pass: nobody shares its priority")
+	for len(w.waiting["urgent"]) > 0 {
+		w.turn(0, min(len(w.running), len(w.waiting["urgent"])))
+	}
+	require.Len(t, w.waiting["waits"], 40, "while 60 were preferred to them")
+	w.task = normal
+	for _, r := range w.waiting["waits"] {
+		r.came = w.starts // the bound is one among equal priorities
+	}
+	w.insert("urgent", 1)
+	w.insert("late", 3)
+	w.turn(0, len(w.running))
+	require.Regexp(t, `^(w{0,2}[lu]){3}`, query[string](t, w.conn, `SELECT string_agg(substr(split_part(limit_key, ':', 2), 1, 1), '' ORDER BY turn)
+		FROM rowrun.limit_holder WHERE turn > $1`, w.starts-w.slots), "in one pass too")
+	for len(w.waiting["urgent"])+len(w.waiting["late"]) > 0 {
+		w.turn(0, 1)
+	}
+}
+
+// Runs of a higher priority go first where some of their keys run out too: no slot goes to a lower one before none of them waits.
+func TestAHigherPriorityGoesFirstThoughKeysRunOut(t *testing.T) {
+	t.Parallel()
+	w := newFairWorld(t, fairLimit, []string{"r"}, 6, nil)
+	w.insert("waits", 10)
+	w.task = query[int64](t, w.conn, `INSERT INTO rowrun.task (type, priority) VALUES ('NOOP', 1) RETURNING id`)
+	w.insert("few", 1)
+	w.insert("many", 20)
+	for ends := 0; len(w.waiting["many"]) >= w.slots; ends = len(w.running) {
+		started := w.turn(0, ends)
+		require.NotContains(t, started, "waits")
+		require.NotEmpty(t, started)
+	}
+}
