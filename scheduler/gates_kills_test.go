@@ -33,6 +33,8 @@ type orderWorld struct {
 	rate    int   // of recoveries; 0: any
 	outages int64 // that a recovery followed
 
+	overtaken int // the most starts with a later turn that went before one
+
 	mu   sync.Mutex
 	work map[int][]step // of each replica, in the order of time
 }
@@ -86,6 +88,7 @@ func TestOrderAndLimitsHoldUnderKills(t *testing.T) {
 				c.sum.Add(int64(n))
 				violations = append(violations, wrong...)
 			}
+			t.Logf("a run was overtaken by %d at most", w.overtaken)
 			require.Empty(t, violations)
 		})
 	}

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -63,4 +64,34 @@ func TestAHigherPriorityGoesFirstThoughKeysRunOut(t *testing.T) {
 		require.NotContains(t, started, "waits")
 		require.NotEmpty(t, started)
 	}
+}
+
+// Who comes while a pass is under way has its turn behind as many as had room when that pass looked for those who wait: slots that come free
+// meanwhile are the next pass's.
+func TestWhoComesBesideAPassHasItsTurnInTheNext(t *testing.T) {
+	t.Parallel()
+	w := newFairWorld(t, fairLimit, []string{"r"}, 4, nil)
+	w.insert("big", 20)
+	require.Len(t, w.turn(0, 0), 4)
+	exec(t, w.conn, `ALTER FUNCTION rowrun.promote_runs(boolean, boolean, integer, rowrun.claim_request) SET lock_timeout = '1min'`)
+	url := w.conn.Config().ConnString()
+	other, passes := connect(t, url), connect(t, url)
+	exec(t, other, `BEGIN`)
+	exec(t, other, `INSERT INTO rowrun.limit_turn (limit_key, limit_id, weight, starts_at) VALUES ('1:early', 1, 1, 0)`)
+	w.insert("early", 1)
+	promoted := make(chan int, 1)
+	go func() {
+		var n int
+		_ = passes.QueryRow(t.Context(), `SELECT promoted FROM rowrun.promote_runs()`).Scan(&n)
+		promoted <- n
+	}()
+	require.Eventually(t, func() bool {
+		return query[bool](t, w.conn, `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid)))`, int32(other.PgConn().PID()))
+	}, 10*time.Second, 5*time.Millisecond, "the fault: the pass has read the marks, and waits")
+	endClaims(t, w.s, w.running)
+	w.running = nil
+	w.insert("late", 1)
+	exec(t, other, `ROLLBACK`)
+	require.Zero(t, <-promoted)
+	require.Contains(t, w.turn(0, 0), "late")
 }

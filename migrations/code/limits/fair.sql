@@ -285,23 +285,31 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION rowrun.choose_turns_of(bigint, bigint, timestamptz) IS 'Internal: whose turn it is, of one limit.';
 
--- Whose turn it is, of all FAIR limits.
-CREATE OR REPLACE FUNCTION rowrun.choose_turns(t timestamptz, most integer) RETURNS bigint[] LANGUAGE plpgsql
+-- How many slots of each FAIR limit are free, by its id; NULL: there is no such limit.
+CREATE OR REPLACE FUNCTION rowrun.fair_rooms(t timestamptz) RETURNS jsonb LANGUAGE plpgsql
+    SET jit = off
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+BEGIN
+    RETURN (SELECT jsonb_object_agg(c.id, r.slots - r.taken) FROM concurrency_limit c CROSS JOIN LATERAL fair_room(c.id, t) r WHERE c.share = 'FAIR');
+END $$;
+COMMENT ON FUNCTION rowrun.fair_rooms(timestamptz) IS 'Internal: how many slots of FAIR limits are free.';
+
+-- Whose turn it is, of all FAIR limits, with these rooms (fair_rooms).
+CREATE OR REPLACE FUNCTION rowrun.choose_turns(rooms jsonb, t timestamptz, most integer) RETURNS bigint[] LANGUAGE plpgsql
     SET jit = off
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     l record;
     chosen bigint[] := '{}';
 BEGIN
-    FOR l IN SELECT c.id, r.slots - r.taken AS room FROM concurrency_limit c CROSS JOIN LATERAL fair_room(c.id, choose_turns.t) r
-             WHERE c.share = 'FAIR' ORDER BY c.id LOOP
+    FOR l IN SELECT e.key::bigint AS id, e.value::bigint AS room FROM jsonb_each_text(rooms) e ORDER BY 1 LOOP
         IF least(l.room, most - cardinality(chosen)) > 0 THEN
             chosen := chosen || choose_turns_of(l.id, least(l.room, most - cardinality(chosen)), choose_turns.t);
         END IF;
     END LOOP;
     RETURN chosen;
 END $$;
-COMMENT ON FUNCTION rowrun.choose_turns(timestamptz, integer) IS 'Internal: whose turn it is, of all FAIR limits.';
+COMMENT ON FUNCTION rowrun.choose_turns(jsonb, timestamptz, integer) IS 'Internal: whose turn it is, of all FAIR limits.';
 
 -- Charges the keys of runs that were promoted, in the order of their turns. Virtual time goes on with each turn, from where the turn
 -- may start at the earliest: what is due by then is the largest of what follows from each of them.

@@ -1,7 +1,7 @@
 -- Whom to judge: what is due, and what marks name. Every list is bounded; where a bound is met, the rest keeps its mark.
 -- of_plans are those that were found by their plan, cut_off the databases whose list met its bound, turns runs in the order of
--- their turns; NULL: that isn't asked.
-CREATE OR REPLACE FUNCTION rowrun.candidates(marks record, due boolean, most integer,
+-- their turns; NULL: that isn't asked. rooms: see fair_rooms.
+CREATE OR REPLACE FUNCTION rowrun.candidates(marks record, due boolean, rooms jsonb, most integer,
     OUT ids bigint[], OUT of_plans bigint[], OUT cut_off text[], OUT turns bigint[], OUT more boolean) LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
@@ -77,9 +77,9 @@ BEGIN
         PERFORM reopen_available(marks.limit_keys, t);
         ids := ids || ARRAY(SELECT w.id FROM waiting_for_limits(marks.limit_keys, t, most) w);
     END IF;
-    IF may_be_limited() AND EXISTS (SELECT FROM concurrency_limit l WHERE l.share = 'FAIR') AND (marks.replicas OR cardinality(marks.limit_keys) > 0) THEN
+    IF rooms IS NOT NULL AND (marks.replicas OR cardinality(marks.limit_keys) > 0) THEN
         PERFORM note_turns(marks.limit_keys, t);
-        turns := choose_turns(t, most);
+        turns := choose_turns(rooms, t, most);
         ids := ids || turns;
     END IF;
     IF cardinality(plans) > 0 THEN
@@ -87,7 +87,7 @@ BEGIN
         ids := ids || of_plans;
     END IF;
 END $$;
-COMMENT ON FUNCTION rowrun.candidates(record, boolean, integer) IS 'Internal: the runs that a pass judges.';
+COMMENT ON FUNCTION rowrun.candidates(record, boolean, jsonb, integer) IS 'Internal: the runs that a pass judges.';
 
 -- Where more is due than a pass takes on, databases and plans take turns: the first of each, a few hundred of them a pass,
 -- and then what has been due for longest. Where several wait the pass is a short one, as each waits for its end. The session

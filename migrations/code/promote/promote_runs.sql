@@ -44,6 +44,7 @@ DECLARE
     full_keys text[];
     held bigint[];
     counted bigint[];
+    rooms jsonb;
 BEGIN
     promoted := 0;
     busy := false;
@@ -70,13 +71,14 @@ BEGIN
     END IF;
     IF may_be_limited() THEN
         counted := adopt_limits();
+        rooms := fair_rooms(t); -- before the marks are read: in front of who comes behind that, and has no turn in this pass, go as many as have room now
     END IF;
     IF sweep THEN
         PERFORM cancel_skipped();
     END IF;
     marks := take_marks(sweep, most);
     limit_keys := marks.limit_keys;
-    found_runs := candidates(marks, due, most);
+    found_runs := candidates(marks, due, rooms, most);
     more := more OR marks.more OR found_runs.more;
     IF cardinality(found_runs.ids) > 0 THEN
         verdicts := verdicts_on(found_runs.ids, found_runs.turns, counted);
