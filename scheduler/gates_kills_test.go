@@ -53,7 +53,7 @@ const killedSlots = 4
 func TestOrderAndLimitsHoldUnderKills(t *testing.T) {
 	t.Parallel()
 	seed := uint64(storetest.Seed(t))
-	slots := make(chan struct{}, 2)
+	slots := make(chan struct{}, storetest.Count(2, 8)) // of a world most is waiting
 	worlds := storetest.Count(4, 500)
 	var lived, outages, starts, turns, raised, recovered atomic.Int64
 	t.Cleanup(func() {
