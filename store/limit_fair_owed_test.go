@@ -66,6 +66,24 @@ func TestAHigherPriorityGoesFirstThoughKeysRunOut(t *testing.T) {
 	}
 }
 
+// A key whose weight has grown owes the turn that it has just had at the new weight, not at the old one.
+func TestATurnIsOwedAtTheWeightThatThereIs(t *testing.T) {
+	t.Parallel()
+	w := newFairWorld(t, `INSERT INTO rowrun.concurrency_limit (name, key_path, share, weights) VALUES ('tenants', '{tenant}', 'FAIR', '{"big": 100}')`,
+		[]string{"r"}, 1, map[string]int{"big": 100})
+	w.insert("big", 300)
+	w.insert("grows", 1)
+	for ends := 0; len(w.waiting["grows"]) > 0; ends = 1 {
+		w.turn(0, ends)
+	}
+	exec(t, w.conn, `UPDATE rowrun.concurrency_limit SET weights = '{"big": 100, "grows": 100}'`)
+	w.weights["grows"] = 100
+	w.insert("grows", 1)
+	for len(w.waiting["grows"]) > 0 {
+		w.turn(0, 1)
+	}
+}
+
 // Who comes while a pass is under way has its turn behind as many as had room when that pass looked for those who wait: slots that come free
 // meanwhile are the next pass's.
 func TestWhoComesBesideAPassHasItsTurnInTheNext(t *testing.T) {

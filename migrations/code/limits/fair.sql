@@ -77,7 +77,8 @@ BEGIN
     WHERE (k.waits OR y.priority IS NOT NULL) AND (y.weight, y.priority, y.shut_by) IS DISTINCT FROM (k.weight, k.priority, '')
     ON CONFLICT (limit_key) DO UPDATE
     SET weight = excluded.weight, priority = excluded.priority, shut_by = '',
-        starts_at = CASE WHEN o.priority IS NULL THEN greatest(o.starts_at, excluded.starts_at) ELSE o.starts_at END;
+        starts_at = least(CASE WHEN o.priority IS NULL THEN greatest(o.starts_at, excluded.starts_at) ELSE o.starts_at END,
+                          excluded.starts_at + 1 / excluded.weight); -- otherwise it would owe a turn of the weight that it had
 END $$;
 COMMENT ON FUNCTION rowrun.note_turns(text[], timestamptz) IS 'Internal: which keys of FAIR limits wait for their turn.';
 
