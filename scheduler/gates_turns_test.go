@@ -33,7 +33,8 @@ type turnWatch struct {
 
 // turns holds every start of a FAIR limit's runs against the bound: the n-th run of a key starts after at most
 // n * (sum of weights / its weight) + slots starts since it came. What starts in one commit starts at once. Claims that are under way at once
-// may commit in another order than that of the turns that they have taken: a start whose turn is a later one has overtaken it, and isn't counted.
+// may commit in another order than that of the turns that they have taken: a start whose turn is a later one has overtaken it, and isn't counted;
+// there are no more of these than two rounds of claims for all slots.
 func (w *orderWorld) turns(past *history) (starts int, violations []string) {
 	if w.fair == "" {
 		return 0, nil
@@ -141,6 +142,9 @@ func (t *turnWatch) start(mine *waiter) {
 		}
 	}
 	t.overtaken = max(t.overtaken, overtaken)
+	if overtaken > 2*mine.slots {
+		t.wrong = append(t.wrong, fmt.Sprintf("run %d was overtaken by %d with %d slots", mine.id, overtaken, mine.slots))
+	}
 	if bound := float64(mine.nth)*float64(sum)/float64(t.w.weight(mine.key)) + float64(mine.slots); float64(after) > bound {
 		t.wrong = append(t.wrong, fmt.Sprintf("run %d, the %d. of key %s with weight %d of %d, started after %d starts since it came, and not after %.1f at most, with %d slots: %s",
 			mine.id, mine.nth, mine.key, t.w.weight(mine.key), sum, after, bound, mine.slots, strings.Join(t.trail[mine.behind:], ", ")))
