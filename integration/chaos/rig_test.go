@@ -106,6 +106,7 @@ func (l *lane) database(t *testing.T, name, template string) string {
 func TestChaos(t *testing.T) {
 	t.Parallel()
 	seed, count := storetest.Seed(t), storetest.Count(3, 1000)
+	lanesAtOnce := storetest.Count(2, 4) // a soak has nothing beside it
 	var ends time.Time // none: count decides
 	if text := os.Getenv("ROWRUN_CHAOS_SECONDS"); text != "" {
 		seconds, err := strconv.Atoi(text)
@@ -154,8 +155,6 @@ func TestChaos(t *testing.T) {
 	lanes.Wait()
 	t.Log(seen)
 }
-
-const lanesAtOnce = 2
 
 func (l *lane) schedule(t *testing.T, seed int64, seen *coverage) {
 	rnd := rand.New(rand.NewPCG(uint64(seed), 0)) //nolint:gosec // not a secret
