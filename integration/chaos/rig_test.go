@@ -106,7 +106,7 @@ func (l *lane) database(t *testing.T, name, template string) string {
 func TestChaos(t *testing.T) {
 	t.Parallel()
 	seed, count := storetest.Seed(t), storetest.Count(3, 1000)
-	lanesAtOnce := storetest.Count(2, 4) // a soak has nothing beside it
+	lanesAtOnce := storetest.Count(2, 4)
 	var ends time.Time // none: count decides
 	if text := os.Getenv("ROWRUN_CHAOS_SECONDS"); text != "" {
 		seconds, err := strconv.Atoi(text)

@@ -80,6 +80,23 @@ var (
 
 // Try makes one connection and looks at the server behind it.
 func Try(ctx context.Context, url string) error {
+	var number int
+	var standby bool
+	// This comes before anybody has looked at the server. A standby has no snapshot for SERIALIZABLE, which may be the default.
+	err := ask(ctx, url, "SELECT pg_catalog.current_setting('server_version_num')::int, pg_catalog.pg_is_in_recovery()", &number, &standby)
+	switch {
+	case err != nil:
+		return err
+	case number < minServerVersion:
+		return fmt.Errorf("%w: version number %d", errOldServer, number)
+	case standby:
+		return errStandby
+	}
+	return nil
+}
+
+// ask makes one connection for one question, which has one row. It is unprepared, and sets nothing in the session: there may be a pooler in between.
+func ask(ctx context.Context, url, question string, answers ...any) error {
 	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
 	config, err := Parse(url)
@@ -92,23 +109,9 @@ func Try(ctx context.Context, url string) error {
 		return err
 	}
 	defer Close(ctx, conn)
-	var number int
-	var standby bool
-	// Unprepared, and no setting of the session: there may be a pooler in between, and this comes before anybody has looked. A
-	// standby has no snapshot for SERIALIZABLE, which may be the default.
-	err = pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{BeginQuery: session.Begin(pgx.TxOptions{})}, func(tx pgx.Tx) error {
-		const q = "SELECT pg_catalog.current_setting('server_version_num')::int, pg_catalog.pg_is_in_recovery()"
-		return tx.QueryRow(ctx, q, pgx.QueryExecModeExec).Scan(&number, &standby)
+	return pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{BeginQuery: session.Begin(pgx.TxOptions{})}, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, question, pgx.QueryExecModeExec).Scan(answers...)
 	})
-	switch {
-	case err != nil:
-		return err
-	case number < minServerVersion:
-		return fmt.Errorf("%w: version number %d", errOldServer, number)
-	case standby:
-		return errStandby
-	}
-	return nil
 }
 
 // Close ends a connection within a second, also where ctx is over.

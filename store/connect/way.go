@@ -84,6 +84,57 @@ func (w *Way) Open(ctx context.Context, c store.Config, log zerolog.Logger) (s *
 	return s, deployment, nil
 }
 
+// ErrTwoDatabases says that the two ways don't lead to one database.
+var ErrTwoDatabases = errors.New("both must lead to the same one")
+
+// Meet refuses a DirectURL that leads to another database than URL, by ErrTwoDatabases: a replica would be woken for the runs of that one, and
+// migrate it, and tell its stream.
+func (w *Way) Meet(ctx context.Context) error {
+	if w.DirectURL == w.URL {
+		return nil
+	}
+	own, err := whichDatabase(ctx, w.URL)
+	if err != nil {
+		return awayOr(w.Source, err)
+	}
+	direct, err := whichDatabase(ctx, w.DirectURL)
+	if err != nil {
+		return awayOr(w.DirectSource, err)
+	}
+	if own.oid != direct.oid || own.server != direct.server && own.server != 0 && direct.server != 0 {
+		return fmt.Errorf("%s leads to another database, %s, than %s, %s: %w", w.DirectSource, Place(w.DirectURL), w.Source, Place(w.URL), ErrTwoDatabases)
+	}
+	return nil
+}
+
+// identity tells a database from all others. server: 0 where the role may not know.
+type identity struct{ server, oid int64 }
+
+func whichDatabase(ctx context.Context, url string) (i identity, err error) {
+	const oid = "SELECT d.oid::bigint FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database()"
+	const server = "SELECT s.system_identifier FROM pg_catalog.pg_control_system() s"
+	if err = ask(ctx, url, oid, &i.oid); err != nil {
+		return i, err
+	}
+	const refused = "42501" // everybody may ask, unless somebody has taken that right from PUBLIC
+	if err = ask(ctx, url, server, &i.server); store.SQLState(err) == refused {
+		err = nil
+	}
+	return i, err
+}
+
+// awayOr is the error of a way, told from that of a database which is away.
+func awayOr(source string, err error) error {
+	if err == nil {
+		return nil
+	}
+	trouble := Diagnose(err)
+	if trouble.Wait {
+		return fmt.Errorf("%s: %w: %s", source, ErrAway, trouble.Text)
+	}
+	return fmt.Errorf("%s: %s", source, trouble.Text)
+}
+
 // tryConnections says so where the replica gets fewer connections than it works with: it lives, and may be unable to claim.
 func tryConnections(ctx context.Context, s *store.Store, log zerolog.Logger) {
 	ask, cancel := context.WithTimeout(ctx, tryTimeout)
@@ -105,7 +156,10 @@ func (w *Way) outlast(ctx context.Context, log zerolog.Logger, ask func() error)
 				return err
 			}
 		}
-		err := ask()
+		err := w.Meet(ctx)
+		if err == nil {
+			err = ask()
+		}
 		if !errors.Is(err, ErrAway) || ctx.Err() != nil {
 			return err
 		}

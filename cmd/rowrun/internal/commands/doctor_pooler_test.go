@@ -16,6 +16,7 @@ import (
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/cli"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/doctor"
 	"github.com/rowrun/rowrun/cmd/rowrun/internal/rowruntest"
+	"github.com/rowrun/rowrun/store/connect"
 	"github.com/rowrun/rowrun/store/storetest"
 )
 
@@ -109,4 +110,11 @@ func withhold(client io.Writer, server *bufio.Reader) {
 			return
 		}
 	}
+}
+
+func TestDoctorFindsAWayToAnotherDatabase(t *testing.T) {
+	t.Parallel()
+	dsn, other := storetest.New(t), storetest.New(t)
+	_, findings := diagnosis(t, dsn, "--direct-url", other)
+	require.Contains(t, one(t, findings, "pooler", doctor.Warning).Text, "--direct-url leads to another database, "+connect.Place(other))
 }

@@ -16,6 +16,10 @@ import (
 // checkPoolers judges whether a notification arrived where replicas listen, and looks for the bounds that can't be asked
 // for through a pooler.
 func (d *doctor) checkPoolers(ctx context.Context) error {
+	if err := d.Database.Meet(ctx); errors.Is(err, connect.ErrTwoDatabases) {
+		d.add("pooler", Warning, err.Error()+"; a replica does not start", "rowrun serve --direct-url postgres://…  # the same database, without the pooler")
+		return nil
+	}
 	switch {
 	case d.hearsErr != nil:
 		return d.hearsErr
