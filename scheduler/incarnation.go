@@ -91,6 +91,9 @@ func (t *incarnation) register(ctx context.Context) error {
 	known, reaches := t.s.rulesOf(rules, false), t.s.reaches()
 	known.capabilities.Databases = reaches.databases
 	t.rules.Store(known)
+	if names := t.s.limitsOfNothing(known); len(names) > 0 && !c.Admin {
+		c.Log.Warn().Strs("types", names).Msg("limits of types that this replica doesn't run: it has neither an executor for them nor an alias; look at their names")
+	}
 	sent := time.Since(t.began)
 	own := store.Replica{
 		ID: t.id, Name: c.Name, Hostname: host, Version: c.Version, Lease: c.StaleAfter, Role: c.role(),

@@ -52,6 +52,18 @@ func (s *Scheduler) rulesOf(rules []store.TypeRule, paused bool) *typeRules {
 	return r
 }
 
+// limitsOfNothing are the types of TypeLimits that this process doesn't run, as far as it knows the aliases by now.
+func (s *Scheduler) limitsOfNothing(rules *typeRules) (names []string) {
+	for _, name := range slices.Sorted(maps.Keys(s.cfg.TypeLimits)) {
+		_, own := s.cfg.Executors[name]
+		_, aliased := rules.aliases[name]
+		if !own && !aliased {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // rename lays a payload out for the executor of an alias. What is no object is left for that executor to refuse.
 func (a *alias) rename(payload json.RawMessage) json.RawMessage {
 	var old map[string]json.RawMessage

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rowrun/rowrun/scheduler"
@@ -69,6 +70,19 @@ func TestAliasRunsTheOldTypesRows(t *testing.T) {
 	poll(t, "its end", func() bool {
 		return c.int(`SELECT count(*) FROM rowrun.replica_heartbeat WHERE 'OLD' = ANY (types)`) == 0
 	})
+}
+
+// A limit of a type that nobody here runs most likely has a wrong name.
+func TestLimitsOfTypesThatAreNotRunAreToldOf(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	require.NoError(t, openStore(t, url, time.Minute).AliasType(t.Context(), "OLD", workType, nil))
+	said := make(chan string, 100)
+	startReplica(t, url, func(context.Context, *scheduler.Run) (scheduler.Result, error) { return scheduler.Result{}, nil }, func(c *scheduler.Config) {
+		c.TypeLimits = map[string]scheduler.TypeLimit{workType: {Concurrency: 1}, "OLD": {Concurrency: 1}, "WROK": {Concurrency: 2}}
+		c.Log = zerolog.New(storetest.Lines(said)).Level(zerolog.WarnLevel)
+	})
+	require.Contains(t, <-said, `"types":["WROK"],"message":"limits of types that this replica doesn't run`)
 }
 
 // A rolling upgrade, both ways: a replica claims only what it knows, and rows of the other version wait for it.
