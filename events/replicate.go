@@ -134,13 +134,7 @@ func OpenReplication(ctx context.Context, config ReplicateConfig) (*Replication,
 	if config.BufferBytes == 0 {
 		config.BufferBytes = 16 << 20
 	}
-	config.ConnConfig = config.ConnConfig.Copy()
-	if config.ConnConfig.RuntimeParams == nil {
-		config.ConnConfig.RuntimeParams = map[string]string{}
-	}
-	session.Encode(config.ConnConfig)
-	config.ConnConfig.RuntimeParams["replication"] = "database"
-	config.ConnConfig.RuntimeParams["application_name"] = config.AppName
+	config.ConnConfig = replicating(config.ConnConfig, config.AppName)
 	k, err := dial(ctx, config.ConnConfig, config.ConnectTimeout)
 	if err != nil {
 		return nil, fmt.Errorf("replicate: %w", replicationError(err))

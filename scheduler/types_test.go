@@ -79,10 +79,10 @@ func TestLimitsOfTypesThatAreNotRunAreToldOf(t *testing.T) {
 	require.NoError(t, openStore(t, url, time.Minute).AliasType(t.Context(), "OLD", workType, nil))
 	said := make(chan string, 100)
 	startReplica(t, url, func(context.Context, *scheduler.Run) (scheduler.Result, error) { return scheduler.Result{}, nil }, func(c *scheduler.Config) {
-		c.TypeLimits = map[string]scheduler.TypeLimit{workType: {Concurrency: 1}, "OLD": {Concurrency: 1}, "WROK": {Concurrency: 2}}
+		c.TypeLimits = map[string]scheduler.TypeLimit{workType: {Concurrency: 1}, "OLD": {Concurrency: 1}, "NOBODYS": {Concurrency: 2}}
 		c.Log = zerolog.New(storetest.Lines(said)).Level(zerolog.WarnLevel)
 	})
-	require.Contains(t, <-said, `"types":["WROK"],"message":"limits of types that this replica doesn't run`)
+	require.Contains(t, <-said, `"types":["NOBODYS"],"message":"limits of types that this replica doesn't run`)
 }
 
 // A rolling upgrade, both ways: a replica claims only what it knows, and rows of the other version wait for it.

@@ -2,11 +2,7 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"time"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // StreamPublication is what the stream's slot reads.
@@ -68,32 +64,6 @@ func (s SlotState) Unfit(asked bool) string {
 		return "max_slot_wal_keep_size is not set: a slot that nobody reads would fill the disk"
 	}
 	return ""
-}
-
-// ErrSlotTimeout means that a slot could not be made in time: it waits for every open transaction that has written.
-var ErrSlotTimeout = errors.New("a transaction that is open kept the slot from being made")
-
-// slotGrace is what a server that is slow has, beside the limit, to give a connection, and to say that the limit is over.
-const slotGrace = 5 * time.Second
-
-// CreateStreamSlot makes the slot. The server gives up after limit.
-func (s *Store) CreateStreamSlot(ctx context.Context, name string, limit time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, limit+slotGrace)
-	defer cancel()
-	err := s.inTx(ctx, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, statement("create_stream_slot_limit"), fmt.Sprint(limit.Milliseconds())); err != nil {
-			return err
-		}
-		_, err := tx.Exec(ctx, statement("create_stream_slot"), name)
-		return err
-	})
-	switch code := SQLState(err); {
-	case code == "57014" || code == "55P03":
-		return fmt.Errorf("create the stream's slot: %w: %w", ErrSlotTimeout, err)
-	case err != nil:
-		return fmt.Errorf("create the stream's slot: %w", err)
-	}
-	return nil
 }
 
 // DropStreamSlot drops the slot and forgets its positions: the next one begins anew, without a gap of its own. False:

@@ -5,9 +5,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rowrun/rowrun/events"
 	"github.com/rowrun/rowrun/store"
 	"github.com/rowrun/rowrun/store/storetest"
 )
@@ -20,9 +22,22 @@ func opened(t *testing.T, url string) (*store.Store, *pgxpool.Pool) {
 	return s, s.Pool()
 }
 
+// makeSlot makes a slot, as the writer of the stream does.
+func makeSlot(t *testing.T, url, name string, limit time.Duration) error {
+	t.Helper()
+	config, err := pgx.ParseConfig(url)
+	require.NoError(t, err)
+	made, err := events.MakeSlot(t.Context(), config, name, limit)
+	if err == nil {
+		made.Close()
+	}
+	return err
+}
+
 func TestStreamSlotIsMadeSeenAndDropped(t *testing.T) {
 	t.Parallel()
-	s, _ := opened(t, storetest.New(t))
+	url := storetest.New(t)
+	s, _ := opened(t, url)
 	deployment, err := s.Deployment(t.Context())
 	require.NoError(t, err)
 	state, err := s.StreamSlot(t.Context())
@@ -35,8 +50,8 @@ func TestStreamSlotIsMadeSeenAndDropped(t *testing.T) {
 	require.Empty(t, state.Unfit(true))
 	require.Contains(t, state.Unfit(false), "max_slot_wal_keep_size")
 
-	require.NoError(t, s.CreateStreamSlot(t.Context(), state.Name, storetest.SlotPatience()))
-	require.Equal(t, "42710", store.SQLState(s.CreateStreamSlot(t.Context(), state.Name, storetest.SlotPatience())))
+	require.NoError(t, makeSlot(t, url, state.Name, storetest.SlotPatience()))
+	require.Equal(t, "42710", store.SQLState(makeSlot(t, url, state.Name, storetest.SlotPatience())))
 	state, err = s.StreamSlot(t.Context())
 	require.NoError(t, err)
 	require.True(t, state.Exists)
@@ -56,7 +71,8 @@ func TestStreamSlotIsMadeSeenAndDropped(t *testing.T) {
 // A slot waits for every transaction that has written; ours doesn't wait for ever, and leaves nothing behind.
 func TestSlotGivesUpBehindAnOpenTransaction(t *testing.T) {
 	t.Parallel()
-	s, pool := opened(t, storetest.New(t))
+	url := storetest.New(t)
+	s, pool := opened(t, url)
 	tx, err := pool.Begin(t.Context())
 	require.NoError(t, err)
 	defer func() { _ = tx.Rollback(t.Context()) }()
@@ -65,13 +81,13 @@ func TestSlotGivesUpBehindAnOpenTransaction(t *testing.T) {
 	state, err := s.StreamSlot(t.Context())
 	require.NoError(t, err)
 	for _, limit := range []time.Duration{time.Millisecond, 200 * time.Millisecond} { // also one that is shorter than making a connection
-		require.ErrorIs(t, s.CreateStreamSlot(t.Context(), state.Name, limit), store.ErrSlotTimeout)
+		require.ErrorIs(t, makeSlot(t, url, state.Name, limit), events.ErrSlotTimeout)
 	}
 	require.NoError(t, tx.Rollback(t.Context()))
 	state, err = s.StreamSlot(t.Context())
 	require.NoError(t, err)
 	require.False(t, state.Exists)
-	require.NoError(t, s.CreateStreamSlot(t.Context(), state.Name, storetest.SlotPatience()))
+	require.NoError(t, makeSlot(t, url, state.Name, storetest.SlotPatience()))
 }
 
 func TestUnfitSaysWhy(t *testing.T) {

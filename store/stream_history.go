@@ -70,7 +70,7 @@ type historyCursor struct{ conn *pgxpool.Conn }
 // OpenStream reads where a reader of the stream begins. since above zero also asks for the transitions of the time
 // before that moment, which is a sequential read of all runs: for a person's command. The history is nil otherwise.
 func (s *Store) OpenStream(ctx context.Context, since time.Duration) (StreamStart, *StreamHistory, error) {
-	return s.openStream(ctx, nil, func(now time.Time) *StreamPoint {
+	return s.openStream(ctx, "", nil, func(now time.Time) *StreamPoint {
 		if since <= 0 {
 			return nil
 		}
@@ -81,10 +81,16 @@ func (s *Store) OpenStream(ctx context.Context, since time.Duration) (StreamStar
 // OpenStreamAt is OpenStream with the transitions since a point; nil: none. Of runs with one of the ids unseen, which ascend, it has
 // all that their rows tell.
 func (s *Store) OpenStreamAt(ctx context.Context, point *StreamPoint, unseen []Span) (StreamStart, *StreamHistory, error) {
-	return s.openStream(ctx, unseen, func(time.Time) *StreamPoint { return point })
+	return s.openStream(ctx, "", unseen, func(time.Time) *StreamPoint { return point })
 }
 
-func (s *Store) openStream(ctx context.Context, unseen []Span, from func(now time.Time) *StreamPoint) (StreamStart, *StreamHistory, error) {
+// OpenStreamBefore is the history of OpenStreamAt as a snapshot shows it that another session has exported.
+func (s *Store) OpenStreamBefore(ctx context.Context, snapshot string, point *StreamPoint, unseen []Span) (*StreamHistory, error) {
+	_, history, err := s.openStream(ctx, snapshot, unseen, func(time.Time) *StreamPoint { return point })
+	return history, err
+}
+
+func (s *Store) openStream(ctx context.Context, snapshot string, unseen []Span, from func(now time.Time) *StreamPoint) (StreamStart, *StreamHistory, error) {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return StreamStart{}, nil, fmt.Errorf("open stream: %w", err)
@@ -98,6 +104,11 @@ func (s *Store) openStream(ctx context.Context, unseen []Span, from func(now tim
 	// One snapshot for both: what the history doesn't have comes later. WITH HOLD lets the server keep the answer, so
 	// that a slow reader holds no snapshot.
 	err = pgx.BeginTxFunc(ctx, conn, s.pool.transaction(pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}), func(tx pgx.Tx) error {
+		if snapshot != "" {
+			if _, err := tx.Exec(ctx, "SET TRANSACTION SNAPSHOT '"+strings.ReplaceAll(snapshot, "'", "''")+"'"); err != nil {
+				return err
+			}
+		}
 		if start, err = streamStart(ctx, tx); err != nil {
 			return err
 		}

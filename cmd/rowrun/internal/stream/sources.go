@@ -143,8 +143,9 @@ func (e *Election) climb(ctx context.Context) bool {
 		if e.reader.at.Load() == nil {
 			continue
 		}
-		err := e.wal.anew(ctx)
+		made, err := e.wal.anew(ctx)
 		if err == nil {
+			made.Close() // the rows are read on
 			return true
 		}
 		if ctx.Err() == nil {

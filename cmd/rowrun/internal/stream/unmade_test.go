@@ -1,12 +1,17 @@
 package stream_test
 
 import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rowrun/rowrun/cmd/rowrun/internal/stream"
 	"github.com/rowrun/rowrun/store/storetest"
 )
 
@@ -132,4 +137,48 @@ func TestAWriterThatWaitsForItsSlotSaysSoAndLosesNothing(t *testing.T) {
 	free()
 	eventually(t, "the second is told", func() bool { return statuses(c.of(t, second)) == whole })
 	require.Equal(t, []string{"the stream was not read from the write-ahead log before"}, c.gaps(t))
+}
+
+// Where the slot is made, rows tell what was committed before the log begins, and nothing else: the server may go back to there, and the next
+// writer then tells by the log what it tells of, each by its place.
+func TestRowsTellNothingThatTheLogTells(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	p := pool(t, url)
+	id := task(t, p, "t", "NOBODY")
+	dials, goOn := make(chan struct{}), make(chan struct{})
+	c := standByLogOn(t, url, "a", true, open(t, url), func(w *stream.WALConfig) {
+		w.ConnConfig = w.ConnConfig.Copy()
+		dial := w.ConnConfig.DialFunc
+		w.ConnConfig.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+			select {
+			case dials <- struct{}{}:
+			case <-goOn: // closed
+				return dial(ctx, network, address)
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+			select {
+			case <-goOn:
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+			return dial(ctx, network, address)
+		}
+	})
+	<-dials // to make the slot
+	early := queryID(t, p, insertRun, id)
+	goOn <- struct{}{}
+	<-dials // to read from it
+	exec(t, p, "UPDATE rowrun.task_run SET status = 'RUNNING', replica_id = 'me' WHERE id = $1", early)
+	late := walk(t, p, id, "DONE")
+	close(goOn)
+	eventually(t, "all is told", func() bool {
+		return statuses(c.of(t, early)) == "PENDING AVAILABLE RUNNING" && statuses(c.of(t, late)) == whole
+	})
+	byLog := strings.Join(c.keys(t), "\n")
+	require.Equal(t, 5, strings.Count(byLog, "\n")+1, byLog)
+	require.Contains(t, byLog, fmt.Sprintf(" %d AVAILABLE RUNNING", early))
+	require.Contains(t, byLog, fmt.Sprintf(" %d null PENDING", late))
+	require.Empty(t, c.gaps(t))
 }

@@ -76,6 +76,8 @@ type WAL struct {
 	// resume is where rows were read to, in the place of a gap: by this replica, or one that has left the stream to it.
 	resume  *store.StreamPoint
 	renewed bool // the slot was made for that
+	// made is the slot where it was made for this connection, with what was committed before.
+	made *events.MadeSlot
 	// since is when this replica became the writer: where no position is known, rows tell what came after that.
 	since *store.StreamPoint
 	// turnedAt is when the memory of what was printed turned, recorded when the moment was that was written down last,
@@ -129,6 +131,7 @@ func (w *WAL) turn() {
 // who wrote the stream before, "" for nobody.
 func (w *WAL) run(ctx, stopping context.Context, before string) error {
 	defer w.stuck.Store(nil)
+	defer w.keep(nil)
 	w.moved, w.gap, w.broken, w.began = 0, "", 0, false // others may have read since
 	for ctx.Err() == nil && stopping.Err() == nil {
 		var rep *events.Replication
@@ -295,8 +298,8 @@ func (w *WAL) trouble() string {
 func reasonOf(err error) string {
 	var refused *pgconn.PgError
 	switch {
-	case errors.Is(err, store.ErrSlotTimeout):
-		return store.ErrSlotTimeout.Error()
+	case errors.Is(err, events.ErrSlotTimeout):
+		return events.ErrSlotTimeout.Error()
 	case errors.Is(err, events.ErrSlotInUse):
 		return events.ErrSlotInUse.Error()
 	case errors.As(err, &refused):

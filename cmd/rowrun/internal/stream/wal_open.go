@@ -22,6 +22,7 @@ const (
 // open brings the slot and a connection that reads from it about, and says what
 // may be missing before its first line. before is who wrote the stream before.
 func (w *WAL) open(ctx context.Context, before string) (*events.Replication, error) {
+	defer w.keep(nil)
 	limited, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	slot, err := w.config.Store.StreamSlot(limited)
@@ -45,10 +46,15 @@ func (w *WAL) open(ctx context.Context, before string) (*events.Replication, err
 	if err := w.ready(ctx, &slot); err != nil {
 		return nil, err
 	}
-	rep, err := events.OpenReplication(ctx, events.ReplicateConfig{
+	config := events.ReplicateConfig{
 		ConnConfig: w.config.ConnConfig, Slot: slot.Name, Publication: store.StreamPublication, Inserted: w.config.Inserted, Filled: w.turn,
 		Trim: trimResults(),
-	})
+	}
+	rep, err := events.OpenReplication(ctx, config)
+	if err != nil && w.made != nil { // its session may have been the server's last one
+		w.keep(nil)
+		rep, err = events.OpenReplication(ctx, config)
+	}
 	if err != nil {
 		return nil, w.refused(err)
 	}
@@ -96,14 +102,23 @@ func (w *WAL) ready(ctx context.Context, slot *store.SlotState) error {
 		return nil
 	}
 	w.last, w.moved, w.overlap = 0, 0, 0
-	err := w.config.Store.CreateStreamSlot(ctx, slot.Name, slotPatience)
+	made, err := events.MakeSlot(ctx, w.config.ConnConfig, slot.Name, slotPatience)
 	if store.SQLState(err) == "42710" {
 		return nil // another replica was faster; its connection will say so
 	}
+	w.keep(made)
 	if err == nil {
 		w.config.Log.Info().Str("slot", slot.Name).Msg("made the stream's replication slot")
 	}
 	return w.unmade(ctx, err)
+}
+
+// keep has what was committed before the slot seen until the rows have told it; nil: no longer.
+func (w *WAL) keep(made *events.MadeSlot) {
+	if w.made != nil {
+		w.made.Close()
+	}
+	w.made = made
 }
 
 // unmade is why the slot could not be made. Who holds it up may do so for days, so that only where the log was asked for
@@ -187,30 +202,33 @@ func (w *WAL) renew(ctx context.Context) error {
 	if w.resume == nil || w.renewed {
 		return nil
 	}
-	if err := w.anew(ctx); err != nil {
+	made, err := w.anew(ctx)
+	if err != nil {
 		return err
 	}
+	w.keep(made)
 	w.renewed = true
 	return nil
 }
 
 // anew makes the slot, in the place of one that nobody reads. errUnfit: the log can't be read here.
-func (w *WAL) anew(ctx context.Context) error {
+func (w *WAL) anew(ctx context.Context) (*events.MadeSlot, error) {
 	limited, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	slot, err := w.config.Store.StreamSlot(limited)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if why := slot.Unfit(w.config.Asked); why != "" {
-		return fmt.Errorf("%w: %s", errUnfit, why)
+		return nil, fmt.Errorf("%w: %s", errUnfit, why)
 	}
 	if slot.Exists {
 		if _, err := w.config.Store.DropStreamSlot(limited, slot.Name, false); err != nil {
-			return w.unmade(ctx, err)
+			return nil, w.unmade(ctx, err)
 		}
 	}
-	return w.unmade(ctx, w.config.Store.CreateStreamSlot(ctx, slot.Name, slotPatience))
+	made, err := events.MakeSlot(ctx, w.config.ConnConfig, slot.Name, slotPatience)
+	return made, w.unmade(ctx, err)
 }
 
 func (w *WAL) sayGap(ctx context.Context, last *store.StreamPosition) error {
@@ -231,10 +249,9 @@ func (w *WAL) sayGap(ctx context.Context, last *store.StreamPosition) error {
 // past prints what the rows know since a point, but for what this replica has
 // printed. The log repeats some of it.
 func (w *WAL) past(ctx context.Context, point *store.StreamPoint) error {
-	var history *store.StreamHistory
 	limited, cancel := context.WithTimeout(ctx, historyTimeout)
 	defer cancel()
-	_, history, err := w.config.Store.OpenStreamAt(limited, point, w.printed.unseen)
+	history, err := w.history(limited, point)
 	if err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -258,6 +275,18 @@ func (w *WAL) past(ctx context.Context, point *store.StreamPoint) error {
 	}
 	w.overlap, err = events.ParseLSN(m.LSN)
 	return err
+}
+
+// history is what the rows tell since a point: where the slot has just been made up to where the log begins, so that whoever reads the log after
+// this replica repeats nothing by another place.
+func (w *WAL) history(ctx context.Context, point *store.StreamPoint) (history *store.StreamHistory, err error) {
+	if w.made != nil {
+		if history, err = w.config.Store.OpenStreamBefore(ctx, w.made.Snapshot, point, w.printed.unseen); err == nil || ctx.Err() != nil {
+			return history, err
+		}
+	}
+	_, history, err = w.config.Store.OpenStreamAt(ctx, point, w.printed.unseen)
+	return history, err
 }
 
 func changedServer(last *store.StreamPosition, where placeOf) string {

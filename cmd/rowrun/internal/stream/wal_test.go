@@ -31,7 +31,7 @@ func standByLog(t *testing.T, url, id string, asked bool) *tap {
 }
 
 // standByLogOn is standByLog where the rows are read by way of database.
-func standByLogOn(t *testing.T, url, id string, asked bool, database stream.Store) *tap {
+func standByLogOn(t *testing.T, url, id string, asked bool, database stream.Store, change ...func(*stream.WALConfig)) *tap {
 	t.Helper()
 	c := &tap{candidate: candidate{id: id}, hub: events.NewHub()}
 	printer, err := stream.NewPrinter(stream.PrinterConfig{Out: c})
@@ -39,7 +39,10 @@ func standByLogOn(t *testing.T, url, id string, asked bool, database stream.Stor
 	config, err := pgx.ParseConfig(url)
 	require.NoError(t, err)
 	var listener *events.Listener
-	s := open(t, url)
+	wal := &stream.WALConfig{Store: open(t, url), Printer: printer, ConnConfig: config, Asked: asked, Log: zerolog.Nop()}
+	for _, apply := range change {
+		apply(wal)
+	}
 	c.Election, err = stream.NewElection(stream.ElectionConfig{
 		Store: database, Hub: c.hub, Printer: printer,
 		Connected: func() bool { return listener.Connected() },
@@ -49,7 +52,7 @@ func standByLogOn(t *testing.T, url, id string, asked bool, database stream.Stor
 		ReplicaID: func() string { return id },
 		Retry:     50 * time.Millisecond,
 		Climb:     200 * time.Millisecond,
-		WAL:       &stream.WALConfig{Store: s, Printer: printer, ConnConfig: config, Asked: asked, Log: zerolog.Nop()},
+		WAL:       wal,
 		WakeByWAL: true,
 	})
 	require.NoError(t, err)
