@@ -75,8 +75,8 @@ BEGIN
         IF kind.replicas = 0 THEN
             cause := 'NO_REPLICA';
             message := 'no live replica runs type ' || r.type || CASE r.queue WHEN 'default' THEN '' ELSE ' in queue ' || r.queue END
-                || CASE WHEN r.type IN ('SQL', 'DATABASE_MIGRATE') THEN ' on ' || coalesce(r.database_id || rowrun.engine_in_words(r.database_id), '?')
-                        WHEN r.type = 'COMMAND' THEN ' ' || coalesce(r.command #>> '{}', '?') ELSE '' END;
+                || CASE WHEN r.type IN ('SQL', 'DATABASE_MIGRATE') THEN coalesce(' on ' || r.database_id || rowrun.engine_in_words(r.database_id), ': its task has no database_id')
+                        WHEN r.type = 'COMMAND' THEN coalesce(' ' || (r.command #>> '{}'), ': its payload has no command') ELSE '' END;
             detail := jsonb_build_object('type', r.type, 'queue', r.queue, 'database_id', r.database_id);
             RETURN NEXT;
         ELSIF NOT r.pending AND kind.open <= 0 THEN
