@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rowrun/rowrun/scheduler"
@@ -45,19 +44,28 @@ func (c client) inOrder(places int64) {
 		FROM rowrun.task_run WHERE tick IS NULL) x`), places)
 }
 
-// under holds the starts against a rate per second: in no stretch of time are there more than that allows, and so many besides.
+// paced writes down each change of the account that a recovery keeps of the starts it grants, for under.
+func (c client) paced() {
+	c.t.Helper()
+	for _, statement := range []string{
+		`CREATE TABLE paced (at timestamptz, was timestamptz, "until" timestamptz)`,
+		`CREATE FUNCTION note_pace() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+			INSERT INTO public.paced VALUES (clock_timestamp(), OLD.paced_until, NEW.paced_until); RETURN NULL; END $$`,
+		`CREATE TRIGGER note_pace AFTER UPDATE ON rowrun.recovery FOR EACH ROW WHEN (OLD.paced_until <> NEW.paced_until) EXECUTE FUNCTION note_pace()`,
+	} {
+		c.exec(statement)
+	}
+}
+
+// under holds the starts against a rate per second, with so many at once: each was granted before, and what is granted is never accounted for
+// ahead of the clock. Some grants are used late on a slow machine, and many starts may come close together then.
 func (c client) under(rate, burst float64) {
 	c.t.Helper()
-	rows, err := c.conn.Query(c.t.Context(), `SELECT date_part('epoch', started_at - min(started_at) OVER ()) FROM rowrun.task_run WHERE started_at IS NOT NULL ORDER BY started_at`)
-	require.NoError(c.t, err)
-	times, err := pgx.CollectRows(rows, pgx.RowTo[float64])
-	require.NoError(c.t, err)
-	least, most := 0.0, 0.0
-	for i, at := range times {
-		least = min(least, float64(i)-rate*at)
-		most = max(most, float64(i+1)-rate*at-least)
-	}
-	require.LessOrEqual(c.t, most, burst, "%d starts in %f s at %f/s", len(times), times[len(times)-1], rate)
+	require.Zero(c.t, c.int(`SELECT count(*) FROM paced WHERE "until" > at`))
+	require.Positive(c.t, c.int(`SELECT count(*) FROM paced`))
+	require.Zero(c.t, c.int(`SELECT count(*) FROM (SELECT started_at, count(*) OVER (ORDER BY started_at) AS n FROM rowrun.task_run WHERE started_at IS NOT NULL) r
+		WHERE n > 0.001 + (SELECT sum(least(date_part('epoch', p."until" - p.was) * $1, $2)) FROM paced p WHERE p.at <= r.started_at)`, rate, burst),
+		"starts that nobody had granted by then")
 }
 
 // What comes after a pause of the deployment that is shorter than a lease, or to a deployment of which others live, is no recovery;
@@ -158,6 +166,7 @@ func TestARecoveryHasItsSlotsAndItsRate(t *testing.T) {
 	url := storetest.New(t)
 	c := newClient(t, url)
 	n := storetest.Count(150, 2000)
+	c.paced()
 	c.gone(time.Hour)
 	c.overdue(n, time.Hour, 0, 5)
 	g := newGauge()
@@ -180,8 +189,7 @@ func TestARecoveryHasItsSlotsAndItsRate(t *testing.T) {
 	poll(t, "the end of all", func() bool { return c.left() == 0 })
 	require.EqualValues(t, 2*n, c.int(`SELECT backlog FROM rowrun.recovery WHERE remaining = 0`))
 	c.inOrder(2 * 3 * slots)
-	// The bucket holds a tenth of a second's; a claim follows its grant by some ms.
-	c.under(rate, rate/10+rate/10)
+	c.under(rate, rate/10) // the bucket holds a tenth of a second's
 	// Most of the rate is used.
 	took := float64(c.int(`SELECT (date_part('epoch', max(started_at) - min(started_at)) * 1000)::bigint FROM rowrun.task_run`)) / 1000
 	require.Less(t, took, 3*float64(2*n)/rate)
