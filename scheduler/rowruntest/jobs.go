@@ -134,13 +134,12 @@ func (j *Jobs) RequireEnded(id int64, status string) Job {
 	return found[0]
 }
 
-// Parameters are text, cast here, for drivers of every kind. Ends that came close to each other are written as one, at one time:
-// these are told in the order in which their runs began.
+// Parameters are text, cast here, for drivers of every kind.
 const findJobs = `SELECT coalesce(json_agg(json_build_object(
         'ID', r.id, 'Task', k.name, 'Type', r.type, 'Queue', r.queue, 'Input', r.input, 'RunAt', r.run_at, 'Priority', r.priority,
         'IdempotencyKey', coalesce(r.idempotency_key, ''), 'Status', j.status, 'Attempts', j.attempts, 'Result', j.result,
         'Code', coalesce(j.result ->> 'code', ''), 'Detail', coalesce(j.result ->> 'detail', ''))
-    ORDER BY CASE WHEN $8::text IS NOT NULL THEN ROW(j.finished_at, j.started_at, -r.priority::bigint, j.run_at) END, r.id), '[]')::text
+    ORDER BY CASE WHEN $8::text IS NOT NULL THEN j.finished_at END, r.id), '[]')::text
 FROM rowrun.job j JOIN rowrun.task_run r ON r.id = j.root_id JOIN rowrun.task k ON k.id = r.task_id
 WHERE ($1::text IS NULL OR r.id = $1::text::bigint)
   AND ($2::text IS NULL OR k.name = $2::text)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -53,10 +54,64 @@ func Work(t testing.TB, url string, c Config) []Job {
 	if err := conn.QueryRow(ctx, `SELECT clock_timestamp()`).Scan(&began); err != nil {
 		t.Fatalf("rowruntest: %v", err)
 	}
+	var done sequence
+	c.Executors = done.of(c.Executors)
 	if err := work(ctx, t, conn, url, &c); err != nil {
 		t.Fatalf("rowruntest: %v", err)
 	}
-	return In(t, conn).find(Want{}, 0, began)
+	ended := In(t, conn).find(Want{}, 0, began)
+	done.sort(ended)
+	return ended
+}
+
+// sequence is in which order executors were done with jobs. Their ends are written behind that, some together and some by turns.
+type sequence struct {
+	mu   sync.Mutex
+	last map[int64]int // by the id of the job
+	n    int
+}
+
+// of is what writes the sequence down as these executors go.
+func (s *sequence) of(executors map[string]scheduler.Executor) map[string]scheduler.Executor {
+	noting := make(map[string]scheduler.Executor, len(executors))
+	for name, executor := range executors {
+		if f, function := executor.(scheduler.ExecutorFunc); executor == nil || function && f == nil {
+			noting[name] = executor // refused later
+			continue
+		}
+		noting[name] = scheduler.ExecutorFunc(func(ctx context.Context, run *scheduler.Run) (scheduler.Result, error) {
+			defer s.done(run.RootID)
+			return executor.Execute(ctx, run)
+		})
+	}
+	return noting
+}
+
+func (s *sequence) done(job int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.last == nil {
+		s.last = map[int64]int{}
+	}
+	s.n++
+	s.last[job] = s.n
+}
+
+// sort has those of these jobs that were executed stand in the order of that, in the places that they have now.
+func (s *sequence) sort(jobs []Job) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var places []int
+	var executed []Job
+	for i := range jobs {
+		if s.last[jobs[i].ID] > 0 {
+			places, executed = append(places, i), append(executed, jobs[i])
+		}
+	}
+	slices.SortFunc(executed, func(a, b Job) int { return s.last[a.ID] - s.last[b.ID] })
+	for i, place := range places {
+		jobs[place] = executed[i]
+	}
 }
 
 // work has a replica until the runs have come to rest; it returns when that is gone.

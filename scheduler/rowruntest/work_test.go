@@ -57,25 +57,6 @@ func TestWorkRunsWhatIsDueInOrderAndNothingElse(t *testing.T) {
 	require.Empty(t, rowruntest.Work(t, url, rowruntest.Config{Executors: config.Executors}))
 }
 
-// Ends that are written as one have one time, and so have starts.
-func TestEndsOfOneTimeAreInTheOrderOfTheirStarts(t *testing.T) {
-	t.Parallel()
-	url := storetest.New(t)
-	conn := connect(t, url)
-	exec(t, conn, `SELECT rowrun.define_task('mail', 'MAIL'), rowrun.define_task('both', 'BOTH')`)
-	ids := enqueue(t, conn, client.Job{Task: "mail"}, client.Job{Task: "mail", Priority: new(int32(5))}, client.Job{Task: "mail", Priority: new(int32(9))},
-		client.Job{Task: "both", Priority: new(int32(-1))})
-	ended := rowruntest.Work(t, url, rowruntest.Config{Executors: map[string]replica.Executor{"BOTH": each(func(*replica.TaskRun) error {
-		_, err := conn.Exec(t.Context(), `
-			UPDATE rowrun.task_run SET status = 'RUNNING', replica_id = (SELECT replica_id FROM rowrun.task_run WHERE type = 'BOTH'), started_at = now() - make_interval(secs => priority / 9)
-			WHERE type = 'MAIL';
-			UPDATE rowrun.task_run SET status = 'DONE', finished_at = now() WHERE type = 'MAIL'`)
-		return err
-	})}})
-	require.Len(t, ended, 4)
-	require.Equal(t, []int64{ids[2], ids[1], ids[0], ids[3]}, []int64{ended[0].ID, ended[1].ID, ended[2].ID, ended[3].ID})
-}
-
 func TestRetriesWaitForNoClock(t *testing.T) {
 	t.Parallel()
 	url := storetest.New(t)
