@@ -125,9 +125,6 @@ func whichDatabase(ctx context.Context, url string) (i identity, err error) {
 
 // awayOr is the error of a way, told from that of a database which is away.
 func awayOr(source string, err error) error {
-	if err == nil {
-		return nil
-	}
 	trouble := Diagnose(err)
 	if trouble.Wait {
 		return fmt.Errorf("%s: %w: %s", source, ErrAway, trouble.Text)
