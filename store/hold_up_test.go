@@ -129,8 +129,12 @@ func TestHoldUpsAreFound(t *testing.T) {
 		} else {
 			waits <- nil
 		}
-		found, err := s.HoldUps(t.Context())
-		require.NoError(t, err)
+		var found []store.HoldUp
+		require.Eventually(t, func() bool { // a row that was locked just now is held for a moment
+			var err error
+			found, err = s.HoldUps(t.Context())
+			return err == nil && len(found) > 0
+		}, 10*time.Second, 5*time.Millisecond, what)
 		require.Len(t, found, 1, what)
 		require.Equal(t, pid, found[0].PID, what)
 		require.Contains(t, found[0].String(), c.want, what)
@@ -142,6 +146,27 @@ func TestHoldUpsAreFound(t *testing.T) {
 			return err == nil && len(found) == 0
 		}, 10*time.Second, 5*time.Millisecond, what)
 	}
+}
+
+// While a backlog is worked on each look meets a session of a replica that claims, each time in another transaction.
+func TestASessionThatWorksHoldsNothingUp(t *testing.T) {
+	t.Parallel()
+	url := storetest.New(t)
+	s := open(t, url, time.Minute)
+	conn, worker := connect(t, url), connect(t, url)
+	exec(t, conn, `WITH k AS (INSERT INTO rowrun.task (type) VALUES ('NOOP') RETURNING id) INSERT INTO rowrun.task_run (task_id) SELECT id FROM k`)
+	exec(t, conn, `UPDATE rowrun.task_run SET status = 'AVAILABLE' WHERE status = 'PENDING'`)
+	require.Eventually(t, func() bool { // each try is a transaction that has just begun, unless the machine is busy
+		exec(t, worker, `BEGIN; SELECT FROM rowrun.task_run WHERE status = 'AVAILABLE' FOR UPDATE`)
+		found, err := s.HoldUps(t.Context())
+		exec(t, worker, `COMMIT`)
+		return err == nil && len(found) == 0
+	}, 20*time.Second, 5*time.Millisecond)
+	exec(t, worker, `BEGIN; SELECT FROM rowrun.task_run WHERE status = 'AVAILABLE' FOR UPDATE`)
+	require.Eventually(t, func() bool { // one that goes on does
+		found, err := s.HoldUps(t.Context())
+		return err == nil && len(found) == 1
+	}, 20*time.Second, 50*time.Millisecond)
 }
 
 // A lock that one of ours also takes is a stranger's by who holds it: beside a writer of the stream that lives, and for slices of the clock

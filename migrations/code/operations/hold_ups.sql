@@ -7,7 +7,8 @@
 -- is the listener's of a replica that says "wal", (1920298607, 2) the stream writer's: without one, or of who is none of ours (a member
 -- of rowrun_replica or of the owner), they are a stranger's.
 -- Rows that the passes and sweeps skip because somebody holds them name, as xmax, a transaction that is under way; of what is due, or of a lost replica,
--- the first of each kind are looked at. It is STABLE so that it becomes part of the statement that asks, which is planned once for a
+-- the first of each kind are looked at. Sessions of ours hold such rows for a moment, one after the other, so that each look meets one while a backlog is worked on:
+-- a transaction that has just begun is left out, where the role may see since when it is (its own, and those of roles that it is a member of). It is STABLE so that it becomes part of the statement that asks, which is planned once for a
 -- session: planning takes some ms.
 CREATE OR REPLACE FUNCTION rowrun.hold_ups() RETURNS TABLE (pid bigint, username text, what text) LANGUAGE sql STABLE
 BEGIN ATOMIC
@@ -84,6 +85,7 @@ BEGIN ATOMIC
             GROUP BY 1, 2) l
         WHERE l.what IS NOT NULL GROUP BY 1, 2, 3 ORDER BY l.pid, l.what LIMIT 20) h
     LEFT JOIN pg_stat_activity a ON a.pid = h.pid
+    WHERE (h.what LIKE 'holds %' AND a.xact_start > clock_timestamp() - interval '1 s') IS NOT TRUE
     ORDER BY 1, 3;
 END;
 COMMENT ON FUNCTION rowrun.hold_ups() IS 'Internal: sessions that hold a lock which something of ours goes without.';
