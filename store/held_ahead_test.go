@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/rowrun/rowrun/store/storetest"
 )
 
 // A run that somebody is canceling keeps the place of its limit from nobody behind it, nor a pass busy.
@@ -47,4 +49,30 @@ func TestABucketThatIsFullBeyondTimeFailsNoPass(t *testing.T) {
 	exec(t, conn, `UPDATE rowrun.limit_bucket SET tokens = 2147483646, counted_at = counted_at - interval '1 year 1 day'`)
 	exec(t, conn, `SELECT rowrun.promote_runs(true)`)
 	require.Zero(t, query[int](t, conn, `SELECT count(*) FROM rowrun.limit_bucket`), "it is full")
+}
+
+// Of sequential runs that wait for a slot of their plan there may be hundreds on a database: no limit is asked for them, which takes some ms each.
+func TestNoLimitIsAskedForRunsThatTheirPlanHolds(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, storetest.New(t))
+	addReplica(t, conn, "r")
+	exec(t, conn, `INSERT INTO rowrun.concurrency_limit (name, max_running) VALUES ('all', 1000)`)
+	plan := query[int64](t, conn, `SELECT rowrun.create_plan('p', (SELECT jsonb_agg(jsonb_build_object('name', 's' || n, 'type', 'NOOP', 'database_id', 'db', 'sequential', true))
+		FROM generate_series(1, 30) n), parallel_limit => 1)`)
+	exec(t, conn, `SELECT rowrun.run_plan($1)`, plan)
+	require.Equal(t, 1, query[int](t, conn, `SELECT promoted FROM rowrun.promote_runs(true)`))
+	require.Equal(t, 29, query[int](t, conn, `SELECT count(*) FROM rowrun.task_run WHERE cause IN ('PLAN', 'DATABASE')`))
+	tx, err := conn.Begin(t.Context())
+	require.NoError(t, err)
+	defer func() { _ = tx.Rollback(t.Context()) }()
+	_, err = tx.Exec(t.Context(), `SET LOCAL track_functions = 'all'`)
+	require.NoError(t, err)
+	var found, asked int
+	require.NoError(t, tx.QueryRow(t.Context(), `SELECT count(*) FROM rowrun.first_sequential('db', NULL, clock_timestamp())`).Scan(&found))
+	require.Zero(t, found)
+	const calls = `SELECT coalesce(sum(calls), 0) FROM pg_stat_xact_user_functions WHERE schemaname = 'rowrun' AND funcname = $1`
+	require.NoError(t, tx.QueryRow(t.Context(), calls, "sequential_open").Scan(&asked))
+	require.Equal(t, 29, asked)
+	require.NoError(t, tx.QueryRow(t.Context(), calls, "limit_verdicts").Scan(&asked))
+	require.Zero(t, asked)
 }

@@ -6,16 +6,17 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION rowrun.limit_holds(bigint, timestamptz) IS 'Internal: whether a limit holds a run.';
 
--- Whether every gate of a run is open but for mutual exclusion.
+-- Whether every gate of a run is open but for mutual exclusion. Limits come last, which take some ms: of those that wait for a plan's slot
+-- there may be hundreds.
 CREATE OR REPLACE FUNCTION rowrun.sequential_open(run_id bigint, t timestamptz) RETURNS boolean LANGUAGE plpgsql STABLE
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 BEGIN
-    RETURN NOT limit_holds(run_id, t)
-       AND (SELECT g.cause IS NULL AND coalesce(room.open AND room.slots > 0, true)
+    RETURN (SELECT g.cause IS NULL AND coalesce(room.open AND room.slots > 0, true)
             FROM rowrun.task_run r
             CROSS JOIN LATERAL rowrun.closed_gate(r, false, t) g
             LEFT JOIN LATERAL rowrun.plan_room(r.plan_id) room ON true
-            WHERE r.id = sequential_open.run_id);
+            WHERE r.id = sequential_open.run_id)
+       AND NOT limit_holds(run_id, t);
 END $$;
 COMMENT ON FUNCTION rowrun.sequential_open(bigint, timestamptz) IS 'Internal: whether mutual exclusion alone may hold a run.';
 
