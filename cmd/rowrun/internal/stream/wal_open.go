@@ -247,7 +247,7 @@ func (w *WAL) sayGap(ctx context.Context, last *store.StreamPosition) error {
 }
 
 // past prints what the rows know since a point, but for what this replica has
-// printed. The log repeats some of it.
+// printed. Unless the slot was made just now, the log repeats some of it.
 func (w *WAL) past(ctx context.Context, point *store.StreamPoint) error {
 	limited, cancel := context.WithTimeout(ctx, historyTimeout)
 	defer cancel()
