@@ -119,6 +119,13 @@ func (w *fairWorld) start(c store.Claim) string {
 	return ""
 }
 
+// requireSums holds the sums of weights that passes go by to the keys that wait.
+func (w *fairWorld) requireSums() {
+	w.t.Helper()
+	require.Zero(w.t, query[int](w.t, w.conn, `SELECT count(*) FROM rowrun.limit_clock c WHERE c.weighed
+		AND c.weight IS DISTINCT FROM (SELECT sum(x.weight) FROM rowrun.limit_turn x WHERE x.limit_id = c.limit_id AND x.priority IS NOT NULL)`))
+}
+
 // A tenant with ten runs that comes behind one with many gets its turns, and one with a weight as many more.
 func TestKeysTakeTurns(t *testing.T) {
 	t.Parallel()
@@ -195,6 +202,7 @@ func TestTurnsComeWithinTheirBound(t *testing.T) {
 			exec(t, w.conn, `ROLLBACK`)
 		}
 		w.turn(rnd.IntN(2), rnd.IntN(min(len(w.running), 3)+1))
+		w.requireSums()
 	}
 	require.Greater(t, w.starts, 50)
 }

@@ -14,18 +14,21 @@ import (
 func TestARateThatComesBesideAPassHoldsWhatThatPromotes(t *testing.T) {
 	t.Parallel()
 	const added, made = `UPDATE rowrun.concurrency_limit SET rate = 2, per = '1 h'`, `INSERT INTO rowrun.concurrency_limit (name, type, rate, per) VALUES ('rate', 'NOOP', 2, '1 h')`
+	const ten, turns = `INSERT INTO rowrun.concurrency_limit (name, type, max_running) VALUES ('ten', 'NOOP', 10)`, `INSERT INTO rowrun.concurrency_limit (name, key_path, share) VALUES ('turns', '{tenant}', 'FAIR')`
 	for name, c := range map[string]struct {
-		change string
-		within bool // between the judgement and the promotion, not behind both
+		limit, change string
+		within        bool // between the judgement and the promotion, not behind both
 	}{
-		"added before its commit": {added, false}, "made before its commit": {made, false},
-		"added behind its judgement": {added, true}, "made behind its judgement": {made, true},
+		"added before its commit": {ten, added, false}, "made before its commit": {ten, made, false},
+		"added behind its judgement": {ten, added, true}, "made behind its judgement": {ten, made, true},
+		"added to turns before its commit": {turns, added, false}, "made beside turns before its commit": {turns, made, false},
+		"added to turns behind its judgement": {turns, added, true}, "made beside turns behind its judgement": {turns, made, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			conn, s, task := limitedTask(t, `INSERT INTO rowrun.concurrency_limit (name, type, max_running) VALUES ('ten', 'NOOP', 10)`)
+			conn, s, task := limitedTask(t, c.limit)
 			promoteAll(t, conn)
-			exec(t, conn, `INSERT INTO rowrun.task_run (task_id) SELECT $1 FROM generate_series(1, 5)`, task)
+			exec(t, conn, `INSERT INTO rowrun.task_run (task_id, input) SELECT $1, '{"tenant": "a"}' FROM generate_series(1, 5)`, task)
 			other, err := pgx.ConnectConfig(t.Context(), conn.Config())
 			require.NoError(t, err)
 			t.Cleanup(func() { _ = other.Close(context.WithoutCancel(t.Context())) })

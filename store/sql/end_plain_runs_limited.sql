@@ -15,9 +15,9 @@ WITH done AS (
       AND jsonb_typeof(i.result) = 'object' AND NOT i.result ? 'state' AND pg_column_size(i.result) < 2000
     RETURNING r.id, r.finished_at, rowrun.transition(r) AS item
 ), freed AS (
-    DELETE FROM rowrun.limit_holder h WHERE h.run_id IN (SELECT d.id FROM done d) RETURNING h.limit_key
+    DELETE FROM rowrun.limit_holder h WHERE h.run_id IN (SELECT d.id FROM done d) RETURNING h.limit_key, h.share_id
 ), marked AS (
-    INSERT INTO rowrun.gate_mark (kind, limit_key) SELECT DISTINCT 'LIMIT', f.limit_key FROM freed f RETURNING id
+    INSERT INTO rowrun.gate_mark (kind, limit_key) SELECT DISTINCT 'LIMIT', k.limit_key FROM freed f CROSS JOIN LATERAL rowrun.freed_key(f.limit_key, f.share_id) k RETURNING id
 ), said AS (
     SELECT array_agg(d.id) AS ids, array_agg(d.finished_at) AS finished_at, rowrun.announce(array_agg(d.item)) FROM done d
 )

@@ -9,8 +9,8 @@ REVOKE ALL ON FUNCTION rowrun.mark_limited(text, boolean), rowrun.concurrency_li
     rowrun.note_limit_databases(bigint[], text[], timestamptz), rowrun.mark_limit_databases(text[], timestamptz),
     rowrun.take_limits(bigint[], timestamptz, boolean), rowrun.redraw_limits(bigint[]), rowrun.free_limits(bigint[]), rowrun.adopt_limits(), rowrun.tidy_limits(),
     rowrun.reopen_available(text[], timestamptz), rowrun.put_limited_aside(bigint[]), rowrun.write_limit_waits(bigint[], text[], text[]),
-    rowrun.note_turns(text[], timestamptz), rowrun.choose_turns_of(bigint, bigint, timestamptz), rowrun.fair_rooms(timestamptz), rowrun.choose_turns(jsonb, timestamptz, integer),
-    rowrun.take_turns(bigint[]), rowrun.follow_turns(bigint[], bigint[]),
+    rowrun.note_turns(text[], timestamptz), rowrun.fair_look(bigint, bigint, bigint, text, timestamptz, boolean), rowrun.choose_turns_of(bigint, bigint, timestamptz), rowrun.fair_rooms(timestamptz), rowrun.choose_turns(jsonb, timestamptz, integer),
+    rowrun.share_alone(bigint[], timestamptz, bigint), rowrun.take_turns(bigint[], boolean), rowrun.follow_turns(bigint[], bigint[]),
     rowrun.follow_limits(text[], text[]), rowrun.admit_available(bigint[], bigint, text[], bigint[], integer[], integer[]), rowrun.admit_for_worker(text[], integer, integer),
     rowrun.claim_available(rowrun.claim_request, bigint, bigint, bigint[], double precision[], integer[], integer[]),
     rowrun.lock_doubtful(bigint[]), rowrun.within_bounds(bigint[], bigint, text[], bigint[], integer[], integer[], bigint) FROM PUBLIC;
@@ -19,8 +19,8 @@ GRANT EXECUTE ON FUNCTION rowrun.delete_limit(text) TO rowrun_operator;
 GRANT EXECUTE ON FUNCTION rowrun.note_limit_databases(bigint[], text[], timestamptz), rowrun.mark_limit_databases(text[], timestamptz),
     rowrun.take_limits(bigint[], timestamptz, boolean), rowrun.redraw_limits(bigint[]), rowrun.free_limits(bigint[]), rowrun.adopt_limits(), rowrun.tidy_limits(),
     rowrun.reopen_available(text[], timestamptz), rowrun.put_limited_aside(bigint[]), rowrun.write_limit_waits(bigint[], text[], text[]),
-    rowrun.note_turns(text[], timestamptz), rowrun.choose_turns_of(bigint, bigint, timestamptz), rowrun.fair_rooms(timestamptz), rowrun.choose_turns(jsonb, timestamptz, integer),
-    rowrun.take_turns(bigint[]), rowrun.follow_turns(bigint[], bigint[]),
+    rowrun.note_turns(text[], timestamptz), rowrun.fair_look(bigint, bigint, bigint, text, timestamptz, boolean), rowrun.choose_turns_of(bigint, bigint, timestamptz), rowrun.fair_rooms(timestamptz), rowrun.choose_turns(jsonb, timestamptz, integer),
+    rowrun.share_alone(bigint[], timestamptz, bigint), rowrun.take_turns(bigint[], boolean), rowrun.follow_turns(bigint[], bigint[]),
     rowrun.follow_limits(text[], text[]), rowrun.admit_available(bigint[], bigint, text[], bigint[], integer[], integer[]),
     rowrun.claim_available(rowrun.claim_request, bigint, bigint, bigint[], double precision[], integer[], integer[]),
     rowrun.lock_doubtful(bigint[]), rowrun.within_bounds(bigint[], bigint, text[], bigint[], integer[], integer[], bigint) TO rowrun_replica;

@@ -79,6 +79,9 @@ BEGIN
     SET weight = excluded.weight, priority = excluded.priority, shut_by = '',
         starts_at = least(CASE WHEN o.priority IS NULL THEN greatest(o.starts_at, excluded.starts_at) ELSE o.starts_at END,
                           excluded.starts_at + 1 / excluded.weight); -- otherwise it would owe a turn of the weight that it had
+    IF FOUND THEN
+        UPDATE limit_clock c SET weighed = false WHERE c.limit_id = ANY (locked) AND c.weighed;
+    END IF;
 END $$;
 COMMENT ON FUNCTION rowrun.note_turns(text[], timestamptz) IS 'Internal: which keys of FAIR limits wait for their turn.';
 
@@ -97,70 +100,83 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION rowrun.shut_limits(text[], timestamptz) IS 'Internal: which limits let none go.';
 
--- The runs of a limit whose turn may be next: of each priority and weight as many keys as there may be turns, and some more, of each key
--- as many runs. Passed over are runs that another of their limits holds. A key with nothing but these among its first hundred is told of,
--- with the other limit that all of them need, if it is one (id NULL, shut_by), so that it isn't asked again before that lets
--- one go; and one without a run that could go (id and shut_by NULL). Of a thousand such limits it is asked whether they do, behind a label.
--- A run with a shut_by is the last of its key that was looked at: there may be more.
-CREATE OR REPLACE FUNCTION rowrun.fair_items(limit_id bigint, most bigint, extra bigint, label text, t timestamptz)
-    RETURNS TABLE (id bigint, priority integer, weight double precision, starts_at double precision, n bigint, limit_key text, shut_by text)
+-- The first runs of a limit whose turn may be next: of each priority and weight as many keys as there may be turns, and some more, of each key
+-- as many runs (bound; room: as many as may go with it), each the n-th. id NULL: a key without a run that could go. Keys that another
+-- limit holds (limit_turn.shut_by) are left out, unless that lets one go: of a thousand such limits it is asked whether they do, behind a label; NULL: of none.
+-- Inlined where it is called.
+CREATE OR REPLACE FUNCTION rowrun.fair_heads(limit_id bigint, most bigint, extra bigint, label text, t timestamptz)
+    RETURNS TABLE (limit_key text, weight double precision, starts_at double precision, room bigint, bound bigint, id bigint, priority integer, limit_keys text[], n bigint)
     LANGUAGE sql STABLE
 BEGIN ATOMIC
     WITH RECURSIVE label AS (
         (SELECT x.shut_by, 1 AS n FROM rowrun.limit_turn x
-         WHERE x.limit_id = fair_items.limit_id AND x.priority IS NOT NULL AND x.shut_by > fair_items.label
+         WHERE x.limit_id = fair_heads.limit_id AND x.priority IS NOT NULL AND x.shut_by > fair_heads.label
          ORDER BY x.limit_id, x.shut_by LIMIT 1)
         UNION ALL
         SELECT y.shut_by, l.n + 1 FROM label l
         CROSS JOIN LATERAL (
             SELECT x.shut_by FROM rowrun.limit_turn x
-            WHERE x.limit_id = fair_items.limit_id AND x.priority IS NOT NULL AND x.shut_by > l.shut_by
+            WHERE x.limit_id = fair_heads.limit_id AND x.priority IS NOT NULL AND x.shut_by > l.shut_by
             ORDER BY x.limit_id, x.shut_by LIMIT 1) y
         WHERE l.n < 1000
     ), part AS MATERIALIZED (
         SELECT '' AS shut_by
         UNION ALL
         SELECT l.shut_by FROM label l
-        WHERE NOT EXISTS (SELECT FROM rowrun.shut_limits(ARRAY[l.shut_by], fair_items.t))
+        WHERE NOT EXISTS (SELECT FROM rowrun.shut_limits(ARRAY[l.shut_by], fair_heads.t))
     ), line AS (
         SELECT p.shut_by, y.priority, y.weight, 1 AS n FROM part p
         CROSS JOIN LATERAL (
             SELECT x.priority, x.weight FROM rowrun.limit_turn x
-            WHERE x.limit_id = fair_items.limit_id AND x.shut_by = p.shut_by AND x.priority IS NOT NULL
+            WHERE x.limit_id = fair_heads.limit_id AND x.shut_by = p.shut_by AND x.priority IS NOT NULL
             ORDER BY x.limit_id, x.shut_by, x.priority DESC, x.weight LIMIT 1) y
         UNION ALL
         SELECT l.shut_by, y.priority, y.weight, l.n + 1 FROM line l
         CROSS JOIN LATERAL (
             (SELECT x.priority, x.weight FROM rowrun.limit_turn x
-             WHERE x.limit_id = fair_items.limit_id AND x.shut_by = l.shut_by AND x.priority IS NOT NULL AND x.priority = l.priority AND x.weight > l.weight
+             WHERE x.limit_id = fair_heads.limit_id AND x.shut_by = l.shut_by AND x.priority IS NOT NULL AND x.priority = l.priority AND x.weight > l.weight
              ORDER BY x.limit_id, x.shut_by, x.priority DESC, x.weight LIMIT 1)
             UNION ALL
             (SELECT x.priority, x.weight FROM rowrun.limit_turn x
-             WHERE x.limit_id = fair_items.limit_id AND x.shut_by = l.shut_by AND x.priority IS NOT NULL AND x.priority < l.priority
+             WHERE x.limit_id = fair_heads.limit_id AND x.shut_by = l.shut_by AND x.priority IS NOT NULL AND x.priority < l.priority
              ORDER BY x.limit_id, x.shut_by, x.priority DESC, x.weight LIMIT 1)
             LIMIT 1) y
         WHERE l.n < 1000
     ), key AS MATERIALIZED (
         SELECT k.limit_key, l.priority, l.weight, greatest(k.starts_at, v.virtual_time - 1 / l.weight) AS starts_at,
-               CASE WHEN c.max_running IS NULL AND c.rate IS NULL AND c.not_before IS NULL THEN fair_items.most
-                    ELSE (SELECT CASE WHEN m.held_until > fair_items.t THEN 0
-                                      ELSE greatest(least(m.places, fair_items.most, CASE WHEN m.rated THEN floor(m.tokens + 0.000001)::bigint END), 0) END
-                          FROM rowrun.limit_room(k.limit_key, fair_items.t) m) END AS room
+               CASE WHEN c.max_running IS NULL AND c.rate IS NULL AND c.not_before IS NULL THEN fair_heads.most
+                    ELSE (SELECT CASE WHEN m.held_until > fair_heads.t THEN 0
+                                      ELSE greatest(least(m.places, fair_heads.most, CASE WHEN m.rated THEN floor(m.tokens + 0.000001)::bigint END), 0) END
+                          FROM rowrun.limit_room(k.limit_key, fair_heads.t) m) END AS room
         FROM rowrun.concurrency_limit c JOIN rowrun.limit_clock v ON v.limit_id = c.id CROSS JOIN line l
         CROSS JOIN LATERAL (SELECT x.limit_key, x.starts_at FROM rowrun.limit_turn x
-                            WHERE x.limit_id = fair_items.limit_id AND x.shut_by = l.shut_by AND x.priority IS NOT NULL
+                            WHERE x.limit_id = fair_heads.limit_id AND x.shut_by = l.shut_by AND x.priority IS NOT NULL
                               AND x.priority = l.priority AND x.weight = l.weight
-                            ORDER BY x.limit_id, x.shut_by, x.priority DESC, x.weight, x.starts_at, x.limit_key LIMIT fair_items.most + fair_items.extra) k
-        WHERE c.id = fair_items.limit_id
+                            ORDER BY x.limit_id, x.shut_by, x.priority DESC, x.weight, x.starts_at, x.limit_key LIMIT fair_heads.most + fair_heads.extra) k
+        WHERE c.id = fair_heads.limit_id
     ), wanted AS MATERIALIZED (
-        SELECT k.limit_key, k.weight, k.starts_at, k.room, least(k.room, ceil(fair_items.most * k.weight / sum(k.weight) OVER (ORDER BY k.priority DESC))::bigint + 1) AS most
+        SELECT k.limit_key, k.weight, k.starts_at, k.room, least(k.room, ceil(fair_heads.most * k.weight / sum(k.weight) OVER (ORDER BY k.priority DESC))::bigint + 1) AS bound
         FROM key k
-    ), first AS MATERIALIZED (
-        SELECT k.limit_key, k.weight, k.starts_at, k.room, k.most, r.id, r.priority, r.limit_keys, r.n FROM wanted k
-        LEFT JOIN LATERAL (
-            SELECT w.*, row_number() OVER () AS n FROM (
-                SELECT q.id, q.priority, q.limit_keys FROM rowrun.task_run q WHERE q.limit_wait = k.limit_key AND q.status = 'PENDING'
-                ORDER BY q.priority DESC, q.run_at, q.id LIMIT k.most) w) r ON true
+    )
+    SELECT k.limit_key, k.weight, k.starts_at, k.room, k.bound, r.id, r.priority, r.limit_keys, r.n FROM wanted k
+    LEFT JOIN LATERAL (
+        SELECT w.*, row_number() OVER () AS n FROM (
+            SELECT q.id, q.priority, q.limit_keys FROM rowrun.task_run q WHERE q.limit_wait = k.limit_key AND q.status = 'PENDING'
+            ORDER BY q.priority DESC, q.run_at, q.id LIMIT k.bound) w) r ON true;
+END;
+COMMENT ON FUNCTION rowrun.fair_heads(bigint, bigint, bigint, text, timestamptz) IS 'Internal: the first runs of a limit whose turn may be next.';
+
+-- The same where runs may have other limits: those that one of these holds are passed over. A key with nothing but these among its first hundred is told of,
+-- with the other limit that all of them need, if it is one (id NULL, shut_by), so that it isn't asked again before that lets
+-- one go; and one without a run that could go (id and shut_by NULL).
+-- A run with a shut_by is the last of its key that was looked at: there may be more.
+CREATE OR REPLACE FUNCTION rowrun.fair_items(limit_id bigint, most bigint, extra bigint, label text, t timestamptz)
+    RETURNS TABLE (id bigint, priority integer, weight double precision, starts_at double precision, n bigint, limit_key text, shut_by text)
+    LANGUAGE sql STABLE
+BEGIN ATOMIC
+    WITH first AS MATERIALIZED (
+        SELECT h.limit_key, h.weight, h.starts_at, h.room, h.bound AS most, h.id, h.priority, h.limit_keys, h.n
+        FROM rowrun.fair_heads(fair_items.limit_id, fair_items.most, fair_items.extra, fair_items.label, fair_items.t) h
     ), shut AS MATERIALIZED (
         SELECT coalesce(array_agg(x.limit_key), '{}') AS keys FROM rowrun.shut_limits(ARRAY(
             SELECT DISTINCT u.limit_key FROM first i CROSS JOIN LATERAL unnest(i.limit_keys) u(limit_key)
@@ -198,6 +214,25 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION rowrun.fair_items(bigint, bigint, bigint, text, timestamptz) IS 'Internal: the runs of a limit whose turn may be next.';
 
+-- What fair_items tells; plain: no run has another limit that could hold it, so that nothing is passed over. A large plan takes as long to start as this
+-- one does as a whole.
+CREATE OR REPLACE FUNCTION rowrun.fair_look(limit_id bigint, most bigint, extra bigint, label text, t timestamptz, plain boolean)
+    RETURNS TABLE (id bigint, priority integer, weight double precision, starts_at double precision, n bigint, limit_key text, shut_by text)
+    LANGUAGE plpgsql STABLE
+    SET jit = off
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    IF fair_look.plain THEN
+        RETURN QUERY SELECT h.id, h.priority, h.weight, h.starts_at + (coalesce(h.n, 1) - 1) / h.weight, h.n, h.limit_key, CASE WHEN h.n = h.bound AND h.bound < h.room THEN '' END
+                     FROM fair_heads(fair_look.limit_id, fair_look.most, fair_look.extra, NULL, fair_look.t) h;
+    ELSE
+        RETURN QUERY SELECT i.id, i.priority, i.weight, i.starts_at, i.n, i.limit_key, i.shut_by
+                     FROM fair_items(fair_look.limit_id, fair_look.most, fair_look.extra, fair_look.label, fair_look.t) i;
+    END IF;
+END $$;
+COMMENT ON FUNCTION rowrun.fair_look(bigint, bigint, bigint, text, timestamptz, boolean) IS 'Internal: the runs of a limit whose turn may be next.';
+
 -- Whose turn it is, of one limit: as many runs as there is room for, in this order. Nothing is charged yet: who goes is charged by
 -- take_turns.
 CREATE OR REPLACE FUNCTION rowrun.choose_turns_of(limit_id bigint, room bigint, t timestamptz) RETURNS bigint[] LANGUAGE plpgsql
@@ -215,8 +250,11 @@ DECLARE
     empty text[];
     stuck text[];
     shut_bys text[];
-    labels bigint;
+    labels bigint := 0;
     label text;
+    plain boolean;
+    changed boolean := false;
+    weighed boolean; -- nobody has come or gone since the weights were summed
     v double precision; -- the virtual time
     waiting_weight double precision; -- of the keys that wait
     best integer;
@@ -225,9 +263,14 @@ DECLARE
     late boolean;
     at double precision;
 BEGIN
-    SELECT c.virtual_time INTO v FROM limit_clock c WHERE c.limit_id = choose_turns_of.limit_id FOR NO KEY UPDATE SKIP LOCKED;
-    SELECT sum(x.weight), count(*) FILTER (WHERE x.shut_by > '') INTO waiting_weight, labels
-    FROM (SELECT w.weight, w.shut_by FROM limit_turn w WHERE w.limit_id = choose_turns_of.limit_id AND w.priority IS NOT NULL LIMIT 20000) x;
+    SELECT c.virtual_time, c.weighed, c.weight,
+           NOT EXISTS (SELECT FROM concurrency_limit o JOIN concurrency_limit l ON (o.type = l.type) IS NOT FALSE AND (o.queue = l.queue) IS NOT FALSE
+                       WHERE l.id = c.limit_id AND o.id <> l.id)
+    INTO v, weighed, waiting_weight, plain FROM limit_clock c WHERE c.limit_id = choose_turns_of.limit_id FOR NO KEY UPDATE SKIP LOCKED;
+    IF weighed IS FALSE THEN
+        SELECT sum(x.weight), count(*) FILTER (WHERE x.shut_by > '') INTO waiting_weight, labels
+        FROM (SELECT w.weight, w.shut_by FROM limit_turn w WHERE w.limit_id = choose_turns_of.limit_id AND w.priority IS NOT NULL LIMIT 20000) x;
+    END IF;
     IF v IS NULL OR waiting_weight IS NULL THEN RETURN chosen; END IF;
     IF labels > 1000 THEN -- begin with one of them
         label := (SELECT w.shut_by FROM limit_turn w WHERE w.limit_id = choose_turns_of.limit_id AND w.priority IS NOT NULL AND w.shut_by > ''
@@ -244,14 +287,19 @@ BEGIN
                array_agg(f.limit_key) FILTER (WHERE f.id IS NULL AND f.shut_by IS NOT NULL),
                array_agg(f.shut_by) FILTER (WHERE f.id IS NULL AND f.shut_by IS NOT NULL)
         INTO ids, priorities, weights, starts, lasts, empty, stuck, shut_bys
-        FROM fair_items(choose_turns_of.limit_id, room, CASE look WHEN 1 THEN 0 ELSE 100 END, coalesce(label, ''), t) f;
+        FROM fair_look(choose_turns_of.limit_id, room, CASE look WHEN 1 THEN 0 ELSE 100 END, coalesce(label, ''), t, plain AND labels = 0) f;
+        EXIT WHEN num_nonnulls(empty, stuck) = 0;
+        changed := true;
         IF empty IS NOT NULL THEN -- a mark says when there is somebody again
             UPDATE limit_turn w SET priority = NULL WHERE w.limit_key = ANY (empty);
         END IF;
         UPDATE limit_turn w SET shut_by = s.shut_by FROM unnest(stuck, shut_bys) s(limit_key, shut_by)
         WHERE w.limit_key = s.limit_key AND w.shut_by <> s.shut_by;
-        EXIT WHEN NOT FOUND AND (look > 1 OR num_nonnulls(empty, stuck) = 0) OR cardinality(ids) >= room;
+        EXIT WHEN NOT FOUND AND look > 1 OR cardinality(ids) >= room;
     END LOOP;
+    IF changed AND weighed THEN
+        UPDATE limit_clock c SET weighed = false WHERE c.limit_id = choose_turns_of.limit_id;
+    END IF;
     FOR i IN 1..coalesce(cardinality(ids), 0) LOOP
         IF i = 1 OR priorities[i] <> priorities[i - 1] OR weights[i] <> weights[i - 1] THEN
             heads := heads || i;
@@ -274,8 +322,8 @@ BEGIN
             END IF;
         END LOOP;
         EXIT WHEN best IS NULL;
-        IF chosen = '{}' THEN
-            UPDATE limit_clock c SET weight = waiting_weight WHERE c.limit_id = choose_turns_of.limit_id AND c.weight <> waiting_weight;
+        IF chosen = '{}' AND NOT weighed THEN
+            UPDATE limit_clock c SET weight = waiting_weight, weighed = labels = 0 AND NOT changed WHERE c.limit_id = choose_turns_of.limit_id;
         END IF;
         chosen := chosen || ids[heads[best]];
         EXIT WHEN lasts[heads[best]]; -- whose turn comes next isn't known: it is another pass's
@@ -312,19 +360,57 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION rowrun.choose_turns(jsonb, timestamptz, integer) IS 'Internal: whose turn it is, of all FAIR limits.';
 
--- Charges the keys of runs that were promoted, in the order of their turns. Virtual time goes on with each turn, from where the turn
--- may start at the earliest: what is due by then is the largest of what follows from each of them.
-CREATE OR REPLACE FUNCTION rowrun.take_turns(run_ids bigint[]) RETURNS void LANGUAGE plpgsql
+-- Of these runs, each of which has its turn and is locked: that their turn is all they wait for, so that there is nothing to judge them
+-- against. Their keys, and the moment as of which that is so (see judge); NULL: of some that can't be said. Every gate of closed_gate is asked for, or can't be closed, as they have neither
+-- plan nor database; so is what limit_verdicts and busy_limits ask of a limit that has no more than turns.
+CREATE OR REPLACE FUNCTION rowrun.share_alone(run_ids bigint[], t timestamptz, last_mark bigint, OUT limit_keys text[], OUT judged_at timestamptz) LANGUAGE plpgsql
     SET jit = off
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
+DECLARE
+    n bigint;
 BEGIN
-    WITH gone AS MATERIALIZED (
-        SELECT h.run_id, h.limit_key, h.share_id, k.starts_at, k.weight,
-               row_number() OVER (PARTITION BY h.share_id ORDER BY o.n) AS n, row_number() OVER (PARTITION BY h.limit_key ORDER BY o.n) AS nth
+    WITH moment AS MATERIALIZED (
+        SELECT greatest(share_alone.t, max(m.at)) AS t FROM gate_mark m WHERE m.id > last_mark
+    ), ready AS MATERIALIZED (
+        SELECT s.limit_keys[1] AS limit_key
+        FROM moment CROSS JOIN task_run r JOIN task k ON k.id = r.task_id CROSS JOIN LATERAL limits_on(r, k.payload) s
+        WHERE r.id = ANY (run_ids) AND num_nonnulls(r.plan_id, r.database_id, r.after) = 0 AND r.run_at <= moment.t AND own_cause(k, r.missed_at, moment.t) IS NULL
+          AND r.limit_keys = s.limit_keys AND cardinality(s.limit_keys) = 1
+          AND (SELECT l.share = 'FAIR' AND num_nonnulls(l.max_running, l.rate, l.not_before) = 0 FROM concurrency_limit l WHERE l.id = rowrun.limit_id_of(s.limit_keys[1]))
+          AND (SELECT true FROM limit_bucket b WHERE b.limit_key = s.limit_keys[1]) IS NULL
+          AND (SELECT true FROM replica_heartbeat h WHERE takes(h, moment.t, r.queue, r.type, NULL, k.payload) LIMIT 1)
+    )
+    SELECT count(*), array_agg(DISTINCT r.limit_key), (SELECT moment.t FROM moment) INTO n, limit_keys, judged_at FROM ready r;
+    IF n < cardinality(run_ids) THEN
+        limit_keys := NULL;
+    END IF;
+END $$;
+COMMENT ON FUNCTION rowrun.share_alone(bigint[], timestamptz, bigint) IS 'Internal: that runs wait for their turn and nothing else.';
+
+-- Charges the keys of runs that were promoted, in the order of their turns. Virtual time goes on with each turn, from where the turn
+-- may start at the earliest: what is due by then is the largest of what follows from each of them. alone: they take their places here, as they
+-- have no limit but the one whose turn it is (share_alone). Returns false where a limit has been made or changed since, so that they may have another: then nothing was done.
+CREATE OR REPLACE FUNCTION rowrun.take_turns(run_ids bigint[], alone boolean) RETURNS boolean LANGUAGE plpgsql
+    SET jit = off
+    SET search_path = pg_catalog, rowrun, pg_temp AS $$
+DECLARE
+    n bigint;
+    changed bigint[]; -- of these limits a key waits no more
+BEGIN
+    WITH placed AS MATERIALIZED (
+        SELECT o.id AS run_id, h.limit_key, h.share_id, o.n
         FROM unnest(run_ids) WITH ORDINALITY o(id, n)
-        CROSS JOIN LATERAL (SELECT x.run_id, x.limit_key, x.share_id FROM limit_holder x WHERE x.run_id = o.id AND x.share_id IS NOT NULL OFFSET 0) h
+        CROSS JOIN LATERAL (
+            SELECT x.limit_key, x.share_id FROM limit_holder x WHERE NOT take_turns.alone AND x.run_id = o.id AND x.share_id IS NOT NULL
+            UNION ALL
+            SELECT r.limit_keys[1], rowrun.limit_id_of(r.limit_keys[1]) FROM task_run r WHERE take_turns.alone AND r.id = o.id) h
+    ), gone AS MATERIALIZED (
+        SELECT p.run_id, p.limit_key, p.share_id, k.starts_at, k.weight,
+               row_number() OVER (PARTITION BY p.share_id ORDER BY p.n) AS n, row_number() OVER (PARTITION BY p.limit_key ORDER BY p.n) AS nth
+        FROM placed p
         LEFT JOIN LATERAL (SELECT greatest(w.starts_at, c.virtual_time - 1 / w.weight) AS starts_at, w.weight
-                           FROM limit_turn w JOIN limit_clock c ON c.limit_id = w.limit_id WHERE w.limit_key = h.limit_key OFFSET 0) k ON true
+                           FROM limit_turn w JOIN limit_clock c ON c.limit_id = w.limit_id WHERE w.limit_key = p.limit_key OFFSET 0) k ON true
+        WHERE NOT take_turns.alone OR NOT EXISTS (SELECT FROM concurrency_limit l WHERE NOT l.adopted)
     ), clock AS (
         UPDATE limit_clock c
         SET turn = c.turn + w.n,
@@ -333,15 +419,25 @@ BEGIN
         FROM (SELECT g.share_id, count(*) AS n FROM gone g GROUP BY 1) w WHERE c.limit_id = w.share_id RETURNING c.limit_id, c.turn - w.n AS before
     ), numbered AS (
         UPDATE limit_holder h SET turn = c.before + g.n FROM gone g, clock c
-        WHERE c.limit_id = g.share_id AND h.run_id = g.run_id AND h.limit_key = g.limit_key
+        WHERE NOT take_turns.alone AND c.limit_id = g.share_id AND h.run_id = g.run_id AND h.limit_key = g.limit_key
+    ), held AS (
+        INSERT INTO limit_holder (run_id, limit_key, paid, share_id, asked_again, turn)
+        SELECT g.run_id, g.limit_key, true, g.share_id, false, c.before + g.n FROM gone g LEFT JOIN clock c ON c.limit_id = g.share_id WHERE take_turns.alone
+        ON CONFLICT (run_id, limit_key) DO UPDATE SET paid = true, share_id = excluded.share_id, asked_again = false, turn = excluded.turn
+    ), charged AS (
+        UPDATE limit_turn w
+        SET starts_at = k.starts_at + k.n / w.weight, shut_by = '',
+            priority = (SELECT r.priority FROM task_run r WHERE r.limit_wait = w.limit_key AND r.status = 'PENDING' ORDER BY r.priority DESC, r.run_at, r.id LIMIT 1)
+        FROM (SELECT g.limit_key, min(g.starts_at) AS starts_at, count(*) AS n FROM gone g GROUP BY 1) k
+        WHERE w.limit_key = k.limit_key RETURNING w.limit_id, w.priority
     )
-    UPDATE limit_turn w
-    SET starts_at = k.starts_at + k.n / w.weight, shut_by = '',
-        priority = (SELECT r.priority FROM task_run r WHERE r.limit_wait = w.limit_key AND r.status = 'PENDING' ORDER BY r.priority DESC, r.run_at, r.id LIMIT 1)
-    FROM (SELECT g.limit_key, min(g.starts_at) AS starts_at, count(*) AS n FROM gone g GROUP BY 1) k
-    WHERE w.limit_key = k.limit_key;
+    SELECT (SELECT count(*) FROM gone), array_agg(DISTINCT c.limit_id) INTO n, changed FROM charged c WHERE c.priority IS NULL;
+    IF changed IS NOT NULL THEN
+        UPDATE limit_clock c SET weighed = false WHERE c.limit_id = ANY (changed) AND c.weighed;
+    END IF;
+    RETURN NOT take_turns.alone OR n = cardinality(run_ids);
 END $$;
-COMMENT ON FUNCTION rowrun.take_turns(bigint[]) IS 'Internal: charges the keys of runs that were promoted.';
+COMMENT ON FUNCTION rowrun.take_turns(bigint[], boolean) IS 'Internal: charges the keys of runs that were promoted.';
 
 -- What follows from a pass: where there is room and somebody waits, another one looks, in so many ms. At once, where this one hasn't looked (chosen NULL; so has one
 -- that chose by keys which were not all that a run has), some of those that it has chosen don't wait any more, some that it has held were not among those that it chose from, or took a place by the count that one

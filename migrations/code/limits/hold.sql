@@ -81,6 +81,13 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION rowrun.redraw_limits(bigint[]) IS 'Internal: writes the keys of runs whose limits were made after their INSERT.';
 
+-- What the mark says where a place has come free: its key. Where keys share slots alone, any of them may have it, so that one mark does for all of the limit. Inlined where it is called.
+CREATE OR REPLACE FUNCTION rowrun.freed_key(key text, share_id bigint) RETURNS TABLE (limit_key text) LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT coalesce((SELECT l.id || ':' FROM rowrun.concurrency_limit l WHERE l.id = freed_key.share_id AND num_nonnulls(l.max_running, l.rate, l.not_before) = 0), freed_key.key);
+END;
+COMMENT ON FUNCTION rowrun.freed_key(text, bigint) IS 'Internal: what is looked at where a place of a limit has come free.';
+
 -- Runs that have ended: their places come free, each with a mark. A target that answered 429 with Retry-After holds back the
 -- limits of the run that have a rate, for all.
 CREATE OR REPLACE FUNCTION rowrun.free_limits(run_ids bigint[]) RETURNS void LANGUAGE plpgsql
@@ -88,7 +95,7 @@ CREATE OR REPLACE FUNCTION rowrun.free_limits(run_ids bigint[]) RETURNS void LAN
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 BEGIN
     WITH freed AS (
-        DELETE FROM limit_holder h WHERE h.run_id = ANY (run_ids) RETURNING h.run_id, h.limit_key
+        DELETE FROM limit_holder h WHERE h.run_id = ANY (run_ids) RETURNING h.run_id, h.limit_key, h.share_id
     ), held AS (
         INSERT INTO limit_bucket AS b (limit_key, held_until)
         SELECT f.limit_key, max(r.finished_at + make_interval(secs => least(greatest((r.result ->> 'retry_after_s')::numeric, 0), 86400)::float8))
@@ -98,7 +105,7 @@ BEGIN
         GROUP BY f.limit_key ORDER BY f.limit_key
         ON CONFLICT (limit_key) DO UPDATE SET held_until = greatest(excluded.held_until, b.held_until)
     )
-    INSERT INTO gate_mark (kind, limit_key) SELECT DISTINCT 'LIMIT', f.limit_key FROM freed f;
+    INSERT INTO gate_mark (kind, limit_key) SELECT DISTINCT 'LIMIT', k.limit_key FROM freed f CROSS JOIN LATERAL freed_key(f.limit_key, f.share_id) k;
 END $$;
 COMMENT ON FUNCTION rowrun.free_limits(bigint[]) IS 'Internal: places that ended runs had come free.';
 

@@ -1,6 +1,6 @@
 -- What limits hold back waits for one key, and is found again along it: task_run.limit_wait.
 
--- As many PENDING runs as their keys have room for, in the order of promotion, but for those that wait for their turn (fair.sql); more of a key than the pass takes on at once come next.
+-- As many PENDING runs as these keys, of limits without turns, have room for, in the order of promotion; more of a key than the pass takes on at once come next.
 -- One that somebody holds, who may be canceling it, keeps no place from those behind it: these come, too, and are locked.
 CREATE OR REPLACE FUNCTION rowrun.waiting_for_limits(limit_keys text[], t timestamptz, most integer) RETURNS TABLE (id bigint) LANGUAGE plpgsql
     SET jit = off
@@ -12,8 +12,7 @@ BEGIN
         SELECT k.limit_key, CASE WHEN m.held_until > waiting_for_limits.t THEN 0
                                  ELSE least(greatest(waiting_for_limits.most / cardinality(waiting_for_limits.limit_keys), 20), coalesce(m.places, 1000),
                                             CASE WHEN m.rated THEN greatest(floor(m.tokens + 0.000001), 0)::bigint ELSE 1000 END) END AS room
-        FROM (SELECT DISTINCT u.limit_key FROM unnest(waiting_for_limits.limit_keys) u(limit_key)
-              WHERE NOT EXISTS (SELECT FROM concurrency_limit l WHERE l.id = limit_id_of(u.limit_key) AND l.share = 'FAIR')) k
+        FROM (SELECT DISTINCT u.limit_key FROM unnest(waiting_for_limits.limit_keys) u(limit_key)) k
         LEFT JOIN LATERAL limit_room(k.limit_key, waiting_for_limits.t) m ON true
     ), first AS MATERIALIZED (
         SELECT w.id, k.limit_key, k.room FROM key k CROSS JOIN LATERAL (

@@ -9,6 +9,7 @@ DECLARE
     bound integer := least(2 * most, 2000);
     plans bigint[] := marks.plans;
     part bigint[] := '{}';
+    others text[]; -- keys whose runs don't wait for turns
 BEGIN
     more := false;
     IF due THEN
@@ -75,7 +76,11 @@ BEGIN
     END IF;
     IF cardinality(marks.limit_keys) > 0 THEN
         PERFORM reopen_available(marks.limit_keys, t);
-        ids := ids || ARRAY(SELECT w.id FROM waiting_for_limits(marks.limit_keys, t, most) w);
+        others := ARRAY(SELECT u.limit_key FROM unnest(marks.limit_keys) u(limit_key)
+                        WHERE (SELECT l.share FROM concurrency_limit l WHERE l.id = limit_id_of(u.limit_key)) IS DISTINCT FROM 'FAIR');
+        IF others <> '{}' THEN
+            ids := ids || ARRAY(SELECT w.id FROM waiting_for_limits(others, t, most) w);
+        END IF;
     END IF;
     IF rooms IS NOT NULL AND (marks.replicas OR cardinality(marks.limit_keys) > 0) THEN
         PERFORM note_turns(marks.limit_keys, t);

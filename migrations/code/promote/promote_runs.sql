@@ -86,7 +86,9 @@ BEGIN
         promoted := promoted + step.promoted;
         claims := claims || step.claims;
         next_ms := least(next_ms, step.next_ms);
-        more := leave_marks(verdicts, found_runs.of_plans, found_runs.cut_off) OR more;
+        IF NOT verdicts.share_alone OR num_nonnulls(found_runs.of_plans, found_runs.cut_off) > 0 THEN -- turns alone open nothing else
+            more := leave_marks(verdicts, found_runs.of_plans, found_runs.cut_off) OR more;
+        END IF;
         limit_keys := limit_keys || verdicts.limit_keys;
         full_keys := verdicts.full_keys;
         IF 'LIMIT' = ANY (verdicts.causes) THEN

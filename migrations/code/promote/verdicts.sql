@@ -1,8 +1,9 @@
 -- The judgement of a pass: on which of these runs, and what follows from it for all of them together. undrawn: of some the row doesn't
--- say all limit keys, as limits were made after their INSERT. counted is what adopt_limits says.
+-- say all limit keys, as limits were made after their INSERT. share_alone: all of them go, and have nothing but their turn (share_alone).
+-- counted is what adopt_limits says.
 CREATE OR REPLACE FUNCTION rowrun.verdicts_on(run_ids bigint[], turns bigint[], counted bigint[], OUT ids bigint[], OUT causes text[], OUT open_ids bigint[], OUT exclusive boolean,
     OUT crowded_out text[], OUT fresh text[], OUT freed text[], OUT t timestamptz,
-    OUT waits text[], OUT limit_keys text[], OUT undrawn boolean, OUT full_keys text[]) LANGUAGE plpgsql
+    OUT waits text[], OUT limit_keys text[], OUT undrawn boolean, OUT full_keys text[], OUT share_alone boolean) LANGUAGE plpgsql
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     locked bigint[];
@@ -11,8 +12,10 @@ DECLARE
     of_plans boolean;
     late bigint[];
     busy record;
+    shared record;
     held bigint[];
 BEGIN
+    share_alone := false;
     -- Rows that a user holds are left for later.
     SELECT coalesce(array_agg(r.id), '{}'), array_agg(DISTINCT r.plan_id) FILTER (WHERE r.plan_id IS NOT NULL)
     INTO locked, plans
@@ -32,6 +35,21 @@ BEGIN
     -- not before an end that the snapshot sees. An end after t leaves its mark behind the last one now.
     last_mark := coalesce(pg_sequence_last_value('rowrun.gate_mark_id_seq'), 0);
     t := clock_timestamp();
+    IF cardinality(locked) > 0 AND locked @> run_ids AND locked <@ turns THEN
+        shared := share_alone(locked, t, last_mark);
+        IF shared.limit_keys IS NOT NULL THEN
+            ids := locked;
+            open_ids := locked;
+            causes := array_fill(NULL::text, ARRAY[cardinality(locked)]);
+            waits := causes;
+            exclusive := false;
+            undrawn := false;
+            t := shared.judged_at;
+            limit_keys := shared.limit_keys;
+            share_alone := true;
+            RETURN;
+        END IF;
+    END IF;
     IF may_be_limited() THEN
         SELECT array_agg(v.id), array_agg(v.cause), coalesce(array_agg(v.id) FILTER (WHERE v.cause IS NULL), '{}'),
                bool_or(v.cause IS NULL AND v.exclusive), bool_or(v.cause IS NULL AND v.plan_id IS NOT NULL),
@@ -89,6 +107,7 @@ CREATE OR REPLACE FUNCTION rowrun.apply_verdicts(v record, turns bigint[], reque
     SET search_path = pg_catalog, rowrun, pg_temp AS $$
 DECLARE
     step record;
+    ordered bigint[];
 BEGIN
     promoted := 0;
     claims := '{}';
@@ -112,9 +131,14 @@ BEGIN
         promoted := cardinality(step.ids);
         claims := step.claims;
         IF v.limit_keys <> '{}' THEN
-            PERFORM take_limits(step.ids, v.t, true);
             IF turns <> '{}' THEN
-                PERFORM take_turns(ARRAY(SELECT o.id FROM unnest(turns) WITH ORDINALITY o(id, n) JOIN unnest(step.ids) i(id) ON i.id = o.id ORDER BY o.n));
+                ordered := ARRAY(SELECT o.id FROM unnest(turns) WITH ORDINALITY o(id, n) JOIN unnest(step.ids) i(id) ON i.id = o.id ORDER BY o.n);
+            END IF;
+            IF NOT v.share_alone OR NOT take_turns(ordered, true) THEN
+                PERFORM take_limits(step.ids, v.t, true);
+                IF turns <> '{}' THEN
+                    PERFORM take_turns(ordered, false);
+                END IF;
             END IF;
         END IF;
     END IF;

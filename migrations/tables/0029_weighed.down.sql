@@ -1,0 +1,1 @@
+ALTER TABLE rowrun.limit_clock DROP COLUMN weighed;
