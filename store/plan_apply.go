@@ -27,6 +27,11 @@ type WantedTask struct {
 	OnStale         *string         `json:"on_stale"`
 	DependsOn       []string        `json:"depends_on"` // names of tasks of the plan
 	Labels          map[string]any  `json:"labels"`
+	// What isn't there is left out, so that the hash of a task which says none of these is what it was before there were any.
+	Aging             *float64          `json:"aging,omitempty"`
+	Retention         *float64          `json:"retention,omitempty"`
+	RetentionByStatus map[string]string `json:"retention_by_status,omitempty"` // intervals
+	FailureLogLevel   *string           `json:"failure_log_level,omitempty"`
 	// Hash tells whether it is still what was applied. It is kept as the label sha256.
 	Hash string `json:"-"`
 }

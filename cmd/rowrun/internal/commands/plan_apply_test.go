@@ -129,6 +129,29 @@ func TestPlanApplyTakesYAMLAndItsDependencies(t *testing.T) {
 }
 
 // 10,000 files are one call, and one transaction: all or nothing. It takes less than 5 s on a machine that does nothing else.
+// What a file says of aging, retention and the level of failures is written; what it doesn't say stays, as most files can't.
+func TestPlanApplySaysHowLongRunsAreKept(t *testing.T) {
+	t.Parallel()
+	s, url := newShell(t)
+	conn := rowruntest.Connect(t, url)
+	f := newMigrations(t)
+	path := filepath.Join(f.dir, "plan.yaml")
+	for _, c := range []struct{ task, want string }{
+		{`{name: a, type: MINE, aging: 10m, retention: {DONE: 24h, FAILED: 2160h}, failure_log_level: warn}`, `["00:10:00", null, {"DONE": "86400 s", "FAILED": "7776000 s"}, "warn"]`},
+		{`{name: a, type: MINE, priority: 1}`, `["00:10:00", null, {"DONE": "86400 s", "FAILED": "7776000 s"}, "warn"]`},
+		{`{name: a, type: MINE, aging: 1h, retention: 720h, failure_log_level: error}`, `["01:00:00", "720:00:00", null, "error"]`},
+	} {
+		f.write("plan.yaml", "plan: kept\ntasks:\n- "+c.task+"\n")
+		s.does("plan", "apply", path)
+		var got string
+		require.NoError(t, conn.QueryRow(t.Context(), `SELECT jsonb_build_array(aging, retention, retention_by_status, failure_log_level)::text FROM rowrun.task`).Scan(&got))
+		require.Equal(t, c.want, got)
+		end(t, conn, 1, "FAILED")
+	}
+	f.write("plan.yaml", "plan: kept\ntasks:\n- {name: a, type: MINE, failure_log_level: loud}\n")
+	s.fails(cli.ExitFailed, `failure_log_level "loud" of a task is none of debug, info, warn, error`, "plan", "apply", path)
+}
+
 func TestPlanApplyOfTenThousandFiles(t *testing.T) {
 	t.Parallel()
 	s, url := newShell(t)

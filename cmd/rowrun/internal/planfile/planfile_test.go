@@ -101,12 +101,16 @@ tasks:
     database: orders
     sql: INSERT INTO a VALUES (1)
     depends_on: [table]
+    aging: 10m
+    retention: {DONE: 24h, FAILED: 2160h}
   - name: call
     type: HTTP
     payload: {path: /done, body: {n: 1}}
     max_attempts: 3
     retry_delay: 5s
     labels: {team: 发布}
+    retention: 0
+    failure_log_level: warn
 `
 	dir := folder(t, map[string]string{"plan.yaml": text, "sql/table.sql": "-- rowrun: transaction=false\nCREATE TABLE a (b int)"})
 	plan, err := Read(filepath.Join(dir, "plan.yaml"), Options{})
@@ -123,6 +127,11 @@ tasks:
 	require.Contains(t, string(plan.Tasks[0].Payload), `"transaction":false`)
 	require.Equal(t, "SQL", plan.Tasks[1].Type)
 	require.Equal(t, []string{"table"}, plan.Tasks[1].DependsOn)
+	require.InDelta(t, 600, *plan.Tasks[1].Aging, 0)
+	require.Equal(t, map[string]string{"DONE": "86400 s", "FAILED": "7776000 s"}, plan.Tasks[1].RetentionByStatus)
+	require.Nil(t, plan.Tasks[1].Retention)
+	require.Zero(t, *plan.Tasks[2].Retention)
+	require.Equal(t, "warn", *plan.Tasks[2].FailureLogLevel)
 	require.JSONEq(t, `{"path": "/done", "body": {"n": 1}}`, string(plan.Tasks[2].Payload))
 	again, err := Read(filepath.Join(dir, "plan.yaml"), Options{})
 	require.NoError(t, err)
@@ -136,6 +145,16 @@ tasks:
 	require.Equal(t, plan.Tasks[1].Hash, again.Tasks[1].Hash)
 }
 
+// What was applied by an earlier release is as it was, as long as a file says the same.
+func TestAHashIsTheSameInEachRelease(t *testing.T) {
+	t.Parallel()
+	dir := folder(t, map[string]string{"plan.yaml": "tasks:\n- {name: a, type: NOOP}"})
+	plan, err := Read(filepath.Join(dir, "plan.yaml"), Options{})
+	require.NoError(t, err)
+	require.Equal(t, hashOf([]byte(`{"name":"a","type":"NOOP","queue":null,"database_id":null,"version":null,"sequential":null,"payload":{},"priority":null,"timeout":null,`+
+		`"progress_timeout":null,"max_attempts":null,"retry_delay":null,"on_stale":null,"depends_on":null,"labels":null}`)), plan.Tasks[0].Hash)
+}
+
 func TestWhatIsWrongInYAMLIsSaidWithItsLine(t *testing.T) {
 	t.Parallel()
 	for text, says := range map[string]string{
@@ -147,6 +166,8 @@ func TestWhatIsWrongInYAMLIsSaidWithItsLine(t *testing.T) {
 		"tasks:\n- {name: a, type: NOOP, timeout: soon}":           `line 2: "soon" is not accepted; accepted: a duration`,
 		"tasks:\n- {name: a, type: NOOP}\n- {name: a, type: NOOP}": `two tasks are named "a"`,
 		"tasks:\n- {type: NOOP}":                                   `the name "" is not accepted`,
+		"tasks:\n- {name: a, type: NOOP, retention: {DOWN: 1h}}":   `line 2: unknown key "DOWN"; accepted: DONE, FAILED, CANCELED`,
+		"tasks:\n- {name: a, type: NOOP, retention: [1h]}":         `line 2: "" is not accepted; accepted: a duration`,
 		"tasks: []\n---\ntasks: []":                                "one YAML document is accepted",
 		"[]":                                                       "a mapping is expected here",
 	} {

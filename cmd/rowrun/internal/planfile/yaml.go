@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -45,6 +46,9 @@ type taskYAML struct {
 	MaxAttempts     *int           `yaml:"max_attempts"`
 	RetryDelay      *duration      `yaml:"retry_delay"`
 	OnStale         *string        `yaml:"on_stale"`
+	Aging           *duration      `yaml:"aging"`
+	Retention       *retention     `yaml:"retention"`
+	FailureLogLevel *string        `yaml:"failure_log_level"`
 	Labels          map[string]any `yaml:"labels"`
 	DependsOn       []string       `yaml:"depends_on"`
 }
@@ -60,7 +64,7 @@ func (p *planYAML) UnmarshalYAML(node *yaml.Node) error {
 func (t *taskYAML) UnmarshalYAML(node *yaml.Node) error {
 	type plain taskYAML
 	err := onlyKeys(node, "name", "type", "queue", "database", "version", "sequential", "sql", "file", "transaction", "payload", "priority",
-		"timeout", "progress_timeout", "max_attempts", "retry_delay", "on_stale", "labels", "depends_on")
+		"timeout", "progress_timeout", "max_attempts", "retry_delay", "on_stale", "aging", "retention", "failure_log_level", "labels", "depends_on")
 	if err != nil {
 		return err
 	}
@@ -82,6 +86,36 @@ func (d *duration) UnmarshalYAML(node *yaml.Node) error {
 	}
 	*d = duration(parsed)
 	return nil
+}
+
+// retention is how long ended runs are kept: all of them, or those of each status that is named.
+type retention struct {
+	all      *duration
+	byStatus map[string]duration
+}
+
+func (r *retention) UnmarshalYAML(node *yaml.Node) error {
+	if node.Kind != yaml.MappingNode {
+		return node.Decode(&r.all)
+	}
+	if err := onlyKeys(node, "DONE", "FAILED", "CANCELED"); err != nil {
+		return err
+	}
+	return node.Decode(&r.byStatus)
+}
+
+// apply writes it into a task.
+func (r *retention) apply(task *store.WantedTask) {
+	if r == nil {
+		return
+	}
+	task.Retention = seconds(r.all)
+	for status, d := range r.byStatus {
+		if task.RetentionByStatus == nil {
+			task.RetentionByStatus = map[string]string{}
+		}
+		task.RetentionByStatus[status] = strconv.FormatFloat(time.Duration(d).Seconds(), 'f', -1, 64) + " s"
+	}
 }
 
 func onlyKeys(node *yaml.Node, keys ...string) error {
@@ -126,8 +160,9 @@ func (t *taskYAML) task(path string) (store.WantedTask, error) {
 	task := store.WantedTask{
 		Name: t.Name, Type: t.Type, Queue: t.Queue, DatabaseID: t.Database, Version: t.Version, Sequential: t.Sequential, Priority: t.Priority,
 		Timeout: seconds(t.Timeout), ProgressTimeout: seconds(t.ProgressTimeout), MaxAttempts: t.MaxAttempts, RetryDelay: seconds(t.RetryDelay),
-		OnStale: t.OnStale, DependsOn: t.DependsOn,
+		OnStale: t.OnStale, DependsOn: t.DependsOn, Aging: seconds(t.Aging), FailureLogLevel: t.FailureLogLevel,
 	}
+	t.Retention.apply(&task)
 	var err error
 	if task.Payload, err = t.payload(path); err != nil {
 		return task, err
