@@ -139,6 +139,30 @@ func TestAWriterThatWaitsForItsSlotSaysSoAndLosesNothing(t *testing.T) {
 	require.Equal(t, []string{"the stream was not read from the write-ahead log before"}, c.gaps(t))
 }
 
+// A first writer that dies when it has made its slot, and before rows have told what came before that, leaves a gap.
+func TestAWriterThatDiedBeforeItsFirstPositionLeavesAGap(t *testing.T) {
+	t.Parallel()
+	url, _ := bounded(t)
+	p := pool(t, url)
+	id := task(t, p, "t", "NOBODY")
+	walk(t, p, id, "DONE")
+	_, err := p.Exec(t.Context(), `UPDATE rowrun.deployment SET stream_replica_id = 'dead'`)
+	require.NoError(t, err)
+	_, err = p.Exec(t.Context(), `SELECT pg_create_logical_replication_slot($1, 'pgoutput')`, slotName(t, p))
+	require.NoError(t, err)
+	second := walk(t, p, id, "DONE")
+	c := standByLog(t, url, "a", true)
+	eventually(t, "the second is told", func() bool { return statuses(c.of(t, second)) == whole })
+	require.Equal(t, []string{"the replica that wrote the stream is gone, and had not said yet where it began"}, c.gaps(t))
+	c.stop()
+	c = standByLog(t, url, "b", true)
+	c.awaitSource(t, "wal")
+	third := walk(t, p, id, "DONE")
+	eventually(t, "the third is told", func() bool { return statuses(c.of(t, third)) == whole })
+	require.Empty(t, c.gaps(t), "it was said")
+	c.stop()
+}
+
 // Where the slot is made, rows tell what was committed before the log begins, and nothing else: the server may go back to there, and the next
 // writer then tells by the log what it tells of, each by its place.
 func TestRowsTellNothingThatTheLogTells(t *testing.T) {

@@ -17,6 +17,7 @@ const (
 	gapSlotMoved   = "somebody else has read from the replication slot"
 	gapSlotUnfit   = "the replication slot could not be read"
 	gapNoLog       = "the stream was not read from the write-ahead log before"
+	gapNoPosition  = "the replica that wrote the stream is gone, and had not said yet where it began"
 )
 
 // open brings the slot and a connection that reads from it about, and says what
@@ -74,6 +75,8 @@ func (w *WAL) gapOf(slot *store.SlotState, last *store.StreamPosition, before st
 		return gapSlotMissing
 	case !slot.Exists && (last != nil || before != ""):
 		return gapNoLog
+	case slot.Exists && last == nil && before != "": // what came before the slot, its rows would have told
+		return gapNoPosition
 	case slot.Exists && w.moved != 0:
 		if confirmed, err := events.ParseLSN(slot.Confirmed); err == nil && confirmed > w.moved {
 			return gapSlotMoved
