@@ -81,7 +81,8 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION rowrun.redraw_limits(bigint[]) IS 'Internal: writes the keys of runs whose limits were made after their INSERT.';
 
--- What the mark says where a place has come free: its key. Where keys share slots alone, any of them may have it, so that one mark does for all of the limit. Inlined where it is called.
+-- What the mark says where a place has come free: its key. Where keys share slots alone, any of them may have it, so that one mark does for all of the limit; a key that is given places beside an end
+-- may then have to be found by a sweep. Inlined where it is called.
 CREATE OR REPLACE FUNCTION rowrun.freed_key(key text, share_id bigint) RETURNS TABLE (limit_key text) LANGUAGE sql STABLE
 BEGIN ATOMIC
     SELECT coalesce((SELECT l.id || ':' FROM rowrun.concurrency_limit l WHERE l.id = freed_key.share_id AND num_nonnulls(l.max_running, l.rate, l.not_before) = 0), freed_key.key);
