@@ -270,6 +270,9 @@ BEGIN
     IF weighed IS FALSE THEN
         SELECT sum(x.weight), count(*) FILTER (WHERE x.shut_by > '') INTO waiting_weight, labels
         FROM (SELECT w.weight, w.shut_by FROM limit_turn w WHERE w.limit_id = choose_turns_of.limit_id AND w.priority IS NOT NULL LIMIT 20000) x;
+        IF labels = 0 AND EXISTS (SELECT FROM limit_turn w WHERE w.limit_id = choose_turns_of.limit_id AND w.priority IS NOT NULL AND w.shut_by > '') THEN
+            labels := 1; -- among more keys than are summed
+        END IF;
     END IF;
     IF v IS NULL OR waiting_weight IS NULL THEN RETURN chosen; END IF;
     IF labels > 1000 THEN -- begin with one of them
