@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -109,9 +108,7 @@ func TestARateThatComesBesideTurnsGivesTheirTokens(t *testing.T) {
 			conn, s, task := limitedTask(t, fairLimit)
 			promoteAll(t, conn)
 			exec(t, conn, `INSERT INTO rowrun.task_run (task_id, input) SELECT $1, '{"tenant": "a"}' FROM generate_series(1, 5)`, task)
-			exec(t, conn, `CREATE FUNCTION public.waits() RETURNS trigger LANGUAGE plpgsql SET lock_timeout = 0 AS 'BEGIN PERFORM pg_advisory_xact_lock(7); RETURN NEW; END'`)
-			exec(t, conn, `CREATE TRIGGER waits BEFORE UPDATE ON rowrun.task_run FOR EACH ROW WHEN (NEW.status = 'RUNNING') EXECUTE FUNCTION public.waits()`)
-			exec(t, conn, `SELECT pg_advisory_lock(7)`)
+			stopped := stopBefore(t, conn, "RUNNING")
 			started := make(chan int, 1)
 			go func() {
 				round, err := s.Work(t.Context(), store.Trip{Replica: "r", Capabilities: noop(), Promote: store.PromoteDue, Claim: store.ClaimAnyAndFresh, Want: 5})
@@ -120,10 +117,7 @@ func TestARateThatComesBesideTurnsGivesTheirTokens(t *testing.T) {
 				}
 				started <- len(round.Claims)
 			}()
-			require.Eventually(t, func() bool {
-				return query[bool](t, conn, `SELECT EXISTS (SELECT FROM pg_locks l JOIN pg_database d ON d.oid = l.database
-					WHERE d.datname = current_database() AND l.locktype = 'advisory' AND l.objid = 7 AND NOT l.granted)`)
-			}, 30*time.Second, 10*time.Millisecond)
+			stopped()
 			exec(t, conn, change)
 			exec(t, conn, `SELECT pg_advisory_unlock(7)`)
 			require.Equal(t, 5, <-started)

@@ -9,6 +9,21 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// stopBefore has whoever gives a run this status wait for the advisory lock 7, which conn holds from now on; what it returns waits until somebody does.
+func stopBefore(t *testing.T, conn *pgx.Conn, status string) (stopped func()) {
+	t.Helper()
+	exec(t, conn, `CREATE FUNCTION public.waits() RETURNS trigger LANGUAGE plpgsql SET lock_timeout = 0 AS 'BEGIN PERFORM pg_advisory_xact_lock(7); RETURN NEW; END'`)
+	exec(t, conn, `CREATE TRIGGER waits BEFORE UPDATE ON rowrun.task_run FOR EACH ROW WHEN (NEW.status = '`+status+`') EXECUTE FUNCTION public.waits()`)
+	exec(t, conn, `SELECT pg_advisory_lock(7)`)
+	return func() {
+		t.Helper()
+		require.Eventually(t, func() bool {
+			return query[bool](t, conn, `SELECT EXISTS (SELECT FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+				WHERE d.datname = current_database() AND l.locktype = 'advisory' AND l.objid = 7 AND NOT l.granted)`)
+		}, 30*time.Second, 10*time.Millisecond)
+	}
+}
+
 // A rate that comes while a pass is promoting holds what that pass has made AVAILABLE: these runs start as its tokens let them, whether the
 // pass has met the rate behind its judgement, and there are fewer tokens than runs, or has not seen it at all.
 func TestARateThatComesBesideAPassHoldsWhatThatPromotes(t *testing.T) {
@@ -33,10 +48,9 @@ func TestARateThatComesBesideAPassHoldsWhatThatPromotes(t *testing.T) {
 			require.NoError(t, err)
 			t.Cleanup(func() { _ = other.Close(context.WithoutCancel(t.Context())) })
 			exec(t, other, `BEGIN`)
+			var stopped func()
 			if c.within {
-				exec(t, conn, `CREATE FUNCTION public.waits() RETURNS trigger LANGUAGE plpgsql SET lock_timeout = 0 AS 'BEGIN PERFORM pg_advisory_xact_lock(7); RETURN NEW; END'`)
-				exec(t, conn, `CREATE TRIGGER waits BEFORE UPDATE ON rowrun.task_run FOR EACH ROW WHEN (NEW.status = 'AVAILABLE') EXECUTE FUNCTION public.waits()`)
-				exec(t, conn, `SELECT pg_advisory_lock(7)`)
+				stopped = stopBefore(t, conn, "AVAILABLE")
 			}
 			promoted := make(chan error, 1)
 			go func() {
@@ -44,10 +58,7 @@ func TestARateThatComesBesideAPassHoldsWhatThatPromotes(t *testing.T) {
 				promoted <- err
 			}()
 			if c.within {
-				require.Eventually(t, func() bool {
-					return query[bool](t, conn, `SELECT EXISTS (SELECT FROM pg_locks l JOIN pg_database d ON d.oid = l.database
-						WHERE d.datname = current_database() AND l.locktype = 'advisory' AND l.objid = 7 AND NOT l.granted)`)
-				}, 30*time.Second, 10*time.Millisecond)
+				stopped()
 			} else {
 				require.NoError(t, <-promoted)
 			}
