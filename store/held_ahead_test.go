@@ -3,6 +3,7 @@ package store_test
 import (
 	"testing"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/rowrun/rowrun/store/storetest"
@@ -62,17 +63,53 @@ func TestNoLimitIsAskedForRunsThatTheirPlanHolds(t *testing.T) {
 	exec(t, conn, `SELECT rowrun.run_plan($1)`, plan)
 	require.Equal(t, 1, query[int](t, conn, `SELECT promoted FROM rowrun.promote_runs(true)`))
 	require.Equal(t, 29, query[int](t, conn, `SELECT count(*) FROM rowrun.task_run WHERE cause IN ('PLAN', 'DATABASE')`))
+	const first = `SELECT count(*) FROM rowrun.first_sequential('db', NULL, clock_timestamp())`
+	found, calls := callsOf(t, conn, first)
+	require.Zero(t, found)
+	require.Equal(t, 29, calls["sequential_open"])
+	require.Zero(t, calls["limit_verdicts"])
+}
+
+// Where a limit alone holds many sequential runs of a database, that were last judged to wait for something else, it is asked for one run of each key.
+func TestALimitIsAskedOnceForAKeyThatHasNoRoom(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, storetest.New(t))
+	addReplica(t, conn, "r")
+	exec(t, conn, `INSERT INTO rowrun.concurrency_limit (name, key_path, max_running) VALUES ('keys', '{key}', 1000)`)
+	exec(t, conn, `INSERT INTO rowrun.task (id, type, database_id, sequential) VALUES (1, 'NOOP', 'db', true), (2, 'NOOP', NULL, false)`)
+	exec(t, conn, `INSERT INTO rowrun.task_run (task_id, input) SELECT 1, jsonb_build_object('key', n % 2) FROM generate_series(1, 31) n`)
+	exec(t, conn, `INSERT INTO rowrun.task_run (task_id, input) VALUES (2, '{"key": 0}'), (2, '{"key": 1}')`)
+	promoteAll(t, conn)
+	require.Equal(t, 30, query[int](t, conn, `SELECT count(*) FROM rowrun.task_run WHERE cause = 'DATABASE'`))
+	exec(t, conn, `UPDATE rowrun.concurrency_limit SET max_running = 1`)
+	const first = `SELECT count(*) FROM rowrun.first_sequential('db', NULL, clock_timestamp())`
+	found, calls := callsOf(t, conn, first)
+	require.Zero(t, found, "both keys have no room")
+	require.Equal(t, 30, calls["sequential_open"])
+	require.Equal(t, 2, calls["limit_verdicts"])
+
+	exec(t, conn, `UPDATE rowrun.task_run SET status = 'CANCELED' WHERE task_id = 2 AND input = '{"key": 0}'`)
+	exec(t, conn, `UPDATE rowrun.task_run SET status = 'CANCELED' WHERE task_id = 1 AND status = 'AVAILABLE'`)
+	found, calls = callsOf(t, conn, first)
+	require.Equal(t, 1, found, "a key has room")
+	require.Equal(t, 1, calls["limit_verdicts"])
+}
+
+// callsOf returns what a query found, and how often it called each function.
+func callsOf(t *testing.T, conn *pgx.Conn, sql string) (found int, calls map[string]int) {
+	t.Helper()
+	const counts = `SELECT coalesce(jsonb_object_agg(funcname, calls), '{}') FROM pg_stat_xact_user_functions WHERE schemaname = 'rowrun'`
 	tx, err := conn.Begin(t.Context())
 	require.NoError(t, err)
 	defer func() { _ = tx.Rollback(t.Context()) }()
 	_, err = tx.Exec(t.Context(), `SET LOCAL track_functions = 'all'`)
 	require.NoError(t, err)
-	var found, asked int
-	require.NoError(t, tx.QueryRow(t.Context(), `SELECT count(*) FROM rowrun.first_sequential('db', NULL, clock_timestamp())`).Scan(&found))
-	require.Zero(t, found)
-	const calls = `SELECT coalesce(sum(calls), 0) FROM pg_stat_xact_user_functions WHERE schemaname = 'rowrun' AND funcname = $1`
-	require.NoError(t, tx.QueryRow(t.Context(), calls, "sequential_open").Scan(&asked))
-	require.Equal(t, 29, asked)
-	require.NoError(t, tx.QueryRow(t.Context(), calls, "limit_verdicts").Scan(&asked))
-	require.Zero(t, asked)
+	var before map[string]int // of transactions that the session has not reported yet
+	require.NoError(t, tx.QueryRow(t.Context(), counts).Scan(&before))
+	require.NoError(t, tx.QueryRow(t.Context(), sql).Scan(&found))
+	require.NoError(t, tx.QueryRow(t.Context(), counts).Scan(&calls))
+	for function, n := range before {
+		calls[function] -= n
+	}
+	return found, calls
 }

@@ -70,7 +70,7 @@ BEGIN ATOMIC
         FROM (
             SELECT o.database_id, o.id, o.priority, o.run_at FROM open o CROSS JOIN moment FULL JOIN first_other e ON e.database_id = o.database_id
             WHERE o.sequential AND o.database_id IS NOT NULL
-              AND NOT ((o.busy OR (-e.priority::bigint, e.run_at, e.id) < (-o.priority::bigint, o.run_at, o.id)) IS TRUE AND rowrun.limit_holds(o.id, moment.t))
+              AND NOT ((o.busy OR (-e.priority::bigint, e.run_at, e.id) < (-o.priority::bigint, o.run_at, o.id)) IS TRUE AND rowrun.limit_holding(o.id, moment.t) IS NOT NULL)
             UNION ALL
             SELECT b.database_id, x.id, x.priority, x.run_at
             FROM base b CROSS JOIN moment CROSS JOIN LATERAL rowrun.first_sequential(b.database_id, b.smallest, moment.t, moment.stale) x
