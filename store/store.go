@@ -35,6 +35,9 @@ type Config struct {
 	// connections in less than a third of it, so that a replica that was stopped in the middle can't hold up the one
 	// that declares it dead. Zero: no such limits (commands that a person runs).
 	Lease time.Duration
+	// Indexed has each statement find its rows by an index, however a planner that doesn't know its limits judges that: for a command that does
+	// what replicas do, to tables of any size. With a Lease it is always so.
+	Indexed bool
 	// Pooled says that URL leads through a connection pooler: session settings are then left to the server's roles,
 	// each statement comes in a transaction that sets its search path, and none is prepared under a name.
 	Pooled bool
@@ -117,6 +120,8 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 			params["statement_timeout"] = limit
 			params["idle_in_transaction_session_timeout"] = limit
 			params["tcp_user_timeout"] = limit
+		}
+		if c.Lease > 0 || c.Indexed {
 			params["enable_seqscan"] = "off"
 			// A bitmap scan can't mark the entries that updates left behind as dead, so that it reads them again and again.
 			params["enable_bitmapscan"] = "off"

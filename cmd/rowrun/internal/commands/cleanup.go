@@ -14,6 +14,7 @@ import (
 // newCleanup is what a replica does each --cleanup-interval, by hand: before an upgrade, or when the disk is full.
 func newCleanup(env cli.Environment) *cobra.Command {
 	c := newClient(env)
+	c.indexed = true
 	var keep store.Retention
 	cmd := &cobra.Command{
 		Use:   "cleanup",

@@ -27,6 +27,8 @@ type client struct {
 	lookup   func(string) (string, bool)
 	// patience is how long a database that can't be reached is waited for.
 	patience time.Duration
+	// indexed has statements find their rows as a replica's do: for work on tables of any size.
+	indexed bool
 }
 
 // newClient is what a command of a person begins with.
@@ -73,7 +75,7 @@ func (c *client) open(cmd *cobra.Command) (*store.Store, error) {
 
 // connected has a connection to a database with the schema.
 func (c *client) connected(ctx context.Context) (*store.Store, error) {
-	s, err := store.Open(ctx, store.Config{URL: c.database.DirectURL, MaxConns: 2})
+	s, err := store.Open(ctx, store.Config{URL: c.database.DirectURL, MaxConns: 2, Indexed: c.indexed})
 	if err != nil {
 		return nil, err
 	}
