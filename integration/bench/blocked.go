@@ -37,7 +37,7 @@ func shapes() []shape {
 			INSERT INTO rowrun.task_dependency (task_id, depends_on_id)
 			SELECT id, least(id - 1, 1000) FROM rowrun.task WHERE id > 1` + insertRuns},
 		{"one limit", false, `INSERT INTO rowrun.concurrency_limit (name, max_running) VALUES ('one', 1)` + insertKeys(1)},
-		{"10,000 keys of a limit", false, `INSERT INTO rowrun.concurrency_limit (name, key_path, max_running) VALUES ('keys', '{key}', 1)` + insertKeys(10_000)},
+		{"1,000 keys of a limit", false, `INSERT INTO rowrun.concurrency_limit (name, key_path, max_running) VALUES ('keys', '{key}', 1)` + insertKeys(1000)},
 		{"1,000 keys that take turns", false, `INSERT INTO rowrun.concurrency_limit (name, key_path, share) VALUES ('turns', '{key}', 'FAIR')` + insertKeys(1000)},
 	}
 }
