@@ -218,7 +218,10 @@ func (t *target) open(ctx context.Context, label string) (*session, error) {
 	connecting, cancel := context.WithTimeout(ctx, connectLimit)
 	defer cancel()
 	s, err := t.engine.connect(connecting, t, label)
-	if err != nil && ctx.Err() == nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		err = context.Cause(ctx)
+	case err != nil:
 		t.reach.Failed(err, errors.New(scheduler.WithoutPlaces(inWords(t.engine, err))))
 	}
 	if err != nil {

@@ -246,6 +246,16 @@ func TestSQLiteWaitsForALock(t *testing.T) {
 	require.NoError(t, <-done)
 }
 
+func TestWhatEndsARunBeforeItIsConnectedIsNamed(t *testing.T) {
+	t.Parallel()
+	target, db := newFile(t, "")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(scheduler.ErrDrained)
+	_, err := perform(ctx, t, target, newRun(t, "CREATE TABLE t (n integer)", ""))
+	require.Contains(t, failure(t, err).Detail, scheduler.ErrDrained.Error())
+	require.Zero(t, value[int](t, db, "SELECT count(*) FROM sqlite_schema"))
+}
+
 const endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"
 
 func TestSQLiteCancelAndTimeoutEndTheStatement(t *testing.T) {

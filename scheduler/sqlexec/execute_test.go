@@ -271,7 +271,7 @@ func TestContextThatEndedSendsNothing(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(scheduler.ErrDrained)
 	_, err := executor(t, sqlexec.Target{URL: url}).Execute(ctx, newRun(t, "CREATE TABLE t (n int)", false).Run)
-	require.Error(t, err)
+	require.ErrorContains(t, err, scheduler.ErrDrained.Error())
 	require.False(t, value[bool](t, connect(t, url), "SELECT to_regclass('t') IS NOT NULL"))
 }
 

@@ -77,7 +77,9 @@ func (t *target) open(ctx context.Context, name string, onNotice func(*pgconn.No
 		}
 		full := err
 		err = unplaced(err)
-		if asked.Err() == nil {
+		if asked.Err() != nil {
+			err = context.Cause(asked)
+		} else {
 			t.reach.Failed(full, err)
 		}
 		return nil, fmt.Errorf("connect to database %q: %w", t.name, err)
