@@ -54,6 +54,8 @@ type ReplicateConfig struct {
 	// Trim, where not nil, is called for each row before it is held, and may put Null in the place of a value that is of no
 	// use. It is called by Run, and must not block.
 	Trim func(row *Row)
+	// Failover makes the slot one that standbys keep in step with their primary's, where the server can (PostgreSQL 17 and later).
+	Failover bool
 	// Inserted, where not nil, is called when a transaction with an INSERT has
 	// been received, before Next returns it. It must not block.
 	Inserted func()
@@ -67,6 +69,9 @@ type System struct {
 	ID       string // given at initdb
 	Timeline int    // one more after each promotion
 	End      LSN    // of the log when the connection was made
+	// Forks are the ends of the timelines before this one: what was committed there before its end is committed on this one. Missing is what a
+	// recovery to a point in time left, and what isn't known.
+	Forks map[int]LSN
 }
 
 // Tx is a committed transaction with the rows that were published, or a piece of
@@ -167,8 +172,13 @@ func (r *Replication) start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("identify system: %w", err)
 	}
-	r.system = System{ID: identity.SystemID, Timeline: int(identity.Timeline), End: identity.XLogPos}
-	err = pglogrepl.StartReplication(ctx, conn, pgx.Identifier{r.config.Slot}.Sanitize(), 0, pglogrepl.StartReplicationOptions{
+	r.system = System{ID: identity.SystemID, Timeline: int(identity.Timeline), End: identity.XLogPos, Forks: forks(ctx, conn, identity.Timeline)}
+	slot := pgx.Identifier{r.config.Slot}.Sanitize()
+	if r.config.Failover && majorOf(conn) >= failoverSlots {
+		// Refused, it is read all the same; the next connection tries again.
+		_ = conn.Exec(ctx, "ALTER_REPLICATION_SLOT "+slot+" (FAILOVER true)").Close()
+	}
+	err = pglogrepl.StartReplication(ctx, conn, slot, 0, pglogrepl.StartReplicationOptions{
 		Mode: pglogrepl.LogicalReplication,
 		PluginArgs: []string{
 			"proto_version '1'",

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jackc/pglogrepl"
@@ -29,8 +30,8 @@ type MadeSlot struct {
 	link *link
 }
 
-// MakeSlot makes a slot with the plugin pgoutput, in the database that config leads to without a pooler. The server gives up after limit
-// (ErrSlotTimeout).
+// MakeSlot makes a slot with the plugin pgoutput, in the database that config leads to without a pooler: a failover slot where the server has
+// these. The server gives up after limit (ErrSlotTimeout).
 func MakeSlot(ctx context.Context, config *pgx.ConnConfig, name string, limit time.Duration) (*MadeSlot, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit+slotGrace)
 	defer cancel()
@@ -52,13 +53,30 @@ func (l *link) makeSlot(ctx context.Context, name string, limit time.Duration) (
 	if _, err := conn.Exec(ctx, settings).ReadAll(); err != nil {
 		return "", fmt.Errorf("set up the session: %w", err)
 	}
-	made, err := pglogrepl.CreateReplicationSlot(ctx, conn, pgx.Identifier{name}.Sanitize(), "pgoutput",
-		pglogrepl.CreateReplicationSlotOptions{Mode: pglogrepl.LogicalReplication, SnapshotAction: "EXPORT_SNAPSHOT"})
+	options := "(SNAPSHOT 'export')"
+	if majorOf(conn) >= failoverSlots {
+		options = "(SNAPSHOT 'export', FAILOVER)"
+	}
+	made, err := pglogrepl.ParseCreateReplicationSlot(conn.Exec(ctx, "CREATE_REPLICATION_SLOT "+pgx.Identifier{name}.Sanitize()+" LOGICAL pgoutput "+options))
 	const lockTimeout = "55P03"
 	if refused, ok := errors.AsType[*pgconn.PgError](err); ok && refused.Code == lockTimeout {
 		return "", fmt.Errorf("%w: %w", ErrSlotTimeout, err)
 	}
 	return made.SnapshotName, err
+}
+
+// failoverSlots is the first major version of PostgreSQL whose standbys keep slots in step with their primary's.
+const failoverSlots = 17
+
+// majorOf is the major version of the server; 0: it doesn't say.
+func majorOf(conn *pgconn.PgConn) int {
+	version := conn.ParameterStatus("server_version") // such as 17.4 (Debian 17.4-1), or 18beta1
+	digits := strings.IndexFunc(version, func(r rune) bool { return r < '0' || r > '9' })
+	if digits < 0 {
+		digits = len(version)
+	}
+	major, _ := strconv.Atoi(version[:digits])
+	return major
 }
 
 // Close gives the snapshot up. The slot stays.

@@ -3,6 +3,7 @@ package integration_test
 import (
 	"context"
 	"io/fs"
+	"maps"
 	"net/url"
 	"os"
 	"os/exec"
@@ -22,37 +23,48 @@ func newStandby(t *testing.T, primary *embeddedpg.Cluster) *embeddedpg.Cluster {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	info, err := os.Stat(filepath.Join(primary.Dir(), "data"))
-	require.NoError(t, err)
-	owner, ok := info.Sys().(*syscall.Stat_t)
-	require.True(t, ok)
-	// Beside the primary, where the server's user can go.
-	dir, err := os.MkdirTemp(filepath.Dir(primary.Dir()), "rowrun-standby-") //nolint:usetesting // as above
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
-	require.NoError(t, os.Chmod(dir, 0o711)) //nolint:gosec // to pass through, not to look
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "password"), []byte("none\n"), 0o600))
-
+	dir := standbyDirectory(t, primary)
 	bin, err := embeddedpg.Find(ctx)
 	require.NoError(t, err)
 	copied := exec.CommandContext(ctx, filepath.Join(bin, "pg_basebackup"), "-D", filepath.Join(dir, "data"), "-R", "-X", "stream", "-c", "fast", "--no-sync",
 		"-d", primary.URL("postgres"))
 	out, err := copied.CombinedOutput()
 	require.NoError(t, err, "%s", out)
+	info, err := os.Stat(filepath.Join(primary.Dir(), "data"))
+	require.NoError(t, err)
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	require.True(t, ok)
 	require.NoError(t, filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || path == dir {
 			return err
 		}
 		return os.Lchown(path, int(owner.Uid), int(owner.Gid))
 	}))
-	standby, err := embeddedpg.Start(ctx, embeddedpg.Config{
-		Dir: dir, BinDir: bin,
-		// What the primary has, or more: a standby refuses less.
-		Settings: map[string]string{
-			"max_connections": "300", "max_replication_slots": "64", "max_wal_senders": "64",
-			"max_slot_wal_keep_size": "4GB", "fsync": "off",
-		},
-	})
+	return startStandby(t, dir, nil)
+}
+
+// standbyDirectory is where a copy goes: beside the primary, where the server's user can go.
+func standbyDirectory(t *testing.T, primary *embeddedpg.Cluster) string {
+	t.Helper()
+	dir, err := os.MkdirTemp(filepath.Dir(primary.Dir()), "rowrun-standby-") //nolint:usetesting // as above
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
+	require.NoError(t, os.Chmod(dir, 0o711)) //nolint:gosec // to pass through, not to look
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "password"), []byte("none\n"), 0o600))
+	return dir
+}
+
+func startStandby(t *testing.T, dir string, more map[string]string) *embeddedpg.Cluster {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	bin, err := embeddedpg.Find(ctx)
+	require.NoError(t, err)
+	settings := map[string]string{ // what the primary has, or more: a standby refuses less
+		"max_connections": "300", "max_replication_slots": "64", "max_wal_senders": "64", "max_slot_wal_keep_size": "4GB", "fsync": "off",
+	}
+	maps.Copy(settings, more)
+	standby, err := embeddedpg.Start(ctx, embeddedpg.Config{Dir: dir, BinDir: bin, Settings: settings})
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)

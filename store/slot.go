@@ -33,6 +33,9 @@ type SlotState struct {
 	Status string
 	// Confirmed is up to where it was read, as PostgreSQL writes it; "" without a slot.
 	Confirmed string
+	// Failover says that standbys keep it in step with their primary's, as far as they are set to (PostgreSQL 17 and later); Synced that this
+	// server was such a standby, and was promoted since.
+	Failover, Synced bool
 	// LagBytes is how much log was written since Confirmed; 0 without a slot.
 	LagBytes int64
 }
@@ -41,7 +44,7 @@ type SlotState struct {
 func (s *Store) StreamSlot(ctx context.Context) (SlotState, error) {
 	var slot SlotState
 	err := s.pool.QueryRow(ctx, statement("stream_slot"), StreamPublication).Scan(&slot.WALLevel, &slot.KeepMB, &slot.MayReplicate, &slot.Published,
-		&slot.Name, &slot.Exists, &slot.Ours, &slot.Active, &slot.Status, &slot.Confirmed, &slot.LagBytes)
+		&slot.Name, &slot.Exists, &slot.Ours, &slot.Active, &slot.Status, &slot.Confirmed, &slot.LagBytes, &slot.Failover, &slot.Synced)
 	if err != nil {
 		return SlotState{}, fmt.Errorf("look at the stream's slot: %w", err)
 	}

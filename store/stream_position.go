@@ -22,6 +22,9 @@ type StreamPosition struct {
 	Timeline int
 	LSN      string // everything that committed before it was written; "": the stream was not read from the log
 	Point    StreamPoint
+	// StandbysFirst says that the server had synchronized_standby_slots set then (PostgreSQL 17 and later): what was written these standbys had.
+	// RecordStreamPosition finds it out.
+	StandbysFirst bool
 }
 
 // StreamMoment is a point together with the end of the log, which is not before it.
@@ -114,7 +117,7 @@ func (s *Store) StreamPositionAt(ctx context.Context, lsn string) (*StreamPositi
 
 func (s *Store) streamPosition(ctx context.Context, q string, args ...any) (*StreamPosition, error) {
 	var p StreamPosition
-	err := s.pool.QueryRow(ctx, q, args...).Scan(&p.SystemID, &p.Timeline, &p.LSN, &p.Point.At, &p.Point.Snapshot)
+	err := s.pool.QueryRow(ctx, q, args...).Scan(&p.SystemID, &p.Timeline, &p.LSN, &p.Point.At, &p.Point.Snapshot, &p.StandbysFirst)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil
 	}

@@ -12,7 +12,8 @@ WITH ahead AS (
     WHERE p.second > date_trunc('second', $4::timestamptz)
       AND (p.second > clock_timestamp() OR pg_snapshot_xmax(p.snapshot) < pg_snapshot_xmax($5::text::pg_snapshot))
 )
-INSERT INTO rowrun.stream_position (second, system_id, timeline, lsn, at, snapshot)
-VALUES (date_trunc('second', $4::timestamptz), $1, $2, nullif($3::text, '')::pg_lsn, $4, $5::text::pg_snapshot)
+INSERT INTO rowrun.stream_position (second, system_id, timeline, lsn, at, snapshot, standbys_first)
+VALUES (date_trunc('second', $4::timestamptz), $1, $2, nullif($3::text, '')::pg_lsn, $4, $5::text::pg_snapshot,
+        coalesce(current_setting('synchronized_standby_slots', true), '') <> '')
 ON CONFLICT (second) DO UPDATE SET system_id = excluded.system_id, timeline = excluded.timeline, lsn = excluded.lsn,
-    at = excluded.at, snapshot = excluded.snapshot
+    at = excluded.at, snapshot = excluded.snapshot, standbys_first = excluded.standbys_first

@@ -10,6 +10,8 @@ SELECT current_setting('wal_level'),
        coalesce(l.database = current_database() AND l.plugin = 'pgoutput' AND NOT l.temporary, false),
        coalesce(l.active, false), coalesce(l.wal_status, CASE WHEN l.slot_name IS NOT NULL THEN 'lost' END, ''),
        coalesce(l.confirmed_flush_lsn::text, ''),
-       coalesce(pg_wal_lsn_diff(pg_current_wal_lsn(), l.confirmed_flush_lsn), 0)::bigint
+       coalesce(pg_wal_lsn_diff(pg_current_wal_lsn(), l.confirmed_flush_lsn), 0)::bigint,
+       -- What PostgreSQL has from 17 on.
+       coalesce((to_jsonb(l) ->> 'failover')::boolean, false), coalesce((to_jsonb(l) ->> 'synced')::boolean, false)
 FROM (SELECT 'rowrun_stream_' || left(id::text, 8) AS name FROM rowrun.deployment) d
 LEFT JOIN pg_catalog.pg_replication_slots l ON l.slot_name = d.name

@@ -65,7 +65,8 @@ type WAL struct {
 	printed *printed   // how far runs were told, by rows or log
 	overlap events.LSN // up to where the log tells what rows have told
 	last    events.LSN // commit of the last transaction that was written as a whole
-	where   placeOf    // of last
+	told    events.LSN // commit of the last transaction of which anything was written
+	where   placeOf    // of last and told
 	moved   events.LSN // what the server was told last
 	gap     string     // why there is one that is still to be said
 	layout  columns    // of relation

@@ -49,7 +49,7 @@ func (w *WAL) open(ctx context.Context, before string) (*events.Replication, err
 	}
 	config := events.ReplicateConfig{
 		ConnConfig: w.config.ConnConfig, Slot: slot.Name, Publication: store.StreamPublication, Inserted: w.config.Inserted, Filled: w.turn,
-		Trim: trimResults(),
+		Trim: trimResults(), Failover: !slot.Failover,
 	}
 	rep, err := events.OpenReplication(ctx, config)
 	if err != nil && w.made != nil { // its session may have been the server's last one
@@ -59,7 +59,7 @@ func (w *WAL) open(ctx context.Context, before string) (*events.Replication, err
 	if err != nil {
 		return nil, w.refused(err)
 	}
-	if err := w.begin(ctx, rep, last); err != nil {
+	if err := w.begin(ctx, rep, &slot, last, before); err != nil {
 		rep.Close()
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (w *WAL) ready(ctx context.Context, slot *store.SlotState) error {
 		}
 		return nil
 	}
-	w.last, w.moved, w.overlap = 0, 0, 0
+	w.last, w.told, w.moved, w.overlap = 0, 0, 0, 0
 	made, err := events.MakeSlot(ctx, w.config.ConnConfig, slot.Name, slotPatience)
 	if store.SQLState(err) == "42710" {
 		return nil // another replica was faster; its connection will say so
@@ -151,16 +151,16 @@ func (w *WAL) refused(err error) error {
 }
 
 // begin says the gap, and what the rows know of it.
-func (w *WAL) begin(ctx context.Context, rep *events.Replication, last *store.StreamPosition) error {
+func (w *WAL) begin(ctx context.Context, rep *events.Replication, slot *store.SlotState, last *store.StreamPosition, before string) error {
 	system := rep.System()
 	where := placeOf{system.ID, system.Timeline}
 	if w.resume == nil && last != nil && last.LSN != "" && (w.gap == "" || w.gap == gapSlotMissing) {
-		if why := changedServer(last, where); why != "" {
+		if why := w.otherLog(slot, last, &system, before); why != "" {
 			w.gap = why // and why there is no slot: a standby has none
 		}
 	}
 	if w.where != where { // places and statuses of another history mean nothing here
-		w.where, w.last, w.moved = where, 0, 0
+		w.where, w.last, w.told, w.moved = where, 0, 0, 0
 		if w.resume == nil {
 			w.printed = newPrinted()
 		}
@@ -290,6 +290,39 @@ func (w *WAL) history(ctx context.Context, point *store.StreamPoint) (history *s
 	}
 	_, history, err = w.config.Store.OpenStreamAt(ctx, point, w.printed.unseen)
 	return history, err
+}
+
+// otherLog is why the server's log isn't the one that was told, up to last; "": it is, or goes on where that ended.
+func (w *WAL) otherLog(slot *store.SlotState, last *store.StreamPosition, system *events.System, before string) string {
+	where := placeOf{system.ID, system.Timeline}
+	why := changedServer(last, where)
+	if why == "" || w.gap != "" || !w.kept(slot, last, system, before) {
+		return why
+	}
+	w.config.Log.Info().Int("from", last.Timeline).Int("to", where.timeline).
+		Msg("the stream goes on on the server's new timeline: its slot was kept in step, and nothing that was told is missing there")
+	w.where, w.moved = where, 0
+	return ""
+}
+
+// kept says that the log goes on where the stream stands, though the server's timeline has changed: the slot is one that a standby kept in step
+// with its primary's, and all that was told is on the new timeline too. What this process told it knows. What another one told is no further
+// than the standbys where the slot waited for these. last is up to where everything was written; what is told twice from there on is passed over.
+func (w *WAL) kept(slot *store.SlotState, last *store.StreamPosition, system *events.System, before string) bool {
+	fork, promoted := system.Forks[last.Timeline]
+	written, err := events.ParseLSN(last.LSN)
+	own := before == "" && w.where == placeOf{last.SystemID, last.Timeline}
+	switch {
+	case !slot.Exists || !slot.Synced || last.SystemID != system.ID || !promoted || err != nil:
+		return false
+	case own && w.told >= fork, !own && !last.StandbysFirst:
+		return false
+	}
+	if !own {
+		w.printed = newPrinted()
+	}
+	w.last = max(w.last, written-1) // a commit may stand right there
+	return true
 }
 
 func changedServer(last *store.StreamPosition, where placeOf) string {

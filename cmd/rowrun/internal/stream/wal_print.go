@@ -36,6 +36,7 @@ func (w *WAL) print(ctx context.Context, txs []events.Tx, rep *events.Replicatio
 	w.lines.Add(uint64(len(lines)))
 	end := events.LSN(0)
 	for i := range txs {
+		w.told = max(w.told, txs[i].LSN)
 		if txs[i].End != 0 {
 			w.last, end = txs[i].LSN, txs[i].End
 		}

@@ -1,0 +1,1 @@
+ALTER TABLE rowrun.stream_position DROP COLUMN standbys_first;
