@@ -28,7 +28,7 @@ func TestAnInsertThatCommitsLongAfterItsNotificationIsFound(t *testing.T) {
 
 	// One that speaks for all that commit in these two seconds.
 	c.exec(`BEGIN`)
-	c.exec(`SELECT pg_advisory_xact_lock(1920298606, (extract(epoch FROM clock_timestamp()) * 200)::bigint::bit(32)::int + i) FROM generate_series(0, 400) i`)
+	c.exec(`SELECT pg_advisory_xact_lock(1920298606, (extract(epoch FROM now()) * 200)::bigint::bit(32)::int + i) FROM generate_series(0, 400) i`)
 	behind.exec(`BEGIN`)
 	behind.exec(`SET CONSTRAINTS ALL IMMEDIATE`)
 	run := behind.int(`INSERT INTO rowrun.task_run (task_id) VALUES ($1) RETURNING id`, task)
@@ -65,7 +65,7 @@ func TestAnInsertOfALaterTransactionIsFound(t *testing.T) {
 	c.exec(`SELECT pg_sleep(0.5)`) // what that one had looked for is over
 
 	c.exec(`BEGIN`)
-	c.exec(`SELECT pg_advisory_xact_lock(1920298606, (extract(epoch FROM clock_timestamp()) * 200)::bigint::bit(32)::int + i) FROM generate_series(0, 400) i`)
+	c.exec(`SELECT pg_advisory_xact_lock(1920298606, (extract(epoch FROM now()) * 200)::bigint::bit(32)::int + i) FROM generate_series(0, 400) i`)
 	c.exec(`SELECT pg_notify('` + store.Channel + `', '[]'), pg_current_xact_id()`)
 	behind.exec(`BEGIN`)
 	behind.exec(`SET CONSTRAINTS ALL IMMEDIATE`)
@@ -91,7 +91,7 @@ func TestALookForSomethingElseEndsNoWatch(t *testing.T) {
 	c.exec(`SELECT pg_sleep(0.6)`) // what these had looked for is over
 
 	c.exec(`BEGIN`)
-	c.exec(`SELECT pg_advisory_xact_lock(1920298606, (extract(epoch FROM clock_timestamp()) * 200)::bigint::bit(32)::int + i) FROM generate_series(0, 400) i`)
+	c.exec(`SELECT pg_advisory_xact_lock(1920298606, (extract(epoch FROM now()) * 200)::bigint::bit(32)::int + i) FROM generate_series(0, 400) i`)
 	c.exec(`SELECT pg_notify('` + store.Channel + `', '[]'), pg_current_xact_id()`)
 	behind.exec(`BEGIN`)
 	behind.exec(`SET CONSTRAINTS ALL IMMEDIATE`)
