@@ -4,7 +4,6 @@ package integration_test
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -61,13 +60,7 @@ func failoverSlot(t *testing.T, standbysFirst bool) {
 	require.NoError(t, copied.Close(t.Context()))
 	stop := users(t, d, rng)
 	defer stop()
-	atLeast := func(runs int64) func() bool {
-		return func() bool {
-			var n int64
-			return d.pool.QueryRow(t.Context(), "SELECT count(*) FROM rowrun.task_run").Scan(&n) == nil && n > runs
-		}
-	}
-	eventually(t, patience, "some runs", atLeast(100))
+	eventually(t, patience, "some runs", moreRuns(t, d, 100))
 
 	before := ask[int64](t, d, "SELECT count(*) FROM rowrun.task_run")
 	if standbysFirst {
@@ -84,7 +77,7 @@ func failoverSlot(t *testing.T, standbysFirst bool) {
 		stop = users(t, d, rng)
 		defer stop()
 	}
-	eventually(t, patience, "runs on the new primary", atLeast(before+300))
+	eventually(t, patience, "runs on the new primary", moreRuns(t, d, before+300))
 	writer(t, d, all)
 	stop()
 	eventually(t, patience, "the end of all that somebody runs", func() bool {
@@ -110,18 +103,9 @@ func failoverSlot(t *testing.T, standbysFirst bool) {
 		}
 		told[l.RunID][l.To] = true
 	}
-	reached := list[string](t, d, `SELECT concat_ws(' ', r.id, s.to)
-		FROM rowrun.task_run r CROSS JOIN LATERAL (VALUES ('PENDING', r.created_at), ('AVAILABLE', r.available_at), ('RUNNING', r.started_at),
-			(r.status, r.finished_at)) s("to", at) WHERE s.at IS NOT NULL ORDER BY r.id, s.at`)
-	for _, transition := range reached {
-		var id int64
-		var to string
-		_, err := fmt.Sscan(transition, &id, &to)
-		require.NoError(t, err)
-		require.True(t, told[id][to], "%s is missing", transition)
-	}
+	reached := requireTold(t, d, told)
 	require.Positive(t, later)
-	t.Logf("%d transitions, no gap", len(reached))
+	t.Logf("%d transitions, no gap", reached)
 }
 
 // slotKeepingStandby copies a server that stands still, and starts both.

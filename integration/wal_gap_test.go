@@ -2,7 +2,6 @@ package integration_test
 
 import (
 	"context"
-	"fmt"
 	"syscall"
 	"testing"
 
@@ -114,19 +113,13 @@ func TestPromotedStandbyIsOneGap(t *testing.T) {
 	writer(t, d, all).log.await(t, 1, logFromWAL)
 	stop := users(t, d, rng)
 	defer stop()
-	atLeast := func(runs int64) func() bool {
-		return func() bool {
-			var n int64
-			return d.pool.QueryRow(t.Context(), "SELECT count(*) FROM rowrun.task_run").Scan(&n) == nil && n > runs
-		}
-	}
-	eventually(t, patience, "some runs", atLeast(100))
+	eventually(t, patience, "some runs", moreRuns(t, d, 100))
 
 	before := ask[int64](t, d, "SELECT count(*) FROM rowrun.task_run")
 	primary.Kill()
 	t.Cleanup(func() { require.NoError(t, primary.Restart(context.Background())) }) // its database is dropped there
 	promote(t, standby)
-	eventually(t, patience, "runs on the new primary", atLeast(before+100))
+	eventually(t, patience, "runs on the new primary", moreRuns(t, d, before+100))
 	eventually(t, patience, "a gap", func() bool {
 		_, gaps := out.written(t)
 		return len(gaps) > 0
@@ -161,15 +154,6 @@ func TestPromotedStandbyIsOneGap(t *testing.T) {
 		told[l.RunID][l.To] = true
 	}
 	require.Positive(t, behind)
-	reached := list[string](t, d, `SELECT concat_ws(' ', r.id, s.to)
-		FROM rowrun.task_run r CROSS JOIN LATERAL (VALUES ('PENDING', r.created_at), ('AVAILABLE', r.available_at), ('RUNNING', r.started_at),
-			(r.status, r.finished_at)) s("to", at) WHERE s.at IS NOT NULL ORDER BY r.id, s.at`)
-	for _, transition := range reached {
-		var id int64
-		var to string
-		_, err := fmt.Sscan(transition, &id, &to)
-		require.NoError(t, err)
-		require.True(t, told[id][to], "%s is missing", transition)
-	}
-	t.Logf("%d transitions, of which %d came from the new primary's log", len(reached), behind)
+	reached := requireTold(t, d, told)
+	t.Logf("%d transitions, of which %d came from the new primary's log", reached, behind)
 }

@@ -2,6 +2,7 @@ package integration_test
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"maps"
 	"net/url"
@@ -98,4 +99,30 @@ func promote(t *testing.T, standby *embeddedpg.Cluster) {
 	var promoted bool
 	require.NoError(t, conn.QueryRow(ctx, "SELECT pg_promote()").Scan(&promoted))
 	require.True(t, promoted, "the fault: a promotion")
+}
+
+// moreRuns asks whether there are more runs than so many. A server that is away says no.
+func moreRuns(t *testing.T, d *database, than int64) func() bool {
+	t.Helper()
+	return func() bool {
+		var n int64
+		return d.pool.QueryRow(t.Context(), "SELECT count(*) FROM rowrun.task_run").Scan(&n) == nil && n > than
+	}
+}
+
+// requireTold holds what was told of each run against each transition that the rows know. It returns how many these are.
+func requireTold(t *testing.T, d *database, told map[int64]map[string]bool) int {
+	t.Helper()
+	reached := list[string](t, d, `SELECT concat_ws(' ', r.id, s.to)
+		FROM rowrun.task_run r CROSS JOIN LATERAL (VALUES ('PENDING', r.created_at), ('AVAILABLE', r.available_at), ('RUNNING', r.started_at),
+			(r.status, r.finished_at)) s("to", at) WHERE s.at IS NOT NULL ORDER BY r.id, s.at`)
+	for _, transition := range reached {
+		var id int64
+		var to string
+		_, err := fmt.Sscan(transition, &id, &to)
+		require.NoError(t, err)
+		require.True(t, told[id][to], "%s is missing", transition)
+	}
+	require.NotEmpty(t, reached)
+	return len(reached)
 }
