@@ -52,6 +52,7 @@ func TestMariaDBStatementThatWasSentChangesNothingASecondTime(t *testing.T) {
 	const (
 		rows        = "CREATE TABLE t (a int, b int, c int, KEY i (a), KEY j (b)); INSERT INTO t VALUES (1, 2, 3)"
 		plain       = "CREATE TABLE t (a int, b int, c int); INSERT INTO t VALUES (1, 2, 3)"
+		empty       = "CREATE TABLE t (a int)" // without a row: MariaDB's purge holds the table for a moment after an INSERT, and NOWAIT is refused
 		keyed       = "CREATE TABLE t (a int PRIMARY KEY, b int, c int, CONSTRAINT k CHECK (a < 100)); INSERT INTO t VALUES (1, 2, 3)"
 		numbered    = "CREATE TABLE t (n int AUTO_INCREMENT PRIMARY KEY); INSERT INTO t VALUES (), (), ()"
 		partitioned = "CREATE TABLE t (a int) PARTITION BY RANGE (a) (PARTITION p0 VALUES LESS THAN (10), PARTITION p1 VALUES LESS THAN (20), PARTITION p2 VALUES LESS THAN (30))"
@@ -73,7 +74,7 @@ func TestMariaDBStatementThatWasSentChangesNothingASecondTime(t *testing.T) {
 		{"ALTER TABLE t MODIFY a int AFTER b, MODIFY b int AFTER c", plain, nothing, "asks"},
 		{"ALTER TABLE t ADD (INDEX (a), INDEX (b))", plain, nothing, "asks"},
 		{"ALTER TABLE t ADD COLUMN IF NOT EXISTS (x int, INDEX (b))", plain, nothing, "asks"},
-		{"ALTER TABLE t NOWAIT ADD INDEX (a)", plain, nothing, "asks"},
+		{"ALTER TABLE t NOWAIT ADD INDEX (a)", empty, nothing, "asks"},
 		{"ALTER TABLE t WAIT 5 RENAME COLUMN a TO b, RENAME COLUMN b TO a", plain, nothing, "asks"},
 		{"ALTER TABLE t AUTO_INCREMENT = 1", numbered, deleted, "asks"},
 		{"ALTER TABLE t COMMENT 'x' AUTO_INCREMENT = 1", numbered, deleted, "asks"},
