@@ -88,7 +88,7 @@ func mysqlNatureOfWords(s *statement) nature {
 		return n
 	}
 	switch first {
-	case "SELECT", "WITH", "VALUES", "TABLE":
+	case "SELECT", "WITH", "VALUES", "TABLE", "EXPLAIN", "DESCRIBE", "DESC":
 		n := nature{quiet: true, counts: first == "WITH"}
 		if setsVariable(s) {
 			n.keeps = aVariable
@@ -152,7 +152,7 @@ func simpleNature(first string) (n nature, ok bool) {
 	switch first {
 	case "INSERT", "UPDATE", "DELETE", "REPLACE":
 		return nature{counts: true}, true
-	case "DO", "SHOW", "DESCRIBE", "DESC", "EXPLAIN", "HELP", "CHECKSUM":
+	case "DO", "SHOW", "HELP", "CHECKSUM":
 		return nature{quiet: true}, true
 	case "HANDLER", "SIGNAL", "RESIGNAL", "GET", "KILL", "SAVEPOINT", "RELEASE":
 		return nature{}, true

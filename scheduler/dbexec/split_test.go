@@ -159,7 +159,7 @@ func TestWhatMySQLMakesOfStatements(t *testing.T) {
 	for text, want := range map[string]bool{
 		"SET @a = 1": false, "SET @a = (1 + 2), @b = @a AND (@c)": false, "SET sql_mode = CONCAT(@@sql_mode, 'x')": false, "SET @a = NOW()": true,
 		"SET @a = (SELECT 1)": true, "SET @a := `d`.`f`(1)": true, "SET @a = NEXT VALUE FOR s": true, "SET sql_mode = '', @`a` = UTC_DATE": true,
-		"SET @@sort_buffer_size = POW(2, 20)": false, "SELECT 1 INTO @a": true, "SET @a = @@session.identity": true,
+		"SET @@sort_buffer_size = POW(2, 20)": false, "SELECT 1 INTO @a": true, "EXPLAIN FORMAT=JSON INTO @a SELECT 1": true, "EXPLAIN INSERT INTO t SELECT @a": false, "SET @a = @@session.identity": true,
 	} {
 		require.Equal(t, want, natureOf(t, e, text).keeps == aVariable, text)
 	}
