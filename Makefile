@@ -38,7 +38,7 @@ HA         ?=
 # Without go vet, which is part of lint, and without what only debuggers read.
 GOTEST     := CGO_ENABLED=1 go test -race -shuffle=on -vet=off -ldflags=-w
 
-.PHONY: help build run test test-system test-unbatched test-two-steps test-node test-browser test-clients test-coming-from test-ha test-failover-slot test-pg-upgrade test-matrix chaos mutants simulate soak race lint fuzz bench bench-peers bench-tools week schema-dump release test-release test-release-native ci
+.PHONY: help build run test test-system test-unbatched test-two-steps test-node test-browser test-clients test-coming-from test-ha test-mysql test-failover-slot test-pg-upgrade test-matrix chaos mutants simulate soak race lint fuzz bench bench-peers bench-tools week schema-dump release test-release test-release-native ci
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -93,6 +93,10 @@ test-ha: ## failovers of Patroni under load, in network namespaces (wants root, 
 test-pg-upgrade: ## a deployment whose server pg_upgrade makes anew (wants PostgreSQL's server package, with pg_upgrade)
 	@.ci/ensure postgres
 	go test -tags pgupgrade -count=1 -timeout 10m -run TestDeploymentGoesOnAfterPgUpgrade ./integration
+
+test-mysql: ## tests of targets on MySQL, apart from MariaDB: of Debian unstable, or MYSQLD=path of its program
+	@.ci/ensure cc
+	ROWRUN_MYSQLD=$${MYSQLD:-$$(.ci/fetch-mysql)} && export ROWRUN_MYSQLD && $(GOTEST) -count=1 -timeout 10m ./scheduler/dbexec
 
 test-failover-slot: ## the stream goes on behind a failover slot, on PostgreSQL 17 (fetched with npm where it isn't installed)
 	ROWRUN_PG_BIN=$$(.ci/fetch-postgres 17) && export ROWRUN_PG_BIN && \

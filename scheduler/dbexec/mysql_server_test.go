@@ -31,8 +31,10 @@ import (
 	"github.com/rowrun/rowrun/scheduler/dbexec"
 )
 
-// server is the MariaDB of this package's tests: started by the first that asks, in a directory of its own, by whoever runs the tests.
+// server is the MariaDB of this package's tests, or the MySQL that ROWRUN_MYSQLD is the program of: started by the first test that asks,
+// in a directory of its own, by whoever runs the tests.
 type server struct {
+	engine          dbexec.Engine
 	dir, socket, ca string
 	port            int
 	process         *exec.Cmd
@@ -57,26 +59,30 @@ func stopServer() {
 	_ = os.RemoveAll(theServer.dir)
 }
 
-// program finds one of MariaDB's, which .ci/ensure mariadb installs.
-func program(name string) (string, error) {
-	for _, path := range []string{name, "/usr/sbin/" + name, "/usr/libexec/" + name} {
+// mariadbd finds MariaDB's program, which .ci/ensure mariadb installs.
+func mariadbd() (string, error) {
+	for _, path := range []string{"mariadbd", "/usr/sbin/mariadbd", "/usr/libexec/mariadbd"} {
 		if found, err := exec.LookPath(path); err == nil {
 			return found, nil
 		}
 	}
-	return "", fmt.Errorf("%s is missing: .ci/ensure mariadb", name)
+	return "", errors.New("mariadbd is missing: .ci/ensure mariadb")
 }
 
 func start() (*server, error) {
-	mariadbd, err := program("mariadbd")
+	engine, program, err := dbexec.MySQL, os.Getenv("ROWRUN_MYSQLD"), error(nil)
+	if program == "" {
+		engine = dbexec.MariaDB
+		program, err = mariadbd()
+	}
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "rowrun-mariadb-") // short: a socket's path is
+	dir, err := os.MkdirTemp("", "rowrun-mysql-") // short: a socket's path is
 	if err != nil {
 		return nil, err
 	}
-	s := &server{dir: dir, socket: filepath.Join(dir, "s"), ca: filepath.Join(dir, "ca.pem")}
+	s := &server{engine: engine, dir: dir, socket: filepath.Join(dir, "s"), ca: filepath.Join(dir, "ca.pem")}
 	if err := s.certify(); err != nil {
 		return nil, err
 	}
@@ -84,28 +90,15 @@ func start() (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	common := []string{
+	options := []string{
 		"--no-defaults", "--datadir=" + filepath.Join(dir, "data"), "--user=" + me.Username, "--innodb-buffer-pool-size=32M",
-		"--innodb-log-file-size=8M", "--innodb-flush-log-at-trx-commit=0", "--skip-log-bin", "--log-error=" + filepath.Join(dir, "log"),
+		"--innodb-flush-log-at-trx-commit=0", "--skip-log-bin", "--secure-file-priv=", "--log-error=" + filepath.Join(dir, "log"),
 	}
-	if err := os.Mkdir(filepath.Join(dir, "data"), 0o700); err != nil {
-		return nil, err
+	if err := s.initialize(program, options); err != nil {
+		return nil, errors.Join(err, s.log())
 	}
-	var tables strings.Builder
-	tables.WriteString("create database mysql;\nuse mysql;\nset @auth_root_socket=NULL;\n")
-	for _, name := range []string{"mysql_system_tables.sql", "mysql_performance_tables.sql", "mysql_system_tables_data.sql"} {
-		text, err := os.ReadFile("/usr/share/mysql/" + name)
-		if err != nil {
-			return nil, err
-		}
-		tables.Write(text)
-		tables.WriteByte('\n')
-	}
-	boot := exec.Command(mariadbd, append(common, "--bootstrap")...) //nolint:noctx // it ends by itself
-	boot.Stdin = strings.NewReader(tables.String())
-	if out, err := boot.CombinedOutput(); err != nil {
-		log, _ := os.ReadFile(filepath.Join(dir, "log"))
-		return nil, fmt.Errorf("mariadbd --bootstrap: %w: %s %s", err, out, log)
+	if engine == dbexec.MySQL {
+		options = append(options, "--mysqlx=OFF")
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a port of this machine
 	if err != nil {
@@ -113,7 +106,7 @@ func start() (*server, error) {
 	}
 	s.port = listener.Addr().(*net.TCPAddr).Port
 	_ = listener.Close()
-	s.process = exec.Command(mariadbd, append(common, "--socket="+s.socket, "--bind-address=127.0.0.1", //nolint:noctx // stopServer ends it
+	s.process = exec.Command(program, append(options, "--socket="+s.socket, "--bind-address=127.0.0.1", //nolint:noctx // stopServer ends it
 		"--port="+strconv.Itoa(s.port), "--pid-file="+filepath.Join(dir, "pid"), "--ssl-ca="+s.ca,
 		"--ssl-cert="+filepath.Join(dir, "cert.pem"), "--ssl-key="+filepath.Join(dir, "key.pem"))...)
 	if err := s.process.Start(); err != nil {
@@ -130,11 +123,40 @@ func start() (*server, error) {
 			return s, nil
 		}
 		if time.Now().After(deadline) {
-			log, _ := os.ReadFile(filepath.Join(dir, "log"))
-			return nil, errors.Join(err, errors.New(string(log)))
+			return nil, errors.Join(err, s.log())
 		}
 		<-time.After(20 * time.Millisecond)
 	}
+}
+
+// initialize makes the server's own tables.
+func (s *server) initialize(program string, options []string) error {
+	if err := os.Mkdir(filepath.Join(s.dir, "data"), 0o700); err != nil {
+		return err
+	}
+	step, text := "--initialize-insecure", ""
+	if s.engine == dbexec.MariaDB {
+		step, text = "--bootstrap", "create database mysql;\nuse mysql;\nset @auth_root_socket=NULL;\n"
+		for _, name := range []string{"mysql_system_tables.sql", "mysql_performance_tables.sql", "mysql_system_tables_data.sql"} {
+			tables, err := os.ReadFile("/usr/share/mysql/" + name)
+			if err != nil {
+				return err
+			}
+			text += string(tables) + "\n"
+		}
+	}
+	first := exec.Command(program, append(options, step)...) //nolint:noctx // it ends by itself
+	first.Stdin = strings.NewReader(text)
+	if out, err := first.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s %s: %w: %s", program, step, err, out)
+	}
+	return nil
+}
+
+// log is what the server wrote.
+func (s *server) log() error {
+	text, err := os.ReadFile(filepath.Join(s.dir, "log"))
+	return errors.Join(errors.New(string(text)), err)
 }
 
 // certify makes a certificate of 127.0.0.1 that is its own authority.
@@ -174,8 +196,8 @@ func (s *server) open(database string) (*sql.DB, error) {
 	return sql.OpenDB(connector), nil
 }
 
-// mariadb returns the server.
-func mariadb(t testing.TB) *server {
+// theServerOf returns the server, which the first test starts.
+func theServerOf(t testing.TB) *server {
 	t.Helper()
 	startOnce.Do(func() {
 		serverLock.Lock()
@@ -189,7 +211,7 @@ func mariadb(t testing.TB) *server {
 // newDatabase returns a database of the test's own: as a target, reached by a login that may no more than what is in it, and as root.
 func newDatabase(t testing.TB) (dbexec.Target, *sql.DB) {
 	t.Helper()
-	s := mariadb(t)
+	s := theServerOf(t)
 	name := fmt.Sprintf("t%d", s.databases.Add(1))
 	root, err := s.open("mysql")
 	require.NoError(t, err)
@@ -202,8 +224,17 @@ func newDatabase(t testing.TB) (dbexec.Target, *sql.DB) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	address := url.URL{
-		Scheme: "mariadb", User: url.UserPassword(name, password), Host: "127.0.0.1:" + strconv.Itoa(s.port), Path: "/" + name,
+		Scheme: strings.ToLower(string(s.engine)), User: url.UserPassword(name, password), Host: "127.0.0.1:" + strconv.Itoa(s.port), Path: "/" + name,
 		RawQuery: url.Values{"ssl-mode": {"disabled"}}.Encode(),
 	}
-	return dbexec.Target{Engine: dbexec.MariaDB, URL: address.String()}, db
+	return dbexec.Target{Engine: s.engine, URL: address.String()}, db
+}
+
+// ofMariaDB is newDatabase for what MySQL doesn't have.
+func ofMariaDB(t testing.TB) (dbexec.Target, *sql.DB) {
+	t.Helper()
+	if engine := theServerOf(t).engine; engine != dbexec.MariaDB {
+		t.Skip("the statements are MariaDB's alone, and this is " + engine)
+	}
+	return newDatabase(t)
 }

@@ -9,12 +9,16 @@ import (
 	"github.com/rowrun/rowrun/scheduler"
 )
 
-func TestSidecarKilledInATransactionOfMariaDB(t *testing.T) {
+// hours is a query that computes for hours.
+const hours = `WITH RECURSIVE s AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM s WHERE n < 999)
+SELECT (SELECT COUNT(*) FROM s a, s b, s c, s d WHERE a.n + b.n + c.n + d.n < 0)`
+
+func TestSidecarKilledInATransactionOfMySQL(t *testing.T) {
 	t.Parallel()
 	target, db := newDatabase(t)
 	execute(t, db, "CREATE TABLE t (n int)")
 	// It computes for hours, and doesn't look whether its client is there, as few statements do.
-	const text = "INSERT INTO t VALUES (1); SELECT COUNT(*) AS 'killed in a transaction' FROM seq_1_to_1000000 a, seq_1_to_1000000 b WHERE a.seq + b.seq < 0; INSERT INTO t VALUES (2)"
+	const text = "INSERT INTO t VALUES (1); " + hours + " AS 'killed in a transaction'; INSERT INTO t VALUES (2)"
 	kill := sidecar(t, target, text)
 	eventually(t, "the statement is executed", func() bool { return executing(t, db, "killed in a transaction") })
 	kill()
@@ -38,10 +42,10 @@ func TestSidecarKilledInATransactionOfMariaDB(t *testing.T) {
 	require.Equal(t, 0, value[int](t, db, "SELECT COUNT(*) FROM t"))
 }
 
-func TestSidecarKilledInDDLOfMariaDB(t *testing.T) {
+func TestSidecarKilledInDDLOfMySQL(t *testing.T) {
 	t.Parallel()
 	target, db := newDatabase(t)
-	const text = "CREATE TABLE a (n int); CREATE TABLE b AS SELECT BENCHMARK(30000000, MD5('killed in DDL')) AS n; INSERT INTO a VALUES (1)"
+	const text = "CREATE TABLE a (n int); CREATE TABLE b AS SELECT BENCHMARK(15000000, SHA2('killed in DDL', 256)) AS n; INSERT INTO a VALUES (1)"
 	kill := sidecar(t, target, text)
 	eventually(t, "the statement is executed", func() bool { return executing(t, db, "killed in DDL") })
 	kill()
@@ -61,7 +65,7 @@ func TestSidecarKilledInDDLOfMariaDB(t *testing.T) {
 func TestCancelOfWhoWaitsForAKilledSidecarEndsItsStatement(t *testing.T) {
 	t.Parallel()
 	target, db := newDatabase(t)
-	const text = "CREATE TABLE b AS SELECT COUNT(*) AS 'killed and canceled' FROM seq_1_to_1000000 a, seq_1_to_1000000 b WHERE a.seq + b.seq < 0"
+	const text = "CREATE TABLE b AS " + hours + " AS 'killed and canceled'"
 	kill := sidecar(t, target, text)
 	eventually(t, "the statement is executed", func() bool { return executing(t, db, "killed and canceled") })
 	kill()
