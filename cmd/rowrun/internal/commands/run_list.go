@@ -25,8 +25,8 @@ func (r *runCommand) list() *cobra.Command {
 		Use:   "list",
 		Short: "List runs, the newest first",
 		Long: "List runs, the newest first. Filters narrow it down; all of them hold.\n\n" +
-			"A filter that few runs of a large table pass, and that is neither a plan nor a status of runs that\n" +
-			"haven't ended, may read all of them: it gives up after " + database.AnswerPatience.String() + ".",
+			"A filter that few runs of a large table pass, and that is neither a plan, --failed nor a status of\n" +
+			"runs that haven't ended, may read all of them: it gives up after " + database.AnswerPatience.String() + ".",
 		Args: cli.Arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkFilter(&filter); err != nil {
