@@ -7,11 +7,24 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/rowrun/rowrun/scheduler"
+	"github.com/rowrun/rowrun/scheduler/dbexec"
 )
 
 // hours is a query that computes for hours.
 const hours = `WITH RECURSIVE s AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM s WHERE n < 999)
 SELECT (SELECT COUNT(*) FROM s a, s b, s c, s d WHERE a.n + b.n + c.n + d.n < 0)`
+
+// begin executes a DATABASE_MIGRATE until it ends, or is canceled.
+func begin(t *testing.T, target dbexec.Target, r *record) (done <-chan error, cancel func()) {
+	t.Helper()
+	ctx, end := context.WithCancelCause(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := executor(t, target).Migrate().Execute(ctx, r.Run)
+		ended <- err
+	}()
+	return ended, func() { end(scheduler.ErrCanceled) }
+}
 
 func TestSidecarKilledInATransactionOfMySQL(t *testing.T) {
 	t.Parallel()
@@ -25,19 +38,14 @@ func TestSidecarKilledInATransactionOfMySQL(t *testing.T) {
 	require.True(t, executing(t, db, "killed in a transaction"), "the server goes on")
 
 	r := retry(t, text, "")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	done := make(chan error, 1)
-	go func() {
-		_, err := executor(t, target).Migrate().Execute(ctx, r.Run)
-		done <- err
-	}()
+	done, cancel := begin(t, target, r)
 	// Its own statement is executed once the other one is gone, whose transaction held the row.
 	eventually(t, "the session left behind is ended", func() bool { return len(r.of("statement")) == 1 })
 	require.Contains(t, r.of("notice")[0]["message"], "of an earlier attempt is still there, and is ended")
 	eventually(t, "its own statement alone is executed", func() bool {
 		return value[int](t, db, "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE '%killed in a transaction%' AND ID <> CONNECTION_ID()") == 1
 	})
-	cancel(scheduler.ErrCanceled)
+	cancel()
 	require.Contains(t, failure(t, <-done).Detail, scheduler.ErrCanceled.Error())
 	require.Equal(t, 0, value[int](t, db, "SELECT COUNT(*) FROM t"))
 }
@@ -70,14 +78,9 @@ func TestCancelOfWhoWaitsForAKilledSidecarEndsItsStatement(t *testing.T) {
 	eventually(t, "the statement is executed", func() bool { return executing(t, db, "killed and canceled") })
 	kill()
 	r := retry(t, text, "")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	done := make(chan error, 1)
-	go func() {
-		_, err := executor(t, target).Migrate().Execute(ctx, r.Run)
-		done <- err
-	}()
+	done, cancel := begin(t, target, r)
 	eventually(t, "it waits", func() bool { return len(r.of("notice")) == 1 })
-	cancel(scheduler.ErrCanceled)
+	cancel()
 	require.Contains(t, failure(t, <-done).Detail, "of an earlier attempt")
 	eventually(t, "the statement is ended", func() bool { return !executing(t, db, "killed and canceled") })
 	require.Equal(t, 0, value[int](t, db, "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'b'"))
