@@ -107,7 +107,7 @@ func TestWhatAnExecutorSaysOfAStopIsKept(t *testing.T) {
 	r := startReplica(t, url, func(ctx context.Context, _ *scheduler.Run) (scheduler.Result, error) {
 		<-ctx.Done()
 		return scheduler.Result{}, fmt.Errorf("stopped: %w", &scheduler.Failure{Code: "OWN", Detail: "the statement may go on"})
-	}, func(c *scheduler.Config) { c.DrainTimeout = time.Second })
+	}, func(c *scheduler.Config) { c.DrainTimeout = 8 * time.Second }) // of which executors have StopTime to say something
 	c := newClient(t, url)
 	detail := func(run int64) string {
 		return c.text(`SELECT result ->> 'detail' FROM rowrun.task_run WHERE id = $1`, run)
