@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -80,14 +79,7 @@ func failoverSlot(t *testing.T, standbysFirst bool) {
 	eventually(t, patience, "runs on the new primary", moreRuns(t, d, before+300))
 	writer(t, d, all)
 	stop()
-	eventually(t, patience, "the end of all that somebody runs", func() bool {
-		return ask[int64](t, d, "SELECT count(*) FROM rowrun.task_run WHERE status IN ('PENDING', 'AVAILABLE', 'RUNNING') AND type = 'NOOP'") == 0
-	})
-	eventually(t, patience, "the last lines", func() bool { return confirmed(t, d) })
-	for _, s := range all {
-		s.signal(t, syscall.SIGTERM)
-		require.Zero(t, s.wait(t))
-	}
+	endAll(t, d, all)
 	require.Equal(t, "00000002", ask[string](t, d, "SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8)"), "the fault: a promotion")
 	_, gaps := out.written(t)
 	require.Empty(t, gaps)

@@ -126,14 +126,7 @@ func TestPromotedStandbyIsOneGap(t *testing.T) {
 	})
 	writer(t, d, all)
 	stop()
-	eventually(t, patience, "the end of all that somebody runs", func() bool {
-		return ask[int64](t, d, "SELECT count(*) FROM rowrun.task_run WHERE status IN ('PENDING', 'AVAILABLE', 'RUNNING') AND type = 'NOOP'") == 0
-	})
-	eventually(t, patience, "the last lines", func() bool { return confirmed(t, d) })
-	for _, s := range all {
-		s.signal(t, syscall.SIGTERM)
-		require.Zero(t, s.wait(t))
-	}
+	endAll(t, d, all)
 	_, gaps := out.written(t)
 	require.Equal(t, []string{"the server's timeline changed from 1 to 2"}, gaps)
 

@@ -110,6 +110,19 @@ func moreRuns(t *testing.T, d *database, than int64) func() bool {
 	}
 }
 
+// endAll waits until the runs that nobody ends by hand are over and told of, and stops the replicas.
+func endAll(t *testing.T, d *database, all []*scribe) {
+	t.Helper()
+	eventually(t, patience, "the end of all that somebody runs", func() bool {
+		return ask[int64](t, d, "SELECT count(*) FROM rowrun.task_run WHERE status IN ('PENDING', 'AVAILABLE', 'RUNNING') AND type = 'NOOP'") == 0
+	})
+	eventually(t, patience, "the last lines", func() bool { return confirmed(t, d) })
+	for _, s := range all {
+		s.signal(t, syscall.SIGTERM)
+		require.Zero(t, s.wait(t))
+	}
+}
+
 // requireTold holds what was told of each run against each transition that the rows know. It returns how many these are.
 func requireTold(t *testing.T, d *database, told map[int64]map[string]bool) int {
 	t.Helper()
